@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Who is on screen: app identity, importance and I/O class.
+//!
+//! This crate is pure: it is told what happened (an app started, was focused, was closed) and keeps who matters.
+
+mod importance;
+mod io_class;
+mod registry;
+
+pub use importance::{Importance, Role};
+pub use io_class::IoClass;
+pub use registry::{App, AppName, BadName, Registry, Unknown};

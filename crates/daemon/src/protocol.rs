@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What is said on the control socket: one JSON request per packet (SOCK_SEQPACKET), one JSON reply.
+
+use fovea_apps::{AppName, Importance, IoClass, Role};
+use serde::{Deserialize, Serialize};
+
+/// Where the socket is, below the run folder.
+pub const SOCKET_NAME: &str = "control.sock";
+
+/// Folder of socket and state, unless configured.
+pub const RUN_FOLDER: &str = "/run/fovea";
+
+/// The largest request.
+pub const REQUEST_MAX_BYTES: usize = 4096;
+
+/// The largest reply.
+pub const REPLY_MAX_BYTES: usize = 192 * 1024;
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Request {
+    /// An app has started in a cgroup of its own. Answered once the daemon watches it.
+    Register {
+        /// Name.
+        app: AppName,
+        /// Its cgroup, below the cgroup v2 mount.
+        cgroup: String,
+        /// Rank off the screen.
+        #[serde(default)]
+        role: Role,
+        /// I/O class, if declared.
+        #[serde(default)]
+        io_class: Option<IoClass>,
+    },
+    /// An app comes to the screen. Answered once it is thawed.
+    Focus {
+        /// Name.
+        app: AppName,
+    },
+    /// Nothing is in front any more.
+    Home {},
+    /// The user closed an app; it is kept.
+    Close {
+        /// Name.
+        app: AppName,
+    },
+    /// The screen went on or off.
+    Screen {
+        /// On.
+        on: bool,
+    },
+    /// The state of everything.
+    Status {},
+    /// An app's story.
+    Explain {
+        /// Name; all apps without it.
+        #[serde(default)]
+        app: Option<AppName>,
+        /// At most so many of the latest entries.
+        #[serde(default)]
+        limit: Option<usize>,
+    },
+}
+
+/// A reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "kebab-case")]
+pub enum Reply {
+    /// Done.
+    Done {},
+    /// Refused or failed: what was wrong, where, and the mend, in one line.
+    Error {
+        /// The line.
+        error: String,
+    },
+    /// The state of everything.
+    Status(Box<Status>),
+    /// Journal entries, oldest first.
+    Story {
+        /// Entries as they stand in the journal.
+        entries: Vec<serde_json::Value>,
+    },
+}
+
+/// What `fovea status --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The daemon's PID.
+    pub pid: u32,
+    /// Whether the screen is on.
+    pub screen_on: bool,
+    /// App on the screen.
+    pub foreground: Option<AppName>,
+    /// Whether there is work under way or a timer set; false when the daemon sleeps until something happens.
+    pub busy: bool,
+    /// Memory as last read.
+    pub memory: fovea_linux::MemoryReading,
+    /// Kills since the daemon began.
+    pub kills: u64,
+    /// Pages compressed since the daemon began.
+    pub compressed_pages: u64,
+    /// What this device lacks, by name.
+    pub missing: Vec<String>,
+    /// Apps.
+    pub apps: Vec<AppStatus>,
+}
+
+/// One app in [`Status`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AppStatus {
+    /// Name.
+    pub name: AppName,
+    /// Cgroup.
+    pub cgroup: String,
+    /// Rank now.
+    pub importance: Importance,
+    /// Frozen by the daemon.
+    pub frozen: bool,
+    /// What it occupies, as last read.
+    pub usage: fovea_linux::AppUsage,
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The door: everything the daemon reads from and does to a device. [`crate::System`] is the real one; the lab has a simulated one.
+
+use std::os::fd::OwnedFd;
+
+use fovea_apps::Importance;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Bytes of a page on every device we support.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// State of the device's memory at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryReading {
+    /// MemTotal.
+    pub total_bytes: u64,
+    /// MemFree.
+    pub free_bytes: u64,
+    /// MemAvailable.
+    pub available_bytes: u64,
+    /// Page cache that can be dropped: Active(file) + Inactive(file).
+    pub file_bytes: u64,
+    /// SwapTotal over all areas.
+    pub swap_total_bytes: u64,
+    /// SwapFree over all areas. Not what zram can really take: see `zram`.
+    pub swap_free_bytes: u64,
+    /// State of the zram device used as swap, if there is one.
+    pub zram: Option<ZramReading>,
+    /// Share of the last 10 s in which some task waited for memory, percent; `None` without PSI.
+    pub psi_some_avg10: Option<f64>,
+    /// The same for all tasks at once.
+    pub psi_full_avg10: Option<f64>,
+    /// Time some task waited for memory since boot; `None` without PSI.
+    pub psi_some_total_us: Option<u64>,
+    /// Pages that were evicted and had to be read again since boot: workingset_refault_file.
+    pub refault_file: u64,
+    /// The same for anonymous pages: workingset_refault_anon.
+    pub refault_anon: u64,
+    /// Kills by the kernel's OOM killer since boot.
+    pub oom_kills: u64,
+}
+
+/// State of a zram device (`mm_stat`, admin-guide/blockdev/zram).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZramReading {
+    /// Size of the device: what it can hold uncompressed.
+    pub disk_bytes: u64,
+    /// What it holds, uncompressed.
+    pub original_bytes: u64,
+    /// What that takes, compressed.
+    pub compressed_bytes: u64,
+    /// Memory it occupies, fragmentation included.
+    pub used_bytes: u64,
+    /// Most memory it may occupy; 0 for no limit.
+    pub limit_bytes: u64,
+}
+
+/// What an app occupies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppUsage {
+    /// Resident anonymous memory.
+    pub anon_bytes: u64,
+    /// Memory charged to it in all (memory.current).
+    pub current_bytes: u64,
+    /// What it has in swap, uncompressed.
+    pub swap_bytes: u64,
+    /// Live processes.
+    pub processes: u32,
+}
+
+/// Where compression of an app stands; the daemon keeps it between calls and starts anew with `CompressCursor::default()`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompressCursor {
+    /// Process last worked on; processes are taken in ascending order.
+    pub pid: u32,
+    /// Address in that process at which to go on.
+    pub address: u64,
+}
+
+/// What one call to [`Device::compress`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompressOutcome {
+    /// Pages that left memory (counted afterwards, not merely advised).
+    pub swapped_pages: u64,
+    /// Resident private pages looked at.
+    pub scanned_pages: u64,
+    /// Pages left alone because the sample of their range did not compress to under the wanted share.
+    pub incompressible_pages: u64,
+    /// Compressed size of the sampled pages, in thousandths of their size; 1000 if none was sampled.
+    pub sample_permille: u32,
+    /// Where to go on; `None` when the app's last range is done.
+    pub next: Option<CompressCursor>,
+}
+
+/// What [`Device::kill`] did.
+#[derive(Debug, Default)]
+pub struct KillOutcome {
+    /// One pidfd per process signalled: readable once that process has ended.
+    pub pidfds: Vec<OwnedFd>,
+    /// Processes signalled.
+    pub signalled: u32,
+    /// Processes whose memory `process_mrelease` had freed before the call returned.
+    pub released: u32,
+}
+
+/// A zram device that [`Device::zram_setup`] made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZramDevice {
+    /// Number N of `/dev/zramN`.
+    pub number: u32,
+    /// Compression algorithm in use.
+    pub algorithm: String,
+    /// Whether the module was loaded for it.
+    pub loaded_module: bool,
+    /// Whether the device was added by hot_add for it (and is to be removed), or was there unused (and is to be reset).
+    pub hot_added: bool,
+}
+
+/// What can be read from and done to a device. Every method is one bounded piece of work; none waits for an event.
+///
+/// Apps are named by their cgroup: a path below the cgroup v2 mount, without a leading slash. An app that ends while a call works on
+/// it is not an error: the call returns what it did ([`CompressOutcome`] with `next: None`, empty usage, and so on). A process is
+/// always addressed by a pidfd taken while it was seen in the app's cgroup, so a reused PID is never touched.
+pub trait Device {
+    /// Reads the state of memory.
+    fn memory(&mut self) -> Result<MemoryReading, Error>;
+
+    /// Reads what an app occupies; all zero once it has ended.
+    fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error>;
+
+    /// Pages out up to `pages` resident, private, anonymous pages of an app, 32 at a time (seed 002, section 3.3), and only from
+    /// ranges of which a sample compresses to under `under_permille` thousandths with the codec of the swap in use.
+    /// Scans at most 16 times `pages`.
+    fn compress(
+        &mut self,
+        cgroup: &str,
+        cursor: CompressCursor,
+        pages: u64,
+        under_permille: u32,
+    ) -> Result<CompressOutcome, Error>;
+
+    /// Reads swapped pages of an app back ahead of its touching them, most useful ranges first, at most `pages`; returns how many
+    /// were asked for.
+    fn prefetch(&mut self, cgroup: &str, pages: u64) -> Result<u64, Error>;
+
+    /// Freezes or thaws an app.
+    fn set_frozen(&mut self, cgroup: &str, frozen: bool) -> Result<(), Error>;
+
+    /// Kills every process of an app and frees their memory; works on frozen apps.
+    fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error>;
+
+    /// Sets `oom_score_adj` of an app's processes to the class's, and returns the values there were, by PID and start time.
+    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<Vec<OldScore>, Error>;
+
+    /// Makes a zram swap of at most `limit_bytes` of memory, holding at most `disk_bytes` uncompressed.
+    fn zram_setup(
+        &mut self,
+        algorithm: &str,
+        disk_bytes: u64,
+        limit_bytes: u64,
+        priority: i32,
+    ) -> Result<ZramDevice, Error>;
+
+    /// Takes a zram swap of ours away again: swapoff, reset, and remove what was added.
+    fn zram_teardown(&mut self, zram: &ZramDevice) -> Result<(), Error>;
+}
+
+/// A process's `oom_score_adj` before we changed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OldScore {
+    /// PID.
+    pub pid: u32,
+    /// Field 22 of /proc/PID/stat: tells a reused PID.
+    pub start_ticks: u64,
+    /// The value.
+    pub oom_score_adj: i32,
+}

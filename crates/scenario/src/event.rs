@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What the guest reports: one JSON line per event on its second serial port.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that happened, and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// CLOCK_MONOTONIC of the guest.
+    pub t_ns: u64,
+    /// What.
+    #[serde(flatten)]
+    pub body: EventBody,
+}
+
+/// How an app came to the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LaunchKind {
+    /// Its first start in this boot.
+    Cold,
+    /// It was alive.
+    Resume,
+    /// It ran before, was killed, and had to start again.
+    Restart,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum EventBody {
+    /// The guest is up: what it runs on.
+    Ready {
+        /// `uname -r`.
+        kernel: String,
+        /// MemTotal.
+        memory_total_bytes: u64,
+        /// What apps can have: MemAvailable before the first app, once the flash is filled.
+        user_memory_bytes: u64,
+    },
+    /// A step begins (index into the plan).
+    Step {
+        /// Index.
+        index: usize,
+    },
+    /// An app came to the screen.
+    Launch {
+        /// App.
+        app: String,
+        /// How.
+        kind: LaunchKind,
+        /// From the user's tap to the app's word that it is ready.
+        elapsed_ns: u64,
+        /// Read from flash meanwhile.
+        read_bytes: u64,
+        /// Pages whose content was wrong when all were verified afterwards.
+        wrong_pages: u64,
+        /// Pages verified.
+        verified_pages: u64,
+    },
+    /// State of memory.
+    Sample {
+        /// Label given by the plan; "tick" for those taken on the way.
+        label: String,
+        /// MemFree.
+        free_bytes: u64,
+        /// MemAvailable.
+        available_bytes: u64,
+        /// Pages held in swap, uncompressed size.
+        swapped_bytes: u64,
+        /// Memory zram occupies.
+        zram_bytes: u64,
+        /// Read from flash since boot.
+        read_bytes: u64,
+        /// Apps alive.
+        alive: u32,
+    },
+    /// An app's process ended without the plan's doing.
+    Killed {
+        /// App.
+        app: String,
+        /// By the kernel's OOM killer.
+        oom: bool,
+    },
+    /// A line of the daemon's journal, as it stands there.
+    Journal {
+        /// The line's JSON.
+        entry: serde_json::Value,
+    },
+    /// The daemon over an idle stretch.
+    DaemonIdle {
+        /// Voluntary and involuntary context switches.
+        wakeups: u64,
+        /// CPU time.
+        cpu_ns: u64,
+        /// Highest resident set (VmHWM).
+        resident_bytes: u64,
+        /// How long was watched.
+        watched_ns: u64,
+    },
+    /// The device after the daemon's violent death.
+    AfterKill {
+        /// cgroups frozen.
+        frozen: u32,
+        /// Processes whose oom_score_adj is not what it was.
+        adjusted: u32,
+        /// Swap areas or zram devices of the daemon's still there.
+        zram_left: u32,
+        /// Other settings that differ from before the daemon, by name.
+        settings: Vec<String>,
+    },
+    /// Processes frozen though the daemon does not say so.
+    FrozenCheck {
+        /// How many.
+        stray: u32,
+    },
+    /// The guest could not follow the plan.
+    Failed {
+        /// What was wrong, where.
+        error: String,
+    },
+    /// The plan is done.
+    Done {
+        /// Kills by the kernel's OOM killer.
+        oom_kills: u64,
+        /// Kills by the daemon.
+        kills: u64,
+        /// CPU time of the daemon.
+        daemon_cpu_ns: u64,
+    },
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A plan: what one boot of the phone does, step by step. The guest interprets it and knows no scenario.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AppProfile, PhoneProfile};
+
+/// Which memory management a boot uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Configuration {
+    /// No swap; the daemon's kill ladder only.
+    Stock,
+    /// zram, the kernel picks the pages; the daemon's kill ladder.
+    Zram,
+    /// Everything.
+    Fovea,
+}
+
+impl Configuration {
+    /// The name scripts rely on.
+    pub fn name(self) -> &'static str {
+        match self {
+            Configuration::Stock => "stock",
+            Configuration::Zram => "zram",
+            Configuration::Fovea => "fovea",
+        }
+    }
+}
+
+/// One boot's work. Travels to the guest as `/plan.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Case within it, e.g. the workload's name; may be empty.
+    pub case: String,
+    /// Memory management.
+    pub configuration: Configuration,
+    /// Seed of everything drawn.
+    pub seed: u64,
+    /// Whether instructions are nanoseconds here.
+    pub exact: bool,
+    /// The phone.
+    pub phone: PhoneProfile,
+    /// The daemon's configuration file, as text.
+    pub daemon_config: String,
+    /// Pages the zygote preloads, shared copy-on-write by the apps forked from it.
+    pub zygote_anon_bytes: u64,
+    /// Apps that steps refer to by name.
+    pub apps: Vec<AppProfile>,
+    /// What to do.
+    pub steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Step {
+    /// The user opens an app: it is resumed if it runs, started if not. Timed, then all its memory is verified.
+    Open {
+        /// App.
+        app: String,
+    },
+    /// An app starts without the user's doing and without coming to the screen (a service at boot).
+    Start {
+        /// App.
+        app: String,
+    },
+    /// The user presses home: nothing is in front.
+    Home {},
+    /// The user closes an app (swipes it away); it is kept as an empty one. Nothing happens if it is not running.
+    Close {
+        /// App.
+        app: String,
+    },
+    /// The screen is turned on or off.
+    Screen {
+        /// On.
+        on: bool,
+    },
+    /// Time passes; the apps do what they do.
+    Wait {
+        /// How long, guest time.
+        ns: u64,
+    },
+    /// Waits until the daemon says it has nothing more to do, at most so long.
+    Settle {
+        /// Limit, guest time; reaching it is a failure.
+        limit_ns: u64,
+    },
+    /// Starts a service app of the size that leaves so much free memory (`MemAvailable`).
+    Fill {
+        /// App whose mix and role are used; its size is ignored.
+        app: String,
+        /// What should be left.
+        available_bytes: u64,
+    },
+    /// Records the state of memory under a label.
+    Sample {
+        /// Label of the event.
+        label: String,
+    },
+    /// Records the daemon's wake-ups, CPU time and resident memory over a time in which nothing happens.
+    IdleCheck {
+        /// How long, guest time.
+        ns: u64,
+    },
+    /// Kills the daemon with SIGKILL and checks that the device is as it was before the daemon: nothing frozen, no limit, no
+    /// zram of the daemon's, every oom_score_adj restored; then starts it again.
+    KillDaemon {},
+    /// Checks that no process is frozen that the daemon does not say is.
+    CheckFrozen {},
+}
