@@ -1,2 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Pure decisions.
+//! Pure decisions: a snapshot and a configuration in, actions with reasons out. No clock, no I/O, no hidden state: the same
+//! snapshot gives the same decision in the daemon, in the lab and in a replay from the journal.
+
+mod compress;
+mod config;
+mod decide;
+mod freeze;
+mod ladder;
+mod pressure;
+mod snapshot;
+
+pub use config::{Config, FreezeConfig, MemoryConfig, Mode};
+pub use decide::{decide, Action, Decision, Reason};
+pub use pressure::{Pressure, Shortage};
+pub use snapshot::{AppState, MemoryState, Snapshot, SwapState, ZramState};
+
+/// Bytes of a page.
+pub const PAGE_BYTES: u64 = 4096;

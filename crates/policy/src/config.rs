@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Knobs of the policies: meaning, unit, default.
+
+use serde::{Deserialize, Serialize};
+
+/// All policies' configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The memory ladder.
+    pub memory: MemoryConfig,
+    /// The freezer.
+    pub freeze: FreezeConfig,
+}
+
+/// How much the daemon does about memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Kills only: what a stock device does (seed 002, figure 2-20). The figures' "stock" and "zram".
+    Ladder,
+    /// Compresses idle apps, reads back ahead of need, kills last.
+    #[default]
+    Full,
+}
+
+/// The memory ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryConfig {
+    /// How much is done.
+    pub mode: Mode,
+    /// Free and file-cache pages under which a class may be killed, most important class first (seed 002, figure 2-19).
+    pub minfree_pages: [u64; 6],
+    /// Pages compressed between two looks at memory. The kernel is asked for 32 at a time (seed 002, section 3.3).
+    pub batch_pages: u64,
+    /// A range is compressed only if its sample shrinks to under so many thousandths (seed 002, section 3, step 5: half).
+    pub compress_under_permille: u32,
+    /// An app with less resident anonymous memory than this is not worth compressing.
+    pub compress_least_pages: u64,
+    /// Stop giving pages to zram when its remaining true room is under so many pages.
+    pub room_least_pages: u64,
+    /// Time between two looks while memory is short.
+    pub watch_ms: u64,
+    /// Full-stall share (PSI full avg10, percent) that counts as thrash.
+    pub thrash_full_percent: f64,
+    /// Refaulted pages per second that count as thrash. The default is about what a phone's flash can read at random (seed 000, table 8: 1.51 ms a page).
+    pub thrash_refaults_per_s: u64,
+    /// `ladder` mode with swap: kills wait until less than so much of the swap is free, as Android's lmkd does by SwapFree.
+    pub ladder_swap_free_percent: u64,
+    /// Pages read back when an app comes to the screen; 0 for none.
+    pub prefetch_pages: u64,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Full,
+            minfree_pages: [2048, 3072, 4096, 6144, 7168, 8192],
+            batch_pages: 256,
+            compress_under_permille: 500,
+            compress_least_pages: 64,
+            room_least_pages: 256,
+            watch_ms: 50,
+            thrash_full_percent: 10.0,
+            thrash_refaults_per_s: 600,
+            ladder_swap_free_percent: 10,
+            prefetch_pages: 1024,
+        }
+    }
+}
+
+impl MemoryConfig {
+    /// Checks what serde cannot.
+    pub fn check(&self) -> Result<(), String> {
+        if self.minfree_pages.windows(2).any(|w| w[0] > w[1]) {
+            return Err(
+                "memory.minfree_pages must not fall from left to right: write the most important class first".into()
+            );
+        }
+        if !(1..=1000).contains(&self.compress_under_permille) {
+            return Err("memory.compress_under_permille must be 1 to 1000".into());
+        }
+        if self.batch_pages < 32 {
+            return Err("memory.batch_pages must be at least 32, the size of one request to the kernel".into());
+        }
+        if self.watch_ms == 0 {
+            return Err("memory.watch_ms must be at least 1".into());
+        }
+        Ok(())
+    }
+}
+
+/// The freezer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FreezeConfig {
+    /// Time an app must have been in the background before it is frozen; 0 for never.
+    pub debounce_ms: u64,
+}
+
+impl Default for FreezeConfig {
+    fn default() -> Self {
+        Self { debounce_ms: 10_000 }
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The decision: freezing, then the memory ladder in the seed's order (seed 002, figures 3-10 and 3-11).
+
+use fovea_apps::{AppName, Importance};
+use serde::{Deserialize, Serialize};
+
+use crate::compress::candidate;
+use crate::freeze::{freezing, Freezing};
+use crate::ladder::victim;
+use crate::pressure::{pressure, Pressure};
+use crate::{Config, MemoryState, Mode, Snapshot};
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub enum Action {
+    /// Stop an app from running.
+    Freeze {
+        /// App.
+        app: AppName,
+    },
+    /// Let it run again.
+    Thaw {
+        /// App.
+        app: AppName,
+    },
+    /// Move some of its pages to compressed swap.
+    Compress {
+        /// App.
+        app: AppName,
+        /// How many pages before memory is looked at again.
+        pages: u64,
+    },
+    /// End it.
+    Kill {
+        /// App.
+        app: AppName,
+    },
+}
+
+impl Action {
+    /// The app concerned.
+    pub fn app(&self) -> &AppName {
+        match self {
+            Action::Freeze { app } | Action::Thaw { app } | Action::Compress { app, .. } | Action::Kill { app } => app,
+        }
+    }
+}
+
+/// Why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// In the background for the debounce time.
+    Background,
+    /// Not in the background any more.
+    Needed,
+    /// The screen is off and the app is empty: compress before anyone needs the memory.
+    ScreenOff,
+    /// Memory is short and the app is empty.
+    ShortOfMemoryEmpty,
+    /// Memory is short, no empty app is left to compress, and the app is hidden.
+    ShortOfMemoryHidden,
+    /// Memory is short and compression can give no more.
+    NothingToCompress,
+    /// Memory is short and swap can really take no more.
+    SwapFull,
+    /// What is reclaimed is read back at once.
+    Thrash,
+    /// Below the threshold of its class (`ladder` mode).
+    Minfree,
+}
+
+/// What to do now, and when to look again if nothing happens before.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Actions in order, each with its reason.
+    pub actions: Vec<(Action, Reason)>,
+    /// When to look again; `None`: not before something happens.
+    pub wake_at_ns: Option<u64>,
+    /// The pressure the decision rests on.
+    pub pressure: Option<Pressure>,
+}
+
+impl Decision {
+    fn wake_by(&mut self, at_ns: u64) {
+        self.wake_at_ns = Some(self.wake_at_ns.map_or(at_ns, |t| t.min(at_ns)));
+    }
+}
+
+/// Decides. At most one compression or kill at a time: each is followed by another look at memory.
+pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
+    let mut decision = Decision::default();
+    for app in &snapshot.apps {
+        match freezing(app, snapshot.now_ns, &config.freeze) {
+            Freezing::Freeze => decision.actions.push((Action::Freeze { app: app.name.clone() }, Reason::Background)),
+            Freezing::Thaw => decision.actions.push((Action::Thaw { app: app.name.clone() }, Reason::Needed)),
+            Freezing::At(ns) => decision.wake_by(ns),
+            Freezing::Leave => {}
+        }
+    }
+
+    let pressure = pressure(&snapshot.memory, &config.memory);
+    decision.pressure = Some(pressure);
+    let look_again_ns = snapshot.now_ns + config.memory.watch_ms * 1_000_000;
+    // Stalls without a shortage are the kernel shrinking its caches: its right, and PSI will call again.
+    if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 {
+        decision.wake_by(look_again_ns);
+    }
+    if snapshot.kill_pending {
+        return decision;
+    }
+    let step = match config.memory.mode {
+        Mode::Ladder => ladder_step(snapshot, config, &pressure),
+        Mode::Full => full_step(snapshot, config, &pressure),
+    };
+    if let Some(step) = step {
+        decision.actions.push(step);
+        decision.wake_by(look_again_ns);
+    }
+    decision
+}
+
+/// What a stock device does: kill by thresholds; with swap, only once the kernel says that little of it is free.
+fn ladder_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Option<(Action, Reason)> {
+    let class = pressure.ladder?;
+    let memory = &snapshot.memory;
+    let swap_low =
+        memory.swap.is_none_or(|s| s.free_bytes * 100 <= s.total_bytes * config.memory.ladder_swap_free_percent);
+    if memory.stalled_us == 0 || !(swap_low || pressure.thrash) {
+        return None;
+    }
+    let reason = if swap_low { Reason::Minfree } else { Reason::Thrash };
+    Some((Action::Kill { app: victim(&snapshot.apps, class)?.name.clone() }, reason))
+}
+
+/// The optimised policy.
+fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Option<(Action, Reason)> {
+    let memory = &snapshot.memory;
+    let room_pages = memory.room_pages();
+    let has_room = room_pages >= config.memory.room_least_pages.max(1);
+    let batch_pages = config.memory.batch_pages.min(room_pages);
+
+    if has_room {
+        let under_pressure = pressure.shortage.is_some();
+        let classes: &[Importance] =
+            if under_pressure { &[Importance::Empty, Importance::Hidden] } else { &[Importance::Empty] };
+        if under_pressure || !snapshot.screen_on {
+            if let Some(app) = candidate(&snapshot.apps, classes, &config.memory) {
+                let reason = match (under_pressure, app.importance) {
+                    (true, Importance::Empty) => Reason::ShortOfMemoryEmpty,
+                    (true, _) => Reason::ShortOfMemoryHidden,
+                    (false, _) => Reason::ScreenOff,
+                };
+                return Some((Action::Compress { app: app.name.clone(), pages: batch_pages }, reason));
+            }
+        }
+    }
+
+    let class = pressure.ladder?;
+    if memory.stalled_us == 0 || !worth_killing(memory, has_room, pressure) {
+        return None;
+    }
+    let reason = if !has_room && memory.swap.is_some() {
+        Reason::SwapFull
+    } else if pressure.thrash {
+        Reason::Thrash
+    } else {
+        Reason::NothingToCompress
+    };
+    Some((Action::Kill { app: victim(&snapshot.apps, class)?.name.clone() }, reason))
+}
+
+/// While swap has true room, the kernel can still move what the daemon would not choose (services' idle pages); a kill is due only
+/// when that room is gone or moving pages has become moving them back.
+fn worth_killing(memory: &MemoryState, has_room: bool, pressure: &Pressure) -> bool {
+    !has_room || memory.swap.is_none() || pressure.thrash
+}

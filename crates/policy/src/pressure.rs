@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! How short memory is.
+
+use fovea_apps::Importance;
+use serde::{Deserialize, Serialize};
+
+use crate::{MemoryConfig, MemoryState, PAGE_BYTES};
+
+/// How short memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// What is short; `None` while the kernel needs no help.
+    pub shortage: Option<Shortage>,
+    /// The least important classes down to this one may be killed (seed 002, figure 2-19); `None` for no class.
+    pub ladder: Option<Importance>,
+    /// Memory is being read back as fast as it is taken away: reclaim no longer helps.
+    pub thrash: bool,
+}
+
+/// A shortage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shortage {
+    /// Pages to find.
+    pub pages: u64,
+    /// The file cache is as small as it should get: the kernel's own first step (shrinking caches) is spent.
+    pub caches_spent: bool,
+}
+
+/// Reads the pressure off the state of memory.
+///
+/// The first step under pressure is the kernel's, which shrinks its caches (seed 002, section 3.2, step 1). Ours begins when that is
+/// spent: free memory and file cache both low, as Android's driver has it, or caches that are read back as soon as they are shrunk.
+pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
+    let free_pages = memory.free_bytes / PAGE_BYTES;
+    let file_pages = memory.file_bytes / PAGE_BYTES;
+    let thrash =
+        memory.psi_full_avg10 >= config.thrash_full_percent || memory.refaults_per_s >= config.thrash_refaults_per_s;
+
+    let below = |i: Importance| {
+        let least = config.minfree_pages[i.index()];
+        free_pages < least && file_pages < least
+    };
+    let ladder = Importance::ALL.into_iter().find(|&i| below(i));
+
+    let target_pages = config.minfree_pages[Importance::Empty.index()];
+    // Half as much again as the killing threshold: compression, which loses nothing, comes before it.
+    let caches_spent = file_pages < target_pages * 3 / 2;
+    let wanted = target_pages.saturating_sub(free_pages);
+    let shortage = if wanted > 0 && caches_spent {
+        Some(Shortage { pages: wanted, caches_spent: true })
+    } else if memory.refaults_per_s >= config.thrash_refaults_per_s && wanted > 0 {
+        Some(Shortage { pages: wanted, caches_spent: false })
+    } else {
+        None
+    };
+    Pressure { shortage, ladder, thrash }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MB: u64 = 1 << 20;
+
+    fn memory(free_mb: u64, file_mb: u64) -> MemoryState {
+        MemoryState { free_bytes: free_mb * MB, file_bytes: file_mb * MB, ..Default::default() }
+    }
+
+    fn at(free_mb: u64, file_mb: u64) -> Pressure {
+        pressure(&memory(free_mb, file_mb), &MemoryConfig::default())
+    }
+
+    #[test]
+    fn the_ladder_is_the_seeds() {
+        // 2048, 3072, 4096, 6144, 7168, 8192 pages are 8, 12, 16, 24, 28 and 32 MB.
+        assert_eq!(at(33, 10).ladder, None);
+        assert_eq!(at(10, 33).ladder, None, "caches first");
+        assert_eq!(at(10, 31).ladder, Some(Importance::Empty));
+        assert_eq!(at(10, 27).ladder, Some(Importance::ContentProvider));
+        assert_eq!(at(10, 23).ladder, Some(Importance::Hidden));
+        assert_eq!(at(10, 15).ladder, Some(Importance::Service));
+        assert_eq!(at(10, 11).ladder, Some(Importance::Visible));
+        assert_eq!(at(7, 7).ladder, Some(Importance::Foreground));
+    }
+
+    #[test]
+    fn compression_begins_before_the_first_kill() {
+        assert_eq!(at(20, 47).shortage, Some(Shortage { pages: 12 * 256, caches_spent: true }));
+        assert_eq!(at(20, 47).ladder, None);
+        assert_eq!(at(20, 60).shortage, None, "the kernel can still shrink its caches");
+        assert_eq!(at(40, 10).shortage, None);
+    }
+
+    #[test]
+    fn refaults_count_as_pressure_though_caches_look_large() {
+        let mut m = memory(20, 100);
+        m.refaults_per_s = 601;
+        let p = pressure(&m, &MemoryConfig::default());
+        assert!(p.thrash && p.shortage.is_some_and(|s| !s.caches_spent));
+    }
+}

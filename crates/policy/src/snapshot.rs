@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! All that a decision may depend on.
+
+use fovea_apps::{AppName, Importance};
+use serde::{Deserialize, Serialize};
+
+use crate::PAGE_BYTES;
+
+/// The device at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Monotonic time.
+    pub now_ns: u64,
+    /// Whether the screen is on.
+    pub screen_on: bool,
+    /// Memory.
+    pub memory: MemoryState,
+    /// A victim has been signalled and its memory is not back yet.
+    pub kill_pending: bool,
+    /// Apps, in any order.
+    pub apps: Vec<AppState>,
+}
+
+/// Memory, with what changed since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryState {
+    /// MemFree.
+    pub free_bytes: u64,
+    /// Page cache that can be dropped.
+    pub file_bytes: u64,
+    /// Swap, if there is any.
+    pub swap: Option<SwapState>,
+    /// Time some task waited for memory since the last look; the kernel's reclaim thread at work counts.
+    pub stalled_us: u64,
+    /// Share of the last 10 s in which every task waited, percent.
+    pub psi_full_avg10: f64,
+    /// Pages read again that had been evicted, per second since the last look.
+    pub refaults_per_s: u64,
+}
+
+/// Swap as it really is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwapState {
+    /// What the kernel says is free, in all areas.
+    pub free_bytes: u64,
+    /// Size of all areas.
+    pub total_bytes: u64,
+    /// zram's own account; `None` for swap on storage.
+    pub zram: Option<ZramState>,
+}
+
+/// zram's own account (mm_stat).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZramState {
+    /// Size of the device.
+    pub disk_bytes: u64,
+    /// What it holds, uncompressed.
+    pub original_bytes: u64,
+    /// Memory it occupies.
+    pub used_bytes: u64,
+    /// Most memory it may occupy; 0 for no limit.
+    pub limit_bytes: u64,
+}
+
+impl ZramState {
+    /// Memory one more page takes, by the experience so far; half a page before there is any, the most a chosen page may take.
+    fn page_cost_bytes(&self) -> u64 {
+        // 1 MiB of experience: less would let a few odd pages decide.
+        if self.original_bytes < 1 << 20 {
+            return PAGE_BYTES / 2;
+        }
+        (self.used_bytes * PAGE_BYTES / self.original_bytes).clamp(PAGE_BYTES / 16, PAGE_BYTES)
+    }
+
+    /// Pages it can really still take: its size and its memory limit both bound it (seed 002, 2.4.3: SwapFree "does not mean
+    /// system still has" so much).
+    pub fn room_pages(&self) -> u64 {
+        let by_size = self.disk_bytes.saturating_sub(self.original_bytes) / PAGE_BYTES;
+        if self.limit_bytes == 0 {
+            return by_size;
+        }
+        by_size.min(self.limit_bytes.saturating_sub(self.used_bytes) / self.page_cost_bytes())
+    }
+}
+
+impl MemoryState {
+    /// Pages that swap can really still take.
+    pub fn room_pages(&self) -> u64 {
+        match self.swap {
+            None => 0,
+            Some(SwapState { zram: Some(zram), free_bytes, .. }) => zram.room_pages().min(free_bytes / PAGE_BYTES),
+            Some(SwapState { free_bytes, .. }) => free_bytes / PAGE_BYTES,
+        }
+    }
+}
+
+/// One app.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AppState {
+    /// Name.
+    pub name: AppName,
+    /// Rank now.
+    pub importance: Importance,
+    /// When it was last in front, as a count of focus changes; greater is more recent.
+    pub focus_seq: u64,
+    /// When it went to the background (or began there).
+    pub background_since_ns: u64,
+    /// Frozen by us.
+    pub frozen: bool,
+    /// Resident anonymous memory.
+    pub anon_bytes: u64,
+    /// Memory charged to it in all.
+    pub current_bytes: u64,
+    /// In swap, uncompressed.
+    pub swap_bytes: u64,
+    /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.
+    pub compressed: bool,
+}

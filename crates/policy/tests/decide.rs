@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The decision as a whole: order of the ladder, and what must hold for every snapshot.
+
+use fovea_apps::Importance;
+use fovea_policy::*;
+use proptest::prelude::*;
+
+const MB: u64 = 1 << 20;
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn app(name: &str, importance: Importance, focus_seq: u64, anon_mb: u64) -> AppState {
+    AppState {
+        name: name.parse().unwrap(),
+        importance,
+        focus_seq,
+        background_since_ns: 0,
+        frozen: matches!(importance, Importance::Hidden | Importance::Empty),
+        anon_bytes: anon_mb * MB,
+        current_bytes: anon_mb * MB,
+        swap_bytes: 0,
+        compressed: false,
+    }
+}
+
+fn phone(free_mb: u64, file_mb: u64, zram_used_mb: u64, apps: Vec<AppState>) -> Snapshot {
+    let zram = ZramState {
+        disk_bytes: 200 * MB,
+        original_bytes: 2 * zram_used_mb * MB,
+        used_bytes: zram_used_mb * MB,
+        limit_bytes: 100 * MB,
+    };
+    Snapshot {
+        now_ns: 100 * SECOND_NS,
+        screen_on: true,
+        memory: MemoryState {
+            free_bytes: free_mb * MB,
+            file_bytes: file_mb * MB,
+            swap: Some(SwapState {
+                free_bytes: 200 * MB - 2 * zram_used_mb * MB,
+                total_bytes: 200 * MB,
+                zram: Some(zram),
+            }),
+            stalled_us: 5000,
+            ..Default::default()
+        },
+        kill_pending: false,
+        apps,
+    }
+}
+
+fn household() -> Vec<AppState> {
+    vec![
+        app("front", Importance::Foreground, 9, 60),
+        app("ime", Importance::Visible, 0, 20),
+        app("mail", Importance::Service, 0, 10),
+        app("old-hidden", Importance::Hidden, 3, 30),
+        app("new-hidden", Importance::Hidden, 8, 40),
+        app("old-empty", Importance::Empty, 1, 20),
+        app("new-empty", Importance::Empty, 7, 50),
+    ]
+}
+
+fn done(mut apps: Vec<AppState>, names: &[&str]) -> Vec<AppState> {
+    for a in &mut apps {
+        a.compressed |= names.contains(&a.name.as_str());
+    }
+    apps
+}
+
+fn only_step(s: &Snapshot) -> Option<(String, Reason)> {
+    let d = decide(s, &Config::default());
+    assert!(d.actions.len() <= 1, "{d:?}");
+    d.actions.into_iter().next().map(|(a, r)| {
+        let verb = match a {
+            Action::Compress { .. } => "compress",
+            Action::Kill { .. } => "kill",
+            _ => "other",
+        };
+        (format!("{verb} {}", a.app()), r)
+    })
+}
+
+#[test]
+fn the_ladder_runs_in_the_seeds_order() {
+    let step = |apps| only_step(&phone(10, 10, 0, apps));
+    assert_eq!(step(household()), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
+    let apps = done(household(), &["old-empty"]);
+    assert_eq!(step(apps), Some(("compress new-empty".into(), Reason::ShortOfMemoryEmpty)));
+    let apps = done(household(), &["old-empty", "new-empty"]);
+    assert_eq!(step(apps), Some(("compress old-hidden".into(), Reason::ShortOfMemoryHidden)));
+    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
+    assert_eq!(step(done(household(), &all)), None, "the kernel can still swap services' idle pages");
+    let mut thrashing = phone(10, 10, 0, done(household(), &all));
+    thrashing.memory.psi_full_avg10 = 30.0;
+    assert_eq!(only_step(&thrashing), Some(("kill new-empty".into(), Reason::Thrash)));
+}
+
+#[test]
+fn a_full_zram_is_seen_though_swap_free_says_otherwise() {
+    let mut s = phone(10, 10, 0, household());
+    let swap = s.memory.swap.as_mut().unwrap();
+    let zram = swap.zram.as_mut().unwrap();
+    // Incompressible pages: 100 MB of memory hold 110 MB; SwapFree claims 90 MB.
+    (zram.original_bytes, zram.used_bytes, swap.free_bytes) = (110 * MB, 100 * MB, 90 * MB);
+    assert_eq!(only_step(&s), Some(("kill new-empty".into(), Reason::SwapFull)));
+}
+
+#[test]
+fn with_the_screen_off_only_empty_apps_are_compressed_ahead_of_need() {
+    let mut s = phone(200, 100, 0, household());
+    s.memory.stalled_us = 0;
+    assert_eq!(only_step(&s), None);
+    s.screen_on = false;
+    assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ScreenOff)));
+    s.apps = done(household(), &["old-empty", "new-empty"]);
+    assert_eq!(only_step(&s), None);
+    s.apps = household();
+    s.memory.swap.as_mut().unwrap().zram.as_mut().unwrap().used_bytes = 100 * MB;
+    assert_eq!(only_step(&s), None, "until the swap is full");
+}
+
+#[test]
+fn nothing_is_killed_while_a_victims_memory_is_awaited() {
+    let mut s = phone(5, 5, 100, household());
+    s.kill_pending = true;
+    assert_eq!(only_step(&s), None);
+}
+
+#[test]
+fn background_apps_are_frozen_after_the_debounce_and_thawed_when_needed() {
+    let config = Config::default();
+    let mut s = phone(300, 100, 0, household());
+    s.apps[3].frozen = false;
+    s.apps[3].background_since_ns = s.now_ns - 4 * SECOND_NS;
+    assert_eq!(decide(&s, &config).wake_at_ns, Some(s.now_ns + 6 * SECOND_NS));
+    s.now_ns += 6 * SECOND_NS;
+    let d = decide(&s, &config);
+    assert_eq!(d.actions, [(Action::Freeze { app: "old-hidden".parse().unwrap() }, Reason::Background)]);
+    s.apps[3].frozen = true;
+    s.apps[3].importance = Importance::Foreground;
+    assert_eq!(decide(&s, &config).actions, [(Action::Thaw { app: "old-hidden".parse().unwrap() }, Reason::Needed)]);
+    let never = Config { freeze: FreezeConfig { debounce_ms: 0 }, ..Config::default() };
+    s.apps[3].importance = Importance::Hidden;
+    assert!(decide(&s, &never).actions.iter().any(|(a, _)| matches!(a, Action::Thaw { .. })), "off means off");
+}
+
+#[test]
+fn a_stock_ladder_kills_by_thresholds_and_lmkd_waits_for_swap_free() {
+    let config = Config {
+        memory: MemoryConfig { mode: Mode::Ladder, ..MemoryConfig::default() },
+        freeze: FreezeConfig { debounce_ms: 0 },
+    };
+    let mut apps = household();
+    apps.iter_mut().for_each(|a| a.frozen = false);
+    let mut s = phone(10, 20, 0, apps);
+    assert!(decide(&s, &config).actions.is_empty());
+    s.memory.swap = None;
+    let kill = (Action::Kill { app: "new-empty".parse().unwrap() }, Reason::Minfree);
+    assert_eq!(decide(&s, &config).actions, [kill]);
+}
+
+fn arbitrary_app() -> impl Strategy<Value = (usize, u64, u64, bool, bool)> {
+    (0usize..6, 0u64..9, 0u64..100, any::<bool>(), any::<bool>())
+}
+
+proptest! {
+    #[test]
+    fn every_decision_is_safe(
+        picks in prop::collection::vec(arbitrary_app(), 0..24),
+        free_mb in 0u64..120, file_mb in 0u64..120, used_mb in 0u64..=100,
+        stalled_us in prop::sample::select(vec![0u64, 1, 9000]), psi in 0.0f64..50.0,
+        screen_on: bool, kill_pending: bool, ladder: bool,
+    ) {
+        let apps: Vec<_> = picks.iter().enumerate().map(|(i, &(class, seq, anon, frozen, compressed))| AppState {
+            frozen, compressed, ..app(&format!("a{i}"), Importance::ALL[class], seq, anon)
+        }).collect();
+        let mut s = phone(free_mb, file_mb, used_mb, apps);
+        (s.memory.stalled_us, s.memory.psi_full_avg10) = (stalled_us, psi);
+        (s.screen_on, s.kill_pending) = (screen_on, kill_pending);
+        let mut config = Config::default();
+        if ladder { config.memory.mode = Mode::Ladder; }
+        let d = decide(&s, &config);
+        prop_assert_eq!(&d, &decide(&s, &config), "pure");
+
+        let class_of = |n: &fovea_apps::AppName| s.apps.iter().find(|a| a.name == *n).unwrap().importance;
+        let steps: Vec<_> = d.actions.iter().filter(|(a, _)| matches!(a, Action::Kill { .. } | Action::Compress { .. })).collect();
+        prop_assert!(steps.len() <= 1);
+        for (action, _) in &d.actions {
+            match action {
+                Action::Freeze { app } | Action::Compress { app, .. } =>
+                    prop_assert!(matches!(class_of(app), Importance::Hidden | Importance::Empty)),
+                Action::Kill { app } => {
+                    prop_assert!(!kill_pending && stalled_us > 0);
+                    prop_assert!(free_mb < 32 && file_mb < 32);
+                    let worst = s.apps.iter().map(|a| a.importance).max().unwrap();
+                    prop_assert_eq!(class_of(app), worst, "highest adj first");
+                }
+                Action::Thaw { app } => prop_assert!(class_of(app) < Importance::Hidden || class_of(app) == Importance::ContentProvider),
+            }
+            if let Action::Compress { pages, .. } = action {
+                prop_assert!(*pages >= 1 && *pages <= s.memory.room_pages());
+                prop_assert!(!ladder);
+            }
+        }
+        if !steps.is_empty() {
+            prop_assert!(d.wake_at_ns.is_some(), "each step is followed by another look");
+        }
+    }
+
+    /// Doing what is decided, again and again, ends: the daemon never spins.
+    #[test]
+    fn the_screen_off_loop_ends(picks in prop::collection::vec((3usize..6, 1u64..40), 0..12)) {
+        let apps: Vec<_> = picks.iter().enumerate()
+            .map(|(i, &(class, anon))| app(&format!("a{i}"), Importance::ALL[class], i as u64, anon)).collect();
+        let mut s = phone(300, 100, 0, apps);
+        s.screen_on = false;
+        s.memory.stalled_us = 0;
+        for _ in 0..10_000 {
+            let d = decide(&s, &Config::default());
+            let Some((Action::Compress { app, pages }, _)) = d.actions.first() else { return Ok(()) };
+            let a = s.apps.iter_mut().find(|a| a.name == *app).unwrap();
+            let moved = (pages * 4096).min(a.anon_bytes);
+            a.anon_bytes -= moved;
+            a.compressed = a.anon_bytes == 0;
+            let swap = s.memory.swap.as_mut().unwrap();
+            swap.free_bytes -= moved;
+            let zram = swap.zram.as_mut().unwrap();
+            zram.original_bytes += moved;
+            zram.used_bytes += moved * 2 / 5;
+        }
+        prop_assert!(false, "still compressing after 10,000 steps");
+    }
+}
