@@ -6,7 +6,9 @@
 mod importance;
 mod io_class;
 mod registry;
+mod unit;
 
 pub use importance::{Importance, Role};
 pub use io_class::IoClass;
 pub use registry::{App, AppName, BadName, Registry, Unknown};
+pub use unit::app_of_unit;

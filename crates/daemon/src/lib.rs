@@ -1,4 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Observe, decide, act, journal: one event loop.
 
+mod client;
+mod config;
+mod control;
+mod engine;
+#[cfg(test)]
+mod engine_tests;
+#[cfg(test)]
+mod fake;
+mod journal;
 pub mod protocol;
+//mod supervisor;
+mod undo;
+mod watch;
+//mod worker;
+
+pub use client::{request, ClientError};
+pub use config::{BadConfig, Config, DaemonConfig, ZramConfig};
+//pub use supervisor::run;
+pub use undo::restore;

@@ -1,3 +1,128 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The command line.
-fn main() {}
+//! The command line: parses, calls, prints.
+
+mod check;
+mod explain;
+mod failure;
+mod launch;
+mod phone;
+mod signals;
+mod status;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use fovea_apps::AppName;
+use fovea_daemon::Config;
+
+use crate::failure::Failure;
+
+/// Gives a device's memory, storage and network to the app the user is looking at.
+#[derive(Parser)]
+#[command(name = "fovea", version, max_term_width = 100)]
+struct Cli {
+    /// Folder of the daemon's socket and state.
+    #[arg(long, global = true, env = "FOVEA_RUN", default_value = fovea_daemon::protocol::RUN_FOLDER, value_name = "FOLDER")]
+    run_folder: PathBuf,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Tell what this machine can do, and why not.
+    Check {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run the daemon.
+    Run {
+        /// Configuration file; the defaults without one. /etc/fovea.toml is read if it is there.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
+    /// Undo what a dead daemon left changed.
+    Restore,
+    /// Start an app in a cgroup of its own, known to the daemon.
+    Launch(launch::Launch),
+    /// Say that an app has come to the screen.
+    Focus {
+        /// App.
+        #[arg(required_unless_present = "none")]
+        name: Option<AppName>,
+        /// Nothing is in front: the home screen.
+        #[arg(long, conflicts_with = "name")]
+        none: bool,
+    },
+    /// Say that the user closed an app; it is kept until its memory is needed.
+    Close {
+        /// App.
+        name: AppName,
+    },
+    /// Say that the screen went on or off.
+    Screen {
+        /// on or off.
+        state: signals::ScreenState,
+    },
+    /// Print the state of memory and apps.
+    Status {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tell an app's story: what was done to it, when and why.
+    Explain {
+        /// App; all of them without it.
+        app: Option<AppName>,
+        /// At most so many of the latest entries.
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+        /// Print the journal's JSON lines.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The virtual phone.
+    #[command(subcommand)]
+    Phone(phone::Phone),
+}
+
+/// The configuration file that is read when none is named.
+const DEFAULT_CONFIG: &str = "/etc/fovea.toml";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    let folder = &cli.run_folder;
+    match cli.command {
+        Command::Check { json } => check::check(json),
+        Command::Run { config } => {
+            let default = PathBuf::from(DEFAULT_CONFIG);
+            let mut config = match config.or_else(|| default.exists().then_some(default)) {
+                Some(path) => Config::load(&path).map_err(|e| Failure::failed(e.to_string()))?,
+                None => Config::default(),
+            };
+            if folder.as_os_str() != fovea_daemon::protocol::RUN_FOLDER {
+                config.daemon.run_folder.clone_from(folder);
+            }
+            fovea_daemon::run(config).map_err(Failure::failed)
+        }
+        Command::Restore => signals::restore(folder),
+        Command::Launch(launch) => launch::launch(folder, launch),
+        Command::Focus { name: Some(app), .. } => signals::focus(folder, app),
+        Command::Focus { name: None, .. } => signals::home(folder),
+        Command::Close { name } => signals::close(folder, name),
+        Command::Screen { state } => signals::screen(folder, state),
+        Command::Status { json } => status::status(folder, json),
+        Command::Explain { app, limit, json } => explain::explain(folder, app, limit, json),
+        Command::Phone(phone) => phone::phone(phone),
+    }
+}

@@ -3,6 +3,8 @@
 
 mod device;
 mod error;
+mod fork;
 
 pub use device::*;
 pub use error::Error;
+pub use fork::{fork_worker, Forked};

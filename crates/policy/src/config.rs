@@ -71,21 +71,19 @@ impl Default for MemoryConfig {
 }
 
 impl MemoryConfig {
-    /// Checks what serde cannot.
-    pub fn check(&self) -> Result<(), String> {
+    /// Checks what serde cannot; the error is the key and what is wrong with it.
+    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
         if self.minfree_pages.windows(2).any(|w| w[0] > w[1]) {
-            return Err(
-                "memory.minfree_pages must not fall from left to right: write the most important class first".into()
-            );
+            return Err(("minfree_pages", "must not fall from left to right: write the most important class first"));
         }
         if !(1..=1000).contains(&self.compress_under_permille) {
-            return Err("memory.compress_under_permille must be 1 to 1000".into());
+            return Err(("compress_under_permille", "must be 1 to 1000"));
         }
         if self.batch_pages < 32 {
-            return Err("memory.batch_pages must be at least 32, the size of one request to the kernel".into());
+            return Err(("batch_pages", "must be at least 32, the size of one request to the kernel"));
         }
         if self.watch_ms == 0 {
-            return Err("memory.watch_ms must be at least 1".into());
+            return Err(("watch_ms", "must be at least 1"));
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ mod snapshot;
 
 pub use config::{Config, FreezeConfig, MemoryConfig, Mode};
 pub use decide::{decide, Action, Decision, Reason};
-pub use pressure::{Pressure, Shortage};
+pub use pressure::{pressure, Pressure, Shortage};
 pub use snapshot::{AppState, MemoryState, Snapshot, SwapState, ZramState};
 
 /// Bytes of a page.

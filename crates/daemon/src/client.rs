@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Asking a running daemon.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::net::{
+    connect, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+};
+use thiserror::Error;
+
+use crate::protocol::{Reply, Request, REPLY_MAX_BYTES, SOCKET_NAME};
+
+/// Time the daemon has to answer: it never works longer than some milliseconds before it looks at its socket.
+const ANSWER_LIMIT: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// No daemon is listening.
+    #[error("no daemon answers at {path}: start it with `fovea run` (as root)", path = .path.display())]
+    NotRunning {
+        /// Socket.
+        path: PathBuf,
+    },
+    /// The socket is there and may not be used.
+    #[error("{path}: permission denied: only root may steer the daemon", path = .path.display())]
+    NotAllowed {
+        /// Socket.
+        path: PathBuf,
+    },
+    /// The connection broke.
+    #[error("{path}: {source}: see what the daemon printed", path = .path.display())]
+    Broken {
+        /// Socket.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The daemon answered something else.
+    #[error("{path}: the daemon's answer makes no sense ({source}): is it of another version?", path = .path.display())]
+    Garbled {
+        /// Socket.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+/// Sends one request to the daemon of a run folder and waits for its reply.
+pub fn request(run_folder: &Path, request: &Request) -> Result<Reply, ClientError> {
+    let path = run_folder.join(SOCKET_NAME);
+    let broken = |e: rustix::io::Errno| ClientError::Broken { path: path.clone(), source: e.into() };
+    let socket = open(&path)?;
+    let text = serde_json::to_vec(request).map_err(|source| ClientError::Garbled { path: path.clone(), source })?;
+    send(&socket, &text, SendFlags::NOSIGNAL).map_err(broken)?;
+    let mut wanted = [PollFd::new(&socket, PollFlags::IN)];
+    if poll(&mut wanted, Some(&ANSWER_LIMIT)).map_err(broken)? == 0 {
+        return Err(broken(rustix::io::Errno::TIMEDOUT));
+    }
+    let mut reply = vec![0; REPLY_MAX_BYTES];
+    let (length, _) = recv(&socket, &mut reply[..], RecvFlags::empty()).map_err(broken)?;
+    if length == 0 {
+        return Err(broken(rustix::io::Errno::CONNRESET));
+    }
+    serde_json::from_slice(&reply[..length]).map_err(|source| ClientError::Garbled { path, source })
+}
+
+fn open(path: &Path) -> Result<OwnedFd, ClientError> {
+    let broken = |e: rustix::io::Errno| ClientError::Broken { path: path.to_owned(), source: e.into() };
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(broken)?;
+    let address = SocketAddrUnix::new(path).map_err(broken)?;
+    match connect(&socket, &address) {
+        Ok(()) => Ok(socket),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::CONNREFUSED) => {
+            Err(ClientError::NotRunning { path: path.to_owned() })
+        }
+        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            Err(ClientError::NotAllowed { path: path.to_owned() })
+        }
+        Err(e) => Err(broken(e)),
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The daemon's configuration file.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::protocol::RUN_FOLDER;
+
+/// `/etc/fovea.toml`. Every key has a default; an unknown key is an error.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The memory ladder.
+    pub memory: fovea_policy::MemoryConfig,
+    /// The freezer.
+    pub freeze: fovea_policy::FreezeConfig,
+    /// Compressed swap.
+    pub zram: ZramConfig,
+    /// Files and discovery.
+    pub daemon: DaemonConfig,
+}
+
+/// Compressed swap, set up by the daemon where no swap on zram is found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ZramConfig {
+    /// Whether to set it up.
+    pub enabled: bool,
+    /// Compression algorithm, as the kernel names it.
+    pub algorithm: String,
+    /// Most memory the compressed pages may take, percent of user memory: an upper limit, nothing is set aside
+    /// (seed 002, section 2.4).
+    pub size_percent: u64,
+    /// Memory that apps can have; 0 for MemTotal. To be set where MemTotal counts what apps cannot have.
+    pub user_memory_bytes: u64,
+    /// Priority of the swap area.
+    pub priority: i32,
+}
+
+impl Default for ZramConfig {
+    fn default() -> Self {
+        Self { enabled: true, algorithm: "lz4".into(), size_percent: 25, user_memory_bytes: 0, priority: 100 }
+    }
+}
+
+impl ZramConfig {
+    /// (Memory it may take, what it may hold uncompressed), in bytes. It may hold twice what it may take, because nothing is
+    /// chosen that does not shrink to under half.
+    pub fn sizes(&self, memory_total_bytes: u64) -> (u64, u64) {
+        let user = if self.user_memory_bytes > 0 { self.user_memory_bytes } else { memory_total_bytes };
+        let limit = user / 100 * self.size_percent / 4096 * 4096;
+        (limit, 2 * limit)
+    }
+}
+
+/// Files and discovery.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DaemonConfig {
+    /// Folder of the control socket and of what is to be undone; must not outlive a reboot.
+    pub run_folder: PathBuf,
+    /// The journal; relative to the run folder.
+    pub journal: PathBuf,
+    /// Size at which the journal is rotated (one old file is kept).
+    pub journal_max_bytes: u64,
+    /// Whether to watch for systemd's `app-*.scope` and `app-*.service` cgroups.
+    pub discover: bool,
+    /// Stall that wakes the daemon: microseconds of waiting for memory within half a second.
+    pub psi_stall_us: u64,
+}
+
+impl Default for DaemonConfig {
+    fn default() -> Self {
+        Self {
+            run_folder: RUN_FOLDER.into(),
+            journal: "journal.jsonl".into(),
+            journal_max_bytes: 8 << 20,
+            discover: true,
+            // The kernel's reclaim thread at work counts as a stall, so 2 ms says "reclaim has begun", as the shrinker did to
+            // Android's driver (seed 002, 2.6.4).
+            psi_stall_us: 2000,
+        }
+    }
+}
+
+/// A configuration that cannot be used: file, line, mend.
+#[derive(Debug, Error)]
+pub enum BadConfig {
+    /// The file cannot be read.
+    #[error("{path}: {source}: name a readable file with --config", path = .path.display())]
+    Unreadable {
+        /// File.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file does not make sense.
+    #[error("{path}:{line}: {message}", path = .path.display())]
+    Broken {
+        /// File.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong, and the mend.
+        message: String,
+    },
+}
+
+impl Config {
+    /// Reads a file.
+    pub fn load(path: &Path) -> Result<Self, BadConfig> {
+        let text =
+            std::fs::read_to_string(path).map_err(|source| BadConfig::Unreadable { path: path.to_owned(), source })?;
+        Self::parse(&text, path)
+    }
+
+    /// Parses a text; `path` is for messages.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, BadConfig> {
+        let broken = |line, message: String| BadConfig::Broken { path: path.to_owned(), line, message };
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+            broken(line, error.message().replace('\n', "; "))
+        })?;
+        config.memory.check().map_err(|(key, wrong)| broken(line_of(text, key), format!("memory.{key} {wrong}")))?;
+        if !(1..=100).contains(&config.zram.size_percent) {
+            return Err(broken(line_of(text, "size_percent"), "zram.size_percent must be 1 to 100".into()));
+        }
+        if !(1..=500_000).contains(&config.daemon.psi_stall_us) {
+            return Err(broken(line_of(text, "psi_stall_us"), "daemon.psi_stall_us must be 1 to 500000".into()));
+        }
+        Ok(config)
+    }
+
+    /// Where the journal is.
+    pub fn journal_path(&self) -> PathBuf {
+        self.daemon.run_folder.join(&self.daemon.journal)
+    }
+}
+
+fn line_of(text: &str, key: &str) -> usize {
+    1 + text.lines().position(|line| line.trim_start().starts_with(key)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Config::parse(text, Path::new("fovea.toml")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_file_is_the_defaults() {
+        assert_eq!(Config::parse("", Path::new("x")).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn the_packaged_file_states_the_defaults() {
+        let text = include_str!("../../../packaging/fovea.toml");
+        assert_eq!(Config::parse(text, Path::new("fovea.toml")).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn broken_files_name_file_line_and_mend() {
+        assert!(error("[memory]\nmod = \"full\"").starts_with("fovea.toml:2: unknown field `mod`"));
+        assert!(error("[zram]\n\nsize_percent = 0").starts_with("fovea.toml:3: zram.size_percent must be 1 to 100"));
+        assert!(error("[memory]\nmode = \"sideways\"").starts_with("fovea.toml:2: unknown variant `sideways`"));
+        assert!(error("[memory\n").starts_with("fovea.toml:1: "));
+        assert!(error("[memory]\nminfree_pages = [9,1,1,1,1,1]").contains("fovea.toml:2: memory.minfree_pages"));
+        assert!(!error("[memory\nx").contains('\n'));
+    }
+
+    #[test]
+    fn the_size_is_a_limit_of_memory_and_the_device_twice_that() {
+        let zram = ZramConfig { user_memory_bytes: 835 << 20, ..ZramConfig::default() };
+        let (limit, disk) = zram.sizes(1 << 30);
+        assert_eq!(disk, 2 * limit);
+        assert!((208 << 20..=209 << 20).contains(&limit), "seed 002: 25 % of 835 MB is about 200 MB");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,200}") {
+            let _ = Config::parse(&text, Path::new("x"));
+        }
+    }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The engine over the fake device.
+
+use std::path::Path;
+
+use fovea_linux::{MemoryReading, PAGE_BYTES};
+use proptest::prelude::*;
+
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::fake::{FakeApp, FakeDevice};
+use crate::journal::Journal;
+use crate::protocol::{Reply, Request};
+use crate::undo::{restore, UndoLog};
+
+const MB: u64 = 1 << 20;
+const SECOND_NS: u64 = 1_000_000_000;
+
+struct Bench {
+    device: FakeDevice,
+    engine: Engine<FakeDevice>,
+    folder: tempfile::TempDir,
+}
+
+fn engine_in(folder: &Path, device: &FakeDevice) -> Engine<FakeDevice> {
+    let journal = Journal::open(&folder.join("journal.jsonl"), 1 << 20).unwrap();
+    let undo = UndoLog::open(folder).unwrap();
+    Engine::new(device.clone(), Config::default(), journal, undo, Vec::new())
+}
+
+fn bench(apps: &[(&str, u64)]) -> Bench {
+    let device = FakeDevice::default();
+    {
+        let mut state = device.0.borrow_mut();
+        state.memory = MemoryReading {
+            total_bytes: 512 * MB,
+            free_bytes: 100 * MB,
+            available_bytes: 200 * MB,
+            file_bytes: 100 * MB,
+            psi_some_total_us: Some(0),
+            ..Default::default()
+        };
+        state.sysctls.insert("vm/page-cluster".into(), "3".into());
+        for &(name, mb) in apps {
+            let anon_pages = mb * MB / PAGE_BYTES;
+            let app = FakeApp { anon_pages, compressible_pages: anon_pages / 2, ..FakeApp::default() };
+            state.apps.insert(format!("apps/{name}"), app);
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = engine_in(folder.path(), &device);
+    engine.set_up(0).unwrap();
+    for &(name, _) in apps {
+        let app = name.parse().unwrap();
+        let cgroup = format!("apps/{name}");
+        engine.handle(Request::Register { app, cgroup, role: Default::default(), io_class: None }, 0);
+    }
+    Bench { device, engine, folder }
+}
+
+fn focus(app: &str) -> Request {
+    Request::Focus { app: app.parse().unwrap() }
+}
+
+fn close(app: &str) -> Request {
+    Request::Close { app: app.parse().unwrap() }
+}
+
+impl Bench {
+    /// Turns until nothing is due before `until_ns`; returns the time reached.
+    fn run(&mut self, mut now_ns: u64, until_ns: u64) {
+        for _ in 0..10_000 {
+            let turn = self.engine.turn(now_ns).unwrap();
+            if !turn.awaited.is_empty() {
+                self.engine.victim_ended(now_ns);
+                continue;
+            }
+            match turn.wake_at_ns {
+                Some(at_ns) if at_ns <= until_ns => now_ns = at_ns.max(now_ns + 1),
+                _ => return,
+            }
+        }
+        panic!("the engine does not come to rest");
+    }
+
+    fn done(&self, what: &str) -> bool {
+        self.device.0.borrow().done.iter().any(|d| d == what)
+    }
+
+    fn actions(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.folder.path().join("journal.jsonl")).unwrap();
+        text.lines()
+            .map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()["action"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+#[test]
+fn a_left_app_is_frozen_after_the_debounce_and_thawed_before_focus_is_answered() {
+    let mut b = bench(&[("mail", 10), ("game", 10)]);
+    b.engine.handle(focus("mail"), 0);
+    b.engine.handle(focus("game"), SECOND_NS);
+    b.run(SECOND_NS, 5 * SECOND_NS);
+    assert!(!b.done("freeze apps/mail"));
+    b.run(5 * SECOND_NS, 20 * SECOND_NS);
+    assert!(b.done("freeze apps/mail") && !b.done("freeze apps/game"));
+    assert_eq!(b.engine.handle(focus("mail"), 21 * SECOND_NS), Reply::Done {});
+    assert!(!b.device.0.borrow().apps["apps/mail"].frozen);
+    assert_eq!(b.device.0.borrow().apps["apps/mail"].score, 0);
+    assert_eq!(b.device.0.borrow().apps["apps/game"].score, 700);
+}
+
+#[test]
+fn with_the_screen_off_closed_apps_are_compressed_and_open_ones_left_alone() {
+    let mut b = bench(&[("mail", 10), ("game", 10)]);
+    b.engine.handle(focus("mail"), 0);
+    b.engine.handle(close("mail"), 0);
+    b.engine.handle(focus("game"), 0);
+    b.engine.handle(Request::Screen { on: false }, SECOND_NS);
+    b.run(SECOND_NS, 60 * SECOND_NS);
+    let state = b.device.0.borrow();
+    assert_eq!(state.apps["apps/mail"].swap_pages, 10 * 256 / 2);
+    assert_eq!(state.apps["apps/game"].swap_pages, 0);
+    drop(state);
+    assert_eq!(b.engine.turn(61 * SECOND_NS).unwrap().wake_at_ns, None, "then it sleeps");
+    assert_eq!(b.actions().iter().filter(|a| *a == "compress").count(), 1, "one line for the whole");
+}
+
+#[test]
+fn screen_on_stops_compression_at_once() {
+    let mut b = bench(&[("mail", 100)]);
+    b.engine.handle(close("mail"), 0);
+    b.engine.handle(Request::Screen { on: false }, 0);
+    b.engine.turn(1).unwrap();
+    let after_one = b.device.0.borrow().apps["apps/mail"].swap_pages;
+    assert_eq!(after_one, 256);
+    b.engine.handle(Request::Screen { on: true }, 2);
+    b.run(3, 9 * SECOND_NS);
+    assert_eq!(b.device.0.borrow().apps["apps/mail"].swap_pages, after_one);
+}
+
+#[test]
+fn short_memory_ends_in_one_kill_when_nothing_can_be_compressed() {
+    let mut b = bench(&[("mail", 10), ("game", 20), ("front", 30)]);
+    b.engine.handle(focus("front"), 0);
+    {
+        let mut state = b.device.0.borrow_mut();
+        state.failing = Some("compress");
+        (state.memory.free_bytes, state.memory.file_bytes) = (15 * MB, 10 * MB);
+        state.memory.psi_some_total_us = Some(9000);
+        state.memory.psi_full_avg10 = Some(50.0);
+    }
+    // Each app that cannot be compressed is given up, then the largest hidden one goes; its memory ends the shortage.
+    for turn in 1..6 {
+        b.device.0.borrow_mut().memory.psi_some_total_us = Some(9000 + turn);
+        if !b.engine.turn(turn).unwrap().awaited.is_empty() {
+            b.engine.victim_ended(turn);
+        }
+    }
+    let kills: Vec<_> = b.device.0.borrow().done.iter().filter(|d| d.starts_with("kill")).cloned().collect();
+    assert_eq!(kills, ["kill apps/game"]);
+    let Reply::Story { entries } =
+        b.engine.handle(Request::Explain { app: Some("game".parse().unwrap()), limit: None }, 9)
+    else {
+        panic!("no story")
+    };
+    let kill = entries.iter().find(|e| e["action"] == "kill").unwrap();
+    assert_eq!(kill["reason"], "thrash");
+    assert_eq!(kill["readings"]["free_bytes"], 15 * MB);
+}
+
+#[test]
+fn unknown_apps_get_one_line_and_change_nothing() {
+    let mut b = bench(&[("mail", 1)]);
+    let Reply::Error { error } = b.engine.handle(focus("nope"), 1) else { panic!("accepted") };
+    assert!(error.contains("nope") && error.contains("fovea launch") && !error.contains('\n'));
+}
+
+#[test]
+fn a_device_without_zram_is_served_without_compression() {
+    let device = FakeDevice::default();
+    device.0.borrow_mut().failing = Some("zram_setup");
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = engine_in(folder.path(), &device);
+    engine.set_up(0).unwrap();
+    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    assert!(status.missing.iter().any(|m| m.starts_with("zram")));
+}
+
+#[test]
+fn a_torn_undo_log_is_read_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut log = UndoLog::open(folder.path()).unwrap();
+    log.freezing("apps/a").unwrap();
+    log.freezing("apps/b").unwrap();
+    log.thawed("apps/a").unwrap();
+    drop(log);
+    use std::io::Write;
+    let mut file = std::fs::OpenOptions::new().append(true).open(folder.path().join("undo.log")).unwrap();
+    file.write_all(b"{\"frozen\":\"app").unwrap();
+    let log = UndoLog::open(folder.path()).unwrap();
+    assert_eq!(log.changed().frozen.iter().collect::<Vec<_>>(), ["apps/b"]);
+}
+
+proptest! {
+    /// Whatever was asked and wherever the daemon dies, restoring leaves the device as it was.
+    #[test]
+    fn a_death_at_any_moment_leaves_nothing_changed(ops in prop::collection::vec((0u8..6, 0usize..3), 0..40)) {
+        let names = ["a", "b", "c"];
+        let mut b = bench(&[("a", 4), ("b", 8), ("c", 2)]);
+        let mut now_ns = 0;
+        for (op, i) in ops {
+            now_ns += 4 * SECOND_NS;
+            match op {
+                0 => drop(b.engine.handle(focus(names[i]), now_ns)),
+                1 => drop(b.engine.handle(close(names[i]), now_ns)),
+                2 => drop(b.engine.handle(Request::Home {}, now_ns)),
+                3 => drop(b.engine.handle(Request::Screen { on: i == 0 }, now_ns)),
+                4 => {
+                    b.device.0.borrow_mut().apps.remove(&format!("apps/{}", names[i]));
+                    b.engine.ended(&names[i].parse().unwrap(), now_ns);
+                }
+                _ => drop(b.engine.turn(now_ns).unwrap()),
+            }
+        }
+        drop(b.engine);
+        let mut device = b.device.clone();
+        let complaints = restore(b.folder.path(), &mut device).unwrap();
+        prop_assert_eq!(complaints, Vec::<String>::new());
+        let state = b.device.0.borrow();
+        prop_assert!(state.apps.values().all(|a| !a.frozen && a.score == 0));
+        prop_assert!(state.memory.zram.is_none());
+        prop_assert_eq!(&state.sysctls["vm/page-cluster"], "3");
+        drop(state);
+        prop_assert!(UndoLog::open(b.folder.path()).unwrap().changed().is_empty());
+    }
+}

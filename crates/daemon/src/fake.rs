@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A device for the engine's tests: slow, obvious, in memory; remembers everything that was done to it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+
+use fovea_apps::Importance;
+use fovea_linux::*;
+
+#[derive(Debug, Default)]
+pub struct State {
+    pub memory: MemoryReading,
+    pub apps: BTreeMap<String, FakeApp>,
+    pub sysctls: BTreeMap<String, String>,
+    pub done: Vec<String>,
+    /// Method that fails from now on.
+    pub failing: Option<&'static str>,
+}
+
+#[derive(Debug, Default, Clone)]
+pub struct FakeApp {
+    pub anon_pages: u64,
+    /// Those of `anon_pages` that shrink enough.
+    pub compressible_pages: u64,
+    pub swap_pages: u64,
+    pub frozen: bool,
+    pub score: i32,
+}
+
+/// Shares its state with the test.
+#[derive(Clone, Default)]
+pub struct FakeDevice(pub Rc<RefCell<State>>);
+
+impl FakeDevice {
+    fn check(&self, method: &'static str) -> Result<(), Error> {
+        match self.0.borrow().failing {
+            Some(failing) if failing == method => {
+                Err(Error::Call { call: method, what: "the fake".into(), source: io::Error::other("told to fail") })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn did(&self, what: String) {
+        self.0.borrow_mut().done.push(what);
+    }
+}
+
+impl Device for FakeDevice {
+    fn memory(&mut self) -> Result<MemoryReading, Error> {
+        self.check("memory")?;
+        Ok(self.0.borrow().memory)
+    }
+
+    fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
+        let state = self.0.borrow();
+        let Some(app) = state.apps.get(cgroup) else { return Ok(AppUsage::default()) };
+        let anon_bytes = app.anon_pages * PAGE_BYTES;
+        let swap_bytes = app.swap_pages * PAGE_BYTES;
+        Ok(AppUsage { anon_bytes, current_bytes: anon_bytes, swap_bytes, processes: 1 })
+    }
+
+    fn compress(&mut self, cgroup: &str, cursor: CompressCursor, pages: u64, _: u32) -> Result<CompressOutcome, Error> {
+        self.check("compress")?;
+        let mut state = self.0.borrow_mut();
+        let Some(app) = state.apps.get_mut(cgroup) else { return Ok(CompressOutcome::default()) };
+        let swapped_pages = app.compressible_pages.min(pages);
+        app.compressible_pages -= swapped_pages;
+        app.anon_pages -= swapped_pages;
+        app.swap_pages += swapped_pages;
+        let next =
+            (swapped_pages == pages).then_some(CompressCursor { pid: 1, address: cursor.address + pages * PAGE_BYTES });
+        state.memory.free_bytes += swapped_pages * PAGE_BYTES / 2;
+        if let Some(zram) = &mut state.memory.zram {
+            zram.original_bytes += swapped_pages * PAGE_BYTES;
+            zram.used_bytes += swapped_pages * PAGE_BYTES / 2;
+            state.memory.swap_free_bytes -= swapped_pages * PAGE_BYTES;
+        }
+        state.done.push(format!("compress {cgroup}"));
+        Ok(CompressOutcome { swapped_pages, scanned_pages: swapped_pages * 2, next, ..Default::default() })
+    }
+
+    fn prefetch(&mut self, cgroup: &str, pages: u64) -> Result<u64, Error> {
+        self.did(format!("prefetch {cgroup}"));
+        Ok(self.0.borrow().apps.get(cgroup).map_or(0, |a| a.swap_pages.min(pages)))
+    }
+
+    fn set_frozen(&mut self, cgroup: &str, frozen: bool) -> Result<(), Error> {
+        self.check("set_frozen")?;
+        self.did(format!("{} {cgroup}", if frozen { "freeze" } else { "thaw" }));
+        if let Some(app) = self.0.borrow_mut().apps.get_mut(cgroup) {
+            app.frozen = frozen;
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
+        self.check("kill")?;
+        self.did(format!("kill {cgroup}"));
+        let (end, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        let state = &mut *self.0.borrow_mut();
+        if let Some(app) = state.apps.remove(cgroup) {
+            state.memory.free_bytes += app.anon_pages * PAGE_BYTES;
+        }
+        Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, released: 1 })
+    }
+
+    fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
+        let state = self.0.borrow();
+        let score = |a: &FakeApp| OldScore { pid: 1, start_ticks: 1, oom_score_adj: a.score };
+        Ok(state.apps.get(cgroup).map(score).into_iter().collect())
+    }
+
+    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<(), Error> {
+        self.check("set_importance")?;
+        if let Some(app) = self.0.borrow_mut().apps.get_mut(cgroup) {
+            app.score = importance.oom_score_adj();
+        }
+        Ok(())
+    }
+
+    fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
+        if let (Some(app), Some(old)) = (self.0.borrow_mut().apps.get_mut(cgroup), scores.first()) {
+            app.score = old.oom_score_adj;
+        }
+        Ok(())
+    }
+
+    fn sysctl(&mut self, name: &str) -> Result<String, Error> {
+        Ok(self.0.borrow().sysctls.get(name).cloned().unwrap_or_default())
+    }
+
+    fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        self.0.borrow_mut().sysctls.insert(name.into(), value.into());
+        Ok(())
+    }
+
+    fn zram_setup(
+        &mut self,
+        wish: &ZramWish,
+        claimed: &mut dyn FnMut(&ZramDevice) -> io::Result<()>,
+    ) -> Result<ZramDevice, Error> {
+        self.check("zram_setup")?;
+        let zram = ZramDevice { number: 0, algorithm: wish.algorithm.clone(), loaded_module: true, hot_added: true };
+        claimed(&zram).map_err(|source| Error::Call { call: "claim", what: "zram0".into(), source })?;
+        let mut state = self.0.borrow_mut();
+        state.memory.swap_total_bytes = wish.disk_bytes;
+        state.memory.swap_free_bytes = wish.disk_bytes;
+        state.memory.zram =
+            Some(ZramReading { disk_bytes: wish.disk_bytes, limit_bytes: wish.limit_bytes, ..Default::default() });
+        Ok(zram)
+    }
+
+    fn zram_teardown(&mut self, _: &ZramDevice) -> Result<(), Error> {
+        let mut state = self.0.borrow_mut();
+        state.memory.zram = None;
+        (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (0, 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The journal: one JSON line per decision, with its reason and the readings behind it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use fovea_apps::AppName;
+use fovea_policy::{MemoryState, Reason};
+use serde::Serialize;
+use serde_json::Value;
+
+/// One line.
+#[derive(Debug, Default, Serialize)]
+pub struct Entry<'a> {
+    /// Monotonic time.
+    pub t_ns: u64,
+    /// What was done: "kill", "compress", "freeze", "thaw", "focus", "start", …
+    pub action: &'static str,
+    /// The app concerned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app: Option<&'a AppName>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// The readings the decision rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readings: Option<MemoryState>,
+    /// What came of it.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub outcome: Value,
+}
+
+/// The file.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    written_bytes: u64,
+    max_bytes: u64,
+    buffer: Vec<u8>,
+}
+
+impl Journal {
+    /// Opens or makes the file.
+    pub fn open(path: &Path, max_bytes: u64) -> std::io::Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let written_bytes = file.metadata()?.len();
+        Ok(Self { path: path.to_owned(), file, written_bytes, max_bytes, buffer: Vec::new() })
+    }
+
+    /// Adds a line. A full disk must not stop the daemon from freeing memory, so a failure is said on stderr and no more.
+    pub fn write(&mut self, entry: &Entry) {
+        if self.written_bytes > self.max_bytes {
+            self.rotate();
+        }
+        self.buffer.clear();
+        if serde_json::to_writer(&mut self.buffer, entry).is_err() {
+            return;
+        }
+        self.buffer.push(b'\n');
+        match self.file.write_all(&self.buffer) {
+            Ok(()) => self.written_bytes += self.buffer.len() as u64,
+            Err(e) => eprintln!("fovea: writing {}: {e}: free some space there", self.path.display()),
+        }
+    }
+
+    fn rotate(&mut self) {
+        let old = self.path.with_extension("old.jsonl");
+        let fresh = std::fs::rename(&self.path, old)
+            .and_then(|()| OpenOptions::new().create(true).append(true).open(&self.path));
+        match fresh {
+            Ok(file) => self.file = file,
+            Err(e) => eprintln!("fovea: rotating {}: {e}", self.path.display()),
+        }
+        self.written_bytes = 0;
+    }
+
+    /// The latest entries of an app (of all without one), oldest first. Lines that are not JSON are passed over.
+    pub fn story(&self, app: Option<&AppName>, limit: usize) -> std::io::Result<Vec<Value>> {
+        let mut entries = std::collections::VecDeque::new();
+        for path in [self.path.with_extension("old.jsonl"), self.path.clone()] {
+            let Ok(file) = File::open(path) else { continue };
+            for line in BufReader::new(file).lines() {
+                let Ok(value) = serde_json::from_str::<Value>(&line?) else { continue };
+                if app.is_none_or(|app| value["app"] == app.as_str()) {
+                    entries.push_back(value);
+                    if entries.len() > limit {
+                        entries.pop_front();
+                    }
+                }
+            }
+        }
+        Ok(entries.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_apps_story_survives_a_rotation_and_a_torn_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = Journal::open(&path, 200).unwrap();
+        let (mail, game): (AppName, AppName) = ("mail".parse().unwrap(), "game".parse().unwrap());
+        for t_ns in 0..4 {
+            journal.write(&Entry { t_ns, action: "freeze", app: Some(&mail), ..Entry::default() });
+            journal.write(&Entry { t_ns, action: "kill", app: Some(&game), ..Entry::default() });
+        }
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"torn").unwrap();
+        let story = journal.story(Some(&mail), 10).unwrap();
+        assert!(story.len() >= 2 && story.iter().all(|e| e["app"] == "mail"));
+        assert_eq!(story.last().unwrap()["t_ns"], 3);
+        assert_eq!(journal.story(None, 3).unwrap().len(), 3);
+    }
+}

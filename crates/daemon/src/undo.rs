@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What is to be undone if the daemon ends: a log that is written *before* each change, so that a death at any moment leaves
+//! nothing changed that the log does not name. Undoing what was not yet done is harmless.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fovea_linux::{Device, OldScore, ZramDevice};
+use serde::{Deserialize, Serialize};
+
+/// Name of the log in the run folder.
+const LOG_NAME: &str = "undo.log";
+
+/// Size at which the log is written anew with only what still stands.
+const COMPACT_BYTES: u64 = 64 << 10;
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    Frozen(String),
+    Thawed(String),
+    Scores(String, Vec<OldScore>),
+    Ended(String),
+    Zram(ZramDevice),
+    ZramGone,
+    Sysctl(String, String),
+}
+
+/// What stands changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Cgroups that may be frozen.
+    pub frozen: BTreeSet<String>,
+    /// `oom_score_adj` values there were, by cgroup.
+    pub scores: BTreeMap<String, Vec<OldScore>>,
+    /// The zram device set up.
+    pub zram: Option<ZramDevice>,
+    /// Settings there were, by name.
+    pub sysctls: BTreeMap<String, String>,
+}
+
+impl Changed {
+    fn apply(&mut self, line: Line) {
+        match line {
+            Line::Frozen(cgroup) => drop(self.frozen.insert(cgroup)),
+            Line::Thawed(cgroup) => drop(self.frozen.remove(&cgroup)),
+            // The first value seen is the one to go back to.
+            Line::Scores(cgroup, scores) => {
+                let known = self.scores.entry(cgroup).or_default();
+                for score in scores {
+                    if !known.iter().any(|k| (k.pid, k.start_ticks) == (score.pid, score.start_ticks)) {
+                        known.push(score);
+                    }
+                }
+            }
+            Line::Ended(cgroup) => {
+                self.frozen.remove(&cgroup);
+                self.scores.remove(&cgroup);
+            }
+            Line::Zram(zram) => self.zram = Some(zram),
+            Line::ZramGone => self.zram = None,
+            Line::Sysctl(name, old) => drop(self.sysctls.entry(name).or_insert(old)),
+        }
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let mut lines: Vec<_> = self.frozen.iter().cloned().map(Line::Frozen).collect();
+        lines.extend(self.scores.iter().map(|(c, s)| Line::Scores(c.clone(), s.clone())));
+        lines.extend(self.zram.iter().cloned().map(Line::Zram));
+        lines.extend(self.sysctls.iter().map(|(n, o)| Line::Sysctl(n.clone(), o.clone())));
+        lines
+    }
+
+    /// Whether nothing stands changed.
+    pub fn is_empty(&self) -> bool {
+        self.lines().is_empty()
+    }
+}
+
+/// The log.
+#[derive(Debug)]
+pub struct UndoLog {
+    path: PathBuf,
+    file: File,
+    written_bytes: u64,
+    changed: Changed,
+}
+
+impl UndoLog {
+    /// Opens the log of a run folder; what it already names is kept.
+    pub fn open(run_folder: &Path) -> std::io::Result<Self> {
+        let path = run_folder.join(LOG_NAME);
+        let changed = read(&path)?;
+        let file = OpenOptions::new().create(true).append(true).open(&path)?;
+        let mut log = Self { path, file, written_bytes: 0, changed };
+        log.compact()?;
+        Ok(log)
+    }
+
+    /// What stands changed.
+    pub fn changed(&self) -> &Changed {
+        &self.changed
+    }
+
+    fn push(&mut self, line: Line) -> std::io::Result<()> {
+        let mut text = serde_json::to_vec(&line)?;
+        text.push(b'\n');
+        // One write: a death leaves the whole line or none.
+        self.file.write_all(&text)?;
+        self.written_bytes += text.len() as u64;
+        self.changed.apply(line);
+        if self.written_bytes > COMPACT_BYTES {
+            self.compact()?;
+        }
+        Ok(())
+    }
+
+    fn compact(&mut self) -> std::io::Result<()> {
+        let fresh = self.path.with_extension("new");
+        let mut text = Vec::new();
+        for line in self.changed.lines() {
+            serde_json::to_writer(&mut text, &line)?;
+            text.push(b'\n');
+        }
+        std::fs::write(&fresh, &text)?;
+        std::fs::rename(&fresh, &self.path)?;
+        self.file = OpenOptions::new().append(true).open(&self.path)?;
+        self.written_bytes = 0;
+        Ok(())
+    }
+
+    /// A cgroup is about to be frozen.
+    pub fn freezing(&mut self, cgroup: &str) -> std::io::Result<()> {
+        self.push(Line::Frozen(cgroup.into()))
+    }
+
+    /// A cgroup has been thawed.
+    pub fn thawed(&mut self, cgroup: &str) -> std::io::Result<()> {
+        self.push(Line::Thawed(cgroup.into()))
+    }
+
+    /// Scores as they were; known processes are left out.
+    pub fn scores(&mut self, cgroup: &str, scores: Vec<OldScore>) -> std::io::Result<()> {
+        let known = self.changed.scores.get(cgroup).map_or(&[][..], Vec::as_slice);
+        let fresh: Vec<_> = scores
+            .into_iter()
+            .filter(|s| !known.iter().any(|k| (k.pid, k.start_ticks) == (s.pid, s.start_ticks)))
+            .collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        self.push(Line::Scores(cgroup.into(), fresh))
+    }
+
+    /// An app has ended: nothing of it can be undone.
+    pub fn ended(&mut self, cgroup: &str) -> std::io::Result<()> {
+        if self.changed.frozen.contains(cgroup) || self.changed.scores.contains_key(cgroup) {
+            self.push(Line::Ended(cgroup.into()))?;
+        }
+        Ok(())
+    }
+
+    /// A zram device is ours.
+    pub fn zram(&mut self, zram: &ZramDevice) -> std::io::Result<()> {
+        self.push(Line::Zram(zram.clone()))
+    }
+
+    /// A setting as it was.
+    pub fn sysctl(&mut self, name: &str, old: &str) -> std::io::Result<()> {
+        self.push(Line::Sysctl(name.into(), old.into()))
+    }
+}
+
+/// What the log of a path names; nothing if there is none. A torn last line names a change that was not made yet.
+fn read(path: &Path) -> std::io::Result<Changed> {
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Changed::default()),
+        Err(e) => return Err(e),
+    };
+    let mut changed = Changed::default();
+    for line in text.split(|&b| b == b'\n').filter(|l| !l.is_empty()) {
+        match serde_json::from_slice(line) {
+            Ok(line) => changed.apply(line),
+            Err(_) => eprintln!("fovea: {}: passing over a line that makes no sense", path.display()),
+        }
+    }
+    Ok(changed)
+}
+
+/// Undoes all that the log of a run folder names, and says what could not be undone. What is left stays in the log for the next start.
+pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<Vec<String>> {
+    let mut log = UndoLog::open(run_folder)?;
+    let changed = std::mem::take(&mut log.changed);
+    let mut left = Changed::default();
+    let mut complaints = Vec::new();
+    // Thawing first: it is what the user notices.
+    for cgroup in changed.frozen {
+        if let Err(e) = device.set_frozen(&cgroup, false) {
+            complaints.push(e.to_string());
+            left.frozen.insert(cgroup);
+        }
+    }
+    for (cgroup, scores) in changed.scores {
+        if let Err(e) = device.restore_importance(&cgroup, &scores) {
+            complaints.push(e.to_string());
+            left.scores.insert(cgroup, scores);
+        }
+    }
+    for (name, old) in changed.sysctls {
+        if let Err(e) = device.set_sysctl(&name, &old) {
+            complaints.push(e.to_string());
+            left.sysctls.insert(name, old);
+        }
+    }
+    if let Some(zram) = changed.zram {
+        match teardown(&zram, device) {
+            Ok(()) => {}
+            Err(complaint) => {
+                complaints.push(complaint);
+                left.zram = Some(zram);
+            }
+        }
+    }
+    log.changed = left;
+    log.compact()?;
+    Ok(complaints)
+}
+
+/// Takes the swap away if its pages fit in memory; pressing them in would end in the kernel's OOM killer.
+fn teardown(zram: &ZramDevice, device: &mut impl Device) -> Result<(), String> {
+    let memory = device.memory().map_err(|e| e.to_string())?;
+    let used = memory.swap_total_bytes.saturating_sub(memory.swap_free_bytes);
+    // Emptying zram gives back what it occupies as it goes.
+    let freed = memory.zram.map_or(0, |z| z.used_bytes);
+    if used > memory.available_bytes + freed {
+        return Err(format!(
+            "zram{} holds {} MB, more than fits in memory now: it stays, and the next start takes it over",
+            zram.number,
+            used >> 20
+        ));
+    }
+    device.zram_teardown(zram).map_err(|e| e.to_string())
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The event loop: waits for something to happen, tells the engine, lets it turn. It sleeps without a timer while nothing changes.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use fovea_linux::{Device, System, Trigger};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::Timespec;
+use rustix::time::{clock_gettime, ClockId};
+
+use crate::config::Config;
+use crate::control::{self, Received};
+use crate::engine::Engine;
+use crate::journal::Journal;
+use crate::protocol::{Reply, Request};
+use crate::undo::UndoLog;
+use crate::watch::{Seen, Watcher};
+
+/// Clients served at once; more are let go.
+const CLIENTS_MAX: usize = 64;
+
+/// The PSI window; the stall threshold is counted within it.
+const PSI_WINDOW_US: u64 = 500_000;
+
+/// Where a wake-up came from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Listener,
+    Pressure,
+    Cgroups,
+    Signal,
+    Other(u64),
+}
+
+impl Source {
+    fn data(self) -> EventData {
+        EventData::new_u64(match self {
+            Source::Listener => 0,
+            Source::Pressure => 1,
+            Source::Cgroups => 2,
+            Source::Signal => 3,
+            Source::Other(id) => id,
+        })
+    }
+
+    fn of(data: EventData) -> Self {
+        match data.u64() {
+            0 => Source::Listener,
+            1 => Source::Pressure,
+            2 => Source::Cgroups,
+            3 => Source::Signal,
+            id => Source::Other(id),
+        }
+    }
+}
+
+/// First number for clients and processes.
+const FIRST_ID: u64 = 16;
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+struct Loop<D> {
+    epoll: OwnedFd,
+    engine: Engine<D>,
+    watcher: Option<Watcher>,
+    listener: OwnedFd,
+    signals: UnixStream,
+    _trigger: Option<Trigger>,
+    clients: BTreeMap<u64, OwnedFd>,
+    victims: BTreeMap<u64, OwnedFd>,
+    next_id: u64,
+    stopping: bool,
+}
+
+/// Runs the daemon until it is told to stop. `signals` becomes readable on SIGTERM, SIGINT and SIGHUP. Restoring the device is the
+/// caller's part.
+pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
+    let mut missing = Vec::new();
+    let mut system = System::new().map_err(|e| e.to_string())?;
+    let run_folder = config.daemon.run_folder.clone();
+    let listener =
+        control::open(&run_folder).map_err(|e| format!("{}: {e}: make the folder writable", run_folder.display()))?;
+
+    let trigger = match Trigger::memory_some(config.daemon.psi_stall_us, PSI_WINDOW_US) {
+        Ok(trigger) => Some(trigger),
+        Err(e) => {
+            missing.push(format!("psi: {e}"));
+            None
+        }
+    };
+    let watcher = match system.cgroup_mount().map_err(|e| e.to_string()).and_then(|m| Watcher::new(&m).map_err(|e| e.to_string())) {
+        Ok(watcher) => Some(watcher),
+        Err(e) => {
+            missing.push(format!("cgroup v2: {e}"));
+            None
+        }
+    };
+    missing.iter().for_each(|what| eprintln!("fovea: going on without {what}"));
+    // Locked and last to be killed, or else the shortage it is there to end would stop it first.
+    system.lock_memory().and_then(|()| system.set_self_oom_protection()).unwrap_or_else(|e| eprintln!("fovea: {e}"));
+
+    let file_error = |e: std::io::Error| format!("{}: {e}", run_folder.display());
+    let journal = Journal::open(&config.journal_path(), config.daemon.journal_max_bytes)
+        .map_err(|e| format!("{}: {e}: name a writable journal in [daemon]", config.journal_path().display()))?;
+    let undo = UndoLog::open(&run_folder).map_err(file_error)?;
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| file_error(e.into()))?;
+    let add = |fd: &dyn AsFd, source: Source, flags| {
+        epoll::add(&epoll, fd.as_fd(), source.data(), flags).map_err(|e| file_error(e.into()))
+    };
+    add(&listener, Source::Listener, EventFlags::IN)?;
+    add(&signals, Source::Signal, EventFlags::IN)?;
+    if let Some(trigger) = &trigger {
+        add(trigger, Source::Pressure, EventFlags::PRI)?;
+    }
+    if let Some(watcher) = &watcher {
+        add(&watcher.fd(), Source::Cgroups, EventFlags::IN)?;
+    }
+    let discover = config.daemon.discover;
+    let mut engine = Engine::new(system, config, journal, undo, missing);
+    engine.set_up(now_ns()).map_err(|e| e.to_string())?;
+    let mut all = Loop {
+        epoll,
+        engine,
+        watcher,
+        listener,
+        signals,
+        _trigger: trigger,
+        clients: BTreeMap::new(),
+        victims: BTreeMap::new(),
+        next_id: FIRST_ID,
+        stopping: false,
+    };
+    if discover {
+        let seen = all.watcher.as_mut().map(Watcher::discover).unwrap_or_default();
+        all.seen(seen);
+    }
+    all.run()
+}
+
+impl<D: Device> Loop<D> {
+    fn run(&mut self) -> Result<(), String> {
+        let mut events = Vec::with_capacity(32);
+        while !self.stopping {
+            let turn = self.engine.turn(now_ns()).map_err(|e| e.to_string())?;
+            for pidfd in turn.awaited {
+                let id = self.add(&pidfd)?;
+                self.victims.insert(id, pidfd);
+            }
+            let timeout = turn.wake_at_ns.map(|at_ns| {
+                let left_ns = at_ns.saturating_sub(now_ns());
+                Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as _ }
+            });
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(format!("waiting for events: {e}")),
+            }
+            for event in std::mem::take(&mut events) {
+                let data = event.data;
+                self.happened(Source::of(data))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, fd: &OwnedFd) -> Result<u64, String> {
+        let id = self.next_id;
+        self.next_id += 1;
+        epoll::add(&self.epoll, fd, Source::Other(id).data(), EventFlags::IN).map_err(|e| format!("watching: {e}"))?;
+        Ok(id)
+    }
+
+    fn happened(&mut self, source: Source) -> Result<(), String> {
+        match source {
+            // The turn that follows looks at memory.
+            Source::Pressure => {}
+            Source::Signal => {
+                let mut byte = [0];
+                // Read so that a second signal wakes anew; the pipe is never empty here.
+                let _ = self.signals.read(&mut byte);
+                self.stopping = true;
+            }
+            Source::Cgroups => {
+                let seen = self.watcher.as_mut().map(Watcher::take).unwrap_or_default();
+                self.seen(seen);
+            }
+            Source::Listener => {
+                while let Some(client) = control::accept(&self.listener).map_err(|e| format!("control socket: {e}"))? {
+                    if self.clients.len() < CLIENTS_MAX {
+                        let id = self.add(&client)?;
+                        self.clients.insert(id, client);
+                    }
+                }
+            }
+            Source::Other(id) => {
+                if let Some(pidfd) = self.victims.remove(&id) {
+                    drop(pidfd);
+                    self.engine.victim_ended(now_ns());
+                } else if let Some(client) = self.clients.remove(&id) {
+                    if self.serve(&client) {
+                        self.clients.insert(id, client);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves what a client has sent; false when it is to be let go.
+    fn serve(&mut self, client: &OwnedFd) -> bool {
+        loop {
+            let reply = match control::receive(client) {
+                Received::Request(request) => self.answer(request),
+                Received::Bad(error) => Reply::Error { error },
+                Received::Nothing => return true,
+                Received::Gone => return false,
+            };
+            if !control::reply(client, &reply) {
+                return false;
+            }
+        }
+    }
+
+    fn answer(&mut self, request: Request) -> Reply {
+        if let Request::Register { app, cgroup, .. } = &request {
+            if !is_plain_path(cgroup) {
+                return Reply::Error { error: format!("cgroup {cgroup:?} is no path below the cgroup v2 mount: leave out `..` and the leading slash") };
+            }
+            match self.watcher.as_mut().map(|w| w.app(app, cgroup)) {
+                None => return Reply::Error { error: "cgroup v2 is missing: mount it at /sys/fs/cgroup".into() },
+                Some(Err(e)) => return Reply::Error { error: format!("cgroup {cgroup:?}: {e}: register an app once its cgroup is there") },
+                Some(Ok(Some(_))) => return Reply::Error { error: format!("cgroup {cgroup:?} has no process: register an app once it runs") },
+                Some(Ok(None)) => {}
+            }
+        }
+        self.engine.handle(request, now_ns())
+    }
+
+    fn seen(&mut self, seen: Vec<Seen>) {
+        for seen in seen {
+            match seen {
+                Seen::Ended(name) => {
+                    self.engine.ended(&name, now_ns());
+                    if let Some(watcher) = &mut self.watcher {
+                        watcher.forget(&name);
+                    }
+                }
+                Seen::Appeared(app, cgroup) => {
+                    let register = Request::Register { app, cgroup, role: Default::default(), io_class: None };
+                    // A scope that ended at once is no news.
+                    let _ = self.answer(register);
+                }
+            }
+        }
+    }
+}
+
+/// A path below the mount and nowhere else.
+fn is_plain_path(path: &str) -> bool {
+    !path.is_empty() && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+}

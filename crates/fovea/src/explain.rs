@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! `fovea explain`: the journal in words.
+
+use std::path::Path;
+
+use fovea_apps::AppName;
+use fovea_daemon::protocol::{Reply, Request};
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Prints an app's story, oldest entry first.
+pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool) -> Result<(), Failure> {
+    let request = Request::Explain { app: app.clone(), limit: Some(limit) };
+    let entries = match fovea_daemon::request(run_folder, &request)? {
+        Reply::Story { entries } => entries,
+        Reply::Error { error } => return Err(Failure::Failed(error)),
+        other => return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?"))),
+    };
+    if entries.is_empty() {
+        let whom = app.map_or("anything".into(), |a| format!("{a}"));
+        return Err(Failure::failed(format!("the journal says nothing of {whom}: see `fovea status` for the names")));
+    }
+    for entry in &entries {
+        match json {
+            true => println!("{entry}"),
+            false => println!("{}", sentence(entry)),
+        }
+    }
+    Ok(())
+}
+
+/// One entry in words: when, what, whom, why, on what readings, with what outcome.
+fn sentence(entry: &Value) -> String {
+    let seconds = entry["t_ns"].as_u64().unwrap_or(0) as f64 / 1e9;
+    let mut line = format!("{seconds:12.3} s  {:<11}", entry["action"].as_str().unwrap_or("?"));
+    if let Some(app) = entry["app"].as_str() {
+        line += &format!(" {app}");
+    }
+    if let Some(reason) = entry["reason"].as_str() {
+        line += &format!(": {}", reason_in_words(reason));
+    }
+    let readings = &entry["readings"];
+    if let (Some(free), Some(file)) = (readings["free_bytes"].as_u64(), readings["file_bytes"].as_u64()) {
+        line += &format!(" (free {} MB, file cache {} MB)", free >> 20, file >> 20);
+    }
+    if let Some(outcome) = entry["outcome"].as_object() {
+        let parts: Vec<String> = outcome.iter().map(|(key, value)| format!("{key} {value}")).collect();
+        line += &format!(" -> {}", parts.join(", "));
+    }
+    line
+}
+
+fn reason_in_words(reason: &str) -> &str {
+    match reason {
+        "background" => "in the background for the debounce time",
+        "needed" => "needed",
+        "screen-off" => "the screen is off and the app is closed",
+        "short-of-memory-empty" => "memory is short and the app is closed",
+        "short-of-memory-hidden" => "memory is short and no closed app is left to compress",
+        "nothing-to-compress" => "memory is short and compression can give no more",
+        "swap-full" => "memory is short and zram can really take no more",
+        "thrash" => "memory is read back as fast as it is reclaimed",
+        "minfree" => "free memory and file cache are below the threshold of its class",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_of_the_policy_has_words() {
+        use fovea_policy::Reason::*;
+        let all = [
+            Background, Needed, ScreenOff, ShortOfMemoryEmpty, ShortOfMemoryHidden, NothingToCompress, SwapFull, Thrash, Minfree,
+        ];
+        for reason in all {
+            let name = serde_json::to_value(reason).unwrap();
+            let name = name.as_str().unwrap();
+            let words = reason_in_words(name);
+            assert!(!words.contains('-'), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_kill_is_told_with_its_readings() {
+        let entry = serde_json::json!({ "t_ns": 1_500_000_000u64, "action": "kill", "app": "game", "reason": "swap-full",
+            "readings": { "free_bytes": 5 << 20, "file_bytes": 7 << 20 } });
+        let line = sentence(&entry);
+        assert!(line.contains("1.500 s") && line.contains("kill") && line.contains("game"));
+        assert!(line.contains("zram can really take no more") && line.contains("free 5 MB, file cache 7 MB"));
+    }
+}

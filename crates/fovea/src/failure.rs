@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! How a command ends: one line, and an exit code that scripts rely on.
+
+use std::process::ExitCode;
+
+use fovea_daemon::ClientError;
+
+/// Why a command did not succeed.
+#[derive(Debug)]
+pub enum Failure {
+    /// It failed: exit code 1.
+    Failed(String),
+    /// It was used wrongly: exit code 2, as clap's own.
+    Usage(String),
+    /// The machine lacks something: exit code 3.
+    Lacks(String),
+}
+
+impl Failure {
+    /// A failure with its line.
+    pub fn failed(line: impl Into<String>) -> Self {
+        Failure::Failed(line.into())
+    }
+
+    /// Prints the line and gives the code.
+    pub fn report(self) -> ExitCode {
+        let (line, code) = match self {
+            Failure::Failed(line) => (line, 1),
+            Failure::Usage(line) => (line, 2),
+            Failure::Lacks(line) => (line, 3),
+        };
+        if !line.is_empty() {
+            eprintln!("fovea: {line}");
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        Failure::Failed(error.to_string())
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! `fovea status`.
+
+use std::path::Path;
+
+use fovea_daemon::protocol::{Reply, Request, Status};
+
+use crate::failure::Failure;
+
+/// Prints the daemon's state.
+pub fn status(run_folder: &Path, json: bool) -> Result<(), Failure> {
+    match fovea_daemon::request(run_folder, &Request::Status {})? {
+        Reply::Status(status) if json => {
+            println!("{}", serde_json::to_string_pretty(&status).map_err(|e| Failure::failed(e.to_string()))?);
+        }
+        Reply::Status(status) => print!("{}", table(&status)),
+        Reply::Error { error } => return Err(Failure::Failed(error)),
+        other => return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?"))),
+    }
+    Ok(())
+}
+
+fn mb(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / f64::from(1 << 20))
+}
+
+/// Memory first, then the apps, the most important first.
+fn table(status: &Status) -> String {
+    let memory = &status.memory;
+    let mut out = format!(
+        "memory   {} MB, free {}, available {}, file cache {}\n",
+        mb(memory.total_bytes),
+        mb(memory.free_bytes),
+        mb(memory.available_bytes),
+        mb(memory.file_bytes)
+    );
+    match memory.zram {
+        Some(z) => {
+            out += &format!("zram     holds {} MB in {} (limit {})\n", mb(z.original_bytes), mb(z.used_bytes), mb(z.limit_bytes));
+        }
+        None => out += "zram     none\n",
+    }
+    let front = status.foreground.as_ref().map_or("nothing", |n| n.as_str());
+    let screen = if status.screen_on { "on" } else { "off" };
+    out += &format!("screen   {screen}, in front: {front}\n");
+    out += &format!("so far   {} kills, {} pages compressed\n", status.kills, status.compressed_pages);
+    for what in &status.missing {
+        out += &format!("lacking  {what}\n");
+    }
+    if status.apps.is_empty() {
+        return out + "no apps: start one with `fovea launch NAME -- CMD`\n";
+    }
+    out += &format!("\n{:<28} {:<17} {:>8} {:>8} {:>6}\n", "app", "importance", "anon MB", "swap MB", "frozen");
+    let mut apps: Vec<_> = status.apps.iter().collect();
+    apps.sort_by_key(|a| (a.importance, std::cmp::Reverse(a.usage.anon_bytes)));
+    for app in apps {
+        let importance = serde_json::to_value(app.importance).ok().and_then(|v| v.as_str().map(str::to_owned));
+        out += &format!(
+            "{:<28} {:<17} {:>8} {:>8} {:>6}\n",
+            app.name.as_str(),
+            importance.unwrap_or_default(),
+            mb(app.usage.anon_bytes),
+            mb(app.usage.swap_bytes),
+            if app.frozen { "yes" } else { "" }
+        );
+    }
+    out
+}
