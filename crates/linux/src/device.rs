@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The door: everything the daemon reads from and does to a device. [`crate::System`] is the real one; the lab has a simulated one.
 
+use std::io;
 use std::os::fd::OwnedFd;
 
 use fovea_apps::Importance;
@@ -105,6 +106,19 @@ pub struct KillOutcome {
     pub released: u32,
 }
 
+/// What [`Device::zram_setup`] should make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZramWish {
+    /// Compression algorithm, as the kernel names it.
+    pub algorithm: String,
+    /// What it may hold, uncompressed.
+    pub disk_bytes: u64,
+    /// Memory it may take.
+    pub limit_bytes: u64,
+    /// Priority of the swap area.
+    pub priority: i32,
+}
+
 /// A zram device that [`Device::zram_setup`] made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZramDevice {
@@ -151,8 +165,17 @@ pub trait Device {
     /// Kills every process of an app and frees their memory; works on frozen apps.
     fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error>;
 
-    /// Sets `oom_score_adj` of an app's processes to the class's, and returns the values there were, by PID and start time.
-    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<Vec<OldScore>, Error>;
+    /// `oom_score_adj` of an app's processes as it is, by PID and start time.
+    fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error>;
+
+    /// Sets `oom_score_adj` of an app's processes to the class's.
+    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<(), Error>;
+
+    /// Gives an app's processes the scores they had; those that `scores` does not name (children born since) get the first one's.
+    fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
+
+    /// Writes a setting below `/proc/sys`, e.g. "vm/page-cluster", and returns the value there was.
+    fn set_sysctl(&mut self, name: &str, value: &str) -> Result<String, Error>;
 
     /// Makes a zram swap of at most `limit_bytes` of memory, holding at most `disk_bytes` uncompressed.
     fn zram_setup(
