@@ -174,16 +174,18 @@ pub trait Device {
     /// Gives an app's processes the scores they had; those that `scores` does not name (children born since) get the first one's.
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
 
-    /// Writes a setting below `/proc/sys`, e.g. "vm/page-cluster", and returns the value there was.
-    fn set_sysctl(&mut self, name: &str, value: &str) -> Result<String, Error>;
+    /// Reads a setting below `/proc/sys`, e.g. "vm/page-cluster".
+    fn sysctl(&mut self, name: &str) -> Result<String, Error>;
 
-    /// Makes a zram swap of at most `limit_bytes` of memory, holding at most `disk_bytes` uncompressed.
+    /// Writes a setting below `/proc/sys`.
+    fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), Error>;
+
+    /// Makes a zram swap. `claimed` is called once the device is known and before anything is done to it, so that its undoing can
+    /// be written down first; if it fails, nothing is done.
     fn zram_setup(
         &mut self,
-        algorithm: &str,
-        disk_bytes: u64,
-        limit_bytes: u64,
-        priority: i32,
+        wish: &ZramWish,
+        claimed: &mut dyn FnMut(&ZramDevice) -> io::Result<()>,
     ) -> Result<ZramDevice, Error>;
 
     /// Takes a zram swap of ours away again: swapoff, reset, and remove what was added.
