@@ -179,13 +179,11 @@ impl<D: Device> Engine<D> {
         }
         match request {
             Request::Register { app, cgroup, role, io_class } => {
-                let fresh = self.registry.get(&app).is_none_or(|known| known.cgroup != cgroup);
-                if fresh {
-                    self.registry.insert(app.clone(), cgroup, role, io_class);
-                    let runtime = Runtime { background_since_ns: now_ns, ..Runtime::default() };
-                    self.runtime.insert(app.clone(), runtime);
-                    self.write(now_ns, "register", Some(&app), None, Value::Null);
-                }
+                // An app that was killed frozen leaves its cgroup frozen; its next life must not begin so.
+                self.thaw(&app, Reason::Needed, now_ns);
+                self.registry.insert(app.clone(), cgroup, role, io_class);
+                self.runtime.insert(app.clone(), Runtime { background_since_ns: now_ns, ..Runtime::default() });
+                self.write(now_ns, "register", Some(&app), None, Value::Null);
                 self.rank(now_ns);
             }
             Request::Focus { app } => {
@@ -568,15 +566,5 @@ impl<D: Device> Engine<D> {
             missing: self.missing.clone(),
             apps: apps.collect(),
         }
-    }
-
-    /// Names and cgroups of all apps.
-    pub fn cgroups(&self) -> impl Iterator<Item = (&AppName, &str)> {
-        self.registry.iter().map(|a| (&a.name, a.cgroup.as_str()))
-    }
-
-    /// The device, for those who share it.
-    pub fn device(&mut self) -> &mut D {
-        &mut self.device
     }
 }

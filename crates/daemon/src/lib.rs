@@ -11,12 +11,12 @@ mod engine_tests;
 mod fake;
 mod journal;
 pub mod protocol;
-//mod supervisor;
+mod supervisor;
 mod undo;
 mod watch;
-//mod worker;
+mod worker;
 
 pub use client::{request, ClientError};
 pub use config::{BadConfig, Config, DaemonConfig, ZramConfig};
-//pub use supervisor::run;
+pub use supervisor::run;
 pub use undo::restore;

@@ -91,7 +91,9 @@ fn supervise(worker: Pid) -> Result<(), String> {
     match waitpid(Some(worker), WaitOptions::empty()).map_err(|e| format!("waiting for the worker: {e}"))? {
         Some((_, status)) if status.exited() && status.exit_status() == Some(0) => Ok(()),
         Some((_, status)) => match status.terminating_signal() {
-            Some(signal) => Err(format!("the worker was killed by signal {signal}: the device has been put back; start again")),
+            Some(signal) => {
+                Err(format!("the worker was killed by signal {signal}: the device has been put back; start again"))
+            }
             // It has said why itself.
             None => Err("the worker failed: the device has been put back".into()),
         },
@@ -102,7 +104,9 @@ fn supervise(worker: Pid) -> Result<(), String> {
 /// Undoes what the log names, and says what it could not.
 fn put_back(run_folder: &Path) {
     let complaints = match System::new() {
-        Ok(mut system) => restore(run_folder, &mut system).unwrap_or_else(|e| vec![format!("{}: {e}", run_folder.display())]),
+        Ok(mut system) => {
+            restore(run_folder, &mut system).unwrap_or_else(|e| vec![format!("{}: {e}", run_folder.display())])
+        }
         Err(e) => vec![e.to_string()],
     };
     for complaint in complaints {

@@ -75,6 +75,7 @@ impl Changed {
     }
 
     /// Whether nothing stands changed.
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.lines().is_empty()
     }

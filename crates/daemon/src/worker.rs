@@ -82,7 +82,7 @@ struct Loop<D> {
 /// caller's part.
 pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
     let mut missing = Vec::new();
-    let mut system = System::new().map_err(|e| e.to_string())?;
+    let system = System::new().map_err(|e| e.to_string())?;
     let run_folder = config.daemon.run_folder.clone();
     let listener =
         control::open(&run_folder).map_err(|e| format!("{}: {e}: make the folder writable", run_folder.display()))?;
@@ -94,7 +94,11 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
             None
         }
     };
-    let watcher = match system.cgroup_mount().map_err(|e| e.to_string()).and_then(|m| Watcher::new(&m).map_err(|e| e.to_string())) {
+    let watcher = match system
+        .cgroup_mount()
+        .map_err(|e| e.to_string())
+        .and_then(|m| Watcher::new(&m).map_err(|e| e.to_string()))
+    {
         Ok(watcher) => Some(watcher),
         Err(e) => {
             missing.push(format!("cgroup v2: {e}"));
@@ -230,12 +234,24 @@ impl<D: Device> Loop<D> {
     fn answer(&mut self, request: Request) -> Reply {
         if let Request::Register { app, cgroup, .. } = &request {
             if !is_plain_path(cgroup) {
-                return Reply::Error { error: format!("cgroup {cgroup:?} is no path below the cgroup v2 mount: leave out `..` and the leading slash") };
+                return Reply::Error {
+                    error: format!(
+                        "cgroup {cgroup:?} is no path below the cgroup v2 mount: leave out `..` and the leading slash"
+                    ),
+                };
             }
             match self.watcher.as_mut().map(|w| w.app(app, cgroup)) {
                 None => return Reply::Error { error: "cgroup v2 is missing: mount it at /sys/fs/cgroup".into() },
-                Some(Err(e)) => return Reply::Error { error: format!("cgroup {cgroup:?}: {e}: register an app once its cgroup is there") },
-                Some(Ok(Some(_))) => return Reply::Error { error: format!("cgroup {cgroup:?} has no process: register an app once it runs") },
+                Some(Err(e)) => {
+                    return Reply::Error {
+                        error: format!("cgroup {cgroup:?}: {e}: register an app once its cgroup is there"),
+                    }
+                }
+                Some(Ok(Some(_))) => {
+                    return Reply::Error {
+                        error: format!("cgroup {cgroup:?} has no process: register an app once it runs"),
+                    }
+                }
                 Some(Ok(None)) => {}
             }
         }

@@ -95,6 +95,9 @@ pub fn launch(run_folder: &Path, launch: Launch) -> Result<(), Failure> {
             let _ = fs::write(&control, controller);
         }
     }
+    // A killed app that was frozen leaves its cgroup frozen.
+    let freezer = folder.join("cgroup.freeze");
+    fs::write(&freezer, "0").map_err(failed(freezer))?;
     fs::write(&procs, std::process::id().to_string()).map_err(failed(procs))?;
     let io_class = launch.class.map(Class::io_class);
     let app = launch.name.clone();

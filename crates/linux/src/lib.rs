@@ -1,10 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The only crate that touches a kernel.
+//!
+//! [`Device`] is the door; [`System`] is the real device behind it. What the daemon needs beside the door (triggers, cgroups,
+//! `fovea check`) stands in modules of its own.
 
+pub mod cgroup;
+pub mod check;
 mod device;
 mod error;
+mod file;
 mod fork;
+mod importance;
+mod kill;
+mod maps;
+mod memory;
+pub mod module;
+mod pagemap;
+mod pageout;
+mod prefetch;
+pub mod proc;
+pub mod process;
+pub mod psi;
+mod sample;
+mod selfcare;
+pub mod swap;
+mod sys;
+mod system;
+mod zram;
 
+pub use check::{Report, Row, State};
 pub use device::*;
 pub use error::Error;
+pub use file::Root;
 pub use fork::{fork_worker, Forked};
+pub use psi::Trigger;
+pub use sample::Codec;
+pub use selfcare::{peer_of, Peer};
+pub use system::System;

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! cgroup v2: apps are subtrees of it. A cgroup is named by its path below the mount, without a leading slash.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::is_gone;
+use crate::file::{read_into, write_named, Root};
+use crate::{proc, Error};
+
+/// Levels below a cgroup that are looked at: the kernel's trees are shallow, and a cut is better than a runaway.
+const DEPTH_MAX: u32 = 32;
+
+/// What /sys/fs/cgroup/…/cgroup.events says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Some process lives in the subtree.
+    pub populated: bool,
+    /// Every process of it stands still.
+    pub frozen: bool,
+}
+
+/// The cgroup v2 hierarchy.
+#[derive(Clone, Debug)]
+pub struct Cgroups {
+    mount: PathBuf,
+}
+
+impl Cgroups {
+    /// Finds where cgroup v2 is mounted, wherever that is: `/sys/fs/cgroup`, or `/sys/fs/cgroup/unified` on hybrid systems.
+    pub fn find(root: &Root) -> Result<Cgroups, Error> {
+        let path = root.join("proc/self/mountinfo");
+        let text = crate::file::read(&path)?;
+        let mount = mount_point(&text).ok_or_else(|| Error::Missing {
+            what: "cgroup v2",
+            mend: "mount it: mount -t cgroup2 none /sys/fs/cgroup, or boot with systemd.unified_cgroup_hierarchy=1"
+                .into(),
+        })?;
+        Ok(Cgroups { mount: root.join(mount) })
+    }
+
+    /// Where it is mounted.
+    pub fn mount(&self) -> &Path {
+        &self.mount
+    }
+
+    /// The folder of a cgroup. Names that lead out of the hierarchy, and the root itself (which holds every process), are refused.
+    pub fn path(&self, cgroup: &str) -> Result<PathBuf, Error> {
+        let relative = Path::new(cgroup);
+        let plain = relative.components().all(|c| matches!(c, Component::Normal(_)));
+        if cgroup.is_empty() || !plain || cgroup.contains(['\0', '\n']) {
+            return Err(Error::Refused {
+                what: format!("cgroup {cgroup:?}"),
+                mend: "name it by its path below the cgroup v2 mount, without a leading slash or dots".into(),
+            });
+        }
+        Ok(self.mount.join(relative))
+    }
+
+    /// Makes a cgroup and those above it.
+    pub fn create(&self, cgroup: &str) -> Result<PathBuf, Error> {
+        let path = self.path(cgroup)?;
+        fs::create_dir_all(&path).map_err(|e| Error::file("creating", &path, e))?;
+        Ok(path)
+    }
+
+    /// Removes a cgroup and those below it; EBUSY while processes live there.
+    pub fn remove(&self, cgroup: &str) -> Result<(), Error> {
+        let path = self.path(cgroup)?;
+        let mut folders = vec![path.clone()];
+        walk(&path, DEPTH_MAX, &mut |folder| folders.push(folder.to_owned()));
+        for folder in folders.iter().rev() {
+            match fs::remove_dir(folder) {
+                Err(e) if !is_gone(&e) => return Err(Error::file("removing", folder, e)),
+                _ => (),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a cgroup controllers, by enabling them in every cgroup above it.
+    pub fn enable(&self, cgroup: &str, controllers: &[&'static str]) -> Result<(), Error> {
+        let path = self.path(cgroup)?;
+        let mut above: Vec<&Path> = path.ancestors().skip(1).take_while(|p| p.starts_with(&self.mount)).collect();
+        above.reverse();
+        let mut text = Vec::new();
+        for folder in above {
+            let available = folder.join("cgroup.controllers");
+            read_into(&available, &mut text).map_err(|e| Error::file("reading", &available, e))?;
+            let has = |name: &str| text.split(u8::is_ascii_whitespace).any(|word| word == name.as_bytes());
+            if let Some(missing) = controllers.iter().find(|name| !has(name)) {
+                return Err(Error::Missing {
+                    what: missing,
+                    mend: format!(
+                        "controller not in {}: take it from cgroup v1 (systemd.unified_cgroup_hierarchy=1, or cgroup_no_v1={missing})",
+                        available.display()
+                    ),
+                });
+            }
+            // One at a time: the kernel refuses a whole line for one controller that cannot be had.
+            for name in controllers {
+                write_named(&folder.join("cgroup.subtree_control"), &format!("+{name}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the processes of a subtree to `pids`, ascending and each once; none once it is gone.
+    pub fn processes(&self, cgroup: &str, pids: &mut Vec<u32>) -> Result<(), Error> {
+        let path = self.path(cgroup)?;
+        let mut text = Vec::new();
+        let mut failure = None;
+        let mut take = |folder: &Path| {
+            let file = folder.join("cgroup.procs");
+            match read_into(&file, &mut text) {
+                Ok(()) => {
+                    let lines = text.split(|&b| b == b'\n');
+                    pids.extend(lines.filter_map(|l| u32::try_from(proc::number(l)?).ok()).filter(|&pid| pid != 0));
+                }
+                // A threaded cgroup does not list processes; the domain above it lists them all.
+                Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::EOPNOTSUPP) => (),
+                Err(e) => failure = Some(Error::file("reading", file, e)),
+            }
+        };
+        take(&path);
+        walk(&path, DEPTH_MAX, &mut take);
+        pids.sort_unstable();
+        pids.dedup();
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Freezes or thaws a subtree; nothing happens if it is gone. The kernel answers before every process stands still:
+    /// see [`Cgroups::events`].
+    pub fn set_frozen(&self, cgroup: &str, frozen: bool) -> Result<(), Error> {
+        let path = self.path(cgroup)?.join("cgroup.freeze");
+        match crate::file::write(&path, if frozen { "1" } else { "0" }) {
+            Err(e) if is_gone(&e) && !path.parent().is_some_and(Path::exists) => Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                Err(Error::Missing { what: "cgroup freezer", mend: "Linux 5.2 or newer has it".into() })
+            }
+            result => result.map_err(|e| Error::file("writing", path, e)),
+        }
+    }
+
+    /// State of a subtree; neither populated nor frozen once it is gone.
+    pub fn events(&self, cgroup: &str) -> Result<Events, Error> {
+        let path = self.path(cgroup)?.join("cgroup.events");
+        let mut text = Vec::new();
+        match read_into(&path, &mut text) {
+            Err(e) if is_gone(&e) => Ok(Events::default()),
+            Err(e) => Err(Error::file("reading", path, e)),
+            Ok(()) => Ok(Events {
+                populated: proc::value(&text, b"populated ") == Some(1),
+                frozen: proc::value(&text, b"frozen ") == Some(1),
+            }),
+        }
+    }
+
+    /// An open cgroup.events: polls POLLPRI when what it says changes.
+    pub fn watch(&self, cgroup: &str) -> Result<File, Error> {
+        let path = self.path(cgroup)?.join("cgroup.events");
+        File::open(&path).map_err(|e| Error::file("opening", path, e))
+    }
+
+    /// The cgroups below `prefix`, and itself, that someone asked to freeze, by name. `""` stands for the whole hierarchy.
+    pub fn frozen(&self, prefix: &str) -> Result<Vec<String>, Error> {
+        let top = if prefix.is_empty() { self.mount.clone() } else { self.path(prefix)? };
+        let mut frozen = Vec::new();
+        let mut text = Vec::new();
+        let mut look = |folder: &Path| {
+            let asked = read_into(&folder.join("cgroup.freeze"), &mut text).is_ok() && proc::number(&text) == Some(1);
+            if let (true, Ok(name)) = (asked, folder.strip_prefix(&self.mount)) {
+                frozen.push(name.to_string_lossy().into_owned());
+            }
+        };
+        look(&top);
+        walk(&top, DEPTH_MAX, &mut look);
+        Ok(frozen)
+    }
+
+    /// Thaws everything below `prefix`; returns what was thawed. Goes on after a failure, and reports the first.
+    pub fn thaw_all(&self, prefix: &str) -> Result<Vec<String>, Error> {
+        let frozen = self.frozen(prefix)?;
+        let failures: Vec<Error> = frozen.iter().filter_map(|cgroup| self.set_frozen(cgroup, false).err()).collect();
+        failures.into_iter().next().map_or(Ok(frozen), Err)
+    }
+
+    /// A number from a file of a cgroup (memory.current and its like); `None` if the cgroup is gone, or the file is not there or
+    /// says "max".
+    pub fn number(&self, cgroup: &str, file: &str, buffer: &mut Vec<u8>) -> Result<Option<u64>, Error> {
+        Ok(self.text(cgroup, file, buffer)?.then(|| proc::number(buffer)).flatten())
+    }
+
+    /// Reads a file of a cgroup; false if the cgroup or the file is not there.
+    pub fn text(&self, cgroup: &str, file: &str, buffer: &mut Vec<u8>) -> Result<bool, Error> {
+        let path = self.path(cgroup)?.join(file);
+        match read_into(&path, buffer) {
+            Err(e) if is_gone(&e) => Ok(false),
+            Err(e) => Err(Error::file("reading", path, e)),
+            Ok(()) => Ok(true),
+        }
+    }
+}
+
+/// The cgroup v2 path in a /proc/PID/cgroup, without the leading slash; `None` without a v2 line.
+pub fn parse_membership(text: &[u8]) -> Option<String> {
+    let path = proc::after_key(text, b"0::/")?;
+    let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
+    String::from_utf8(path.to_vec()).ok()
+}
+
+/// Whether the cgroup `member` is `cgroup` or below it.
+pub fn is_within(member: &str, cgroup: &str) -> bool {
+    member.strip_prefix(cgroup).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Where mountinfo has a cgroup2 file system; the first one, should there be several.
+fn mount_point(mountinfo: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    mountinfo.split(|&b| b == b'\n').find_map(|line| {
+        let dash = memchr::memmem::find(line, b" - ")?;
+        let kind = line[dash + 3..].split(|&b| b == b' ').next()?;
+        let point = line[..dash].split(|&b| b == b' ').nth(4)?;
+        (kind == b"cgroup2").then(|| PathBuf::from(std::ffi::OsString::from_vec(proc::unescape(point))))
+    })
+}
+
+/// Visits the folders below a folder, each before those below it. Folders that vanish meanwhile are passed over.
+fn walk(folder: &Path, depth: u32, visit: &mut impl FnMut(&Path)) {
+    if depth == 0 {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            let path = entry.path();
+            visit(&path);
+            walk(&path, depth - 1, visit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HYBRID: &[u8] = b"\
+25 30 0:23 / /sys rw,nosuid - sysfs sysfs rw
+31 25 0:27 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755
+32 31 0:28 / /sys/fs/cgroup/uni\\040fied rw shared:6 master:1 - cgroup2 cgroup2 rw,nsdelegate
+33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+
+    fn fake() -> (tempfile::TempDir, Cgroups) {
+        let folder = tempfile::tempdir().unwrap();
+        let cgroups = Cgroups { mount: folder.path().to_owned() };
+        (folder, cgroups)
+    }
+
+    #[test]
+    fn the_mount_of_a_hybrid_system_is_found() {
+        assert_eq!(mount_point(HYBRID), Some("/sys/fs/cgroup/uni fied".into()));
+        assert_eq!(mount_point(b"25 30 0:23 / /sys rw - sysfs sysfs rw\n"), None);
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        let (_folder, cgroups) = fake();
+        for name in ["", "/", "/etc", "..", "a/../..", "./a", "a/..", "a\0b", "a\nb"] {
+            assert!(matches!(cgroups.path(name), Err(Error::Refused { .. })), "{name:?}");
+        }
+        assert!(cgroups.path("apps/..mail").is_ok());
+    }
+
+    #[test]
+    fn processes_of_a_subtree_come_once_and_ascending() {
+        let (folder, cgroups) = fake();
+        for (name, text) in [("apps/a", "30\n4\n"), ("apps/a/x/y", "7\n30\nbroken\n0\n"), ("apps/ab", "99\n")] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join("cgroup.procs"), text).unwrap();
+        }
+        let mut pids = Vec::new();
+        cgroups.processes("apps/a", &mut pids).unwrap();
+        assert_eq!(pids, [4, 7, 30]);
+        pids.clear();
+        cgroups.processes("apps/gone", &mut pids).unwrap();
+        assert!(pids.is_empty());
+    }
+
+    #[test]
+    fn everything_frozen_below_a_prefix_is_found_and_thawed() {
+        let (folder, cgroups) = fake();
+        for (name, text) in [("apps/a", "1\n"), ("apps/b/c", "1\n"), ("apps/d", "0\n"), ("other", "1\n")] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join("cgroup.freeze"), text).unwrap();
+        }
+        let mut thawed = cgroups.thaw_all("apps").unwrap();
+        thawed.sort();
+        assert_eq!(thawed, ["apps/a", "apps/b/c"]);
+        assert_eq!(fs::read_to_string(folder.path().join("apps/a/cgroup.freeze")).unwrap(), "0\n");
+        assert_eq!(cgroups.frozen("").unwrap(), ["other"]);
+    }
+
+    #[test]
+    fn a_vanished_cgroup_is_no_error_but_a_missing_freezer_is() {
+        let (folder, cgroups) = fake();
+        cgroups.set_frozen("apps/gone", true).unwrap();
+        assert_eq!(cgroups.events("apps/gone").unwrap(), Events::default());
+        fs::create_dir(folder.path().join("old")).unwrap();
+        assert!(matches!(cgroups.set_frozen("old", true), Err(Error::Missing { .. })));
+    }
+
+    #[test]
+    fn controllers_are_enabled_along_the_path_or_named_as_missing() {
+        let (folder, cgroups) = fake();
+        cgroups.create("apps/a").unwrap();
+        for folder in [folder.path().to_owned(), folder.path().join("apps")] {
+            fs::write(folder.join("cgroup.controllers"), "cpu memory\n").unwrap();
+            fs::write(folder.join("cgroup.subtree_control"), "").unwrap();
+        }
+        cgroups.enable("apps/a", &["memory"]).unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("apps/cgroup.subtree_control")).unwrap(), "+memory");
+        assert!(matches!(cgroups.enable("apps/a", &["memory", "io"]), Err(Error::Missing { what: "io", .. })));
+    }
+
+    #[test]
+    fn membership_is_of_whole_path_components() {
+        assert_eq!(parse_membership(b"1:cpu:/x\n0::/apps/a\n").as_deref(), Some("apps/a"));
+        assert_eq!(parse_membership(b"0::/apps/a (deleted)\n").as_deref(), Some("apps/a"));
+        assert!(is_within("apps/a/x", "apps/a") && is_within("apps/a", "apps/a"));
+        assert!(!is_within("apps/ab", "apps/a") && !is_within("apps", "apps/a"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = (mount_point(&text), parse_membership(&text));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The state of memory, read from files that stay open into one buffer: the daemon asks for it at every turn.
+
+use crate::file::{read, KernelFile, Root};
+use crate::proc::{Meminfo, Vmstat};
+use crate::psi::Pressure;
+use crate::sample::Codec;
+use crate::swap::{parse_swaps, SwapArea};
+use crate::zram::{algorithm_in_use, parse_mm_stat};
+use crate::{Error, MemoryReading, ZramReading};
+
+/// Open files and what was last found out about the swap areas.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryReader {
+    meminfo: Option<KernelFile>,
+    vmstat: Option<KernelFile>,
+    /// `None`: not tried yet; `Some(None)`: this kernel has no PSI.
+    pressure: Option<Option<KernelFile>>,
+    swaps: Option<Swaps>,
+    buffer: Vec<u8>,
+}
+
+/// The swap areas as of some SwapTotal.
+#[derive(Debug)]
+struct Swaps {
+    total_bytes: u64,
+    zrams: Vec<Zram>,
+    codec: Codec,
+}
+
+#[derive(Debug)]
+struct Zram {
+    mm_stat: KernelFile,
+    disk_bytes: u64,
+}
+
+impl MemoryReader {
+    /// Forgets what the swap areas were, because they changed.
+    pub(crate) fn forget_swaps(&mut self) {
+        self.swaps = None;
+    }
+
+    /// The codec of the swap area that is filled first; LZ4 if that is no zram.
+    pub(crate) fn codec(&mut self, root: &Root) -> Codec {
+        if self.swaps.is_none() {
+            // Unreadable memory shows as an error where it is asked for; judging by LZ4 is right for want of anything better.
+            let _ = self.read(root);
+        }
+        self.swaps.as_ref().map_or(Codec::Lz4, |swaps| swaps.codec)
+    }
+
+    pub(crate) fn read(&mut self, root: &Root) -> Result<MemoryReading, Error> {
+        let buffer = &mut self.buffer;
+        let file = opened(&mut self.meminfo, root, "proc/meminfo")?;
+        file.read(buffer)?;
+        let meminfo = Meminfo::parse(buffer).ok_or_else(|| Error::parse(file.path(), buffer))?;
+
+        let file = opened(&mut self.vmstat, root, "proc/vmstat")?;
+        file.read_until(buffer, Vmstat::is_complete)?;
+        let vmstat = Vmstat::parse(buffer);
+
+        let pressure = self.pressure.get_or_insert_with(|| KernelFile::open(root.join("proc/pressure/memory")).ok());
+        // psi=0 on the command line leaves the file there and makes reading it fail.
+        if pressure.as_ref().is_some_and(|file| file.read(buffer).is_err()) {
+            *pressure = None;
+        }
+        let pressure = pressure.as_ref().map(|_| Pressure::parse(buffer)).unwrap_or_default();
+
+        Ok(MemoryReading {
+            total_bytes: meminfo.total_bytes,
+            free_bytes: meminfo.free_bytes,
+            available_bytes: meminfo.available_bytes,
+            file_bytes: meminfo.file_bytes,
+            swap_total_bytes: meminfo.swap_total_bytes,
+            swap_free_bytes: meminfo.swap_free_bytes,
+            zram: self.zram(root, meminfo.swap_total_bytes),
+            psi_some_avg10: pressure.some.map(|s| s.avg10),
+            psi_full_avg10: pressure.full.map(|s| s.avg10),
+            psi_some_total_us: pressure.some.map(|s| s.total_us),
+            refault_file: vmstat.refault_file,
+            refault_anon: vmstat.refault_anon,
+            oom_kills: vmstat.oom_kills,
+        })
+    }
+
+    /// The sum over all zram devices in use as swap. Which those are is found out anew only when SwapTotal changes or one of
+    /// them fails: swap areas come and go rarely, and memory is read often.
+    fn zram(&mut self, root: &Root, swap_total_bytes: u64) -> Option<ZramReading> {
+        for _ in 0..2 {
+            if self.swaps.as_ref().is_none_or(|swaps| swaps.total_bytes != swap_total_bytes) {
+                self.swaps = Some(Swaps::find(root, swap_total_bytes));
+            }
+            match self.swaps.as_ref()?.sum(&mut self.buffer) {
+                Ok(sum) => return sum,
+                Err(_) => self.swaps = None,
+            }
+        }
+        None
+    }
+}
+
+impl Swaps {
+    /// Nothing that is missing or broken here is an error: without zram there is no reading of it.
+    fn find(root: &Root, total_bytes: u64) -> Swaps {
+        let mut areas = read(&root.join("proc/swaps")).map(|text| parse_swaps(&text)).unwrap_or_default();
+        areas.sort_by_key(|area| std::cmp::Reverse(area.priority));
+        let algorithm = areas.first().and_then(SwapArea::zram_number).and_then(|n| algorithm_in_use(root, n).ok());
+        let zrams = areas.iter().filter_map(SwapArea::zram_number).filter_map(|number| Zram::open(root, number).ok());
+        let codec = algorithm.map_or(Codec::Lz4, |name| Codec::for_algorithm(&name).0);
+        Swaps { total_bytes, zrams: zrams.collect(), codec }
+    }
+
+    fn sum(&self, buffer: &mut Vec<u8>) -> Result<Option<ZramReading>, Error> {
+        let mut sum: Option<ZramReading> = None;
+        for zram in &self.zrams {
+            zram.mm_stat.read(buffer)?;
+            let mut one = parse_mm_stat(buffer).ok_or_else(|| Error::parse(zram.mm_stat.path(), buffer))?;
+            one.disk_bytes = zram.disk_bytes;
+            sum = Some(sum.map_or(one, |sum| add(sum, one)));
+        }
+        Ok(sum)
+    }
+}
+
+impl Zram {
+    fn open(root: &Root, number: u32) -> Result<Zram, Error> {
+        let path = root.join(format!("sys/block/zram{number}/disksize"));
+        let text = read(&path)?;
+        let disk_bytes = crate::proc::number(&text).ok_or_else(|| Error::parse(path, &text))?;
+        Ok(Zram { mm_stat: KernelFile::open(root.join(format!("sys/block/zram{number}/mm_stat")))?, disk_bytes })
+    }
+}
+
+fn add(a: ZramReading, b: ZramReading) -> ZramReading {
+    ZramReading {
+        disk_bytes: a.disk_bytes.saturating_add(b.disk_bytes),
+        original_bytes: a.original_bytes.saturating_add(b.original_bytes),
+        compressed_bytes: a.compressed_bytes.saturating_add(b.compressed_bytes),
+        used_bytes: a.used_bytes.saturating_add(b.used_bytes),
+        // One device without a limit leaves the whole without one.
+        limit_bytes: if a.limit_bytes == 0 || b.limit_bytes == 0 {
+            0
+        } else {
+            a.limit_bytes.saturating_add(b.limit_bytes)
+        },
+    }
+}
+
+fn opened<'a>(slot: &'a mut Option<KernelFile>, root: &Root, path: &str) -> Result<&'a KernelFile, Error> {
+    match slot {
+        Some(file) => Ok(file),
+        None => Ok(slot.insert(KernelFile::open(root.join(path))?)),
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A process seen in an app's cgroup, held so that nothing can take its place.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fs::{openat, Mode, OFlags};
+use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
+
+use crate::cgroup::{is_within, parse_membership};
+use crate::error::is_gone;
+use crate::file::Root;
+use crate::proc::Stat;
+use crate::{sys, Error};
+
+/// A process. Everything done through it reaches that very process or nobody: the pidfd and the open /proc folder both name the
+/// process and not its PID.
+#[derive(Debug)]
+pub struct Process {
+    /// PID, for messages and order.
+    pub pid: u32,
+    pidfd: OwnedFd,
+    folder: OwnedFd,
+}
+
+impl Process {
+    /// Takes hold of a process; `None` if there is none of that PID, it has ended, or it is not in the cgroup (any more).
+    ///
+    /// The order is what makes it safe. The pidfd and the /proc folder may have been opened before and after the PID changed
+    /// hands; the cgroup is read through the folder, and the pidfd's process, asked last, still lives, so that its PID was
+    /// taken all along and the folder is its own.
+    pub fn open_in(root: &Root, cgroup: &str, pid: u32) -> Result<Option<Process>, Error> {
+        let process = match Process::open(root, pid) {
+            Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::EINVAL) => return Ok(None),
+            Err(e) if e.raw_os_error() == Some(libc::ENOSYS) => {
+                return Err(Error::Missing { what: "pidfd_open", mend: "Linux 5.3 or newer has it".into() })
+            }
+            Err(e) => return Err(Error::call("opening", format!("process {pid}"), e)),
+            Ok(process) => process,
+        };
+        let mut text = Vec::new();
+        match process.read("cgroup", &mut text) {
+            Err(e) if is_gone(&e) => return Ok(None),
+            Err(e) => return Err(Error::file("reading", format!("/proc/{pid}/cgroup"), e)),
+            Ok(()) => (),
+        }
+        let inside = parse_membership(&text).is_some_and(|member| is_within(&member, cgroup));
+        Ok((inside && !process.has_ended()).then_some(process))
+    }
+
+    /// Takes hold of any process, whatever it is.
+    fn open(root: &Root, pid: u32) -> io::Result<Process> {
+        let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
+        let pidfd = pidfd_open(id, PidfdFlags::empty())?;
+        let folder = open_folder(root, pid)?;
+        Ok(Process { pid, pidfd, folder })
+    }
+
+    /// Its pidfd.
+    pub fn pidfd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+
+    /// Gives the pidfd away.
+    pub fn into_pidfd(self) -> OwnedFd {
+        self.pidfd
+    }
+
+    /// Whether it has ended (its parent may not have noticed).
+    pub fn has_ended(&self) -> bool {
+        has_ended(self.pidfd.as_fd())
+    }
+
+    /// Opens a file of its /proc folder.
+    pub(crate) fn open_file(&self, name: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        Ok(openat(&self.folder, name, flags | OFlags::CLOEXEC, Mode::empty())?)
+    }
+
+    /// Reads a file of its /proc folder.
+    pub(crate) fn read(&self, name: &str, text: &mut Vec<u8>) -> io::Result<()> {
+        read_at(&self.folder, name, text)
+    }
+
+    /// Start time and state.
+    pub(crate) fn stat(&self, text: &mut Vec<u8>) -> io::Result<Option<Stat>> {
+        self.read("stat", text)?;
+        Ok(Stat::parse(text))
+    }
+
+    /// Sends SIGKILL; false if it has ended already.
+    pub(crate) fn kill(&self) -> io::Result<bool> {
+        match pidfd_send_signal(&self.pidfd, Signal::KILL).map_err(io::Error::from) {
+            Err(e) if is_gone(&e) => Ok(false),
+            result => result.map(|()| true),
+        }
+    }
+
+    /// Copies ranges of its memory.
+    pub(crate) fn copy_memory(&self, ranges: &[sys::RemoteRange], into: &mut [u8]) -> io::Result<usize> {
+        // The PID cannot have changed hands while the process lives, and what is read is judged, never kept: should it end in
+        // between, the advice given afterwards goes to the pidfd and fails.
+        sys::process_vm_readv(self.pid, ranges, into)
+    }
+}
+
+/// Whether the process of a pidfd has ended: then it is readable.
+pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
+    let mut polled = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
+    matches!(poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
+}
+
+/// Opens /proc/PID: what is opened through it belongs to the process that had the PID then.
+pub(crate) fn open_folder(root: &Root, pid: u32) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(root.join(format!("proc/{pid}")), flags, Mode::empty())?)
+}
+
+/// Reads a file of an open /proc folder.
+pub(crate) fn read_at(folder: &OwnedFd, name: &str, text: &mut Vec<u8>) -> io::Result<()> {
+    text.clear();
+    let fd = openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    File::from(fd).take(1 << 20).read_to_end(text).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command, Stdio};
+
+    fn sleeper() -> Child {
+        Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_process_outside_the_cgroup_is_not_taken() {
+        let mut child = sleeper();
+        let found = Process::open_in(&Root::at("/"), "fovea-test-no-such-group", child.id()).unwrap();
+        assert!(found.is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn an_ended_process_is_known_as_ended_and_cannot_be_killed_again() {
+        let mut child = sleeper();
+        let process = Process::open(&Root::at("/"), child.id()).unwrap();
+        assert!(!process.has_ended());
+        assert!(process.kill().unwrap());
+        child.wait().unwrap();
+        assert!(process.has_ended());
+        assert!(!process.kill().unwrap());
+        assert!(process.read("stat", &mut Vec::new()).is_err_and(|e| is_gone(&e)));
+    }
+
+    #[test]
+    fn impossible_pids_are_nobody() {
+        for pid in [0, u32::MAX, i32::MAX as u32] {
+            assert!(Process::open_in(&Root::at("/"), "x", pid).unwrap().is_none());
+        }
+    }
+}

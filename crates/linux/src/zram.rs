@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! zram devices (admin-guide/blockdev/zram): making one that is used as swap, and taking it away again.
+
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use crate::file::{read, write_named, Root};
+use crate::{module, proc, swap, Error, ZramDevice, ZramReading, ZramWish};
+
+const CONTROL: &str = "sys/class/zram-control";
+
+/// Reads mm_stat: orig_data_size compr_data_size mem_used_total mem_limit …, in bytes. `disk_bytes` is left 0.
+pub(crate) fn parse_mm_stat(text: &[u8]) -> Option<ZramReading> {
+    let mut fields = text.split(u8::is_ascii_whitespace).filter(|f| !f.is_empty()).map(proc::number);
+    Some(ZramReading {
+        disk_bytes: 0,
+        original_bytes: fields.next()??,
+        compressed_bytes: fields.next()??,
+        used_bytes: fields.next()??,
+        limit_bytes: fields.next()??,
+    })
+}
+
+/// Reads comp_algorithm ("lzo [lz4] zstd"): what there is, and which of it is in use.
+pub(crate) fn parse_algorithms(text: &[u8]) -> (Vec<String>, Option<String>) {
+    let text = String::from_utf8_lossy(text);
+    let plain = |word: &str| word.trim_matches(['[', ']']).to_owned();
+    let chosen = text.split_whitespace().find(|word| word.starts_with('[')).map(plain);
+    (text.split_whitespace().map(plain).collect(), chosen)
+}
+
+/// The algorithm of a device.
+pub(crate) fn algorithm_in_use(root: &Root, number: u32) -> Result<String, Error> {
+    let path = attribute(root, number, "comp_algorithm");
+    let text = read(&path)?;
+    parse_algorithms(&text).1.ok_or_else(|| Error::parse(path, &text))
+}
+
+/// Numbers of the devices there are, ascending.
+pub(crate) fn devices(root: &Root) -> Vec<u32> {
+    let entries = std::fs::read_dir(root.join("sys/block")).into_iter().flatten().flatten();
+    let mut numbers: Vec<u32> =
+        entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("zram")?.parse().ok()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+fn attribute(root: &Root, number: u32, name: &str) -> PathBuf {
+    root.join(format!("sys/block/zram{number}/{name}"))
+}
+
+fn device(root: &Root, number: u32) -> PathBuf {
+    root.join(format!("dev/zram{number}"))
+}
+
+pub(crate) fn setup(
+    root: &Root,
+    wish: &ZramWish,
+    claimed: &mut dyn FnMut(&ZramDevice) -> io::Result<()>,
+) -> Result<ZramDevice, Error> {
+    let loaded_module = !root.join(CONTROL).exists();
+    if loaded_module {
+        module::load(root, "zram")?;
+    }
+    let mut zram = ZramDevice { number: 0, algorithm: wish.algorithm.clone(), loaded_module, hot_added: false };
+    // From here on whatever fails leaves nothing behind.
+    let made = pick(root, &mut zram).and_then(|()| {
+        claimed(&zram)
+            .map_err(|e| Error::call("writing down the claim", format!("zram{}", zram.number), e))
+            .and_then(|()| configure(root, &zram, wish))
+            .inspect_err(|_| undo(root, &zram))
+    });
+    made.inspect_err(|_| unload(&zram))?;
+    Ok(zram)
+}
+
+/// Takes a device that nobody has set up, or adds one.
+fn pick(root: &Root, zram: &mut ZramDevice) -> Result<(), Error> {
+    let unused = |&number: &u32| {
+        // Opened devices may be about to be set up by someone else; a disk size of 0 says that it is not yet.
+        read(&attribute(root, number, "initstate")).is_ok_and(|text| proc::number(&text) == Some(0))
+    };
+    if let Some(number) = devices(root).into_iter().find(unused) {
+        zram.number = number;
+        return Ok(());
+    }
+    let path = root.join(CONTROL).join("hot_add");
+    let text = read(&path)?;
+    let number = proc::number(&text).and_then(|n| u32::try_from(n).ok());
+    zram.number = number.ok_or_else(|| Error::parse(&path, &text))?;
+    zram.hot_added = true;
+    Ok(())
+}
+
+fn configure(root: &Root, zram: &ZramDevice, wish: &ZramWish) -> Result<(), Error> {
+    let set = |name, value: &str| write_named(&attribute(root, zram.number, name), value);
+    set("comp_algorithm", &zram.algorithm).map_err(|e| explain_algorithm(root, zram, e))?;
+    set("disksize", &wish.disk_bytes.to_string())?;
+    set("mem_limit", &wish.limit_bytes.to_string())?;
+    let device = device(root, zram.number);
+    make_node(root, zram.number, &device)?;
+    swap::make(&device, wish.disk_bytes).map_err(|e| Error::file("making swap on", &device, e))?;
+    swap::on(&device, wish.priority).map_err(|e| Error::call("swapon", device.display(), e))
+}
+
+/// Names the algorithms there are, when it is the algorithm that was wrong.
+fn explain_algorithm(root: &Root, zram: &ZramDevice, error: Error) -> Error {
+    let known = read(&attribute(root, zram.number, "comp_algorithm")).map(|text| parse_algorithms(&text).0);
+    match known {
+        Ok(known) if !known.contains(&zram.algorithm) => Error::Refused {
+            what: format!("zram algorithm {:?}", zram.algorithm),
+            mend: format!("this kernel has {}", known.join(", ")),
+        },
+        _ => error,
+    }
+}
+
+/// Makes /dev/zramN where no devtmpfs or udev does it at once.
+fn make_node(root: &Root, number: u32, device: &Path) -> Result<(), Error> {
+    use rustix::fs::{makedev, mknodat, FileType, Mode, CWD};
+    if device.metadata().is_ok_and(|m| m.file_type().is_block_device()) {
+        return Ok(());
+    }
+    let path = attribute(root, number, "dev");
+    let text = read(&path)?;
+    let colon = text.iter().position(|&b| b == b':').unwrap_or(text.len());
+    let half = |part: &[u8]| proc::number(part).and_then(|n| u32::try_from(n).ok());
+    let (Some(major), Some(minor)) = (half(&text[..colon]), text.get(colon + 1..).and_then(half)) else {
+        return Err(Error::parse(path, &text));
+    };
+    mknodat(CWD, device, FileType::BlockDevice, Mode::RUSR | Mode::WUSR, makedev(major, minor))
+        .map_err(|e| Error::call("mknod", device.display(), e))
+}
+
+pub(crate) fn teardown(root: &Root, zram: &ZramDevice) -> Result<(), Error> {
+    let node = device(root, zram.number);
+    if root.join(format!("sys/block/zram{}", zram.number)).exists() {
+        match swap::off(&node) {
+            // The node may have been ours and be gone with a /dev that was remounted; then nothing swaps there either.
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::call("swapoff", node.display(), e));
+            }
+            _ => (),
+        }
+        write_named(&attribute(root, zram.number, "reset"), "1")?;
+        if zram.hot_added {
+            write_named(&root.join(CONTROL).join("hot_remove"), &zram.number.to_string())?;
+        }
+    }
+    unload(zram);
+    Ok(())
+}
+
+/// Undoes a set-up that failed half-way; failures of undoing would hide the failure that matters.
+fn undo(root: &Root, zram: &ZramDevice) {
+    let _ = swap::off(&device(root, zram.number));
+    let _ = write_named(&attribute(root, zram.number, "reset"), "1");
+    if zram.hot_added {
+        let _ = write_named(&root.join(CONTROL).join("hot_remove"), &zram.number.to_string());
+    }
+}
+
+/// Unloads the module if it was loaded for this device; someone else may use it by now, and then it stays.
+fn unload(zram: &ZramDevice) {
+    if zram.loaded_module {
+        module::unload("zram");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn mm_stat_and_algorithms_are_read() {
+        let reading = parse_mm_stat(b" 4096  74  12288 1048576 12288 1 0 0 0\n").unwrap();
+        assert_eq!((reading.original_bytes, reading.compressed_bytes), (4096, 74));
+        assert_eq!((reading.used_bytes, reading.limit_bytes), (12288, 1048576));
+        assert!(parse_mm_stat(b"4096 74 12288").is_none());
+        let (known, chosen) = parse_algorithms(b"lzo lzo-rle [lz4] zstd \n");
+        assert_eq!((known.len(), chosen.as_deref()), (4, Some("lz4")));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..200), numbers in "( *-?[0-9]{0,30}){0,9}") {
+            let _ = (parse_mm_stat(&text), parse_algorithms(&text), parse_mm_stat(numbers.as_bytes()));
+        }
+    }
+}
