@@ -64,8 +64,7 @@ fn live(socket: &OwnedFd, preloaded: Preloaded) -> Outcome<()> {
     };
     loop {
         let (told, ticked) = {
-            let mut fds =
-                [PollFd::new(socket, PollFlags::IN), PollFd::new(&app.churn.timer, PollFlags::IN)];
+            let mut fds = [PollFd::new(socket, PollFlags::IN), PollFd::new(&app.churn.timer, PollFlags::IN)];
             match poll(&mut fds, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(format!("waiting for a message: {error}")),
@@ -197,8 +196,7 @@ impl Churn {
     }
 
     fn set_period(&self, period_ns: u64) -> Outcome<()> {
-        let period =
-            Timespec { tv_sec: (period_ns / 1_000_000_000) as i64, tv_nsec: (period_ns % 1_000_000_000) as _ };
+        let period = Timespec { tv_sec: (period_ns / 1_000_000_000) as i64, tv_nsec: (period_ns % 1_000_000_000) as _ };
         let timer = Itimerspec { it_interval: period, it_value: period };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &timer).at(|| "setting a timer".into())?;
         Ok(())

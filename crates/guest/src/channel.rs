@@ -35,8 +35,8 @@ impl Channel {
 
     /// Reports an event, stamped with the time of this call.
     pub fn emit(&self, body: EventBody) -> Outcome<()> {
-        let mut line =
-            serde_json::to_vec(&Event { t_ns: now_ns(), body }).map_err(|error| format!("writing an event: {error}"))?;
+        let mut line = serde_json::to_vec(&Event { t_ns: now_ns(), body })
+            .map_err(|error| format!("writing an event: {error}"))?;
         line.push(b'\n');
         self.write(&line);
         Ok(())

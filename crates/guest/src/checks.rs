@@ -77,7 +77,9 @@ pub fn kill_daemon(phone: &mut Phone, before: &Baseline) -> Outcome<()> {
         }
     }
     if phone.daemon.pid.is_some() && gone_at.is_none() {
-        return Err(format!("10 s after its worker {worker} was killed the daemon neither ended nor took its socket away"));
+        return Err(format!(
+            "10 s after its worker {worker} was killed the daemon neither ended nor took its socket away"
+        ));
     }
     let left = before.compare(&phone.apps)?;
     phone.channel.emit(left)?;

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use fovea_daemon::protocol::{Reply, Request, Status, REPLY_MAX_BYTES, RUN_FOLDER, SOCKET_NAME};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::inotify;
-use rustix::net::{connect, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{
+    connect, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+};
 
 use crate::outcome::{write_file, At, Outcome};
 use crate::setup::{cgroup_path, DAEMON};

@@ -38,14 +38,7 @@ impl UsedFile {
         let access = if usage.mapped && usage.size_bytes > 0 {
             // SAFETY: a new mapping at an address of the kernel's choice. Nobody shortens or writes the flash's files after boot.
             let base = unsafe {
-                mmap(
-                    std::ptr::null_mut(),
-                    usage.size_bytes as usize,
-                    ProtFlags::READ,
-                    MapFlags::PRIVATE,
-                    &file,
-                    0,
-                )
+                mmap(std::ptr::null_mut(), usage.size_bytes as usize, ProtFlags::READ, MapFlags::PRIVATE, &file, 0)
             };
             Access::Mapped(base.at(|| format!("mapping {}", path.display()))?.cast_const().cast())
         } else {
@@ -82,8 +75,7 @@ impl UsedFile {
 /// Reads `pages` pages from page `first`; the file may end within the last.
 fn read_run(file: &File, first: u64, pages: usize, buffer: &mut [[u64; WORDS]]) -> Outcome<()> {
     // SAFETY: any bytes make a u64, and a [[u64; 512]] has no padding.
-    let bytes =
-        unsafe { std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast::<u8>(), size_of_val(buffer)) };
+    let bytes = unsafe { std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast::<u8>(), size_of_val(buffer)) };
     let bytes = &mut bytes[..pages * PAGE_BYTES];
     let mut done = 0;
     while done < bytes.len() {

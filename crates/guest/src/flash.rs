@@ -111,11 +111,8 @@ fn make_device(size_bytes: u64, request_ns: u64) -> Outcome<()> {
 /// the same whatever the apps' files fill.
 fn occupy(size_bytes: u64) -> Outcome<()> {
     let path = format!("/dev/{DEVICE}");
-    let mut device = OpenOptions::new()
-        .write(true)
-        .custom_flags(libc::O_DIRECT)
-        .open(&path)
-        .at(|| format!("opening {path}"))?;
+    let mut device =
+        OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(&path).at(|| format!("opening {path}"))?;
     let chunk = Chunk::new();
     for _ in 0..size_bytes.div_ceil(1 << 20) {
         device.write_all(chunk.bytes()).at(|| format!("writing {path}"))?;
@@ -128,9 +125,13 @@ fn files_of(plan: &Plan) -> Outcome<BTreeMap<String, u64>> {
     let mut files = BTreeMap::new();
     for app in &plan.apps {
         for file in app.shared_files.iter().chain(&app.private_files) {
-            let inside = !file.path.is_empty() && Path::new(&file.path).components().all(|c| matches!(c, Component::Normal(_)));
+            let inside =
+                !file.path.is_empty() && Path::new(&file.path).components().all(|c| matches!(c, Component::Normal(_)));
             if !inside {
-                return Err(format!("app {}: file {:?} is not a path below the flash: leave out / and ..", app.name, file.path));
+                return Err(format!(
+                    "app {}: file {:?} is not a path below the flash: leave out / and ..",
+                    app.name, file.path
+                ));
             }
             let size = files.entry(file.path.clone()).or_insert(0);
             *size = file.size_bytes.max(*size);
@@ -168,7 +169,8 @@ mod tests {
 
     #[test]
     fn sectors_read_is_the_third_field() {
-        let stat = "     446       10     7168      734       52        0      416       21        0      724      755\n";
+        let stat =
+            "     446       10     7168      734       52        0      416       21        0      724      755\n";
         assert_eq!(parse_sectors_read(stat), Some(7168 * 512));
         assert_eq!(parse_sectors_read("1 2"), None);
         assert_eq!(parse_sectors_read("a b c"), None);

@@ -81,11 +81,8 @@ fn finish(phone: &mut Phone) -> Outcome<()> {
         kills += u64::from(is_kill(&entry));
         phone.channel.emit(EventBody::Journal { entry })?;
     }
-    let done = EventBody::Done {
-        oom_kills: phone.oom_kills()?,
-        kills,
-        daemon_cpu_ns: cgroup_cpu_ns(&cgroup_path(DAEMON))?,
-    };
+    let done =
+        EventBody::Done { oom_kills: phone.oom_kills()?, kills, daemon_cpu_ns: cgroup_cpu_ns(&cgroup_path(DAEMON))? };
     phone.channel.emit(done)
 }
 

@@ -222,8 +222,12 @@ impl Phone {
     /// Tells the daemon of a running app.
     pub fn register(&mut self, name: &str) -> Outcome<()> {
         let Some(app) = self.apps.get(name) else { return Ok(()) };
-        let request =
-            Request::Register { app: name.parse().at(|| "registering".into())?, cgroup: app.cgroup.clone(), role: app.role, io_class: None };
+        let request = Request::Register {
+            app: name.parse().at(|| "registering".into())?,
+            cgroup: app.cgroup.clone(),
+            role: app.role,
+            io_class: None,
+        };
         self.daemon.tell(&request)?.map_err(|error| format!("the daemon refused to register {name}: {error}"))
     }
 
@@ -250,7 +254,9 @@ impl Phone {
                     Some((message, _)) => return Ok(Answer::Said(message)),
                     None => hung_up = true,
                 },
-                Woke::Time => return Err(format!("app {name} did not answer within {} s", APP_LIMIT_NS / 1_000_000_000)),
+                Woke::Time => {
+                    return Err(format!("app {name} did not answer within {} s", APP_LIMIT_NS / 1_000_000_000))
+                }
                 Woke::Death | Woke::Other => {}
             }
         }
@@ -275,8 +281,7 @@ impl Phone {
 
     /// Samples memory every `period_ns` while something is waited for; 0 for no longer.
     pub fn set_ticks(&mut self, period_ns: u64) -> Outcome<()> {
-        let period =
-            Timespec { tv_sec: (period_ns / 1_000_000_000) as i64, tv_nsec: (period_ns % 1_000_000_000) as _ };
+        let period = Timespec { tv_sec: (period_ns / 1_000_000_000) as i64, tv_nsec: (period_ns % 1_000_000_000) as _ };
         let timer = Itimerspec { it_interval: period, it_value: period };
         timerfd_settime(&self.ticks, TimerfdTimerFlags::empty(), &timer).at(|| "setting a timer".into())?;
         Ok(())

@@ -68,8 +68,12 @@ impl Baseline {
 
     /// What is not as it was.
     pub fn compare(&self, apps: &BTreeMap<String, RunningApp>) -> Outcome<EventBody> {
-        let mut settings: Vec<String> =
-            self.settings.iter().filter(|(path, was)| text(path) != **was).map(|(path, _)| (*path).to_owned()).collect();
+        let mut settings: Vec<String> = self
+            .settings
+            .iter()
+            .filter(|(path, was)| text(path) != **was)
+            .map(|(path, _)| (*path).to_owned())
+            .collect();
         let mut adjusted = 0;
         for app in apps.values() {
             let folder = cgroup_path(&app.cgroup);

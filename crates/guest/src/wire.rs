@@ -103,7 +103,8 @@ pub struct Forked {
 
 /// A pair of connected packet sockets, closed on exec.
 pub fn pair() -> Outcome<(OwnedFd, OwnedFd)> {
-    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).at(|| "making a socket pair".into())
+    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .at(|| "making a socket pair".into())
 }
 
 /// Sends a message, and descriptors with it. `Ok(false)`: the other end is gone.
