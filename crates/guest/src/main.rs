@@ -1,3 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Guest programs.
-fn main() {}
+//! What runs inside the virtual phone: its first process (`/init`), the zygote forked from it, and the apps.
+
+mod app;
+mod channel;
+mod checks;
+mod daemon;
+mod file_content;
+mod files;
+mod flash;
+mod hash;
+mod init;
+mod memory;
+mod outcome;
+mod pagemap;
+mod phone;
+mod readings;
+mod restore;
+mod setup;
+mod spawn;
+mod spin;
+mod steps;
+mod touch;
+mod wire;
+mod zygote;
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("app") => app::run(zygote::Preloaded::none()),
+        _ if std::process::id() == 1 => init::run(),
+        _ => {
+            eprintln!("fovea-guest: this is /init of the virtual phone and must be process 1: use `fovea phone run`");
+            std::process::exit(2);
+        }
+    }
+}

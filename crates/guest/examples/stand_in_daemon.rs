@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A stand-in for `fovea run`, to try the guest without the daemon: answers the protocol, freezes what is not in front, makes a zram
+//! swap if the configuration says `[zram] enabled = true`, and puts both back when its worker is killed. It decides nothing.
+//! `stand_in = "leave-frozen"` in the configuration makes it put nothing back, so that the check for that can be seen to fail.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+use fovea_apps::{App, AppName, Registry};
+use fovea_daemon::protocol::{AppStatus, Reply, Request, Status, RUN_FOLDER, SOCKET_NAME};
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::net::{
+    accept_with, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix,
+    SocketFlags, SocketType,
+};
+
+const CGROUPS: &str = "/sys/fs/cgroup";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().collect();
+    let config = std::fs::read_to_string("/etc/fovea.toml")?;
+    if args.get(1).map(String::as_str) == Some("worker") {
+        return serve(&config);
+    }
+    let status = Command::new("/proc/self/exe").arg("worker").status()?;
+    println!("stand-in daemon: worker ended with {status}");
+    if !config.contains("stand_in = \"leave-frozen\"") {
+        for app in std::fs::read_dir(Path::new(CGROUPS).join("apps"))?.flatten() {
+            // Files of the folder itself have no such file below them.
+            let _ = std::fs::write(app.path().join("cgroup.freeze"), "0");
+        }
+        if config.contains("enabled = true") {
+            Command::new("/bin/busybox").args(["swapoff", "/dev/zram0"]).status()?;
+            std::fs::write("/sys/block/zram0/reset", "1")?;
+            std::fs::write("/sys/class/zram-control/hot_remove", "0")?;
+        }
+    }
+    std::fs::remove_file(Path::new(RUN_FOLDER).join(SOCKET_NAME))?;
+    Ok(())
+}
+
+fn serve(config: &str) -> Result<(), Box<dyn Error>> {
+    if config.contains("enabled = true") {
+        std::fs::read_to_string("/sys/class/zram-control/hot_add")?;
+        let megabytes = config.lines().find_map(|l| l.strip_prefix("stand_in_swap_mib = ")).unwrap_or("128").trim();
+        std::fs::write("/sys/block/zram0/disksize", format!("{megabytes}M"))?;
+        for tool in ["mkswap", "swapon"] {
+            Command::new("/bin/busybox").args([tool, "/dev/zram0"]).stdout(std::process::Stdio::null()).status()?;
+        }
+    }
+    let freeze = config.contains("stand_in_freeze = true");
+    let mut registry = Registry::default();
+    let mut frozen: BTreeMap<AppName, bool> = BTreeMap::new();
+    let listener = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    bind(&listener, &SocketAddrUnix::new(Path::new(RUN_FOLDER).join(SOCKET_NAME))?)?;
+    listen(&listener, 8)?;
+    let mut client = accept_with(&listener, SocketFlags::CLOEXEC)?;
+    loop {
+        let mut buffer = [0u8; 4096];
+        let mut fds = [PollFd::new(&client, PollFlags::IN)];
+        poll(&mut fds, None)?;
+        let (length, _) = recv(&client, &mut buffer[..], RecvFlags::empty())?;
+        if length == 0 {
+            client = accept_with(&listener, SocketFlags::CLOEXEC)?;
+            continue;
+        }
+        let mut status = false;
+        match serde_json::from_slice(&buffer[..length])? {
+            Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
+            Request::Focus { app } => registry.focus(&app)?,
+            Request::Home {} => registry.unfocus(),
+            Request::Close { app } => registry.close(&app)?,
+            Request::Status {} => status = true,
+            Request::Screen { .. } | Request::Explain { .. } => {}
+        }
+        if freeze {
+            for app in registry.iter() {
+                let wanted = registry.foreground() != Some(&app.name) && app.role == fovea_apps::Role::App;
+                if frozen.insert(app.name.clone(), wanted) != Some(wanted) {
+                    let file = Path::new(CGROUPS).join(&app.cgroup).join("cgroup.freeze");
+                    let _ = std::fs::write(file, if wanted { "1" } else { "0" });
+                }
+            }
+        }
+        let reply = if status { status_of(&registry, &frozen) } else { Reply::Done {} };
+        send(&client, &serde_json::to_vec(&reply)?, SendFlags::NOSIGNAL)?;
+    }
+}
+
+fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
+    let app = |app: &App| AppStatus {
+        name: app.name.clone(),
+        cgroup: app.cgroup.clone(),
+        importance: registry.importance(app),
+        frozen: frozen.get(&app.name).copied().unwrap_or(false),
+        usage: Default::default(),
+    };
+    Reply::Status(Box::new(Status {
+        pid: std::process::id(),
+        screen_on: true,
+        foreground: registry.foreground().cloned(),
+        busy: false,
+        memory: Default::default(),
+        kills: 0,
+        compressed_pages: 0,
+        missing: Vec::new(),
+        apps: registry.iter().map(app).collect(),
+    }))
+}

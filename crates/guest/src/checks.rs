@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Steps that examine the daemon: idle cost, what its violent death leaves behind, what it says is frozen.
+
+use std::collections::BTreeSet;
+
+use fovea_scenario::EventBody;
+use rustix::process::{kill_process, Pid, Signal};
+
+use crate::daemon::socket_path;
+use crate::outcome::{At, Outcome};
+use crate::phone::Phone;
+use crate::readings::{now_ns, processes, Activity};
+use crate::restore::{frozen_cgroups, Baseline};
+use crate::setup::{cgroup_path, DAEMON};
+
+/// How long the daemon's supervisor may take to put everything back.
+const RESTORE_LIMIT_NS: u64 = 10_000_000_000;
+
+/// How long its process may still live after its socket is gone.
+const END_LIMIT_NS: u64 = 2_000_000_000;
+
+/// The daemon's processes now: one reading of each, PID first.
+fn activities() -> Vec<(u32, Activity)> {
+    processes(&cgroup_path(DAEMON)).into_iter().map(|pid| (pid, Activity::of(pid))).collect()
+}
+
+/// Watches the daemon (supervisor and worker together) while nothing happens, this process included.
+pub fn idle(phone: &mut Phone, ns: u64) -> Outcome<()> {
+    let before = activities();
+    let began = now_ns();
+    phone.pass(ns)?;
+    let watched_ns = now_ns() - began;
+    let after = activities();
+    if after.is_empty() {
+        return Err("no process of the daemon's is left to watch".into());
+    }
+    let (mut wakeups, mut cpu_ns, mut resident_bytes) = (0, 0, 0);
+    for (pid, now) in &after {
+        // A process that was not there before did all it did meanwhile.
+        let then = before.iter().find(|(old, _)| old == pid).map(|(_, a)| *a).unwrap_or_default();
+        wakeups += now.switches.saturating_sub(then.switches);
+        cpu_ns += now.cpu_ns.saturating_sub(then.cpu_ns);
+        resident_bytes = now.peak_bytes.max(resident_bytes);
+    }
+    let all: u64 = after.iter().map(|(_, a)| a.peak_bytes).sum();
+    println!("fovea-guest: daemon: {} processes, {all} bytes at their peaks together", after.len());
+    phone.channel.emit(EventBody::DaemonIdle { wakeups, cpu_ns, resident_bytes, watched_ns })
+}
+
+/// Counts processes that are frozen though the daemon does not say that their app is.
+pub fn frozen(phone: &mut Phone) -> Outcome<()> {
+    let status = phone.daemon.status()?;
+    let said: BTreeSet<&str> = status.apps.iter().filter(|app| app.frozen).map(|app| app.cgroup.as_str()).collect();
+    let stray: usize = frozen_cgroups()?
+        .iter()
+        .filter(|cgroup| !said.contains(cgroup.as_str()))
+        .map(|cgroup| processes(&cgroup_path(cgroup)).len())
+        .sum();
+    phone.channel.emit(EventBody::FrozenCheck { stray: stray as u32 })
+}
+
+/// Kills the daemon's worker, waits for what should put everything back, compares, and starts the daemon again.
+pub fn kill_daemon(phone: &mut Phone, before: &Baseline) -> Outcome<()> {
+    let worker = phone.daemon.status()?.pid;
+    let pid = Pid::from_raw(worker as i32).ok_or("the daemon says that its PID is 0")?;
+    phone.daemon.drain_folder_watch();
+    kill_process(pid, Signal::KILL).at(|| format!("killing the daemon's worker {worker}"))?;
+    let deadline = now_ns() + RESTORE_LIMIT_NS;
+    let mut gone_at = None;
+    while phone.daemon.pid.is_some() {
+        if gone_at.is_none() && !socket_path().exists() {
+            gone_at = Some(now_ns());
+        }
+        let until = gone_at.map_or(deadline, |at| deadline.min(at + END_LIMIT_NS));
+        if !phone.wait_folder(until)? {
+            break;
+        }
+    }
+    if phone.daemon.pid.is_some() && gone_at.is_none() {
+        return Err(format!(
+            "10 s after its worker {worker} was killed the daemon neither ended nor took its socket away"
+        ));
+    }
+    let left = before.compare(&phone.apps)?;
+    phone.channel.emit(left)?;
+    if phone.daemon.pid.is_none() {
+        phone.start_daemon()?;
+    } else {
+        phone.reconnect_daemon()?;
+    }
+    let names: Vec<String> = phone.apps.keys().cloned().collect();
+    names.iter().try_for_each(|name| phone.register(name))?;
+    phone.retell()
+}

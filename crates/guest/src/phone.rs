@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The phone as a whole: which apps run, who is in front, what happened meanwhile. One loop waits for everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use fovea_apps::Role;
+use fovea_daemon::protocol::Request;
+use fovea_scenario::{AppProfile, EventBody, Plan, Spawn};
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::process::WaitOptions;
+use rustix::time::{
+    timerfd_create, timerfd_settime, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
+};
+
+use crate::channel::Channel;
+use crate::daemon::Daemon;
+use crate::outcome::{At, Outcome};
+use crate::readings::{self, now_ns, Memory};
+use crate::setup::{cgroup_path, APPS, ZYGOTE};
+use crate::spawn::{self, Parent, Side};
+use crate::wire::{self, receive, send, Fork, Forked, FromApp, ToApp};
+use crate::{flash, hash, zygote};
+
+/// How long an app may take to answer, guest time; a phone in hard thrash is slow, an app that hangs is a defect.
+const APP_LIMIT_NS: u64 = 900_000_000_000;
+
+/// How long the daemon may take to start.
+const START_LIMIT_NS: u64 = 30_000_000_000;
+
+/// A running app.
+pub struct RunningApp {
+    pid: u32,
+    socket: OwnedFd,
+    /// Its cgroup, below the mount.
+    pub cgroup: String,
+    /// Its role, for the daemon.
+    pub role: Role,
+    /// The user closed it.
+    pub closed: bool,
+}
+
+/// What ended a wait.
+enum Woke {
+    /// Time is up.
+    Time,
+    /// The app waited for can be read.
+    App,
+    /// A child ended.
+    Death,
+    /// The other descriptor can be read.
+    Other,
+}
+
+/// What an app answered.
+pub enum Answer {
+    /// Its message.
+    Said(FromApp),
+    /// It ended before it answered.
+    Ended,
+}
+
+/// The phone.
+pub struct Phone {
+    /// The way out.
+    pub channel: Channel,
+    /// The plan.
+    pub plan: Plan,
+    /// The daemon.
+    pub daemon: Daemon,
+    /// Apps that run.
+    pub apps: BTreeMap<String, RunningApp>,
+    /// Apps that ran at some time.
+    pub ran: BTreeSet<String>,
+    /// How often each app was opened.
+    pub turns: BTreeMap<String, u64>,
+    /// App on the screen.
+    pub focused: Option<String>,
+    zygote: Option<(u32, OwnedFd)>,
+    children: OwnedFd,
+    ticks: OwnedFd,
+    last_tick: Option<EventBody>,
+    oom_kills_first: u64,
+    oom_kills_seen: u64,
+    trouble: Option<String>,
+}
+
+impl Phone {
+    /// A phone with nothing running. SIGCHLD is taken through a descriptor from here on.
+    pub fn new(channel: Channel, plan: Plan) -> Outcome<Self> {
+        let daemon = Daemon::prepare(&plan.daemon_config)?;
+        let ticks = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
+            .at(|| "making a timer".into())?;
+        let oom_kills = readings::oom_kills()?;
+        Ok(Self {
+            channel,
+            plan,
+            daemon,
+            apps: BTreeMap::new(),
+            ran: BTreeSet::new(),
+            turns: BTreeMap::new(),
+            focused: None,
+            zygote: None,
+            children: child_signals()?,
+            ticks,
+            last_tick: None,
+            oom_kills_first: oom_kills,
+            oom_kills_seen: oom_kills,
+            trouble: None,
+        })
+    }
+
+    /// Starts the zygote and waits until it has preloaded.
+    pub fn start_zygote(&mut self) -> Outcome<()> {
+        let (ours, theirs) = wire::pair()?;
+        let path = cgroup_path(ZYGOTE);
+        let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
+        let preload_bytes = self.plan.zygote_anon_bytes;
+        match spawn::clone_into(cgroup.as_fd(), Parent::Caller)? {
+            Side::Child => {
+                spawn::unblock_signals();
+                Channel::renounce();
+                spawn::keep_only(&theirs);
+                zygote::run(preload_bytes);
+            }
+            Side::Parent(pid) => {
+                drop(theirs);
+                forked(&ours)?;
+                self.zygote = Some((pid, ours));
+                Ok(())
+            }
+        }
+    }
+
+    /// Starts the daemon and waits until it answers.
+    pub fn start_daemon(&mut self) -> Outcome<()> {
+        self.daemon.start()?;
+        self.await_daemon(now_ns() + START_LIMIT_NS)
+    }
+
+    /// Connects to a daemon that started its worker again by itself.
+    pub fn reconnect_daemon(&mut self) -> Outcome<()> {
+        self.await_daemon(now_ns() + START_LIMIT_NS)
+    }
+
+    /// Tells a new daemon what the user did before it came: which apps are closed, and which is in front.
+    pub fn retell(&mut self) -> Outcome<()> {
+        let closed: Vec<String> = self.apps.iter().filter(|(_, a)| a.closed).map(|(n, _)| n.clone()).collect();
+        for name in closed {
+            let request = Request::Close { app: name.parse().at(|| "closing".into())? };
+            self.daemon.tell(&request)?.map_err(|error| format!("the new daemon refused to close {name}: {error}"))?;
+        }
+        if let Some(name) = &self.focused {
+            let request = Request::Focus { app: name.parse().at(|| "focusing".into())? };
+            self.daemon.tell(&request)?.map_err(|error| format!("the new daemon refused to focus {name}: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn await_daemon(&mut self, deadline: u64) -> Outcome<()> {
+        while !self.daemon.connect()? {
+            self.check_trouble()?;
+            if self.daemon.pid.is_none() {
+                return Err("the daemon ended at its start: see the console".into());
+            }
+            if !self.wait_folder(deadline)? {
+                return Err("the daemon did not open its control socket within 30 s: see the console".into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until something changes in the daemon's folder or a child ends; false when `deadline` passed.
+    pub fn wait_folder(&mut self, deadline: u64) -> Outcome<bool> {
+        // A socket appears before it accepts; the turns between are bounded by a short wait.
+        let short = now_ns() + 20_000_000;
+        let watch = self.daemon.folder_watch().try_clone_to_owned().at(|| "copying a descriptor".into())?;
+        if matches!(self.wait(Some(short.min(deadline)), None, Some(watch.as_fd()))?, Woke::Other) {
+            self.daemon.drain_folder_watch();
+        }
+        Ok(now_ns() < deadline)
+    }
+
+    /// Starts an app's process in a cgroup of its own and tells it who it is; tells the daemon.
+    pub fn spawn_app(&mut self, profile: &AppProfile) -> Outcome<()> {
+        let cgroup = format!("{APPS}/{}", profile.name);
+        let path = cgroup_path(&cgroup);
+        match std::fs::create_dir(&path) {
+            Ok(()) => {}
+            // Left by an earlier life whose last pages were still being freed.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(format!("making {}: {error}", path.display())),
+        }
+        let folder = File::open(&path).at(|| format!("opening {}", path.display()))?;
+        let (socket, theirs) = wire::pair()?;
+        let pid = match profile.spawn {
+            Spawn::Exec => {
+                spawn::exec_into(&folder, Path::new("/proc/self/exe"), &["fovea-guest", "app"], Some(&theirs))?
+            }
+            Spawn::Zygote => {
+                let Some((_, zygote)) = &self.zygote else { return Err("no zygote runs".into()) };
+                if !send(zygote, &Fork {}, &[theirs.as_fd(), folder.as_fd()])? {
+                    return Err("the zygote has ended".into());
+                }
+                forked(zygote)?
+            }
+        };
+        let seed = hash::app_seed(self.plan.seed, &profile.name);
+        let role: Role = serde_json::from_value(profile.role.clone().into())
+            .at(|| format!("app {}: role {:?}", profile.name, profile.role))?;
+        let told = send(&socket, &ToApp::Setup { profile: Box::new(profile.clone()), seed }, &[])?;
+        self.ran.insert(profile.name.clone());
+        self.apps.insert(profile.name.clone(), RunningApp { pid, socket, cgroup, role, closed: false });
+        if told {
+            self.register(&profile.name)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the daemon of a running app.
+    pub fn register(&mut self, name: &str) -> Outcome<()> {
+        let Some(app) = self.apps.get(name) else { return Ok(()) };
+        let request = Request::Register {
+            app: name.parse().at(|| "registering".into())?,
+            cgroup: app.cgroup.clone(),
+            role: app.role,
+            io_class: None,
+        };
+        self.daemon.tell(&request)?.map_err(|error| format!("the daemon refused to register {name}: {error}"))
+    }
+
+    /// Sends an app a message; nothing happens if it has ended.
+    pub fn tell(&mut self, name: &str, message: &ToApp) -> Outcome<()> {
+        if let Some(app) = self.apps.get(name) {
+            // An app that is gone is noticed by its death.
+            send(&app.socket, message, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Waits for an app's answer.
+    pub fn answer(&mut self, name: &str) -> Outcome<Answer> {
+        let deadline = now_ns() + APP_LIMIT_NS;
+        let mut hung_up = false;
+        loop {
+            if !self.apps.contains_key(name) {
+                self.check_trouble()?;
+                return Ok(Answer::Ended);
+            }
+            match self.wait(Some(deadline), Some(name).filter(|_| !hung_up), None)? {
+                Woke::App => match receive(&self.apps[name].socket)? {
+                    Some((message, _)) => return Ok(Answer::Said(message)),
+                    None => hung_up = true,
+                },
+                Woke::Time => {
+                    return Err(format!("app {name} did not answer within {} s", APP_LIMIT_NS / 1_000_000_000))
+                }
+                Woke::Death | Woke::Other => {}
+            }
+        }
+    }
+
+    /// Lets time pass.
+    pub fn pass(&mut self, ns: u64) -> Outcome<()> {
+        let deadline = now_ns() + ns;
+        while !matches!(self.wait(Some(deadline), None, None)?, Woke::Time) {}
+        Ok(())
+    }
+
+    /// Takes note of everything that has happened already.
+    pub fn catch_up(&mut self) -> Outcome<()> {
+        while !matches!(self.wait(Some(0), None, None)?, Woke::Time) {}
+        self.check_trouble()
+    }
+
+    fn check_trouble(&mut self) -> Outcome<()> {
+        self.trouble.take().map_or(Ok(()), Err)
+    }
+
+    /// Samples memory every `period_ns` while something is waited for; 0 for no longer.
+    pub fn set_ticks(&mut self, period_ns: u64) -> Outcome<()> {
+        let period = Timespec { tv_sec: (period_ns / 1_000_000_000) as i64, tv_nsec: (period_ns % 1_000_000_000) as _ };
+        let timer = Itimerspec { it_interval: period, it_value: period };
+        timerfd_settime(&self.ticks, TimerfdTimerFlags::empty(), &timer).at(|| "setting a timer".into())?;
+        Ok(())
+    }
+
+    /// Reports the state of memory; a tick only if it is not that of the last.
+    pub fn sample(&mut self, label: &str) -> Outcome<()> {
+        let memory = Memory::read()?;
+        let body = EventBody::Sample {
+            label: label.to_owned(),
+            free_bytes: memory.free,
+            available_bytes: memory.available,
+            swapped_bytes: memory.swapped,
+            zram_bytes: readings::zram_bytes()?,
+            read_bytes: flash::read_bytes()?,
+            alive: self.apps.len() as u32,
+        };
+        if label == TICK {
+            if self.last_tick.as_ref() == Some(&body) {
+                return Ok(());
+            }
+            self.last_tick = Some(body.clone());
+        }
+        self.channel.emit(body)
+    }
+
+    /// Kills by the kernel's OOM killer since the plan began.
+    pub fn oom_kills(&self) -> Outcome<u64> {
+        Ok(readings::oom_kills()? - self.oom_kills_first)
+    }
+
+    /// One wait: until `deadline` (`None`: for ever), an answer of `app`, a child's end or `other`. Ticks are dealt with in here.
+    fn wait(&mut self, deadline: Option<u64>, app: Option<&str>, other: Option<BorrowedFd<'_>>) -> Outcome<Woke> {
+        loop {
+            let limit = deadline.map(|at| {
+                let left = at.saturating_sub(now_ns());
+                Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ }
+            });
+            let app_socket = app.and_then(|name| self.apps.get(name)).map(|app| &app.socket);
+            let (mut died, mut ticked, mut answered, mut others) = (false, false, false, false);
+            {
+                let mut fds = vec![PollFd::new(&self.children, PollFlags::IN), PollFd::new(&self.ticks, PollFlags::IN)];
+                fds.extend(app_socket.map(|socket| PollFd::new(socket, PollFlags::IN)));
+                fds.extend(other.as_ref().map(|fd| PollFd::new(fd, PollFlags::IN)));
+                match poll(&mut fds, limit.as_ref()) {
+                    Ok(0) => return Ok(Woke::Time),
+                    Ok(_) => {
+                        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+                        died = ready.next().unwrap_or(false);
+                        ticked = ready.next().unwrap_or(false);
+                        answered = app_socket.is_some() && ready.next().unwrap_or(false);
+                        others = other.is_some() && ready.next().unwrap_or(false);
+                    }
+                    Err(rustix::io::Errno::INTR) => {}
+                    Err(error) => return Err(format!("waiting: {error}")),
+                }
+            }
+            // The answer first: what it says was so when it was said, whatever happened since.
+            if answered {
+                return Ok(Woke::App);
+            }
+            if died {
+                self.reap()?;
+                return Ok(Woke::Death);
+            }
+            if others {
+                return Ok(Woke::Other);
+            }
+            if ticked {
+                // Read away; it may have been switched off since.
+                let _ = rustix::io::read(&self.ticks, &mut [0u8; 8]);
+                self.sample(TICK)?;
+            }
+        }
+    }
+
+    /// Takes the children that have ended.
+    fn reap(&mut self) -> Outcome<()> {
+        let mut signals = [0u8; 16 * size_of::<libc::signalfd_siginfo>()];
+        while matches!(rustix::io::read(&self.children, &mut signals), Ok(n) if n > 0) {}
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            let pid = pid.as_raw_nonzero().get() as u32;
+            let how = match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => format!("with status {code}"),
+                (_, Some(signal)) => format!("by signal {signal}"),
+                _ => "in an unknown way".into(),
+            };
+            if self.daemon.pid == Some(pid) {
+                self.daemon.pid = None;
+                println!("fovea-guest: the daemon ended {how}");
+            } else if self.zygote.as_ref().is_some_and(|(zygote, _)| *zygote == pid) {
+                self.zygote = None;
+                self.trouble = Some(format!("the zygote ended {how}: is memory too small for it?"));
+            } else if let Some(name) = self.apps.iter().find(|(_, app)| app.pid == pid).map(|(name, _)| name.clone()) {
+                self.app_ended(&name, status.terminating_signal() == Some(libc::SIGKILL), &how)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn app_ended(&mut self, name: &str, killed: bool, how: &str) -> Outcome<()> {
+        let Some(app) = self.apps.remove(name) else { return Ok(()) };
+        if self.focused.as_deref() == Some(name) {
+            self.focused = None;
+        }
+        // An app that ends by itself is a defect of this program, not something that memory management did.
+        if !killed {
+            self.trouble = Some(format!("app {name} ended {how}: see the console"));
+        }
+        let oom_kills = readings::oom_kills()?;
+        let oom = oom_kills > self.oom_kills_seen;
+        // The kernel's counter and the app's death come in pairs; several deaths are told apart by counting.
+        self.oom_kills_seen += u64::from(oom);
+        self.channel.emit(EventBody::Killed { app: name.to_owned(), oom })?;
+        // Fails while something is left in it; the next start then finds it there.
+        let _ = std::fs::remove_dir(cgroup_path(&app.cgroup));
+        Ok(())
+    }
+}
+
+/// Label of the samples taken on the way.
+pub const TICK: &str = "tick";
+
+/// SIGCHLD as a descriptor.
+fn child_signals() -> Outcome<OwnedFd> {
+    // SAFETY: the set is initialised before it is used, and the new descriptor is owned by nobody else.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        match libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            -1 => Err(format!("signalfd: {}", std::io::Error::last_os_error())),
+            fd => Ok(OwnedFd::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// The zygote's next word.
+fn forked(zygote: &OwnedFd) -> Outcome<u32> {
+    match receive::<Forked>(zygote)? {
+        Some((Forked { pid: Ok(pid) }, _)) => Ok(pid),
+        Some((Forked { pid: Err(error) }, _)) => Err(format!("zygote: {error}")),
+        None => Err("the zygote has ended: is memory too small for it?".into()),
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What a first process does before anything else: mounts, modules, cgroups.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use fovea_scenario::Configuration;
+use rustix::mount::{mount, MountFlags};
+
+use crate::outcome::{read_file, write_file, At, Outcome};
+use crate::readings::list;
+
+/// Where cgroup v2 is mounted.
+pub const CGROUP_ROOT: &str = "/sys/fs/cgroup";
+
+/// Cgroup of all apps.
+pub const APPS: &str = "apps";
+
+/// Cgroup of the zygote.
+pub const ZYGOTE: &str = "system/zygote";
+
+/// Cgroup of the daemon.
+pub const DAEMON: &str = "system/fovead";
+
+/// Folder of a cgroup.
+pub fn cgroup_path(cgroup: &str) -> PathBuf {
+    Path::new(CGROUP_ROOT).join(cgroup)
+}
+
+/// Mounts the kernel's file systems and two of memory.
+pub fn mounts() -> Outcome<()> {
+    for (kind, at) in [
+        ("proc", "/proc"),
+        ("sysfs", "/sys"),
+        ("devtmpfs", "/dev"),
+        ("cgroup2", CGROUP_ROOT),
+        ("tmpfs", "/run"),
+        ("tmpfs", "/tmp"),
+    ] {
+        std::fs::create_dir_all(at).at(|| format!("making {at}"))?;
+        match mount(kind, at, kind, MountFlags::empty(), None) {
+            // The kernel may have mounted /dev itself (CONFIG_DEVTMPFS_MOUNT).
+            Ok(()) | Err(rustix::io::Errno::BUSY) => {}
+            Err(error) => return Err(format!("mounting {kind} on {at}: {error}")),
+        }
+    }
+    Ok(())
+}
+
+/// The kernel's command line.
+pub fn command_line() -> Outcome<String> {
+    read_file("/proc/cmdline")
+}
+
+/// Loads `/modules/NN-*.ko` in the order of their names, then mounts configfs, which may be one of them.
+pub fn modules(configuration: Configuration) -> Outcome<()> {
+    for file in list("/modules")? {
+        let Some(name) = module_name(&file) else { continue };
+        let parameters = match (name.as_str(), configuration) {
+            ("zram", Configuration::Stock) => continue,
+            // No device of the module's own: the daemon makes its zram, and the flash is made through configfs.
+            ("zram", _) => c"num_devices=0",
+            ("null_blk", _) => c"nr_devices=0",
+            _ => c"",
+        };
+        let path = Path::new("/modules").join(&file);
+        let module = File::open(&path).at(|| format!("opening {}", path.display()))?;
+        match rustix::system::finit_module(&module, parameters, 0) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(format!("loading {}: {error}: is it of this kernel?", path.display())),
+        }
+    }
+    match mount("configfs", "/sys/kernel/config", "configfs", MountFlags::empty(), None) {
+        Ok(()) | Err(rustix::io::Errno::BUSY) => Ok(()),
+        Err(error) => Err(format!("mounting configfs: {error}: the module configfs must be in /modules")),
+    }
+}
+
+/// "zram" of "07-zram.ko", with underscores for dashes as the kernel has it.
+fn module_name(file: &str) -> Option<String> {
+    let stem = file.strip_suffix(".ko")?;
+    let (number, name) = stem.split_once('-')?;
+    number.bytes().all(|b| b.is_ascii_digit()).then(|| name.replace('-', "_"))
+}
+
+/// Makes the cgroups that apps, zygote and daemon live in.
+pub fn cgroups() -> Outcome<()> {
+    enable_controllers(Path::new(CGROUP_ROOT))?;
+    for cgroup in [APPS, "system", ZYGOTE, DAEMON] {
+        let path = cgroup_path(cgroup);
+        std::fs::create_dir(&path).at(|| format!("making {}", path.display()))?;
+        if !cgroup.contains('/') {
+            enable_controllers(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn enable_controllers(cgroup: &Path) -> Outcome<()> {
+    let there = read_file(cgroup.join("cgroup.controllers"))?;
+    for wanted in ["memory", "cpu", "io", "pids"] {
+        if there.split_ascii_whitespace().any(|name| name == wanted) {
+            write_file(cgroup.join("cgroup.subtree_control"), &format!("+{wanted}"))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn module_names_come_from_numbered_files_only() {
+        assert_eq!(module_name("07-null-blk.ko").as_deref(), Some("null_blk"));
+        assert_eq!(module_name("10-zram.ko").as_deref(), Some("zram"));
+        assert_eq!(module_name("zram.ko"), None);
+        assert_eq!(module_name("README"), None);
+        assert_eq!(module_name("x-y.ko"), None);
+    }
+}

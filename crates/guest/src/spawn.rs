@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Processes that begin inside their cgroup, so that every page they ever touch is charged to it.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::outcome::{At, Outcome};
+use crate::wire::SOCKET_FD;
+
+/// From linux/sched.h; libc's constant of that name is too narrow for bit 33.
+const CLONE_INTO_CGROUP: u64 = 1 << 33;
+
+/// Which side of a clone this is.
+pub enum Side {
+    /// The caller; the child's PID.
+    Parent(u32),
+    /// The child.
+    Child,
+}
+
+/// Whose child a clone becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Parent {
+    /// The caller's.
+    Caller,
+    /// The caller's own parent's (CLONE_PARENT).
+    Parent,
+}
+
+/// Forks this process into a cgroup (clone3 with CLONE_INTO_CGROUP). The child must not return from its caller's frame: it ends in
+/// [`std::process::exit`] or exec.
+pub fn clone_into(cgroup: BorrowedFd<'_>, parent: Parent) -> Outcome<Side> {
+    // SAFETY: clone_args is plain numbers, for which zero is "not used".
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = CLONE_INTO_CGROUP;
+    args.cgroup = cgroup.as_raw_fd() as u64;
+    match parent {
+        Parent::Caller => args.exit_signal = libc::SIGCHLD as u64,
+        // The signal is then that of the caller, which is SIGCHLD too; the kernel wants no other named.
+        Parent::Parent => args.flags |= libc::CLONE_PARENT as u64,
+    }
+    // SAFETY: without CLONE_VM and a stack this is fork: the child gets a copy of everything. This program has one thread, so no
+    // lock is held by a thread that the child lacks; `args` outlives the call.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &args, size_of::<libc::clone_args>()) };
+    match pid {
+        0 => Ok(Side::Child),
+        1.. => Ok(Side::Parent(pid as u32)),
+        _ => Err(format!("clone3 into a cgroup: {}", std::io::Error::last_os_error())),
+    }
+}
+
+/// In a child: keeps standard input, output and error, makes `socket` descriptor 3, and closes everything else.
+pub fn keep_only(socket: &OwnedFd) {
+    // SAFETY: descriptors of the parent are not used in the child afterwards, except 3, which is taken over by `inherited_socket`.
+    unsafe {
+        if socket.as_raw_fd() == SOCKET_FD {
+            libc::fcntl(SOCKET_FD, libc::F_SETFD, 0);
+        } else {
+            libc::dup2(socket.as_raw_fd(), SOCKET_FD);
+        }
+        libc::syscall(libc::SYS_close_range, SOCKET_FD + 1, u32::MAX, 0);
+    }
+}
+
+/// The socket that [`keep_only`] left.
+pub fn inherited_socket() -> OwnedFd {
+    use std::os::fd::FromRawFd;
+    // SAFETY: `keep_only` made it, and a process calls this once.
+    unsafe { OwnedFd::from_raw_fd(SOCKET_FD) }
+}
+
+/// Lets a child have the signals that the first process takes through its signalfd.
+pub fn unblock_signals() {
+    // SAFETY: an empty set is initialised before it is used.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigprocmask(libc::SIG_SETMASK, &set, std::ptr::null_mut());
+    }
+}
+
+/// Starts a program in a cgroup, with a socket as descriptor 3 if one is given. Returns its PID.
+pub fn exec_into(cgroup: &File, program: &Path, args: &[&str], socket: Option<&OwnedFd>) -> Outcome<u32> {
+    use std::os::fd::AsFd;
+    let text = |t: &[u8]| CString::new(t).at(|| format!("starting {}", program.display()));
+    let path = text(program.as_os_str().as_bytes())?;
+    let args = args.iter().map(|a| text(a.as_bytes())).collect::<Outcome<Vec<_>>>()?;
+    let mut argv: Vec<*const libc::c_char> = args.iter().map(|a| a.as_ptr()).collect();
+    argv.push(std::ptr::null());
+    let env = [c"PATH=/bin".as_ptr(), c"HOME=/tmp".as_ptr(), c"RUST_BACKTRACE=1".as_ptr(), std::ptr::null()];
+    match clone_into(cgroup.as_fd(), Parent::Caller)? {
+        Side::Parent(pid) => Ok(pid),
+        Side::Child => {
+            unblock_signals();
+            if let Some(socket) = socket {
+                keep_only(socket);
+            }
+            // SAFETY: `path`, `argv` and `env` are null-terminated and live until the call; on success nothing of this
+            // process is left.
+            unsafe { libc::execve(path.as_ptr(), argv.as_ptr(), env.as_ptr()) };
+            eprintln!("fovea-guest: starting {}: {}", program.display(), std::io::Error::last_os_error());
+            std::process::exit(127);
+        }
+    }
+}

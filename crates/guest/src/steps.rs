@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The steps of a plan (`fovea_scenario::Step` says what each means).
+
+use fovea_daemon::protocol::Request;
+use fovea_scenario::{AppProfile, EventBody, LaunchKind, Step, PAGE_BYTES};
+
+use crate::outcome::{At, Outcome};
+use crate::phone::{Answer, Phone, TICK};
+use crate::readings::{now_ns, Memory};
+use crate::restore::Baseline;
+use crate::wire::{Count, FromApp, ToApp};
+use crate::{checks, flash};
+
+/// Time between samples while a step runs.
+const TICK_NS: u64 = 100_000_000;
+
+/// Time between samples while time only passes.
+const WAIT_TICK_NS: u64 = 500_000_000;
+
+/// Time between questions whether the daemon is still busy.
+const SETTLE_QUESTION_NS: u64 = 20_000_000;
+
+/// How often an app that is killed while it opens is started again.
+const OPEN_TRIES: u32 = 5;
+
+/// Name of the app that `Fill` starts.
+const FILLER: &str = "filler";
+
+/// How near `Fill` comes to what is asked, unless memory management takes a hand.
+const FILL_TOLERANCE_BYTES: u64 = 256 * 1024;
+
+/// How often `Fill` corrects its size.
+const FILL_ROUNDS: u32 = 8;
+
+/// Follows all steps of the plan.
+pub fn follow(phone: &mut Phone, before: &Baseline) -> Outcome<()> {
+    for index in 0..phone.plan.steps.len() {
+        let step = phone.plan.steps[index].clone();
+        phone.channel.emit(EventBody::Step { index })?;
+        run(phone, &step, before).map_err(|error| format!("step {index} ({step:?}): {error}"))?;
+    }
+    Ok(())
+}
+
+fn run(phone: &mut Phone, step: &Step, before: &Baseline) -> Outcome<()> {
+    phone.catch_up()?;
+    phone.set_ticks(match step {
+        Step::IdleCheck { .. } => 0,
+        Step::Wait { .. } => WAIT_TICK_NS,
+        _ => TICK_NS,
+    })?;
+    let result = match step {
+        Step::Open { app } => open(phone, app),
+        Step::Start { app } => start(phone, app),
+        Step::Home {} => home(phone),
+        Step::Close { app } => close(phone, app),
+        Step::Screen { on } => tell(phone, &Request::Screen { on: *on }),
+        Step::Wait { ns } => phone.pass(*ns),
+        Step::Settle { limit_ns } => settle(phone, *limit_ns),
+        Step::Fill { app, available_bytes } => fill(phone, app, *available_bytes),
+        Step::Sample { label } => phone.sample(label),
+        Step::IdleCheck { ns } => checks::idle(phone, *ns),
+        Step::KillDaemon {} => checks::kill_daemon(phone, before),
+        Step::CheckFrozen {} => checks::frozen(phone),
+    };
+    phone.set_ticks(0)?;
+    result?;
+    phone.catch_up()?;
+    if phone.daemon.pid.is_none() {
+        return Err("the daemon has ended: see the console".into());
+    }
+    Ok(())
+}
+
+/// Tells the daemon something that it must not refuse.
+fn tell(phone: &mut Phone, request: &Request) -> Outcome<()> {
+    phone.daemon.tell(request)?.map_err(|error| format!("the daemon refused {request:?}: {error}"))
+}
+
+fn profile(phone: &Phone, name: &str) -> Outcome<AppProfile> {
+    let found = phone.plan.apps.iter().find(|app| app.name == name);
+    found.cloned().ok_or_else(|| format!("no app {name} in the plan: add its profile to `apps`"))
+}
+
+/// The app in front, if any, goes to the background.
+fn leave(phone: &mut Phone) -> Outcome<()> {
+    if let Some(name) = phone.focused.take() {
+        phone.tell(&name, &ToApp::Background { churn: true })?;
+    }
+    Ok(())
+}
+
+fn open(phone: &mut Phone, name: &str) -> Outcome<()> {
+    let profile = profile(phone, name)?;
+    phone.sample(TICK)?;
+    if phone.focused.as_deref() != Some(name) {
+        leave(phone)?;
+    }
+    let read_before = flash::read_bytes()?;
+    let began = now_ns();
+    let mut tries = 0;
+    let (kind, mut count) = loop {
+        if tries == OPEN_TRIES {
+            return Err(format!("app {name} was killed {OPEN_TRIES} times while it opened"));
+        }
+        tries += 1;
+        if let Some(done) = try_open(phone, &profile)? {
+            break done;
+        }
+    };
+    let elapsed_ns = now_ns() - began;
+    let read_bytes = flash::read_bytes()? - read_before;
+    phone.focused = Some(name.to_owned());
+    if let Some(app) = phone.apps.get_mut(name) {
+        app.closed = false;
+    }
+    count += verify(phone, name)?;
+    phone.channel.emit(EventBody::Launch {
+        app: name.to_owned(),
+        kind,
+        elapsed_ns,
+        read_bytes,
+        wrong_pages: count.wrong,
+        verified_pages: count.checked,
+    })?;
+    phone.sample(TICK)
+}
+
+/// One attempt; `None` if the app was killed meanwhile.
+fn try_open(phone: &mut Phone, profile: &AppProfile) -> Outcome<Option<(LaunchKind, Count)>> {
+    let name = profile.name.as_str();
+    let alive = phone.apps.contains_key(name);
+    let kind = match (alive, phone.ran.contains(name)) {
+        (true, _) => LaunchKind::Resume,
+        (false, true) => LaunchKind::Restart,
+        (false, false) => LaunchKind::Cold,
+    };
+    if !alive {
+        phone.spawn_app(profile)?;
+    }
+    let app = name.parse().at(|| "opening".into())?;
+    if let Err(refusal) = phone.daemon.tell(&Request::Focus { app })? {
+        // The daemon may know of the app's death before we do.
+        phone.catch_up()?;
+        if phone.apps.contains_key(name) {
+            return Err(format!("the daemon refused to focus {name}: {refusal}"));
+        }
+        return Ok(None);
+    }
+    let turn = next_turn(phone, name);
+    phone.tell(name, &if alive { ToApp::Resume { turn } } else { ToApp::Launch { turn } })?;
+    Ok(ready(phone, name)?.map(|count| (kind, count)))
+}
+
+fn next_turn(phone: &mut Phone, name: &str) -> u64 {
+    let turn = phone.turns.entry(name.to_owned()).or_insert(0);
+    *turn += 1;
+    *turn - 1
+}
+
+/// Waits for an app's word that it is ready; `None` if it ended.
+fn ready(phone: &mut Phone, name: &str) -> Outcome<Option<Count>> {
+    match phone.answer(name)? {
+        Answer::Said(FromApp::Ready(count)) => Ok(Some(count)),
+        Answer::Said(other) => Err(format!("app {name} said {other:?} when it should have said that it is ready")),
+        Answer::Ended => Ok(None),
+    }
+}
+
+/// Has an app check all its pages; nothing is counted if it is killed meanwhile.
+fn verify(phone: &mut Phone, name: &str) -> Outcome<Count> {
+    phone.tell(name, &ToApp::Verify {})?;
+    match phone.answer(name)? {
+        Answer::Said(FromApp::Checked(count)) => Ok(count),
+        Answer::Said(other) => Err(format!("app {name} said {other:?} when it should have checked its pages")),
+        Answer::Ended => Ok(Count::default()),
+    }
+}
+
+fn start(phone: &mut Phone, name: &str) -> Outcome<()> {
+    if phone.apps.contains_key(name) {
+        return Ok(());
+    }
+    let profile = profile(phone, name)?;
+    start_profile(phone, &profile)
+}
+
+/// Starts an app off the screen. That memory management kills it at once is reported, as every kill is, and not held against the plan.
+fn start_profile(phone: &mut Phone, profile: &AppProfile) -> Outcome<()> {
+    phone.spawn_app(profile)?;
+    let turn = next_turn(phone, &profile.name);
+    phone.tell(&profile.name, &ToApp::Launch { turn })?;
+    if ready(phone, &profile.name)?.is_some() {
+        phone.tell(&profile.name, &ToApp::Background { churn: true })?;
+    }
+    Ok(())
+}
+
+fn home(phone: &mut Phone) -> Outcome<()> {
+    leave(phone)?;
+    tell(phone, &Request::Home {})
+}
+
+fn close(phone: &mut Phone, name: &str) -> Outcome<()> {
+    let Some(app) = phone.apps.get_mut(name) else { return Ok(()) };
+    app.closed = true;
+    if phone.focused.as_deref() == Some(name) {
+        phone.focused = None;
+    }
+    phone.tell(name, &ToApp::Background { churn: false })?;
+    let request = Request::Close { app: name.parse().at(|| "closing".into())? };
+    if let Err(refusal) = phone.daemon.tell(&request)? {
+        phone.catch_up()?;
+        if phone.apps.contains_key(name) {
+            return Err(format!("the daemon refused to close {name}: {refusal}"));
+        }
+    }
+    Ok(())
+}
+
+fn settle(phone: &mut Phone, limit_ns: u64) -> Outcome<()> {
+    let deadline = now_ns().saturating_add(limit_ns);
+    while phone.daemon.status()?.busy {
+        if now_ns() >= deadline {
+            return Err(format!("the daemon is still busy after {limit_ns} ns"));
+        }
+        phone.pass(SETTLE_QUESTION_NS)?;
+    }
+    Ok(())
+}
+
+fn fill(phone: &mut Phone, like: &str, wanted: u64) -> Outcome<()> {
+    let mut filler = profile(phone, like)?;
+    filler.name = FILLER.into();
+    filler.shared_files.clear();
+    filler.private_files.clear();
+    filler.churn = Default::default();
+    filler.launch.anon_percent = 100;
+    filler.launch.compute_insns = 0;
+    // A first start of one page shows what the process itself takes; the rest is exact.
+    filler.anon_bytes = PAGE_BYTES as u64;
+    if !phone.apps.contains_key(FILLER) {
+        start_profile(phone, &filler)?;
+    }
+    for _ in 0..FILL_ROUNDS {
+        let over = Memory::read()?.available.saturating_sub(wanted);
+        if over <= FILL_TOLERANCE_BYTES || !phone.apps.contains_key(FILLER) {
+            break;
+        }
+        phone.tell(FILLER, &ToApp::Grow { pages: over / PAGE_BYTES as u64 })?;
+        if ready(phone, FILLER)?.is_none() {
+            break;
+        }
+    }
+    phone.sample(TICK)
+}
