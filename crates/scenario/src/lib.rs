@@ -4,16 +4,33 @@
 //! The host turns a scenario and the profiles it names into one [`Plan`] per configuration; the guest follows the plan and
 //! writes [`Event`]s; the host folds the events into a results [`Document`].
 
+mod app_file;
+mod build;
+mod catalog;
 mod content;
+mod daemon_config;
+mod error;
 mod event;
+mod figures;
+mod overrides;
 mod phone;
 mod plan;
 mod profile;
 mod results;
+mod scenario;
+mod steps;
+mod table;
 
+pub use catalog::{builtin_scenarios, Catalog, Workload};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
+pub use daemon_config::{daemon_config, daemon_config_for, user_memory_bytes, KERNEL_BYTES};
+pub use error::Error;
 pub use event::{Event, EventBody, LaunchKind};
+pub use figures::{document, Boot, Provenance};
 pub use phone::{Flash, PhoneProfile};
 pub use plan::{Configuration, Plan, Step};
 pub use profile::{AppProfile, Churn, FileUse, Mix, Spawn, Touch};
 pub use results::{Case, Document, Verdict};
+pub use scenario::{Kind, Scenario};
+pub use steps::{Lowmem as LowmemParameters, Monkey as MonkeyParameters, Workload as WorkloadParameters};
+pub use table::render;

@@ -2,8 +2,12 @@
 //! The one results document that every scenario, experiment and benchmark writes.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use crate::error::{file_error, Error};
 
 /// Results of one call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +50,8 @@ pub struct Verdict {
     pub claim: String,
     /// Where it comes from, e.g. "seed 002, 4.2".
     pub source: String,
-    /// Our figure.
+    /// Our figure; not a number, and `null` in JSON, if it was not measured.
+    #[serde(with = "null_if_missing")]
     pub figure: f64,
     /// The bound, e.g. ">= 0.15".
     pub bound: String,
@@ -54,7 +59,35 @@ pub struct Verdict {
     pub pass: bool,
 }
 
+/// JSON has no NaN: a figure that was not measured is written as `null`.
+mod null_if_missing {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        figure.is_finite().then_some(*figure).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+    }
+}
+
 impl Document {
+    /// Writes the document as JSON, whole or not at all: beside the file first, then in its place.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let mut text = serde_json::to_string_pretty(self)
+            .map_err(|e| Error::File { path: path.display().to_string(), cause: e.to_string() })?;
+        text.push('\n');
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = Path::new(&part);
+        fs::write(part, text).and_then(|()| fs::rename(part, path)).map_err(|e| {
+            // What is half written is of no use to anyone; that it cannot be removed either is not the news.
+            let _ = fs::remove_file(part);
+            file_error(path, &e)
+        })
+    }
+
     /// A figure, if it was measured.
     pub fn figure(&self, case: &str, configuration: &str, name: &str) -> Option<f64> {
         self.cases.iter().find(|c| c.case == case && c.configuration == configuration)?.figures.get(name).copied()

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The daemon's configuration file for each configuration of a comparison.
+
+use crate::{Configuration, PhoneProfile};
+
+/// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
+pub const KERNEL_BYTES: u64 = 40 << 20;
+
+/// What apps can have, estimated: the phone's memory without its reservations and the kernel's part.
+pub fn user_memory_bytes(phone: &PhoneProfile, kernel_bytes: u64) -> u64 {
+    let reserved = phone.reserved_bytes.values().fold(0u64, |sum, &b| sum.saturating_add(b));
+    phone.memory_bytes.saturating_sub(reserved).saturating_sub(kernel_bytes)
+}
+
+/// The daemon's configuration file for a configuration, with user memory estimated from the phone.
+pub fn daemon_config(configuration: Configuration, phone: &PhoneProfile) -> String {
+    daemon_config_for(configuration, user_memory_bytes(phone, KERNEL_BYTES))
+}
+
+/// The daemon's configuration file for a configuration and so much user memory.
+///
+/// The thresholds are Android's (seed 002, figure 2-19); swap is a quarter of user memory (seed 002, section 4.2: "25% of user space").
+/// `stock` and `zram` leave apps running in the background, as Android did; `fovea` freezes them a second after they are left.
+pub fn daemon_config_for(configuration: Configuration, user_bytes: u64) -> String {
+    let (mode, zram, debounce_ms) = match configuration {
+        Configuration::Stock => ("ladder", false, 0),
+        Configuration::Zram => ("ladder", true, 0),
+        Configuration::Fovea => ("full", true, 1000),
+    };
+    format!(
+        "[memory]\nmode = \"{mode}\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\n\n\
+         [zram]\nenabled = {zram}\nsize_percent = 25\nuser_memory_bytes = {user_bytes}\n\n\
+         [freeze]\ndebounce_ms = {debounce_ms}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_configuration_is_toml_and_differs() {
+        let texts: Vec<_> = [Configuration::Stock, Configuration::Zram, Configuration::Fovea]
+            .into_iter()
+            .map(|c| daemon_config_for(c, 400_000_000).parse::<toml::Table>().unwrap())
+            .collect();
+        assert_eq!(texts[0]["zram"]["enabled"].as_bool(), Some(false));
+        assert_eq!(texts[1]["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));
+        assert_eq!(texts[2]["memory"]["mode"].as_str(), Some("full"));
+        assert_eq!(texts[2]["freeze"]["debounce_ms"].as_integer(), Some(1000));
+        assert!(texts[0] != texts[1] && texts[1] != texts[2]);
+    }
+}

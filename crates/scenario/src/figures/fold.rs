@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The events of one boot, gathered.
+
+use std::collections::BTreeSet;
+
+use super::{Boot, Figures};
+use crate::{Event, EventBody, LaunchKind};
+
+/// An app that came to the screen.
+pub(crate) struct Launch {
+    pub app: String,
+    pub kind: LaunchKind,
+    pub elapsed_ns: f64,
+    /// Not the first of this app in this boot.
+    pub again: bool,
+}
+
+/// A state of memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Sample {
+    pub free_bytes: f64,
+    pub read_bytes: f64,
+}
+
+/// The end of a boot.
+pub(crate) struct End {
+    pub oom_kills: f64,
+    pub kills: f64,
+    pub daemon_cpu_ns: f64,
+}
+
+/// One boot.
+pub(crate) struct Folded {
+    pub case: String,
+    pub configuration: &'static str,
+    pub kernel: Option<String>,
+    pub user_memory_bytes: Option<f64>,
+    pub launches: Vec<Launch>,
+    pub wrong_pages: f64,
+    pub idle_wakeups: Option<f64>,
+    pub resident_bytes: Option<f64>,
+    pub stray_frozen: Option<f64>,
+    pub left_after_kill: Option<f64>,
+    pub steps: f64,
+    samples: Vec<(String, Sample)>,
+    end: Option<End>,
+    failed: bool,
+}
+
+/// Adds to a figure that may not be there yet.
+fn add(sum: &mut Option<f64>, value: f64) {
+    *sum = Some(sum.unwrap_or(0.0) + value);
+}
+
+impl Folded {
+    pub fn new(boot: &Boot<'_>) -> Folded {
+        let mut folded = Folded {
+            case: boot.plan.case.clone(),
+            configuration: boot.plan.configuration.name(),
+            kernel: None,
+            user_memory_bytes: None,
+            launches: Vec::new(),
+            wrong_pages: 0.0,
+            idle_wakeups: None,
+            resident_bytes: None,
+            stray_frozen: None,
+            left_after_kill: None,
+            steps: 0.0,
+            samples: Vec::new(),
+            end: None,
+            failed: false,
+        };
+        let mut seen = BTreeSet::new();
+        for event in boot.events {
+            folded.take(event, &mut seen);
+        }
+        folded
+    }
+
+    fn take<'a>(&mut self, event: &'a Event, seen: &mut BTreeSet<&'a str>) {
+        match &event.body {
+            EventBody::Ready { kernel, user_memory_bytes, .. } => {
+                self.kernel = Some(kernel.clone());
+                self.user_memory_bytes = Some(*user_memory_bytes as f64);
+            }
+            EventBody::Step { .. } => self.steps += 1.0,
+            EventBody::Launch { app, kind, elapsed_ns, wrong_pages, .. } => {
+                self.wrong_pages += *wrong_pages as f64;
+                let again = !seen.insert(app.as_str());
+                let elapsed_ns = *elapsed_ns as f64;
+                self.launches.push(Launch { app: app.clone(), kind: *kind, elapsed_ns, again });
+            }
+            EventBody::Sample { label, free_bytes, read_bytes, .. } => {
+                let sample = Sample { free_bytes: *free_bytes as f64, read_bytes: *read_bytes as f64 };
+                self.samples.push((label.clone(), sample));
+            }
+            EventBody::DaemonIdle { wakeups, resident_bytes, .. } => {
+                add(&mut self.idle_wakeups, *wakeups as f64);
+                let highest = self.resident_bytes.unwrap_or(0.0).max(*resident_bytes as f64);
+                self.resident_bytes = Some(highest);
+            }
+            EventBody::AfterKill { frozen, adjusted, zram_left, settings } => {
+                let left = f64::from(*frozen) + f64::from(*adjusted) + f64::from(*zram_left) + settings.len() as f64;
+                add(&mut self.left_after_kill, left);
+            }
+            EventBody::FrozenCheck { stray } => add(&mut self.stray_frozen, f64::from(*stray)),
+            EventBody::Failed { .. } => self.failed = true,
+            EventBody::Done { oom_kills, kills, daemon_cpu_ns } => {
+                self.end = Some(End {
+                    oom_kills: *oom_kills as f64,
+                    kills: *kills as f64,
+                    daemon_cpu_ns: *daemon_cpu_ns as f64,
+                });
+            }
+            EventBody::Killed { .. } | EventBody::Journal { .. } => {}
+        }
+    }
+
+    /// Whether the plan was followed to its end.
+    pub fn complete(&self) -> bool {
+        self.end.is_some() && !self.failed
+    }
+
+    /// The end, if the plan was followed to it.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref().filter(|_| !self.failed)
+    }
+
+    /// The last sample of that label.
+    pub fn sample(&self, label: &str) -> Option<Sample> {
+        self.samples.iter().rev().find(|(l, _)| l == label).map(|(_, s)| *s)
+    }
+}
+
+/// Boots of a case and configuration, if there are any and all are complete.
+pub(crate) fn select<'a>(folded: &'a [Folded], case: &str, configuration: &str) -> Option<Vec<&'a Folded>> {
+    let boots: Vec<_> = folded.iter().filter(|f| f.case == case && f.configuration == configuration).collect();
+    (!boots.is_empty() && boots.iter().all(|f| f.complete())).then_some(boots)
+}
+
+/// Arithmetic mean over the rounds, as the seed takes it (seed 002, section 4.2); `None` if one has no such figure.
+pub(crate) fn mean(boots: &[&Folded], value: impl Fn(&Folded) -> Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = boots.iter().map(|f| value(f)).collect();
+    let values = values.filter(|v| !v.is_empty())?;
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Geometric mean.
+pub(crate) fn geomean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), v| (sum + v.max(1.0).ln(), count + 1));
+    (count > 0).then(|| (sum / f64::from(count)).exp())
+}
+
+/// Sets a figure if it was measured.
+pub(crate) fn set(figures: &mut Figures, name: &str, value: Option<f64>) {
+    if let Some(value) = value {
+        figures.insert(name.into(), value);
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! From the events of all boots to the results document.
+
+mod fold;
+mod lowmem;
+mod monkey;
+mod verdict;
+mod workload;
+
+use std::collections::BTreeMap;
+
+use crate::scenario::{Kind, Scenario};
+use crate::{Case, Document, Event, Plan, Verdict};
+use fold::Folded;
+use verdict::{verdict, Bound};
+
+/// One boot: what was planned, and what was reported.
+#[derive(Clone, Copy, Debug)]
+pub struct Boot<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Its events, in order.
+    pub events: &'a [Event],
+}
+
+/// What measured, beside what the events say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Provenance {
+    /// QEMU's version.
+    pub qemu: String,
+    /// Commit of the source, with "-dirty" if changed.
+    pub commit: String,
+}
+
+/// Figures by name.
+pub(crate) type Figures = BTreeMap<String, f64>;
+
+/// Makes the results document of a scenario from its boots. A boot that did not come to its end, or failed, gives no figure, nor do the
+/// others of its case and configuration: an average over the rounds that happened to work is no result.
+pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance) -> Document {
+    let folded: Vec<Folded> = boots.iter().map(Folded::new).collect();
+    let cases = match scenario.kind {
+        Kind::Lowmem => lowmem::cases(scenario, &folded),
+        Kind::Workload | Kind::Steps => workload::cases(scenario, &folded),
+        Kind::Monkey => monkey::cases(scenario, &folded),
+    };
+    let complete = folded.iter().filter(|f| f.complete()).count();
+    let share = (!folded.is_empty()).then(|| complete as f64 / folded.len() as f64 * 100.0);
+    let mut verdicts = vec![verdict(
+        "boots-completed",
+        "every boot follows its plan to the end",
+        "this project",
+        share,
+        Bound::Equal(100.0),
+    )];
+    verdicts.extend(match scenario.kind {
+        Kind::Lowmem => lowmem::verdicts(scenario, &cases),
+        Kind::Workload => workload::verdicts(scenario, &cases),
+        Kind::Monkey => monkey::verdicts(scenario, &cases),
+        Kind::Steps => correctness(scenario, &cases, ""),
+    });
+    Document {
+        scenario: scenario.name.clone(),
+        mode: if boots.first().is_some_and(|b| b.plan.exact) { "exact" } else { "fast" }.into(),
+        kernel: folded.iter().find_map(|f| f.kernel.clone()).unwrap_or_default(),
+        qemu: provenance.qemu.clone(),
+        seed: scenario.seed,
+        commit: provenance.commit.clone(),
+        cases,
+        verdicts,
+    }
+}
+
+/// A figure of a case, if it was measured.
+pub(crate) fn figure(cases: &[Case], case: &str, configuration: &str, name: &str) -> Option<f64> {
+    cases.iter().find(|c| c.case == case && c.configuration == configuration)?.figures.get(name).copied()
+}
+
+/// An id with the case in it, if the scenario has cases.
+pub(crate) fn id(name: &str, case: &str) -> String {
+    if case.is_empty() {
+        name.into()
+    } else {
+        format!("{name}-{case}")
+    }
+}
+
+/// No page may come back wrong, whatever manages memory.
+pub(crate) fn correctness(scenario: &Scenario, cases: &[Case], case: &str) -> Vec<Verdict> {
+    scenario
+        .configurations
+        .iter()
+        .map(|c| {
+            verdict(
+                &id(&format!("wrong-pages-{}", c.name()), case),
+                &format!("no page comes back wrong under {}", c.name()),
+                "this project",
+                figure(cases, case, c.name(), "wrong_pages"),
+                Bound::Equal(0.0),
+            )
+        })
+        .collect()
+}
+
+/// Whether all these configurations are compared.
+pub(crate) fn compares(scenario: &Scenario, names: &[&str]) -> bool {
+    names.iter().all(|n| scenario.configurations.iter().any(|c| c.name() == *n))
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Verdicts: a claim, a bound, and what was found. What was not found does not hold.
+
+use crate::Verdict;
+
+/// A bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+    Below(f64),
+    Equal(f64),
+}
+
+impl Bound {
+    fn holds(self, figure: f64) -> bool {
+        match self {
+            Bound::AtLeast(bound) => figure >= bound,
+            Bound::AtMost(bound) => figure <= bound,
+            Bound::Below(bound) => figure < bound,
+            Bound::Equal(bound) => figure == bound,
+        }
+    }
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Bound::AtLeast(bound) => write!(f, ">= {bound}"),
+            Bound::AtMost(bound) => write!(f, "<= {bound}"),
+            Bound::Below(bound) => write!(f, "< {bound}"),
+            Bound::Equal(bound) => write!(f, "== {bound}"),
+        }
+    }
+}
+
+/// A verdict; a missing figure, or one that is no number, fails.
+pub(crate) fn verdict(id: &str, claim: &str, source: &str, figure: Option<f64>, bound: Bound) -> Verdict {
+    let figure = figure.filter(|f| f.is_finite());
+    Verdict {
+        id: id.into(),
+        claim: claim.into(),
+        source: source.into(),
+        figure: figure.unwrap_or(f64::NAN),
+        bound: bound.to_string(),
+        pass: figure.is_some_and(|f| bound.holds(f)),
+    }
+}
+
+/// a / b, if both are there and b is above 0.
+pub(crate) fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a?, b?) {
+        (a, b) if b > 0.0 => Some(a / b),
+        _ => None,
+    }
+}

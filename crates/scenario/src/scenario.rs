@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Scenario files: what is compared, and with which parameters.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::app_file::AppEntry;
+use crate::catalog::{builtin_scenario, builtin_scenarios};
+use crate::error::{file_error, line_of, parse, Error};
+use crate::overrides;
+use crate::steps::{Lowmem, Monkey, Workload};
+use crate::{Configuration, Step};
+
+/// What a scenario does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The low-memory tests of seed 002, section 4.2.
+    Lowmem,
+    /// A user's day (seed 000, section 5.2).
+    Workload,
+    /// Random events (seed 002, section 4.1).
+    Monkey,
+    /// The steps that the file lists.
+    Steps,
+}
+
+/// A scenario, as its file says and the command line changed it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name; the file's name without `.toml` unless it says one.
+    #[serde(default)]
+    pub name: String,
+    /// What it does.
+    pub kind: Kind,
+    /// The phone's name.
+    #[serde(default = "default_phone")]
+    pub phone: String,
+    /// What is compared.
+    #[serde(default = "default_configurations")]
+    pub configurations: Vec<Configuration>,
+    /// Seed of everything drawn.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// Factor of all sizes; for `lowmem` without it, user memory / 835 MB.
+    pub scale: Option<f64>,
+    /// Memory the zygote preloads, before scaling.
+    #[serde(default = "default_zygote_mib")]
+    pub zygote_mib: f64,
+    /// What the kernel keeps for itself.
+    #[serde(default = "default_kernel_mib")]
+    pub kernel_mib: f64,
+    /// Apps started at boot.
+    #[serde(default)]
+    pub services: Vec<String>,
+    /// Apps of the scenario's own.
+    #[serde(default)]
+    pub(crate) app: Vec<Spanned<AppEntry>>,
+    /// Parameters of kind `lowmem`.
+    #[serde(default)]
+    pub lowmem: Lowmem,
+    /// Parameters of kind `workload`.
+    #[serde(default)]
+    pub workload: Workload,
+    /// Parameters of kind `monkey`.
+    #[serde(default)]
+    pub monkey: Monkey,
+    /// Steps of kind `steps`.
+    #[serde(default)]
+    pub steps: Vec<Step>,
+    /// Where it came from, and its text: for messages.
+    #[serde(skip)]
+    pub(crate) origin: (String, String),
+}
+
+fn default_phone() -> String {
+    "nexus-s".into()
+}
+fn default_configurations() -> Vec<Configuration> {
+    vec![Configuration::Stock, Configuration::Zram, Configuration::Fovea]
+}
+fn default_seed() -> u64 {
+    1
+}
+fn default_zygote_mib() -> f64 {
+    4.0
+}
+fn default_kernel_mib() -> f64 {
+    40.0
+}
+
+impl Scenario {
+    /// Loads a scenario by the name of a built-in one or the path of a file, then applies `key=value` overrides.
+    pub fn load(name_or_path: &str, overrides: &[String]) -> Result<Scenario, Error> {
+        if let Some((file, text)) = builtin_scenario(name_or_path) {
+            return Scenario::from_text(&file, text, overrides);
+        }
+        let path = Path::new(name_or_path);
+        if !path.exists() && path.extension().is_none() {
+            let known: Vec<_> = builtin_scenarios().collect();
+            return Err(Error::Scenario {
+                scenario: name_or_path.into(),
+                what: "no such scenario or file".into(),
+                mend: format!("name {}, or a TOML file", known.join(", ")),
+            });
+        }
+        let text = std::fs::read_to_string(path).map_err(|e| file_error(path, &e))?;
+        Scenario::from_text(name_or_path, &text, overrides)
+    }
+
+    /// A scenario from the text of a file; `file` is used in messages, and for the name if the text gives none.
+    pub fn from_text(file: &str, text: &str, overrides: &[String]) -> Result<Scenario, Error> {
+        // Once as it is written, so that an error names the line, then with the overrides, so that an error names the override.
+        let mut scenario: Scenario = parse(file, text)?;
+        if !overrides.is_empty() {
+            let apps = std::mem::take(&mut scenario.app);
+            // The apps as they stand in the file: their positions are the file's.
+            scenario = Scenario { app: apps, ..overrides::apply(scenario, file, text, overrides)? };
+        }
+        scenario.origin = (file.into(), text.into());
+        if scenario.name.is_empty() {
+            scenario.name =
+                Path::new(file).file_stem().map_or_else(|| "steps".into(), |s| s.to_string_lossy().into_owned());
+        }
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let (file, text) = &self.origin;
+        // Line of the key, if the file has it.
+        let at = |key: &str, what: String, mend: &str| {
+            let offset = text.lines().scan(0, |at, line| {
+                let start = *at;
+                *at += line.len() + 1;
+                Some((start, line))
+            });
+            let start = offset.filter(|(_, l)| l.trim_start().starts_with(key)).map(|(s, _)| s).next().unwrap_or(0);
+            Err(Error::Content { file: file.clone(), line: line_of(text, start), what, mend: mend.into() })
+        };
+        if self.configurations.is_empty() {
+            return at("configurations", "no configuration".into(), "name stock, zram or fovea");
+        }
+        if let Some(scale) = self.scale {
+            if !(scale.is_finite() && scale > 0.0 && scale <= 100.0) {
+                return at("scale", format!("scale is {scale}"), "choose one above 0 and at most 100");
+            }
+        }
+        for (key, mib) in [("zygote_mib", self.zygote_mib), ("kernel_mib", self.kernel_mib)] {
+            if !(mib.is_finite() && (0.0..=65536.0).contains(&mib)) {
+                return at(key, format!("{key} is {mib}"), "choose one from 0 to 65536");
+            }
+        }
+        let parameters = match self.kind {
+            Kind::Lowmem => self.lowmem.check(),
+            Kind::Workload => self.workload.check(),
+            Kind::Monkey => self.monkey.check(),
+            Kind::Steps if self.steps.is_empty() => Err(("steps", "there are none".into())),
+            Kind::Steps => Ok(()),
+        };
+        match parameters {
+            Ok(()) => Ok(()),
+            Err((key, what)) => at(key, format!("{key}: {what}"), "see docs/scenarios.md for what it may be"),
+        }
+    }
+}
