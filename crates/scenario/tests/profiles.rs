@@ -142,6 +142,7 @@ fn bad_files_are_named_with_line_and_mend() {
         ("kind = \"lowmem\"\nphone = \"n900\"\n", "scenario mine: ", "nexus-s"),
         ("kind = \"workload\"\n[workload]\ncases = [\"Z\"]\n", "scenario mine: ", "use one of H, HM, L"),
         ("kind = \"workload\"\nscale = 9.0\n", "scenario mine: ", "flash"),
+        ("kind = \"steps\"\nsteps = [{ do = \"home\" }]\n[[app]]\nname = \"../x\"\nclass = \"game\"\nsource = \"\"\n", "mine.toml:3: ", "A-Z"),
         ("kind = ", "mine.toml:1: ", ""),
     ] {
         let error = bad(text);
@@ -174,4 +175,28 @@ fn a_folder_adds_to_the_built_in_profiles() {
     assert!(error.contains("mine.toml:1:") && error.contains("anon_mib is -5"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(matches!(Catalog::with_folder(&folder), Err(Error::File { .. })));
+}
+
+#[test]
+fn files_stay_on_the_flash() {
+    let folder = std::env::temp_dir().join(format!("fovea-flash-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("apps")).unwrap();
+    for (path, pages) in [("../etc/passwd", 1), ("/etc/passwd", 1), ("a//b", 1), ("a", 0), ("a", u64::MAX >> 1)] {
+        let text = format!(
+            "[file_sets]\nmine = [{{ path = \"{path}\", pages = {pages} }}]\n[[app]]\nname = \"mine\"\nclass = \"game\"\n\
+             shared = [\"mine\"]\nanon_mib = 5\nprivate_mib = 1\nsource = \"me\"\n"
+        );
+        std::fs::write(folder.join("apps/mine.toml"), text).unwrap();
+        let error = Catalog::with_folder(&folder).unwrap_err().to_string();
+        assert!(error.contains("mine.toml:3:") && error.contains("below the flash"), "{error}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn the_example_in_the_documentation_works() {
+    let page = include_str!("../../../docs/scenarios.md");
+    let example = page.split("```toml").nth(1).unwrap().split("```").next().unwrap();
+    let plans = Scenario::from_text("x.toml", example, &[]).unwrap().plans(&Catalog::builtin().unwrap(), true).unwrap();
+    assert_eq!(plans[0].steps.len(), 8, "a service and seven steps");
 }
