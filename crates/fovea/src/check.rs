@@ -6,7 +6,7 @@ use fovea_linux::{Report, State, System};
 use crate::failure::Failure;
 
 /// Without these nothing of Fovea works; without the others the rest does.
-const NEEDED: [&str; 2] = ["root", "cgroup-v2"];
+const NEEDED: [&str; 2] = ["root", "cgroup2"];
 
 /// Prints what this machine can do. Fails with exit code 3 if it lacks what nothing works without.
 pub fn check(json: bool) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use fovea_apps::AppName;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -29,6 +30,13 @@ pub(crate) struct SharedFile {
     pages: u64,
     #[serde(default = "yes")]
     mapped: bool,
+}
+
+impl SharedFile {
+    fn fits(&self) -> bool {
+        let parts_ok = self.path.split('/').all(|part| !["", ".", ".."].contains(&part)) && !self.path.contains('\0');
+        parts_ok && (1..=PAGES_MAX).contains(&self.pages)
+    }
 }
 
 fn yes() -> bool {
@@ -125,9 +133,19 @@ impl AppEntry {
             let known: Vec<_> = classes.keys().map(String::as_str).collect();
             format!("no class {:?}: use one of {}", self.class, known.join(", "))
         })?;
+        // The name becomes a cgroup's and a folder's: the daemon's rule for names is the one that counts.
+        if let Err(e) = self.name.parse::<AppName>() {
+            return Err(e.to_string());
+        }
         let mut shared_files = Vec::new();
         for set in self.shared.as_ref().unwrap_or(&class.shared) {
             let files = sets.get(set).ok_or_else(|| format!("no file set {set:?}: define it below [file_sets]"))?;
+            if let Some(bad) = files.iter().find(|f| !f.fits()) {
+                return Err(format!(
+                    "file {:?} of set {set:?} must be a path below the flash, of 1 to 2^24 pages",
+                    bad.path
+                ));
+            }
             shared_files.extend(files.iter().map(|f| FileUse {
                 path: f.path.clone(),
                 size_bytes: f.pages * PAGE,

@@ -157,6 +157,10 @@ impl Catalog {
     fn check_workload(&self, file: &str, workload: &Workload) -> Result<(), Error> {
         let wrong =
             |what: String, mend: &str| Err(Error::Content { file: file.into(), line: 1, what, mend: mend.into() });
+        // A case is named after its workload, and files after the case.
+        if workload.name.parse::<fovea_apps::AppName>().is_err() {
+            return wrong(format!("workload name {:?}", workload.name), "use letters, digits, dots and dashes");
+        }
         for (app, &percent) in &workload.percent {
             if !self.apps.contains_key(app) {
                 return wrong(format!("no app {app:?}"), "name an app of profiles/apps, or add it there");
