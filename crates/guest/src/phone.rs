@@ -196,9 +196,7 @@ impl Phone {
         let folder = File::open(&path).at(|| format!("opening {}", path.display()))?;
         let (socket, theirs) = wire::pair()?;
         let pid = match profile.spawn {
-            Spawn::Exec => {
-                spawn::exec_into(&folder, Path::new("/proc/self/exe"), &["fovea-guest", "app"], Some(&theirs))?
-            }
+            Spawn::Exec => spawn::exec_into(&folder, Path::new("/init"), &["fovea-guest", "app"], Some(&theirs))?,
             Spawn::Zygote => {
                 let Some((_, zygote)) = &self.zygote else { return Err("no zygote runs".into()) };
                 if !send(zygote, &Fork {}, &[theirs.as_fd(), folder.as_fd()])? {
