@@ -2,6 +2,8 @@
 //! A stand-in for `fovea run`, to try the guest without the daemon: answers the protocol, freezes what is not in front, makes a zram
 //! swap if the configuration says `[zram] enabled = true`, and puts both back when its worker is killed. It decides nothing.
 //! `stand_in_damage = true` makes it change one byte of every app's memory at `Home`, so that verification can be seen to notice.
+//! `stand_in_change = true` makes it change settings at `Home` that nothing puts back; `stand_in_silent = true` makes it deny that
+//! anything is frozen.
 //! `stand_in = "leave-frozen"` in the configuration makes it put nothing back, so that the check for that can be seen to fail.
 
 use std::collections::BTreeMap;
@@ -74,6 +76,10 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
             Request::Focus { app } => registry.focus(&app)?,
             Request::Home {} => {
                 registry.unfocus();
+                if config.contains("stand_in_change = true") {
+                    std::fs::write("/proc/sys/vm/swappiness", "99")?;
+                    registry.iter().try_for_each(|app| change(&app.cgroup))?;
+                }
                 if config.contains("stand_in_damage = true") {
                     registry.iter().try_for_each(|app| damage(&app.cgroup))?;
                 }
@@ -91,9 +97,20 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        let reply = if status { status_of(&registry, &frozen) } else { Reply::Done {} };
+        let told = if config.contains("stand_in_silent = true") { &BTreeMap::new() } else { &frozen };
+        let reply = if status { status_of(&registry, told) } else { Reply::Done {} };
         send(&client, &serde_json::to_vec(&reply)?, SendFlags::NOSIGNAL)?;
     }
+}
+
+/// Changes settings of an app that the restoring half does not know of.
+fn change(cgroup: &str) -> Result<(), Box<dyn Error>> {
+    let folder = Path::new(CGROUPS).join(cgroup);
+    std::fs::write(folder.join("memory.high"), "1G")?;
+    for pid in std::fs::read_to_string(folder.join("cgroup.procs"))?.lines() {
+        std::fs::write(format!("/proc/{pid}/oom_score_adj"), "700")?;
+    }
+    Ok(())
 }
 
 /// Changes one byte of the sixth page of the first writable anonymous mapping of 1 MiB or more.
