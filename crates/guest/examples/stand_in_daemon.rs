@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A stand-in for `fovea run`, to try the guest without the daemon: answers the protocol, freezes what is not in front, makes a zram
 //! swap if the configuration says `[zram] enabled = true`, and puts both back when its worker is killed. It decides nothing.
+//! `stand_in_damage = true` makes it change one byte of every app's memory at `Home`, so that verification can be seen to notice.
+//! `stand_in_change = true` makes it change settings at `Home` that nothing puts back; `stand_in_silent = true` makes it deny that
+//! anything is frozen.
 //! `stand_in = "leave-frozen"` in the configuration makes it put nothing back, so that the check for that can be seen to fail.
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -70,7 +74,16 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
         match serde_json::from_slice(&buffer[..length])? {
             Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
             Request::Focus { app } => registry.focus(&app)?,
-            Request::Home {} => registry.unfocus(),
+            Request::Home {} => {
+                registry.unfocus();
+                if config.contains("stand_in_change = true") {
+                    std::fs::write("/proc/sys/vm/swappiness", "99")?;
+                    registry.iter().try_for_each(|app| change(&app.cgroup))?;
+                }
+                if config.contains("stand_in_damage = true") {
+                    registry.iter().try_for_each(|app| damage(&app.cgroup))?;
+                }
+            }
             Request::Close { app } => registry.close(&app)?,
             Request::Status {} => status = true,
             Request::Screen { .. } | Request::Explain { .. } => {}
@@ -84,9 +97,41 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        let reply = if status { status_of(&registry, &frozen) } else { Reply::Done {} };
+        let told = if config.contains("stand_in_silent = true") { &BTreeMap::new() } else { &frozen };
+        let reply = if status { status_of(&registry, told) } else { Reply::Done {} };
         send(&client, &serde_json::to_vec(&reply)?, SendFlags::NOSIGNAL)?;
     }
+}
+
+/// Changes settings of an app that the restoring half does not know of.
+fn change(cgroup: &str) -> Result<(), Box<dyn Error>> {
+    let folder = Path::new(CGROUPS).join(cgroup);
+    std::fs::write(folder.join("memory.high"), "1G")?;
+    for pid in std::fs::read_to_string(folder.join("cgroup.procs"))?.lines() {
+        std::fs::write(format!("/proc/{pid}/oom_score_adj"), "700")?;
+    }
+    Ok(())
+}
+
+/// Changes one byte of the sixth page of the first writable anonymous mapping of 1 MiB or more.
+fn damage(cgroup: &str) -> Result<(), Box<dyn Error>> {
+    for pid in std::fs::read_to_string(Path::new(CGROUPS).join(cgroup).join("cgroup.procs"))?.lines() {
+        for line in std::fs::read_to_string(format!("/proc/{pid}/maps"))?.lines() {
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            let Some((start, end)) = fields[0].split_once('-') else { continue };
+            let (start, end) = (u64::from_str_radix(start, 16)?, u64::from_str_radix(end, 16)?);
+            if fields.len() == 5 && fields[1] == "rw-p" && end - start >= 1 << 20 {
+                let memory = std::fs::File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
+                let mut byte = [0u8];
+                memory.read_exact_at(&mut byte, start + 5 * 4096 + 77)?;
+                byte[0] ^= 0x10;
+                memory.write_all_at(&byte, start + 5 * 4096 + 77)?;
+                println!("stand-in daemon: damaged a byte of {cgroup}");
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {

@@ -40,6 +40,7 @@ pub fn run() -> ! {
 
 fn up_and_down() -> Outcome<()> {
     setup::mounts()?;
+    setup::short_page_lists()?;
     let plan: Plan = serde_json::from_str(&read_file("/plan.json")?).at(|| "/plan.json".into())?;
     for app in &plan.apps {
         app.name.parse::<AppName>().at(|| "/plan.json".into())?;

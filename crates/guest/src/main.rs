@@ -2,6 +2,7 @@
 //! What runs inside the virtual phone: its first process (`/init`), the zygote forked from it, and the apps.
 
 mod app;
+mod attend;
 mod channel;
 mod checks;
 mod daemon;

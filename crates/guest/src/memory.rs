@@ -52,13 +52,21 @@ pub struct Anon {
     mix: Mix,
     seed: u64,
     scratch: Box<[u64; WORDS]>,
+    /// Pages that were wrong when they were written anew, since the last `verify`: a rewrite must not hide what was lost.
+    wrong_before_rewrite: u64,
 }
 
 impl Anon {
     /// Reserves `pages` pages; none is written yet.
     pub fn new(pages: u64, mix: Mix, seed: u64) -> Outcome<Self> {
-        let mut anon =
-            Self { regions: Vec::new(), versions: Versions::default(), mix, seed, scratch: Box::new([0; WORDS]) };
+        let mut anon = Self {
+            regions: Vec::new(),
+            versions: Versions::default(),
+            mix,
+            seed,
+            scratch: Box::new([0; WORDS]),
+            wrong_before_rewrite: 0,
+        };
         let share = pages.div_ceil(REGIONS);
         let mut left = pages;
         while left > 0 {
@@ -97,8 +105,13 @@ impl Anon {
         unsafe { region.base.add((page - region.first) as usize) }
     }
 
-    /// Writes a page anew.
+    /// Reads a page and writes it anew.
     pub fn rewrite(&mut self, page: u64) {
+        self.wrong_before_rewrite += u64::from(self.check(page) == Some(false));
+        self.write(page);
+    }
+
+    fn write(&mut self, page: u64) {
         let version = self.versions.bump(page);
         let at = self.address(page);
         // SAFETY: `at` is a page of a private mapping that lives as long as the process, page-aligned, and reached only
@@ -109,7 +122,7 @@ impl Anon {
     /// Writes a page if it never was.
     pub fn fill(&mut self, page: u64) {
         if self.versions.get(page).is_none() {
-            self.rewrite(page);
+            self.write(page);
         }
     }
 
@@ -118,13 +131,13 @@ impl Anon {
         let version = self.versions.get(page)?;
         let at = self.address(page);
         page_content(&self.mix, self.seed, page, version, &mut self.scratch);
-        // SAFETY: as in `rewrite`; read only.
+        // SAFETY: as in `write`; read only.
         Some(self.scratch.as_slice() == unsafe { &*at }.as_slice())
     }
 
-    /// Checks every page that was written, window by window.
+    /// Checks every page that was written, window by window; counts as wrong also the pages that were so when they were rewritten.
     pub fn verify(&mut self, pagemap: &Pagemap) -> Outcome<Count> {
-        let mut count = Count::default();
+        let mut count = Count { checked: 0, wrong: std::mem::take(&mut self.wrong_before_rewrite) };
         for i in 0..self.regions.len() {
             let Region { base, first, pages } = self.regions[i];
             count += verify_windows(base.cast(), pages, pagemap, |page| self.check(first + page))?;
@@ -232,6 +245,19 @@ mod tests {
         let count = anon.verify(&Pagemap::open().unwrap()).unwrap();
         assert_eq!(count.wrong, expected);
         assert!(expected > 100);
+    }
+
+    #[test]
+    fn a_rewrite_does_not_hide_what_was_wrong() {
+        let mut anon = filled(64);
+        let at = anon.address(9);
+        // SAFETY: a page of the test's own memory.
+        unsafe { (*at)[100] ^= 2 };
+        anon.rewrite(9);
+        anon.rewrite(10);
+        let pagemap = Pagemap::open().unwrap();
+        assert_eq!(anon.verify(&pagemap).unwrap(), Count { checked: 64, wrong: 1 });
+        assert_eq!(anon.verify(&pagemap).unwrap(), Count { checked: 64, wrong: 0 });
     }
 
     #[test]

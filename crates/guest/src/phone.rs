@@ -7,7 +7,6 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use fovea_apps::Role;
-use fovea_daemon::protocol::Request;
 use fovea_scenario::{AppProfile, EventBody, Plan, Spawn};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::process::WaitOptions;
@@ -27,9 +26,6 @@ use crate::{flash, hash, zygote};
 /// How long an app may take to answer, guest time; a phone in hard thrash is slow, an app that hangs is a defect.
 const APP_LIMIT_NS: u64 = 900_000_000_000;
 
-/// How long the daemon may take to start.
-const START_LIMIT_NS: u64 = 30_000_000_000;
-
 /// A running app.
 pub struct RunningApp {
     pid: u32,
@@ -43,7 +39,7 @@ pub struct RunningApp {
 }
 
 /// What ended a wait.
-enum Woke {
+pub enum Woke {
     /// Time is up.
     Time,
     /// The app waited for can be read.
@@ -134,71 +130,21 @@ impl Phone {
         }
     }
 
-    /// Starts the daemon and waits until it answers.
-    pub fn start_daemon(&mut self) -> Outcome<()> {
-        self.daemon.start()?;
-        self.await_daemon(now_ns() + START_LIMIT_NS)
-    }
-
-    /// Connects to a daemon that started its worker again by itself.
-    pub fn reconnect_daemon(&mut self) -> Outcome<()> {
-        self.await_daemon(now_ns() + START_LIMIT_NS)
-    }
-
-    /// Tells a new daemon what the user did before it came: which apps are closed, and which is in front.
-    pub fn retell(&mut self) -> Outcome<()> {
-        let closed: Vec<String> = self.apps.iter().filter(|(_, a)| a.closed).map(|(n, _)| n.clone()).collect();
-        for name in closed {
-            let request = Request::Close { app: name.parse().at(|| "closing".into())? };
-            self.daemon.tell(&request)?.map_err(|error| format!("the new daemon refused to close {name}: {error}"))?;
-        }
-        if let Some(name) = &self.focused {
-            let request = Request::Focus { app: name.parse().at(|| "focusing".into())? };
-            self.daemon.tell(&request)?.map_err(|error| format!("the new daemon refused to focus {name}: {error}"))?;
-        }
-        Ok(())
-    }
-
-    fn await_daemon(&mut self, deadline: u64) -> Outcome<()> {
-        while !self.daemon.connect()? {
-            self.check_trouble()?;
-            if self.daemon.pid.is_none() {
-                return Err("the daemon ended at its start: see the console".into());
-            }
-            if !self.wait_folder(deadline)? {
-                return Err("the daemon did not open its control socket within 30 s: see the console".into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits until something changes in the daemon's folder or a child ends; false when `deadline` passed.
-    pub fn wait_folder(&mut self, deadline: u64) -> Outcome<bool> {
-        // A socket appears before it accepts; the turns between are bounded by a short wait.
-        let short = now_ns() + 20_000_000;
-        let watch = self.daemon.folder_watch().try_clone_to_owned().at(|| "copying a descriptor".into())?;
-        if matches!(self.wait(Some(short.min(deadline)), None, Some(watch.as_fd()))?, Woke::Other) {
-            self.daemon.drain_folder_watch();
-        }
-        Ok(now_ns() < deadline)
-    }
-
     /// Starts an app's process in a cgroup of its own and tells it who it is; tells the daemon.
     pub fn spawn_app(&mut self, profile: &AppProfile) -> Outcome<()> {
         let cgroup = format!("{APPS}/{}", profile.name);
         let path = cgroup_path(&cgroup);
-        match std::fs::create_dir(&path) {
-            Ok(()) => {}
-            // Left by an earlier life whose last pages were still being freed.
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(format!("making {}: {error}", path.display())),
+        // An earlier life's may still be there if its last pages were being freed when it ended; a new one has no settings left.
+        let _ = std::fs::remove_dir(&path);
+        if let Err(error) = std::fs::create_dir(&path) {
+            if error.kind() != std::io::ErrorKind::AlreadyExists {
+                return Err(format!("making {}: {error}", path.display()));
+            }
         }
         let folder = File::open(&path).at(|| format!("opening {}", path.display()))?;
         let (socket, theirs) = wire::pair()?;
         let pid = match profile.spawn {
-            Spawn::Exec => {
-                spawn::exec_into(&folder, Path::new("/proc/self/exe"), &["fovea-guest", "app"], Some(&theirs))?
-            }
+            Spawn::Exec => spawn::exec_into(&folder, Path::new("/init"), &["fovea-guest", "app"], Some(&theirs))?,
             Spawn::Zygote => {
                 let Some((_, zygote)) = &self.zygote else { return Err("no zygote runs".into()) };
                 if !send(zygote, &Fork {}, &[theirs.as_fd(), folder.as_fd()])? {
@@ -217,18 +163,6 @@ impl Phone {
             self.register(&profile.name)?;
         }
         Ok(())
-    }
-
-    /// Tells the daemon of a running app.
-    pub fn register(&mut self, name: &str) -> Outcome<()> {
-        let Some(app) = self.apps.get(name) else { return Ok(()) };
-        let request = Request::Register {
-            app: name.parse().at(|| "registering".into())?,
-            cgroup: app.cgroup.clone(),
-            role: app.role,
-            io_class: None,
-        };
-        self.daemon.tell(&request)?.map_err(|error| format!("the daemon refused to register {name}: {error}"))
     }
 
     /// Sends an app a message; nothing happens if it has ended.
@@ -275,7 +209,8 @@ impl Phone {
         self.check_trouble()
     }
 
-    fn check_trouble(&mut self) -> Outcome<()> {
+    /// Fails if something ended that must not end.
+    pub fn check_trouble(&mut self) -> Outcome<()> {
         self.trouble.take().map_or(Ok(()), Err)
     }
 
@@ -314,7 +249,7 @@ impl Phone {
     }
 
     /// One wait: until `deadline` (`None`: for ever), an answer of `app`, a child's end or `other`. Ticks are dealt with in here.
-    fn wait(&mut self, deadline: Option<u64>, app: Option<&str>, other: Option<BorrowedFd<'_>>) -> Outcome<Woke> {
+    pub fn wait(&mut self, deadline: Option<u64>, app: Option<&str>, other: Option<BorrowedFd<'_>>) -> Outcome<Woke> {
         loop {
             let limit = deadline.map(|at| {
                 let left = at.saturating_sub(now_ns());

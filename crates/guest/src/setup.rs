@@ -47,6 +47,13 @@ pub fn mounts() -> Outcome<()> {
     Ok(())
 }
 
+/// Keeps the kernel's per-CPU lists of free pages short. By default they grow with the rate of freeing to an eighth of a zone, and
+/// MemFree and MemAvailable do not count what they hold: on a phone of 256 MB the same state read up to 25 MB apart. Set before
+/// anything is measured, alike in every configuration.
+pub fn short_page_lists() -> Outcome<()> {
+    write_file("/proc/sys/vm/percpu_pagelist_high_fraction", "1024")
+}
+
 /// The kernel's command line.
 pub fn command_line() -> Outcome<String> {
     read_file("/proc/cmdline")
