@@ -165,9 +165,8 @@ impl<D: Device> Loop<D> {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(e) => return Err(format!("waiting for events: {e}")),
             }
-            for event in std::mem::take(&mut events) {
-                let data = event.data;
-                self.happened(Source::of(data))?;
+            for event in events.drain(..) {
+                self.happened(Source::of(event.data))?;
             }
         }
         Ok(())

@@ -10,8 +10,6 @@ use fovea_daemon::ClientError;
 pub enum Failure {
     /// It failed: exit code 1.
     Failed(String),
-    /// It was used wrongly: exit code 2, as clap's own.
-    Usage(String),
     /// The machine lacks something: exit code 3.
     Lacks(String),
 }
@@ -26,7 +24,6 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let (line, code) = match self {
             Failure::Failed(line) => (line, 1),
-            Failure::Usage(line) => (line, 2),
             Failure::Lacks(line) => (line, 3),
         };
         if !line.is_empty() {
