@@ -8,6 +8,9 @@ use fovea_linux::{CompressCursor, CompressOutcome, Device};
 use crate::child::{map, mix, Child, Content, Order, PAGE};
 use crate::Bench;
 
+/// Pages that may stay behind: those that another CPU has just put into its batch for the LRU lists cannot be isolated from them.
+const BATCHED: u64 = 32;
+
 /// Compresses an app to the end in calls of `pages`, and adds the calls up.
 pub fn to_the_end(bench: &mut Bench, cgroup: &str, pages: u64) -> (CompressOutcome, u32) {
     let mut sum = CompressOutcome::default();
@@ -56,7 +59,7 @@ fn contents(bench: &mut Bench) {
         bench.system.set_frozen(&cgroup, false).expect("thaw");
         // The child's own small heap and stack may go along, in windows that hold little else.
         let (expected, slack) = (content.compressible_pages(), 64);
-        let swapped = (expected..=expected + slack).contains(&outcome.swapped_pages);
+        let swapped = (expected.saturating_sub(BATCHED)..=expected + slack).contains(&outcome.swapped_pages);
         bench.check(
             &format!("{name}: what compresses leaves, and only that"),
             swapped,
@@ -121,8 +124,8 @@ fn prefetch(bench: &mut Bench) {
             bench.check("prefetch keeps to its bound", asked == 100, asked);
             let asked = bench.system.prefetch(&cgroup, 1 << 20).expect("prefetch");
             let cached = swap_cached_pages().saturating_sub(before);
-            bench.check("prefetch asks for what is out", asked >= 2048, asked);
-            bench.check("what was asked for is in the swap cache", cached >= 2048, cached);
+            bench.check("prefetch asks for what is out", asked + BATCHED >= 2048, asked);
+            bench.check("what was asked for is in the swap cache", cached + BATCHED >= 2048, cached);
         }
         cost[usize::from(ahead)] = child.tell(Order::Touch);
         bench.check("prefetch: content", child.tell(Order::Verify).0 == 0, "verified");

@@ -22,6 +22,8 @@ fn zram_is_loaded() -> bool {
 
 /// What must hold before there is any swap.
 pub fn without_swap(bench: &mut Bench) {
+    // The freezer shows in cgroups below the root only.
+    let (cgroup, folder) = bench.cgroup();
     let report = bench.system.check();
     for row in &report.rows {
         println!("     check {}: {:?}, {} {}", row.name, row.state, row.found, row.mend);
@@ -38,7 +40,6 @@ pub fn without_swap(bench: &mut Bench) {
     let plain = memory.as_ref().is_ok_and(|m| m.total_bytes > 0 && m.zram.is_none() && m.psi_some_total_us.is_some());
     bench.check("memory without swap", plain, format!("{memory:?}"));
 
-    let (cgroup, folder) = bench.cgroup();
     let mut child = Child::app(&folder, Content::new(256, mix(100, 0)));
     let outcome = bench.system.compress(&cgroup, Default::default(), 256, 500);
     let idle = outcome.as_ref().is_ok_and(|o| o.swapped_pages == 0);
@@ -83,7 +84,7 @@ pub fn set_up(bench: &mut Bench) -> ZramDevice {
     let (cgroup, folder) = bench.cgroup();
     let mut child = Child::app(&folder, Content::new(512, mix(100, 0)));
     let outcome = bench.system.compress(&cgroup, Default::default(), 512, 500);
-    let left = outcome.as_ref().is_ok_and(|o| o.swapped_pages == 512);
+    let left = outcome.as_ref().is_ok_and(|o| (480..=576).contains(&o.swapped_pages));
     bench.check("compress with zstd", left, format!("{outcome:?}"));
     let gone = bench.system.zram_teardown(&second);
     bench.check("one of two areas is taken down", gone.is_ok(), format!("{gone:?}"));
@@ -101,7 +102,11 @@ pub fn take_down(bench: &mut Bench, zram: ZramDevice) {
     let outcome = bench.system.compress(&cgroup, Default::default(), 1024, 500);
     let out = outcome.as_ref().map_or(0, |o| o.swapped_pages);
     let done = bench.system.zram_teardown(&zram);
-    bench.check("teardown with pages out", done.is_ok() && out == 1024, format!("{out} pages out, {done:?}"));
+    bench.check(
+        "teardown with pages out",
+        done.is_ok() && (992..=1088).contains(&out),
+        format!("{out} pages out, {done:?}"),
+    );
     bench.check("every page came back whole", child.tell(Order::Verify).0 == 0, "verified");
     bench.check("no swap is left", swaps().lines().count() == 1, swaps().lines().count());
     bench.check("the module is gone if we loaded it", zram_is_loaded() != zram.loaded_module, format!("{zram:?}"));
