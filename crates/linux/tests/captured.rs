@@ -43,7 +43,8 @@ fn a_phone_with_zram_is_read_whole() {
 #[test]
 fn a_phone_lacks_nothing_that_files_tell() {
     let report = system("phone-6.12").check();
-    let names = ["kernel", "root", "cgroup2", "memory-controller", "freezer", "psi", "zram", "swap-codec", "swap", "ksm"];
+    let names =
+        ["kernel", "root", "cgroup2", "memory-controller", "freezer", "psi", "zram", "swap-codec", "swap", "ksm"];
     assert!(states(&report, &names).iter().all(|&s| s == State::Present), "{report:#?}");
     // What only the running kernel can answer is not made up from files.
     assert_eq!(report.row("process_madvise").unwrap().state, State::Unknown);

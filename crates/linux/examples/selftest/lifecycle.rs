@@ -60,14 +60,14 @@ fn kill(bench: &mut Bench) {
         // MemFree would not do: what is freed waits in per-CPU lists first, thousands of pages since 6.7.
         let before = bench.system.usage(&cgroup).expect("usage").current_bytes;
         let outcome = bench.system.kill(&cgroup).expect("kill");
+        // The process may be freeing its memory itself on another CPU: process_mrelease then leaves it to that, and the memory
+        // is back once the process has ended.
+        let ended = all_end(&outcome);
         let after = bench.system.usage(&cgroup).expect("usage").current_bytes;
         let freed = before.saturating_sub(after) / PAGE as u64;
-        let text = format!(
-            "{} signalled, {} released, {freed} pages uncharged at return",
-            outcome.signalled, outcome.released
-        );
+        let text = format!("{} signalled, {} released, {freed} pages uncharged", outcome.signalled, outcome.released);
         let name = format!("kill (frozen: {frozen})");
-        bench.check(&name, outcome.signalled == 1 && all_end(&outcome) && freed > 7000, text);
+        bench.check(&name, outcome.signalled == 1 && ended && freed > 7000, text);
         bench.system.set_frozen(&cgroup, false).expect("thaw");
     }
 
@@ -163,9 +163,9 @@ fn reused_pid(bench: &mut Bench) {
 }
 
 fn pressure(bench: &mut Bench) {
-    let refused = bench.system.pressure_trigger(Kind::Some, 1000, 1000).map(drop);
-    let named = refused.as_ref().is_err_and(|e| e.to_string().contains("500000"));
-    bench.check("a PSI window too short is refused by name", named, format!("{refused:?}"));
+    let refused = bench.system.pressure_trigger(Kind::Some, 1000, 20_000_000).map(drop);
+    let named = refused.as_ref().is_err_and(|e| e.to_string().contains("to 10000000"));
+    bench.check("a PSI window too long is refused by name", named, format!("{refused:?}"));
     let system = bench.system.pressure_trigger(Kind::Full, 500_000, 1_000_000).map(drop);
     bench.check("a trigger on the system", system.is_ok(), format!("{system:?}"));
 
