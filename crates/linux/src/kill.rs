@@ -19,7 +19,7 @@ const RELEASE_TRIES: usize = 3;
 pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillOutcome, Error> {
     let mut killed: Vec<(u32, OwnedFd)> = Vec::new();
     let mut pids = Vec::new();
-    for _ in 0..ROUNDS_MAX {
+    for round in 0..ROUNDS_MAX {
         pids.clear();
         cgroups.processes(cgroup, &mut pids)?;
         if pids.contains(&std::process::id()) {
@@ -43,6 +43,11 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillO
             if process.kill().map_err(|e| Error::call("pidfd_send_signal", format!("process {pid} of {cgroup}"), e))? {
                 killed.push((pid, process.into_pidfd()));
             }
+        }
+        // Somebody forked. The kernel can kill a cgroup in one stroke that no fork escapes (since 5.14), which ends a race that
+        // a storm of forks could win; without it the rounds go on.
+        if round > 0 {
+            let _ = crate::file::write(&cgroups.path(cgroup)?.join("cgroup.kill"), "1");
         }
     }
     let mut outcome = KillOutcome { signalled: killed.len() as u32, ..KillOutcome::default() };

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Being the first process of a small machine: mounts what is needed, and says by the power switch how it went.
+
+use std::fs::create_dir_all;
+
+use rustix::mount::{mount, MountFlags};
+
+pub fn is_init() -> bool {
+    std::process::id() == 1
+}
+
+pub fn mount_all() {
+    for (kind, target) in
+        [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("cgroup2", "/sys/fs/cgroup"), ("tmpfs", "/tmp")]
+    {
+        // A folder that sysfs makes cannot be made, and need not be.
+        let _ = create_dir_all(target);
+        if let Err(e) = mount(kind, target, kind, MountFlags::empty(), None) {
+            println!("FAIL mounting {target}: {e}");
+        }
+    }
+}
+
+/// Ends the machine. QEMU's isa-debug-exit at port 0xf4 turns the value into its exit status; without one the power goes off.
+pub fn end(failures: u32) -> ! {
+    println!("selftest: {failures} failures");
+    if is_init() {
+        rustix::fs::sync();
+        // SAFETY: switching I/O ports on and writing to one affects the virtual machine only, which ends here.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if libc::iopl(3) == 0 {
+                std::arch::asm!("out dx, eax", in("dx") 0xf4u16, in("eax") u32::from(failures > 0));
+            }
+            libc::reboot(libc::RB_POWER_OFF);
+        }
+    }
+    std::process::exit(i32::from(failures > 0))
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Reads folders of captured kernel files.
+
+use std::path::{Path, PathBuf};
+
+use fovea_linux::{CompressCursor, Device, Error, Report, State, System};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+fn system(name: &str) -> System {
+    System::at(folder(name))
+}
+
+fn states(report: &Report, names: &[&str]) -> Vec<State> {
+    names.iter().map(|name| report.row(name).unwrap_or_else(|| panic!("no row {name}")).state).collect()
+}
+
+#[test]
+fn a_phone_with_zram_is_read_whole() {
+    let mut phone = system("phone-6.12");
+    let memory = phone.memory().unwrap();
+    let line = |file: &str, key: &str| -> u64 {
+        let text = std::fs::read_to_string(folder("phone-6.12").join(file)).unwrap();
+        let line = text.lines().find(|l| l.starts_with(key)).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    assert_eq!(memory.total_bytes, line("proc/meminfo", "MemTotal:") * 1024);
+    assert_eq!(memory.available_bytes, line("proc/meminfo", "MemAvailable:") * 1024);
+    assert_eq!(
+        memory.file_bytes,
+        (line("proc/meminfo", "Active(file):") + line("proc/meminfo", "Inactive(file):")) * 1024
+    );
+    assert_eq!(memory.refault_file, line("proc/vmstat", "workingset_refault_file"));
+    assert_eq!(memory.oom_kills, line("proc/vmstat", "oom_kill "));
+    assert!(memory.psi_some_total_us.is_some() && memory.psi_full_avg10.is_some());
+    let zram = memory.zram.unwrap();
+    assert_eq!((zram.disk_bytes, zram.limit_bytes), (64 << 20, 32 << 20));
+    assert_eq!(memory, phone.memory().unwrap());
+}
+
+#[test]
+fn a_phone_lacks_nothing_that_files_tell() {
+    let report = system("phone-6.12").check();
+    let names =
+        ["kernel", "root", "cgroup2", "memory-controller", "freezer", "psi", "zram", "swap-codec", "swap", "ksm"];
+    assert!(states(&report, &names).iter().all(|&s| s == State::Present), "{report:#?}");
+    // What only the running kernel can answer is not made up from files.
+    assert_eq!(report.row("process_madvise").unwrap().state, State::Unknown);
+    let json = serde_json::to_string(&report).unwrap();
+    assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
+}
+
+#[test]
+fn an_old_hybrid_machine_says_what_it_lacks_and_the_mend() {
+    let mut old = system("hybrid-no-zram");
+    let memory = old.memory().unwrap();
+    assert!(memory.zram.is_none() && memory.psi_some_avg10.is_none() && memory.total_bytes > 0);
+    assert!(old.cgroup_mount().unwrap().ends_with("sys/fs/cgroup/unified"));
+    let report = old.check();
+    let names = ["kernel", "memory-controller", "psi", "zram", "swap", "ksm"];
+    assert_eq!(states(&report, &names), [State::Missing; 6], "{report:#?}");
+    assert!(report.rows.iter().filter(|row| row.state == State::Missing).all(|row| !row.mend.is_empty()));
+    assert!(report.missing().contains(&"psi".to_owned()));
+}
+
+#[test]
+fn broken_files_are_errors_and_never_panics() {
+    let mut broken = system("broken");
+    assert!(matches!(broken.memory(), Err(Error::Parse { .. })));
+    assert!(matches!(broken.usage("apps/a"), Err(Error::Missing { what: "cgroup v2", .. })));
+    let report = broken.check();
+    assert_eq!(states(&report, &["kernel", "root", "psi", "locked-memory"]), [State::Unknown; 4], "{report:#?}");
+    assert_eq!(report.row("cgroup2").unwrap().state, State::Missing);
+}
+
+#[test]
+fn an_app_that_is_not_there_is_empty_and_bad_names_are_refused() {
+    let mut phone = system("phone-6.12");
+    assert_eq!(phone.usage("apps/gone").unwrap(), Default::default());
+    assert_eq!(phone.compress("apps/gone", CompressCursor::default(), 32, 500).unwrap().next, None);
+    assert_eq!(phone.prefetch("apps/gone", 32).unwrap(), 0);
+    assert_eq!(phone.kill("apps/gone").unwrap().signalled, 0);
+    assert!(phone.scores("apps/gone").unwrap().is_empty());
+    for name in ["", "/", "../apps", "apps/../.."] {
+        assert!(matches!(phone.kill(name), Err(Error::Refused { .. })), "{name:?}");
+    }
+}
+
+#[test]
+fn settings_are_read_and_written_below_proc_sys_only() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("proc/sys/vm")).unwrap();
+    std::fs::write(root.path().join("proc/sys/vm/page-cluster"), "3\n").unwrap();
+    let mut system = System::at(root.path());
+    assert_eq!(system.sysctl("vm/page-cluster").unwrap(), "3");
+    system.set_sysctl("vm/page-cluster", "0").unwrap();
+    assert_eq!(system.sysctl("vm/page-cluster").unwrap(), "0\n".trim_end());
+    for name in ["", "/etc/passwd", "vm/../../x", "../x"] {
+        assert!(matches!(system.sysctl(name), Err(Error::Refused { .. })), "{name:?}");
+        assert!(matches!(system.set_sysctl(name, "1"), Err(Error::Refused { .. })), "{name:?}");
+    }
+}
