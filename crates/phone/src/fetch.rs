@@ -202,6 +202,11 @@ fn relocate_headers(root: &Path, release: &str) -> Result<()> {
     let makefile = root.join(format!("usr/src/linux-headers-{release}/Makefile"));
     let text = fs::read_to_string(&makefile).map_err(Error::io("read", &makefile))?;
     fs::write(&makefile, relative_includes(&text)).map_err(Error::io("write", &makefile))?;
+    // The headers' vmlinux is there for BTF only, and makes module builds call pahole, which few machines have.
+    let btf = root.join(format!("usr/src/linux-headers-{release}/vmlinux"));
+    if btf.exists() {
+        fs::remove_file(&btf).map_err(Error::io("remove", &btf))?;
+    }
     for name in ["build", "source"] {
         let link = root.join(format!("lib/modules/{release}/{name}"));
         let Ok(target) = fs::read_link(&link) else { continue };
