@@ -1,2 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The virtual phone: builds its image, boots it, runs scenarios, collects results.
+//! The virtual phone: builds its image, boots it, runs plans, collects events.
+//!
+//! [`Cache::open`] -> [`fetch::kernel`] (or [`Kernel::from_files`]) -> [`Phone::prepare`] -> [`Phone::run`], [`Phone::run_all`] or
+//! [`Phone::shell`].
+
+mod apt;
+mod cache;
+mod child;
+mod command;
+mod error;
+pub mod fetch;
+pub mod initramfs;
+mod kernel;
+mod kvm;
+mod modules;
+mod phone;
+mod progress;
+mod qemu;
+mod run;
+mod shell;
+mod stream;
+mod unpack;
+
+#[cfg(test)]
+mod testing;
+
+pub use cache::{Cache, CacheLock};
+pub use error::{BootFailure, Error, FailureReason, Result};
+pub use initramfs::Programs;
+pub use kernel::Kernel;
+pub use modules::{Module, ModuleTree};
+pub use phone::Phone;
+pub use progress::{Progress, Stage};
+pub use qemu::{memory_bytes, Accel, Console, Machine};
+pub use run::{Outcome, RunOptions};
+pub use shell::SHELL_ARG;
+pub use stream::{EventParser, Line};

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Gets Debian's newest stock Linux 6.12 (image, headers, kbuild) and busybox into the cache, without installing anything.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use crate::apt::{newest, Apt, Origin, Package};
+use crate::cache::{Cache, CacheLock};
+use crate::command;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::progress::Progress;
+use crate::unpack;
+
+/// Names the kernel in use; a file in the cache that holds the folder's name.
+const CURRENT: &str = "kernel/current";
+/// Where busybox is unpacked below the cache.
+const BUSYBOX_DIR: &str = "busybox";
+/// The record in a kernel's folder.
+const RECORD: &str = "kernel.json";
+
+/// What a kernel's folder says about itself.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    release: String,
+    package_version: String,
+}
+
+/// The stock kernel from the cache, fetched first if there is none or `refresh` asks for the newest.
+///
+/// # Errors
+/// It is not in the cache and cannot be fetched: no Debian, no network, no space.
+pub fn kernel(cache: &Cache, refresh: bool, progress: &Progress) -> Result<Kernel> {
+    if !refresh {
+        if let Some(kernel) = cached(cache)? {
+            return Ok(kernel);
+        }
+    }
+    let lock = cache.lock()?;
+    // Another run may have fetched it while this one waited for the lock.
+    if !refresh {
+        if let Some(kernel) = cached(cache)? {
+            return Ok(kernel);
+        }
+    }
+    let scratch = cache.scratch_dir()?;
+    let stage = progress.stage("fetch: package lists", 0);
+    let apt = Apt::new(&scratch.path().join("apt"), &Origin::of_host()?)?;
+    drop(stage);
+    let packages = kernel_packages(&apt)?;
+    let name = format!("kernel/{}", packages.image.version);
+    if !cache.path(&name).join(RECORD).exists() {
+        let debs = download(&apt, packages.all(), scratch.path(), progress)?;
+        cache.install_dir(&lock, &name, |dir| unpack_kernel(dir, &packages, &debs, progress))?;
+    }
+    if !busybox_path(cache).exists() {
+        fetch_busybox(cache, &lock, &apt, scratch.path(), progress)?;
+    }
+    cache.write_file(CURRENT, packages.image.version.as_bytes())?;
+    cached(cache)?.ok_or_else(|| Error::bad(cache.path(&name), "fetched, and yet incomplete; delete it and try again"))
+}
+
+/// The static busybox for the guest, from the cache or fetched.
+///
+/// # Errors
+/// It is not in the cache and cannot be fetched.
+pub fn busybox(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
+    let path = busybox_path(cache);
+    if !path.exists() {
+        let lock = cache.lock()?;
+        if !path.exists() {
+            let scratch = cache.scratch_dir()?;
+            let apt = Apt::new(&scratch.path().join("apt"), &Origin::of_host()?)?;
+            fetch_busybox(cache, &lock, &apt, scratch.path(), progress)?;
+        }
+    }
+    Ok(path)
+}
+
+fn busybox_path(cache: &Cache) -> PathBuf {
+    // Debian 13 moved it to /usr/bin, and its package has no /bin.
+    let at = |place: &str| cache.path(BUSYBOX_DIR).join(place);
+    if at("usr/bin/busybox").exists() {
+        at("usr/bin/busybox")
+    } else {
+        at("bin/busybox")
+    }
+}
+
+fn fetch_busybox(cache: &Cache, lock: &CacheLock, apt: &Apt, scratch: &Path, progress: &Progress) -> Result<()> {
+    let package = newest(apt.show(&["busybox-static"])?)?
+        .ok_or_else(|| Error::missing("the mirror has no busybox-static", "choose another with FOVEA_MIRROR"))?;
+    let debs = download(apt, vec![&package], scratch, progress)?;
+    cache.install_dir(lock, BUSYBOX_DIR, |dir| debs.iter().try_for_each(|deb| unpack_deb(deb, dir)))?;
+    Ok(())
+}
+
+/// The stock kernel if it is in the cache; never fetches.
+///
+/// # Errors
+/// The cache's record of it is damaged.
+pub fn cached(cache: &Cache) -> Result<Option<Kernel>> {
+    let Ok(version) = fs::read_to_string(cache.path(CURRENT)) else { return Ok(None) };
+    let dir = cache.path("kernel").join(version.trim());
+    let record = dir.join(RECORD);
+    let Ok(text) = fs::read(&record) else { return Ok(None) };
+    let record: Record =
+        serde_json::from_slice(&text).map_err(|e| Error::bad(&record, format!("{e}; delete the folder it is in")))?;
+    Ok(Some(Kernel::unpacked(&dir, record.release, record.package_version)))
+}
+
+/// The packages that make one kernel.
+struct KernelPackages {
+    image: Package,
+    /// The flavour's headers, the common ones, and kbuild.
+    rest: Vec<Package>,
+    release: String,
+}
+
+impl KernelPackages {
+    fn all(&self) -> Vec<&Package> {
+        std::iter::once(&self.image).chain(&self.rest).collect()
+    }
+}
+
+fn kernel_packages(apt: &Apt) -> Result<KernelPackages> {
+    let none = || Error::missing("the mirror has no Linux 6.12 for cloud-amd64", "choose another with FOVEA_MIRROR");
+    let found = apt.search(r"^linux-image-6\.12\.[0-9].*-cloud-amd64-unsigned$")?;
+    let image = newest(found)?.ok_or_else(none)?;
+    let release = release_of(&image.name).ok_or_else(none)?;
+    let headers = exactly(apt, &format!("linux-headers-{release}"), Some(&image.version))?;
+    // Which common headers and kbuild belong to it is the package's own word, so that a change of naming does no harm.
+    let needed = header_dependencies(&headers);
+    let mut rest = vec![headers];
+    for name in &needed {
+        rest.push(exactly(apt, name, None)?);
+    }
+    Ok(KernelPackages { image, rest, release })
+}
+
+/// `uname -r` from the image package's name.
+fn release_of(image: &str) -> Option<String> {
+    Some(image.strip_prefix("linux-image-")?.strip_suffix("-unsigned")?.to_owned())
+}
+
+fn header_dependencies(headers: &Package) -> Vec<String> {
+    let wanted = |name: &str| {
+        (name.starts_with("linux-headers-") && name.ends_with("-common")) || name.starts_with("linux-kbuild-")
+    };
+    headers.depends.iter().filter(|name| wanted(name)).cloned().collect()
+}
+
+fn exactly(apt: &Apt, name: &str, version: Option<&str>) -> Result<Package> {
+    let mut found = apt.show(&[name])?;
+    found.retain(|package| package.name == name && version.is_none_or(|v| package.version == v));
+    newest(found)?.ok_or_else(|| {
+        Error::missing(format!("the mirror has no {name}"), "try again later: the mirror is being updated")
+    })
+}
+
+fn download(apt: &Apt, packages: Vec<&Package>, scratch: &Path, progress: &Progress) -> Result<Vec<PathBuf>> {
+    let stage = progress.stage("fetch: packages", packages.len() as u64);
+    let mut debs = Vec::new();
+    for (index, package) in packages.iter().enumerate() {
+        stage.message(&package.name);
+        debs.push(apt.download(package, &scratch.join("debs"))?);
+        stage.set(index as u64 + 1);
+    }
+    Ok(debs)
+}
+
+fn unpack_deb(deb: &Path, dir: &Path) -> Result<()> {
+    command::stdout(Command::new("dpkg-deb").arg("-x").arg(deb).arg(dir), "use a Debian host").map(drop)
+}
+
+fn unpack_kernel(dir: &Path, packages: &KernelPackages, debs: &[PathBuf], progress: &Progress) -> Result<()> {
+    let stage = progress.stage("unpack: kernel", debs.len() as u64 + 1);
+    let root = dir.join("root");
+    fs::create_dir(&root).map_err(Error::io("make", &root))?;
+    for (index, deb) in debs.iter().enumerate() {
+        unpack_deb(deb, &root)?;
+        stage.set(index as u64 + 1);
+    }
+    relocate_headers(&root, &packages.release)?;
+    let vmlinuz = root.join(format!("boot/vmlinuz-{}", packages.release));
+    let image = fs::read(&vmlinuz).map_err(Error::io("read", &vmlinuz))?;
+    let vmlinux = unpack::vmlinux(&image).map_err(Error::io("unpack", &vmlinuz))?;
+    let target = dir.join("vmlinux");
+    fs::write(&target, vmlinux).map_err(Error::io("write", &target))?;
+    let record = Record { release: packages.release.clone(), package_version: packages.image.version.clone() };
+    let text = serde_json::to_vec(&record).map_err(|e| Error::bad(RECORD, e.to_string()))?;
+    fs::write(dir.join(RECORD), text).map_err(Error::io("write", dir.join(RECORD)))
+}
+
+/// Makes the headers work where they are: their Makefile includes an absolute path, and the modules' `build` and `source` links are
+/// absolute. Relative ones survive the rename into the cache.
+fn relocate_headers(root: &Path, release: &str) -> Result<()> {
+    let makefile = root.join(format!("usr/src/linux-headers-{release}/Makefile"));
+    let text = fs::read_to_string(&makefile).map_err(Error::io("read", &makefile))?;
+    fs::write(&makefile, relative_includes(&text)).map_err(Error::io("write", &makefile))?;
+    // The headers' vmlinux is there for BTF only, and makes module builds call pahole, which few machines have.
+    let btf = root.join(format!("usr/src/linux-headers-{release}/vmlinux"));
+    if btf.exists() {
+        fs::remove_file(&btf).map_err(Error::io("remove", &btf))?;
+    }
+    for name in ["build", "source"] {
+        let link = root.join(format!("lib/modules/{release}/{name}"));
+        let Ok(target) = fs::read_link(&link) else { continue };
+        let Ok(inside) = target.strip_prefix("/usr/src") else { continue };
+        fs::remove_file(&link).map_err(Error::io("replace", &link))?;
+        symlink(Path::new("../../../usr/src").join(inside), &link).map_err(Error::io("link", &link))?;
+    }
+    Ok(())
+}
+
+fn relative_includes(makefile: &str) -> String {
+    makefile
+        .lines()
+        .map(|line| match line.strip_prefix("include /usr/src/") {
+            Some(rest) => format!("include $(dir $(lastword $(MAKEFILE_LIST)))../{rest}\n"),
+            None => format!("{line}\n"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_release_is_in_the_image_packages_name() {
+        let release = release_of("linux-image-6.12.95+deb12-cloud-amd64-unsigned");
+        assert_eq!(release.as_deref(), Some("6.12.95+deb12-cloud-amd64"));
+        assert_eq!(release_of("linux-image-6.12.95+deb12-cloud-amd64"), None);
+    }
+
+    #[test]
+    fn headers_bring_the_common_ones_and_kbuild_and_no_image() {
+        let depends = [
+            "linux-base",
+            "linux-headers-6.12.95+deb12-common",
+            "linux-image-6.12.95+deb12-cloud-amd64",
+            "linux-kbuild-6.12.95+deb12",
+            "gcc-12",
+        ];
+        let headers = Package { name: "h".into(), version: "1".into(), depends: depends.map(String::from).to_vec() };
+        assert_eq!(header_dependencies(&headers), [depends[1], depends[3]]);
+    }
+
+    #[test]
+    fn headers_work_wherever_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let (src, modules) = (dir.path().join("usr/src"), dir.path().join("lib/modules/1-x"));
+        fs::create_dir_all(src.join("linux-headers-1-x")).unwrap();
+        fs::create_dir_all(src.join("linux-headers-1-common")).unwrap();
+        fs::create_dir_all(&modules).unwrap();
+        let makefile = src.join("linux-headers-1-x/Makefile");
+        fs::write(&makefile, "include /usr/src/linux-headers-1-common/Makefile\nother: x\n").unwrap();
+        symlink("/usr/src/linux-headers-1-x", modules.join("build")).unwrap();
+        relocate_headers(dir.path(), "1-x").unwrap();
+        assert_eq!(
+            fs::read_to_string(&makefile).unwrap(),
+            "include $(dir $(lastword $(MAKEFILE_LIST)))../linux-headers-1-common/Makefile\nother: x\n"
+        );
+        assert!(modules.join("build").join("Makefile").exists());
+    }
+
+    #[test]
+    fn a_kernel_without_its_record_is_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path()).unwrap();
+        assert!(cached(&cache).unwrap().is_none());
+        cache.write_file(CURRENT, b"6.12.1-1\n").unwrap();
+        fs::create_dir_all(cache.path("kernel/6.12.1-1")).unwrap();
+        assert!(cached(&cache).unwrap().is_none(), "an unfinished folder");
+        cache.write_file("kernel/6.12.1-1/kernel.json", br#"{"release":"r","package_version":"6.12.1-1"}"#).unwrap();
+        assert_eq!(cached(&cache).unwrap().unwrap().release, "r");
+        cache.write_file("kernel/6.12.1-1/kernel.json", b"{").unwrap();
+        assert!(cached(&cache).is_err());
+    }
+}

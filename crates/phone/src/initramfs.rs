@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The guest's file system: newc cpio archives, the same bytes for the same content.
+//!
+//! The kernel unpacks archives that follow each other, so what all boots share is built once ([`base`]) and each boot's plan is
+//! appended ([`with_plan`]).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use cpio::newc;
+use fovea_scenario::Plan;
+use object::read::elf::{ElfFile64, ProgramHeader};
+use object::Endianness;
+
+use crate::error::{Error, Result};
+use crate::modules::Module;
+
+/// Something in an archive.
+#[derive(Clone, Debug)]
+enum Node {
+    Dir,
+    File { permissions: u32, bytes: Vec<u8> },
+    Symlink(&'static str),
+    CharDevice { permissions: u32, major: u32, minor: u32 },
+}
+
+/// Programs that go into the guest; each must be static.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Programs {
+    /// The first process, `/init`.
+    pub init: PathBuf,
+    /// The command line, `/bin/fovea`, which is the daemon too.
+    pub fovea: PathBuf,
+    /// `/bin/busybox`, also `/bin/sh`.
+    pub busybox: PathBuf,
+}
+
+impl Programs {
+    /// `fovea-guest` and `fovea` from `$FOVEA_GUEST_DIR` if that is set, else from beside the running program, else from
+    /// `../lib/fovea` as seen from there.
+    ///
+    /// # Errors
+    /// One is in none of these places.
+    pub fn find(busybox: PathBuf) -> Result<Programs> {
+        let named = std::env::var_os("FOVEA_GUEST_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let here = std::env::current_exe().map_err(Error::io("find the running program", "/proc/self/exe"))?;
+        let places = places(named, &here);
+        Ok(Programs { init: find("fovea-guest", &places)?, fovea: find("fovea", &places)?, busybox })
+    }
+}
+
+fn places(named: Option<PathBuf>, exe: &Path) -> Vec<PathBuf> {
+    let beside = exe.parent().unwrap_or(Path::new("."));
+    named.map_or_else(|| vec![beside.to_path_buf(), beside.join("../lib/fovea")], |dir| vec![dir])
+}
+
+fn find(name: &str, places: &[PathBuf]) -> Result<PathBuf> {
+    places.iter().map(|dir| dir.join(name)).find(|path| path.is_file()).ok_or_else(|| {
+        let looked: Vec<String> = places.iter().map(|dir| dir.display().to_string()).collect();
+        Error::missing(format!("no {name} in {}", looked.join(" or ")), "run `make build`")
+    })
+}
+
+/// The archive that all boots share: programs, modules as `/modules/NN-name.ko` in load order, device nodes, empty folders.
+///
+/// # Errors
+/// A program cannot be read or is not static.
+pub fn base(programs: &Programs, modules: &[Module]) -> Result<Vec<u8>> {
+    let mut nodes = BTreeMap::new();
+    for dir in ["bin", "dev", "etc", "mnt", "modules", "proc", "run", "sys", "tmp"] {
+        nodes.insert(dir.to_owned(), Node::Dir);
+    }
+    // The kernel opens /dev/console for the first process before anything is mounted.
+    nodes.insert("dev/console".into(), Node::CharDevice { permissions: 0o600, major: 5, minor: 1 });
+    nodes.insert("dev/null".into(), Node::CharDevice { permissions: 0o666, major: 1, minor: 3 });
+    for (name, path) in [("init", &programs.init), ("bin/fovea", &programs.fovea), ("bin/busybox", &programs.busybox)] {
+        nodes.insert(name.into(), Node::File { permissions: 0o755, bytes: static_program(path)? });
+    }
+    nodes.insert("bin/sh".into(), Node::Symlink("busybox"));
+    for (index, module) in modules.iter().enumerate() {
+        let name = format!("modules/{index:02}-{}.ko", module.name);
+        nodes.insert(name, Node::File { permissions: 0o644, bytes: module.bytes.clone() });
+    }
+    archive(&nodes)
+}
+
+/// The whole image of one boot: the shared archive and `/plan.json` behind it.
+///
+/// # Errors
+/// The plan cannot be written as JSON.
+pub fn with_plan(base: &[u8], plan: &Plan) -> Result<Vec<u8>> {
+    let bytes = serde_json::to_vec(plan).map_err(|e| Error::bad("plan.json", e.to_string()))?;
+    let nodes = BTreeMap::from([("plan.json".to_owned(), Node::File { permissions: 0o644, bytes })]);
+    Ok([base, &archive(&nodes)?].concat())
+}
+
+fn archive(nodes: &BTreeMap<String, Node>) -> Result<Vec<u8>> {
+    write_archive(nodes).map_err(Error::io("build", "the guest's image"))
+}
+
+/// A sorted map has a folder before what is in it, as the kernel needs.
+fn write_archive(nodes: &BTreeMap<String, Node>) -> io::Result<Vec<u8>> {
+    const DIR: u32 = 0o040_000;
+    const FILE: u32 = 0o100_000;
+    const SYMLINK: u32 = 0o120_000;
+    const CHAR_DEVICE: u32 = 0o020_000;
+    let mut out = Vec::new();
+    for (ino, (name, node)) in (1u32..).zip(nodes) {
+        let entry = newc::Builder::new(name).ino(ino);
+        let (entry, content): (_, &[u8]) = match node {
+            Node::Dir => (entry.mode(DIR | 0o755).nlink(2), b""),
+            Node::File { permissions, bytes } => (entry.mode(FILE | permissions), bytes),
+            Node::Symlink(target) => (entry.mode(SYMLINK | 0o777), target.as_bytes()),
+            Node::CharDevice { permissions, major, minor } => {
+                (entry.mode(CHAR_DEVICE | permissions).rdev_major(*major).rdev_minor(*minor), b"")
+            }
+        };
+        let size = u32::try_from(content.len()).map_err(|_| io::Error::other(format!("/{name} is over 4 GiB")))?;
+        let mut writer = entry.write(&mut out, size);
+        writer.write_all(content)?;
+        writer.finish()?;
+    }
+    newc::trailer(&mut out)?;
+    // The next archive must begin at a multiple of four; cpio's own block size is the customary one.
+    out.resize(out.len().next_multiple_of(512), 0);
+    Ok(out)
+}
+
+/// Reads a program, and refuses one that would look for a loader or libraries, which the guest has not.
+fn static_program(path: &Path) -> Result<Vec<u8>> {
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    let elf = ElfFile64::<Endianness>::parse(&bytes[..])
+        .map_err(|e| Error::bad(path, format!("is no 64-bit ELF program ({e}); run `make build`")))?;
+    let endian = elf.endian();
+    if elf.elf_program_headers().iter().any(|header| header.p_type(endian) == object::elf::PT_INTERP) {
+        return Err(Error::bad(path, "is dynamically linked and cannot run in the guest; run `make build`"));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// Name, mode, rdev, content.
+    type Found = (String, u32, (u32, u32), Vec<u8>);
+
+    /// Everything in archives that follow each other, as the kernel would see it.
+    fn read_back(mut bytes: &[u8]) -> Vec<Found> {
+        let mut found = Vec::new();
+        while !bytes.is_empty() {
+            let mut reader = newc::Reader::new(bytes).unwrap();
+            let entry = reader.entry();
+            assert_eq!((entry.mtime(), entry.uid(), entry.gid()), (0, 0, 0));
+            if entry.is_trailer() {
+                let rest = reader.finish().unwrap();
+                bytes = &rest[rest.iter().take_while(|&&byte| byte == 0).count()..];
+                continue;
+            }
+            let (name, mode) = (entry.name().to_owned(), entry.mode());
+            let rdev = (entry.rdev_major(), entry.rdev_minor());
+            let mut content = Vec::new();
+            reader.read_to_end(&mut content).unwrap();
+            found.push((name, mode, rdev, content));
+            bytes = reader.finish().unwrap();
+        }
+        found
+    }
+
+    /// A minimal program: an ELF header and one program header of the type asked for.
+    fn elf(program_header: u32) -> Vec<u8> {
+        let mut bytes = vec![0u8; 64 + 56];
+        bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        bytes[16..20].copy_from_slice(&[2, 0, 62, 0]); // ET_EXEC, x86-64
+        bytes[20] = 1;
+        bytes[32] = 64; // e_phoff
+        bytes[52] = 64; // e_ehsize
+        bytes[54] = 56; // e_phentsize
+        bytes[56] = 1; // e_phnum
+        bytes[64..68].copy_from_slice(&program_header.to_le_bytes());
+        bytes
+    }
+
+    fn programs(dir: &Path) -> Programs {
+        for name in ["fovea-guest", "fovea", "busybox"] {
+            fs::write(dir.join(name), elf(object::elf::PT_LOAD)).unwrap();
+        }
+        let at = |name| dir.join(name);
+        Programs { init: at("fovea-guest"), fovea: at("fovea"), busybox: at("busybox") }
+    }
+
+    #[test]
+    fn the_image_reads_back_as_what_went_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let programs = programs(dir.path());
+        let modules = ["null_blk", "zram"].map(|name| Module { name: name.into(), bytes: name.as_bytes().to_vec() });
+        let base = base(&programs, &modules).unwrap();
+        assert_eq!(base.len() % 512, 0);
+        assert_eq!(base, super::base(&programs, &modules).unwrap(), "the same bytes every time");
+        let plan = crate::testing::plan();
+        let found = read_back(&with_plan(&base, &plan).unwrap());
+        let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "bin",
+                "bin/busybox",
+                "bin/fovea",
+                "bin/sh",
+                "dev",
+                "dev/console",
+                "dev/null",
+                "etc",
+                "init",
+                "mnt",
+                "modules",
+                "modules/00-null_blk.ko",
+                "modules/01-zram.ko",
+                "proc",
+                "run",
+                "sys",
+                "tmp",
+                "plan.json",
+            ]
+        );
+        let get = |name: &str| found.iter().find(|(n, ..)| n == name).unwrap();
+        assert_eq!(get("init").1, 0o100_755);
+        assert_eq!(get("bin/sh").1, 0o120_777);
+        assert_eq!(get("bin/sh").3, b"busybox");
+        assert_eq!((get("dev/console").1, get("dev/console").2), (0o020_600, (5, 1)));
+        assert_eq!((get("dev/null").1, get("dev/null").2), (0o020_666, (1, 3)));
+        assert_eq!(get("modules/00-null_blk.ko").3, b"null_blk");
+        assert_eq!(serde_json::from_slice::<Plan>(&get("plan.json").3).unwrap(), plan);
+    }
+
+    #[test]
+    fn a_dynamically_linked_program_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let programs = programs(dir.path());
+        fs::write(&programs.fovea, elf(object::elf::PT_INTERP)).unwrap();
+        let error = base(&programs, &[]).unwrap_err().to_string();
+        assert!(error.contains("dynamically linked") && error.contains("make build"), "{error}");
+        fs::write(&programs.fovea, "#!/bin/sh").unwrap();
+        assert!(base(&programs, &[]).is_err());
+    }
+
+    #[test]
+    fn programs_are_looked_for_beside_us_and_in_lib_unless_a_folder_is_named() {
+        let exe = Path::new("/usr/bin/fovea");
+        assert_eq!(places(None, exe), [Path::new("/usr/bin"), Path::new("/usr/bin/../lib/fovea")]);
+        assert_eq!(places(Some("/x".into()), exe), [Path::new("/x")]);
+        let error = find("fovea-guest", &places(Some("/nowhere".into()), exe)).unwrap_err();
+        assert_eq!(error.to_string(), "no fovea-guest in /nowhere; run `make build`");
+    }
+}

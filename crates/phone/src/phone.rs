@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A phone ready to be booted as often as wanted.
+
+use std::path::PathBuf;
+
+use fovea_scenario::Plan;
+
+use crate::cache::Cache;
+use crate::error::{Error, Result};
+use crate::initramfs::{self, Programs};
+use crate::kernel::Kernel;
+use crate::kvm;
+use crate::modules::{Module, ModuleTree};
+use crate::progress::Progress;
+use crate::qemu::{self, Accel, Console, Machine};
+
+/// A kernel, the part of the image that all boots share, and what this host can run them with.
+#[derive(Debug)]
+pub struct Phone {
+    pub(crate) cache: Cache,
+    kernel: Kernel,
+    base: Vec<u8>,
+    accel: Accel,
+    qemu: String,
+}
+
+impl Phone {
+    /// Builds the image and finds out what works on this host.
+    ///
+    /// `modules` are names ("zram", "null_blk"); what they depend on comes along. `own_modules` are `.ko` files built elsewhere, which
+    /// are loaded after those, in the order given.
+    ///
+    /// # Errors
+    /// QEMU, a program for the guest or a module is missing.
+    pub fn prepare(
+        cache: &Cache,
+        kernel: Kernel,
+        programs: &Programs,
+        modules: &[&str],
+        own_modules: &[PathBuf],
+        progress: &Progress,
+    ) -> Result<Phone> {
+        let qemu = qemu::version()?;
+        let stage = progress.stage("image", 0);
+        let base = initramfs::base(programs, &load_order(&kernel, modules, own_modules)?)?;
+        stage.message("does KVM work?");
+        let accel = kvm::best(cache, &kernel, &qemu)?;
+        drop(stage);
+        Ok(Phone { cache: cache.clone(), kernel, base, accel, qemu })
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// QEMU's version.
+    pub fn qemu_version(&self) -> &str {
+        &self.qemu
+    }
+
+    /// What runs fast mode here.
+    pub fn accel(&self) -> Accel {
+        self.accel
+    }
+
+    /// The machine of a plan, its image apart.
+    pub(crate) fn machine(&self, plan: &Plan, initrd: PathBuf, console: Console) -> Result<Machine> {
+        Ok(Machine {
+            exact: plan.exact,
+            accel: self.accel,
+            cpus: plan.phone.cpus,
+            memory_bytes: qemu::memory_bytes(&plan.phone)?,
+            kernel: self.kernel.vmlinux.clone(),
+            initrd: Some(initrd),
+            kernel_args: Vec::new(),
+            console,
+        })
+    }
+
+    /// The image of a plan, in a folder that disappears when dropped.
+    pub(crate) fn write_image(&self, plan: &Plan) -> Result<(tempfile::TempDir, PathBuf)> {
+        let scratch = self.cache.scratch_dir()?;
+        let path = scratch.path().join("initrd");
+        std::fs::write(&path, initramfs::with_plan(&self.base, plan)?).map_err(Error::io("write", &path))?;
+        Ok((scratch, path))
+    }
+}
+
+fn load_order(kernel: &Kernel, modules: &[&str], own: &[PathBuf]) -> Result<Vec<Module>> {
+    if modules.is_empty() && own.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut tree = match &kernel.modules {
+        Some(dir) => ModuleTree::open(dir)?,
+        None => {
+            return Err(Error::missing("the kernel was named without its modules", "name them with --modules DIR"));
+        }
+    };
+    let mut wanted: Vec<String> = modules.iter().map(|&name| name.to_owned()).collect();
+    for ko in own {
+        wanted.push(tree.add(ko)?);
+    }
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    tree.load_order(&wanted)
+}

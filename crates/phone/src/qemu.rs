@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! QEMU's command line.
+//!
+//! Exact mode has `microvm` without ACPI tables, which boots an uncompressed kernel by its PVH entry with almost no firmware and still
+//! takes `isa-debugcon` and `isa-debug-exit`: 2.3 s of wall time to the first process, against 5.4 to 6.0 s for `pc`. Fast mode has
+//! `q35`: it boots as fast as the others there (about 2.5 s with two CPUs), and unlike `microvm` it has an HPET. On a loaded host the
+//! kernel cannot calibrate its clock against the PIT, and `microvm`, which offers nothing else, then hangs without a timer.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fovea_scenario::PhoneProfile;
+use serde::{Deserialize, Serialize};
+
+use crate::command;
+use crate::error::{Error, Result};
+
+/// The program.
+pub(crate) const QEMU: &str = "qemu-system-x86_64";
+pub(crate) const QEMU_MEND: &str = "apt-get install qemu-system-x86";
+
+/// What runs the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accel {
+    /// Translation: works everywhere.
+    Tcg,
+    /// The host's CPU.
+    Kvm,
+}
+
+/// Where the guest's console goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Console {
+    /// To a file; events come from QEMU's standard output.
+    File(PathBuf),
+    /// To the terminal, with QEMU's monitor behind Ctrl-A C; there are no events.
+    Terminal,
+}
+
+/// A machine to boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// One instruction is one nanosecond, and every run is the same. Always TCG, always one CPU.
+    pub exact: bool,
+    /// What runs it in fast mode.
+    pub accel: Accel,
+    /// CPUs in fast mode.
+    pub cpus: u32,
+    /// The guest's memory.
+    pub memory_bytes: u64,
+    /// The uncompressed kernel.
+    pub kernel: PathBuf,
+    /// The guest's image; none for a probe.
+    pub initrd: Option<PathBuf>,
+    /// Kernel arguments beside the usual ones.
+    pub kernel_args: Vec<String>,
+    /// Where the console goes.
+    pub console: Console,
+}
+
+/// Memory to give to the guest: what the phone has for its system, and the flash's content, which null_blk keeps in pages of the
+/// guest, with 2 % for its index. In whole MiB, rounded up.
+///
+/// # Errors
+/// The reservations leave nothing, or the sizes are beyond counting.
+pub fn memory_bytes(phone: &PhoneProfile) -> Result<u64> {
+    let bad = |why: &str| Error::bad(format!("phone profile {}", phone.name), why);
+    let too_large = || bad("sizes beyond 2^64; make them smaller");
+    let reserved = phone.reserved_bytes.values().try_fold(0u64, |sum, &size| sum.checked_add(size));
+    let system = phone
+        .memory_bytes
+        .checked_sub(reserved.ok_or_else(too_large)?)
+        .filter(|&left| left > 0)
+        .ok_or_else(|| bad("reserved_bytes leave nothing of memory_bytes; make them smaller"))?;
+    let flash = phone.flash.size_bytes;
+    let sum = system.checked_add(flash).and_then(|sum| sum.checked_add(flash.div_ceil(50)));
+    sum.and_then(|sum| sum.checked_next_multiple_of(1 << 20)).ok_or_else(too_large)
+}
+
+impl Machine {
+    /// The kernel's command line.
+    pub fn kernel_command_line(&self) -> String {
+        let mut line = String::from("console=ttyS0");
+        // No randomness in addresses, none from the CPU; the timer and clock checks fail by chance on a loaded host.
+        line += " nokaslr norandmaps random.trust_cpu=off no_timer_check tsc=reliable";
+        // Huge pages would hide the page-wise behaviour that the phone is for, and phones have them off.
+        line += " transparent_hugepage=never psi=1";
+        // A panic leaves by a triple fault at once, and -no-reboot makes that QEMU's end.
+        line += " panic=-1 reboot=t";
+        // Console output costs guest time; what goes wrong is printed all the same.
+        line += " quiet";
+        for arg in &self.kernel_args {
+            line.push(' ');
+            line += arg;
+        }
+        line
+    }
+
+    /// QEMU's arguments.
+    pub fn args(&self) -> Vec<OsString> {
+        let cpus = if self.exact { 1 } else { self.cpus.max(1) };
+        let mut args = Args::default();
+        args.pair(
+            "-machine",
+            if self.exact { "microvm,acpi=off,auto-kernel-cmdline=off,x-option-roms=off" } else { "q35" },
+        );
+        args.list(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+        // cx16=off: QEMU 7.2's TCG loses flags after cmpxchg16b, and SLUB then crashes at random.
+        match (self.exact, self.accel) {
+            (true, _) => args.list(&[
+                "-accel",
+                "tcg,thread=single",
+                "-icount",
+                "shift=0,sleep=off",
+                "-rtc",
+                "base=2026-01-01,clock=vm",
+                "-cpu",
+                "max,cx16=off,-rdrand,-rdseed",
+            ]),
+            (false, Accel::Tcg) => args.list(&["-accel", "tcg,thread=multi", "-cpu", "max,cx16=off"]),
+            (false, Accel::Kvm) => args.list(&["-accel", "kvm", "-cpu", "host"]),
+        }
+        args.pair("-smp", cpus.to_string());
+        args.pair("-m", format!("size={}M", self.memory_bytes.div_ceil(1 << 20)));
+        args.path("-kernel", &self.kernel);
+        if let Some(initrd) = &self.initrd {
+            args.path("-initrd", initrd);
+        }
+        args.pair("-append", self.kernel_command_line());
+        match &self.console {
+            Console::File(path) => {
+                args.pair("-chardev", file_chardev("console", path));
+                args.pair("-serial", "chardev:console");
+                // Our end of the pipe is read while the guest runs.
+                args.pair("-chardev", "stdio,id=events,signal=off");
+                args.pair("-device", "isa-debugcon,iobase=0xe9,chardev=events");
+            }
+            Console::Terminal => args.pair("-serial", "mon:stdio"),
+        }
+        args.pair("-device", "isa-debug-exit,iobase=0xf4,iosize=4");
+        args.0
+    }
+
+    /// The command to start, which ends when the thread that started it does.
+    pub(crate) fn command(&self) -> Command {
+        // A death signal can be set only between fork and exec; setpriv (util-linux, part of every Debian) does it for us.
+        const SETPRIV: &str = "/usr/bin/setpriv";
+        let mut command;
+        if Path::new(SETPRIV).exists() {
+            command = Command::new(SETPRIV);
+            command.args(["--pdeathsig", "KILL", "--", QEMU]);
+        } else {
+            command = Command::new(QEMU);
+        }
+        command.args(self.args());
+        command
+    }
+}
+
+#[derive(Default)]
+struct Args(Vec<OsString>);
+
+impl Args {
+    fn list(&mut self, args: &[&str]) {
+        self.0.extend(args.iter().map(OsString::from));
+    }
+
+    fn pair(&mut self, option: &str, value: impl Into<OsString>) {
+        self.0.push(option.into());
+        self.0.push(value.into());
+    }
+
+    fn path(&mut self, option: &str, path: &Path) {
+        self.pair(option, path.as_os_str());
+    }
+}
+
+/// A chardev that writes a file; within such a list a comma in a path is written twice.
+fn file_chardev(id: &str, path: &Path) -> String {
+    format!("file,id={id},path={}", path.display().to_string().replace(',', ",,"))
+}
+
+/// QEMU's version, e.g. "7.2.22".
+///
+/// # Errors
+/// QEMU is not installed.
+pub fn version() -> Result<String> {
+    let text = command::stdout(Command::new(QEMU).arg("--version"), QEMU_MEND)?;
+    parse_version(&text).ok_or_else(|| Error::Command { program: QEMU.into(), detail: "told no version".into() })
+}
+
+fn parse_version(text: &str) -> Option<String> {
+    Some(text.lines().next()?.split("version ").nth(1)?.split_whitespace().next()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(exact: bool) -> Machine {
+        Machine {
+            exact,
+            accel: Accel::Tcg,
+            cpus: 2,
+            memory_bytes: 572 << 20,
+            kernel: "/k/vmlinux".into(),
+            initrd: Some("/t/initrd".into()),
+            kernel_args: vec!["fovea.test".into()],
+            console: Console::File("/r/a,b/console.log".into()),
+        }
+    }
+
+    fn line(machine: &Machine) -> String {
+        machine.args().join(std::ffi::OsStr::new(" ")).into_string().unwrap()
+    }
+
+    const TAIL: &str =
+        "-kernel /k/vmlinux -initrd /t/initrd -append console=ttyS0 nokaslr norandmaps random.trust_cpu=off \
+        no_timer_check tsc=reliable transparent_hugepage=never psi=1 panic=-1 reboot=t quiet fovea.test \
+        -chardev file,id=console,path=/r/a,,b/console.log -serial chardev:console \
+        -chardev stdio,id=events,signal=off -device isa-debugcon,iobase=0xe9,chardev=events \
+        -device isa-debug-exit,iobase=0xf4,iosize=4";
+
+    #[test]
+    fn exact_mode_has_one_cpu_no_host_clock_and_no_randomness() {
+        assert_eq!(
+            line(&machine(true)),
+            format!(
+                "-machine microvm,acpi=off,auto-kernel-cmdline=off,x-option-roms=off -nodefaults -no-user-config \
+                 -display none -no-reboot -accel tcg,thread=single -icount shift=0,sleep=off \
+                 -rtc base=2026-01-01,clock=vm -cpu max,cx16=off,-rdrand,-rdseed -smp 1 -m size=572M {TAIL}"
+            )
+        );
+    }
+
+    #[test]
+    fn fast_mode_has_the_phones_cpus() {
+        assert_eq!(
+            line(&machine(false)),
+            format!(
+                "-machine q35 -nodefaults -no-user-config \
+                 -display none -no-reboot -accel tcg,thread=multi -cpu max,cx16=off -smp 2 -m size=572M {TAIL}"
+            )
+        );
+        let kvm = line(&Machine { accel: Accel::Kvm, ..machine(false) });
+        assert!(kvm.contains("-accel kvm -cpu host"));
+        assert!(!line(&Machine { accel: Accel::Kvm, ..machine(true) }).contains("kvm"), "exact mode is always TCG");
+    }
+
+    #[test]
+    fn a_shell_has_the_terminal_and_no_events() {
+        let shell = line(&Machine { console: Console::Terminal, ..machine(false) });
+        assert!(shell.contains("-serial mon:stdio") && !shell.contains("debugcon"));
+    }
+
+    #[test]
+    fn memory_is_the_phones_less_reservations_and_the_flash() {
+        let mut phone = crate::testing::plan().phone;
+        assert_eq!(memory_bytes(&phone).unwrap(), (512 - 34 - 8 + 100 + 2) << 20);
+        phone.flash.size_bytes += 1;
+        assert_eq!(memory_bytes(&phone).unwrap(), (512 - 34 - 8 + 100 + 2 + 1) << 20, "rounded up");
+        phone.reserved_bytes.insert("fimc".into(), 512 << 20);
+        assert!(memory_bytes(&phone).is_err());
+        phone.reserved_bytes.insert("all".into(), u64::MAX);
+        assert!(memory_bytes(&phone).is_err());
+        phone.reserved_bytes.clear();
+        phone.flash.size_bytes = u64::MAX;
+        assert!(memory_bytes(&phone).is_err());
+    }
+
+    #[test]
+    fn the_version_is_read() {
+        let text = "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)\nCopyright";
+        assert_eq!(parse_version(text).as_deref(), Some("7.2.22"));
+        assert_eq!(parse_version("nonsense"), None);
+    }
+}

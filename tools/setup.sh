@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Installs what building and running the virtual phone needs and this machine lacks. Says nothing when all is there. Never a kernel.
+set -eu
+
+packages=
+need() { # need PACKAGE COMMAND-OR-FILE
+	case $2 in
+	/*) [ -e "$2" ] || packages="$packages $1" ;;
+	*) command -v "$2" >/dev/null 2>&1 || packages="$packages $1" ;;
+	esac
+}
+
+need qemu-system-x86 qemu-system-x86_64
+need gcc gcc
+need libc6-dev /usr/include/stdio.h
+need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
+
+if [ -n "$packages" ]; then
+	command -v apt-get >/dev/null 2>&1 || { echo "missing:$packages; install them by your system's means (no apt-get here)" >&2; exit 3; }
+	as_root=
+	if [ "$(id -u)" != 0 ]; then
+		command -v sudo >/dev/null 2>&1 || { echo "missing:$packages; run as root: apt-get install$packages" >&2; exit 3; }
+		as_root=sudo
+		[ -t 0 ] || as_root="sudo -n"
+	fi
+	echo "installing:$packages"
+	# A fresh container has no package lists.
+	ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1 || $as_root apt-get update -qq </dev/null
+	# shellcheck disable=SC2086 # one word per package
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages </dev/null
+fi
+
+command -v cargo >/dev/null 2>&1 || {
+	echo "cargo is missing; install Rust 1.85 or newer: https://rustup.rs, or apt-get install cargo on Debian 13" >&2
+	exit 3
+}
