@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! `fovea phone`: scenarios in the virtual phone.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use fovea_phone::{fetch, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
+use fovea_scenario::{builtin_scenarios, document, render, Boot, Catalog, Document, Plan, Provenance, Scenario};
+
+use crate::failure::Failure;
+
+/// Modules that the guest needs: storage and compressed swap.
+const MODULES: [&str; 2] = ["null_blk", "zram"];
+
+/// What to do with the virtual phone.
+#[derive(Subcommand)]
+pub enum Phone {
+    /// Run a scenario: a name from `fovea phone list`, or a file.
+    Run(Run),
+    /// Run `lowmem` and a short workload, and show the results beside the seed's.
+    Demo(Demo),
+    /// A shell in the phone, with the daemon running.
+    Shell {
+        /// Scenario whose phone, apps and daemon configuration are used.
+        #[arg(default_value = "workload")]
+        scenario: String,
+        #[command(flatten)]
+        kernel: KernelChoice,
+    },
+    /// Fetch the kernel into the cache, without running anything.
+    Fetch {
+        /// Look for a newer one though there is one.
+        #[arg(long)]
+        refresh: bool,
+    },
+    /// List the scenarios that come with the program.
+    List,
+}
+
+/// Which kernel.
+#[derive(Args, Clone)]
+pub struct KernelChoice {
+    /// Kernel to boot (vmlinux or vmlinuz), in place of Debian's.
+    #[arg(long, value_name = "FILE")]
+    kernel: Option<PathBuf>,
+    /// Its modules (a folder that holds modules.dep).
+    #[arg(long, value_name = "DIR", requires = "kernel")]
+    modules: Option<PathBuf>,
+}
+
+/// How boots are run.
+#[derive(Args, Clone)]
+pub struct How {
+    /// One instruction is one nanosecond: the same figures on every run and machine.
+    #[arg(long)]
+    exact: bool,
+    /// Boots side by side.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    jobs: usize,
+    /// Folder for the logs of each boot.
+    #[arg(long, value_name = "FOLDER", default_value = "results")]
+    results: PathBuf,
+    /// Limit of one boot, in seconds.
+    #[arg(long, value_name = "S", default_value_t = 2700)]
+    limit_s: u64,
+    #[command(flatten)]
+    kernel: KernelChoice,
+}
+
+/// `fovea phone run`.
+#[derive(Args)]
+pub struct Run {
+    /// Scenario: a name or a file.
+    scenario: String,
+    /// Parameters in place of the scenario's own, e.g. launches=50.
+    #[arg(value_name = "KEY=VALUE")]
+    parameters: Vec<String>,
+    /// Write the results document.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw free memory over time, with launches and kills marked (SVG).
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// `fovea phone demo`.
+#[derive(Args)]
+pub struct Demo {
+    /// Launches of the workload.
+    #[arg(long, default_value_t = 40)]
+    launches: u32,
+    /// Folder for results and pictures.
+    #[arg(long, value_name = "FOLDER", default_value = "results/demo")]
+    results: PathBuf,
+    #[command(flatten)]
+    kernel: KernelChoice,
+}
+
+impl From<fovea_phone::Error> for Failure {
+    fn from(error: fovea_phone::Error) -> Self {
+        let mut line = error.to_string();
+        for detail in error.details() {
+            line += &format!("\n  {detail}");
+        }
+        match error.is_missing() {
+            true => Failure::Lacks(line),
+            false => Failure::Failed(line),
+        }
+    }
+}
+
+impl From<fovea_scenario::Error> for Failure {
+    fn from(error: fovea_scenario::Error) -> Self {
+        Failure::Failed(error.to_string())
+    }
+}
+
+/// Does it.
+pub fn phone(phone: Phone) -> Result<(), Failure> {
+    match phone {
+        Phone::Run(run) => {
+            let scenario = Scenario::load(&run.scenario, &run.parameters)?;
+            let document = one(&scenario, &run.how, run.json.as_deref(), run.picture.as_deref())?;
+            verdict(&[document])
+        }
+        Phone::Demo(demo) => show(&demo),
+        Phone::Shell { scenario, kernel } => {
+            let plans = Scenario::load(&scenario, &[])?.plans(&Catalog::builtin()?, false)?;
+            let plan = plans.iter().rfind(|_| true).ok_or_else(|| Failure::failed(format!("{scenario}: it has no boot")))?;
+            Ok(machine(&kernel, &Progress::auto())?.shell(plan)?)
+        }
+        Phone::Fetch { refresh } => {
+            let (cache, progress) = (Cache::open()?, Progress::auto());
+            let kernel = fetch::kernel(&cache, refresh, &progress)?;
+            fetch::busybox(&cache, &progress)?;
+            println!("{} ({})", kernel.release, kernel.package_version);
+            Ok(())
+        }
+        Phone::List => {
+            builtin_scenarios().for_each(|name| println!("{name}"));
+            Ok(())
+        }
+    }
+}
+
+fn machine(choice: &KernelChoice, progress: &Progress) -> Result<Machine, Failure> {
+    let cache = Cache::open()?;
+    let kernel = match &choice.kernel {
+        Some(image) => Kernel::from_files(&cache, image, choice.modules.as_deref())?,
+        None => fetch::kernel(&cache, false, progress)?,
+    };
+    let programs = Programs::find(fetch::busybox(&cache, progress)?)?;
+    Ok(Machine::prepare(&cache, kernel, &programs, &MODULES, &[], progress)?)
+}
+
+/// Runs a scenario, prints its table, and writes what was asked for. A boot that failed fails the call, after the others are done.
+fn one(scenario: &Scenario, how: &How, json: Option<&Path>, picture: Option<&Path>) -> Result<Document, Failure> {
+    let plans = scenario.plans(&Catalog::builtin()?, how.exact)?;
+    let progress = Progress::auto();
+    let machine = machine(&how.kernel, &progress)?;
+    let options = RunOptions { timeout: Duration::from_secs(how.limit_s), results: how.results.clone() };
+    let outcomes = machine.run_all(&plans, how.jobs, &options, &progress, |_, _| {});
+    let mut failures = Vec::new();
+    let events: Vec<_> = outcomes
+        .into_iter()
+        .map(|outcome| outcome.map(|o| o.events).map_err(|e| failures.push(Failure::from(e))).unwrap_or_default())
+        .collect();
+    let boots: Vec<Boot> = plans.iter().zip(&events).map(|(plan, events)| Boot { plan, events }).collect();
+    let provenance = Provenance { qemu: machine.qemu_version().into(), commit: env!("FOVEA_COMMIT").into() };
+    let document = document(scenario, &boots, &provenance);
+    print!("{}", render(&document));
+    if let Some(path) = json {
+        document.write(path)?;
+    }
+    if let Some(path) = picture {
+        draw(path, &boots)?;
+    }
+    match failures.into_iter().next() {
+        Some(failure) => Err(failure),
+        None => Ok(document),
+    }
+}
+
+/// One picture of the first case's boots: one line per configuration.
+fn draw(path: &Path, boots: &[Boot]) -> Result<(), Failure> {
+    let Some(first) = boots.first().map(|b| b.plan) else { return Ok(()) };
+    let same = |plan: &Plan| plan.case == first.case && plan.seed == first.seed;
+    let shown: Vec<Boot> = boots
+        .iter()
+        .filter(|b| same(b.plan) && !b.events.is_empty())
+        .map(|b| Boot { plan: b.plan, events: b.events })
+        .collect();
+    let title = [first.scenario.as_str(), first.case.as_str()].join(" ");
+    fovea_picture::write_free_memory(path, title.trim(), &shown).map_err(|e| Failure::failed(e.to_string()))
+}
+
+fn verdict(documents: &[Document]) -> Result<(), Failure> {
+    let failed: Vec<&str> =
+        documents.iter().flat_map(|d| &d.verdicts).filter(|v| !v.pass).map(|v| v.id.as_str()).collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::failed(format!("verdicts that fail: {}", failed.join(", ")))),
+    }
+}
+
+fn show(demo: &Demo) -> Result<(), Failure> {
+    std::fs::create_dir_all(&demo.results)
+        .map_err(|e| Failure::failed(format!("{}: {e}: name a writable folder with --results", demo.results.display())))?;
+    let file = |name: &str| demo.results.join(name);
+    let mut documents = Vec::new();
+    let scenarios = [
+        ("lowmem", vec!["rounds=1".to_owned()]),
+        ("workload", vec![format!("launches={}", demo.launches)]),
+    ];
+    for (name, parameters) in scenarios {
+        let how = How {
+            exact: true,
+            jobs: 2,
+            results: file(name),
+            limit_s: 900,
+            kernel: demo.kernel.clone(),
+        };
+        let scenario = Scenario::load(name, &parameters)?;
+        let (json, picture) = (file(&format!("{name}.json")), file(&format!("{name}.svg")));
+        documents.push(one(&scenario, &how, Some(&json), Some(&picture))?);
+        println!("\nwritten: {} and {}\n", json.display(), picture.display());
+    }
+    verdict(&documents)
+}
