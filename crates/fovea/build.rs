@@ -10,7 +10,8 @@ fn git(args: &[&str]) -> Option<String> {
 
 fn main() {
     // A source tree without git (a tarball) says so.
-    let commit = git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]).unwrap_or_else(|| "unknown".into());
+    let commit =
+        git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]).unwrap_or_else(|| "unknown".into());
     println!("cargo:rustc-env=FOVEA_COMMIT={commit}");
     if let Some(folder) = git(&["rev-parse", "--absolute-git-dir"]) {
         // The index changes with every add and commit.

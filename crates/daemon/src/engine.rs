@@ -72,6 +72,7 @@ pub struct Engine<D> {
     registry: Registry,
     runtime: BTreeMap<AppName, Runtime>,
     screen_on: bool,
+    focused_ns: Option<u64>,
     memory: MemoryReading,
     looked_ns: u64,
     usage_read_ns: Option<u64>,
@@ -97,6 +98,7 @@ impl<D: Device> Engine<D> {
             registry: Registry::default(),
             runtime: BTreeMap::new(),
             screen_on: true,
+            focused_ns: None,
             memory: MemoryReading::default(),
             looked_ns: 0,
             usage_read_ns: None,
@@ -189,6 +191,7 @@ impl<D: Device> Engine<D> {
             Request::Focus { app } => {
                 // Checked above; a race is impossible in one thread.
                 let _ = self.registry.focus(&app);
+                self.focused_ns = Some(now_ns);
                 self.rank(now_ns);
                 self.thaw(&app, Reason::Needed, now_ns);
                 if let Some(runtime) = self.runtime.get_mut(&app) {
@@ -397,8 +400,8 @@ impl<D: Device> Engine<D> {
             self.refresh_usage(now_ns);
         }
         let apps = self.registry.iter().filter_map(|app| self.state_of(app)).collect();
-        let victim_pending = self.victim.is_some();
-        Ok(Snapshot { now_ns, screen_on: self.screen_on, memory, kill_pending: victim_pending, apps })
+        let (screen_on, focused_ns) = (self.screen_on, self.focused_ns);
+        Ok(Snapshot { now_ns, screen_on, focused_ns, memory, kill_pending: self.victim.is_some(), apps })
     }
 
     fn state_of(&self, app: &fovea_apps::App) -> Option<AppState> {

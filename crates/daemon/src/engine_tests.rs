@@ -151,8 +151,8 @@ fn short_memory_ends_in_one_kill_when_nothing_can_be_compressed() {
         state.memory.psi_full_avg10 = Some(50.0);
     }
     // Each app that cannot be compressed is given up, then the largest hidden one goes; its memory ends the shortage.
-    for turn in 1..6 {
-        b.device.0.borrow_mut().memory.psi_some_total_us = Some(9000 + turn);
+    for turn in (2..7).map(|s| s * SECOND_NS) {
+        b.device.0.borrow_mut().memory.psi_some_total_us = Some(9000 + turn / SECOND_NS);
         if !b.engine.turn(turn).unwrap().awaited.is_empty() {
             b.engine.victim_ended(turn);
         }

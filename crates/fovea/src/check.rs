@@ -15,7 +15,8 @@ pub fn check(json: bool) -> Result<(), Failure> {
         true => println!("{}", serde_json::to_string_pretty(&report).map_err(|e| Failure::failed(e.to_string()))?),
         false => print!("{}", table(&report)),
     }
-    let lacking: Vec<_> = NEEDED.into_iter().filter(|n| report.row(n).is_some_and(|r| r.state == State::Missing)).collect();
+    let lacking: Vec<_> =
+        NEEDED.into_iter().filter(|n| report.row(n).is_some_and(|r| r.state == State::Missing)).collect();
     match lacking.is_empty() {
         true => Ok(()),
         false => Err(Failure::Lacks(format!("this machine lacks {}: see the mend beside each", lacking.join(" and ")))),

@@ -15,7 +15,9 @@ pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool
     let entries = match fovea_daemon::request(run_folder, &request)? {
         Reply::Story { entries } => entries,
         Reply::Error { error } => return Err(Failure::Failed(error)),
-        other => return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?"))),
+        other => {
+            return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?")))
+        }
     };
     if entries.is_empty() {
         let whom = app.map_or("anything".into(), |a| format!("{a}"));
@@ -74,7 +76,15 @@ mod tests {
     fn every_reason_of_the_policy_has_words() {
         use fovea_policy::Reason::*;
         let all = [
-            Background, Needed, ScreenOff, ShortOfMemoryEmpty, ShortOfMemoryHidden, NothingToCompress, SwapFull, Thrash, Minfree,
+            Background,
+            Needed,
+            ScreenOff,
+            ShortOfMemoryEmpty,
+            ShortOfMemoryHidden,
+            NothingToCompress,
+            SwapFull,
+            Thrash,
+            Minfree,
         ];
         for reason in all {
             let name = serde_json::to_value(reason).unwrap();

@@ -80,13 +80,16 @@ pub fn launch(run_folder: &Path, launch: Launch) -> Result<(), Failure> {
     let mount = system.cgroup_mount().map_err(|e| Failure::Lacks(e.to_string()))?;
     let cgroup = format!("{SLICE}/{}", launch.name);
     let folder = mount.join(&cgroup);
-    let failed = |path: PathBuf| move |e: std::io::Error| Failure::failed(format!("{}: {e}: run as root", path.display()));
+    let failed =
+        |path: PathBuf| move |e: std::io::Error| Failure::failed(format!("{}: {e}: run as root", path.display()));
 
     fs::create_dir_all(&folder).map_err(failed(folder.clone()))?;
     let procs = folder.join("cgroup.procs");
     if !fs::read_to_string(&procs).map_err(failed(procs.clone()))?.trim().is_empty() {
         let name = &launch.name;
-        return Err(Failure::failed(format!("an app named {name} is already running: `fovea focus {name}` brings it to the screen")));
+        return Err(Failure::failed(format!(
+            "an app named {name} is already running: `fovea focus {name}` brings it to the screen"
+        )));
     }
     for level in [mount.clone(), mount.join(SLICE)] {
         let control = level.join("cgroup.subtree_control");

@@ -129,7 +129,8 @@ pub fn phone(phone: Phone) -> Result<(), Failure> {
         Phone::Demo(demo) => show(&demo),
         Phone::Shell { scenario, kernel } => {
             let plans = Scenario::load(&scenario, &[])?.plans(&Catalog::builtin()?, false)?;
-            let plan = plans.iter().rfind(|_| true).ok_or_else(|| Failure::failed(format!("{scenario}: it has no boot")))?;
+            let plan =
+                plans.iter().rfind(|_| true).ok_or_else(|| Failure::failed(format!("{scenario}: it has no boot")))?;
             Ok(machine(&kernel, &Progress::auto())?.shell(plan)?)
         }
         Phone::Fetch { refresh } => {
@@ -207,22 +208,15 @@ fn verdict(documents: &[Document]) -> Result<(), Failure> {
 }
 
 fn show(demo: &Demo) -> Result<(), Failure> {
-    std::fs::create_dir_all(&demo.results)
-        .map_err(|e| Failure::failed(format!("{}: {e}: name a writable folder with --results", demo.results.display())))?;
+    std::fs::create_dir_all(&demo.results).map_err(|e| {
+        Failure::failed(format!("{}: {e}: name a writable folder with --results", demo.results.display()))
+    })?;
     let file = |name: &str| demo.results.join(name);
     let mut documents = Vec::new();
-    let scenarios = [
-        ("lowmem", vec!["rounds=1".to_owned()]),
-        ("workload", vec![format!("launches={}", demo.launches)]),
-    ];
+    let scenarios =
+        [("lowmem", vec!["rounds=1".to_owned()]), ("workload", vec![format!("launches={}", demo.launches)])];
     for (name, parameters) in scenarios {
-        let how = How {
-            exact: true,
-            jobs: 2,
-            results: file(name),
-            limit_s: 900,
-            kernel: demo.kernel.clone(),
-        };
+        let how = How { exact: true, jobs: 2, results: file(name), limit_s: 900, kernel: demo.kernel.clone() };
         let scenario = Scenario::load(name, &parameters)?;
         let (json, picture) = (file(&format!("{name}.json")), file(&format!("{name}.svg")));
         documents.push(one(&scenario, &how, Some(&json), Some(&picture))?);

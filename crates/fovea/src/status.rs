@@ -15,7 +15,9 @@ pub fn status(run_folder: &Path, json: bool) -> Result<(), Failure> {
         }
         Reply::Status(status) => print!("{}", table(&status)),
         Reply::Error { error } => return Err(Failure::Failed(error)),
-        other => return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?"))),
+        other => {
+            return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?")))
+        }
     }
     Ok(())
 }
@@ -36,7 +38,12 @@ fn table(status: &Status) -> String {
     );
     match memory.zram {
         Some(z) => {
-            out += &format!("zram     holds {} MB in {} (limit {})\n", mb(z.original_bytes), mb(z.used_bytes), mb(z.limit_bytes));
+            out += &format!(
+                "zram     holds {} MB in {} (limit {})\n",
+                mb(z.original_bytes),
+                mb(z.used_bytes),
+                mb(z.limit_bytes)
+            );
         }
         None => out += "zram     none\n",
     }

@@ -24,6 +24,7 @@ fn main() {
     let snapshot = Snapshot {
         now_ns: 1 << 40,
         screen_on: true,
+        focused_ns: None,
         memory: MemoryState { free_bytes: 5 << 20, file_bytes: 5 << 20, stalled_us: 1000, ..Default::default() },
         kill_pending: false,
         apps,

@@ -48,6 +48,9 @@ pub struct MemoryConfig {
     pub thrash_refaults_per_s: u64,
     /// `ladder` mode with swap: kills wait until less than so much of the swap is free, as Android's lmkd does by SwapFree.
     pub ladder_swap_free_percent: u64,
+    /// Time after an app came to the screen in which the CPU is left to it: nothing is compressed unless free memory is below
+    /// the first value of `minfree_pages`.
+    pub focus_grace_ms: u64,
     /// Pages read back when an app comes to the screen; 0 for none.
     pub prefetch_pages: u64,
 }
@@ -65,6 +68,7 @@ impl Default for MemoryConfig {
             thrash_full_percent: 10.0,
             thrash_refaults_per_s: 600,
             ladder_swap_free_percent: 10,
+            focus_grace_ms: 1000,
             prefetch_pages: 1024,
         }
     }

@@ -114,11 +114,27 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
         Mode::Ladder => ladder_step(snapshot, config, &pressure),
         Mode::Full => full_step(snapshot, config, &pressure),
     };
-    if let Some(step) = step {
-        decision.actions.push(step);
-        decision.wake_by(look_again_ns);
+    match step {
+        // An app that comes to the screen needs the CPU more than memory needs to be ready for the next.
+        Some((Action::Compress { .. }, _))
+            if !pressure.critical && grace_ends_ns(snapshot, config) > snapshot.now_ns =>
+        {
+            decision.wake_by(grace_ends_ns(snapshot, config));
+        }
+        Some(step) => {
+            decision.actions.push(step);
+            decision.wake_by(look_again_ns);
+        }
+        None => {}
     }
     decision
+}
+
+fn grace_ends_ns(snapshot: &Snapshot, config: &Config) -> u64 {
+    match snapshot.focused_ns {
+        Some(focused_ns) if snapshot.screen_on => focused_ns + config.memory.focus_grace_ms * 1_000_000,
+        _ => 0,
+    }
 }
 
 /// What a stock device does: kill by thresholds; with swap, only once the kernel says that little of it is free.

@@ -13,6 +13,8 @@ pub struct Pressure {
     pub shortage: Option<Shortage>,
     /// The least important classes down to this one may be killed (seed 002, figure 2-19); `None` for no class.
     pub ladder: Option<Importance>,
+    /// Free memory is below what even the foreground app is killed for: whoever allocates now has to wait for memory.
+    pub critical: bool,
     /// Memory is being read back as fast as it is taken away: reclaim no longer helps.
     pub thrash: bool,
 }
@@ -53,7 +55,8 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     } else {
         None
     };
-    Pressure { shortage, ladder, thrash }
+    let critical = free_pages < config.minfree_pages[Importance::Foreground.index()];
+    Pressure { shortage, ladder, critical, thrash }
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ pub struct Snapshot {
     pub now_ns: u64,
     /// Whether the screen is on.
     pub screen_on: bool,
+    /// When an app last came to the screen; `None` if none has.
+    pub focused_ns: Option<u64>,
     /// Memory.
     pub memory: MemoryState,
     /// A victim has been signalled and its memory is not back yet.

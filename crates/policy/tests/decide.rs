@@ -32,6 +32,7 @@ fn phone(free_mb: u64, file_mb: u64, zram_used_mb: u64, apps: Vec<AppState>) -> 
     Snapshot {
         now_ns: 100 * SECOND_NS,
         screen_on: true,
+        focused_ns: None,
         memory: MemoryState {
             free_bytes: free_mb * MB,
             file_bytes: file_mb * MB,
@@ -117,6 +118,21 @@ fn with_the_screen_off_only_empty_apps_are_compressed_ahead_of_need() {
     s.apps = household();
     s.memory.swap.as_mut().unwrap().zram.as_mut().unwrap().used_bytes = 100 * MB;
     assert_eq!(only_step(&s), None, "until the swap is full");
+}
+
+#[test]
+fn an_app_that_comes_to_the_screen_has_the_cpu_to_itself_unless_memory_is_critical() {
+    let mut s = phone(10, 10, 0, household());
+    s.focused_ns = Some(s.now_ns - SECOND_NS / 4);
+    assert_eq!(only_step(&s), None);
+    assert_eq!(decide(&s, &Config::default()).wake_at_ns, Some(s.now_ns + 50_000_000), "memory is watched meanwhile");
+    s.memory.stalled_us = 0;
+    assert_eq!(decide(&s, &Config::default()).wake_at_ns, Some(s.now_ns + SECOND_NS / 4 * 3));
+    s.memory.free_bytes = 7 * MB;
+    assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
+    s.memory.free_bytes = 10 * MB;
+    s.now_ns += SECOND_NS;
+    assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::{Configuration, PhoneProfile};
 
 /// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
-pub const KERNEL_BYTES: u64 = 40 << 20;
+pub const KERNEL_BYTES: u64 = 78 << 20;
 
 /// What apps can have, estimated: the phone's memory without its reservations and the kernel's part.
 pub fn user_memory_bytes(phone: &PhoneProfile, kernel_bytes: u64) -> u64 {

@@ -89,7 +89,7 @@ fn default_zygote_mib() -> f64 {
     4.0
 }
 fn default_kernel_mib() -> f64 {
-    40.0
+    78.0
 }
 
 impl Scenario {

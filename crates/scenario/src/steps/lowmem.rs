@@ -5,10 +5,20 @@ use serde::Deserialize;
 
 use super::{close, generator, in_range, open, sample, shuffle, start, BadParameter, Script};
 use crate::app_file::mib_pages;
-use crate::{Catalog, Step, PAGE_BYTES};
+use crate::{AppProfile, Catalog, Step, PAGE_BYTES};
 
 /// User memory of the seed's phone (figure 2-1, I9100; section 4.2): the size to which its other sizes belong.
 pub(crate) const SEED_USER_BYTES: u64 = 835 << 20;
+
+impl Script {
+    /// Adds an app made after a profile, of another name and size.
+    fn add(&mut self, profile: &str, name: &str, anon_mib: f64, catalog: &Catalog) {
+        if let Some(app) = catalog.app(profile) {
+            let anon_bytes = mib_pages(anon_mib) * PAGE_BYTES as u64;
+            self.apps.push(AppProfile { name: name.into(), anon_bytes, ..app.clone() });
+        }
+    }
+}
 
 /// Parameters, explained in `profiles/scenarios/lowmem.toml`. Sizes are the seed's, before scaling.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -38,7 +48,9 @@ pub struct Lowmem {
     pub fish_mib: f64,
     /// Its services'.
     pub fish_services_mib: f64,
-    /// What is opened before the restart.
+    /// Apps opened before the restart.
+    pub others: u32,
+    /// Size of each.
     pub others_mib: f64,
     /// Time spent with each app.
     pub use_ns: u64,
@@ -59,7 +71,7 @@ impl Default for Lowmem {
             rounds: 2,
             test_apps: 6,
             test_app_mib: 100.0,
-            closed: names(&["angry-bots", "cut-the-rope", "trial-x", "plants-vs-zombies"]),
+            closed: names(&["angry-bots", "cut-the-rope"]),
             hidden: names(&[
                 "wow-fish",
                 "angry-birds",
@@ -77,7 +89,8 @@ impl Default for Lowmem {
             cache_floor_mib: 32.0,
             fish_mib: 30.0,
             fish_services_mib: 20.0,
-            others_mib: 240.0,
+            others: 7,
+            others_mib: 25.0,
             use_ns: 2_000_000_000,
             settle_limit_ns: 300_000_000_000,
         }
@@ -94,6 +107,7 @@ impl Lowmem {
         }
         in_range("rounds", self.rounds, 1, 1000)?;
         in_range("test_apps", self.test_apps, 1, 100)?;
+        in_range("others", self.others, 0, 100)?;
         for (key, mib) in [
             ("test_app_mib", self.test_app_mib),
             ("idle_free_mib", self.idle_free_mib),
@@ -135,12 +149,7 @@ impl Lowmem {
     fn free_memory(&self, script: &mut Script, scale: f64, catalog: &Catalog) {
         for i in 1..=self.test_apps {
             let name = format!("test-app-{i}");
-            if let Some(app) = catalog.app("test-app") {
-                let mut app = app.clone();
-                app.name.clone_from(&name);
-                app.anon_bytes = mib_pages(self.test_app_mib) * PAGE_BYTES as u64;
-                script.apps.push(app);
-            }
+            script.add("test-app", &name, self.test_app_mib, catalog);
             script.steps.extend([open(&name), Step::Wait { ns: self.use_ns }, close(&name)]);
         }
         // Last, and to a level at which no configuration has begun to act, so that all three carry the same load.
@@ -158,14 +167,11 @@ impl Lowmem {
     }
 
     fn start(&self, script: &mut Script, scale: f64, low: bool, round: u64, catalog: &Catalog) {
-        for (name, mib) in
-            [("fish-demo", self.fish_mib), ("fish-services", self.fish_services_mib), ("others", self.others_mib)]
-        {
-            if let Some(app) = catalog.app(name) {
-                let mut app = app.clone();
-                app.anon_bytes = mib_pages(mib) * PAGE_BYTES as u64;
-                script.apps.push(app);
-            }
+        script.add("fish-demo", "fish-demo", self.fish_mib, catalog);
+        script.add("fish-services", "fish-services", self.fish_services_mib, catalog);
+        let others: Vec<String> = (1..=if low { self.others } else { 0 }).map(|i| format!("other-{i}")).collect();
+        for name in &others {
+            script.add("others", name, self.others_mib, catalog);
         }
         let mut before: Vec<(&String, bool)> =
             self.closed.iter().map(|a| (a, true)).chain(self.hidden.iter().map(|a| (a, false))).collect();
@@ -188,9 +194,9 @@ impl Lowmem {
             Step::Home {},
             Step::Wait { ns: self.use_ns },
         ]);
-        if low {
-            // In front and not behind when the fish demo is wanted: a hidden app of its size would be killed before the fish demo.
-            script.steps.extend([open("others"), Step::Wait { ns: self.use_ns }]);
+        // Each smaller than the fish demo, which is then the largest hidden app, as the seed's restart test needs.
+        for name in &others {
+            script.steps.extend([open(name), Step::Wait { ns: self.use_ns }]);
         }
         script.steps.extend([open("fish-demo"), sample("after-restart")]);
     }
