@@ -49,11 +49,9 @@ u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index)
 	return (u32)(hash >> (64 - ec->bucket_bits));
 }
 
-/* Where a key's frame number is stored, or would be: a bucket or a chain link. */
-u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index)
+/* Goes along a chain from `link` to where a key's frame number is, or its end. */
+static u32 *chain_find(const struct ecache *ec, u32 *link, u64 object, u64 index)
 {
-	u32 *link = &ec->buckets[ecache_bucket(ec, object, index)];
-
 	while (*link != ECACHE_NONE) {
 		struct ecache_frame *frame = &ec->frames[*link];
 
@@ -62,6 +60,13 @@ u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index)
 		link = &frame->hash_next;
 	}
 	return link;
+}
+
+/* Where a key's frame number is stored, or would be: a bucket or a chain link. */
+u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index)
+{
+	return chain_find(ec, &ec->buckets[ecache_bucket(ec, object, index)],
+			  object, index);
 }
 
 void ecache_unhash(struct ecache *ec, u32 frame)
@@ -148,10 +153,10 @@ u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
 int ecache_put(struct ecache *ec, u64 object, u64 index,
 	       struct ecache_put_result *result)
 {
-	u32 *link = ecache_hash_link(ec, object, index);
+	u32 *bucket = &ec->buckets[ecache_bucket(ec, object, index)];
+	u32 frame = *chain_find(ec, bucket, object, index);
 	struct ecache_frame *f;
 	struct ecache_base *base;
-	u32 frame = *link;
 
 	memset(result, 0, sizeof(*result));
 	result->frame = ECACHE_NONE;
@@ -178,10 +183,8 @@ int ecache_put(struct ecache *ec, u64 object, u64 index,
 		f = &ec->frames[frame];
 		f->object = object;
 		f->index = index;
-		/* The chain's end may have moved since the look-up. */
-		link = &ec->buckets[ecache_bucket(ec, object, index)];
-		f->hash_next = *link;
-		*link = frame;
+		f->hash_next = *bucket;
+		*bucket = frame;
 		ec->states[frame] = FRAME_LISTED | FRAME_KEYED;
 	}
 

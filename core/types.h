@@ -23,8 +23,12 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 
-void *memset(void *s, int c, size_t n);
-void *memcpy(void *restrict dst, const void *restrict src, size_t n);
+/*
+ * -ffreestanding makes plain calls of these; by their built-in names the compiler
+ * still sees what they do, and needs a library for long copies only.
+ */
+#define memset(s, c, n)		__builtin_memset(s, c, n)
+#define memcpy(dst, src, n)	__builtin_memcpy(dst, src, n)
 
 #endif /* __KERNEL__ */
 

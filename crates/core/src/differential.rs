@@ -247,11 +247,12 @@ fn cost(way: Way, frame: u32, key: Key) -> u32 {
     (key.index as u32).wrapping_mul(7).wrapping_add(frame * 3).wrapping_add(salt) % 13
 }
 
-/// Runs the operations on both; the error says at which one they part and how.
-pub fn run(config: &Config, ops: &[Op]) -> Result<(), String> {
+/// Runs the operations on both; the error says at which one they part and how. Returns the core's counters at the end, which
+/// tell what was reached; all 0 if both refuse the configuration.
+pub fn run(config: &Config, ops: &[Op]) -> Result<Counters, String> {
     let (core, model) = match (ECache::new(config), Model::new(config)) {
         (Ok(core), Some(model)) => (core, model),
-        (Err(_), None) => return Ok(()),
+        (Err(_), None) => return Ok(Counters::default()),
         (core, model) => {
             return Err(format!("init: core {:?}, reference accepts it: {}", core.err(), model.is_some()));
         }
@@ -267,7 +268,7 @@ pub fn run(config: &Config, ops: &[Op]) -> Result<(), String> {
         let done = pair.step(op).and_then(|()| pair.compare(devices));
         done.map_err(|e| format!("operation {i}, {op:?}: {e}"))?;
     }
-    Ok(())
+    Ok(pair.core.counters())
 }
 
 /// Reads numbers from bytes; zeros after their end.
