@@ -3,6 +3,19 @@
 
 #include "ecache_internal.h"
 
+/*
+ * The pieces lie side by side in one block, where AddressSanitizer sees no borders:
+ * a build with it gets poisoned gaps between them.
+ */
+#if defined(__SANITIZE_ADDRESS__) && !defined(__KERNEL__)
+#define REDZONE		32u
+void __asan_poison_memory_region(void const volatile *addr, size_t size);
+#define poison(addr)	__asan_poison_memory_region(addr, REDZONE)
+#else
+#define REDZONE		0u
+#define poison(addr)	((void)(addr))
+#endif
+
 /* Hands out pieces of the caller's memory; without a base it only measures. */
 struct arena {
 	u8 *base;
@@ -14,6 +27,9 @@ static void *take(struct arena *arena, u64 count, u64 each)
 	void *piece = arena->base ? arena->base + arena->used : NULL;
 
 	arena->used += (count * each + 7) & ~7ull;
+	if (REDZONE && arena->base)
+		poison(arena->base + arena->used);
+	arena->used += REDZONE;
 	return piece;
 }
 

@@ -83,7 +83,7 @@ fn alloc_time(config: &Config, policy: Policy, rounds: usize) -> Duration {
     for _ in 0..rounds {
         let start = cpu_time();
         black_box(cache.alloc(0, size, policy).expect("within the reservation"));
-        times.push((cpu_time() - start));
+        times.push(cpu_time() - start);
         cache.free(0);
         for _ in 0..size {
             cache.put(key(next));

@@ -170,9 +170,7 @@ impl Pair {
         match op {
             Op::Put(key) => self.put(key),
             Op::Get(key) => self.get(key),
-            Op::FlushPage(key) => {
-                same("flush page", self.core.flush_page(key), self.model.flush_page(key)).map(|_| ())
-            }
+            Op::FlushPage(key) => same("flush page", self.core.flush_page(key), self.model.flush_page(key)).map(|_| ()),
             Op::FlushRange(Key { object, index }, count) => same(
                 "flush range",
                 self.core.flush_range(object, index, count),
@@ -323,9 +321,8 @@ impl Bytes<'_> {
 /// Makes a small configuration and operations from any bytes, for fuzzing: at most 6 devices and 3 carve-outs.
 pub fn decode(bytes: &[u8]) -> (Config, Vec<Op>) {
     let mut bytes = Bytes(bytes);
-    let mut devices: Vec<DeviceConfig> = (0..bytes.below(6) + 1)
-        .map(|_| DeviceConfig { size_frames: bytes.below(12) + 1, home: None })
-        .collect();
+    let mut devices: Vec<DeviceConfig> =
+        (0..bytes.below(6) + 1).map(|_| DeviceConfig { size_frames: bytes.below(12) + 1, home: None }).collect();
     let sizes: Vec<u32> = devices.iter().map(|d| d.size_frames).collect();
     let mut carveout_frames = match bytes.below(4) {
         // One that the devices fill, with and without given homes.

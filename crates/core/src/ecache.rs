@@ -8,9 +8,7 @@ use std::ptr::{null, null_mut, NonNull};
 use std::slice;
 
 use crate::ffi::{self, Raw, RawConfig, RawDeviceConfig, RawMove, RawPut, RawRequest};
-use crate::types::{
-    Choice, Config, CostFn, Counters, Error, FrameState, Key, Move, Policy, Put, Region, Request,
-};
+use crate::types::{Choice, Config, CostFn, Counters, Error, FrameState, Key, Move, Policy, Put, Region, Request};
 
 /// The exclusive frame table and region choice of `core/ecache.h`, with its memory.
 pub struct ECache {

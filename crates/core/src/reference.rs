@@ -179,8 +179,7 @@ impl Model {
 
     /// The counters; the placement search's steps are not modelled and are 0.
     pub fn counters(&self) -> Counters {
-        let count =
-            |state| (0..self.frames.len() as u32).filter(|&f| self.state_of(f) == state).count() as u64;
+        let count = |state| (0..self.frames.len() as u32).filter(|&f| self.state_of(f) == state).count() as u64;
         Counters {
             free_frames: count(FrameState::Free),
             cached_frames: count(FrameState::Cached),

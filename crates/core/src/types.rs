@@ -73,14 +73,7 @@ impl Config {
                 DeviceConfig { size_frames, home }
             })
             .collect();
-        Config {
-            carveout_frames: vec![next],
-            devices,
-            max_candidates: 0,
-            put_work_limit: 0,
-            search_steps: 0,
-            seed: 0,
-        }
+        Config { carveout_frames: vec![next], devices, max_candidates: 0, put_work_limit: 0, search_steps: 0, seed: 0 }
     }
 
     /// The Nexus S (seed 000, section 4): mfc0 34, mfc1 36, fimc 12 and jpeg 8 MB, in 4 KiB frames.
@@ -216,7 +209,9 @@ pub enum Error {
     )]
     Config,
     /// The reservations were not found to fit.
-    #[error("eCache configuration: the devices' reservations do not fit the carve-outs: give each a home, or shrink them")]
+    #[error(
+        "eCache configuration: the devices' reservations do not fit the carve-outs: give each a home, or shrink them"
+    )]
     Fit,
     /// No such device.
     #[error("eCache: no device {device}: there are {devices}")]
@@ -243,7 +238,9 @@ pub enum Error {
         device: u32,
     },
     /// An allocation within the reservation failed, which the core promises not to happen.
-    #[error("eCache: allocation for device {device} failed within its reservation: this is a defect, please report it")]
+    #[error(
+        "eCache: allocation for device {device} failed within its reservation: this is a defect, please report it"
+    )]
     Broken {
         /// Device.
         device: u32,

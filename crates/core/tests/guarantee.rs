@@ -212,7 +212,8 @@ fn memory_stays_within_the_formula() {
         let most = if config.max_candidates == 0 { 64 } else { u64::from(config.max_candidates) };
         let k = most.min(c << (m.max(1) - 1).min(20)) + 1;
         let r = frames.min(2 * m * k + c);
-        let formula = 43 * frames + 4 * frames.next_power_of_two() + 24 * r + 4 * m * k + 28 * k + 76 * m + 20 * c + 1024;
+        let formula =
+            43 * frames + 4 * frames.next_power_of_two() + 24 * r + 4 * m * k + 28 * k + 76 * m + 20 * c + 1024;
         let size = ECache::memory_size_bytes(config).unwrap();
         assert!(size <= formula, "{size} bytes, formula {formula}; {config:?}");
         size as f64 / frames as f64
