@@ -12,7 +12,7 @@ fn key(index: u64) -> Key {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let (Some(what), Some(Ok(rounds))) = (args.get(1), args.get(2).map(|n| n.parse::<u64>())) else {
-        eprintln!("usage: ecache_instructions put|get|refill|static|random|count|lru|aged ROUNDS");
+        eprintln!("usage: ecache_instructions put|get|refill|sweep|static|random|count|lru|aged ROUNDS");
         std::process::exit(2);
     };
     let mut cache = ECache::new(&Config::nexus_s()).expect("a valid configuration");
@@ -45,6 +45,9 @@ fn main() {
         for device in [0, 1] {
             let size = Config::nexus_s().devices[device as usize].size_frames;
             cache.alloc(device, size, policy).expect("within the reservation");
+        }
+        if what == "sweep" {
+            assert_eq!(cache.sweep(u32::MAX), 0);
         }
         cache.free(0);
         cache.free(1);
