@@ -111,7 +111,7 @@ fn open_and_close(rng: &mut ChaCha8Rng, config: &Config, steps: u32) -> u64 {
 fn ten_thousand_sequences_of_few_devices_never_fail() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut repacks = 0;
-    for _ in 0..9_500 {
+    for _ in 0..10_000 {
         let config = random_config(&mut rng, 6, 12);
         repacks += open_and_close(&mut rng, &config, 40);
     }
@@ -126,6 +126,28 @@ fn many_devices_beyond_the_bounds_on_candidates_and_search_never_fail() {
         // A search of so few steps must give up often.
         let config = Config { search_steps: rng.gen_range(1..200), ..config };
         open_and_close(&mut rng, &config, 100);
+    }
+}
+
+/// Beyond the bound a device keeps a selection of PR(d), and nothing that is not in it.
+#[test]
+fn bounded_candidates_are_an_even_selection_of_the_subset_sums() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    for _ in 0..50 {
+        let sizes: Vec<u32> = (0..10).map(|_| rng.gen_range(1..1000)).collect();
+        let config = Config { max_candidates: 16, ..Config::in_order(&sizes) };
+        let cache = ECache::new(&config).unwrap();
+        for device in 0..sizes.len() {
+            let others: Vec<u32> = sizes.iter().enumerate().filter(|(i, _)| *i != device).map(|(_, &s)| s).collect();
+            let sums: std::collections::BTreeSet<u32> = (0..1_u32 << others.len())
+                .map(|set| others.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1).map(|(_, s)| s).sum())
+                .collect();
+            let kept = cache.candidates(device as u32);
+            assert!(kept.iter().all(|start| sums.contains(start)), "{kept:?} are not all subset sums");
+            assert!((16..=17).contains(&kept.len()), "16 and perhaps the home: {kept:?}");
+            assert_eq!(kept.first(), Some(&0));
+            assert_eq!(kept.last(), sums.last(), "both ends of the carve-out are kept");
+        }
     }
 }
 
