@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The exclusive frame table (seed 000, section 3.2): hash table, free list, LRU
+ * list, put, get and flush.
+ *
+ * The seed has one LRU list with free frames at its LRU end. Here its free part is
+ * a list of its own, a stack: the seed's list, read from the LRU position, is the
+ * free list from its top and then the LRU list from its tail.
+ */
+
+#include "ecache_internal.h"
+
+/* Adds a frame after `after`, which may be a list's head: then it is top or MRU. */
+void ecache_list_add(struct ecache *ec, u32 after, u32 frame)
+{
+	struct ecache_frame *frames = ec->frames;
+	u32 next = frames[after].next;
+
+	frames[frame].prev = after;
+	frames[frame].next = next;
+	frames[next].prev = frame;
+	frames[after].next = frame;
+}
+
+void ecache_list_del(struct ecache *ec, u32 frame)
+{
+	struct ecache_frame *frames = ec->frames;
+	u32 prev = frames[frame].prev;
+	u32 next = frames[frame].next;
+
+	frames[prev].next = next;
+	frames[next].prev = prev;
+	/* Salvage walks the list between calls. */
+	if (frame == ec->salvage_cursor)
+		ec->salvage_cursor = next;
+}
+
+/*
+ * The multiplications spread neighbouring indices over the top bits. The seed
+ * makes chains differ from run to run; it is no defence against who knows it.
+ */
+u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index)
+{
+	u64 hash = (object ^ ec->hash_seed) * 0x9e3779b97f4a7c15ull;
+
+	hash = ((hash ^ (hash >> 32)) + index) * 0xbf58476d1ce4e5b9ull;
+	hash ^= hash >> 32;
+	hash *= 0x94d049bb133111ebull;
+	return (u32)(hash >> (64 - ec->bucket_bits));
+}
+
+/* Goes along a chain from `link` to where a key's frame number is, or its end. */
+static u32 *chain_find(const struct ecache *ec, u32 *link, u64 object, u64 index)
+{
+	while (*link != ECACHE_NONE) {
+		struct ecache_frame *frame = &ec->frames[*link];
+
+		if (frame->index == index && frame->object == object)
+			break;
+		link = &frame->hash_next;
+	}
+	return link;
+}
+
+/* Where a key's frame number is stored, or would be: a bucket or a chain link. */
+u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index)
+{
+	return chain_find(ec, &ec->buckets[ecache_bucket(ec, object, index)],
+			  object, index);
+}
+
+void ecache_unhash(struct ecache *ec, u32 frame)
+{
+	const struct ecache_frame *f = &ec->frames[frame];
+	u32 *link = &ec->buckets[ecache_bucket(ec, f->object, f->index)];
+
+	while (*link != frame)
+		link = &ec->frames[*link].hash_next;
+	*link = f->hash_next;
+}
+
+/* Makes a tombstone DEVICE: the discard that alloc put off (seed 000, section 4). */
+void ecache_withdraw(struct ecache *ec, u32 frame)
+{
+	if (ec->states[frame] & FRAME_KEYED)
+		ecache_unhash(ec, frame);
+	ecache_list_del(ec, frame);
+	ec->states[frame] = FRAME_OWNED;
+	ec->counters.tombstone_frames--;
+	ec->counters.device_frames++;
+	ec->counters.withdrawn++;
+}
+
+/* Takes a CACHED frame's page out of the sums and counts. */
+static void uncount(struct ecache *ec, u32 frame)
+{
+	struct ecache_base *base = &ec->bases[ec->base_of[frame]];
+
+	base->stamp_sum -= ec->frames[frame].stamp;
+	base->cached--;
+	ec->counters.cached_frames--;
+}
+
+/* Makes a CACHED frame FREE, at the LRU end; `link` is where it hangs in the hash. */
+static void release(struct ecache *ec, u32 frame, u32 *link)
+{
+	*link = ec->frames[frame].hash_next;
+	uncount(ec, frame);
+	ecache_list_del(ec, frame);
+	ec->states[frame] = FRAME_LISTED;
+	ecache_list_add(ec, ecache_free_head(ec), frame);
+	ec->counters.free_frames++;
+}
+
+/*
+ * Takes the frame at the LRU end off its list, whatever page it holds, and
+ * withdraws the tombstones before it, at most `work_limit` of them (0: all). Stops
+ * at frame `keep`. Returns ECACHE_NONE if it finds none.
+ */
+u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
+		      struct ecache_key *evicted, u8 *was_cached)
+{
+	u32 frame, work = 0;
+
+	*was_cached = 0;
+	for (;;) {
+		frame = ec->frames[ecache_free_head(ec)].next;
+		if (frame == ecache_free_head(ec))
+			frame = ec->frames[ecache_lru_head(ec)].prev;
+		if (frame == ecache_lru_head(ec) || frame == keep)
+			return ECACHE_NONE;
+		if (!(ec->states[frame] & FRAME_OWNED))
+			break;
+		if (work_limit && work == work_limit)
+			return ECACHE_NONE;
+		ecache_withdraw(ec, frame);
+		work++;
+	}
+
+	if (ec->states[frame] & FRAME_KEYED) {
+		evicted->object = ec->frames[frame].object;
+		evicted->index = ec->frames[frame].index;
+		*was_cached = 1;
+		ecache_unhash(ec, frame);
+		uncount(ec, frame);
+	} else {
+		ec->counters.free_frames--;
+	}
+	ecache_list_del(ec, frame);
+	return frame;
+}
+
+int ecache_put(struct ecache *ec, u64 object, u64 index,
+	       struct ecache_put_result *result)
+{
+	u32 *bucket = &ec->buckets[ecache_bucket(ec, object, index)];
+	u32 frame = *chain_find(ec, bucket, object, index);
+	struct ecache_frame *f;
+	struct ecache_base *base;
+
+	memset(result, 0, sizeof(*result));
+	result->frame = ECACHE_NONE;
+	ec->counters.puts++;
+
+	if (frame != ECACHE_NONE && ec->states[frame] & FRAME_OWNED) {
+		ecache_withdraw(ec, frame);
+		frame = ECACHE_NONE;
+	}
+	if (frame != ECACHE_NONE) {
+		ec->counters.puts_replaced++;
+		result->replaced = 1;
+		uncount(ec, frame);
+		ecache_list_del(ec, frame);
+	} else {
+		frame = ecache_take_frame(ec, ec->put_work_limit, ECACHE_NONE,
+					  &result->evicted_key,
+					  &result->evicted);
+		if (frame == ECACHE_NONE) {
+			ec->counters.puts_refused++;
+			return ECACHE_ENOSPC;
+		}
+		ec->counters.evictions += result->evicted;
+		f = &ec->frames[frame];
+		f->object = object;
+		f->index = index;
+		f->hash_next = *bucket;
+		*bucket = frame;
+		ec->states[frame] = FRAME_LISTED | FRAME_KEYED;
+	}
+
+	f = &ec->frames[frame];
+	f->stamp = ec->next_stamp++;
+	ecache_list_add(ec, ecache_lru_head(ec), frame);
+	base = &ec->bases[ec->base_of[frame]];
+	base->stamp_sum += f->stamp;
+	base->cached++;
+	ec->counters.cached_frames++;
+	result->frame = frame;
+	return ECACHE_OK;
+}
+
+u32 ecache_get(struct ecache *ec, u64 object, u64 index)
+{
+	u32 *link = ecache_hash_link(ec, object, index);
+	u32 frame = *link;
+
+	ec->counters.gets++;
+	if (frame == ECACHE_NONE)
+		return ECACHE_NONE;
+	if (ec->states[frame] & FRAME_OWNED) {
+		if (ECACHE_BROKEN_TOMBSTONE)
+			return frame;
+		ecache_withdraw(ec, frame);
+		return ECACHE_NONE;
+	}
+	ec->counters.hits++;
+	if (ECACHE_BROKEN_SUM)
+		ec->bases[ec->base_of[frame]].stamp_sum +=
+			ec->frames[frame].stamp;
+	if (ECACHE_BROKEN_GET)
+		return frame;
+	release(ec, frame, link);
+	return frame;
+}
+
+u32 ecache_peek(const struct ecache *ec, u64 object, u64 index)
+{
+	u32 frame = *ecache_hash_link(ec, object, index);
+
+	if (frame == ECACHE_NONE || ec->states[frame] & FRAME_OWNED)
+		return ECACHE_NONE;
+	return frame;
+}
+
+/* Drops what `link` points at, if anything; returns whether that was a live page. */
+static bool flush_link(struct ecache *ec, u32 *link)
+{
+	u32 frame = *link;
+
+	if (frame == ECACHE_NONE)
+		return false;
+	if (ec->states[frame] & FRAME_OWNED) {
+		ecache_withdraw(ec, frame);
+		return false;
+	}
+	release(ec, frame, link);
+	ec->counters.flushed++;
+	return true;
+}
+
+bool ecache_flush_page(struct ecache *ec, u64 object, u64 index)
+{
+	return flush_link(ec, ecache_hash_link(ec, object, index));
+}
+
+/* Drops pages of an object whose index is at most `last_offset` past `first`. */
+static u32 flush_scan(struct ecache *ec, u64 object, u64 first, u64 last_offset)
+{
+	u32 frame, flushed = 0;
+
+	for (frame = 0; frame < ec->nr_frames; frame++) {
+		const struct ecache_frame *f = &ec->frames[frame];
+
+		if (!(ec->states[frame] & FRAME_KEYED) || f->object != object ||
+		    f->index - first > last_offset)
+			continue;
+		flushed += ecache_flush_page(ec, f->object, f->index);
+	}
+	return flushed;
+}
+
+u32 ecache_flush_range(struct ecache *ec, u64 object, u64 first, u64 count)
+{
+	u32 flushed = 0;
+	u64 i;
+
+	if (!count)
+		return 0;
+	/* A range ends at the last index: it does not go on at 0. */
+	if (count - 1 > ~0ull - first)
+		count = ~0ull - first + 1;
+	if (count > ec->nr_frames)
+		return flush_scan(ec, object, first, count - 1);
+	for (i = 0; i < count; i++)
+		flushed += ecache_flush_page(ec, object, first + i);
+	return flushed;
+}
+
+u32 ecache_flush_object(struct ecache *ec, u64 object)
+{
+	return flush_scan(ec, object, 0, ~0ull);
+}
+
+void ecache_counters_read(const struct ecache *ec,
+			  struct ecache_counters *counters)
+{
+	*counters = ec->counters;
+}
+
+u32 ecache_frames(const struct ecache *ec)
+{
+	return ec->nr_frames;
+}
+
+enum ecache_frame_state ecache_state(const struct ecache *ec, u32 frame)
+{
+	u8 state = frame < ec->nr_frames ? ec->states[frame] : FRAME_LISTED;
+
+	if (state & FRAME_OWNED)
+		return state & FRAME_LISTED ? ECACHE_TOMBSTONE : ECACHE_DEVICE;
+	return state & FRAME_KEYED ? ECACHE_CACHED : ECACHE_FREE;
+}
+
+bool ecache_frame_key(const struct ecache *ec, u32 frame,
+		      struct ecache_key *key)
+{
+	if (ecache_state(ec, frame) != ECACHE_CACHED ||
+	    frame >= ec->nr_frames)
+		return false;
+	key->object = ec->frames[frame].object;
+	key->index = ec->frames[frame].index;
+	return true;
+}

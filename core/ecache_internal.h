@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* What the eCache's files share; nothing here is for callers. */
+#ifndef FOVEA_CORE_ECACHE_INTERNAL_H
+#define FOVEA_CORE_ECACHE_INTERNAL_H
+
+#include "ecache.h"
+
+/*
+ * Negative controls: a build that sets one of these to 1 is broken on purpose, and
+ * the tests must notice (crates/core/negative-controls.sh).
+ */
+#ifndef ECACHE_BROKEN_GET	/* get leaves its page hashed */
+#define ECACHE_BROKEN_GET 0
+#endif
+#ifndef ECACHE_BROKEN_ALLOC	/* alloc ignores other active devices */
+#define ECACHE_BROKEN_ALLOC 0
+#endif
+#ifndef ECACHE_BROKEN_FREE	/* free forgets a frame */
+#define ECACHE_BROKEN_FREE 0
+#endif
+#ifndef ECACHE_BROKEN_PLACE	/* seed 000's rule alone: no slots for idle devices */
+#define ECACHE_BROKEN_PLACE 0
+#endif
+#ifndef ECACHE_BROKEN_TOMBSTONE	/* get hands out tombstones */
+#define ECACHE_BROKEN_TOMBSTONE 0
+#endif
+#ifndef ECACHE_BROKEN_SUM	/* get leaves its page in the sum of ages */
+#define ECACHE_BROKEN_SUM 0
+#endif
+#ifndef ECACHE_BROKEN_SALVAGE	/* salvage leaves the page's entry on the old frame */
+#define ECACHE_BROKEN_SALVAGE 0
+#endif
+
+/*
+ * A frame's state is the combination of these, one byte a frame, apart from the
+ * rest, so that alloc marks eight frames with one store:
+ * FREE = LISTED, CACHED = LISTED|KEYED, DEVICE = OWNED, TOMBSTONE = OWNED|LISTED
+ * with KEYED (a page was in it) or without (it was free).
+ */
+#define FRAME_LISTED	1u	/* on the free or the LRU list */
+#define FRAME_KEYED	2u	/* in the hash table */
+#define FRAME_OWNED	4u	/* a device's */
+
+struct ecache_frame {
+	u64 object;
+	u64 index;
+	/* Number of the put that filled it: descending along the LRU list. */
+	u64 stamp;
+	u32 prev;
+	u32 next;
+	u32 hash_next;
+	/* LRU distance; valid within an allocation by ECACHE_LRU. */
+	u32 rank;
+};
+
+/* A piece of BR: no candidate region begins or ends inside it. */
+struct ecache_base {
+	/* Sum of stamps of its cached frames (modulo 2^64), and their number. */
+	u64 stamp_sum;
+	u32 cached;
+	u32 first;
+};
+
+struct ecache_device {
+	u32 *candidates;
+	u32 nr_candidates;
+	u32 size;
+	u32 home;
+	/* First frame of the slot kept for it: see ecache_place.c. */
+	u32 slot;
+	/* Frames held; within the slot while count > 0. */
+	u32 first;
+	u32 count;
+	/* Frames of the region already swept. */
+	u32 swept;
+	u32 reserved;
+};
+
+/* Candidates of the allocation under way. */
+struct ecache_choice {
+	u64 cost;
+	u32 slot;
+	/* First frame of the window of the slot that the device would get. */
+	u32 window;
+};
+
+/* A gap between fixed slots, in the placement search. */
+struct ecache_gap {
+	u32 first;
+	u32 count;
+	u32 room;
+};
+
+struct ecache {
+	struct ecache_frame *frames;	/* nr_frames + 2 list heads */
+	u32 *buckets;
+	u8 *states;			/* nr_frames */
+	u16 *base_of;			/* nr_frames */
+	struct ecache_base *bases;	/* nr_bases + 1: the last is a sentinel */
+	u64 *base_cost;			/* nr_bases + 1: prefix sums of eq. 2 */
+	struct ecache_device *devices;
+	u32 *carveout_end;
+	u32 *by_size;			/* devices, largest reservation first */
+	struct ecache_choice *choices;	/* candidates of one device, and its slot */
+	u32 *sums;			/* 2 max_candidates, at init only */
+	/* Placement search: */
+	u32 *items;			/* nr_devices */
+	u32 *item_gap;			/* nr_devices */
+	u32 *item_first;		/* nr_devices */
+	u32 *fixed;			/* nr_devices */
+	struct ecache_gap *gaps;	/* nr_devices + nr_carveouts */
+
+	u64 hash_seed;
+	u64 next_stamp;
+	u64 random;
+	struct ecache_counters counters;
+
+	u32 nr_frames;
+	u32 nr_bases;
+	u32 nr_devices;
+	u32 nr_carveouts;
+	u32 nr_items;
+	u32 nr_gaps;
+	u32 bucket_bits;
+	u32 max_candidates;
+	u32 candidate_capacity;		/* per device, home included */
+	u32 base_capacity;
+	u32 put_work_limit;
+	u32 search_steps;
+	u32 steps_left;
+	u32 salvage_device;
+	u32 salvage_left;
+	u32 salvage_cursor;		/* next frame to look at, or the list's head */
+};
+
+static inline u32 ecache_free_head(const struct ecache *ec)
+{
+	return ec->nr_frames;
+}
+
+static inline u32 ecache_lru_head(const struct ecache *ec)
+{
+	return ec->nr_frames + 1;
+}
+
+static inline u32 ecache_base_end(const struct ecache *ec, u32 base)
+{
+	return ec->bases[base + 1].first;
+}
+
+/* ecache_layout.c */
+void ecache_layout_candidates(struct ecache *ec);
+void ecache_layout_bases(struct ecache *ec);
+
+/* ecache_place.c */
+bool ecache_place_initial(struct ecache *ec);
+bool ecache_place(struct ecache *ec, u32 device, u32 first);
+
+/* ecache.c */
+void ecache_list_add(struct ecache *ec, u32 after, u32 frame);
+void ecache_list_del(struct ecache *ec, u32 frame);
+u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index);
+u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index);
+void ecache_unhash(struct ecache *ec, u32 frame);
+void ecache_withdraw(struct ecache *ec, u32 frame);
+u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
+		      struct ecache_key *evicted, u8 *was_cached);
+
+#endif /* FOVEA_CORE_ECACHE_INTERNAL_H */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Salvage: before a device gets its region, the most valuable pages in it move to
+ * frames elsewhere that are free or hold less valuable pages. The most valuable is
+ * the most recently put. Sources run from the MRU position down, targets from the
+ * LRU position up, until they meet, the budget is spent, or the caller stops: then
+ * what is lost is the least recently put, as if the cache were smaller.
+ *
+ * alloc has made the region's frames tombstones already, but their content is
+ * intact until the device gets it; a move gives a tombstone's entry a new frame.
+ */
+
+#include "ecache_internal.h"
+
+void ecache_salvage_end(struct ecache *ec)
+{
+	ec->salvage_device = ECACHE_NONE;
+	ec->salvage_left = 0;
+	ec->salvage_cursor = ecache_lru_head(ec);
+}
+
+/* Gives the entry of `from`, a tombstone, to the frame `to`, at its place in the list. */
+static void move_entry(struct ecache *ec, u32 from, u32 to)
+{
+	struct ecache_frame *f = &ec->frames[from];
+	struct ecache_frame *t = &ec->frames[to];
+	struct ecache_base *base = &ec->bases[ec->base_of[to]];
+
+	t->object = f->object;
+	t->index = f->index;
+	t->stamp = f->stamp;
+	if (!ECACHE_BROKEN_SALVAGE) {
+		*ecache_hash_link(ec, f->object, f->index) = to;
+		t->hash_next = f->hash_next;
+	}
+	ecache_list_add(ec, from, to);
+	ecache_list_del(ec, from);
+	ec->states[from] = FRAME_OWNED;
+	ec->states[to] = FRAME_LISTED | FRAME_KEYED;
+	base->stamp_sum += t->stamp;
+	base->cached++;
+	ec->counters.tombstone_frames--;
+	ec->counters.device_frames++;
+	ec->counters.cached_frames++;
+}
+
+bool ecache_salvage_next(struct ecache *ec, struct ecache_move *move)
+{
+	const struct ecache_device *d;
+	u32 from, to;
+
+	memset(move, 0, sizeof(*move));
+	if (ec->salvage_device == ECACHE_NONE)
+		return false;
+	d = &ec->devices[ec->salvage_device];
+
+	from = ec->salvage_cursor;
+	while (from != ecache_lru_head(ec) &&
+	       (!(ec->states[from] & FRAME_OWNED) || from < d->first ||
+		from - d->first >= d->count))
+		from = ec->frames[from].next;
+	ec->salvage_cursor = from;
+	if (from == ecache_lru_head(ec) || !ec->salvage_left) {
+		ecache_salvage_end(ec);
+		return false;
+	}
+
+	/* All frames further down the LRU list hold older pages than `from` does. */
+	to = ecache_take_frame(ec, 0, from, &move->evicted_key, &move->evicted);
+	if (to == ECACHE_NONE) {
+		ecache_salvage_end(ec);
+		return false;
+	}
+	move->key.object = ec->frames[from].object;
+	move->key.index = ec->frames[from].index;
+	move->from = from;
+	move->to = to;
+	/* Past `from`, and past `to`, which takes its place. */
+	ec->salvage_cursor = ec->frames[from].next;
+	move_entry(ec, from, to);
+	ec->salvage_left--;
+	ec->counters.salvaged++;
+	ec->counters.salvage_evictions += move->evicted;
+	return true;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Builds the C cores as the kernel would have them: freestanding, and with every warning an error.
+
+use std::env;
+
+const CORE: &str = "../../core";
+const FILES: [&str; 7] = [
+    "ecache.c",
+    "ecache_alloc.c",
+    "ecache_check.c",
+    "ecache_init.c",
+    "ecache_layout.c",
+    "ecache_place.c",
+    "ecache_salvage.c",
+];
+const WARNINGS: [&str; 9] = [
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wconversion",
+    "-Wsign-conversion",
+    "-Wshadow",
+    "-Wpedantic",
+    "-Wstrict-prototypes",
+    "-Wmissing-prototypes",
+];
+const BROKEN: [&str; 7] = ["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE"];
+
+fn main() {
+    println!("cargo:rerun-if-changed={CORE}");
+    println!("cargo:rerun-if-changed=abi.c");
+    let mut build = cc::Build::new();
+    build.std("c11").flag("-ffreestanding").include(CORE).file("abi.c");
+    // The lab replays millions of operations in debug builds too, and the kernel knows no -O0.
+    build.opt_level(2);
+    for file in FILES {
+        build.file(format!("{CORE}/{file}"));
+    }
+    for warning in WARNINGS {
+        build.flag(warning);
+    }
+    for name in BROKEN {
+        if env::var_os(format!("CARGO_FEATURE_BROKEN_{name}")).is_some() {
+            build.define(&format!("ECACHE_BROKEN_{name}"), "1");
+        }
+    }
+    build.compile("fovea_core");
+}

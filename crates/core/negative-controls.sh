@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Builds the eCache's core broken on purpose, once for each way to break it, and runs the tests, which must fail each time.
+# Exits 1 if a broken core passes.
+set -eu
+cd "$(dirname "$0")"
+passed=0
+for control in get alloc free place tombstone sum salvage; do
+	# A build that fails proves nothing: it ends the script here.
+	cargo test --quiet --package fovea-core --features "broken-$control" --no-run 2>/dev/null
+	for test in differential guarantee; do
+		if log=$(PROPTEST_FAILURE_PERSISTENCE=off timeout 600 cargo test --quiet --package fovea-core \
+			--features "broken-$control" --test "$test" 2>&1); then
+			verdict="passes"
+		else
+			verdict="fails: $(printf '%s\n' "$log" |
+				grep -aE 'Test failed: |core \(signal|panicked at|process didn|timed' -A1 |
+				grep -avE '^--|panicked at' | head -n 1 | cut -c 1-150)"
+			eval "caught_$control=1"
+		fi
+		printf '%-10s %-13s %s\n' "$control" "$test" "$verdict"
+	done
+	eval "caught=\${caught_$control:-0}"
+	if [ "$caught" = 0 ]; then
+		echo "broken-$control was NOT caught by any test" >&2
+		passed=1
+	fi
+done
+exit $passed

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Runs the core and the reference side by side, operation by operation, with the frames' contents, and says where they part.
+
+use crate::ecache::ECache;
+use crate::reference::Model;
+use crate::types::{Choice, Config, Counters, DeviceConfig, Key, Policy, Region, Request};
+
+/// How an [`Op::Alloc`] chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// One of the core's policies.
+    Policy(Policy),
+    /// A cost callback, made from this number.
+    Cost(u32),
+}
+
+/// One operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Store a page.
+    Put(Key),
+    /// Take a page out.
+    Get(Key),
+    /// Drop a page.
+    FlushPage(Key),
+    /// Drop pages from a key on.
+    FlushRange(Key, u64),
+    /// Drop an object.
+    FlushObject(u64),
+    /// Give a device memory.
+    Alloc {
+        /// Device; may be out of range.
+        device: u32,
+        /// Size; may be out of range.
+        size_frames: u32,
+        /// How to choose.
+        way: Way,
+        /// Salvage budget, pages.
+        salvage_budget_pages: u32,
+        /// Steps of salvage to take at most before ending it; `None`: leave it open for [`Op::Salvage`].
+        salvage_steps: Option<u32>,
+    },
+    /// Take steps of an open salvage.
+    Salvage(u32),
+    /// End salvage.
+    SalvageEnd,
+    /// Take back some of a device's frames.
+    FreeSome(u32, u32),
+    /// Take back all of them.
+    Free(u32),
+    /// Withdraw tombstones.
+    Sweep(u32),
+}
+
+/// What lies in a frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Nothing,
+    Page(Key),
+    Device(u32),
+}
+
+struct Pair {
+    core: ECache,
+    model: Model,
+    contents: Vec<Content>,
+    /// The device whose region is not handed over yet, since it is being salvaged.
+    salvaging: Option<u32>,
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, core: T, model: T) -> Result<T, String> {
+    if core != model {
+        return Err(format!("{what}: core {core:?}, reference {model:?}"));
+    }
+    Ok(core)
+}
+
+impl Pair {
+    fn put(&mut self, key: Key) -> Result<(), String> {
+        if let Some(put) = same("put", self.core.put(key), self.model.put(key))? {
+            let content = &mut self.contents[put.frame as usize];
+            if matches!(content, Content::Device(_)) {
+                return Err(format!("put: frame {} is a device's", put.frame));
+            }
+            if put.evicted.is_some_and(|evicted| *content != Content::Page(evicted)) {
+                return Err(format!("put: frame {} did not hold the page that was evicted", put.frame));
+            }
+            *content = Content::Page(key);
+        }
+        Ok(())
+    }
+
+    fn get(&mut self, key: Key) -> Result<(), String> {
+        same("peek", self.core.peek(key), self.model.peek(key))?;
+        if let Some(frame) = same("get", self.core.get(key), self.model.get(key))? {
+            if self.contents[frame as usize] != Content::Page(key) {
+                return Err(format!("get: frame {frame} does not hold {key:?}"));
+            }
+        }
+        same("peek after get", self.core.peek(key), None).map(|_| ())
+    }
+
+    /// The device writes all over its region.
+    fn hand_over(&mut self, device: u32) -> Result<(), String> {
+        let Some(region) = self.core.held(device) else { return Ok(()) };
+        for frame in region.first..region.end() {
+            let content = &mut self.contents[frame as usize];
+            if matches!(content, Content::Device(other) if *other != device) {
+                return Err(format!("alloc: frame {frame} has two owners"));
+            }
+            *content = Content::Device(device);
+        }
+        Ok(())
+    }
+
+    fn salvage(&mut self, steps: u32) -> Result<bool, String> {
+        for _ in 0..steps {
+            let Some(step) = same("salvage", self.core.salvage_next(), self.model.salvage_next())? else {
+                return Ok(false);
+            };
+            let (from, to) = (step.from as usize, step.to as usize);
+            if self.contents[from] != Content::Page(step.key) {
+                return Err(format!("salvage: frame {from} does not hold {:?}", step.key));
+            }
+            if matches!(self.contents[to], Content::Device(_)) {
+                return Err(format!("salvage: frame {to} is a device's"));
+            }
+            if step.evicted.is_some_and(|evicted| self.contents[to] != Content::Page(evicted)) {
+                return Err(format!("salvage: frame {to} did not hold the page that was evicted"));
+            }
+            self.contents[to] = self.contents[from];
+        }
+        Ok(true)
+    }
+
+    fn salvage_end(&mut self) -> Result<(), String> {
+        self.core.salvage_end();
+        self.model.salvage_end();
+        self.salvaging.take().map_or(Ok(()), |device| self.hand_over(device))
+    }
+
+    fn alloc(&mut self, device: u32, size_frames: u32, way: Way, budget: u32) -> Result<Option<Region>, String> {
+        let mut core_cost = |frame: u32, key: Key| cost(way, frame, key);
+        let mut model_cost = core_cost;
+        let core = self.core.alloc_with(Request {
+            device,
+            size_frames,
+            choice: match way {
+                Way::Policy(policy) => Choice::Policy(policy),
+                Way::Cost(_) => Choice::Cost(&mut core_cost),
+            },
+            salvage_budget_pages: budget,
+        });
+        let model = self.model.alloc(Request {
+            device,
+            size_frames,
+            choice: match way {
+                Way::Policy(policy) => Choice::Policy(policy),
+                Way::Cost(_) => Choice::Cost(&mut model_cost),
+            },
+            salvage_budget_pages: budget,
+        });
+        if let Err(e @ crate::Error::Broken { .. }) = &core {
+            return Err(e.to_string());
+        }
+        same("alloc", core.ok(), model)
+    }
+
+    fn step(&mut self, op: Op) -> Result<(), String> {
+        match op {
+            Op::Put(key) => self.put(key),
+            Op::Get(key) => self.get(key),
+            Op::FlushPage(key) => same("flush page", self.core.flush_page(key), self.model.flush_page(key)).map(|_| ()),
+            Op::FlushRange(Key { object, index }, count) => same(
+                "flush range",
+                self.core.flush_range(object, index, count),
+                self.model.flush_range(object, index, count),
+            )
+            .map(|_| ()),
+            Op::FlushObject(object) => {
+                same("flush object", self.core.flush_object(object), self.model.flush_object(object)).map(|_| ())
+            }
+            Op::Alloc { device, size_frames, way, salvage_budget_pages, salvage_steps } => {
+                let Some(region) = self.alloc(device, size_frames, way, salvage_budget_pages)? else { return Ok(()) };
+                if region.count != size_frames {
+                    return Err(format!("alloc: {size_frames} frames asked for, got {region:?}"));
+                }
+                if salvage_budget_pages == 0 {
+                    return self.hand_over(device);
+                }
+                // The new salvage ends the one before it.
+                if let Some(before) = self.salvaging.replace(device) {
+                    self.hand_over(before)?;
+                }
+                match salvage_steps {
+                    Some(steps) => self.salvage(steps).and_then(|_| self.salvage_end()),
+                    None => Ok(()),
+                }
+            }
+            Op::Salvage(steps) => {
+                if !self.salvage(steps)? {
+                    self.salvage_end()?;
+                }
+                Ok(())
+            }
+            Op::SalvageEnd => self.salvage_end(),
+            Op::FreeSome(device, budget) => self.free(device, budget),
+            Op::Free(device) => self.free(device, u32::MAX),
+            Op::Sweep(budget) => same("sweep", self.core.sweep(budget), self.model.sweep(budget)).map(|_| ()),
+        }
+    }
+
+    fn free(&mut self, device: u32, budget: u32) -> Result<(), String> {
+        if self.salvaging == Some(device) {
+            self.salvage_end()?;
+        }
+        let Some(region) = self.core.held(device) else { return Ok(()) };
+        let left = same("free", self.core.free_some(device, budget), self.model.free_some(device, budget))?;
+        for frame in region.first + left..region.end() {
+            if self.contents[frame as usize] != Content::Device(device) {
+                return Err(format!("free: frame {frame} was touched while device {device} held it"));
+            }
+            self.contents[frame as usize] = Content::Nothing;
+        }
+        Ok(())
+    }
+
+    fn compare(&self, devices: u32) -> Result<(), String> {
+        let counters = Counters { search_steps: 0, ..self.core.counters() };
+        same("counters", counters, self.model.counters())?;
+        for device in 0..devices {
+            same("held", self.core.held(device), self.model.held(device))?;
+            same("slot", self.core.slot(device), self.model.slot(device))?;
+        }
+        for frame in 0..self.core.frames() {
+            same("state", self.core.state(frame), self.model.state(frame))?;
+        }
+        self.core.check().map_err(String::from)
+    }
+}
+
+/// A cost that depends on page and frame, and repeats.
+fn cost(way: Way, frame: u32, key: Key) -> u32 {
+    let Way::Cost(salt) = way else { return 0 };
+    (key.index as u32).wrapping_mul(7).wrapping_add(frame * 3).wrapping_add(salt) % 13
+}
+
+/// Runs the operations on both; the error says at which one they part and how. Returns the core's counters at the end, which
+/// tell what was reached; all 0 if both refuse the configuration.
+pub fn run(config: &Config, ops: &[Op]) -> Result<Counters, String> {
+    let (core, model) = match (ECache::new(config), Model::new(config)) {
+        (Ok(core), Some(model)) => (core, model),
+        (Err(_), None) => return Ok(Counters::default()),
+        (core, model) => {
+            return Err(format!("init: core {:?}, reference accepts it: {}", core.err(), model.is_some()));
+        }
+    };
+    let devices = config.devices.len() as u32;
+    for device in 0..devices {
+        same("candidates", core.candidates(device), model.candidates(device))?;
+    }
+    let contents = vec![Content::Nothing; core.frames() as usize];
+    let mut pair = Pair { core, model, contents, salvaging: None };
+    pair.compare(devices)?;
+    for (i, &op) in ops.iter().enumerate() {
+        let done = pair.step(op).and_then(|()| pair.compare(devices));
+        done.map_err(|e| format!("operation {i}, {op:?}: {e}"))?;
+    }
+    Ok(pair.core.counters())
+}
+
+/// Reads numbers from bytes; zeros after their end.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn next(&mut self) -> u32 {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        u32::from(first)
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        self.next() % bound
+    }
+
+    fn key(&mut self) -> Key {
+        let byte = self.next();
+        Key { object: u64::from(byte >> 6), index: u64::from(byte & 63) }
+    }
+
+    fn op(&mut self) -> Op {
+        match self.below(32) {
+            0..=11 => Op::Put(self.key()),
+            12..=17 => Op::Get(self.key()),
+            18 => Op::FlushPage(self.key()),
+            19 => Op::FlushRange(self.key(), u64::from(self.below(128))),
+            20 => Op::FlushObject(u64::from(self.below(4))),
+            21..=25 => Op::Alloc {
+                device: self.below(7),
+                size_frames: self.below(16),
+                way: match self.below(6) {
+                    0 => Way::Policy(Policy::Static),
+                    1 => Way::Policy(Policy::Random),
+                    2 => Way::Policy(Policy::Count),
+                    3 => Way::Policy(Policy::Lru),
+                    4 => Way::Policy(Policy::Aged),
+                    _ => Way::Cost(self.next()),
+                },
+                salvage_budget_pages: self.next().saturating_sub(128) / 8,
+                salvage_steps: Some(self.below(24)).filter(|steps| *steps < 20),
+            },
+            26 => Op::Salvage(self.below(8)),
+            27 => Op::SalvageEnd,
+            28 => Op::FreeSome(self.below(7), self.below(8)),
+            29 | 30 => Op::Free(self.below(7)),
+            _ => Op::Sweep(self.below(16)),
+        }
+    }
+}
+
+/// Makes a small configuration and operations from any bytes, for fuzzing: at most 6 devices and 3 carve-outs.
+pub fn decode(bytes: &[u8]) -> (Config, Vec<Op>) {
+    let mut bytes = Bytes(bytes);
+    let mut devices: Vec<DeviceConfig> =
+        (0..bytes.below(6) + 1).map(|_| DeviceConfig { size_frames: bytes.below(12) + 1, home: None }).collect();
+    let sizes: Vec<u32> = devices.iter().map(|d| d.size_frames).collect();
+    let mut carveout_frames = match bytes.below(4) {
+        // One that the devices fill, with and without given homes.
+        0 => vec![sizes.iter().sum()],
+        1 => {
+            devices = Config::in_order(&sizes).devices;
+            vec![sizes.iter().sum()]
+        }
+        // Two or three, with room to spare or with none.
+        2 => vec![sizes[0], sizes[1..].iter().sum::<u32>().max(1)],
+        _ => (0..bytes.below(3) + 1).map(|_| bytes.below(24) + 1).collect(),
+    };
+    carveout_frames[0] += bytes.below(8).saturating_sub(4);
+    let config = Config {
+        carveout_frames,
+        devices,
+        max_candidates: 256,
+        put_work_limit: bytes.below(8).saturating_sub(4),
+        search_steps: 1 << 20,
+        seed: u64::from(bytes.next()),
+    };
+    let mut ops = Vec::new();
+    while !bytes.0.is_empty() {
+        ops.push(bytes.op());
+    }
+    (config, ops)
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The eCache's core, owned and safe.
+
+use std::any::Any;
+use std::ffi::{c_void, CStr};
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::ptr::{null, null_mut, NonNull};
+use std::slice;
+
+use crate::ffi::{self, Raw, RawConfig, RawDeviceConfig, RawMove, RawPut, RawRequest};
+use crate::types::{Choice, Config, CostFn, Counters, Error, FrameState, Key, Move, Policy, Put, Region, Request};
+
+/// The exclusive frame table and region choice of `core/ecache.h`, with its memory.
+pub struct ECache {
+    raw: NonNull<Raw>,
+    /// Where `raw` and all it points to lies; never touched while `raw` is in use, and never reallocated.
+    memory: Vec<u64>,
+    devices: Vec<u32>,
+}
+
+// SAFETY: `raw` points into `memory`, which this value owns alone; the core has no thread-local or global state.
+unsafe impl Send for ECache {}
+// SAFETY: `&ECache` only gives calls that take `*const Raw`, and those read only.
+unsafe impl Sync for ECache {}
+
+/// Calls `with` on the C form of a configuration.
+fn with_raw<T>(config: &Config, with: impl FnOnce(&RawConfig) -> T) -> Result<T, Error> {
+    let devices: Vec<RawDeviceConfig> = config
+        .devices
+        .iter()
+        .map(|d| RawDeviceConfig { size_frames: d.size_frames, home: d.home.unwrap_or(ffi::NONE) })
+        .collect();
+    let raw = RawConfig {
+        carveout_frames: config.carveout_frames.as_ptr(),
+        devices: devices.as_ptr(),
+        nr_carveouts: u32::try_from(config.carveout_frames.len()).map_err(|_| Error::Config)?,
+        nr_devices: u32::try_from(devices.len()).map_err(|_| Error::Config)?,
+        max_candidates: config.max_candidates,
+        put_work_limit: config.put_work_limit,
+        search_steps: config.search_steps,
+        reserved: 0,
+        seed: config.seed,
+    };
+    Ok(with(&raw))
+}
+
+/// A caller's cost function on its way through C, and the panic it may have ended with.
+struct CostContext<'a, 'b> {
+    cost: &'a mut CostFn<'b>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// Calls the [`CostContext`] that `context` points to.
+unsafe extern "C" fn call_cost(context: *mut c_void, frame: u32, object: u64, index: u64) -> u32 {
+    // SAFETY: `ECache::alloc_with` passes a pointer to a live CostContext that nothing else uses during the call.
+    let context = unsafe { &mut *context.cast::<CostContext>() };
+    if context.panic.is_some() {
+        return 0;
+    }
+    match catch_unwind(AssertUnwindSafe(|| (context.cost)(frame, Key { object, index }))) {
+        Ok(cost) => cost,
+        Err(panic) => {
+            context.panic = Some(panic);
+            0
+        }
+    }
+}
+
+fn policy_number(policy: Policy) -> u32 {
+    match policy {
+        Policy::Static => 0,
+        Policy::Random => 1,
+        Policy::Count => 2,
+        Policy::Lru => 3,
+        Policy::Aged => 4,
+    }
+}
+
+impl ECache {
+    /// Bytes of metadata that a cache of this configuration takes; `None` if the configuration is invalid.
+    pub fn memory_size_bytes(config: &Config) -> Option<u64> {
+        // SAFETY: `with_raw` gives a valid configuration struct whose arrays live through the call.
+        let size = with_raw(config, |raw| unsafe { ffi::ecache_memory_size(raw) }).ok()?;
+        (size > 0).then_some(size)
+    }
+
+    /// Makes an empty cache.
+    pub fn new(config: &Config) -> Result<Self, Error> {
+        let reserved: u64 = config.devices.iter().map(|d| u64::from(d.size_frames)).sum();
+        if reserved > config.carveout_frames.iter().map(|&c| u64::from(c)).sum() {
+            return Err(Error::Fit);
+        }
+        let size = Self::memory_size_bytes(config).ok_or(Error::Config)?;
+        let words = usize::try_from(size.div_ceil(8)).map_err(|_| Error::Config)?;
+        let mut memory = vec![0_u64; words];
+        let mut raw = null_mut();
+        // SAFETY: `memory` is 8-byte aligned, has `size` bytes, and lives as long as `raw`; the configuration is as above.
+        let status = with_raw(config, |c| unsafe { ffi::ecache_init(memory.as_mut_ptr().cast(), size, c, &mut raw) })?;
+        match (status, NonNull::new(raw)) {
+            (ffi::OK, Some(raw)) => {
+                let devices = config.devices.iter().map(|d| d.size_frames).collect();
+                Ok(ECache { raw, memory, devices })
+            }
+            (ffi::ENOSPC, _) => Err(Error::Fit),
+            _ => Err(Error::Config),
+        }
+    }
+
+    /// Bytes of metadata in use.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.len() as u64 * 8
+    }
+
+    /// Stores a page; `None` if no frame was to be had.
+    pub fn put(&mut self, key: Key) -> Option<Put> {
+        let mut result = RawPut::default();
+        // SAFETY: `raw` is a live cache that we hold alone; `result` is valid for writing.
+        let status = unsafe { ffi::ecache_put(self.raw.as_ptr(), key.object, key.index, &mut result) };
+        (status == ffi::OK).then(|| Put {
+            frame: result.frame,
+            evicted: (result.evicted != 0).then_some(result.evicted_key),
+            replaced: result.replaced != 0,
+        })
+    }
+
+    /// Takes a page out; its frame is free from then on, first in line for the next put.
+    pub fn get(&mut self, key: Key) -> Option<u32> {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        let frame = unsafe { ffi::ecache_get(self.raw.as_ptr(), key.object, key.index) };
+        (frame != ffi::NONE).then_some(frame)
+    }
+
+    /// The frame that holds a page; changes nothing.
+    pub fn peek(&self, key: Key) -> Option<u32> {
+        // SAFETY: `raw` is a live cache; the call reads only.
+        let frame = unsafe { ffi::ecache_peek(self.raw.as_ptr(), key.object, key.index) };
+        (frame != ffi::NONE).then_some(frame)
+    }
+
+    /// Drops a page; returns whether it was cached.
+    pub fn flush_page(&mut self, key: Key) -> bool {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        unsafe { ffi::ecache_flush_page(self.raw.as_ptr(), key.object, key.index) }
+    }
+
+    /// Drops `count` pages of an object from `first` on; returns how many were cached.
+    pub fn flush_range(&mut self, object: u64, first: u64, count: u64) -> u32 {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        unsafe { ffi::ecache_flush_range(self.raw.as_ptr(), object, first, count) }
+    }
+
+    /// Drops all pages of an object; returns how many were cached.
+    pub fn flush_object(&mut self, object: u64) -> u32 {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        unsafe { ffi::ecache_flush_object(self.raw.as_ptr(), object) }
+    }
+
+    /// Gives a device contiguous frames by one of the core's policies, without salvage.
+    pub fn alloc(&mut self, device: u32, size_frames: u32, policy: Policy) -> Result<Region, Error> {
+        self.alloc_with(Request { device, size_frames, choice: Choice::Policy(policy), salvage_budget_pages: 0 })
+    }
+
+    /// Gives a device contiguous frames. With a salvage budget, call [`ECache::salvage_next`] until it returns `None` or
+    /// time is up, then [`ECache::salvage_end`], and only then let the device write.
+    pub fn alloc_with(&mut self, request: Request<'_>) -> Result<Region, Error> {
+        let Request { device, size_frames, choice, salvage_budget_pages } = request;
+        let mut region = Region::default();
+        let mut raw =
+            RawRequest { cost: None, cost_context: null_mut(), device, size_frames, policy: 0, salvage_budget_pages };
+        let status = match choice {
+            Choice::Policy(policy) => {
+                raw.policy = policy_number(policy);
+                // SAFETY: `raw` is a live cache that we hold alone; request and region are valid for the call.
+                unsafe { ffi::ecache_alloc(self.raw.as_ptr(), &raw, &mut region) }
+            }
+            Choice::Cost(cost) => {
+                let mut context = CostContext { cost, panic: None };
+                raw.policy = ffi::POLICY_CALLBACK;
+                raw.cost = Some(call_cost);
+                raw.cost_context = (&raw mut context).cast();
+                // SAFETY: as above; `context` outlives the call, and the closure cannot reach this cache, which we borrow.
+                let status = unsafe { ffi::ecache_alloc(self.raw.as_ptr(), &raw, &mut region) };
+                if let Some(panic) = context.panic {
+                    // The region was chosen by wrong costs: the caller never learns of it.
+                    if status == ffi::OK {
+                        self.free(device);
+                    }
+                    resume_unwind(panic);
+                }
+                status
+            }
+        };
+        match status {
+            ffi::OK => Ok(region),
+            ffi::EBUSY => Err(Error::Busy { device }),
+            ffi::EINVAL => Err(match self.devices.get(device as usize) {
+                Some(&reserved_frames) => Error::Size { device, size_frames, reserved_frames },
+                None => Error::Device { device, devices: self.devices.len() as u32 },
+            }),
+            _ => Err(Error::Broken { device }),
+        }
+    }
+
+    /// The next page to save: copy it before any other use. `None` when no page is worth it or the budget is spent.
+    pub fn salvage_next(&mut self) -> Option<Move> {
+        let mut step = RawMove::default();
+        // SAFETY: `raw` is a live cache that we hold alone; `step` is valid for writing.
+        let found = unsafe { ffi::ecache_salvage_next(self.raw.as_ptr(), &mut step) };
+        found.then(|| Move {
+            key: step.key,
+            from: step.from,
+            to: step.to,
+            evicted: (step.evicted != 0).then_some(step.evicted_key),
+        })
+    }
+
+    /// Ends salvage: to be called before the device gets its memory.
+    pub fn salvage_end(&mut self) {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        unsafe { ffi::ecache_salvage_end(self.raw.as_ptr()) }
+    }
+
+    /// Takes back all frames of a device.
+    pub fn free(&mut self, device: u32) {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        unsafe { ffi::ecache_free(self.raw.as_ptr(), device) }
+    }
+
+    /// Takes back at most `budget` frames of a device, from the end of its region; returns how many it still holds.
+    pub fn free_some(&mut self, device: u32, budget: u32) -> u32 {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        unsafe { ffi::ecache_free_some(self.raw.as_ptr(), device, budget) }
+    }
+
+    /// Looks at up to `budget` device frames and withdraws tombstones; returns how many tombstones are left.
+    pub fn sweep(&mut self, budget: u32) -> u32 {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        unsafe { ffi::ecache_sweep(self.raw.as_ptr(), budget) }
+    }
+
+    /// The counters at this moment.
+    pub fn counters(&self) -> Counters {
+        let mut counters = Counters::default();
+        // SAFETY: `raw` is a live cache; `counters` is valid for writing.
+        unsafe { ffi::ecache_counters_read(self.raw.as_ptr(), &mut counters) };
+        counters
+    }
+
+    /// Number of frames.
+    pub fn frames(&self) -> u32 {
+        // SAFETY: `raw` is a live cache; the call reads only.
+        unsafe { ffi::ecache_frames(self.raw.as_ptr()) }
+    }
+
+    /// State of a frame; `None` if there is no such frame.
+    pub fn state(&self, frame: u32) -> Option<FrameState> {
+        if frame >= self.frames() {
+            return None;
+        }
+        // SAFETY: `raw` is a live cache; the call reads only.
+        Some(match unsafe { ffi::ecache_state(self.raw.as_ptr(), frame) } {
+            0 => FrameState::Free,
+            1 => FrameState::Cached,
+            2 => FrameState::Device,
+            _ => FrameState::Tombstone,
+        })
+    }
+
+    /// The page that a frame holds.
+    pub fn key_of(&self, frame: u32) -> Option<Key> {
+        let mut key = Key::default();
+        // SAFETY: `raw` is a live cache; `key` is valid for writing.
+        unsafe { ffi::ecache_frame_key(self.raw.as_ptr(), frame, &mut key) }.then_some(key)
+    }
+
+    /// First frames of a device's candidate regions PR(d), ascending; empty if there is no such device.
+    pub fn candidates(&self, device: u32) -> &[u32] {
+        let mut count = 0;
+        let mut first = null();
+        if (device as usize) < self.devices.len() {
+            // SAFETY: `raw` is a live cache; the call reads only.
+            first = unsafe { ffi::ecache_candidates(self.raw.as_ptr(), device, &mut count) };
+        }
+        if first.is_null() {
+            return &[];
+        }
+        // SAFETY: the core returned an array of `count` entries in `memory`, which it changes at init only.
+        unsafe { slice::from_raw_parts(first, count as usize) }
+    }
+
+    /// What a device holds.
+    pub fn held(&self, device: u32) -> Option<Region> {
+        // SAFETY: `raw` is a live cache; the call reads only.
+        let region = unsafe { ffi::ecache_held(self.raw.as_ptr(), device) };
+        (region.count > 0).then_some(region)
+    }
+
+    /// The slot that is kept for a device, of its whole reservation; `None` if there is no such device.
+    pub fn slot(&self, device: u32) -> Option<Region> {
+        // SAFETY: `raw` is a live cache; the call reads only.
+        let region = unsafe { ffi::ecache_slot(self.raw.as_ptr(), device) };
+        (region.count > 0).then_some(region)
+    }
+
+    /// Verifies every invariant of the core; slow, for tests. The error says what is broken.
+    pub fn check(&self) -> Result<(), &'static str> {
+        // SAFETY: `raw` is a live cache; the call reads only.
+        let wrong = unsafe { ffi::ecache_check(self.raw.as_ptr()) };
+        if wrong.is_null() {
+            return Ok(());
+        }
+        // SAFETY: not null, so it is one of the core's string literals.
+        Err(unsafe { CStr::from_ptr(wrong) }.to_str().unwrap_or("broken"))
+    }
+}

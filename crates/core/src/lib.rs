@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The decision cores in `core/` (C11, shared with the kernel modules) as safe Rust, for the lab and for tests.
+//!
+//! - [`ECache`]: device-reserved memory as an eviction-based file cache (seed 000), from `core/ecache.[ch]`.
+//! - [`reference`]: a slow and obvious model of the same semantics.
+//! - [`differential`]: runs both side by side and reports the first difference; property tests and the fuzzer use it.
+
+pub mod differential;
+mod ecache;
+mod ffi;
+pub mod reference;
+mod types;
+
+pub use ecache::ECache;
+pub use types::{
+    Choice, Config, CostFn, Counters, DeviceConfig, Error, FrameState, Key, Move, Policy, Put, Region, Request,
+};

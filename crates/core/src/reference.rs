@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The eCache's semantics, written to be read and not to be fast: lists are vectors, look-ups are searches, sums are
+//! summed anew, candidates come from all subsets, and places for idle devices from trying everything.
+//!
+//! It has no bounds: give the core enough candidates and search steps, and at most 12 devices, when comparing.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::types::{Choice, Config, Counters, FrameState, Key, Move, Policy, Put, Region, Request};
+
+#[derive(Clone, Copy, Default)]
+struct Frame {
+    /// The page in it and the number of the put that stored it; kept by a tombstone.
+    page: Option<(Key, u64)>,
+    /// A device holds it.
+    owned: bool,
+}
+
+struct Device {
+    size: u32,
+    home: u32,
+    slot: u32,
+    held: Option<Region>,
+    swept: u32,
+    candidates: Vec<u32>,
+}
+
+struct Salvage {
+    device: usize,
+    left: u32,
+}
+
+/// The model.
+pub struct Model {
+    carveouts: Vec<Range<u32>>,
+    devices: Vec<Device>,
+    frames: Vec<Frame>,
+    /// Free frames, and taken ones not withdrawn yet; the last is the next to be used.
+    free: Vec<u32>,
+    /// Frames with pages, and taken ones not withdrawn yet; the first is the least recently put.
+    lru: Vec<u32>,
+    salvage: Option<Salvage>,
+    put_work_limit: u32,
+    next_stamp: u64,
+    random: u64,
+    counters: Counters,
+}
+
+/// All ways to sum up some of `sizes`.
+fn subset_sums(sizes: &[u32]) -> BTreeSet<u32> {
+    (0..1_u32 << sizes.len())
+        .map(|subset| sizes.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1).map(|(_, &size)| size).sum())
+        .collect()
+}
+
+/// Places `items` (device, size), in this order, each in the first gap that lets all later ones be placed too.
+fn pack(gaps: &[Range<u32>], items: &[(usize, u32)]) -> Option<Vec<(usize, u32)>> {
+    let Some((&(device, size), rest)) = items.split_first() else { return Some(Vec::new()) };
+    for (i, gap) in gaps.iter().enumerate().filter(|(_, gap)| gap.end - gap.start >= size) {
+        let mut after = gaps.to_vec();
+        after[i].start += size;
+        if let Some(mut places) = pack(&after, rest) {
+            places.push((device, gap.start));
+            return Some(places);
+        }
+    }
+    None
+}
+
+impl Model {
+    /// Makes an empty cache; `None` if the devices do not fit.
+    pub fn new(config: &Config) -> Option<Self> {
+        let mut end = 0;
+        let mut carveouts = Vec::new();
+        for frames in &config.carveout_frames {
+            carveouts.push(end..end + frames);
+            end += frames;
+        }
+        let devices = config
+            .devices
+            .iter()
+            .map(|d| Device {
+                size: d.size_frames,
+                home: d.home.unwrap_or(u32::MAX),
+                slot: 0,
+                held: None,
+                swept: 0,
+                candidates: Vec::new(),
+            })
+            .collect();
+        let mut model = Model {
+            carveouts,
+            devices,
+            frames: vec![Frame::default(); end as usize],
+            free: (0..end).rev().collect(),
+            lru: Vec::new(),
+            salvage: None,
+            put_work_limit: config.put_work_limit,
+            next_stamp: 1,
+            random: if config.seed == 0 { 0x9e37_79b9_7f4a_7c15 } else { config.seed },
+            counters: Counters::default(),
+        };
+        model.find_homes(config)?;
+        model.find_candidates();
+        Some(model)
+    }
+
+    fn find_homes(&mut self, config: &Config) -> Option<()> {
+        let mut fixed: Vec<Range<u32>> = Vec::new();
+        for device in config.devices.iter() {
+            let Some(home) = device.home else { continue };
+            let region = home..home.checked_add(device.size_frames)?;
+            let inside = self.carveouts.iter().any(|c| c.start <= region.start && region.end <= c.end);
+            if !inside || fixed.iter().any(|f| f.start < region.end && region.start < f.end) {
+                return None;
+            }
+            fixed.push(region);
+        }
+        let items: Vec<usize> = (0..config.devices.len()).filter(|&d| config.devices[d].home.is_none()).collect();
+        for (device, place) in pack(&self.gaps(fixed), &self.by_size(items))? {
+            self.devices[device].home = place;
+        }
+        for device in &mut self.devices {
+            device.slot = device.home;
+        }
+        Some(())
+    }
+
+    fn find_candidates(&mut self) {
+        for device in 0..self.devices.len() {
+            let size = self.devices[device].size;
+            let others: Vec<u32> =
+                self.devices.iter().enumerate().filter(|(i, _)| *i != device).map(|(_, d)| d.size).collect();
+            let sums = subset_sums(&others);
+            let mut starts = BTreeSet::from([self.devices[device].home]);
+            for carveout in &self.carveouts {
+                starts.extend(sums.iter().map(|s| carveout.start + s).filter(|s| s + size <= carveout.end));
+            }
+            self.devices[device].candidates = starts.into_iter().collect();
+        }
+    }
+
+    /// Devices with their sizes, largest first, then by number.
+    fn by_size(&self, mut devices: Vec<usize>) -> Vec<(usize, u32)> {
+        devices.sort_by_key(|&d| (std::cmp::Reverse(self.devices[d].size), d));
+        devices.into_iter().map(|d| (d, self.devices[d].size)).collect()
+    }
+
+    /// What the fixed regions leave of the carve-outs, in frame order.
+    fn gaps(&self, mut fixed: Vec<Range<u32>>) -> Vec<Range<u32>> {
+        fixed.sort_by_key(|f| f.start);
+        let mut gaps = Vec::new();
+        for carveout in &self.carveouts {
+            let mut at = carveout.start;
+            for f in fixed.iter().filter(|f| carveout.contains(&f.start)) {
+                gaps.push(at..f.start);
+                at = f.end;
+            }
+            gaps.push(at..carveout.end);
+        }
+        gaps
+    }
+
+    fn state_of(&self, frame: u32) -> FrameState {
+        let f = &self.frames[frame as usize];
+        match (f.owned, f.page) {
+            (true, _) if self.free.contains(&frame) || self.lru.contains(&frame) => FrameState::Tombstone,
+            (true, _) => FrameState::Device,
+            (false, Some(_)) => FrameState::Cached,
+            (false, None) => FrameState::Free,
+        }
+    }
+
+    /// State of a frame.
+    pub fn state(&self, frame: u32) -> Option<FrameState> {
+        ((frame as usize) < self.frames.len()).then(|| self.state_of(frame))
+    }
+
+    /// The counters; the placement search's steps are not modelled and are 0.
+    pub fn counters(&self) -> Counters {
+        let count = |state| (0..self.frames.len() as u32).filter(|&f| self.state_of(f) == state).count() as u64;
+        Counters {
+            free_frames: count(FrameState::Free),
+            cached_frames: count(FrameState::Cached),
+            device_frames: count(FrameState::Device),
+            tombstone_frames: count(FrameState::Tombstone),
+            ..self.counters
+        }
+    }
+
+    fn find(&self, key: Key) -> Option<u32> {
+        self.lru.iter().copied().find(|&f| self.frames[f as usize].page.is_some_and(|(k, _)| k == key))
+    }
+
+    fn unlist(&mut self, frame: u32) {
+        self.free.retain(|&f| f != frame);
+        self.lru.retain(|&f| f != frame);
+    }
+
+    fn withdraw(&mut self, frame: u32) {
+        self.unlist(frame);
+        self.frames[frame as usize].page = None;
+        self.counters.withdrawn += 1;
+    }
+
+    fn release(&mut self, frame: u32) {
+        self.unlist(frame);
+        self.frames[frame as usize].page = None;
+        self.free.push(frame);
+    }
+
+    /// The frame at the LRU end and the page it held; withdraws tombstones before it, and stops at `keep`.
+    fn take_frame(&mut self, work_limit: u32, keep: Option<u32>) -> Option<(u32, Option<Key>)> {
+        let mut work = 0;
+        loop {
+            let frame = *self.free.last().or(self.lru.first())?;
+            if Some(frame) == keep {
+                return None;
+            }
+            if !self.frames[frame as usize].owned {
+                let page = self.frames[frame as usize].page.take();
+                self.unlist(frame);
+                return Some((frame, page.map(|(key, _)| key)));
+            }
+            if work_limit > 0 && work == work_limit {
+                return None;
+            }
+            self.withdraw(frame);
+            work += 1;
+        }
+    }
+
+    /// Stores a page.
+    pub fn put(&mut self, key: Key) -> Option<Put> {
+        self.counters.puts += 1;
+        let mut put = Put { frame: 0, evicted: None, replaced: false };
+        match self.find(key) {
+            Some(frame) if !self.frames[frame as usize].owned => {
+                self.counters.puts_replaced += 1;
+                put.frame = frame;
+                put.replaced = true;
+                self.unlist(frame);
+            }
+            found => {
+                if let Some(tombstone) = found {
+                    self.withdraw(tombstone);
+                }
+                let Some((frame, evicted)) = self.take_frame(self.put_work_limit, None) else {
+                    self.counters.puts_refused += 1;
+                    return None;
+                };
+                put.frame = frame;
+                put.evicted = evicted;
+                self.counters.evictions += u64::from(evicted.is_some());
+            }
+        }
+        self.frames[put.frame as usize].page = Some((key, self.next_stamp));
+        self.next_stamp += 1;
+        self.lru.push(put.frame);
+        Some(put)
+    }
+
+    /// Takes a live page out.
+    fn remove(&mut self, key: Key) -> Option<u32> {
+        let frame = self.find(key)?;
+        if self.frames[frame as usize].owned {
+            self.withdraw(frame);
+            return None;
+        }
+        self.release(frame);
+        Some(frame)
+    }
+
+    /// Takes a page out.
+    pub fn get(&mut self, key: Key) -> Option<u32> {
+        self.counters.gets += 1;
+        let frame = self.remove(key)?;
+        self.counters.hits += 1;
+        Some(frame)
+    }
+
+    /// The frame that holds a page.
+    pub fn peek(&self, key: Key) -> Option<u32> {
+        self.find(key).filter(|&f| !self.frames[f as usize].owned)
+    }
+
+    /// Drops a page.
+    pub fn flush_page(&mut self, key: Key) -> bool {
+        let flushed = self.remove(key).is_some();
+        self.counters.flushed += u64::from(flushed);
+        flushed
+    }
+
+    /// Drops pages of an object: in index order if the range has no more pages than there are frames, else in frame order.
+    pub fn flush_range(&mut self, object: u64, first: u64, count: u64) -> u32 {
+        let wanted = |key: Key| key.object == object && key.index >= first && key.index - first < count;
+        let mut keys: Vec<Key> =
+            self.frames.iter().filter_map(|f| f.page.map(|(key, _)| key)).filter(|&key| wanted(key)).collect();
+        let possible = u128::from(count).min(u128::from(u64::MAX) + 1 - u128::from(first));
+        if possible <= self.frames.len() as u128 {
+            keys.sort();
+        }
+        keys.into_iter().map(|key| u32::from(self.flush_page(key))).sum()
+    }
+
+    /// Drops all pages of an object.
+    pub fn flush_object(&mut self, object: u64) -> u32 {
+        let keys: Vec<Key> =
+            self.frames.iter().filter_map(|f| f.page.map(|(k, _)| k)).filter(|k| k.object == object).collect();
+        keys.into_iter().map(|key| u32::from(self.flush_page(key))).sum()
+    }
+
+    /// C_i of equation (1).
+    fn cost_of(&self, frame: u32, choice: &mut Choice<'_>) -> u64 {
+        let f = &self.frames[frame as usize];
+        if f.owned {
+            return 0;
+        }
+        match (choice, f.page) {
+            (Choice::Policy(Policy::Lru), _) => {
+                let list = self.free.iter().rev().chain(&self.lru).filter(|&&f| !self.frames[f as usize].owned);
+                list.take_while(|&&f| f != frame).count() as u64
+            }
+            (Choice::Policy(Policy::Count), Some(_)) => 1,
+            (Choice::Policy(Policy::Aged), Some((_, stamp))) => {
+                let (_, oldest) = self.frames[self.lru[0] as usize].page.unwrap_or_default();
+                stamp - oldest + 1
+            }
+            (Choice::Cost(cost), Some((key, _))) => u64::from(cost(frame, key)),
+            _ => 0,
+        }
+    }
+
+    /// Moves a device's slot, and those of idle devices in its way.
+    fn place(&mut self, device: usize, first: u32) -> bool {
+        let size = self.devices[device].size;
+        let meets = |d: &Device| d.slot < first + size && first < d.slot + d.size;
+        let others = || self.devices.iter().enumerate().filter(|(i, _)| *i != device);
+        if others().any(|(_, d)| d.held.is_some() && meets(d)) {
+            return false;
+        }
+        if others().any(|(_, d)| meets(d)) {
+            let mut fixed: Vec<Range<u32>> =
+                others().filter(|(_, d)| d.held.is_some()).map(|(_, d)| d.slot..d.slot + d.size).collect();
+            fixed.push(first..first + size);
+            let idle = others().filter(|(_, d)| d.held.is_none()).map(|(i, _)| i).collect();
+            let Some(places) = pack(&self.gaps(fixed), &self.by_size(idle)) else { return false };
+            for (other, place) in places {
+                self.devices[other].slot = place;
+            }
+            self.counters.repacks += 1;
+        }
+        self.devices[device].slot = first;
+        true
+    }
+
+    fn random_below(&mut self, bound: usize) -> usize {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        let upper = self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
+        ((upper * bound as u64) >> 32) as usize
+    }
+
+    /// Gives a device a region; `None` where the core returns an error.
+    pub fn alloc(&mut self, request: Request<'_>) -> Option<Region> {
+        let Request { device, size_frames: count, mut choice, salvage_budget_pages } = request;
+        let device = device as usize;
+        let d = self.devices.get(device)?;
+        if count == 0 || count > d.size || d.held.is_some() {
+            return None;
+        }
+        let rest = d.size - count;
+        let mut slots = d.candidates.clone();
+        if matches!(choice, Choice::Policy(Policy::Static)) {
+            slots = vec![d.home];
+        }
+        if !slots.contains(&d.slot) {
+            slots.push(d.slot);
+        }
+        let uncosted = matches!(choice, Choice::Policy(Policy::Static | Policy::Random));
+        // (cost, slot, first frame): the cheaper end of each slot.
+        let mut choices: Vec<(u64, u32, u32)> = Vec::new();
+        for slot in slots {
+            let mut cost = |first: u32| (first..first + count).map(|f| self.cost_of(f, &mut choice)).sum::<u64>();
+            let (left, right) = if uncosted { (0, 0) } else { (cost(slot), cost(slot + rest)) };
+            choices.push(if right < left { (right, slot, slot + rest) } else { (left, slot, slot) });
+        }
+        if !uncosted {
+            choices.sort();
+        }
+        let first = loop {
+            let at = match choice {
+                Choice::Policy(Policy::Random) => self.random_below(choices.len()),
+                _ => 0,
+            };
+            let (_, slot, first) = choices.remove(at);
+            if self.place(device, slot) {
+                break first;
+            }
+        };
+        let region = Region { first, count };
+        for frame in first..first + count {
+            self.counters.discarded += u64::from(self.frames[frame as usize].page.is_some());
+            self.frames[frame as usize].owned = true;
+        }
+        self.counters.allocs += 1;
+        self.devices[device].held = Some(region);
+        self.devices[device].swept = 0;
+        if salvage_budget_pages > 0 {
+            self.salvage = Some(Salvage { device, left: salvage_budget_pages });
+        }
+        Some(region)
+    }
+
+    /// The next page to save.
+    pub fn salvage_next(&mut self) -> Option<Move> {
+        let Salvage { device, left } = self.salvage.take()?;
+        let region = self.devices[device].held.filter(|_| left > 0)?;
+        let from = self.lru.iter().rev().copied().find(|&f| region.contains(f))?;
+        let (to, evicted) = self.take_frame(0, Some(from))?;
+        let page = self.frames[from as usize].page.take();
+        self.frames[to as usize].page = page;
+        for place in self.lru.iter_mut().filter(|f| **f == from) {
+            *place = to;
+        }
+        self.counters.salvaged += 1;
+        self.counters.salvage_evictions += u64::from(evicted.is_some());
+        self.salvage = Some(Salvage { device, left: left - 1 });
+        page.map(|(key, _)| Move { key, from, to, evicted })
+    }
+
+    /// Ends salvage.
+    pub fn salvage_end(&mut self) {
+        self.salvage = None;
+    }
+
+    /// Takes back at most `budget` frames of a device; returns how many it still holds.
+    pub fn free_some(&mut self, device: u32, budget: u32) -> u32 {
+        let device = device as usize;
+        if self.salvage.as_ref().is_some_and(|s| s.device == device) {
+            self.salvage = None;
+        }
+        let Some(Region { first, count }) = self.devices.get(device).and_then(|d| d.held) else { return 0 };
+        let left = count - count.min(budget);
+        for frame in (first + left..first + count).rev() {
+            if self.state_of(frame) == FrameState::Tombstone {
+                self.withdraw(frame);
+            }
+            self.frames[frame as usize] = Frame::default();
+            self.free.push(frame);
+        }
+        let d = &mut self.devices[device];
+        d.held = (left > 0).then_some(Region { first, count: left });
+        d.swept = d.swept.min(left);
+        left
+    }
+
+    /// Withdraws tombstones among the next `budget` device frames; returns how many tombstones are left.
+    pub fn sweep(&mut self, mut budget: u32) -> u32 {
+        for device in 0..self.devices.len() {
+            let Some(region) = self.devices[device].held else { continue };
+            if self.salvage.as_ref().is_some_and(|s| s.device == device) {
+                continue;
+            }
+            while self.devices[device].swept < region.count && budget > 0 && self.counters().tombstone_frames > 0 {
+                let frame = region.first + self.devices[device].swept;
+                if self.state_of(frame) == FrameState::Tombstone {
+                    self.withdraw(frame);
+                }
+                self.devices[device].swept += 1;
+                budget -= 1;
+            }
+        }
+        self.counters().tombstone_frames as u32
+    }
+
+    /// First frames of a device's candidate regions, ascending.
+    pub fn candidates(&self, device: u32) -> &[u32] {
+        self.devices.get(device as usize).map_or(&[], |d| &d.candidates)
+    }
+
+    /// What a device holds.
+    pub fn held(&self, device: u32) -> Option<Region> {
+        self.devices.get(device as usize)?.held
+    }
+
+    /// The slot kept for a device.
+    pub fn slot(&self, device: u32) -> Option<Region> {
+        self.devices.get(device as usize).map(|d| Region { first: d.slot, count: d.size })
+    }
+}
