@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use fovea_apps::{AppName, Importance, Registry};
-use fovea_linux::{AppUsage, CompressCursor, Device, Error, MemoryReading};
+use fovea_linux::{AppUsage, CompressCursor, Device, Error, MemoryReading, PageRange};
 use fovea_policy::{decide, Action, AppState, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
 use serde_json::{json, Value};
 
@@ -20,6 +20,9 @@ const USAGE_FRESH_NS: u64 = 200_000_000;
 /// Resident memory an app must gain after it was compressed to be looked at again.
 const REGAINED_BYTES: u64 = 1 << 20;
 
+/// Ranges remembered of what an app's return touched.
+const RESUME_RANGES_MAX: usize = 512;
+
 /// A victim that has not ended by then is given up waiting for.
 const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 
@@ -30,6 +33,14 @@ struct Runtime {
     importance: Option<Importance>,
     frozen: bool,
     cursor: CompressCursor,
+    /// Pages of it were compressed in this life.
+    was_compressed: bool,
+    /// It has been in front since.
+    returned: bool,
+    /// It was compressed and has not been in front since.
+    all_out: bool,
+    /// What its last return touched, remembered when that too had to be compressed.
+    resume_set: Option<Vec<PageRange>>,
     /// Resident memory when its last range had been looked at; `None` while some are left.
     compressed_at_bytes: Option<u64>,
     usage: AppUsage,
@@ -71,6 +82,8 @@ pub struct Engine<D> {
     policy: fovea_policy::Config,
     registry: Registry,
     runtime: BTreeMap<AppName, Runtime>,
+    /// CPUs that can run the daemon beside an app.
+    cpus: usize,
     screen_on: bool,
     focused_ns: Option<u64>,
     memory: MemoryReading,
@@ -97,6 +110,7 @@ impl<D: Device> Engine<D> {
             policy,
             registry: Registry::default(),
             runtime: BTreeMap::new(),
+            cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
             screen_on: true,
             focused_ns: None,
             memory: MemoryReading::default(),
@@ -197,6 +211,7 @@ impl<D: Device> Engine<D> {
                 if let Some(runtime) = self.runtime.get_mut(&app) {
                     runtime.compressed_at_bytes = None;
                     runtime.cursor = CompressCursor::default();
+                    runtime.returned = runtime.was_compressed;
                 }
                 self.write(now_ns, "focus", Some(&app), None, Value::Null);
                 self.prefetch = Some(app);
@@ -356,10 +371,20 @@ impl<D: Device> Engine<D> {
         if pages == 0 || self.config.memory.mode != fovea_policy::Mode::Full {
             return;
         }
-        let Some(app) = self.registry.get(&name) else { return };
-        match self.device.prefetch(&app.cgroup, pages) {
+        let (Some(app), Some(runtime)) = (self.registry.get(&name), self.runtime.get_mut(&name)) else { return };
+        let resume_set = runtime.resume_set.take();
+        // What a return touches is resident then, or nothing was ever compressed.
+        let all_out = runtime.all_out;
+        runtime.all_out = false;
+        if resume_set.is_none() && !(all_out && self.cpus > 1) {
+            return;
+        }
+        match self.device.prefetch(&app.cgroup, resume_set.as_deref(), pages) {
             Ok(0) => {}
-            Ok(pages) => self.write(now_ns, "prefetch", Some(&name), Some(Reason::Needed), json!({ "pages": pages })),
+            Ok(pages) => {
+                let outcome = json!({ "pages": pages, "known": resume_set.is_some() });
+                self.write(now_ns, "prefetch", Some(&name), Some(Reason::Needed), outcome);
+            }
             Err(e) => eprintln!("fovea: reading {name} back: {e}"),
         }
     }
@@ -416,6 +441,7 @@ impl<D: Device> Engine<D> {
             anon_bytes: usage.anon_bytes,
             current_bytes: usage.current_bytes,
             swap_bytes: usage.swap_bytes,
+            returned: runtime.returned,
             compressed: runtime.compressed_at_bytes.is_some_and(|then| usage.anon_bytes < then + REGAINED_BYTES),
         })
     }
@@ -443,6 +469,12 @@ impl<D: Device> Engine<D> {
             return Ok(false);
         };
         let under = self.config.memory.compress_under_permille;
+        if runtime.returned && runtime.resume_set.is_none() {
+            match self.device.resident(&app.cgroup, RESUME_RANGES_MAX) {
+                Ok(ranges) => runtime.resume_set = Some(ranges),
+                Err(e) => eprintln!("fovea: {e}"),
+            }
+        }
         let outcome = match self.device.compress(&app.cgroup, runtime.cursor, pages, under) {
             Ok(outcome) => outcome,
             Err(e) => {
@@ -454,6 +486,9 @@ impl<D: Device> Engine<D> {
         };
         runtime.usage.anon_bytes = runtime.usage.anon_bytes.saturating_sub(outcome.swapped_pages * PAGE_BYTES);
         runtime.usage.swap_bytes += outcome.swapped_pages * PAGE_BYTES;
+        if outcome.swapped_pages > 0 {
+            (runtime.was_compressed, runtime.returned, runtime.all_out) = (true, false, true);
+        }
         match outcome.next {
             Some(cursor) => runtime.cursor = cursor,
             None => {
@@ -509,6 +544,8 @@ impl<D: Device> Engine<D> {
         let outcome = json!({
             "importance": self.registry.importance(app),
             "usage": usage,
+            // From the wake-up that led here to the last signal sent.
+            "signal_after_ns": killed.signalled_ns.saturating_sub(snapshot.now_ns),
             "signalled": killed.signalled,
             "released": killed.released,
         });

@@ -82,8 +82,14 @@ impl Device for FakeDevice {
         Ok(CompressOutcome { swapped_pages, scanned_pages: swapped_pages * 2, next, ..Default::default() })
     }
 
-    fn prefetch(&mut self, cgroup: &str, pages: u64) -> Result<u64, Error> {
-        self.did(format!("prefetch {cgroup}"));
+    fn resident(&mut self, cgroup: &str, _: usize) -> Result<Vec<PageRange>, Error> {
+        self.did(format!("resident {cgroup}"));
+        Ok(vec![PageRange { pid: 1, start: 0, end: PAGE_BYTES }])
+    }
+
+    fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error> {
+        let known = if ranges.is_some() { "known" } else { "blind" };
+        self.did(format!("prefetch {known} {cgroup}"));
         Ok(self.0.borrow().apps.get(cgroup).map_or(0, |a| a.swap_pages.min(pages)))
     }
 
@@ -104,7 +110,7 @@ impl Device for FakeDevice {
         if let Some(app) = state.apps.remove(cgroup) {
             state.memory.free_bytes += app.anon_pages * PAGE_BYTES;
         }
-        Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, released: 1 })
+        Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, signalled_ns: 0, released: 1 })
     }
 
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {

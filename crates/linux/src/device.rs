@@ -80,6 +80,17 @@ pub struct CompressCursor {
     pub address: u64,
 }
 
+/// Neighbouring pages of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageRange {
+    /// Process.
+    pub pid: u32,
+    /// Address of the first page.
+    pub start: u64,
+    /// Address behind the last.
+    pub end: u64,
+}
+
 /// What one call to [`Device::compress`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressOutcome {
@@ -100,6 +111,8 @@ pub struct CompressOutcome {
 pub struct KillOutcome {
     /// One pidfd per process signalled: readable once that process has ended.
     pub pidfds: Vec<OwnedFd>,
+    /// Monotonic time at which the last of them was signalled.
+    pub signalled_ns: u64,
     /// Processes signalled.
     pub signalled: u32,
     /// Processes whose memory `process_mrelease` had freed before the call returned.
@@ -155,9 +168,12 @@ pub trait Device {
         under_permille: u32,
     ) -> Result<CompressOutcome, Error>;
 
-    /// Reads swapped pages of an app back ahead of its touching them, most useful ranges first, at most `pages`; returns how many
-    /// were asked for.
-    fn prefetch(&mut self, cgroup: &str, pages: u64) -> Result<u64, Error>;
+    /// The private pages of an app that are resident now, as at most `most` ranges.
+    fn resident(&mut self, cgroup: &str, most: usize) -> Result<Vec<PageRange>, Error>;
+
+    /// Reads swapped pages of an app back ahead of its touching them, at most `pages`; returns how many were asked for. Of the ranges
+    /// given, or, where it is not known what will be touched, from the main heap on.
+    fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error>;
 
     /// Freezes or thaws an app.
     fn set_frozen(&mut self, cgroup: &str, frozen: bool) -> Result<(), Error>;

@@ -50,7 +50,9 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillO
             let _ = crate::file::write(&cgroups.path(cgroup)?.join("cgroup.kill"), "1");
         }
     }
-    let mut outcome = KillOutcome { signalled: killed.len() as u32, ..KillOutcome::default() };
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let signalled_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    let mut outcome = KillOutcome { signalled: killed.len() as u32, signalled_ns, ..KillOutcome::default() };
     for (pid, pidfd) in killed {
         outcome.released += u32::from(release(pid, &pidfd)?);
         outcome.pidfds.push(pidfd);

@@ -10,7 +10,7 @@ use crate::maps::{Mapping, Maps};
 use crate::pagemap::{Entry, Pagemap, Wanted, BLOCK_PAGES};
 use crate::process::Process;
 use crate::sys::{process_madvise, RemoteRange, RANGES_MAX};
-use crate::PAGE_BYTES;
+use crate::{PageRange, PAGE_BYTES};
 
 /// Mappings considered per process; a process with more has its small change left to faults.
 const MAPPINGS_MAX: usize = 4096;
@@ -61,6 +61,47 @@ impl Prefetcher {
             }
         }
         Ok(asked)
+    }
+
+    /// Asks for at most `pages` of the swapped pages within ranges of this process; returns how many were asked for.
+    pub(crate) fn prefetch_ranges(&mut self, process: &Process, ranges: &[PageRange], pages: u64) -> io::Result<u64> {
+        let pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?);
+        let mut asked = 0;
+        for range in ranges.iter().filter(|r| r.pid == process.pid) {
+            let mut start = range.start;
+            while start < range.end && asked < pages {
+                let end = range.end.min(start + BLOCK_PAGES as u64 * PAGE_BYTES);
+                asked += self.block(process, &pagemap, start, end, pages - asked)?;
+                start = end;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Adds the resident private pages of a process to `found`, until there are `most` ranges.
+    pub(crate) fn resident(&mut self, process: &Process, found: &mut Vec<PageRange>, most: usize) -> io::Result<()> {
+        let mut maps = Maps::new(process.open_file("maps", OFlags::RDONLY)?);
+        let mut pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?);
+        let mut address = 0;
+        while let Some(mapping) = maps.next(address)? {
+            address = mapping.start;
+            while let Some(start) = pagemap.skip_to(Wanted::Resident, address, mapping.end)? {
+                let end = mapping.end.min(start + BLOCK_PAGES as u64 * PAGE_BYTES);
+                let count = pagemap.read(start, &mut self.entries[..((end - start) / PAGE_BYTES) as usize])?;
+                for index in (0..count).filter(|&i| Entry(self.entries[i]).is_private_resident()) {
+                    let page = start + index as u64 * PAGE_BYTES;
+                    let full = found.len() == most;
+                    match found.last_mut() {
+                        Some(last) if last.pid == process.pid && last.end == page => last.end += PAGE_BYTES,
+                        _ if full => return Ok(()),
+                        _ => found.push(PageRange { pid: process.pid, start: page, end: page + PAGE_BYTES }),
+                    }
+                }
+                address = end;
+            }
+            address = mapping.end;
+        }
+        Ok(())
     }
 
     fn block(&mut self, process: &Process, pagemap: &Pagemap, start: u64, end: u64, pages: u64) -> io::Result<u64> {

@@ -18,7 +18,7 @@ use crate::process::Process;
 use crate::psi::{Kind, Trigger};
 use crate::{
     check, importance, kill, selfcare, zram, AppUsage, CompressCursor, CompressOutcome, Device, Error, KillOutcome,
-    MemoryReading, OldScore, Report, ZramDevice, ZramWish,
+    MemoryReading, OldScore, PageRange, Report, ZramDevice, ZramWish,
 };
 
 /// The running machine, or a folder of files captured from one.
@@ -207,7 +207,22 @@ impl Device for System {
         Ok(tally.finish())
     }
 
-    fn prefetch(&mut self, cgroup: &str, pages: u64) -> Result<u64, Error> {
+    fn resident(&mut self, cgroup: &str, most: usize) -> Result<Vec<PageRange>, Error> {
+        self.list_processes(cgroup)?;
+        let mut found = Vec::new();
+        for &pid in &self.pids {
+            let Some(process) = Process::open_in(&self.root, cgroup, pid)? else { continue };
+            match self.prefetcher.resident(&process, &mut found, most) {
+                Err(e) if !is_gone(&e) => {
+                    return Err(Error::call("reading pagemap", format!("process {pid} of {cgroup}"), e))
+                }
+                _ => (),
+            }
+        }
+        Ok(found)
+    }
+
+    fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error> {
         self.list_processes(cgroup)?;
         let mut asked = 0;
         for &pid in &self.pids {
@@ -215,7 +230,11 @@ impl Device for System {
                 break;
             }
             let Some(process) = Process::open_in(&self.root, cgroup, pid)? else { continue };
-            match self.prefetcher.prefetch(&process, pages - asked) {
+            let done = match ranges {
+                Some(ranges) => self.prefetcher.prefetch_ranges(&process, ranges, pages - asked),
+                None => self.prefetcher.prefetch(&process, pages - asked),
+            };
+            match done {
                 Ok(more) => asked += more,
                 Err(e) if is_gone(&e) => (),
                 Err(e) => return Err(explain("process_madvise", "MADV_WILLNEED", pid, cgroup, e)),

@@ -80,7 +80,7 @@ fn an_app_that_is_not_there_is_empty_and_bad_names_are_refused() {
     let mut phone = system("phone-6.12");
     assert_eq!(phone.usage("apps/gone").unwrap(), Default::default());
     assert_eq!(phone.compress("apps/gone", CompressCursor::default(), 32, 500).unwrap().next, None);
-    assert_eq!(phone.prefetch("apps/gone", 32).unwrap(), 0);
+    assert_eq!(phone.prefetch("apps/gone", None, 32).unwrap(), 0);
     assert_eq!(phone.kill("apps/gone").unwrap().signalled, 0);
     assert!(phone.scores("apps/gone").unwrap().is_empty());
     for name in ["", "/", "../apps", "apps/../.."] {

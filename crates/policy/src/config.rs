@@ -38,6 +38,9 @@ pub struct MemoryConfig {
     pub compress_under_permille: u32,
     /// An app with less resident anonymous memory than this is not worth compressing.
     pub compress_least_pages: u64,
+    /// With the screen off, leave an app that came back since it was compressed alone while at most so much of its memory is
+    /// resident, percent: that is what its return touched, and will touch again. 0: compress all of it again.
+    pub keep_returned_percent: u64,
     /// Stop giving pages to zram when its remaining true room is under so many pages.
     pub room_least_pages: u64,
     /// Time between two looks while memory is short.
@@ -51,7 +54,8 @@ pub struct MemoryConfig {
     /// Time after an app came to the screen in which the CPU is left to it: nothing is compressed unless free memory is below
     /// the first value of `minfree_pages`.
     pub focus_grace_ms: u64,
-    /// Pages read back when an app comes to the screen; 0 for none.
+    /// Pages read back when an app comes to the screen, at most; 0 for none. What its last return touched if that is known, else
+    /// from its main heap on; the latter only where another CPU can do it while the app runs.
     pub prefetch_pages: u64,
 }
 
@@ -63,6 +67,7 @@ impl Default for MemoryConfig {
             batch_pages: 256,
             compress_under_permille: 500,
             compress_least_pages: 64,
+            keep_returned_percent: 75,
             room_least_pages: 256,
             watch_ms: 50,
             thrash_full_percent: 10.0,

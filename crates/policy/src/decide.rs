@@ -4,7 +4,7 @@
 use fovea_apps::{AppName, Importance};
 use serde::{Deserialize, Serialize};
 
-use crate::compress::candidate;
+use crate::compress::{candidate, candidate_ahead};
 use crate::freeze::{freezing, Freezing};
 use crate::ladder::victim;
 use crate::pressure::{pressure, Pressure};
@@ -158,18 +158,19 @@ fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Optio
     let batch_pages = config.memory.batch_pages.min(room_pages);
 
     if has_room {
-        let under_pressure = pressure.shortage.is_some();
-        let classes: &[Importance] =
-            if under_pressure { &[Importance::Empty, Importance::Hidden] } else { &[Importance::Empty] };
-        if under_pressure || !snapshot.screen_on {
-            if let Some(app) = candidate(&snapshot.apps, classes, &config.memory) {
-                let reason = match (under_pressure, app.importance) {
-                    (true, Importance::Empty) => Reason::ShortOfMemoryEmpty,
-                    (true, _) => Reason::ShortOfMemoryHidden,
-                    (false, _) => Reason::ScreenOff,
-                };
-                return Some((Action::Compress { app: app.name.clone(), pages: batch_pages }, reason));
-            }
+        let short = pressure.shortage.is_some();
+        let app = match (short, snapshot.screen_on) {
+            (true, _) => candidate(&snapshot.apps, &[Importance::Empty, Importance::Hidden], &config.memory),
+            (false, false) => candidate_ahead(&snapshot.apps, &config.memory),
+            (false, true) => None,
+        };
+        if let Some(app) = app {
+            let reason = match (short, app.importance) {
+                (true, Importance::Empty) => Reason::ShortOfMemoryEmpty,
+                (true, _) => Reason::ShortOfMemoryHidden,
+                (false, _) => Reason::ScreenOff,
+            };
+            return Some((Action::Compress { app: app.name.clone(), pages: batch_pages }, reason));
         }
     }
 

@@ -33,6 +33,7 @@ mod tests {
             anon_bytes,
             current_bytes: anon_bytes,
             swap_bytes: 0,
+            returned: false,
             compressed: false,
         }
     }

@@ -115,6 +115,8 @@ pub struct AppState {
     pub current_bytes: u64,
     /// In swap, uncompressed.
     pub swap_bytes: u64,
+    /// It was compressed and has been in front since: what is resident is what its return touched, and what does not compress.
+    pub returned: bool,
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.
     pub compressed: bool,
 }

@@ -18,6 +18,7 @@ fn app(name: &str, importance: Importance, focus_seq: u64, anon_mb: u64) -> AppS
         anon_bytes: anon_mb * MB,
         current_bytes: anon_mb * MB,
         swap_bytes: 0,
+        returned: false,
         compressed: false,
     }
 }
@@ -132,6 +133,20 @@ fn an_app_that_comes_to_the_screen_has_the_cpu_to_itself_unless_memory_is_critic
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
     s.memory.free_bytes = 10 * MB;
     s.now_ns += SECOND_NS;
+    assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
+}
+
+#[test]
+fn what_a_return_touched_is_left_resident_ahead_of_need_but_not_under_pressure() {
+    let mut s = phone(200, 100, 0, household());
+    (s.screen_on, s.memory.stalled_us) = (false, 0);
+    s.apps[5].returned = true;
+    s.apps[5].swap_bytes = 20 * MB;
+    assert_eq!(only_step(&s), Some(("compress new-empty".into(), Reason::ScreenOff)));
+    s.apps[5].swap_bytes = 5 * MB;
+    assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ScreenOff)), "most of it is resident again");
+    s.apps[5].swap_bytes = 20 * MB;
+    (s.memory.free_bytes, s.memory.file_bytes) = (10 * MB, 10 * MB);
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
 }
 

@@ -120,9 +120,9 @@ fn prefetch(bench: &mut Bench) {
         to_the_end(bench, &cgroup, 2048);
         if ahead {
             let before = swap_cached_pages();
-            let asked = bench.system.prefetch(&cgroup, 100).expect("prefetch");
+            let asked = bench.system.prefetch(&cgroup, None, 100).expect("prefetch");
             bench.check("prefetch keeps to its bound", asked == 100, asked);
-            let asked = bench.system.prefetch(&cgroup, 1 << 20).expect("prefetch");
+            let asked = bench.system.prefetch(&cgroup, None, 1 << 20).expect("prefetch");
             let cached = swap_cached_pages().saturating_sub(before);
             bench.check("prefetch asks for what is out", asked + BATCHED >= 2048, asked);
             bench.check("what was asked for is in the swap cache", cached + BATCHED >= 2048, cached);
@@ -162,7 +162,7 @@ fn changing_under_us(bench: &mut Bench) {
         // Until it has ended by itself: the pidfd of a process in the cgroup is all we hold.
         while failure.is_none() && bench.system.usage(&cgroup).is_ok_and(|usage| usage.processes > 0) {
             failure = bench.system.compress(&cgroup, CompressCursor::default(), 512, 500).err();
-            failure = failure.or(bench.system.prefetch(&cgroup, 512).err());
+            failure = failure.or(bench.system.prefetch(&cgroup, None, 512).err());
             calls += 1;
         }
         bench.check(

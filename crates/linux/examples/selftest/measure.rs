@@ -34,7 +34,7 @@ pub fn run(bench: &mut Bench) {
             to_the_end(bench, &cgroup, PAGES as u64);
             report("compress per page already out", began, PAGES as u64);
             let began = Instant::now();
-            let asked = bench.system.prefetch(&cgroup, PAGES as u64).expect("prefetch");
+            let asked = bench.system.prefetch(&cgroup, None, PAGES as u64).expect("prefetch");
             report("prefetch per page", began, asked);
         }
         bench.system.set_frozen(&cgroup, false).expect("thaw");

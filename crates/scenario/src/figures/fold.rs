@@ -42,6 +42,8 @@ pub(crate) struct Folded {
     pub stray_frozen: Option<f64>,
     pub left_after_kill: Option<f64>,
     pub steps: f64,
+    /// Longest time from the wake-up that led to a kill to the signal; none without a kill.
+    pub kill_signal_ns: Option<f64>,
     samples: Vec<(String, Sample)>,
     end: Option<End>,
     failed: bool,
@@ -66,6 +68,7 @@ impl Folded {
             stray_frozen: None,
             left_after_kill: None,
             steps: 0.0,
+            kill_signal_ns: None,
             samples: Vec::new(),
             end: None,
             failed: false,
@@ -73,6 +76,10 @@ impl Folded {
         let mut seen = BTreeSet::new();
         for event in boot.events {
             folded.take(event, &mut seen);
+        }
+        // In fast mode this would measure the host's load.
+        if !boot.plan.exact {
+            folded.kill_signal_ns = None;
         }
         folded
     }
@@ -112,7 +119,12 @@ impl Folded {
                     daemon_cpu_ns: *daemon_cpu_ns as f64,
                 });
             }
-            EventBody::Killed { .. } | EventBody::Journal { .. } => {}
+            EventBody::Journal { entry } => {
+                if let Some(ns) = entry["outcome"]["signal_after_ns"].as_f64() {
+                    self.kill_signal_ns = Some(self.kill_signal_ns.unwrap_or(0.0).max(ns));
+                }
+            }
+            EventBody::Killed { .. } => {}
         }
     }
 

@@ -37,6 +37,7 @@ fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("daemon_cpu_ns", &|f| Some(f.end()?.daemon_cpu_ns));
     put("wrong_pages", &|f| Some(f.wrong_pages));
     put("read_bytes", &|f| Some(f.sample("end")?.read_bytes - f.sample("begin")?.read_bytes));
+    put("kill_signal_ns", &|f| f.kill_signal_ns);
     put("launch_geomean_ns", &|f| geomean(f.launches.iter().map(|l| l.elapsed_ns)));
     put("relaunch_geomean_ns", &|f| geomean(f.launches.iter().filter(|l| l.again).map(|l| l.elapsed_ns)));
 }
@@ -82,6 +83,16 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case]) -> Vec<Verdict> {
                 "seed 002, section 3.2, step 8",
                 get("fovea", "oom_kills"),
                 Bound::Equal(0.0),
+            ));
+        }
+        let slowest = |c: &str| get(c, "kill_signal_ns");
+        if let Some(ns) = scenario.configurations.iter().filter_map(|c| slowest(c.name())).reduce(f64::max) {
+            verdicts.push(verdict(
+                &id("kill-signal", case),
+                "from a pressure event to the kill signal it takes less than 10 ms, at most (ns)",
+                "this project",
+                Some(ns),
+                Bound::Below(10e6),
             ));
         }
         verdicts.extend(correctness(scenario, cases, case));
