@@ -138,6 +138,7 @@ impl<D: Device> Engine<D> {
         }
         if let Some(zram) = self.undo.changed().zram.clone() {
             self.write(now_ns, "zram-taken-over", None, None, json!({ "number": zram.number }));
+            self.set_sysctl("vm/page-cluster", "0");
             return Ok(());
         }
         if self.memory.zram.is_some() {
@@ -154,7 +155,6 @@ impl<D: Device> Engine<D> {
         match self.device.zram_setup(&wish, &mut |zram| undo.zram(zram)) {
             Ok(zram) => {
                 self.write(now_ns, "zram", None, None, json!({ "device": zram, "limit_bytes": limit_bytes }));
-                // Reading neighbours ahead is for disks; zram pays for every page read.
                 self.set_sysctl("vm/page-cluster", "0");
                 self.memory = self.device.memory()?;
             }
@@ -170,6 +170,7 @@ impl<D: Device> Engine<D> {
         self.missing.push(what);
     }
 
+    /// Of swap settings: reading neighbours ahead (page-cluster) is for disks; zram pays for every page read.
     fn set_sysctl(&mut self, name: &str, value: &str) {
         let done = self.device.sysctl(name).and_then(|old| {
             if old != value && self.undo.sysctl(name, &old).is_ok() {

@@ -41,6 +41,7 @@ pub(crate) struct Folded {
     pub resident_bytes: Option<f64>,
     pub stray_frozen: Option<f64>,
     pub left_after_kill: Option<f64>,
+    pub zram_kept: Option<f64>,
     pub steps: f64,
     /// Longest time from the wake-up that led to a kill to the signal; none without a kill.
     pub kill_signal_ns: Option<f64>,
@@ -67,6 +68,7 @@ impl Folded {
             resident_bytes: None,
             stray_frozen: None,
             left_after_kill: None,
+            zram_kept: None,
             steps: 0.0,
             kill_signal_ns: None,
             samples: Vec::new(),
@@ -107,8 +109,9 @@ impl Folded {
                 self.resident_bytes = Some(highest);
             }
             EventBody::AfterKill { frozen, adjusted, zram_left, settings } => {
-                let left = f64::from(*frozen) + f64::from(*adjusted) + f64::from(*zram_left) + settings.len() as f64;
-                add(&mut self.left_after_kill, left);
+                add(&mut self.left_after_kill, f64::from(*frozen) + f64::from(*adjusted) + settings.len() as f64);
+                // Swap whose pages do not fit in memory stays until they do: taking it away would end in the OOM killer.
+                add(&mut self.zram_kept, f64::from(*zram_left));
             }
             EventBody::FrozenCheck { stray } => add(&mut self.stray_frozen, f64::from(*stray)),
             EventBody::Failed { .. } => self.failed = true,
