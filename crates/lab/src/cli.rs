@@ -210,7 +210,13 @@ fn print_json(value: &impl serde::Serialize) -> Result<()> {
 impl ImportArgs {
     fn run(self) -> Result<()> {
         let options = ImportOptions {
-            format: self.format.as_deref().map(str::parse::<&'static Format>).transpose()?,
+            // Who names columns says that it is a csv file.
+            format: self
+                .format
+                .as_deref()
+                .or(self.csv.as_ref().map(|_| "csv"))
+                .map(str::parse::<&'static Format>)
+                .transpose()?,
             order: match self.order {
                 OrderArg::Reject => Order::Reject,
                 OrderArg::Keep => Order::Keep,

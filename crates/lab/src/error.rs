@@ -7,7 +7,7 @@ use std::{io, path::Path};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read or written.
-    #[error("{path}: {error}")]
+    #[error("{path}: {error}; check the name and its permissions")]
     Io {
         /// The file.
         path: String,
@@ -48,6 +48,8 @@ impl Error {
         let path = path.display().to_string();
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull { path, mend: mend.into() },
+            // The error of a temporary file names that file; the user knows only the one it stands for.
+            kind if error.raw_os_error().is_none() => Error::Io { path, error: kind.into() },
             _ => Error::Io { path, error },
         }
     }

@@ -22,8 +22,9 @@ fn with_future(requests: &[(u32, u32)]) -> Vec<Asked> {
 
 fn check(requests: &[(u32, u32)], capacity: u64) -> Result<(), TestCaseError> {
     let asked = with_future(requests);
-    for choice in policy::all() {
-        let name = choice.policy.name;
+    let to_the_letter = "s3-fifo:fill=0".parse().unwrap();
+    for choice in policy::all().into_iter().chain([to_the_letter]) {
+        let name = &*choice.to_string();
         let mut cache = choice.build(capacity);
         let mut slow = reference::of(name, capacity);
         let mut seen = BTreeSet::new();

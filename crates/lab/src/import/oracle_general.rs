@@ -8,7 +8,10 @@ use crate::Result;
 pub static FORMAT: Format = Format {
     name: "oracle-general",
     about: "libCacheSim oracleGeneral binary",
-    sniff: |head| head.len() >= LENGTH && plausible(head, Raw::little) >= plausible(head, Raw::big),
+    sniff: |head| {
+        let (little, big) = (plausible(head, Raw::little), plausible(head, Raw::big));
+        2 * little.max(big) > head.len() / LENGTH
+    },
     read,
 };
 

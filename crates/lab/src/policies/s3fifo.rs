@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1).
+//!
+//! As the authors' libCacheSim does, a cache that has never evicted anything fills its main queue directly once the small one
+//! is full; `fill=0` gives the paper's algorithm to the letter.
 
 use crate::policy::{share, Descriptor, Parameter, Policy, Request, Table, ABSENT};
 
@@ -30,6 +33,13 @@ pub static POLICY: Descriptor = Descriptor {
             greatest: 3.0,
             meaning: "accesses to enter the main queue",
         },
+        Parameter {
+            name: "fill",
+            default: 1.0,
+            least: 0.0,
+            greatest: 1.0,
+            meaning: "1: fill the main queue directly until the first eviction",
+        },
     ],
     needs_future: false,
     bytes_per_object: Table::<3>::BYTES_PER_OBJECT,
@@ -41,6 +51,7 @@ pub static POLICY: Descriptor = Descriptor {
             main: capacity - small,
             ghost: (capacity as f64 * parameters[1]) as u64,
             threshold: parameters[2] as u8,
+            filling: parameters[3] >= 0.5,
             table: Table::default(),
         })
     },
@@ -52,12 +63,15 @@ struct S3Fifo {
     main: u64,
     ghost: u64,
     threshold: u8,
+    /// Nothing has been evicted yet, and new objects may go to the main queue directly.
+    filling: bool,
     table: Table<3>,
 }
 
 impl S3Fifo {
     #[inline(always)]
     fn evict(&mut self) {
+        self.filling = false;
         if self.table.weight(MAIN) > self.main || self.table.weight(SMALL) == 0 {
             self.evict_main();
         } else {
@@ -125,7 +139,8 @@ impl Policy for S3Fifo {
         while self.used() + size > self.capacity {
             self.evict();
         }
-        let list = if place == GHOST { MAIN } else { SMALL };
+        let to_main = place == GHOST || (self.filling && self.table.weight(SMALL) >= self.small);
+        let list = if to_main { MAIN } else { SMALL };
         self.table.push_front(list, slot, request.size);
         self.table.set_count(slot, 0);
         false

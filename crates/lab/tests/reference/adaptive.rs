@@ -5,9 +5,12 @@ use std::collections::HashMap;
 
 use super::{Asked, Queue, Reference};
 
-/// S3-FIFO, SOSP 2023, algorithm 1.
+/// S3-FIFO, SOSP 2023, algorithm 1; with `fill`, new objects go to the main queue while the small one is full and nothing was
+/// ever evicted.
 pub struct S3Fifo {
     capacity: u64,
+    fill: bool,
+    evicted: bool,
     small_share: u64,
     ghost_share: u64,
     small: Queue,
@@ -17,9 +20,11 @@ pub struct S3Fifo {
 }
 
 impl S3Fifo {
-    pub fn new(capacity: u64) -> Self {
+    pub fn new(capacity: u64, fill: bool) -> Self {
         S3Fifo {
             capacity,
+            fill,
+            evicted: false,
             small_share: (capacity / 10).max(1),
             ghost_share: capacity * 9 / 10,
             small: Queue::default(),
@@ -71,6 +76,7 @@ impl Reference for S3Fifo {
             return false;
         }
         while self.small.weight() + self.main.weight() + asked.size > self.capacity {
+            self.evicted = true;
             let main_is_over = self.main.weight() > self.capacity - self.small_share;
             if main_is_over || self.small.0.is_empty() {
                 self.evict_main();
@@ -78,7 +84,9 @@ impl Reference for S3Fifo {
                 self.evict_small();
             }
         }
-        let queue = if ghost { &mut self.main } else { &mut self.small };
+        let small_is_full = self.small.weight() >= self.small_share;
+        let early = self.fill && !self.evicted && small_is_full;
+        let queue = if ghost || early { &mut self.main } else { &mut self.small };
         queue.add((asked.id, asked.size));
         self.accesses.insert(asked.id, 0);
         false

@@ -50,7 +50,7 @@ impl Queue {
     }
 }
 
-/// The reference of a policy with its default parameters, if there is one.
+/// The reference of a policy with its parameters as written on the command line, if there is one.
 pub fn of(name: &str, capacity: u64) -> Option<Box<dyn Reference>> {
     Some(match name {
         "lru" => Box::new(queues::Lru { capacity, queue: Queue::default() }),
@@ -58,7 +58,8 @@ pub fn of(name: &str, capacity: u64) -> Option<Box<dyn Reference>> {
         "clock" => Box::new(queues::Clock { capacity, ring: Vec::new(), hand: 0 }),
         "sieve" => Box::new(queues::Sieve { capacity, queue: Vec::new(), hand: None }),
         "belady" => Box::new(queues::Belady { capacity, objects: Vec::new() }),
-        "s3-fifo" => Box::new(adaptive::S3Fifo::new(capacity)),
+        "s3-fifo" => Box::new(adaptive::S3Fifo::new(capacity, true)),
+        "s3-fifo:fill=0" => Box::new(adaptive::S3Fifo::new(capacity, false)),
         "2q" => Box::new(adaptive::TwoQ::new(capacity)),
         "arc" => Box::new(adaptive::Arc::new(capacity)),
         "lirs" => Box::new(lirs::Lirs::new(capacity)),
