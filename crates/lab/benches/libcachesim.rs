@@ -3,7 +3,7 @@
 //!
 //! Needs the public traces (`$FOVEA_TRACES`, else `../shared/traces` beside the repository) and a python with the package
 //! (`$FOVEA_LIBCACHESIM_PYTHON`); without the latter only our own speed is printed. `FOVEA_BENCH_REQUESTS` sets the length.
-//! Times are CPU times, the least of three rounds.
+//! Times are CPU times, the least of `FOVEA_BENCH_ROUNDS` (3).
 
 use std::{
     path::{Path, PathBuf},
@@ -20,8 +20,7 @@ use fovea_lab::{
 
 /// Also the default of `FOVEA_BENCH_POLICIES`.
 const POLICIES: &str = "lru,sieve,s3-fifo,arc,fifo,clock,2q,belady";
-const SHARES_PERCENT: [u64; 2] = [1, 10];
-const ROUNDS: usize = 3;
+const SHARES_PERCENT: [u64; 2] = [10, 1];
 
 /// CPU time of this thread, which other programs on the machine do not add to.
 fn cpu_s() -> f64 {
@@ -62,6 +61,7 @@ fn main() {
     let mut dense = Dense::from_objects(all, &DenseOptions::default()).expect("the trace is good");
     let interning = cpu_s() - started;
     dense.look_ahead().expect("memory");
+    let rounds: usize = std::env::var("FOVEA_BENCH_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
     let policies = std::env::var("FOVEA_BENCH_POLICIES").unwrap_or_else(|_| POLICIES.into());
     let python = std::env::var("FOVEA_LIBCACHESIM_PYTHON").ok();
     let scratch = tempfile::tempdir().expect("a temporary folder");
@@ -77,7 +77,7 @@ fn main() {
         for policy in policies.split(',') {
             let choice: Choice = policy.parse().expect("a known policy");
             let (mut ours_s, mut theirs_s, mut misses, mut their_misses) = (f64::MAX, f64::MAX, 0, None);
-            for _ in 0..ROUNDS {
+            for _ in 0..rounds {
                 let started = cpu_s();
                 let outcome = run(&dense, &choice, Size::Objects(size)).expect("a good size");
                 ours_s = ours_s.min(cpu_s() - started);

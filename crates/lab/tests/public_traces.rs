@@ -34,7 +34,7 @@ fn lru_on_cloud_physics_has_libcachesims_misses() {
     let options = ReplayOptions {
         trace,
         policies: vec!["lru".parse().unwrap()],
-        sizes: (1..=golden.len() as u64).map(|i| Size::Bytes(i * 128 << 20)).collect(),
+        sizes: (1..=golden.len() as u64).map(|i| Size::Bytes((i * 128) << 20)).collect(),
         dense: Default::default(),
     };
     let report = replay(&options, |_, _, _| {}).unwrap();
