@@ -59,12 +59,12 @@ impl Lirs {
         self.stack.retain(|&s| s != id);
     }
 
-    fn to_top(&mut self, id: u32) {
+    fn raise(&mut self, id: u32) {
         self.stack.retain(|&s| s != id);
         self.stack.push(id);
     }
 
-    fn to_queues_end(&mut self, id: u32) {
+    fn enqueue(&mut self, id: u32) {
         self.queue.retain(|&q| q != id);
         self.queue.push(id);
     }
@@ -86,7 +86,7 @@ impl Lirs {
         assert_eq!(self.state(bottom), Some(State::Lir), "a pruned stack has a LIR object at its bottom");
         self.set(bottom, State::ResidentHir);
         self.stack.remove(0);
-        self.to_queues_end(bottom);
+        self.enqueue(bottom);
         self.prune();
         true
     }
@@ -94,7 +94,7 @@ impl Lirs {
     fn becomes_lir(&mut self, id: u32) {
         self.set(id, State::Lir);
         self.queue.retain(|&q| q != id);
-        self.to_top(id);
+        self.raise(id);
         self.prune();
         while self.weight(State::Lir) > self.llirs && self.bottom_becomes_hir() {}
     }
@@ -124,7 +124,7 @@ impl Reference for Lirs {
     fn access(&mut self, Asked { id, size, .. }: Asked) -> bool {
         match self.state(id) {
             Some(State::Lir) => {
-                self.to_top(id);
+                self.raise(id);
                 self.prune();
                 return true;
             }
@@ -132,8 +132,8 @@ impl Reference for Lirs {
                 if self.stack.contains(&id) {
                     self.becomes_lir(id);
                 } else {
-                    self.to_top(id);
-                    self.to_queues_end(id);
+                    self.raise(id);
+                    self.enqueue(id);
                     self.prune();
                     self.bound_stack();
                 }
@@ -150,11 +150,11 @@ impl Reference for Lirs {
         let was_ghost = self.state(id) == Some(State::Ghost);
         self.forget(id);
         self.objects.push((id, size, State::ResidentHir));
-        self.to_top(id);
+        self.raise(id);
         if was_ghost || self.weight(State::Lir) + size <= self.llirs {
             self.becomes_lir(id);
         } else {
-            self.to_queues_end(id);
+            self.enqueue(id);
             self.prune();
         }
         self.bound_stack();
