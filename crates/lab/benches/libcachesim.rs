@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Replay's speed beside libcachesim's, in one run on the same requests: `taskset -c 0 cargo bench -p fovea-lab`.
+//!
+//! Needs the public traces (`$FOVEA_TRACES`, else `../shared/traces` beside the repository) and a python with the package
+//! (`$FOVEA_LIBCACHESIM_PYTHON`); without the latter only our own speed is printed. `FOVEA_BENCH_REQUESTS` sets the length.
+//! Times are CPU times, the least of `FOVEA_BENCH_ROUNDS` (3).
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use fovea_lab::{
+    dense::{Dense, DenseOptions},
+    import::{parse_bytes, ImportOptions},
+    policy::Choice,
+    replay::run,
+    Size,
+};
+
+/// Also the default of `FOVEA_BENCH_POLICIES`.
+const POLICIES: &str = "lru,sieve,s3-fifo,arc,fifo,clock,2q,belady";
+const SHARES_PERCENT: [u64; 2] = [10, 1];
+
+/// CPU time of this thread, which other programs on the machine do not add to.
+fn cpu_s() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("/proc is mounted");
+    let ns: u64 = text.split(' ').next().and_then(|n| n.parse().ok()).expect("a number of nanoseconds");
+    ns as f64 / 1e9
+}
+
+/// (misses, CPU seconds) of one replay by libcachesim, the better of its default hash table and one that fits the trace.
+fn theirs(python: &str, trace: &Path, policy: &str, size: u64) -> Option<(u64, f64)> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run_libcachesim.py");
+    let one = |hashpower: &str| -> Option<(u64, f64)> {
+        let arguments = ["objects", policy, &size.to_string(), hashpower].map(str::to_owned);
+        let output = Command::new(python).arg(&script).arg(trace).args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        let fields: Vec<_> = text.split_whitespace().collect();
+        Some((fields.get(3)?.parse().ok()?, fields.get(4)?.parse().ok()?))
+    };
+    let results = [one("24"), one("16")];
+    results.into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = std::env::var_os("FOVEA_TRACES").map_or_else(|| root.join("../shared/traces"), PathBuf::from);
+    let path = folder.join("cloudPhysicsIO.oracleGeneral.bin");
+    let Ok(bytes) = std::fs::read(&path) else {
+        println!("SKIPPED: no {}; set FOVEA_TRACES to the folder of the public traces", path.display());
+        return;
+    };
+    let wanted: u64 = std::env::var("FOVEA_BENCH_REQUESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000_000);
+    let format = "oracle-general".parse().expect("a known format");
+    let (records, _) = parse_bytes(format, &bytes, &ImportOptions::default()).expect("the trace is good");
+    let repeat = wanted.div_ceil(records.len() as u64);
+    let objects: Vec<_> = records.iter().map(|r| (r.object, r.size_bytes.unwrap_or(1) as u32)).collect();
+    let all = (0..repeat).flat_map(|_| objects.iter().copied());
+    let started = cpu_s();
+    let mut dense = Dense::from_objects(all, &DenseOptions::default()).expect("the trace is good");
+    let interning = cpu_s() - started;
+    dense.look_ahead().expect("memory");
+    let rounds: usize = std::env::var("FOVEA_BENCH_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
+    let policies = std::env::var("FOVEA_BENCH_POLICIES").unwrap_or_else(|_| POLICIES.into());
+    let python = std::env::var("FOVEA_LIBCACHESIM_PYTHON").ok();
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let long = scratch.path().join("long.bin");
+    if python.is_some() {
+        std::fs::write(&long, bytes.repeat(repeat as usize)).expect("room for the long trace");
+    }
+    let requests = dense.requests() as f64;
+    println!("{requests} requests, {} objects; interned once in {interning:.3} s", dense.footprint().objects);
+    println!("policy    objects  ours Mreq/s  libcachesim Mreq/s  ratio  ratio with our interning  misses");
+    for percent in SHARES_PERCENT {
+        let size = dense.footprint().objects * percent / 100;
+        for policy in policies.split(',') {
+            let choice: Choice = policy.parse().expect("a known policy");
+            let (mut ours_s, mut theirs_s, mut misses, mut their_misses) = (f64::MAX, f64::MAX, 0, None);
+            for _ in 0..rounds {
+                let started = cpu_s();
+                let outcome = run(&dense, &choice, Size::Objects(size)).expect("a good size");
+                ours_s = ours_s.min(cpu_s() - started);
+                misses = outcome.misses();
+                if let Some((count, seconds)) = python.as_ref().and_then(|p| theirs(p, &long, policy, size)) {
+                    theirs_s = theirs_s.min(seconds);
+                    their_misses = Some(count);
+                }
+            }
+            let ours = requests / ours_s / 1e6;
+            print!("{policy:8} {size:8} {ours:12.1}");
+            match their_misses {
+                Some(count) => {
+                    let same = if count == misses { "equal" } else { "differ" };
+                    let (ratio, whole) = (theirs_s / ours_s, theirs_s / (ours_s + interning));
+                    println!(" {:19.1} {ratio:6.1} {whole:25.1}  {same}", requests / theirs_s / 1e6);
+                }
+                None => println!("                   -      -                         -  {misses}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Any bytes through the ids importer.
+#![no_main]
+
+use fovea_lab::import::{parse_bytes, Format, ImportOptions, Order};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let format: &'static Format = "ids".parse().expect("a format of the registry");
+    for skip_bad in [false, true] {
+        let options = ImportOptions { order: Order::Keep, skip_bad, ..ImportOptions::default() };
+        if let Err(error) = parse_bytes(format, bytes, &options) {
+            assert_eq!(error.to_string().lines().count(), 1, "{error}");
+        }
+    }
+});

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Importers: foreign trace formats into trace files. One file per format, listed in [`FORMATS`].
+
+mod biotracer;
+mod blkparse;
+mod csv;
+mod ids;
+mod mobile;
+mod msr;
+mod oracle_general;
+mod sort;
+mod source;
+mod systor;
+mod text;
+mod vscsi;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use serde::Serialize;
+
+pub use csv::CsvColumns;
+pub use source::{Order, Source, Tally};
+
+use crate::{input::Input, store::Writer, Error, Record, Result};
+
+/// A foreign format.
+pub struct Format {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is and where it is used.
+    pub about: &'static str,
+    /// Whether a file that begins so looks like it.
+    sniff: fn(&[u8]) -> bool,
+    /// Reads a whole file.
+    read: fn(&mut Source<'_>) -> Result<()>,
+}
+
+/// Every format, most distinctive first, which is the order of detection.
+pub static FORMATS: &[&Format] = &[
+    &mobile::FORMAT,
+    &msr::FORMAT,
+    &systor::FORMAT,
+    &biotracer::FORMAT,
+    &blkparse::FORMAT,
+    &csv::FORMAT,
+    &ids::FORMAT,
+    &vscsi::FORMAT,
+    &oracle_general::FORMAT,
+];
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl FromStr for &'static Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        FORMATS.iter().copied().find(|f| f.name == name).ok_or_else(|| {
+            let known: Vec<_> = FORMATS.iter().map(|f| f.name).collect();
+            Error::Usage(format!("format {name:?}: not known; take one of {}", known.join(", ")))
+        })
+    }
+}
+
+/// What to import and how.
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    /// The foreign file; may be compressed with gzip, xz or zstd.
+    pub input: PathBuf,
+    /// The trace file to make.
+    pub output: PathBuf,
+    /// Its format; detected if absent.
+    pub format: Option<&'static Format>,
+    /// What to do when time goes back.
+    pub order: Order,
+    /// Leave bad records out instead of stopping at the first.
+    pub skip_bad: bool,
+    /// Columns of a csv file.
+    pub csv: CsvColumns,
+    /// Which event of blkparse's counts as the request (`Q`, `D` or `C`); `Q` if absent.
+    pub blkparse_action: Option<char>,
+}
+
+/// What was imported.
+#[derive(Clone, Debug, Serialize)]
+pub struct ImportReport {
+    /// The format, as named or detected.
+    pub format: &'static str,
+    /// Records in the trace file.
+    pub records: u64,
+    /// What was left out and what is not known, by kind.
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+fn detect(path: &Path, input: &mut Input) -> Result<&'static Format> {
+    let head = input.peek(1 << 16)?;
+    if head.is_empty() {
+        return Err(empty(path));
+    }
+    FORMATS.iter().copied().find(|format| (format.sniff)(&head)).ok_or_else(|| {
+        let known: Vec<_> = FORMATS.iter().map(|f| f.name).collect();
+        Error::Content {
+            path: path.display().to_string(),
+            place: "its beginning".into(),
+            what: "looks like no format known here".into(),
+            mend: format!("if it is one, name it with --format: {}", known.join(", ")),
+        }
+    })
+}
+
+fn empty(path: &Path) -> Error {
+    Error::Content {
+        path: path.display().to_string(),
+        place: "the whole file".into(),
+        what: "empty: no record in it".into(),
+        mend: "fetch the file again".into(),
+    }
+}
+
+/// Reads a foreign file record by record; [`import`] writes them to a trace file.
+fn read_all(
+    mut input: Input,
+    options: &ImportOptions,
+    sink: &mut dyn FnMut(Record) -> Result<()>,
+) -> Result<(&'static str, Tally)> {
+    let path = input.path().to_owned();
+    if input.peek(1)?.is_empty() {
+        return Err(empty(&path));
+    }
+    let format = match options.format {
+        Some(format) => format,
+        None => detect(&path, &mut input)?,
+    };
+    let mut source = Source::new(input, options, sink);
+    (format.read)(&mut source)?;
+    let (records, tally) = source.finish();
+    if records == 0 {
+        let left_out = match tally.summary() {
+            text if text.is_empty() => String::new(),
+            text => format!(" ({text})"),
+        };
+        return Err(Error::Content {
+            path: path.display().to_string(),
+            place: "the whole file".into(),
+            what: format!("no {} record in it{left_out}", format.name),
+            mend: "name the right format with --format".into(),
+        });
+    }
+    Ok((format.name, tally))
+}
+
+/// Imports a foreign file; `progress` is told the bytes read so far of the file and the file's size.
+///
+/// # Errors
+/// If the file cannot be read, a record of it is bad (unless those are skipped), or the trace file cannot be written.
+pub fn import(options: &ImportOptions, progress: impl Fn(u64, u64)) -> Result<ImportReport> {
+    let size = std::fs::metadata(&options.input).map_err(|e| Error::read(&options.input, e))?.len();
+    let (input, bytes_read) = Input::open(&options.input)?;
+    let mut writer = Writer::create(&options.output)?;
+    let mut told = 0;
+    let mut write = |record: Record| {
+        told += 1;
+        if told % 65_536 == 0 {
+            progress(bytes_read.get(), size);
+        }
+        writer.push(record)
+    };
+    let (format, tally) = match options.order {
+        Order::Sort => {
+            let mut sorter = sort::Sorter::new(&options.output);
+            let done = read_all(input, options, &mut |record| sorter.push(record))?;
+            sorter.finish(&mut write)?;
+            done
+        }
+        _ => read_all(input, options, &mut write)?,
+    };
+    let records = writer.records();
+    let source = options.input.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let notes = BTreeMap::from([
+        ("fovea.trace.format".to_owned(), format.to_owned()),
+        ("fovea.trace.source".to_owned(), source),
+        ("fovea.trace.tally".to_owned(), serde_json::to_string(&tally).expect("counts serialise")),
+    ]);
+    writer.finish(&notes)?;
+    Ok(ImportReport { format, records, tally })
+}
+
+/// Reads bytes as a file of a format and returns its records: what the fuzz targets and the property tests drive.
+///
+/// # Errors
+/// As [`import`].
+pub fn parse_bytes(format: &'static Format, bytes: &[u8], options: &ImportOptions) -> Result<(Vec<Record>, Tally)> {
+    let options = ImportOptions { format: Some(format), ..options.clone() };
+    let mut records = Vec::new();
+    let input = Input::from_bytes("input", bytes)?;
+    let (_, tally) = read_all(input, &options, &mut |record| {
+        records.push(record);
+        Ok(())
+    })?;
+    Ok((records, tally))
+}

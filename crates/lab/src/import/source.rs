@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What an importer reads from and gives its records to.
+
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{CsvColumns, ImportOptions};
+use crate::{input::Input, Error, Names, Op, Record, Result};
+
+/// What to do with a record that is earlier than the one before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Stop there.
+    #[default]
+    Reject,
+    /// Keep the file's order, which is what replay follows.
+    Keep,
+    /// Sort by time; records of the same time stay in the file's order.
+    Sort,
+}
+
+/// What was left out and what is not known, counted by kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Lines and records that are not in the trace.
+    pub dropped: BTreeMap<String, u64>,
+    /// Records in the trace whose app is not known.
+    pub unattributed: BTreeMap<String, u64>,
+    /// Records earlier than the one before them.
+    pub backwards: u64,
+}
+
+impl Tally {
+    fn count(counts: &mut BTreeMap<String, u64>, kind: &str) {
+        match counts.get_mut(kind) {
+            Some(count) => *count += 1,
+            None => {
+                counts.insert(kind.to_owned(), 1);
+            }
+        }
+    }
+
+    /// The counts in words; empty if there is nothing to tell.
+    pub fn summary(&self) -> String {
+        let dropped = self.dropped.iter().map(|(kind, count)| format!("dropped {count} {kind}"));
+        let unattributed = self.unattributed.iter().map(|(kind, count)| format!("no app for {count} ({kind})"));
+        let backwards = (self.backwards > 0).then(|| format!("{} earlier than the record before", self.backwards));
+        dropped.chain(unattributed).chain(backwards).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A file being imported: lines or records in, trace records out.
+pub struct Source<'a> {
+    input: Input,
+    line: Vec<u8>,
+    names: Names,
+    nobody: Arc<str>,
+    order: Order,
+    skip_bad: bool,
+    last_ns: u64,
+    records: u64,
+    tally: Tally,
+    sink: &'a mut dyn FnMut(Record) -> Result<()>,
+    /// Columns of a csv file.
+    pub csv: CsvColumns,
+    /// Which event of blkparse's is the request.
+    pub blkparse_action: char,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(input: Input, options: &ImportOptions, sink: &'a mut dyn FnMut(Record) -> Result<()>) -> Self {
+        Source {
+            input,
+            line: Vec::new(),
+            names: Names::default(),
+            nobody: "".into(),
+            order: options.order,
+            skip_bad: options.skip_bad,
+            last_ns: 0,
+            records: 0,
+            tally: Tally::default(),
+            sink,
+            csv: options.csv,
+            blkparse_action: options.blkparse_action.unwrap_or('Q'),
+        }
+    }
+
+    pub(super) fn finish(self) -> (u64, Tally) {
+        (self.records, self.tally)
+    }
+
+    /// The next line, owned by the caller until it is given back with the next call.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn line(&mut self) -> Result<Option<String>> {
+        Ok(self.input.line(&mut self.line)?.map(Cow::into_owned))
+    }
+
+    /// The next record of `N` bytes. A record cut short at the end of the file is a bad one.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is cut short and bad records are not skipped.
+    pub fn record<const N: usize>(&mut self) -> Result<Option<[u8; N]>> {
+        match self.input.record() {
+            Err(Error::Content { what, .. }) if self.skip_bad && what.starts_with("truncated") => {
+                self.drop("truncated records");
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    /// What comes next, without taking it.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn peek(&mut self, limit: usize) -> Result<Vec<u8>> {
+        self.input.peek(limit)
+    }
+
+    /// The shared form of a name.
+    pub fn name(&mut self, name: &str) -> Arc<str> {
+        self.names.share(name)
+    }
+
+    /// The name of no app; counts why it is not known.
+    pub fn nobody(&mut self, why: &str) -> Arc<str> {
+        Tally::count(&mut self.tally.unattributed, why);
+        self.nobody.clone()
+    }
+
+    /// Counts something that is left out.
+    pub fn drop(&mut self, kind: &str) {
+        Tally::count(&mut self.tally.dropped, kind);
+    }
+
+    /// The line delivered last is bad: stops, or counts it.
+    ///
+    /// # Errors
+    /// Unless bad records are skipped.
+    pub fn bad_line(&mut self, what: &str, mend: &str) -> Result<()> {
+        self.reject(self.input.bad(what, &format!("{mend}, or leave bad lines out with --skip-bad")))
+    }
+
+    /// The record delivered last is bad: stops, or counts it.
+    ///
+    /// # Errors
+    /// Unless bad records are skipped.
+    pub fn bad_record(&mut self, what: &str, mend: &str) -> Result<()> {
+        self.reject(self.input.bad(what, &format!("{mend}, or leave bad records out with --skip-bad")))
+    }
+
+    fn reject(&mut self, error: Error) -> Result<()> {
+        if !self.skip_bad {
+            return Err(error);
+        }
+        self.drop("bad records");
+        Ok(())
+    }
+
+    /// The whole file is wrong, as seen at the record delivered last.
+    pub fn wrong_file(&self, what: &str, mend: &str) -> Error {
+        self.input.bad(what, mend)
+    }
+
+    /// Gives a record to the trace.
+    ///
+    /// # Errors
+    /// If time goes back and that is to be refused, or the trace cannot be written.
+    pub fn emit(&mut self, record: Record) -> Result<()> {
+        if record.time_ns < self.last_ns {
+            self.tally.backwards += 1;
+            if self.order == Order::Reject {
+                let back = (self.last_ns - record.time_ns) as f64 / 1e9;
+                return Err(self.input.bad(
+                    &format!("time goes back by {back} s"),
+                    "import with --order sort, or --order keep for the file's order",
+                ));
+            }
+        }
+        self.last_ns = record.time_ns;
+        self.records += 1;
+        (self.sink)(record)
+    }
+
+    /// Gives a block request to the trace.
+    ///
+    /// # Errors
+    /// As [`Source::emit`].
+    pub fn emit_block(&mut self, block: Block<'_>, app: Arc<str>) -> Result<()> {
+        let space = self.names.share(block.disk);
+        self.emit(Record {
+            time_ns: block.time_ns,
+            app,
+            importance: None,
+            op: block.op,
+            space,
+            object: 0,
+            offset_bytes: block.offset_bytes,
+            length_bytes: block.length_bytes,
+            write: block.write,
+            sync: block.sync,
+            size_bytes: None,
+        })
+    }
+
+    /// Gives a request for an object to the trace.
+    ///
+    /// # Errors
+    /// As [`Source::emit`].
+    pub fn emit_object(&mut self, time_ns: u64, space: &str, object: u64, size_bytes: u64) -> Result<()> {
+        let record = Record {
+            time_ns,
+            app: self.nobody.clone(),
+            importance: None,
+            op: Op::Object,
+            space: self.names.share(space),
+            object,
+            offset_bytes: 0,
+            length_bytes: size_bytes,
+            write: false,
+            sync: false,
+            size_bytes: Some(size_bytes),
+        };
+        self.emit(record)
+    }
+}
+
+/// A block request.
+pub struct Block<'a> {
+    /// When.
+    pub time_ns: u64,
+    /// The disk's name, unique in the trace.
+    pub disk: &'a str,
+    /// What it is: block, discard or flush.
+    pub op: Op,
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Bytes.
+    pub length_bytes: u64,
+    /// Written, not read.
+    pub write: bool,
+    /// Somebody waits for it.
+    pub sync: bool,
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Reading of foreign files: decompression by magic number, lines of bounded length, records of fixed length.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Cursor, Read},
+    path::{Path, PathBuf},
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        Arc,
+    },
+};
+
+use crate::{Error, Result};
+
+/// Longest line taken for one: the longest of any format we know is under 300 bytes.
+pub const LINE_LIMIT_BYTES: usize = 65_536;
+
+/// Bytes read from the file so far, compressed; what a progress bar shows.
+#[derive(Clone, Default)]
+pub struct BytesRead(Arc<AtomicU64>);
+
+impl BytesRead {
+    /// How many.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct Counted<R> {
+    inner: R,
+    count: BytesRead,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.count.0.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// A foreign file being read, decompressed on the way.
+pub struct Input {
+    path: PathBuf,
+    reader: Box<dyn BufRead>,
+    compression: &'static str,
+    /// What the format is made of.
+    unit: &'static str,
+    /// Lines or records delivered.
+    position: u64,
+}
+
+impl Input {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or its compression's header is broken.
+    pub fn open(path: &Path) -> Result<(Self, BytesRead)> {
+        let count = BytesRead::default();
+        let file = File::open(path).map_err(|e| Error::read(path, e))?;
+        if file.metadata().map_err(|e| Error::read(path, e))?.is_dir() {
+            return Err(Error::Usage(format!("{}: a folder; name one trace file", path.display())));
+        }
+        let input = Self::new(path, Counted { inner: file, count: count.clone() })?;
+        Ok((input, count))
+    }
+
+    /// Reads bytes from memory as if they were a file of that name.
+    ///
+    /// # Errors
+    /// If its compression's header is broken.
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self> {
+        Self::new(Path::new(name), Cursor::new(bytes.to_vec()))
+    }
+
+    fn new(path: &Path, file: impl Read + 'static) -> Result<Self> {
+        let mut raw = BufReader::with_capacity(1 << 17, file);
+        // A pipe may deliver fewer than six bytes at first; the magic is then taken from what a chained reader gives back.
+        let mut magic = Vec::with_capacity(6);
+        raw.by_ref().take(6).read_to_end(&mut magic).map_err(|e| Error::read(path, e))?;
+        let raw = BufReader::with_capacity(1 << 17, Cursor::new(magic.clone()).chain(raw));
+        let (reader, compression): (Box<dyn BufRead>, _) = match magic.as_slice() {
+            [0x1f, 0x8b, ..] => (Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(raw))), "gzip"),
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => {
+                (Box::new(BufReader::new(liblzma::bufread::XzDecoder::new_multi_decoder(raw))), "xz")
+            }
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(|e| Error::read(path, e))?;
+                (Box::new(BufReader::new(decoder)), "zstd")
+            }
+            _ => (Box::new(raw), ""),
+        };
+        Ok(Input { path: path.to_owned(), reader, compression, unit: "line", position: 0 })
+    }
+
+    /// The file's name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        if self.compression.is_empty() {
+            return Error::read(&self.path, error);
+        }
+        let what = match error.kind() {
+            io::ErrorKind::UnexpectedEof => format!("the {} data end too early", self.compression),
+            _ => format!("the {} data are damaged ({error})", self.compression),
+        };
+        Error::Content {
+            path: self.path.display().to_string(),
+            place: format!("after {} {}", self.unit, self.position),
+            what,
+            mend: "fetch the file again".into(),
+        }
+    }
+
+    /// The next line without its end, or `None` at the end of the file. Bytes that are no UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or the line is longer than [`LINE_LIMIT_BYTES`].
+    pub fn line<'b>(&mut self, buffer: &'b mut Vec<u8>) -> Result<Option<std::borrow::Cow<'b, str>>> {
+        buffer.clear();
+        let limit = LINE_LIMIT_BYTES as u64 + 2;
+        let read = self.reader.by_ref().take(limit).read_until(b'\n', buffer).map_err(|e| self.failed(e))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.position += 1;
+        if buffer.last() == Some(&b'\n') {
+            buffer.pop();
+            if buffer.last() == Some(&b'\r') {
+                buffer.pop();
+            }
+        }
+        if buffer.len() > LINE_LIMIT_BYTES {
+            return Err(self.bad(
+                &format!("longer than {LINE_LIMIT_BYTES} bytes"),
+                "this is no text trace; name its format with --format",
+            ));
+        }
+        Ok(Some(String::from_utf8_lossy(buffer)))
+    }
+
+    /// The next record of `N` bytes, or `None` at the end of the file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or ends within a record.
+    pub fn record<const N: usize>(&mut self) -> Result<Option<[u8; N]>> {
+        self.unit = "record";
+        let mut record = [0; N];
+        let mut filled = 0;
+        while filled < N {
+            match self.reader.read(&mut record[filled..]) {
+                Ok(0) if filled == 0 => return Ok(None),
+                Ok(0) => {
+                    return Err(Error::Content {
+                        path: self.path.display().to_string(),
+                        place: format!("record {}", self.position + 1),
+                        what: format!("truncated: {filled} of {N} bytes"),
+                        mend: "fetch the file again, or take the whole records before it with --skip-bad".into(),
+                    });
+                }
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+        self.position += 1;
+        Ok(Some(record))
+    }
+
+    /// Up to `limit` bytes of what comes next, without taking them: for the detection of formats and byte order.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn peek(&mut self, limit: usize) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        let read = self.reader.by_ref().take(limit as u64).read_to_end(&mut head);
+        read.map_err(|e| self.failed(e))?;
+        let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        self.reader = Box::new(BufReader::new(Cursor::new(head.clone()).chain(rest)));
+        Ok(head)
+    }
+
+    /// The error of the line or record delivered last.
+    pub fn bad(&self, what: &str, mend: &str) -> Error {
+        let place = match self.position {
+            0 => "its beginning".to_owned(),
+            position => format!("{} {position}", self.unit),
+        };
+        Error::Content { path: self.path.display().to_string(), place, what: what.into(), mend: mend.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn lines(bytes: &[u8]) -> Result<Vec<String>> {
+        let mut input = Input::from_bytes("t", bytes)?;
+        let (mut buffer, mut lines) = (Vec::new(), Vec::new());
+        while let Some(line) = input.line(&mut buffer)? {
+            lines.push(line.into_owned());
+        }
+        Ok(lines)
+    }
+
+    fn gz(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn xz(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn every_compression_reads_alike() {
+        let text = b"one\ntwo\r\nthree";
+        for bytes in [text.to_vec(), gz(text), xz(text), zstd::encode_all(&text[..], 1).unwrap()] {
+            assert_eq!(lines(&bytes).unwrap(), ["one", "two", "three"]);
+        }
+        assert_eq!(lines(&[gz(b"a\n"), gz(b"b\n")].concat()).unwrap(), ["a", "b"], "members of one file");
+    }
+
+    #[test]
+    fn cut_compressed_files_say_so() {
+        let text: Vec<u8> =
+            (0..20_000u32).flat_map(|i| format!("{}\n", i.wrapping_mul(2_654_435_761)).into_bytes()).collect();
+        for whole in [gz(&text), xz(&text), zstd::encode_all(&text[..], 1).unwrap()] {
+            let error = lines(&whole[..whole.len() / 2]).unwrap_err().to_string();
+            assert!(error.contains("data end too early") && error.contains("fetch the file again"), "{error}");
+        }
+    }
+
+    #[test]
+    fn endless_lines_are_refused() {
+        let error = lines(&vec![b'x'; 1 << 20]).unwrap_err().to_string();
+        assert!(error.contains("t: line 1: longer than"), "{error}");
+        assert_eq!(lines(&vec![b'x'; LINE_LIMIT_BYTES]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn peeking_takes_nothing() {
+        let mut input = Input::from_bytes("t", b"abcdef").unwrap();
+        assert_eq!(input.peek(4).unwrap(), b"abcd");
+        assert_eq!(input.record::<6>().unwrap().unwrap(), *b"abcdef");
+        assert!(input.record::<6>().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_cut_record_is_named() {
+        let mut input = Input::from_bytes("t", &[0; 30]).unwrap();
+        input.record::<24>().unwrap().unwrap();
+        let error = input.record::<24>().unwrap_err().to_string();
+        assert!(error.starts_with("t: record 2: truncated: 6 of 24 bytes"), "{error}");
+    }
+}

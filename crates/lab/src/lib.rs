@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The laboratory: traces in one form, importers into it, and replay of cache policies on them.
+//!
+//! The data flow is one way: a foreign file is [`import`]ed into a trace file ([`store`]); a trace file is made dense once
+//! ([`dense`]); every policy ([`policy`]) then runs over the dense requests ([`replay`], [`sweep`]). `docs/lab.md` describes the
+//! trace's schema, the formats, the policies and the measured speed.
+
+pub mod cli;
+pub mod dense;
+mod error;
+pub mod import;
+mod info;
+mod input;
+pub mod policy;
+mod record;
+pub mod replay;
+mod size;
+pub mod store;
+pub mod sweep;
+
+pub use error::{Error, Result};
+pub use import::{import, ImportOptions, ImportReport};
+pub use info::{info, TraceInfo};
+pub use record::{Names, Op, Record};
+pub use replay::{replay, ReplayOptions};
+pub use size::{Capacity, Footprint, Size, Weight};
+pub use sweep::{sweep, SweepOptions, SweepReport};
+
+/// Bytes of a page, the unit in which block and file traces are replayed.
+pub const PAGE_BYTES: u64 = 4096;

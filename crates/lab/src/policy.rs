@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What a cache policy is, and the registry of all of them.
+//!
+//! Each file of `src/policies/` is one policy: it has a type that implements [`Policy`] and `pub static POLICY: Descriptor`.
+//! The build lists the files, so adding a file is all it takes to see a policy in every comparison.
+
+mod table;
+
+pub use table::{Slot, Table, ABSENT};
+
+use crate::{Error, Result};
+
+#[allow(missing_docs)]
+mod registry {
+    include!(concat!(env!("OUT_DIR"), "/policies.rs"));
+}
+
+pub use registry::*;
+
+/// One request, as a policy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The object's dense number.
+    pub id: u32,
+    /// What it weighs in the capacity's unit: 1 by objects, its bytes by bytes. At least 1.
+    pub size: u32,
+    /// Requests until the next one for the same object, [`NEVER`] if there is none. Only for policies that know the future.
+    pub next_distance: u32,
+}
+
+/// No further request for the object.
+pub const NEVER: u32 = u32::MAX;
+
+/// Requests in columns; those that a replay does not need are absent.
+#[derive(Clone, Copy)]
+pub struct Batch<'a> {
+    /// Dense object numbers.
+    pub ids: &'a [u32],
+    /// Weights; absent if every request weighs 1.
+    pub sizes: Option<&'a [u32]>,
+    /// Distances to the next request for the same object.
+    pub next_distances: Option<&'a [u32]>,
+}
+
+/// What came of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Requests served from the cache.
+    pub hits: u64,
+    /// Weight of those.
+    pub hit_weight: u64,
+}
+
+/// A cache of limited capacity.
+pub trait Policy: Send {
+    /// Announces that ids below `ids` will be used. Called before any such id is; memory is taken here and not per request.
+    fn ensure_ids(&mut self, ids: u32);
+
+    /// Serves a request and says whether it was a hit. An object that is too large is not kept.
+    fn access(&mut self, request: Request) -> bool;
+
+    /// Weight of what is in the cache.
+    fn used(&self) -> u64;
+
+    /// Whether the object is in the cache.
+    fn contains(&self, id: u32) -> bool;
+
+    /// Serves requests in order. A provided method, so that each policy's own `access` is compiled into the loop.
+    fn run(&mut self, batch: Batch<'_>) -> Tally {
+        let mut tally = Tally::default();
+        match (batch.sizes, batch.next_distances) {
+            (None, None) => {
+                for &id in batch.ids {
+                    tally.hits += u64::from(self.access(Request { id, size: 1, next_distance: NEVER }));
+                }
+                tally.hit_weight = tally.hits;
+            }
+            (sizes, next) => {
+                for (at, &id) in batch.ids.iter().enumerate() {
+                    let size = sizes.map_or(1, |s| s[at]);
+                    let hit = self.access(Request { id, size, next_distance: next.map_or(NEVER, |n| n[at]) });
+                    tally.hits += u64::from(hit);
+                    tally.hit_weight += if hit { u64::from(size) } else { 0 };
+                }
+            }
+        }
+        tally
+    }
+}
+
+/// A number that tunes a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Used unless told otherwise.
+    pub default: f64,
+    /// Least value.
+    pub least: f64,
+    /// Greatest value.
+    pub greatest: f64,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+/// A policy as the registry lists it.
+pub struct Descriptor {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// What tunes it.
+    pub parameters: &'static [Parameter],
+    /// Whether it must be told the future.
+    pub needs_future: bool,
+    /// Memory per distinct object of the trace.
+    pub bytes_per_object: usize,
+    /// Makes an empty cache. The parameters are in the order of `parameters`.
+    pub build: fn(capacity: u64, parameters: &[f64]) -> Box<dyn Policy>,
+}
+
+/// A policy and its parameters, as asked for: `lru`, `s3-fifo:small=0.2:ghost=0.5`.
+#[derive(Clone)]
+pub struct Choice {
+    /// The policy.
+    pub policy: &'static Descriptor,
+    /// Values in the order of the policy's parameters.
+    pub parameters: Vec<f64>,
+}
+
+impl Choice {
+    /// An empty cache of that capacity.
+    pub fn build(&self, capacity: u64) -> Box<dyn Policy> {
+        (self.policy.build)(capacity, &self.parameters)
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.policy.name)?;
+        for (parameter, &value) in self.policy.parameters.iter().zip(&self.parameters) {
+            if value != parameter.default {
+                write!(f, ":{}={value}", parameter.name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::str::FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut parts = text.trim().split(':');
+        let name = parts.next().unwrap_or_default();
+        let Some(policy) = ALL.iter().find(|p| p.name.eq_ignore_ascii_case(name)) else {
+            let known: Vec<_> = ALL.iter().map(|p| p.name).collect();
+            return Err(Error::Usage(format!("policy {name:?}: not known; take one of {}", known.join(", "))));
+        };
+        let mut parameters: Vec<f64> = policy.parameters.iter().map(|p| p.default).collect();
+        for part in parts {
+            let wrong = |what: String| Error::Usage(format!("policy {text:?}: {what}"));
+            let known = || {
+                let known: Vec<_> = policy.parameters.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
+                if known.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    format!("it has {}", known.join(", "))
+                }
+            };
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| wrong(format!("{part:?} is no parameter; write name=number, {}", known())))?;
+            let at = policy
+                .parameters
+                .iter()
+                .position(|p| p.name == key)
+                .ok_or_else(|| wrong(format!("no parameter {key:?}; {}", known())))?;
+            let Parameter { least, greatest, .. } = policy.parameters[at];
+            parameters[at] = value
+                .parse()
+                .ok()
+                .filter(|v| (least..=greatest).contains(v))
+                .ok_or_else(|| wrong(format!("{key} is {value:?}; take a number from {least} to {greatest}")))?;
+        }
+        Ok(Choice { policy, parameters })
+    }
+}
+
+/// Every policy with its default parameters.
+pub fn all() -> Vec<Choice> {
+    let with_defaults = |&policy: &&'static Descriptor| Choice {
+        policy,
+        parameters: policy.parameters.iter().map(|p| p.default).collect(),
+    };
+    ALL.iter().map(with_defaults).collect()
+}
+
+/// The share of a capacity, at least one unit.
+pub(crate) fn share(capacity: u64, ratio: f64) -> u64 {
+    ((capacity as f64 * ratio) as u64).clamp(1, capacity.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_policy_is_answered_with_the_known_ones() {
+        let error = "lruu".parse::<Choice>().err().unwrap().to_string();
+        assert!(error.starts_with("policy \"lruu\": not known; take one of "), "{error}");
+        for policy in ALL {
+            assert!(error.contains(policy.name));
+        }
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        assert_eq!("s3-fifo:small=0.2".parse::<Choice>().unwrap().to_string(), "s3-fifo:small=0.2");
+        assert_eq!("s3-fifo:small=0.1".parse::<Choice>().unwrap().to_string(), "s3-fifo");
+        for wrong in ["s3-fifo:small=2", "s3-fifo:small", "s3-fifo:large=1", "lru:x=1", "s3-fifo:small=NaN"] {
+            assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = ALL.iter().map(|p| p.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+    }
+}

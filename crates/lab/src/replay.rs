@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Replay of policies on a trace.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use fovea_scenario::{Case, Document};
+
+use crate::{
+    dense::{Dense, DenseOptions, CHUNK_REQUESTS},
+    policy::{Batch, Choice, Tally},
+    size::Footprint,
+    Capacity, Error, Result, Size, Weight,
+};
+
+/// What to replay.
+#[derive(Clone)]
+pub struct ReplayOptions {
+    /// The trace file.
+    pub trace: PathBuf,
+    /// Policies; each runs at each size.
+    pub policies: Vec<Choice>,
+    /// Cache sizes.
+    pub sizes: Vec<Size>,
+    /// How the trace is made dense.
+    pub dense: DenseOptions,
+}
+
+/// What came of one policy at one size.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The policy and its parameters.
+    pub policy: String,
+    /// The size as asked for.
+    pub size: String,
+    /// The size on this trace.
+    pub capacity: Capacity,
+    /// Requests.
+    pub requests: u64,
+    /// Of them, served from the cache.
+    pub hits: u64,
+    /// Weight of all requests: their number, or their bytes if the capacity counts bytes.
+    pub request_weight: u64,
+    /// Weight of those served from the cache.
+    pub hit_weight: u64,
+    /// Time the replay took; the dense form's making is not in it.
+    pub elapsed: Duration,
+}
+
+impl Outcome {
+    /// Requests not served from the cache.
+    pub fn misses(&self) -> u64 {
+        self.requests - self.hits
+    }
+
+    /// The figures of a results document.
+    pub fn figures(&self) -> BTreeMap<String, f64> {
+        let mut figures = BTreeMap::from([
+            ("requests".to_owned(), self.requests as f64),
+            ("hits".to_owned(), self.hits as f64),
+            ("misses".to_owned(), self.misses() as f64),
+        ]);
+        if self.capacity.weight == Weight::Bytes {
+            figures.insert("capacity_bytes".into(), self.capacity.amount as f64);
+            figures.insert("request_bytes".into(), self.request_weight as f64);
+            figures.insert("miss_bytes".into(), (self.request_weight - self.hit_weight) as f64);
+        } else {
+            figures.insert("capacity_objects".into(), self.capacity.amount as f64);
+        }
+        figures
+    }
+}
+
+/// What came of a replay.
+#[derive(Clone, Debug)]
+pub struct ReplayReport {
+    /// Distinct objects or pages of the trace.
+    pub footprint: Footprint,
+    /// Records not replayed, by reason.
+    pub left_out: BTreeMap<&'static str, u64>,
+    /// One per policy and size, policies innermost.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl ReplayReport {
+    /// The results document: a case per size, a configuration per policy.
+    pub fn document(&self) -> Document {
+        let case = |o: &Outcome| Case { case: o.size.clone(), configuration: o.policy.clone(), figures: o.figures() };
+        document("lab replay", self.outcomes.iter().map(case).collect())
+    }
+}
+
+/// A results document of this program on this machine.
+pub(crate) fn document(scenario: &str, cases: Vec<Case>) -> Document {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Document {
+        scenario: scenario.into(),
+        mode: "host".into(),
+        kernel: kernel.trim().into(),
+        qemu: String::new(),
+        seed: 0,
+        commit: env!("FOVEA_LAB_COMMIT").into(),
+        cases,
+        verdicts: Vec::new(),
+    }
+}
+
+/// Refuses an empty choice and one that names the same cell twice.
+pub(crate) fn check_grid(policies: &[Choice], sizes: &[Size]) -> Result<()> {
+    if policies.is_empty() {
+        return Err(Error::Usage("no policy named; name some with --policies, e.g. lru,sieve, or all".into()));
+    }
+    if sizes.is_empty() {
+        return Err(Error::Usage("no size named; name some with --sizes, e.g. 64MiB,1000,10%".into()));
+    }
+    let names = policies.iter().map(|p| format!("policy {p}")).chain(sizes.iter().map(|s| format!("size {s}")));
+    let mut seen = std::collections::BTreeSet::new();
+    for name in names {
+        if !seen.insert(name.clone()) {
+            return Err(Error::Usage(format!("{name}: named twice; name it once")));
+        }
+    }
+    Ok(())
+}
+
+/// Runs one policy at one size. The trace must have been [looked ahead](Dense::look_ahead) if the policy needs the future.
+///
+/// # Errors
+/// If the size makes no sense for this trace, or a temporary file cannot be read.
+pub fn run(dense: &Dense, choice: &Choice, size: Size) -> Result<Outcome> {
+    let capacity = size.resolve(dense.footprint())?;
+    let (ids, sizes, next) = dense.columns();
+    if choice.policy.needs_future && next.is_none() {
+        return Err(Error::Usage(format!("policy {choice}: needs the future; call look_ahead first")));
+    }
+    let mut cache = choice.build(capacity.amount);
+    cache.ensure_ids(dense.footprint().objects as u32);
+    let failed = |e| Error::io(&std::env::temp_dir(), e, "the temporary file is lost; run again");
+    let (mut id_scratch, mut size_scratch, mut next_scratch) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut total, mut request_weight) = (Tally::default(), 0);
+    let started = Instant::now();
+    let mut at = 0;
+    while at < dense.requests() {
+        let count = CHUNK_REQUESTS.min((dense.requests() - at) as usize);
+        let sizes = match capacity.weight {
+            Weight::Objects => None,
+            Weight::Bytes => Some(sizes.chunk(at, count, &mut size_scratch).map_err(failed)?),
+        };
+        let next_distances = match next.filter(|_| choice.policy.needs_future) {
+            None => None,
+            Some(next) => Some(next.chunk(at, count, &mut next_scratch).map_err(failed)?),
+        };
+        let ids = ids.chunk(at, count, &mut id_scratch).map_err(failed)?;
+        let tally = cache.run(Batch { ids, sizes, next_distances });
+        total.hits += tally.hits;
+        total.hit_weight += tally.hit_weight;
+        request_weight += sizes.map_or(count as u64, |sizes| sizes.iter().map(|&s| u64::from(s)).sum());
+        at += count as u64;
+    }
+    Ok(Outcome {
+        policy: choice.to_string(),
+        size: size.to_string(),
+        capacity,
+        requests: dense.requests(),
+        hits: total.hits,
+        request_weight,
+        hit_weight: total.hit_weight,
+        elapsed: started.elapsed(),
+    })
+}
+
+/// Replays a trace under every policy at every size, one after the other; `progress` is told (done, of, what).
+///
+/// # Errors
+/// If the trace cannot be read, or a size makes no sense for it.
+pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Result<ReplayReport> {
+    check_grid(&options.policies, &options.sizes)?;
+    let mut dense = Dense::open(&options.trace, &options.dense, |records| progress(records, 0, "reading records"))?;
+    for size in &options.sizes {
+        size.resolve(dense.footprint())?;
+    }
+    if options.policies.iter().any(|p| p.policy.needs_future) {
+        dense.look_ahead()?;
+    }
+    let cells = (options.sizes.len() * options.policies.len()) as u64;
+    let mut outcomes = Vec::new();
+    for &size in &options.sizes {
+        for choice in &options.policies {
+            outcomes.push(run(&dense, choice, size)?);
+            progress(outcomes.len() as u64, cells, "replaying");
+        }
+    }
+    Ok(ReplayReport { footprint: dense.footprint(), left_out: dense.left_out().clone(), outcomes })
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Importers: what each format becomes, what is said of bad files, and that no bytes make one panic.
+
+use fovea_lab::{
+    import::{self, parse_bytes, Format, ImportOptions, Order, FORMATS},
+    Op, Record,
+};
+use proptest::prelude::*;
+
+fn format(name: &str) -> &'static Format {
+    name.parse().unwrap()
+}
+
+fn keep() -> ImportOptions {
+    ImportOptions { order: Order::Keep, ..ImportOptions::default() }
+}
+
+fn parse(name: &str, text: impl AsRef<[u8]>) -> (Vec<Record>, import::Tally) {
+    parse_bytes(format(name), text.as_ref(), &keep()).unwrap()
+}
+
+fn refusal(name: &str, text: impl AsRef<[u8]>) -> String {
+    let error = parse_bytes(format(name), text.as_ref(), &ImportOptions::default()).unwrap_err().to_string();
+    assert_eq!(error.lines().count(), 1, "{error}");
+    error
+}
+
+/// One good sample of each format, in which every record is whole.
+fn sample(name: &str) -> Vec<u8> {
+    match name {
+        "mobile-block-io" => b"proces,device,rw_flag,sector,size,timestamp\n\
+            kworker/5:1H-231,8388608,R,8,8,49680.6426\nmy,app-32156,8388609,W,16,32,49680.645025000005\n"
+            .to_vec(),
+        "msr" => {
+            b"128166372003061629,usr,0,Read,7014609920,24576,41286\n128166372016382155,usr,1,Write,2517696,512,1963\n"
+                .to_vec()
+        }
+        "systor17" => {
+            b"Timestamp,Response,IOType,LUN,Offset,Size\n1455592800.5,0.001,R,4,4096,8192\n1455592801,,W,6,0,512\n"
+                .to_vec()
+        }
+        "biotracer" => {
+            let times = "\t\t1425000000.000000001\t\t1425000000.1\t\t1425000000.2\t\t1425000000.3\n";
+            format!("8\t\t8\t\t4096\t\t1{times}16\t\t1\t\t512\t\t0{times}").into_bytes()
+        }
+        "blkparse" => b"  8,0    3       11     0.009507758   697  Q   W 223490 + 8 [kjournald]\n\
+            8,0    3       12     0.009538995   697  G   W 223490 + 8 [kjournald]\n\
+            8,16   1       13     0.010000000   700  Q  RA 64 + 16 [my app]\n\
+            8,16   1       14     0.011000000   700  Q  FN [my app]\nCPU0 (8,0):\n Reads Queued: 1, 8KiB\n"
+            .to_vec(),
+        "csv" => b"time,obj,size\n1,17,512\n2.5,key-a,4096\n".to_vec(),
+        "ids" => b"17\n*\nkey-a\n\n17\n".to_vec(),
+        "vscsi" => [(0x28u16, 1u64), (0x2a, 2), (0x12, 3)]
+            .into_iter()
+            .flat_map(|(command, time)| {
+                let mut bytes = Vec::new();
+                bytes.extend(1u32.to_le_bytes());
+                bytes.extend(4096u32.to_le_bytes());
+                bytes.extend(1u32.to_le_bytes());
+                bytes.extend(command.to_le_bytes());
+                bytes.extend(0x100u16.to_le_bytes());
+                bytes.extend(8u64.to_le_bytes());
+                bytes.extend(time.to_le_bytes());
+                bytes
+            })
+            .collect(),
+        "oracle-general" => [(5u32, 17u64, 512u32, 2i64), (6, 18, 64, -1), (6, 17, 512, -1)]
+            .into_iter()
+            .flat_map(|(time, object, size, next)| {
+                let mut bytes = time.to_le_bytes().to_vec();
+                bytes.extend(object.to_le_bytes());
+                bytes.extend(size.to_le_bytes());
+                bytes.extend(next.to_le_bytes());
+                bytes
+            })
+            .collect(),
+        other => panic!("no sample of {other}"),
+    }
+}
+
+fn brief(records: &[Record]) -> Vec<(u64, &str, Op, &str, u64, u64, bool)> {
+    let of = |r: &'_ Record| (r.time_ns, r.op, r.offset_bytes, r.length_bytes, r.write);
+    records
+        .iter()
+        .map(|r| {
+            let (time, op, offset, length, write) = of(r);
+            (time, &*r.app, op, &*r.space, offset, length, write)
+        })
+        .collect()
+}
+
+#[test]
+fn block_formats_become_what_they_say() {
+    let (records, tally) = parse("mobile-block-io", sample("mobile-block-io"));
+    assert_eq!(
+        brief(&records),
+        [
+            (49_680_642_600_000, "", Op::Block, "disk:8:0", 4096, 4096, false),
+            (49_680_645_025_000, "my,app-32156", Op::Block, "disk:8:1", 8192, 16384, true),
+        ]
+    );
+    assert_eq!(tally.unattributed["kworker, on somebody's behalf"], 1);
+    let (records, _) = parse("msr", sample("msr"));
+    assert_eq!(
+        brief(&records)[0],
+        (12_816_637_200_306_162_900, "", Op::Block, "disk:usr/0", 7_014_609_920, 24576, false)
+    );
+    assert_eq!(brief(&records)[1].3, "disk:usr/1");
+    let (records, _) = parse("systor17", sample("systor17"));
+    assert_eq!(brief(&records)[0], (1_455_592_800_500_000_000, "", Op::Block, "disk:lun4", 4096, 8192, false));
+    assert!(brief(&records)[1].6);
+    let (records, _) = parse("biotracer", sample("biotracer"));
+    assert_eq!(brief(&records)[0], (1_425_000_000_000_000_001, "", Op::Block, "disk:nexus5", 4096, 4096, true));
+    let (records, tally) = parse("blkparse", sample("blkparse"));
+    assert_eq!(
+        brief(&records),
+        [
+            (9_507_758, "kjournald", Op::Block, "disk:8:0", 223_490 * 512, 4096, true),
+            (10_000_000, "my app", Op::Block, "disk:8:16", 32768, 8192, false),
+            (11_000_000, "my app", Op::Flush, "disk:8:16", 0, 0, true),
+        ]
+    );
+    assert!(!records[1].sync, "read-ahead is not waited for");
+    assert_eq!((tally.dropped["events G"], tally.dropped["summary lines"]), (1, 2));
+    let (records, tally) = parse("vscsi", sample("vscsi"));
+    assert_eq!(brief(&records)[1], (2000, "", Op::Block, "disk:vscsi", 4096, 4096, true));
+    assert_eq!(tally.dropped["commands that move no data"], 1);
+}
+
+#[test]
+fn object_formats_become_what_they_say() {
+    for (name, expected) in [
+        ("oracle-general", vec![(5_000_000_000, 17, 512), (6_000_000_000, 18, 64), (6_000_000_000, 17, 512)]),
+        ("ids", vec![(1, 17, 1), (3, 0, 1), (5, 17, 1)]),
+        ("csv", vec![(1_000_000_000, 17, 512), (2_500_000_000, 0, 4096)]),
+    ] {
+        let (records, _) = parse(name, sample(name));
+        let found: Vec<_> = records
+            .iter()
+            .map(|r| (r.time_ns, if &*r.space == "object" { r.object } else { 0 }, r.size_bytes.unwrap()))
+            .collect();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn columns_of_csv_are_the_users() {
+    let csv = "id=1,time=0,size=0,delimiter=tab".parse().unwrap();
+    let (records, _) = parse_bytes(format("csv"), b"a\tx\n7\ty\n", &ImportOptions { csv, ..keep() }).unwrap();
+    assert_eq!((records[1].object, records[1].size_bytes, records[1].time_ns), (7, Some(1), 2));
+    for wrong in ["id=0", "id=x", "foo=1", "delimiter=&", "id"] {
+        assert!(wrong.parse::<import::CsvColumns>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn every_format_is_detected() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in FORMATS {
+        let mut input = sample(format.name);
+        if format.name == "ids" {
+            input = b"17\n*\n18\n".to_vec();
+        }
+        let options = ImportOptions {
+            input: folder.path().join(format.name),
+            output: folder.path().join("out"),
+            ..ImportOptions::default()
+        };
+        std::fs::write(&options.input, input).unwrap();
+        let report = fovea_lab::import(&options, |_, _| {}).unwrap();
+        assert_eq!(report.format, format.name);
+        assert_eq!(fovea_lab::store::Reader::open(&options.output).unwrap().records(), report.records);
+    }
+}
+
+#[test]
+fn bad_records_are_named_with_file_place_and_mend_or_skipped_and_counted() {
+    for (name, bad, place) in [
+        ("mobile-block-io", "a-1,8388608,X,8,8,99999.1\n", "line 4"),
+        ("msr", "1,usr,0,Erase,0,0,0\n", "line 3"),
+        ("systor17", "1455592900,0,R,4,-1,5\n", "line 4"),
+        ("biotracer", "8\t\t8\t\t4095\t\t1\t\t1\t\t1\t\t1\t\t1\n", "line 3"),
+        ("blkparse", "8,0 1 15 0.5 700 Q R x + 8 [a]\n", "line 7"),
+        ("csv", "3,18,many\n", "line 4"),
+        ("ids", "\u{1}\n", "line 6"),
+        ("vscsi", &"\u{7f}".repeat(32), "record 4"),
+        ("oracle-general", &"\u{7f}".repeat(24), "record 4"),
+    ] {
+        let bytes = [sample(name), bad.as_bytes().to_vec()].concat();
+        let error = refusal(name, &bytes);
+        assert!(error.starts_with(&format!("input: {place}: ")), "{name}: {error}");
+        assert!(error.contains("--skip-bad"), "{name}: {error}");
+        let options = ImportOptions { skip_bad: true, ..keep() };
+        let (records, tally) = parse_bytes(format(name), &bytes, &options).unwrap();
+        assert_eq!(records, parse(name, sample(name)).0, "{name}");
+        assert_eq!(tally.dropped["bad records"], 1, "{name}");
+    }
+}
+
+#[test]
+fn truncated_binary_files_say_so_and_their_whole_records_can_be_had() {
+    for (name, length) in [("oracle-general", 24), ("vscsi", 32)] {
+        let bytes = &sample(name)[..length + 7];
+        assert!(refusal(name, bytes).contains(&format!("record 2: truncated: 7 of {length} bytes")));
+        let (records, tally) = parse_bytes(format(name), bytes, &ImportOptions { skip_bad: true, ..keep() }).unwrap();
+        assert_eq!((records.len(), tally.dropped["truncated records"]), (1, 1));
+    }
+}
+
+#[test]
+fn big_endian_files_are_recognised() {
+    let swap = |bytes: &[u8], fields: &[usize]| -> Vec<u8> {
+        let length = fields.iter().sum();
+        let record = |record: &[u8]| {
+            let mut at = 0;
+            fields
+                .iter()
+                .flat_map(|&width| {
+                    at += width;
+                    record[at - width..at].iter().rev().copied().collect::<Vec<_>>()
+                })
+                .collect::<Vec<u8>>()
+        };
+        bytes.chunks_exact(length).flat_map(record).collect()
+    };
+    assert!(refusal("oracle-general", swap(&sample("oracle-general"), &[4, 8, 4, 8])).contains("big-endian"));
+    assert!(refusal("vscsi", swap(&sample("vscsi"), &[4, 4, 4, 2, 2, 8, 8])).contains("big-endian"));
+}
+
+#[test]
+fn empty_and_foreign_files_are_refused() {
+    for format in FORMATS {
+        assert!(refusal(format.name, b"").contains("empty: no record in it"), "{}", format.name);
+    }
+    assert!(refusal("blkparse", "no trace\nat all\n").contains("no blkparse record in it (dropped 2 summary lines)"));
+    let only_g = "8,0 3 12 0.009538995 697 G W 223490 + 8 [kjournald]\n";
+    assert!(refusal("blkparse", only_g).contains("take one it has with --blkparse-action: G"));
+}
+
+#[test]
+fn time_that_goes_back_is_refused_kept_or_sorted() {
+    let text = "5,1,10\n7,2,10\n6,3,10\n";
+    let error = refusal("csv", text);
+    assert!(error.starts_with("input: line 3: time goes back by 1 s; import with --order sort"), "{error}");
+    let (records, tally) = parse("csv", text);
+    assert_eq!((records.len(), tally.backwards), (3, 1));
+    let folder = tempfile::tempdir().unwrap();
+    let options = ImportOptions {
+        input: folder.path().join("in"),
+        output: folder.path().join("out"),
+        order: Order::Sort,
+        ..ImportOptions::default()
+    };
+    std::fs::write(&options.input, text).unwrap();
+    fovea_lab::import(&options, |_, _| {}).unwrap();
+    let sorted = fovea_lab::store::Reader::open(&options.output).unwrap().batch().unwrap().unwrap();
+    assert_eq!(sorted.iter().map(|r| r.object).collect::<Vec<_>>(), [1, 3, 2]);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_an_importer_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..600),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+        skip_bad in any::<bool>(),
+    ) {
+        for format in FORMATS {
+            let options = ImportOptions { skip_bad, ..keep() };
+            let mut edited = sample(format.name);
+            for (at, byte) in &edits {
+                let at = at.index(edited.len());
+                edited[at] = *byte;
+            }
+            for input in [&bytes, &edited, &[edited.clone(), bytes.clone()].concat()] {
+                // What comes of it does not matter, only that something does, and that a failure is one line.
+                if let Err(error) = parse_bytes(format, input, &options) {
+                    prop_assert_eq!(error.to_string().lines().count(), 1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Public traces with known answers. They are not part of the project: the tests look in `$FOVEA_TRACES`, else in
+//! `../shared/traces` beside the repository, and say so when they are absent.
+
+use std::path::{Path, PathBuf};
+
+use fovea_lab::{import, info, replay, ImportOptions, ReplayOptions, Size};
+
+fn traces() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = std::env::var_os("FOVEA_TRACES").map_or_else(|| root.join("../shared/traces"), PathBuf::from);
+    if folder.join("README.md").exists() {
+        return Some(folder);
+    }
+    // Past the test harness's capture, so that a skipped test is seen.
+    let line = format!("SKIPPED: no public traces in {}; set FOVEA_TRACES to their folder\n", folder.display());
+    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
+    None
+}
+
+fn imported(name: &str, folder: &Path) -> Option<(PathBuf, fovea_lab::ImportReport)> {
+    let options =
+        ImportOptions { input: traces()?.join(name), output: folder.join("t.parquet"), ..ImportOptions::default() };
+    let report = import(&options, |_, _| {}).unwrap();
+    Some((options.output, report))
+}
+
+#[test]
+fn lru_on_cloud_physics_has_libcachesims_misses() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((trace, report)) = imported("cloudPhysicsIO.oracleGeneral.bin", folder.path()) else { return };
+    assert_eq!((report.format, report.records), ("oracle-general", 113_872));
+    let golden = [93374, 89783, 83572, 81722, 72494, 72104, 71972, 71704];
+    let options = ReplayOptions {
+        trace,
+        policies: vec!["lru".parse().unwrap()],
+        sizes: (1..=golden.len() as u64).map(|i| Size::Bytes((i * 128) << 20)).collect(),
+        dense: Default::default(),
+    };
+    let report = replay(&options, |_, _, _| {}).unwrap();
+    assert_eq!(report.outcomes.iter().map(|o| o.misses()).collect::<Vec<_>>(), golden);
+    let document = report.document();
+    assert_eq!(document.figure("128MiB", "lru", "misses"), Some(93374.0));
+    assert_eq!(document.figure("1GiB", "lru", "hits"), Some(f64::from(113_872 - 71704)));
+}
+
+#[test]
+fn mobile_traces_import_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, rows) in [("mobile-telegram_precond.csv.gz", 5_320), ("mobile-slideshow_exec.csv.gz", 84_197)] {
+        let Some((trace, report)) = imported(name, folder.path()) else { return };
+        assert_eq!((report.format, report.records), ("mobile-block-io", rows), "{name}");
+        let info = info(&trace, |_, _| {}).unwrap();
+        assert_eq!(info.records, rows);
+        assert_eq!(info.apps[""], report.tally.unattributed.values().sum::<u64>(), "{name}");
+        assert_eq!(info.spaces.keys().collect::<Vec<_>>(), ["disk:8:0"], "{name}");
+    }
+}

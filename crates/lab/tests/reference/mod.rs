@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Slow and obvious caches, written from the papers' descriptions and not from the fast ones: plain vectors, linear searches.
+
+mod adaptive;
+mod lirs;
+mod queues;
+
+/// A request, with the number of the request at which the object comes next, if it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub id: u32,
+    pub size: u64,
+    pub next: Option<usize>,
+}
+
+/// A slow cache.
+pub trait Reference {
+    fn access(&mut self, asked: Asked) -> bool;
+    fn resident(&self) -> Vec<u32>;
+}
+
+/// Objects with their sizes, oldest first.
+#[derive(Default, Clone)]
+pub struct Queue(pub Vec<(u32, u64)>);
+
+impl Queue {
+    pub fn has(&self, id: u32) -> bool {
+        self.0.iter().any(|o| o.0 == id)
+    }
+
+    pub fn weight(&self) -> u64 {
+        self.0.iter().map(|o| o.1).sum()
+    }
+
+    pub fn take(&mut self, id: u32) -> Option<(u32, u64)> {
+        let at = self.0.iter().position(|o| o.0 == id)?;
+        Some(self.0.remove(at))
+    }
+
+    pub fn oldest(&mut self) -> Option<(u32, u64)> {
+        (!self.0.is_empty()).then(|| self.0.remove(0))
+    }
+
+    pub fn add(&mut self, object: (u32, u64)) {
+        self.0.push(object);
+    }
+
+    pub fn ids(&self) -> Vec<u32> {
+        self.0.iter().map(|o| o.0).collect()
+    }
+}
+
+/// The reference of a policy with its parameters as written on the command line, if there is one.
+pub fn of(name: &str, capacity: u64) -> Option<Box<dyn Reference>> {
+    Some(match name {
+        "lru" => Box::new(queues::Lru { capacity, queue: Queue::default() }),
+        "fifo" => Box::new(queues::Fifo { capacity, queue: Queue::default() }),
+        "clock" => Box::new(queues::Clock { capacity, ring: Vec::new(), hand: 0 }),
+        "sieve" => Box::new(queues::Sieve { capacity, queue: Vec::new(), hand: None }),
+        "belady" => Box::new(queues::Belady { capacity, objects: Vec::new() }),
+        "s3-fifo" => Box::new(adaptive::S3Fifo::new(capacity, true)),
+        "s3-fifo:fill=0" => Box::new(adaptive::S3Fifo::new(capacity, false)),
+        "2q" => Box::new(adaptive::TwoQ::new(capacity)),
+        "arc" => Box::new(adaptive::Arc::new(capacity)),
+        "lirs" => Box::new(lirs::Lirs::new(capacity)),
+        _ => return None,
+    })
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Sweeps: the same result whatever the threads, resumed or not, and what a full disk leaves.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use fovea_lab::{import, policy, sweep, Error, ImportOptions, SweepOptions};
+
+/// A trace with loops, hot objects and different sizes, from a fixed recurrence.
+fn trace(folder: &Path, name: &str, seed: u64) -> PathBuf {
+    let mut state = seed;
+    let mut text = String::new();
+    for time in 0..4000u64 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let draw = state >> 33;
+        let id = if draw % 3 == 0 { time % 150 } else { draw % 7 * (draw % 41) };
+        text += &format!("{time},{id},{}\n", id % 13 * 100 + 1);
+    }
+    let input = folder.join(format!("{name}.csv"));
+    fs::write(&input, text).unwrap();
+    let output = folder.join(format!("{name}.parquet"));
+    import(&ImportOptions { input, output: output.clone(), ..ImportOptions::default() }, |_, _| {}).unwrap();
+    output
+}
+
+fn options(folder: &Path, output: &str, threads: usize) -> SweepOptions {
+    SweepOptions {
+        traces: vec![trace(folder, "a", 1), trace(folder, "b", 2)],
+        policies: policy::all(),
+        sizes: ["10", "50%", "5%B", "20kB"].map(|s| s.parse().unwrap()).to_vec(),
+        output: folder.join(output),
+        threads: Some(threads),
+        dense: Default::default(),
+    }
+}
+
+fn files(options: &SweepOptions) -> (Vec<u8>, Vec<u8>) {
+    let read = |suffix: &str| fs::read(format!("{}{suffix}", options.output.display())).unwrap();
+    (read(".json"), read(".parquet"))
+}
+
+#[test]
+fn results_do_not_depend_on_the_threads_nor_on_an_interruption() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = options(folder.path(), "one", 1);
+    let lines = Mutex::new(Vec::new());
+    let journal = folder.path().join("one.partial.jsonl");
+    // The journal as an interruption would leave it, at every step.
+    let report = sweep(&one, |_, _| lines.lock().unwrap().push(fs::read(&journal).unwrap())).unwrap();
+    assert_eq!(report.cells.len(), 2 * 4 * policy::ALL.len());
+    assert!(!journal.exists());
+    let expected = files(&one);
+    for threads in [2, 4] {
+        let more = options(folder.path(), "more", threads);
+        sweep(&more, |_, _| {}).unwrap();
+        assert_eq!(files(&more), expected, "{threads} threads");
+    }
+    let lines = lines.into_inner().unwrap();
+    for interrupted in [&lines[0], &lines[5], &lines[lines.len() / 2], lines.last().unwrap()] {
+        let resumed = options(folder.path(), "resumed", 2);
+        let cut = [interrupted.as_slice(), b"{\"key\":\"half a li"].concat();
+        fs::write(folder.path().join("resumed.partial.jsonl"), cut).unwrap();
+        let report = sweep(&resumed, |_, _| {}).unwrap();
+        assert_eq!(report.resumed, interrupted.iter().filter(|&&b| b == b'\n').count());
+        assert_eq!(files(&resumed), expected);
+    }
+}
+
+#[test]
+fn a_changed_trace_is_computed_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep_options = SweepOptions {
+        traces: vec![trace(folder.path(), "a", 1)],
+        sizes: vec!["10".parse().unwrap()],
+        ..options(folder.path(), "out", 1)
+    };
+    let journal = folder.path().join("out.partial.jsonl");
+    let last = Mutex::new(Vec::new());
+    sweep(&sweep_options, |_, _| *last.lock().unwrap() = fs::read(&journal).unwrap()).unwrap();
+    fs::write(&journal, &*last.lock().unwrap()).unwrap();
+    trace(folder.path(), "a", 3);
+    assert_eq!(sweep(&sweep_options, |_, _| {}).unwrap().resumed, 0);
+}
+
+#[test]
+fn a_full_disk_is_one_clear_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = options(folder.path(), "full", 2);
+    std::os::unix::fs::symlink("/dev/full", folder.path().join("full.partial.jsonl")).unwrap();
+    let error = sweep(&full, |_, _| {}).unwrap_err();
+    assert!(matches!(error, Error::DiskFull { .. }), "{error}");
+    let line = error.to_string();
+    assert!(
+        line.contains("no space left") && line.contains("partial") && line.contains("run the same sweep again"),
+        "{line}"
+    );
+    assert_eq!(line.lines().count(), 1);
+    assert!(!folder.path().join("full.json").exists(), "no half result under the name of a whole one");
+}
+
+#[test]
+fn nonsense_is_refused_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = options(folder.path(), "out", 1);
+    let twice = vec![good.traces[0].clone(); 2];
+    for (wrong, why) in [
+        (SweepOptions { policies: Vec::new(), ..good.clone() }, "no policy named"),
+        (SweepOptions { sizes: Vec::new(), ..good.clone() }, "no size named"),
+        (SweepOptions { traces: Vec::new(), ..good.clone() }, "no trace named"),
+        (SweepOptions { traces: twice, ..good.clone() }, "two traces are named a"),
+        (SweepOptions { threads: Some(0), ..good.clone() }, "no thread to work"),
+        (SweepOptions { policies: vec!["lru".parse().unwrap(); 2], ..good.clone() }, "policy lru: named twice"),
+    ] {
+        let error = sweep(&wrong, |_, _| {}).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().starts_with(why) || error.to_string().contains(why), "{error}");
+    }
+}
