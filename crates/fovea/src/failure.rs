@@ -10,6 +10,8 @@ use fovea_daemon::ClientError;
 pub enum Failure {
     /// It failed: exit code 1.
     Failed(String),
+    /// It was used wrongly: exit code 2, as clap's own.
+    Usage(String),
     /// The machine lacks something: exit code 3.
     Lacks(String),
 }
@@ -24,6 +26,7 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let (line, code) = match self {
             Failure::Failed(line) => (line, 1),
+            Failure::Usage(line) => (line, 2),
             Failure::Lacks(line) => (line, 3),
         };
         if !line.is_empty() {
@@ -36,5 +39,16 @@ impl Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         Failure::Failed(error.to_string())
+    }
+}
+
+impl From<fovea_lab::Error> for Failure {
+    fn from(error: fovea_lab::Error) -> Self {
+        let line = error.to_string();
+        match error.exit_code() {
+            2 => Failure::Usage(line),
+            3 => Failure::Lacks(line),
+            _ => Failure::Failed(line),
+        }
     }
 }

@@ -87,6 +87,12 @@ enum Command {
     /// The virtual phone.
     #[command(subcommand)]
     Phone(phone::Phone),
+    /// Trace files.
+    #[command(subcommand)]
+    Trace(fovea_lab::cli::TraceCommand),
+    /// Replay traces through cache policies.
+    #[command(subcommand)]
+    Lab(fovea_lab::cli::LabCommand),
 }
 
 /// The configuration file that is read when none is named.
@@ -124,5 +130,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Status { json } => status::status(folder, json),
         Command::Explain { app, limit, json } => explain::explain(folder, app, limit, json),
         Command::Phone(phone) => phone::phone(phone),
+        Command::Trace(command) => Ok(command.run()?),
+        Command::Lab(command) => Ok(command.run()?),
     }
 }
