@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use fovea_apps::{AppName, Importance, Registry};
-use fovea_linux::{AppUsage, CompressCursor, Device, Error, MemoryReading, PageRange};
+use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
 use fovea_policy::{decide, Action, AppState, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
 use serde_json::{json, Value};
 
@@ -16,6 +16,9 @@ use crate::undo::UndoLog;
 
 /// How old an app's usage may be for a decision.
 const USAGE_FRESH_NS: u64 = 200_000_000;
+
+/// Least time over which the CPUs' idle share is taken; the kernel counts it in 10 ms.
+const IDLE_OVER_NS: u64 = 40_000_000;
 
 /// Resident memory an app must gain after it was compressed to be looked at again.
 const REGAINED_BYTES: u64 = 1 << 20;
@@ -84,6 +87,11 @@ pub struct Engine<D> {
     runtime: BTreeMap<AppName, Runtime>,
     /// CPUs that can run the daemon beside an app.
     cpus: usize,
+    /// When the CPUs' share was last taken, and what they had done by then.
+    cpu_looked: (u64, CpuReading),
+    cpu_busy: bool,
+    /// PSI has fired since the last look.
+    called: bool,
     screen_on: bool,
     focused_ns: Option<u64>,
     memory: MemoryReading,
@@ -111,6 +119,9 @@ impl<D: Device> Engine<D> {
             registry: Registry::default(),
             runtime: BTreeMap::new(),
             cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            cpu_looked: (0, CpuReading::default()),
+            cpu_busy: false,
+            called: false,
             screen_on: true,
             focused_ns: None,
             memory: MemoryReading::default(),
@@ -411,9 +422,11 @@ impl<D: Device> Engine<D> {
                     limit_bytes: z.limit_bytes,
                 }),
             }),
-            // Without PSI every look counts as called for.
             stalled_us: match (now.psi_some_total_us, last.psi_some_total_us) {
+                // Stalls too short for the trigger, long ago, are not what this look is about.
+                (Some(_), Some(_)) if !self.called && elapsed_ns > self.watching_ns() => 0,
                 (Some(now), Some(last)) => now.saturating_sub(last),
+                // Without PSI every look counts as called for.
                 _ => 1,
             },
             psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
@@ -421,13 +434,42 @@ impl<D: Device> Engine<D> {
         };
         self.memory = now;
         self.looked_ns = now_ns;
+        self.called = false;
         let short = fovea_policy::pressure(&memory, &self.policy.memory);
         if short.shortage.is_some() || short.ladder.is_some() || !self.screen_on {
             self.refresh_usage(now_ns);
         }
         let apps = self.registry.iter().filter_map(|app| self.state_of(app)).collect();
-        let (screen_on, focused_ns) = (self.screen_on, self.focused_ns);
-        Ok(Snapshot { now_ns, screen_on, focused_ns, memory, kill_pending: self.victim.is_some(), apps })
+        self.look_at_cpus(now_ns)?;
+        let (screen_on, focused_ns, cpu_busy) = (self.screen_on, self.focused_ns, self.cpu_busy);
+        Ok(Snapshot { now_ns, screen_on, focused_ns, cpu_busy, memory, kill_pending: self.victim.is_some(), apps })
+    }
+
+    /// Looks that follow each other within this time watch one and the same shortage.
+    fn watching_ns(&self) -> u64 {
+        4 * self.config.memory.watch_ms * 1_000_000
+    }
+
+    /// The kernel says that somebody waits for memory.
+    pub fn pressure(&mut self) {
+        self.called = true;
+    }
+
+    /// Whether the others kept the CPUs busy for more than half of the time that the daemon left them.
+    fn look_at_cpus(&mut self, now_ns: u64) -> Result<(), Error> {
+        let (then_ns, then) = self.cpu_looked;
+        let elapsed_ns = now_ns.saturating_sub(then_ns);
+        if elapsed_ns < IDLE_OVER_NS {
+            return Ok(());
+        }
+        let now = self.device.cpu()?;
+        self.cpu_looked = (now_ns, now);
+        let own_ns = now.own_ns.saturating_sub(then.own_ns);
+        let left_ns = (elapsed_ns * self.cpus as u64).saturating_sub(own_ns);
+        let idle_ns = now.idle_ns.saturating_sub(then.idle_ns);
+        // The idle time is counted in 10 ms: less left than that says nothing.
+        self.cpu_busy = left_ns > 10_000_000 && idle_ns * 2 < left_ns;
+        Ok(())
     }
 
     fn state_of(&self, app: &fovea_apps::App) -> Option<AppState> {

@@ -127,6 +127,26 @@ fn with_the_screen_off_closed_apps_are_compressed_and_open_ones_left_alone() {
 }
 
 #[test]
+fn with_the_screen_on_compression_waits_for_an_idle_cpu() {
+    let mut b = bench(&[("mail", 10)]);
+    b.engine.handle(close("mail"), 0);
+    {
+        let mut state = b.device.0.borrow_mut();
+        (state.memory.free_bytes, state.memory.file_bytes) = (15 * MB, 10 * MB);
+    }
+    let compressed = |b: &Bench| b.done("compress apps/mail");
+    b.engine.turn(SECOND_NS).unwrap();
+    assert!(!compressed(&b), "busy since boot");
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get()) as u64;
+    b.device.0.borrow_mut().cpu.idle_ns = 20_000_000 * cpus;
+    b.engine.turn(SECOND_NS + 50_000_000).unwrap();
+    assert!(!compressed(&b), "idle for 20 of 50 ms");
+    b.device.0.borrow_mut().cpu.idle_ns += 50_000_000 * cpus;
+    b.engine.turn(SECOND_NS + 100_000_000).unwrap();
+    assert!(compressed(&b));
+}
+
+#[test]
 fn screen_on_stops_compression_at_once() {
     let mut b = bench(&[("mail", 100)]);
     b.engine.handle(close("mail"), 0);
@@ -153,6 +173,8 @@ fn short_memory_ends_in_one_kill_when_nothing_can_be_compressed() {
     // Each app that cannot be compressed is given up, then the largest hidden one goes; its memory ends the shortage.
     for turn in (2..7).map(|s| s * SECOND_NS) {
         b.device.0.borrow_mut().memory.psi_some_total_us = Some(9000 + turn / SECOND_NS);
+        b.device.0.borrow_mut().cpu.idle_ns = turn * 1024;
+        b.engine.pressure();
         if !b.engine.turn(turn).unwrap().awaited.is_empty() {
             b.engine.victim_ended(turn);
         }
@@ -167,6 +189,26 @@ fn short_memory_ends_in_one_kill_when_nothing_can_be_compressed() {
     let kill = entries.iter().find(|e| e["action"] == "kill").unwrap();
     assert_eq!(kill["reason"], "thrash");
     assert_eq!(kill["readings"]["free_bytes"], 15 * MB);
+}
+
+#[test]
+fn a_stall_long_ago_kills_nobody() {
+    let mut b = bench(&[("mail", 10)]);
+    b.engine.turn(1).unwrap();
+    {
+        let mut state = b.device.0.borrow_mut();
+        state.failing = Some("compress");
+        (state.memory.free_bytes, state.memory.file_bytes) = (6 * MB, 6 * MB);
+        (state.memory.psi_some_total_us, state.memory.psi_full_avg10) = (Some(1500), Some(50.0));
+        state.cpu.idle_ns = 1 << 50;
+    }
+    b.engine.handle(Request::Home {}, 60 * SECOND_NS);
+    b.run(60 * SECOND_NS, 61 * SECOND_NS);
+    assert!(!b.done("kill apps/mail"));
+    b.device.0.borrow_mut().memory.psi_some_total_us = Some(5000);
+    b.engine.pressure();
+    b.run(90 * SECOND_NS, 91 * SECOND_NS);
+    assert!(b.done("kill apps/mail"));
 }
 
 #[test]

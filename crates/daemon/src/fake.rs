@@ -15,6 +15,7 @@ pub struct State {
     pub apps: BTreeMap<String, FakeApp>,
     pub sysctls: BTreeMap<String, String>,
     pub done: Vec<String>,
+    pub cpu: CpuReading,
     /// Method that fails from now on.
     pub failing: Option<&'static str>,
 }
@@ -52,6 +53,10 @@ impl Device for FakeDevice {
     fn memory(&mut self) -> Result<MemoryReading, Error> {
         self.check("memory")?;
         Ok(self.0.borrow().memory)
+    }
+
+    fn cpu(&mut self) -> Result<CpuReading, Error> {
+        Ok(self.0.borrow().cpu)
     }
 
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {

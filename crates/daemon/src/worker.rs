@@ -109,6 +109,12 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
     // Locked and last to be killed, or else the shortage it is there to end would stop it first.
     system.lock_memory().and_then(|()| system.set_self_oom_protection()).unwrap_or_else(|e| eprintln!("fovea: {e}"));
 
+    // First on the CPU too: between a pressure event and the kill signal nobody else should run. What takes long waits for an idle
+    // CPU by itself (policy).
+    if let Err(e) = rustix::process::setpriority_process(None, -20) {
+        eprintln!("fovea: raising the priority: {e}: going on without");
+    }
+
     let file_error = |e: std::io::Error| format!("{}: {e}", run_folder.display());
     let journal = Journal::open(&config.journal_path(), config.daemon.journal_max_bytes)
         .map_err(|e| format!("{}: {e}: name a writable journal in [daemon]", config.journal_path().display()))?;
@@ -182,7 +188,7 @@ impl<D: Device> Loop<D> {
     fn happened(&mut self, source: Source) -> Result<(), String> {
         match source {
             // The turn that follows looks at memory.
-            Source::Pressure => {}
+            Source::Pressure => self.engine.pressure(),
             Source::Signal => {
                 let mut byte = [0];
                 // Read so that a second signal wakes anew; the pipe is never empty here.

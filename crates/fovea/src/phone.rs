@@ -90,7 +90,7 @@ pub struct Run {
 #[derive(Args)]
 pub struct Demo {
     /// Launches of the workload.
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, default_value_t = 70)]
     launches: u32,
     /// Folder for results and pictures.
     #[arg(long, value_name = "FOLDER", default_value = "results/demo")]

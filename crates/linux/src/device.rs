@@ -58,6 +58,15 @@ pub struct ZramReading {
     pub limit_bytes: u64,
 }
 
+/// What the CPUs did since boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuReading {
+    /// Time they were idle, summed over all of them, in steps of 10 ms; waiting for storage is not idle.
+    pub idle_ns: u64,
+    /// Time this process had.
+    pub own_ns: u64,
+}
+
 /// What an app occupies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppUsage {
@@ -153,6 +162,9 @@ pub struct ZramDevice {
 pub trait Device {
     /// Reads the state of memory.
     fn memory(&mut self) -> Result<MemoryReading, Error>;
+
+    /// Reads what the CPUs did.
+    fn cpu(&mut self) -> Result<CpuReading, Error>;
 
     /// Reads what an app occupies; all zero once it has ended.
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error>;

@@ -9,7 +9,7 @@ use fovea_apps::Importance;
 
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
-use crate::file::{write_named, Root};
+use crate::file::{read_into, write_named, Root};
 use crate::memory::MemoryReader;
 use crate::pageout::{Budget, Pager, Tally};
 use crate::prefetch::Prefetcher;
@@ -17,8 +17,8 @@ use crate::proc::{self, Status};
 use crate::process::Process;
 use crate::psi::{Kind, Trigger};
 use crate::{
-    check, importance, kill, selfcare, zram, AppUsage, CompressCursor, CompressOutcome, Device, Error, KillOutcome,
-    MemoryReading, OldScore, PageRange, Report, ZramDevice, ZramWish,
+    check, importance, kill, selfcare, zram, AppUsage, CompressCursor, CompressOutcome, CpuReading, Device, Error,
+    KillOutcome, MemoryReading, OldScore, PageRange, Report, ZramDevice, ZramWish,
 };
 
 /// The running machine, or a folder of files captured from one.
@@ -207,6 +207,14 @@ impl Device for System {
         Ok(tally.finish())
     }
 
+    fn cpu(&mut self) -> Result<CpuReading, Error> {
+        let path = self.root.join("proc/uptime");
+        read_into(&path, &mut self.text).map_err(|e| Error::file("reading", &path, e))?;
+        let idle_ns = parse_idle_ns(&self.text).ok_or_else(|| Error::parse(&path, &self.text))?;
+        let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        Ok(CpuReading { idle_ns, own_ns: own.tv_sec as u64 * 1_000_000_000 + own.tv_nsec as u64 })
+    }
+
     fn resident(&mut self, cgroup: &str, most: usize) -> Result<Vec<PageRange>, Error> {
         self.list_processes(cgroup)?;
         let mut found = Vec::new();
@@ -297,5 +305,25 @@ fn explain(call: &'static str, advice: &str, pid: u32, cgroup: &str, error: io::
             mend: "run as root (CAP_SYS_PTRACE and CAP_SYS_NICE)".into(),
         },
         _ => Error::call(call, format!("process {pid} of {cgroup} ({advice})"), error),
+    }
+}
+
+/// The second number of /proc/uptime, seconds with two decimals.
+fn parse_idle_ns(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (seconds, hundredths) = text.split_ascii_whitespace().nth(1)?.split_once('.')?;
+    let (seconds, hundredths): (u64, u64) = (seconds.parse().ok()?, hundredths.parse().ok()?);
+    seconds.checked_mul(1_000_000_000)?.checked_add(hundredths.checked_mul(10_000_000)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_time_is_the_second_number() {
+        assert_eq!(parse_idle_ns(b"350735.47 234388.90\n"), Some(234_388_900_000_000));
+        assert_eq!(parse_idle_ns(b"350735.47"), None);
+        assert_eq!(parse_idle_ns(b"1.0 99999999999999999999.1"), None);
     }
 }

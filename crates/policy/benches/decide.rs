@@ -26,6 +26,7 @@ fn main() {
         now_ns: 1 << 40,
         screen_on: true,
         focused_ns: None,
+        cpu_busy: false,
         memory: MemoryState { free_bytes: 5 << 20, file_bytes: 5 << 20, stalled_us: 1000, ..Default::default() },
         kill_pending: false,
         apps,

@@ -121,6 +121,10 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
         {
             decision.wake_by(grace_ends_ns(snapshot, config));
         }
+        // Neither does it need the CPU less when it takes longer; a phone in use is idle most of the time.
+        Some((Action::Compress { .. }, _)) if !pressure.critical && snapshot.cpu_busy && snapshot.screen_on => {
+            decision.wake_by(look_again_ns);
+        }
         Some(step) => {
             decision.actions.push(step);
             decision.wake_by(look_again_ns);

@@ -15,6 +15,8 @@ pub struct Snapshot {
     pub screen_on: bool,
     /// When an app last came to the screen; `None` if none has.
     pub focused_ns: Option<u64>,
+    /// Whether the CPUs were more busy than idle of late.
+    pub cpu_busy: bool,
     /// Memory.
     pub memory: MemoryState,
     /// A victim has been signalled and its memory is not back yet.

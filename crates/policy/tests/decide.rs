@@ -34,6 +34,7 @@ fn phone(free_mb: u64, file_mb: u64, zram_used_mb: u64, apps: Vec<AppState>) -> 
         now_ns: 100 * SECOND_NS,
         screen_on: true,
         focused_ns: None,
+        cpu_busy: false,
         memory: MemoryState {
             free_bytes: free_mb * MB,
             file_bytes: file_mb * MB,
@@ -133,6 +134,11 @@ fn an_app_that_comes_to_the_screen_has_the_cpu_to_itself_unless_memory_is_critic
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
     s.memory.free_bytes = 10 * MB;
     s.now_ns += SECOND_NS;
+    assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
+    s.cpu_busy = true;
+    assert_eq!(only_step(&s), None);
+    assert_eq!(decide(&s, &Config::default()).wake_at_ns, Some(s.now_ns + 50_000_000));
+    s.memory.free_bytes = 7 * MB;
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
 }
 

@@ -71,7 +71,7 @@ fn lowmem_is_the_seeds_test() {
         else {
             panic!("no Fill");
         };
-        let filled = *available_bytes as f64 / f64::from(1 << 20) - 32.0;
+        let filled = *available_bytes as f64 / f64::from(1 << 20) - 20.0;
         match plan.case.as_str() {
             "free-memory" => {
                 assert_eq!(plan.apps.iter().filter(|a| a.name.starts_with("test-app-")).count(), 6);

@@ -86,7 +86,7 @@ impl Default for Lowmem {
             idle_free_mib: 18.9358,
             normal_free_mib: 80.0,
             low_free_mib: 20.5,
-            cache_floor_mib: 32.0,
+            cache_floor_mib: 20.0,
             fish_mib: 30.0,
             fish_services_mib: 20.0,
             others: 7,
