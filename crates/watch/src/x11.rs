@@ -17,6 +17,9 @@ use crate::{one_line, Event, Source, SourceError};
 /// A longer host name than Linux has (HOST_NAME_MAX, 64), in units of 4 bytes.
 const HOST_UNITS_MAX: u32 = 64;
 
+/// The last display that has a TCP port.
+const DISPLAY_MAX: u32 = 65535 - 6000;
+
 /// An X server. It sends what changes; nothing is polled.
 #[derive(Debug)]
 pub struct X11 {
@@ -35,14 +38,22 @@ impl X11 {
         let Some(display) = display.filter(|d| !d.is_empty()) else {
             return Err(SourceError::Absent("x11: no display is named: use --display, or set DISPLAY".into()));
         };
+        let unnamed = || {
+            SourceError::Absent(format!(
+                "x11: {:?} names no display: write it like :0, in --display or DISPLAY",
+                one_line(&display)
+            ))
+        };
+        // x11rb 0.14 adds 6000 to a larger number and overflows.
+        if display_number(&display).is_none_or(|n| n > DISPLAY_MAX) {
+            return Err(unnamed());
+        }
         RustConnection::connect(Some(&display)).map_err(|error| match &error {
             ConnectError::IoError(e) if e.kind() != ErrorKind::PermissionDenied => SourceError::Absent(format!(
                 "x11: no X server at {display:?} ({}): start one, or name another with --display",
                 one_line(e)
             )),
-            ConnectError::DisplayParsingError(_) => SourceError::Absent(format!(
-                "x11: {display:?} names no display: write it like :0, in --display or DISPLAY"
-            )),
+            ConnectError::DisplayParsingError(_) => unnamed(),
             _ => SourceError::Refused(format!(
                 "x11: the X server at {display:?} lets nobody in ({}): set XAUTHORITY to the user's file",
                 one_line(&error)
@@ -165,6 +176,11 @@ fn owner(pid: Option<u32>, machine: &[u8], host: &[u8]) -> Event {
     }
 }
 
+/// The number in `[HOST]:NUMBER[.SCREEN]`.
+fn display_number(display: &str) -> Option<u32> {
+    display.rsplit_once(':')?.1.split('.').next()?.parse().ok()
+}
+
 /// `None` for a request that the server answered with an error.
 fn served<T>(reply: Result<T, ReplyError>) -> Result<Option<T>, ConnectionError> {
     match reply {
@@ -192,7 +208,7 @@ mod tests {
 
     #[test]
     fn no_display_and_nonsense_are_told_in_one_line() {
-        for display in ["", "nonsense", ":64999", "\n:\u{0}"] {
+        for display in ["", "nonsense", ":64999", ":59999999999", ":59000", ":x.0", "\n:\u{0}"] {
             let error = X11::new(Some(display.into())).watch(&mut |_| panic!("reported"));
             assert!(matches!(error, SourceError::Absent(_)), "{display:?}: {error:?}");
             assert!(!error.to_string().contains('\n'));
