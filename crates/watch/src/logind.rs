@@ -132,7 +132,7 @@ impl Logind {
 
 /// What became of a request for a property.
 enum Answer {
-    Value(MarshalledMessage),
+    Value(Box<MarshalledMessage>),
     /// No such object, or no such property.
     Refused,
     NoLogind,
@@ -148,7 +148,7 @@ fn property(bus: &mut RpcConn, object: &str, interface: &str, name: &str) -> Res
     get.body.push_param2(format!("{LOGIND}.{interface}"), name)?;
     let reply = call(bus, &mut get)?;
     Ok(match (reply.typ, reply.dynheader.error_name.as_deref()) {
-        (MessageType::Reply, _) => Answer::Value(reply),
+        (MessageType::Reply, _) => Answer::Value(Box::new(reply)),
         (
             _,
             Some(
