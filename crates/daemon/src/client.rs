@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Asking a running daemon.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -50,21 +50,47 @@ pub enum ClientError {
 
 /// Sends one request to the daemon of a run folder and waits for its reply.
 pub fn request(run_folder: &Path, request: &Request) -> Result<Reply, ClientError> {
-    let path = run_folder.join(SOCKET_NAME);
-    let broken = |e: rustix::io::Errno| ClientError::Broken { path: path.clone(), source: e.into() };
-    let socket = open(&path)?;
-    let text = serde_json::to_vec(request).map_err(|source| ClientError::Garbled { path: path.clone(), source })?;
-    send(&socket, &text, SendFlags::NOSIGNAL).map_err(broken)?;
-    let mut wanted = [PollFd::new(&socket, PollFlags::IN)];
-    if poll(&mut wanted, Some(&ANSWER_LIMIT)).map_err(broken)? == 0 {
-        return Err(broken(rustix::io::Errno::TIMEDOUT));
+    Connection::open(run_folder)?.ask(request)
+}
+
+/// A connection that stays: readable between two requests once the daemon has gone, and with it all it was told.
+#[derive(Debug)]
+pub struct Connection {
+    socket: OwnedFd,
+    path: PathBuf,
+}
+
+impl Connection {
+    /// Connects to the daemon of a run folder.
+    pub fn open(run_folder: &Path) -> Result<Self, ClientError> {
+        let path = run_folder.join(SOCKET_NAME);
+        Ok(Self { socket: open(&path)?, path })
     }
-    let mut reply = vec![0; REPLY_MAX_BYTES];
-    let (length, _) = recv(&socket, &mut reply[..], RecvFlags::empty()).map_err(broken)?;
-    if length == 0 {
-        return Err(broken(rustix::io::Errno::CONNRESET));
+
+    /// Sends one request and waits for its reply. After an error the connection is of no use any more: a late reply would be taken
+    /// for the next one's.
+    pub fn ask(&mut self, request: &Request) -> Result<Reply, ClientError> {
+        let broken = |e: rustix::io::Errno| ClientError::Broken { path: self.path.clone(), source: e.into() };
+        let garbled = |source| ClientError::Garbled { path: self.path.clone(), source };
+        let text = serde_json::to_vec(request).map_err(garbled)?;
+        send(&self.socket, &text, SendFlags::NOSIGNAL).map_err(broken)?;
+        let mut wanted = [PollFd::new(&self.socket, PollFlags::IN)];
+        if poll(&mut wanted, Some(&ANSWER_LIMIT)).map_err(broken)? == 0 {
+            return Err(broken(rustix::io::Errno::TIMEDOUT));
+        }
+        let mut reply = vec![0; REPLY_MAX_BYTES];
+        let (length, _) = recv(&self.socket, &mut reply[..], RecvFlags::empty()).map_err(broken)?;
+        if length == 0 {
+            return Err(broken(rustix::io::Errno::CONNRESET));
+        }
+        serde_json::from_slice(&reply[..length]).map_err(garbled)
     }
-    serde_json::from_slice(&reply[..length]).map_err(|source| ClientError::Garbled { path, source })
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
 }
 
 fn open(path: &Path) -> Result<OwnedFd, ClientError> {

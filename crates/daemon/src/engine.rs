@@ -228,6 +228,14 @@ impl<D: Device> Engine<D> {
                 self.write(now_ns, "focus", Some(&app), None, Value::Null);
                 self.prefetch = Some(app);
             }
+            Request::FocusPid { pid } => {
+                return match self.app_of_pid(pid) {
+                    Ok(Some(app)) if self.registry.foreground() == Some(&app) => Reply::Done {},
+                    Ok(Some(app)) => self.handle(Request::Focus { app }, now_ns),
+                    Ok(None) => self.handle(Request::Home {}, now_ns),
+                    Err(e) => Reply::Error { error: e.to_string() },
+                }
+            }
             Request::Home {} => {
                 self.registry.unfocus();
                 self.rank(now_ns);
@@ -252,6 +260,13 @@ impl<D: Device> Engine<D> {
             }
         }
         Reply::Done {}
+    }
+
+    /// The app in whose cgroup, or below it, a process is; the innermost one, should an app's cgroup lie in another's.
+    fn app_of_pid(&mut self, pid: u32) -> Result<Option<AppName>, Error> {
+        let Some(member) = self.device.cgroup_of_pid(pid)? else { return Ok(None) };
+        let holders = self.registry.iter().filter(|app| fovea_linux::cgroup::is_within(&member, &app.cgroup));
+        Ok(holders.max_by_key(|app| app.cgroup.len()).map(|app| app.name.clone()))
     }
 
     /// Ranks anew after a change: remembers who went to the background when, and tells the kernel's OOM killer the order.

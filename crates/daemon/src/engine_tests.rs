@@ -218,6 +218,81 @@ fn unknown_apps_get_one_line_and_change_nothing() {
     assert!(error.contains("nope") && error.contains("fovea launch") && !error.contains('\n'));
 }
 
+impl Bench {
+    fn foreground(&mut self) -> Option<String> {
+        let Reply::Status(status) = self.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+        status.foreground.map(String::from)
+    }
+}
+
+#[test]
+fn a_process_in_front_is_its_app_wherever_in_its_cgroup_it_is() {
+    let mut b = bench(&[("mail", 10), ("mailer", 10)]);
+    let nested = Request::Register {
+        app: "plugin".parse().unwrap(),
+        cgroup: "apps/mail/plugins/a".into(),
+        role: Default::default(),
+        io_class: None,
+    };
+    b.engine.handle(nested, 0);
+    for (pid, cgroup) in [
+        (10, "apps/mail"),
+        (11, "apps/mail/helper/x"),
+        (12, "apps/mailer"),
+        (13, "apps/mail/plugins/a/b"),
+        (14, "apps"),
+        (15, "apps/mailbox"),
+        (16, ""),
+    ] {
+        b.device.0.borrow_mut().pids.insert(pid, cgroup.into());
+    }
+    let cases = [
+        (10, Some("mail")),
+        (12, Some("mailer")),
+        (11, Some("mail")),
+        (13, Some("plugin")),
+        (14, None),
+        (12, Some("mailer")),
+        (15, None),
+        (10, Some("mail")),
+        (16, None),
+        (10, Some("mail")),
+        // Ended.
+        (99, None),
+    ];
+    for (pid, front) in cases {
+        assert_eq!(b.engine.handle(Request::FocusPid { pid }, SECOND_NS), Reply::Done {});
+        assert_eq!(b.foreground().as_deref(), front, "{pid}");
+    }
+}
+
+#[test]
+fn a_process_in_front_thaws_its_app_before_the_answer() {
+    let mut b = bench(&[("mail", 10), ("game", 10)]);
+    b.device.0.borrow_mut().pids.extend([(10, "apps/mail/x".to_owned()), (11, "apps/game".to_owned())]);
+    b.engine.handle(Request::FocusPid { pid: 10 }, 0);
+    b.engine.handle(Request::FocusPid { pid: 11 }, SECOND_NS);
+    b.run(SECOND_NS, 30 * SECOND_NS);
+    assert!(b.device.0.borrow().apps["apps/mail"].frozen);
+    assert_eq!(b.engine.handle(Request::FocusPid { pid: 10 }, 31 * SECOND_NS), Reply::Done {});
+    assert!(!b.device.0.borrow().apps["apps/mail"].frozen);
+    let focused = |b: &Bench| b.actions().iter().filter(|a| *a == "focus").count();
+    let before = focused(&b);
+    b.engine.handle(Request::FocusPid { pid: 10 }, 32 * SECOND_NS);
+    assert_eq!(focused(&b), before, "another window of the app in front is no news");
+}
+
+#[test]
+fn a_process_that_cannot_be_looked_up_changes_nothing() {
+    let mut b = bench(&[("mail", 10)]);
+    b.device.0.borrow_mut().pids.insert(10, "apps/mail".into());
+    b.engine.handle(Request::FocusPid { pid: 10 }, 0);
+    b.device.0.borrow_mut().failing = Some("cgroup_of_pid");
+    let Reply::Error { error } = b.engine.handle(Request::FocusPid { pid: 11 }, 1) else { panic!("accepted") };
+    assert!(!error.contains('\n'));
+    assert_eq!(b.foreground().as_deref(), Some("mail"));
+}
+
 #[test]
 fn a_device_without_zram_is_served_without_compression() {
     let device = FakeDevice::default();

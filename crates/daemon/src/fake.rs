@@ -14,6 +14,8 @@ pub struct State {
     pub memory: MemoryReading,
     pub apps: BTreeMap<String, FakeApp>,
     pub sysctls: BTreeMap<String, String>,
+    /// Cgroups of live processes.
+    pub pids: BTreeMap<u32, String>,
     pub done: Vec<String>,
     pub cpu: CpuReading,
     /// Method that fails from now on.
@@ -116,6 +118,11 @@ impl Device for FakeDevice {
             state.memory.free_bytes += app.anon_pages * PAGE_BYTES;
         }
         Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, signalled_ns: 0, released: 1 })
+    }
+
+    fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
+        self.check("cgroup_of_pid")?;
+        Ok(self.0.borrow().pids.get(&pid).cloned())
     }
 
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {

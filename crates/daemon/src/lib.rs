@@ -16,7 +16,7 @@ mod undo;
 mod watch;
 mod worker;
 
-pub use client::{request, ClientError};
+pub use client::{request, ClientError, Connection};
 pub use config::{BadConfig, Config, DaemonConfig, ZramConfig};
 pub use supervisor::run;
 pub use undo::restore;

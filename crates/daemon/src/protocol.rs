@@ -38,6 +38,11 @@ pub enum Request {
         /// Name.
         app: AppName,
     },
+    /// A process comes to the screen: answered as `Focus` for the app in whose cgroup it is, and as `Home` if it is in none's.
+    FocusPid {
+        /// Its PID, in the daemon's PID namespace.
+        pid: u32,
+    },
     /// Nothing is in front any more.
     Home {},
     /// The user closed an app; it is kept.

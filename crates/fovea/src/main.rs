@@ -8,6 +8,7 @@ mod launch;
 mod phone;
 mod signals;
 mod status;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -84,6 +85,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Tell the daemon who is in front and whether the screen is on, as a compositor or the login manager says; runs until ended.
+    Watch(watch::Watch),
     /// The virtual phone.
     #[command(subcommand)]
     Phone(phone::Phone),
@@ -129,6 +132,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Screen { state } => signals::screen(folder, state),
         Command::Status { json } => status::status(folder, json),
         Command::Explain { app, limit, json } => explain::explain(folder, app, limit, json),
+        Command::Watch(watch) => watch::watch(folder, watch),
         Command::Phone(phone) => phone::phone(phone),
         Command::Trace(command) => Ok(command.run()?),
         Command::Lab(command) => Ok(command.run()?),

@@ -74,6 +74,8 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
         match serde_json::from_slice(&buffer[..length])? {
             Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
             Request::Focus { app } => registry.focus(&app)?,
+            // Nobody watches a compositor in the phone.
+            Request::FocusPid { .. } => {}
             Request::Home {} => {
                 registry.unfocus();
                 if config.contains("stand_in_change = true") {

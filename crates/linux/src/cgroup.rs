@@ -114,10 +114,7 @@ impl Cgroups {
         let mut take = |folder: &Path| {
             let file = folder.join("cgroup.procs");
             match read_into(&file, &mut text) {
-                Ok(()) => {
-                    let lines = text.split(|&b| b == b'\n');
-                    pids.extend(lines.filter_map(|l| u32::try_from(proc::number(l)?).ok()).filter(|&pid| pid != 0));
-                }
+                Ok(()) => parse_processes(&text, pids),
                 // A threaded cgroup does not list processes; the domain above it lists them all.
                 Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::EOPNOTSUPP) => (),
                 Err(e) => failure = Some(Error::file("reading", file, e)),
@@ -208,6 +205,12 @@ pub fn parse_membership(text: &[u8]) -> Option<String> {
     let path = proc::after_key(text, b"0::/")?;
     let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
     String::from_utf8(path.to_vec()).ok()
+}
+
+/// Appends the PIDs that a `cgroup.procs` lists; 0 stands for a process that this PID namespace cannot see, and is left out.
+pub fn parse_processes(text: &[u8], pids: &mut Vec<u32>) {
+    let lines = text.split(|&b| b == b'\n');
+    pids.extend(lines.filter_map(|l| u32::try_from(proc::number(l)?).ok()).filter(|&pid| pid != 0));
 }
 
 /// Whether the cgroup `member` is `cgroup` or below it.

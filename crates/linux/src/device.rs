@@ -193,6 +193,9 @@ pub trait Device {
     /// Kills every process of an app and frees their memory; works on frozen apps.
     fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error>;
 
+    /// The cgroup a process is in; `None` once it has ended.
+    fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error>;
+
     /// `oom_score_adj` of an app's processes as it is, by PID and start time.
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error>;
 

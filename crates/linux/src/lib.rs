@@ -26,6 +26,7 @@ mod selfcare;
 pub mod swap;
 mod sys;
 mod system;
+pub mod top_app;
 mod zram;
 
 pub use check::{Report, Row, State};

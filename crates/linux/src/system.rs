@@ -259,6 +259,10 @@ impl Device for System {
         kill::kill(&self.root, self.cgroups()?, cgroup)
     }
 
+    fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
+        self.cgroup_of(pid)
+    }
+
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
         importance::scores(&self.root, self.cgroups()?, cgroup)
     }

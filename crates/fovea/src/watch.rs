@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! `fovea watch`: from whoever knows who is in front to the daemon, in a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use fovea_watch::{attend, deliver, Event, Logind, Mailbox, Source, SourceError, Sway, TopApp, Undelivered, X11};
+
+use crate::failure::Failure;
+
+/// What to watch.
+#[derive(Args)]
+pub struct Watch {
+    /// Wait for the source to appear instead of ending with exit code 3 when it is not there.
+    #[arg(long)]
+    wait: bool,
+    /// Tell the daemon only of this, for when another source tells the rest.
+    #[arg(long, value_name = "WHAT")]
+    only: Option<Only>,
+    #[command(subcommand)]
+    source: SourceArgument,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Only {
+    /// Who is in front.
+    Focus,
+    /// Whether the screen is on.
+    Screen,
+}
+
+#[derive(Subcommand)]
+enum SourceArgument {
+    /// An X server: active window, screen saver, DPMS.
+    X11 {
+        /// Display, like :0; $DISPLAY without it.
+        #[arg(long)]
+        display: Option<String>,
+    },
+    /// Sway: the focused window.
+    Sway {
+        /// Its IPC socket; without it $SWAYSOCK, or the latest below /run/user.
+        #[arg(long, value_name = "PATH")]
+        socket: Option<PathBuf>,
+    },
+    /// Android's cpuset of the app in front.
+    TopApp {
+        /// The cpuset.
+        #[arg(long, default_value = "/dev/cpuset/top-app")]
+        folder: PathBuf,
+        /// Time between two looks, for the kernel does not tell of changes.
+        #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(10..=60_000))]
+        period_ms: u64,
+    },
+    /// systemd's login manager: whether the session on the seat is idle or locked (the screen only).
+    Logind {
+        /// Seat.
+        #[arg(long, default_value = "seat0")]
+        seat: String,
+        /// Address of the message bus; $DBUS_SYSTEM_BUS_ADDRESS or the system bus without it.
+        #[arg(long, value_name = "ADDRESS")]
+        bus: Option<String>,
+    },
+}
+
+impl SourceArgument {
+    fn source(self) -> (&'static str, Box<dyn Source>) {
+        match self {
+            SourceArgument::X11 { display } => ("x11", Box::new(X11::new(display))),
+            SourceArgument::Sway { socket } => ("sway", Box::new(Sway::new(socket))),
+            SourceArgument::TopApp { folder, period_ms } => {
+                ("top-app", Box::new(TopApp::new(folder, Duration::from_millis(period_ms))))
+            }
+            SourceArgument::Logind { seat, bus } => ("logind", Box::new(Logind::new(bus, &seat))),
+        }
+    }
+}
+
+/// Runs until a signal ends it: nothing is held that would have to be put back, so that signals keep their default action and end it
+/// at once, whatever a compositor or the daemon makes it wait for.
+pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
+    let mailbox = Arc::new(Mailbox::new().map_err(|e| Failure::failed(format!("making an eventfd: {e}")))?);
+    let (name, mut source) = watch.source.source();
+    let (wait, only) = (watch.wait, watch.only);
+    let wanted = move |event: &Event| match only {
+        None => true,
+        Some(only) => (only == Only::Screen) == matches!(event, Event::Screen { .. }),
+    };
+    let theirs = Arc::clone(&mailbox);
+    let attending = move || {
+        let say = &mut |line: &str| match line.starts_with(name) {
+            true => eprintln!("fovea: {line}"),
+            false => eprintln!("fovea: {name}: {line}"),
+        };
+        let error = attend(source.as_mut(), wait, wanted, &theirs, say, &mut std::thread::sleep);
+        theirs.end(error);
+    };
+    std::thread::Builder::new()
+        .name(name.into())
+        .spawn(attending)
+        .map_err(|e| Failure::failed(format!("starting a thread: {e}")))?;
+    match deliver(run_folder, &mailbox, &mut |line| eprintln!("fovea: {line}")) {
+        Undelivered::Source(SourceError::Absent(line)) => Err(Failure::Lacks(line)),
+        Undelivered::Source(SourceError::Refused(line) | SourceError::Lost(line)) => Err(Failure::Failed(line)),
+        Undelivered::Daemon(error) => Err(error.into()),
+    }
+}

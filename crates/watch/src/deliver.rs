@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Tells the daemon how things stand, and tells it anew when it has been away.
+
+use std::path::Path;
+use std::time::Instant;
+
+use fovea_daemon::protocol::{Reply, Request};
+use fovea_daemon::{ClientError, Connection};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+
+use crate::{Backoff, Mailbox, SourceError, Wanted};
+
+/// Why nothing is delivered any more.
+#[derive(Debug)]
+pub enum Undelivered {
+    /// The source has given up.
+    Source(SourceError),
+    /// The daemon will not have it.
+    Daemon(ClientError),
+}
+
+/// Delivers until the source gives up, or the daemon says that this user may not steer it. `say` gets a line for people.
+///
+/// The connection is kept between two requests: its end is how a restart of the daemon is noticed, which must be told everything.
+pub fn deliver(run_folder: &Path, mailbox: &Mailbox, say: &mut dyn FnMut(&str)) -> Undelivered {
+    let mut link: Option<Connection> = None;
+    let mut told = Wanted::default();
+    let mut backoff = Backoff::new();
+    let mut retry_at = None;
+    let mut complained = false;
+    loop {
+        let wanted = mailbox.take();
+        if let Some(error) = wanted.ended {
+            return Undelivered::Source(error);
+        }
+        if wanted != told && retry_at.is_none_or(|at| at <= Instant::now()) {
+            match tell(run_folder, &mut link, &wanted, &mut told, say) {
+                Ok(()) => {
+                    if complained {
+                        say("the daemon is there again");
+                    }
+                    (complained, retry_at, backoff) = (false, None, Backoff::new());
+                }
+                Err(error @ ClientError::NotAllowed { .. }) => return Undelivered::Daemon(error),
+                Err(error) => {
+                    if !complained {
+                        say(&format!("{error}; waiting for it"));
+                    }
+                    complained = true;
+                    (link, told) = (None, Wanted::default());
+                    retry_at = Some(Instant::now() + backoff.step());
+                }
+            }
+        }
+        if wait(mailbox, link.as_ref(), retry_at) {
+            // Whoever listens there next knows nothing.
+            (link, told) = (None, Wanted::default());
+        }
+    }
+}
+
+/// Waits for a change, the end of the connection (true), or the time for another attempt.
+fn wait(mailbox: &Mailbox, link: Option<&Connection>, retry_at: Option<Instant>) -> bool {
+    let mut polled = vec![PollFd::new(mailbox, PollFlags::IN)];
+    // Nobody speaks to us unasked: readable means closed.
+    polled.extend(link.map(|link| PollFd::new(link, PollFlags::IN)));
+    let timeout = retry_at.map(|at| {
+        let left = at.saturating_duration_since(Instant::now());
+        Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos() as _ }
+    });
+    match poll(&mut polled, timeout.as_ref()) {
+        Ok(_) => polled.get(1).is_some_and(|link| !link.revents().is_empty()),
+        // EINTR: the loop looks again.
+        Err(_) => false,
+    }
+}
+
+/// Tells the daemon what differs from what it was told; `told` is kept in step request by request.
+fn tell(
+    run_folder: &Path,
+    link: &mut Option<Connection>,
+    wanted: &Wanted,
+    told: &mut Wanted,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), ClientError> {
+    let link = match link {
+        Some(link) => link,
+        None => link.insert(Connection::open(run_folder)?),
+    };
+    // The screen first: what comes to a screen that is off would be compressed again.
+    if let Some(on) = wanted.screen_on.filter(|_| wanted.screen_on != told.screen_on) {
+        ask(link, &Request::Screen { on }, say)?;
+        told.screen_on = wanted.screen_on;
+    }
+    if let Some(front) = wanted.front.filter(|_| wanted.front != told.front) {
+        ask(link, &front.map_or(Request::Home {}, |pid| Request::FocusPid { pid }), say)?;
+        told.front = wanted.front;
+    }
+    Ok(())
+}
+
+/// A refusal is said once and not repeated: the next change is another request.
+fn ask(link: &mut Connection, request: &Request, say: &mut dyn FnMut(&str)) -> Result<(), ClientError> {
+    match link.ask(request)? {
+        Reply::Done {} => {}
+        Reply::Error { error } => say(&format!("the daemon refused: {error}")),
+        other => say(&format!("unexpected answer {other:?}: is the daemon of another version?")),
+    }
+    Ok(())
+}

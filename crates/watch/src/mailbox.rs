@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Between a source and the daemon: how things stand, not what happened. However long the daemon is away, nothing piles up, neither
+//! here nor in the compositor, and what it is told first is still true.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::event::{eventfd, EventfdFlags};
+
+use crate::{Event, SourceError};
+
+/// How things stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Process in front, `Some(None)` for nothing in front, `None` if no source has said.
+    pub front: Option<Option<u32>>,
+    /// Whether the screen is on; `None` if no source has said.
+    pub screen_on: Option<bool>,
+    /// Why the source has given up.
+    pub ended: Option<SourceError>,
+}
+
+/// Holds [`Wanted`] for a reader that waits for changes by polling its descriptor.
+#[derive(Debug)]
+pub struct Mailbox {
+    wanted: Mutex<Wanted>,
+    changed: OwnedFd,
+}
+
+impl Mailbox {
+    /// An empty one.
+    pub fn new() -> std::io::Result<Self> {
+        let changed = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { wanted: Mutex::default(), changed })
+    }
+
+    /// Notes what a source tells.
+    pub fn put(&self, event: Event) {
+        self.change(|wanted| match event {
+            Event::Front { pid } => wanted.front = Some(Some(pid)),
+            Event::NothingInFront => wanted.front = Some(None),
+            Event::Screen { on } => wanted.screen_on = Some(on),
+        });
+    }
+
+    /// Notes that the source has gone: what it had in front is not in front any more, and a screen that nobody can say is off counts
+    /// as on, for that is the state in which the daemon does least.
+    pub fn source_lost(&self) {
+        self.change(|wanted| {
+            wanted.front = wanted.front.map(|_| None);
+            wanted.screen_on = wanted.screen_on.map(|_| true);
+        });
+    }
+
+    /// Notes that the source has given up.
+    pub fn end(&self, error: SourceError) {
+        self.change(|wanted| wanted.ended = Some(error));
+    }
+
+    /// How things stand; the descriptor is readable again only after the next change.
+    pub fn take(&self) -> Wanted {
+        let wanted = self.lock();
+        // Empty if nothing has changed.
+        let _ = rustix::io::read(&self.changed, &mut [0u8; 8]);
+        wanted.clone()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Wanted)) {
+        let mut wanted = self.lock();
+        let before = wanted.clone();
+        change(&mut wanted);
+        if *wanted != before {
+            // Fails only at a count of 2^64 - 2, and then it is readable anyway.
+            let _ = rustix::io::write(&self.changed, &1u64.to_ne_bytes());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Wanted> {
+        // No state is half-written: every field is set in one assignment.
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AsFd for Mailbox {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.changed.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rustix::event::{poll, PollFd, PollFlags, Timespec};
+
+    fn readable(mailbox: &Mailbox) -> bool {
+        let mut polled = [PollFd::new(mailbox, PollFlags::IN)];
+        poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() == 1
+    }
+
+    #[test]
+    fn a_lost_source_leaves_nothing_in_front_and_the_screen_on_but_says_nothing_it_never_said() {
+        let mailbox = Mailbox::new().unwrap();
+        mailbox.source_lost();
+        assert_eq!(mailbox.take(), Wanted::default());
+        mailbox.put(Event::Screen { on: false });
+        mailbox.source_lost();
+        assert_eq!(mailbox.take(), Wanted { screen_on: Some(true), ..Wanted::default() });
+        mailbox.put(Event::Front { pid: 5 });
+        mailbox.source_lost();
+        assert_eq!(mailbox.take().front, Some(None));
+    }
+
+    proptest! {
+        /// Against the obvious: the last word on each counts, and the descriptor is readable just when something has changed.
+        #[test]
+        fn the_last_word_counts(events in prop::collection::vec((0u8..4, 0u32..3), 0..40)) {
+            let mailbox = Mailbox::new().unwrap();
+            let (mut front, mut screen_on, mut news) = (None, None, false);
+            for (kind, n) in events {
+                let before = (front, screen_on);
+                match kind {
+                    0 => {
+                        mailbox.put(Event::Front { pid: n });
+                        front = Some(Some(n));
+                    }
+                    1 => {
+                        mailbox.put(Event::NothingInFront);
+                        front = Some(None);
+                    }
+                    2 => {
+                        mailbox.put(Event::Screen { on: n == 0 });
+                        screen_on = Some(n == 0);
+                    }
+                    _ => {
+                        prop_assert_eq!(mailbox.take(), Wanted { front, screen_on, ended: None });
+                        news = false;
+                    }
+                }
+                news |= before != (front, screen_on);
+                prop_assert_eq!(readable(&mailbox), news);
+            }
+        }
+    }
+}

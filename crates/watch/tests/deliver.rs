@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Delivery to a daemon that is played here: what it is told, and what it is told after a restart.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use fovea_daemon::protocol::{Reply, Request, SOCKET_NAME};
+use fovea_watch::{deliver, Event, Mailbox, SourceError, Undelivered};
+use rustix::net::{
+    accept, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags,
+    SocketType,
+};
+
+struct Daemon {
+    _listener: OwnedFd,
+    client: OwnedFd,
+}
+
+fn listener(folder: &Path) -> OwnedFd {
+    let path = folder.join(SOCKET_NAME);
+    let _ = std::fs::remove_file(&path);
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
+    bind(&socket, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+    listen(&socket, 4).unwrap();
+    socket
+}
+
+impl Daemon {
+    fn accept(listener: OwnedFd) -> Daemon {
+        let client = accept(&listener).unwrap();
+        Daemon { _listener: listener, client }
+    }
+
+    fn expect(&self, expected: Request, reply: Reply) {
+        let mut buffer = [0; 4096];
+        let (length, _) = recv(&self.client, &mut buffer[..], RecvFlags::empty()).unwrap();
+        assert_eq!(serde_json::from_slice::<Request>(&buffer[..length]).unwrap(), expected);
+        send(&self.client, &serde_json::to_vec(&reply).unwrap(), SendFlags::NOSIGNAL).unwrap();
+    }
+
+    fn done(&self, expected: Request) {
+        self.expect(expected, Reply::Done {});
+    }
+}
+
+#[test]
+fn the_daemon_is_told_changes_and_everything_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mailbox = Arc::new(Mailbox::new().unwrap());
+    // Nobody is listening yet.
+    mailbox.put(Event::Front { pid: 1 });
+    mailbox.put(Event::Front { pid: 2 });
+    let (theirs, run_folder) = (Arc::clone(&mailbox), folder.path().to_owned());
+    let (said, lines) = std::sync::mpsc::channel::<String>();
+    let delivering =
+        std::thread::spawn(move || deliver(&run_folder, &theirs, &mut |line| said.send(line.to_owned()).unwrap()));
+    let line = lines.recv().unwrap();
+    assert!(line.contains("fovea run") && line.ends_with("waiting for it"), "{line}");
+
+    let daemon = Daemon::accept(listener(folder.path()));
+    daemon.done(Request::FocusPid { pid: 2 });
+    assert_eq!(lines.recv().unwrap(), "the daemon is there again");
+    mailbox.put(Event::NothingInFront);
+    daemon.done(Request::Home {});
+    mailbox.put(Event::Screen { on: false });
+    daemon.done(Request::Screen { on: false });
+    mailbox.put(Event::Front { pid: 3 });
+    daemon.expect(Request::FocusPid { pid: 3 }, Reply::Error { error: "no".into() });
+    assert_eq!(lines.recv().unwrap(), "the daemon refused: no");
+
+    // A restart, at a time when nothing changes.
+    let listener = listener(folder.path());
+    drop(daemon);
+    let daemon = Daemon::accept(listener);
+    daemon.done(Request::Screen { on: false });
+    daemon.done(Request::FocusPid { pid: 3 });
+
+    mailbox.end(SourceError::Absent("gone".into()));
+    assert!(matches!(delivering.join().unwrap(), Undelivered::Source(SourceError::Absent(line)) if line == "gone"));
+}

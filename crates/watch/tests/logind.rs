@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The logind source over a real message bus (dbus-daemon), with a login manager played here.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use fovea_watch::{Event, Logind, Source, SourceError};
+use nix::sys::socket::UnixAddr;
+use rustbus::connection::ll_conn::force_finish_on_error;
+use rustbus::connection::Timeout;
+use rustbus::message_builder::MarshalledMessage;
+use rustbus::wire::ObjectPath;
+use rustbus::{standard_messages, MessageBuilder, RpcConn};
+
+/// Nothing here depends on this time: a test that would hang fails instead.
+const HANGS: Duration = Duration::from_secs(120);
+
+const CONFIGURATION: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><listen>unix:path=SOCKET</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow user="*"/><allow own="*"/><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/></policy></busconfig>"#;
+
+/// Ends its bus whatever becomes of the test.
+struct Bus(Child, PathBuf);
+
+impl Bus {
+    /// A bus of our own; `None` if dbus-daemon is not installed.
+    fn start(folder: &Path) -> Option<Bus> {
+        let (socket, file) = (folder.join("bus"), folder.join("bus.conf"));
+        std::fs::write(&file, CONFIGURATION.replace("SOCKET", socket.to_str().unwrap())).unwrap();
+        let child = Command::new("dbus-daemon")
+            .args(["--nofork", "--nopidfile", "--print-address=1", "--config-file"])
+            .arg(file)
+            .stdout(Stdio::piped())
+            .spawn();
+        let Ok(mut child) = child else {
+            eprintln!("SKIPPED: no dbus-daemon here; install the package dbus-daemon");
+            return None;
+        };
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("unix:"), "{line}");
+        Some(Bus(child, socket))
+    }
+
+    fn connect(&self) -> RpcConn {
+        let address = UnixAddr::new(&self.1).unwrap();
+        RpcConn::connect_to_path(address, Timeout::Duration(HANGS)).unwrap()
+    }
+
+    fn watch(&self) -> (mpsc::Receiver<Event>, std::thread::JoinHandle<SourceError>) {
+        let (to, events) = mpsc::channel();
+        let mut source = Logind::new(Some(format!("unix:path={}", self.1.display())), "seat0");
+        (events, std::thread::spawn(move || source.watch(&mut |event| to.send(event).unwrap())))
+    }
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn send(bus: &mut RpcConn, message: &mut MarshalledMessage) -> u32 {
+    bus.send_message(message).unwrap().write_all().map_err(force_finish_on_error).unwrap()
+}
+
+/// What is asked of the login manager's objects: the active session, and its hints by object and name.
+#[derive(Default)]
+struct State {
+    active: &'static str,
+    hints: BTreeMap<(&'static str, &'static str), bool>,
+}
+
+struct FakeLogind {
+    bus: RpcConn,
+    state: State,
+}
+
+impl FakeLogind {
+    fn start(bus: &Bus, state: State) -> Self {
+        let mut bus = bus.connect();
+        let serial = send(&mut bus, &mut standard_messages::request_name("org.freedesktop.login1", 0));
+        bus.wait_response(serial, Timeout::Duration(HANGS)).unwrap();
+        Self { bus, state }
+    }
+
+    /// Answers what is asked until an event comes.
+    fn serve_until(&mut self, events: &mpsc::Receiver<Event>) -> Event {
+        let began = std::time::Instant::now();
+        loop {
+            match events.try_recv() {
+                Ok(event) => return event,
+                Err(e) => assert_eq!(e, mpsc::TryRecvError::Empty),
+            }
+            assert!(began.elapsed() < HANGS, "no event");
+            self.serve(Duration::from_millis(20));
+        }
+    }
+
+    fn serve(&mut self, limit: Duration) {
+        let Ok(call) = self.bus.wait_call(Timeout::Duration(limit)) else { return };
+        let (interface, name) = call.body.parser().get2::<&str, &str>().unwrap();
+        let object = call.dynheader.object.clone().unwrap();
+        let mut reply = call.dynheader.make_response();
+        match (interface, name) {
+            ("org.freedesktop.login1.Seat", "ActiveSession") => {
+                assert_eq!(object, "/org/freedesktop/login1/seat/seat0");
+                reply.body.push_variant(("id", ObjectPath::new(self.state.active).unwrap())).unwrap();
+            }
+            ("org.freedesktop.login1.Session", hint) => {
+                let known = self.state.hints.iter().find(|((o, h), _)| *o == object && *h == hint);
+                match known {
+                    Some((_, &value)) => reply.body.push_variant(value).unwrap(),
+                    None => reply = standard_messages::unknown_method(&call.dynheader),
+                }
+            }
+            other => panic!("asked for {other:?}"),
+        }
+        send(&mut self.bus, &mut reply);
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state);
+        let interface = "org.freedesktop.DBus.Properties";
+        let object = "/org/freedesktop/login1/session/_31";
+        let mut signal = MessageBuilder::new().signal(interface, "PropertiesChanged", object).build();
+        send(&mut self.bus, &mut signal);
+    }
+}
+
+const ONE: &str = "/org/freedesktop/login1/session/_31";
+const TWO: &str = "/org/freedesktop/login1/session/_32";
+
+fn state(active: &'static str, idle: bool, locked: bool) -> State {
+    let hints = [((ONE, "IdleHint"), idle), ((ONE, "LockedHint"), locked), ((TWO, "IdleHint"), true)];
+    State { active, hints: hints.into() }
+}
+
+#[test]
+fn the_active_sessions_hints_are_followed_until_logind_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(bus) = Bus::start(folder.path()) else { return };
+
+    let (_events, watching) = bus.watch();
+    let error = watching.join().unwrap();
+    assert!(matches!(&error, SourceError::Absent(line) if line.contains("login1")), "no logind yet: {error:?}");
+
+    let mut logind = FakeLogind::start(&bus, state(ONE, false, false));
+    let (events, watching) = bus.watch();
+    assert_eq!(logind.serve_until(&events), Event::Screen { on: true }, "how things stood");
+    let steps: [(State, bool); 6] = [
+        (state(ONE, true, false), false),
+        (state(ONE, false, false), true),
+        (state(ONE, false, true), false),
+        // No one is logged in.
+        (state("/", true, true), true),
+        // Has no LockedHint.
+        (state(TWO, false, false), false),
+        (state(ONE, false, false), true),
+    ];
+    for (state, on) in steps {
+        logind.change(|s| *s = state);
+        assert_eq!(logind.serve_until(&events), Event::Screen { on });
+    }
+    drop(logind);
+    let error = watching.join().unwrap();
+    assert!(matches!(error, SourceError::Lost(_)), "{error:?}");
+    assert!(events.try_recv().is_err(), "nothing more was told");
+}
