@@ -8,11 +8,6 @@ CARGO ?= cargo
 # Where .cargo/config.toml makes release programs land.
 RELEASE := target/x86_64-unknown-linux-gnu/release
 FOVEA := $(RELEASE)/fovea
-# Scenarios that `make test` runs in the virtual phone.
-TEST_SCENARIOS ?=
-# Scenarios that `make bench` measures in exact mode.
-BENCH_SCENARIOS ?=
-
 .PHONY: demo test bench install build clean check-style setup fetch test-phone
 
 demo: build
@@ -22,10 +17,13 @@ test: setup check-style fetch
 	$(CARGO) test --workspace
 	$(MAKE) --no-print-directory test-phone
 
+# Full length: the figures of docs/. Half an hour on two cores.
 bench: build
 	@mkdir -p results
-	@[ -n "$(BENCH_SCENARIOS)" ] || { echo "no BENCH_SCENARIOS; name some, e.g. make bench BENCH_SCENARIOS=lowmem" >&2; exit 2; }
-	set -e; for s in $(BENCH_SCENARIOS); do $(FOVEA) phone run $$s --exact --json results/$$s.json; done
+	$(CARGO) bench -p fovea-policy
+	$(CARGO) bench -p fovea-core
+	$(FOVEA) phone run lowmem rounds=5 --exact --json results/lowmem.json --picture results/lowmem.svg
+	$(FOVEA) phone run workload --exact --json results/workload.json --picture results/workload.svg
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/fovea
@@ -42,8 +40,12 @@ build: setup
 fetch: setup
 	$(CARGO) run --quiet -p fovea-phone --example fetch
 
+# Each ends with exit code 1 when a verdict fails.
 test-phone: build
-	set -e; for s in $(TEST_SCENARIOS); do $(FOVEA) phone run $$s; done
+	@mkdir -p results
+	$(FOVEA) phone run lowmem rounds=1 --exact --results results/test --json results/test-lowmem.json
+	$(FOVEA) phone run monkey events=120 kills=3 --results results/test
+	tools/same-twice.sh $(FOVEA) results/twice
 
 # rustup's minimal profile has neither rustfmt nor clippy.
 check-style:
