@@ -25,10 +25,15 @@ bench: build
 	$(FOVEA) phone run lowmem rounds=5 --exact --json results/lowmem.json --picture results/lowmem.svg
 	$(FOVEA) phone run workload --exact --json results/workload.json --picture results/workload.svg
 
-install: build
+# Builds nothing: root may have no cargo.
+install:
+	@[ -x $(FOVEA) ] || { echo "nothing is built: run make build first, as yourself" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/fovea
 	install -m 755 $(FOVEA) $(DESTDIR)$(PREFIX)/bin/fovea
 	install -m 755 $(FOVEA) $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
+	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -m 644 packaging/fovea.toml README.md $(DESTDIR)$(PREFIX)/share/doc/fovea/
+	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
 
 setup:
 	@sh tools/setup.sh
