@@ -504,16 +504,22 @@ impl<D: Device> Engine<D> {
         })
     }
 
+    /// Reads what the apps occupy: in full only of those that may be compressed, since a kill may have to wait for this.
     fn refresh_usage(&mut self, now_ns: u64) {
         if self.usage_read_ns.is_some_and(|t| now_ns.saturating_sub(t) < USAGE_FRESH_NS) {
             return;
         }
         self.usage_read_ns = Some(now_ns);
+        let compresses = self.config.memory.mode == fovea_policy::Mode::Full;
         for app in self.registry.iter() {
             let Some(runtime) = self.runtime.get_mut(&app.name) else { continue };
-            match self.device.usage(&app.cgroup) {
-                Ok(usage) => runtime.usage = usage,
-                Err(e) => eprintln!("fovea: {e}"),
+            let idle = self.registry.importance(app) >= Importance::Hidden;
+            let read = match compresses && idle {
+                true => self.device.usage(&app.cgroup).map(|usage| runtime.usage = usage),
+                false => self.device.charge(&app.cgroup).map(|bytes| runtime.usage.current_bytes = bytes),
+            };
+            if let Err(e) = read {
+                eprintln!("fovea: {e}");
             }
         }
     }
@@ -635,8 +641,11 @@ impl<D: Device> Engine<D> {
     }
 
     fn status(&mut self) -> Status {
-        self.usage_read_ns = None;
-        self.refresh_usage(self.looked_ns);
+        for app in self.registry.iter() {
+            if let (Some(runtime), Ok(usage)) = (self.runtime.get_mut(&app.name), self.device.usage(&app.cgroup)) {
+                runtime.usage = usage;
+            }
+        }
         if let Ok(memory) = self.device.memory() {
             // Only shown: the rates of the next decision still count from the last look.
             let (some, file, anon) =

@@ -69,6 +69,10 @@ impl Device for FakeDevice {
         Ok(AppUsage { anon_bytes, current_bytes: anon_bytes, swap_bytes, processes: 1 })
     }
 
+    fn charge(&mut self, cgroup: &str) -> Result<u64, Error> {
+        Ok(self.usage(cgroup)?.current_bytes)
+    }
+
     fn compress(&mut self, cgroup: &str, cursor: CompressCursor, pages: u64, _: u32) -> Result<CompressOutcome, Error> {
         self.check("compress")?;
         let mut state = self.0.borrow_mut();

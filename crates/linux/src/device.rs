@@ -180,6 +180,9 @@ pub trait Device {
         under_permille: u32,
     ) -> Result<CompressOutcome, Error>;
 
+    /// Memory charged to an app in all: [`AppUsage::current_bytes`] alone, at a tenth of the cost of [`Device::usage`].
+    fn charge(&mut self, cgroup: &str) -> Result<u64, Error>;
+
     /// The private pages of an app that are resident now, as at most `most` ranges.
     fn resident(&mut self, cgroup: &str, most: usize) -> Result<Vec<PageRange>, Error>;
 

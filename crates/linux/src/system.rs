@@ -178,6 +178,16 @@ impl Device for System {
         Ok(usage)
     }
 
+    fn charge(&mut self, cgroup: &str) -> Result<u64, Error> {
+        let mut text = std::mem::take(&mut self.text);
+        let charged = self.cgroups()?.number(cgroup, "memory.current", &mut text);
+        self.text = text;
+        match charged? {
+            Some(bytes) => Ok(bytes),
+            None => Ok(self.usage(cgroup)?.current_bytes),
+        }
+    }
+
     fn compress(
         &mut self,
         cgroup: &str,
