@@ -90,8 +90,7 @@ fn lowmem_is_the_seeds_test() {
                     plan.steps.iter().filter(|s| matches!(s, Step::Close { .. })).filter_map(Step::app).collect();
                 for app in plan.apps.iter().filter(|a| a.role == "app" && !closed.contains(&a.name.as_str())) {
                     assert!(
-                        app.anon_bytes < (30.0 * scale * f64::from(1 << 20)) as u64
-                            || app.name == "fish-demo",
+                        app.anon_bytes < (30.0 * scale * f64::from(1 << 20)) as u64 || app.name == "fish-demo",
                         "{} is larger than the fish demo",
                         app.name
                     );

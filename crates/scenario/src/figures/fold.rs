@@ -112,7 +112,7 @@ impl Folded {
                     daemon_cpu_ns: *daemon_cpu_ns as f64,
                 });
             }
-            EventBody::Killed { .. } | EventBody::Journal { .. } => {}
+            EventBody::Killed { .. } | EventBody::Journal { .. } | EventBody::Check { .. } => {}
         }
     }
 
