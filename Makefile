@@ -9,7 +9,7 @@ CARGO ?= cargo
 RELEASE := target/x86_64-unknown-linux-gnu/release
 FOVEA := $(RELEASE)/fovea
 # Scenarios that `make test` runs in the virtual phone.
-TEST_SCENARIOS ?=
+TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 # Scenarios that `make bench` measures in exact mode.
 BENCH_SCENARIOS ?=
 

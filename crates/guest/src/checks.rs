@@ -64,10 +64,11 @@ pub fn frozen(phone: &mut Phone) -> Outcome<()> {
 
 /// Runs `fovea check --json` as the daemon would see the machine, reports it, and holds it and the daemon's status against `expected`.
 pub fn machine(phone: &mut Phone, expected: Option<&[String]>) -> Outcome<()> {
+    // Asked first: it answers once it is set up, and its swap is part of what is looked at.
+    let daemon_missing = phone.daemon.status()?.missing;
     let (exit_code, printed) = phone.run_fovea(&["fovea", "check", "--json"])?;
     let report: serde_json::Value =
         serde_json::from_str(&printed).at(|| format!("what `fovea check` printed: {printed:?}"))?;
-    let daemon_missing = phone.daemon.status()?.missing;
     phone.channel.emit(EventBody::Check {
         exit_code,
         report: report.clone(),
