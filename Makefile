@@ -8,6 +8,8 @@ CARGO ?= cargo
 # Where .cargo/config.toml makes release programs land.
 RELEASE := target/x86_64-unknown-linux-gnu/release
 FOVEA := $(RELEASE)/fovea
+# Phones that lack something, and apps that crash.
+TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 .PHONY: demo test bench install build clean check-style setup fetch test-phone
 
 demo: build
@@ -50,6 +52,7 @@ test-phone: build
 	@mkdir -p results
 	$(FOVEA) phone run lowmem rounds=1 --exact --results results/test --json results/test-lowmem.json
 	$(FOVEA) phone run monkey events=120 kills=3 --results results/test
+	set -e; for s in $(TEST_SCENARIOS); do $(FOVEA) phone run $$s --results results/test; done
 	tools/same-twice.sh $(FOVEA) results/twice
 
 # rustup's minimal profile has neither rustfmt nor clippy.

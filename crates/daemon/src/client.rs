@@ -73,13 +73,22 @@ impl Connection {
         let broken = |e: rustix::io::Errno| ClientError::Broken { path: self.path.clone(), source: e.into() };
         let garbled = |source| ClientError::Garbled { path: self.path.clone(), source };
         let text = serde_json::to_vec(request).map_err(garbled)?;
-        send(&self.socket, &text, SendFlags::NOSIGNAL).map_err(broken)?;
+        match send(&self.socket, &text, SendFlags::NOSIGNAL) {
+            // Let go before it was asked: it may have said why.
+            Ok(_) | Err(rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET) => {}
+            Err(e) => return Err(broken(e)),
+        }
         let mut wanted = [PollFd::new(&self.socket, PollFlags::IN)];
         if poll(&mut wanted, Some(&ANSWER_LIMIT)).map_err(broken)? == 0 {
             return Err(broken(rustix::io::Errno::TIMEDOUT));
         }
         let mut reply = vec![0; REPLY_MAX_BYTES];
-        let (length, _) = recv(&self.socket, &mut reply[..], RecvFlags::empty()).map_err(broken)?;
+        let length = match recv(&self.socket, &mut reply[..], RecvFlags::empty()) {
+            // The daemon hung up on a request that it had not read; what it said before that comes after this error.
+            Err(rustix::io::Errno::CONNRESET) => recv(&self.socket, &mut reply[..], RecvFlags::DONTWAIT),
+            received => received,
+        };
+        let (length, _) = length.map_err(broken)?;
         if length == 0 {
             return Err(broken(rustix::io::Errno::CONNRESET));
         }

@@ -127,6 +127,12 @@ impl Config {
         if !(1..=100).contains(&config.zram.size_percent) {
             return Err(broken(line_of(text, "size_percent"), "zram.size_percent must be 1 to 100".into()));
         }
+        if !(-1..=32_767).contains(&config.zram.priority) {
+            return Err(broken(
+                line_of(text, "priority"),
+                "zram.priority must be -1 (the kernel's choice) to 32767".into(),
+            ));
+        }
         if !(1..=500_000).contains(&config.daemon.psi_stall_us) {
             return Err(broken(line_of(text, "psi_stall_us"), "daemon.psi_stall_us must be 1 to 500000".into()));
         }
@@ -170,6 +176,19 @@ mod tests {
         assert!(error("[memory\n").starts_with("fovea.toml:1: "));
         assert!(error("[memory]\nminfree_pages = [9,1,1,1,1,1]").contains("fovea.toml:2: memory.minfree_pages"));
         assert!(!error("[memory\nx").contains('\n'));
+        for (text, named) in [
+            ("[memory]\nwatch_ms = 9223372036854775807", "watch_ms must be 1 to 60000"),
+            ("[memory]\nfocus_grace_ms = 9223372036854775807", "focus_grace_ms"),
+            ("[memory]\nthrash_full_percent = nan", "thrash_full_percent must be 0 to 100"),
+            ("[memory]\nminfree_pages = [1, 1, 1, 1, 1, 9223372036854775807]", "pages, not bytes"),
+            ("[memory]\nladder_swap_free_percent = 101", "0 to 100"),
+            ("[memory]\nbatch_pages = 31", "batch_pages"),
+            ("[zram]\npriority = 40000", "zram.priority"),
+            ("[daemon]\npsi_stall_us = 0", "daemon.psi_stall_us"),
+        ] {
+            let error = error(text);
+            assert!(error.starts_with("fovea.toml:2: ") && error.contains(named), "{error}");
+        }
     }
 
     #[test]

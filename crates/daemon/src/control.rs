@@ -21,7 +21,10 @@ pub fn open(run_folder: &Path) -> std::io::Result<OwnedFd> {
     }
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-    bind(&socket, &SocketAddrUnix::new(&path)?)?;
+    // The kernel's structure holds 107 bytes.
+    let address = SocketAddrUnix::new(&path)
+        .map_err(|_| std::io::Error::other("too long for a socket: name a run folder with a shorter path"))?;
+    bind(&socket, &address)?;
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     listen(&socket, 16)?;
     Ok(socket)
@@ -34,6 +37,8 @@ pub fn accept(listener: &OwnedFd) -> std::io::Result<Option<OwnedFd>> {
             Ok(client) => client,
             Err(Errno::AGAIN) => return Ok(None),
             Err(Errno::CONNABORTED | Errno::INTR) => continue,
+            // Memory is short, which is what the daemon is there to end: the client waits in the queue until then.
+            Err(Errno::NOMEM | Errno::NOBUFS) => return Ok(None),
             Err(e) => return Err(e.into()),
         };
         let peer = sockopt::socket_peercred(&client)?.uid;

@@ -176,7 +176,7 @@ impl<D: Device> Engine<D> {
     }
 
     fn lacks(&mut self, now_ns: u64, what: String) {
-        eprintln!("fovea: going on without {what}");
+        say!("fovea: going on without {what}");
         self.write(now_ns, "missing", None, None, json!({ "what": what }));
         self.missing.push(what);
     }
@@ -190,8 +190,13 @@ impl<D: Device> Engine<D> {
             Ok(())
         });
         if let Err(e) = done {
-            eprintln!("fovea: {e}");
+            say!("fovea: {e}");
         }
+    }
+
+    /// The app whose cgroup this is.
+    pub fn owner_of(&self, cgroup: &str) -> Option<AppName> {
+        self.registry.iter().find(|app| app.cgroup == cgroup).map(|app| app.name.clone())
     }
 
     /// Answers a request, and does what it asks at once.
@@ -286,12 +291,12 @@ impl<D: Device> Engine<D> {
             let told = self.device.scores(&app.cgroup).and_then(|scores| match self.undo.scores(&app.cgroup, scores) {
                 Ok(()) => self.device.set_importance(&app.cgroup, importance),
                 Err(e) => {
-                    eprintln!("fovea: writing the undo log: {e}: leaving {} as it is", app.name);
+                    say!("fovea: writing the undo log: {e}: leaving {} as it is", app.name);
                     Ok(())
                 }
             });
             if let Err(e) = told {
-                eprintln!("fovea: {e}");
+                say!("fovea: {e}");
             }
         }
     }
@@ -305,10 +310,10 @@ impl<D: Device> Engine<D> {
             Ok(()) => {
                 runtime.frozen = false;
                 if let Err(e) = self.undo.thawed(&app.cgroup) {
-                    eprintln!("fovea: writing the undo log: {e}");
+                    say!("fovea: writing the undo log: {e}");
                 }
             }
-            Err(e) => eprintln!("fovea: {e}"),
+            Err(e) => say!("fovea: {e}"),
         }
         self.write(now_ns, "thaw", Some(name), Some(reason), Value::Null);
     }
@@ -319,7 +324,7 @@ impl<D: Device> Engine<D> {
         match done.and_then(|()| self.device.set_frozen(&app.cgroup, true).map_err(|e| e.to_string())) {
             Ok(()) => runtime.frozen = true,
             Err(e) => {
-                eprintln!("fovea: freezing {name}: {e}");
+                say!("fovea: freezing {name}: {e}");
                 // Not again at every turn: after another debounce.
                 runtime.background_since_ns = now_ns;
                 return;
@@ -330,10 +335,13 @@ impl<D: Device> Engine<D> {
 
     /// An app's cgroup has no process any more.
     pub fn ended(&mut self, name: &AppName, now_ns: u64) {
+        if self.victim.as_ref().is_some_and(|v| v.app == *name && v.awaited == 0) {
+            return self.victim_done(now_ns);
+        }
         if let Some(app) = self.registry.remove(name) {
             self.runtime.remove(name);
             if let Err(e) = self.undo.ended(&app.cgroup) {
-                eprintln!("fovea: writing the undo log: {e}");
+                say!("fovea: writing the undo log: {e}");
             }
             self.end_session_of(name, now_ns);
             self.write(now_ns, "ended", Some(name), None, Value::Null);
@@ -377,7 +385,15 @@ impl<D: Device> Engine<D> {
                         turn.wake_at_ns = Some(now_ns);
                     }
                 }
-                Action::Kill { app } => turn.awaited = self.kill(&app, reason, &snapshot)?,
+                Action::Kill { app } => match self.kill(&app, reason, &snapshot) {
+                    Ok(awaited) => turn.awaited = awaited,
+                    Err(e) => {
+                        say!("fovea: killing {app}: {e}");
+                        self.write(now_ns, "kill-failed", Some(&app), Some(reason), json!({ "error": e.to_string() }));
+                        // Not again at every turn: once the patience for a victim is over.
+                        self.victim = Some(Victim { app, awaited: 1, since_ns: now_ns });
+                    }
+                },
             }
         }
         if !compressing {
@@ -388,6 +404,8 @@ impl<D: Device> Engine<D> {
             turn.wake_at_ns = Some(turn.wake_at_ns.map_or(patience_ns, |t| t.min(patience_ns)));
         }
         self.busy = turn.wake_at_ns.is_some();
+        // Only where nothing else wakes: looking out for a shortage is no work under way.
+        turn.wake_at_ns = turn.wake_at_ns.into_iter().chain(decision.watch_at_ns).min();
         Ok(turn)
     }
 
@@ -412,7 +430,8 @@ impl<D: Device> Engine<D> {
                 let outcome = json!({ "pages": pages, "known": resume_set.is_some() });
                 self.write(now_ns, "prefetch", Some(&name), Some(Reason::Needed), outcome);
             }
-            Err(e) => eprintln!("fovea: reading {name} back: {e}"),
+            Err(Error::Missing { .. }) => {}
+            Err(e) => say!("fovea: reading {name} back: {e}"),
         }
     }
 
@@ -445,6 +464,7 @@ impl<D: Device> Engine<D> {
                 _ => 1,
             },
             psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
+            untold: now.psi_some_total_us.is_none(),
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
         };
         self.memory = now;
@@ -519,7 +539,7 @@ impl<D: Device> Engine<D> {
                 false => self.device.charge(&app.cgroup).map(|bytes| runtime.usage.current_bytes = bytes),
             };
             if let Err(e) = read {
-                eprintln!("fovea: {e}");
+                say!("fovea: {e}");
             }
         }
     }
@@ -536,7 +556,7 @@ impl<D: Device> Engine<D> {
         if runtime.returned && runtime.resume_set.is_none() {
             match self.device.resident(&app.cgroup, RESUME_RANGES_MAX) {
                 Ok(ranges) => runtime.resume_set = Some(ranges),
-                Err(e) => eprintln!("fovea: {e}"),
+                Err(e) => say!("fovea: {e}"),
             }
         }
         let outcome = match self.device.compress(&app.cgroup, runtime.cursor, pages, under) {
@@ -544,7 +564,10 @@ impl<D: Device> Engine<D> {
             Err(e) => {
                 // Not again for this app until it was in front or has grown.
                 runtime.compressed_at_bytes = Some(runtime.usage.anon_bytes);
-                eprintln!("fovea: compressing {name}: {e}");
+                // What the kernel lacks has been said at the start, and is the same for every app.
+                if !matches!(e, Error::Missing { .. }) {
+                    say!("fovea: compressing {name}: {e}");
+                }
                 return Ok(false);
             }
         };
@@ -623,7 +646,8 @@ impl<D: Device> Engine<D> {
         });
         self.usage_read_ns = None;
         self.victim = Some(Victim { app: name.clone(), awaited: killed.pidfds.len(), since_ns: snapshot.now_ns });
-        if killed.pidfds.is_empty() {
+        // Without pidfds (before Linux 5.3) the end of its cgroup's last process is waited for.
+        if killed.signalled == 0 {
             self.victim_done(snapshot.now_ns);
         }
         Ok(killed.pidfds)

@@ -96,6 +96,48 @@ impl Bench {
 }
 
 #[test]
+fn a_kill_that_fails_is_written_down_and_tried_again_later_not_at_once() {
+    let mut bench = bench(&[("mail", 40)]);
+    bench.engine.handle(close("mail"), 0);
+    {
+        let mut state = bench.device.0.borrow_mut();
+        state.failing = Some("kill");
+        (state.memory.free_bytes, state.memory.file_bytes) = (5 * MB, 5 * MB);
+        // No swap to compress to.
+        (state.memory.swap_total_bytes, state.memory.zram) = (0, None);
+        state.memory.psi_some_total_us = Some(9000);
+    }
+    let turn = bench.engine.turn(SECOND_NS).unwrap();
+    assert!(turn.awaited.is_empty() && turn.wake_at_ns.is_some());
+    let failures = |bench: &mut Bench| match bench.engine.handle(Request::Explain { app: None, limit: None }, 0) {
+        Reply::Story { entries } => entries.iter().filter(|e| e["action"] == "kill-failed").count(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(failures(&mut bench), 1);
+    bench.device.0.borrow_mut().memory.psi_some_total_us = Some(99_000);
+    bench.engine.turn(SECOND_NS + SECOND_NS / 2).unwrap();
+    assert_eq!(failures(&mut bench), 1, "patience");
+    bench.device.0.borrow_mut().failing = None;
+    bench.device.0.borrow_mut().memory.psi_some_total_us = Some(999_000);
+    let turn = bench.engine.turn(4 * SECOND_NS).unwrap();
+    assert_eq!(turn.awaited.len(), 1, "and then it is killed");
+}
+
+#[test]
+fn without_psi_memory_is_looked_at_without_the_daemons_being_busy() {
+    let mut bench = bench(&[("mail", 40)]);
+    bench.device.0.borrow_mut().memory.psi_some_total_us = None;
+    // The app is frozen after its debounce, and then there is nothing to do.
+    bench.engine.turn(20 * SECOND_NS).unwrap();
+    let turn = bench.engine.turn(21 * SECOND_NS).unwrap();
+    assert!(turn.wake_at_ns.is_some_and(|at_ns| at_ns > 21 * SECOND_NS));
+    match bench.engine.handle(Request::Status {}, 21 * SECOND_NS) {
+        Reply::Status(status) => assert!(!status.busy),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn a_left_app_is_frozen_after_the_debounce_and_thawed_before_focus_is_answered() {
     let mut b = bench(&[("mail", 10), ("game", 10)]);
     b.engine.handle(focus("mail"), 0);

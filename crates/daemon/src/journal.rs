@@ -61,7 +61,7 @@ impl Journal {
         self.buffer.push(b'\n');
         match self.file.write_all(&self.buffer) {
             Ok(()) => self.written_bytes += self.buffer.len() as u64,
-            Err(e) => eprintln!("fovea: writing {}: {e}: free some space there", self.path.display()),
+            Err(e) => say!("fovea: writing {}: {e}: free some space there", self.path.display()),
         }
     }
 
@@ -71,7 +71,7 @@ impl Journal {
             .and_then(|()| OpenOptions::new().create(true).append(true).open(&self.path));
         match fresh {
             Ok(file) => self.file = file,
-            Err(e) => eprintln!("fovea: rotating {}: {e}", self.path.display()),
+            Err(e) => say!("fovea: rotating {}: {e}", self.path.display()),
         }
         self.written_bytes = 0;
     }

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Observe, decide, act, journal: one event loop.
 
+/// Says something to whoever runs the daemon. Unlike `eprintln!` it does not panic when nobody listens any more: a daemon must not die
+/// because the reader of its messages did.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+
 mod client;
 mod config;
 mod control;

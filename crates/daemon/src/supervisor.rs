@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -11,15 +10,16 @@ use fovea_linux::{fork_worker, Forked, System};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::{flock, FlockOperation};
 use rustix::process::{
-    getpid, getppid, pidfd_open, pidfd_send_signal, set_parent_process_death_signal, waitpid, Pid, PidfdFlags, Signal,
-    WaitOptions,
+    getpid, getppid, kill_process, set_parent_process_death_signal, waitpid, Pid, Signal, WaitOptions,
 };
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use crate::config::Config;
 use crate::undo::restore;
 use crate::worker::work;
 
 /// Runs the daemon: a supervisor and a worker. Returns, in both processes, once that process is done; the device is then as it was.
+/// An error is one line, and empty where the other process has said it already.
 pub fn run(config: Config) -> Result<(), String> {
     let run_folder = config.daemon.run_folder.clone();
     std::fs::create_dir_all(&run_folder)
@@ -59,45 +59,54 @@ fn lock(run_folder: &Path) -> Result<File, String> {
     Ok(file)
 }
 
-fn signal_pipe() -> Result<UnixStream, String> {
+/// A pipe that becomes readable when one of the signals comes.
+fn pipe_of(signals: &[i32]) -> Result<UnixStream, String> {
     let (ours, handlers) = UnixStream::pair().map_err(|e| format!("making a pipe for signals: {e}"))?;
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+    for &signal in signals {
         let end = handlers.try_clone().map_err(|e| format!("making a pipe for signals: {e}"))?;
         signal_hook::low_level::pipe::register(signal, end).map_err(|e| format!("catching signal {signal}: {e}"))?;
     }
     Ok(ours)
 }
 
-/// Waits for the worker, passing on what asks us to stop.
+fn signal_pipe() -> Result<UnixStream, String> {
+    pipe_of(&[SIGTERM, SIGINT, SIGHUP])
+}
+
+/// Waits for the worker, passing on what asks us to stop. Its PID is its own until it has been waited for, so no pidfd is needed.
 fn supervise(worker: Pid) -> Result<(), String> {
     let mut signals = signal_pipe()?;
-    let pidfd: OwnedFd = pidfd_open(worker, PidfdFlags::empty()).map_err(|e| format!("watching the worker: {e}"))?;
-    loop {
-        let mut fds = [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(&signals, PollFlags::IN)];
+    let mut children = pipe_of(&[SIGCHLD])?;
+    children.set_nonblocking(true).map_err(|e| format!("making a pipe for signals: {e}"))?;
+    let status = loop {
+        // Asked first: it may have ended before its signal was caught.
+        match waitpid(Some(worker), WaitOptions::NOHANG) {
+            Ok(Some((_, status))) => break status,
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(format!("waiting for the worker: {e}")),
+        }
+        let mut fds = [PollFd::new(&children, PollFlags::IN), PollFd::new(&signals, PollFlags::IN)];
         match poll(&mut fds, None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(format!("waiting for the worker: {e}")),
         }
-        let (ended, asked) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
-        if ended {
-            break;
-        }
+        let asked = !fds[1].revents().is_empty();
+        while matches!(children.read(&mut [0; 16]), Ok(1..)) {}
         if asked {
             let _ = signals.read(&mut [0; 16]);
             // Fails only if it has ended meanwhile.
-            let _ = pidfd_send_signal(&pidfd, Signal::TERM);
+            let _ = kill_process(worker, Signal::TERM);
         }
+    };
+    if status.exited() && status.exit_status() == Some(0) {
+        return Ok(());
     }
-    match waitpid(Some(worker), WaitOptions::empty()).map_err(|e| format!("waiting for the worker: {e}"))? {
-        Some((_, status)) if status.exited() && status.exit_status() == Some(0) => Ok(()),
-        Some((_, status)) => match status.terminating_signal() {
-            Some(signal) => {
-                Err(format!("the worker was killed by signal {signal}: the device has been put back; start again"))
-            }
-            // It has said why itself.
-            None => Err("the worker failed: the device has been put back".into()),
-        },
-        None => Ok(()),
+    match status.terminating_signal() {
+        Some(signal) => {
+            Err(format!("the worker was killed by signal {signal}: the device has been put back; start again"))
+        }
+        // It has said why itself, and one line is enough.
+        None => Err(String::new()),
     }
 }
 
@@ -110,6 +119,6 @@ fn put_back(run_folder: &Path) {
         Err(e) => vec![e.to_string()],
     };
     for complaint in complaints {
-        eprintln!("fovea: putting the device back: {complaint}");
+        say!("fovea: putting the device back: {complaint}");
     }
 }

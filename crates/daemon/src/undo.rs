@@ -186,7 +186,7 @@ fn read(path: &Path) -> std::io::Result<Changed> {
     for line in text.split(|&b| b == b'\n').filter(|l| !l.is_empty()) {
         match serde_json::from_slice(line) {
             Ok(line) => changed.apply(line),
-            Err(_) => eprintln!("fovea: {}: passing over a line that makes no sense", path.display()),
+            Err(_) => say!("fovea: {}: passing over a line that makes no sense", path.display()),
         }
     }
     Ok(changed)

@@ -50,16 +50,22 @@ impl Watcher {
     pub fn app(&mut self, name: &AppName, cgroup: &str) -> std::io::Result<Option<Seen>> {
         let events = self.mount.join(cgroup).join("cgroup.events");
         let id = add_watch(&self.inotify, &events, WatchFlags::MODIFY)?;
+        // An app that moved: the end of what its old cgroup held is not its end.
+        self.forget_others(name, id);
         self.watched.insert(id, Watched::App(name.clone(), events.clone()));
         Ok((!populated(&events)).then(|| Seen::Ended(name.clone())))
     }
 
     /// Forgets an app.
     pub fn forget(&mut self, name: &AppName) {
+        self.forget_others(name, -1);
+    }
+
+    fn forget_others(&mut self, name: &AppName, kept: i32) {
         let ids: Vec<i32> = self
             .watched
             .iter()
-            .filter(|(_, w)| matches!(w, Watched::App(n, _) if n == name))
+            .filter(|(&id, w)| id != kept && matches!(w, Watched::App(n, _) if n == name))
             .map(|(&id, _)| id)
             .collect();
         for id in ids {

@@ -6,7 +6,8 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use fovea_linux::{Device, System, Trigger};
+use fovea_linux::cgroup::is_within;
+use fovea_linux::{Device, State, System, Trigger};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::Timespec;
 use rustix::time::{clock_gettime, ClockId};
@@ -19,8 +20,11 @@ use crate::protocol::{Reply, Request};
 use crate::undo::UndoLog;
 use crate::watch::{Seen, Watcher};
 
-/// Clients served at once; more are let go.
+/// Clients served at once; when more come, the one that came first is let go.
 const CLIENTS_MAX: usize = 64;
+
+/// Requests of one client served before the others and memory have their turn.
+const REQUESTS_MAX: usize = 32;
 
 /// The PSI window; the stall threshold is counted within it.
 const PSI_WINDOW_US: u64 = 500_000;
@@ -57,6 +61,20 @@ impl Source {
     }
 }
 
+/// What `fovea check` looks for and the daemon uses, beside what shows when it is set up (PSI, cgroup v2, zram).
+const USED: [&str; 5] = ["memory-controller", "freezer", "process_madvise", "pidfd", "process_mrelease"];
+
+/// What this machine lacks of that, each in one line.
+fn lacks(system: &System) -> Vec<String> {
+    let report = system.check();
+    // Without cgroup v2 there are no controllers either, and no need to say it twice.
+    if report.row("cgroup2").is_some_and(|row| row.state == State::Missing) {
+        return Vec::new();
+    }
+    let rows = USED.into_iter().filter_map(|name| report.row(name)).filter(|row| row.state == State::Missing);
+    rows.map(|row| format!("{}: {}: {}", row.name, row.found, row.mend)).collect()
+}
+
 /// First number for clients and processes.
 const FIRST_ID: u64 = 16;
 
@@ -75,6 +93,7 @@ struct Loop<D> {
     clients: BTreeMap<u64, OwnedFd>,
     victims: BTreeMap<u64, OwnedFd>,
     next_id: u64,
+    own_cgroup: Option<String>,
     stopping: bool,
 }
 
@@ -82,10 +101,12 @@ struct Loop<D> {
 /// caller's part.
 pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
     let mut missing = Vec::new();
-    let system = System::new().map_err(|e| e.to_string())?;
+    let mut system = System::new().map_err(|e| e.to_string())?;
     let run_folder = config.daemon.run_folder.clone();
-    let listener =
-        control::open(&run_folder).map_err(|e| format!("{}: {e}: make the folder writable", run_folder.display()))?;
+    let listener = control::open(&run_folder).map_err(|e| match e.kind() {
+        std::io::ErrorKind::Other => format!("{}: {e}", run_folder.display()),
+        _ => format!("{}: {e}: make the folder writable", run_folder.display()),
+    })?;
 
     let trigger = match Trigger::memory_some(config.daemon.psi_stall_us, PSI_WINDOW_US) {
         Ok(trigger) => Some(trigger),
@@ -105,14 +126,15 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
             None
         }
     };
-    missing.iter().for_each(|what| eprintln!("fovea: going on without {what}"));
+    missing.extend(lacks(&system));
+    missing.iter().for_each(|what| say!("fovea: going on without {what}"));
     // Locked and last to be killed, or else the shortage it is there to end would stop it first.
-    system.lock_memory().and_then(|()| system.set_self_oom_protection()).unwrap_or_else(|e| eprintln!("fovea: {e}"));
+    system.lock_memory().and_then(|()| system.set_self_oom_protection()).unwrap_or_else(|e| say!("fovea: {e}"));
 
     // First on the CPU too: between a pressure event and the kill signal nobody else should run. What takes long waits for an idle
     // CPU by itself (policy).
     if let Err(e) = rustix::process::setpriority_process(None, -20) {
-        eprintln!("fovea: raising the priority: {e}: going on without");
+        say!("fovea: raising the priority: {e}: going on without");
     }
 
     let file_error = |e: std::io::Error| format!("{}: {e}", run_folder.display());
@@ -131,6 +153,7 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
     if let Some(watcher) = &watcher {
         add(&watcher.fd(), Source::Cgroups, EventFlags::IN)?;
     }
+    let own_cgroup = system.cgroup_of(std::process::id()).ok().flatten().filter(|own| !own.is_empty());
     let discover = config.daemon.discover;
     let mut engine = Engine::new(system, config, journal, undo, missing);
     engine.set_up(now_ns()).map_err(|e| e.to_string())?;
@@ -144,6 +167,7 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
         clients: BTreeMap::new(),
         victims: BTreeMap::new(),
         next_id: FIRST_ID,
+        own_cgroup,
         stopping: false,
     };
     if discover {
@@ -201,10 +225,12 @@ impl<D: Device> Loop<D> {
             }
             Source::Listener => {
                 while let Some(client) = control::accept(&self.listener).map_err(|e| format!("control socket: {e}"))? {
-                    if self.clients.len() < CLIENTS_MAX {
-                        let id = self.add(&client)?;
-                        self.clients.insert(id, client);
+                    // Clients that stay and ask nothing must not keep others out: the oldest goes.
+                    if self.clients.len() >= CLIENTS_MAX {
+                        self.clients.pop_first();
                     }
+                    let id = self.add(&client)?;
+                    self.clients.insert(id, client);
                 }
             }
             Source::Other(id) => {
@@ -223,7 +249,7 @@ impl<D: Device> Loop<D> {
 
     /// Serves what a client has sent; false when it is to be let go.
     fn serve(&mut self, client: &OwnedFd) -> bool {
-        loop {
+        for _ in 0..REQUESTS_MAX {
             let reply = match control::receive(client) {
                 Received::Request(request) => self.answer(request),
                 Received::Bad(error) => Reply::Error { error },
@@ -234,6 +260,7 @@ impl<D: Device> Loop<D> {
                 return false;
             }
         }
+        true
     }
 
     fn answer(&mut self, request: Request) -> Reply {
@@ -243,6 +270,17 @@ impl<D: Device> Loop<D> {
                     error: format!(
                         "cgroup {cgroup:?} is no path below the cgroup v2 mount: leave out `..` and the leading slash"
                     ),
+                };
+            }
+            // Freezing or killing it would be the end of whoever could undo that.
+            if self.own_cgroup.as_ref().is_some_and(|own| is_within(own, cgroup)) {
+                return Reply::Error {
+                    error: format!("cgroup {cgroup:?} has the daemon itself in it: give the app a cgroup of its own"),
+                };
+            }
+            if let Some(other) = self.engine.owner_of(cgroup).filter(|other| other != app) {
+                return Reply::Error {
+                    error: format!("cgroup {cgroup:?} is that of app {other}: give each app a cgroup of its own"),
                 };
             }
             match self.watcher.as_mut().map(|w| w.app(app, cgroup)) {

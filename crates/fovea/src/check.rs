@@ -4,6 +4,7 @@
 use fovea_linux::{Report, State, System};
 
 use crate::failure::Failure;
+use crate::output::{print, print_json};
 
 /// Without these nothing of Fovea works; without the others the rest does.
 const NEEDED: [&str; 2] = ["root", "cgroup2"];
@@ -12,8 +13,8 @@ const NEEDED: [&str; 2] = ["root", "cgroup2"];
 pub fn check(json: bool) -> Result<(), Failure> {
     let report = System::new().map_err(|e| Failure::Lacks(e.to_string()))?.check();
     match json {
-        true => println!("{}", serde_json::to_string_pretty(&report).map_err(|e| Failure::failed(e.to_string()))?),
-        false => print!("{}", table(&report)),
+        true => print_json(&report)?,
+        false => print(&table(&report))?,
     }
     let lacking: Vec<_> =
         NEEDED.into_iter().filter(|n| report.row(n).is_some_and(|r| r.state == State::Missing)).collect();

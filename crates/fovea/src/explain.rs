@@ -8,6 +8,7 @@ use fovea_daemon::protocol::{Reply, Request};
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::output::print_line;
 
 /// Prints an app's story, oldest entry first.
 pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool) -> Result<(), Failure> {
@@ -25,8 +26,8 @@ pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool
     }
     for entry in &entries {
         match json {
-            true => println!("{entry}"),
-            false => println!("{}", sentence(entry)),
+            true => print_line(entry)?,
+            false => print_line(sentence(entry))?,
         }
     }
     Ok(())

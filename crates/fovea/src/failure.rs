@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! How a command ends: one line, and an exit code that scripts rely on.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use fovea_daemon::ClientError;
@@ -10,7 +11,7 @@ use fovea_daemon::ClientError;
 pub enum Failure {
     /// It failed: exit code 1.
     Failed(String),
-    /// It was used wrongly: exit code 2, as clap's own.
+    /// It was used wrongly: exit code 2.
     Usage(String),
     /// The machine lacks something: exit code 3.
     Lacks(String),
@@ -30,9 +31,21 @@ impl Failure {
             Failure::Lacks(line) => (line, 3),
         };
         if !line.is_empty() {
-            eprintln!("fovea: {line}");
+            // Nobody may be listening; the exit code tells all the same.
+            let _ = writeln!(std::io::stderr(), "fovea: {line}");
         }
         ExitCode::from(code)
+    }
+}
+
+impl From<clap::Error> for Failure {
+    /// The first paragraph says what is wrong; the rest is advice that `--help` gives better.
+    fn from(error: clap::Error) -> Self {
+        let text = error.to_string();
+        let words: Vec<&str> = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect();
+        // What the user typed is quoted in it, and may hold anything.
+        let line: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
+        Failure::Usage(format!("{}: see `fovea --help`", line.strip_prefix("error: ").unwrap_or(&line)))
     }
 }
 

@@ -78,6 +78,8 @@ impl RoleArgument {
 pub fn launch(run_folder: &Path, launch: Launch) -> Result<(), Failure> {
     let system = System::new().map_err(|e| Failure::Failed(e.to_string()))?;
     let mount = system.cgroup_mount().map_err(|e| Failure::Lacks(e.to_string()))?;
+    // Before anything is made: a cgroup of an app that nobody knows would be left behind.
+    fovea_daemon::request(run_folder, &Request::Status {})?;
     let cgroup = format!("{SLICE}/{}", launch.name);
     let folder = mount.join(&cgroup);
     let failed =

@@ -5,6 +5,7 @@ mod check;
 mod explain;
 mod failure;
 mod launch;
+mod output;
 mod phone;
 mod signals;
 mod status;
@@ -13,6 +14,7 @@ mod watch;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use fovea_apps::AppName;
 use fovea_daemon::Config;
@@ -102,7 +104,13 @@ enum Command {
 const DEFAULT_CONFIG: &str = "/etc/fovea.toml";
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and the version are what was asked for.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        Err(error) => return Failure::from(error).report(),
+    };
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

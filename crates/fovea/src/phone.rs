@@ -9,6 +9,7 @@ use fovea_phone::{fetch, Cache, Kernel, Phone as Machine, Programs, Progress, Ru
 use fovea_scenario::{builtin_scenarios, document, render, Boot, Catalog, Document, Plan, Provenance, Scenario};
 
 use crate::failure::Failure;
+use crate::output::{print, print_line};
 
 /// Modules that the guest needs: storage and compressed swap.
 const MODULES: [&str; 2] = ["null_blk", "zram"];
@@ -137,13 +138,9 @@ pub fn phone(phone: Phone) -> Result<(), Failure> {
             let (cache, progress) = (Cache::open()?, Progress::auto());
             let kernel = fetch::kernel(&cache, refresh, &progress)?;
             fetch::busybox(&cache, &progress)?;
-            println!("{} ({})", kernel.release, kernel.package_version);
-            Ok(())
+            print_line(format!("{} ({})", kernel.release, kernel.package_version))
         }
-        Phone::List => {
-            builtin_scenarios().for_each(|name| println!("{name}"));
-            Ok(())
-        }
+        Phone::List => builtin_scenarios().try_for_each(print_line),
     }
 }
 
@@ -172,7 +169,7 @@ fn one(scenario: &Scenario, how: &How, json: Option<&Path>, picture: Option<&Pat
     let boots: Vec<Boot> = plans.iter().zip(&events).map(|(plan, events)| Boot { plan, events }).collect();
     let provenance = Provenance { qemu: machine.qemu_version().into(), commit: env!("FOVEA_COMMIT").into() };
     let document = document(scenario, &boots, &provenance);
-    print!("{}", render(&document));
+    print(&render(&document))?;
     if let Some(path) = json {
         document.write(path)?;
     }
@@ -220,7 +217,7 @@ fn show(demo: &Demo) -> Result<(), Failure> {
         let scenario = Scenario::load(name, &parameters)?;
         let (json, picture) = (file(&format!("{name}.json")), file(&format!("{name}.svg")));
         documents.push(one(&scenario, &how, Some(&json), Some(&picture))?);
-        println!("\nwritten: {} and {}\n", json.display(), picture.display());
+        print_line(format!("\nwritten: {} and {}\n", json.display(), picture.display()))?;
     }
     verdict(&documents)
 }

@@ -6,20 +6,16 @@ use std::path::Path;
 use fovea_daemon::protocol::{Reply, Request, Status};
 
 use crate::failure::Failure;
+use crate::output::{print, print_json};
 
 /// Prints the daemon's state.
 pub fn status(run_folder: &Path, json: bool) -> Result<(), Failure> {
     match fovea_daemon::request(run_folder, &Request::Status {})? {
-        Reply::Status(status) if json => {
-            println!("{}", serde_json::to_string_pretty(&status).map_err(|e| Failure::failed(e.to_string()))?);
-        }
-        Reply::Status(status) => print!("{}", table(&status)),
-        Reply::Error { error } => return Err(Failure::Failed(error)),
-        other => {
-            return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?")))
-        }
+        Reply::Status(status) if json => print_json(&status),
+        Reply::Status(status) => print(&table(&status)),
+        Reply::Error { error } => Err(Failure::Failed(error)),
+        other => Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?"))),
     }
-    Ok(())
 }
 
 fn mb(bytes: u64) -> String {

@@ -16,6 +16,9 @@ use crate::setup::{cgroup_path, DAEMON};
 /// How long the daemon's supervisor may take to put everything back.
 const RESTORE_LIMIT_NS: u64 = 10_000_000_000;
 
+/// Rows of `fovea check` that tell of the machine and are no lack of the daemon's own: a swap may be none by configuration.
+const UNUSED: [&str; 2] = ["swap", "swap-codec"];
+
 /// How long its process may still live after its socket is gone.
 const END_LIMIT_NS: u64 = 2_000_000_000;
 
@@ -57,6 +60,37 @@ pub fn frozen(phone: &mut Phone) -> Outcome<()> {
         .map(|cgroup| processes(&cgroup_path(cgroup)).len())
         .sum();
     phone.channel.emit(EventBody::FrozenCheck { stray: stray as u32 })
+}
+
+/// Runs `fovea check --json` as the daemon would see the machine, reports it, and holds it and the daemon's status against `expected`.
+pub fn machine(phone: &mut Phone, expected: Option<&[String]>) -> Outcome<()> {
+    // Asked first: it answers once it is set up, and its swap is part of what is looked at.
+    let daemon_missing = phone.daemon.status()?.missing;
+    let (exit_code, printed) = phone.run_fovea(&["fovea", "check", "--json"])?;
+    let report: serde_json::Value =
+        serde_json::from_str(&printed).at(|| format!("what `fovea check` printed: {printed:?}"))?;
+    phone.channel.emit(EventBody::Check {
+        exit_code,
+        report: report.clone(),
+        daemon_missing: daemon_missing.clone(),
+    })?;
+    if !matches!(exit_code, 0 | 3) {
+        return Err(format!("`fovea check` ended with {exit_code}: it must be 0, or 3 if the machine lacks something"));
+    }
+    let Some(expected) = expected else { return Ok(()) };
+    let rows = report["rows"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let missing: BTreeSet<&str> =
+        rows.iter().filter(|row| row["state"] == "missing").filter_map(|row| row["name"].as_str()).collect();
+    let wanted: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+    if missing != wanted {
+        return Err(format!("`fovea check` names {missing:?} as missing, not {wanted:?}"));
+    }
+    for name in wanted.iter().filter(|name| !UNUSED.contains(name)) {
+        if !daemon_missing.iter().any(|what| what.split(':').next() == Some(name)) {
+            return Err(format!("the daemon's status does not name {name} as missing, only {daemon_missing:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// Kills the daemon's worker, waits for what should put everything back, compares, and starts the daemon again.

@@ -6,16 +6,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use fovea_daemon::protocol::{Reply, Request, Status, REPLY_MAX_BYTES, RUN_FOLDER, SOCKET_NAME};
+use fovea_scenario::Syscall;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::inotify;
 use rustix::net::{
     connect, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
+use rustix::pipe::PipeFlags;
 
 use crate::outcome::{write_file, At, Outcome};
 use crate::setup::{cgroup_path, DAEMON};
-use crate::spawn;
+use crate::spawn::{self, Setting};
 
+/// The command line, which is the daemon too.
 const PROGRAM: &str = "/bin/fovea";
 const CONFIG: &str = "/etc/fovea.toml";
 
@@ -29,6 +32,7 @@ pub const JOURNAL: &str = "/run/fovea/journal.jsonl";
 pub struct Daemon {
     /// PID of the process started (it forks a worker of its own); `None` once it has ended.
     pub pid: Option<u32>,
+    denied: Vec<Syscall>,
     folder_watch: OwnedFd,
     socket: Option<OwnedFd>,
 }
@@ -39,8 +43,9 @@ pub fn socket_path() -> PathBuf {
 }
 
 impl Daemon {
-    /// Writes the configuration and watches the folder in which the socket will appear. Starts nothing.
-    pub fn prepare(config: &str) -> Outcome<Self> {
+    /// Writes the configuration and watches the folder in which the socket will appear. Starts nothing. `denied` is what the daemon
+    /// will not have.
+    pub fn prepare(config: &str, denied: &[Syscall]) -> Outcome<Self> {
         use std::os::unix::fs::DirBuilderExt;
         DirBuilder::new().recursive(true).mode(0o755).create("/etc").at(|| "making /etc".into())?;
         write_file(CONFIG, config)?;
@@ -49,7 +54,7 @@ impl Daemon {
             .at(|| "making an inotify".into())?;
         let flags = inotify::WatchFlags::CREATE | inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::DELETE;
         inotify::add_watch(&folder_watch, RUN_FOLDER, flags).at(|| format!("watching {RUN_FOLDER}"))?;
-        Ok(Self { pid: None, folder_watch, socket: None })
+        Ok(Self { pid: None, denied: denied.to_vec(), folder_watch, socket: None })
     }
 
     /// Starts it; it can be asked once [`Daemon::connect`] says so.
@@ -57,8 +62,19 @@ impl Daemon {
         let path = cgroup_path(DAEMON);
         let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
         self.socket = None;
-        self.pid = Some(spawn::exec_into(&cgroup, Path::new(PROGRAM), &["fovea", "run", "--config", CONFIG], None)?);
+        let setting = Setting { denied: &self.denied, ..Setting::default() };
+        self.pid = Some(spawn::exec_into(&cgroup, Path::new(PROGRAM), &["fovea", "run", "--config", CONFIG], setting)?);
         Ok(())
+    }
+
+    /// Starts the command line with other arguments, seeing the kernel as the daemon does; what it prints can be read from the
+    /// descriptor.
+    pub fn start_other(&self, args: &[&str]) -> Outcome<(u32, OwnedFd)> {
+        let (ours, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).at(|| "making a pipe".into())?;
+        let path = cgroup_path(DAEMON);
+        let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
+        let setting = Setting { stdout: Some(&theirs), denied: &self.denied, ..Setting::default() };
+        Ok((spawn::exec_into(&cgroup, Path::new(PROGRAM), args, setting)?, ours))
     }
 
     /// Readable when something appeared in or went from the run folder.

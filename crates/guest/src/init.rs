@@ -45,6 +45,7 @@ fn up_and_down() -> Outcome<()> {
     for app in &plan.apps {
         app.name.parse::<AppName>().at(|| "/plan.json".into())?;
     }
+    setup::lack_modules(&plan.lacks.modules)?;
     setup::modules(plan.configuration)?;
     setup::cgroups()?;
     let began = now_ns();

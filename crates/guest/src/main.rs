@@ -6,6 +6,7 @@ mod attend;
 mod channel;
 mod checks;
 mod daemon;
+mod deny;
 mod file_content;
 mod files;
 mod flash;

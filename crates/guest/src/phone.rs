@@ -9,7 +9,7 @@ use std::path::Path;
 use fovea_apps::Role;
 use fovea_scenario::{AppProfile, EventBody, Plan, Spawn};
 use rustix::event::{poll, PollFd, PollFlags};
-use rustix::process::WaitOptions;
+use rustix::process::{kill_process, Pid, Signal, WaitOptions};
 use rustix::time::{
     timerfd_create, timerfd_settime, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
 };
@@ -19,12 +19,15 @@ use crate::daemon::Daemon;
 use crate::outcome::{At, Outcome};
 use crate::readings::{self, now_ns, Memory};
 use crate::setup::{cgroup_path, APPS, ZYGOTE};
-use crate::spawn::{self, Parent, Side};
+use crate::spawn::{self, Parent, Setting, Side};
 use crate::wire::{self, receive, send, Fork, Forked, FromApp, ToApp};
 use crate::{flash, hash, zygote};
 
 /// How long an app may take to answer, guest time; a phone in hard thrash is slow, an app that hangs is a defect.
 const APP_LIMIT_NS: u64 = 900_000_000_000;
+
+/// How long a command may take, guest time.
+const COMMAND_LIMIT_NS: u64 = 60_000_000_000;
 
 /// A running app.
 pub struct RunningApp {
@@ -78,6 +81,8 @@ pub struct Phone {
     children: OwnedFd,
     ticks: OwnedFd,
     last_tick: Option<EventBody>,
+    /// A program that runs beside daemon and apps, and how it ended.
+    other: Option<(u32, Option<i32>)>,
     oom_kills_first: u64,
     oom_kills_seen: u64,
     trouble: Option<String>,
@@ -86,7 +91,7 @@ pub struct Phone {
 impl Phone {
     /// A phone with nothing running. SIGCHLD is taken through a descriptor from here on.
     pub fn new(channel: Channel, plan: Plan) -> Outcome<Self> {
-        let daemon = Daemon::prepare(&plan.daemon_config)?;
+        let daemon = Daemon::prepare(&plan.daemon_config, &plan.lacks.syscalls)?;
         let ticks = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
             .at(|| "making a timer".into())?;
         let oom_kills = readings::oom_kills()?;
@@ -102,6 +107,7 @@ impl Phone {
             children: child_signals()?,
             ticks,
             last_tick: None,
+            other: None,
             oom_kills_first: oom_kills,
             oom_kills_seen: oom_kills,
             trouble: None,
@@ -144,7 +150,10 @@ impl Phone {
         let folder = File::open(&path).at(|| format!("opening {}", path.display()))?;
         let (socket, theirs) = wire::pair()?;
         let pid = match profile.spawn {
-            Spawn::Exec => spawn::exec_into(&folder, Path::new("/init"), &["fovea-guest", "app"], Some(&theirs))?,
+            Spawn::Exec => {
+                let setting = Setting { socket: Some(&theirs), ..Setting::default() };
+                spawn::exec_into(&folder, Path::new("/init"), &["fovea-guest", "app"], setting)?
+            }
             Spawn::Zygote => {
                 let Some((_, zygote)) = &self.zygote else { return Err("no zygote runs".into()) };
                 if !send(zygote, &Fork {}, &[theirs.as_fd(), folder.as_fd()])? {
@@ -172,6 +181,42 @@ impl Phone {
             send(&app.socket, message, &[])?;
         }
         Ok(())
+    }
+
+    /// Runs the command line to its end, at most [`COMMAND_LIMIT_NS`]; its exit code (-1 for a signal) and what it printed.
+    pub fn run_fovea(&mut self, args: &[&str]) -> Outcome<(i32, String)> {
+        let (pid, output) = self.daemon.start_other(args)?;
+        self.other = Some((pid, None));
+        let deadline = now_ns() + COMMAND_LIMIT_NS;
+        let (mut printed, mut open) = (Vec::new(), true);
+        loop {
+            let code = self.other.and_then(|(_, code)| code);
+            if let (Some(code), false) = (code, open) {
+                self.other = None;
+                return Ok((code, String::from_utf8_lossy(&printed).into_owned()));
+            }
+            match self.wait(Some(deadline), None, open.then_some(output.as_fd()))? {
+                Woke::Time => {
+                    return Err(format!("{args:?} did not end within {} s", COMMAND_LIMIT_NS / 1_000_000_000))
+                }
+                Woke::Other => {
+                    let mut buffer = [0u8; 4096];
+                    match rustix::io::read(&output, &mut buffer).at(|| "reading from a program".into())? {
+                        0 => open = false,
+                        length => printed.extend_from_slice(&buffer[..length]),
+                    }
+                }
+                Woke::App | Woke::Death => {}
+            }
+        }
+    }
+
+    /// Sends an app SIGKILL; nothing happens if it has ended.
+    pub fn kill_app(&self, name: &str) -> Outcome<()> {
+        let Some(app) = self.apps.get(name) else { return Ok(()) };
+        // Not reaped before `reap` takes it out of `apps`, so that the PID is still its own.
+        let pid = Pid::from_raw(app.pid as i32).ok_or("an app's PID is 0")?;
+        kill_process(pid, Signal::KILL).at(|| format!("killing app {name}"))
     }
 
     /// Waits for an app's answer.
@@ -304,7 +349,9 @@ impl Phone {
                 (_, Some(signal)) => format!("by signal {signal}"),
                 _ => "in an unknown way".into(),
             };
-            if self.daemon.pid == Some(pid) {
+            if let Some((_, ended)) = self.other.as_mut().filter(|(other, _)| *other == pid) {
+                *ended = Some(status.exit_status().unwrap_or(-1));
+            } else if self.daemon.pid == Some(pid) {
                 self.daemon.pid = None;
                 println!("fovea-guest: the daemon ended {how}");
             } else if self.zygote.as_ref().is_some_and(|(zygote, _)| *zygote == pid) {

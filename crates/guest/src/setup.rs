@@ -59,6 +59,18 @@ pub fn command_line() -> Outcome<String> {
     read_file("/proc/cmdline")
 }
 
+/// Takes modules out of the image, so that nobody can load them.
+pub fn lack_modules(lacking: &[String]) -> Outcome<()> {
+    for wanted in lacking {
+        let files = list("/modules")?;
+        let file = files.iter().find(|file| module_name(file).as_ref() == Some(wanted));
+        let file = file.ok_or_else(|| format!("lacks.modules: no module {wanted} in the image: correct the name"))?;
+        let path = Path::new("/modules").join(file);
+        std::fs::remove_file(&path).at(|| format!("removing {}", path.display()))?;
+    }
+    Ok(())
+}
+
 /// Loads `/modules/NN-*.ko` in the order of their names, then mounts configfs, which may be one of them.
 pub fn modules(configuration: Configuration) -> Outcome<()> {
     for file in list("/modules")? {

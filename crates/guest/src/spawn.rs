@@ -7,6 +7,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use fovea_scenario::Syscall;
+
+use crate::deny;
 use crate::outcome::{At, Outcome};
 use crate::wire::SOCKET_FD;
 
@@ -82,8 +85,19 @@ pub fn unblock_signals() {
     }
 }
 
-/// Starts a program in a cgroup, with a socket as descriptor 3 if one is given. Returns its PID.
-pub fn exec_into(cgroup: &File, program: &Path, args: &[&str], socket: Option<&OwnedFd>) -> Outcome<u32> {
+/// What a program finds when it starts.
+#[derive(Clone, Copy, Default)]
+pub struct Setting<'a> {
+    /// Becomes descriptor 3; everything else above 2 is closed then.
+    pub socket: Option<&'a OwnedFd>,
+    /// Becomes standard output.
+    pub stdout: Option<&'a OwnedFd>,
+    /// Answer ENOSYS to it and to all it starts.
+    pub denied: &'a [Syscall],
+}
+
+/// Starts a program in a cgroup. Returns its PID.
+pub fn exec_into(cgroup: &File, program: &Path, args: &[&str], setting: Setting<'_>) -> Outcome<u32> {
     use std::os::fd::AsFd;
     let text = |t: &[u8]| CString::new(t).at(|| format!("starting {}", program.display()));
     let path = text(program.as_os_str().as_bytes())?;
@@ -95,8 +109,16 @@ pub fn exec_into(cgroup: &File, program: &Path, args: &[&str], socket: Option<&O
         Side::Parent(pid) => Ok(pid),
         Side::Child => {
             unblock_signals();
-            if let Some(socket) = socket {
+            if let Some(stdout) = setting.stdout {
+                // SAFETY: standard output is used through its number only.
+                unsafe { libc::dup2(stdout.as_raw_fd(), 1) };
+            }
+            if let Some(socket) = setting.socket {
                 keep_only(socket);
+            }
+            if let Err(error) = deny::deny(setting.denied) {
+                eprintln!("fovea-guest: starting {}: {error}", program.display());
+                std::process::exit(127);
             }
             // SAFETY: `path`, `argv` and `env` are null-terminated and live until the call; on success nothing of this
             // process is left.

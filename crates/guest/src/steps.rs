@@ -5,7 +5,7 @@ use fovea_daemon::protocol::Request;
 use fovea_scenario::{AppProfile, EventBody, LaunchKind, Step, PAGE_BYTES};
 
 use crate::outcome::{At, Outcome};
-use crate::phone::{Answer, Phone, TICK};
+use crate::phone::{Answer, Phone, Woke, TICK};
 use crate::readings::{now_ns, Memory};
 use crate::restore::Baseline;
 use crate::wire::{Count, FromApp, ToApp};
@@ -22,6 +22,9 @@ const SETTLE_QUESTION_NS: u64 = 20_000_000;
 
 /// How often an app that is killed while it opens is started again.
 const OPEN_TRIES: u32 = 5;
+
+/// How long a killed app may take to end.
+const CRASH_LIMIT_NS: u64 = 30_000_000_000;
 
 /// Name of the app that `Fill` starts.
 const FILLER: &str = "filler";
@@ -62,6 +65,8 @@ fn run(phone: &mut Phone, step: &Step, before: &Baseline) -> Outcome<()> {
         Step::IdleCheck { ns } => checks::idle(phone, *ns),
         Step::KillDaemon {} => checks::kill_daemon(phone, before),
         Step::CheckFrozen {} => checks::frozen(phone),
+        Step::Check { missing } => checks::machine(phone, missing.as_deref()),
+        Step::Crash { app } => crash(phone, app),
     };
     phone.set_ticks(0)?;
     result?;
@@ -213,6 +218,20 @@ fn close(phone: &mut Phone, name: &str) -> Outcome<()> {
         phone.catch_up()?;
         if phone.apps.contains_key(name) {
             return Err(format!("the daemon refused to close {name}: {refusal}"));
+        }
+    }
+    Ok(())
+}
+
+/// An app ends without anybody's doing, wherever it is and even if it is frozen.
+fn crash(phone: &mut Phone, name: &str) -> Outcome<()> {
+    if !phone.apps.contains_key(name) {
+        return Err(format!("app {name} does not run, so it cannot crash"));
+    }
+    phone.kill_app(name)?;
+    while phone.apps.contains_key(name) {
+        if matches!(phone.wait(Some(now_ns() + CRASH_LIMIT_NS), None, None)?, Woke::Time) {
+            return Err(format!("app {name} lives on after SIGKILL"));
         }
     }
     Ok(())

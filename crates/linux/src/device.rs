@@ -118,7 +118,7 @@ pub struct CompressOutcome {
 /// What [`Device::kill`] did.
 #[derive(Debug, Default)]
 pub struct KillOutcome {
-    /// One pidfd per process signalled: readable once that process has ended.
+    /// One pidfd per process signalled: readable once that process has ended. None where the kernel has no pidfds.
     pub pidfds: Vec<OwnedFd>,
     /// Monotonic time at which the last of them was signalled.
     pub signalled_ns: u64,

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::Root;
-use crate::process::{has_ended, Process};
+use crate::process::Process;
 use crate::{sys, Error, KillOutcome};
 
 /// Rounds of looking for processes that were forked while we killed. A process with SIGKILL pending cannot fork, so each round
@@ -17,7 +17,7 @@ const ROUNDS_MAX: usize = 32;
 const RELEASE_TRIES: usize = 3;
 
 pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillOutcome, Error> {
-    let mut killed: Vec<(u32, OwnedFd)> = Vec::new();
+    let mut killed: Vec<Process> = Vec::new();
     let mut pids = Vec::new();
     for round in 0..ROUNDS_MAX {
         pids.clear();
@@ -29,7 +29,7 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillO
             });
         }
         // Whoever ended under a PID does not hide a new process that was given the same one.
-        pids.retain(|&pid| !killed.iter().any(|(known, fd)| *known == pid && !has_ended(fd.as_fd())));
+        pids.retain(|&pid| !killed.iter().any(|known| known.pid == pid && !known.has_ended()));
         let mut fresh = Vec::with_capacity(pids.len());
         for &pid in &pids {
             fresh.extend(Process::open_in(root, cgroup, pid)?);
@@ -41,7 +41,7 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillO
         for process in fresh {
             let pid = process.pid;
             if process.kill().map_err(|e| Error::call("pidfd_send_signal", format!("process {pid} of {cgroup}"), e))? {
-                killed.push((pid, process.into_pidfd()));
+                killed.push(process);
             }
         }
         // Somebody forked. The kernel can kill a cgroup in one stroke that no fork escapes (since 5.14), which ends a race that
@@ -53,9 +53,12 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillO
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let signalled_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     let mut outcome = KillOutcome { signalled: killed.len() as u32, signalled_ns, ..KillOutcome::default() };
-    for (pid, pidfd) in killed {
-        outcome.released += u32::from(release(pid, &pidfd)?);
-        outcome.pidfds.push(pidfd);
+    for process in killed {
+        let pid = process.pid;
+        if let Some(pidfd) = process.into_pidfd() {
+            outcome.released += u32::from(release(pid, &pidfd)?);
+            outcome.pidfds.push(pidfd);
+        }
     }
     Ok(outcome)
 }

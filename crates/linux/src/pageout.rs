@@ -230,7 +230,7 @@ impl Pager {
         }
         taken.iter().for_each(|&index| advised.add(index.into()));
         budget.advise -= taken.len() as u64;
-        process_madvise(process.pidfd(), &ranges[..runs], libc::MADV_PAGEOUT)?;
+        process_madvise(process.pidfd()?, &ranges[..runs], libc::MADV_PAGEOUT)?;
         Ok(eligible.get(taken.len()).map_or(range.end, |&index| usize::from(index)))
     }
 

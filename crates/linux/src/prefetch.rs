@@ -131,7 +131,7 @@ impl Prefetcher {
 }
 
 fn advise(process: &Process, ranges: &[RemoteRange]) -> io::Result<()> {
-    match process_madvise(process.pidfd(), ranges, libc::MADV_WILLNEED) {
+    match process_madvise(process.pidfd()?, ranges, libc::MADV_WILLNEED) {
         // Unmapped meanwhile, or no memory to read into: the app's own fault will do.
         Err(e) if matches!(e.raw_os_error(), Some(libc::ENOMEM | libc::EAGAIN | libc::EINTR | libc::EBADF)) => Ok(()),
         result => result.map(drop),

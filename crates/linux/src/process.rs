@@ -21,7 +21,8 @@ use crate::{sys, Error};
 pub struct Process {
     /// PID, for messages and order.
     pub pid: u32,
-    pidfd: OwnedFd,
+    /// `None` before Linux 5.3: signals can be sent through the folder since 5.1, and the rest is done without.
+    pidfd: Option<OwnedFd>,
     folder: OwnedFd,
 }
 
@@ -34,9 +35,6 @@ impl Process {
     pub fn open_in(root: &Root, cgroup: &str, pid: u32) -> Result<Option<Process>, Error> {
         let process = match Process::open(root, pid) {
             Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::EINVAL) => return Ok(None),
-            Err(e) if e.raw_os_error() == Some(libc::ENOSYS) => {
-                return Err(Error::Missing { what: "pidfd_open", mend: "Linux 5.3 or newer has it".into() })
-            }
             Err(e) => return Err(Error::call("opening", format!("process {pid}"), e)),
             Ok(process) => process,
         };
@@ -53,24 +51,36 @@ impl Process {
     /// Takes hold of any process, whatever it is.
     fn open(root: &Root, pid: u32) -> io::Result<Process> {
         let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::Error::from_raw_os_error(libc::ESRCH))?;
-        let pidfd = pidfd_open(id, PidfdFlags::empty())?;
+        let pidfd = match pidfd_open(id, PidfdFlags::empty()) {
+            Err(rustix::io::Errno::NOSYS) => None,
+            opened => Some(opened?),
+        };
         let folder = open_folder(root, pid)?;
         Ok(Process { pid, pidfd, folder })
     }
 
-    /// Its pidfd.
-    pub fn pidfd(&self) -> BorrowedFd<'_> {
-        self.pidfd.as_fd()
+    /// Its pidfd; ENOSYS where the kernel has none.
+    pub fn pidfd(&self) -> io::Result<BorrowedFd<'_>> {
+        self.pidfd.as_ref().map(AsFd::as_fd).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOSYS))
     }
 
-    /// Gives the pidfd away.
-    pub fn into_pidfd(self) -> OwnedFd {
+    /// Gives the pidfd away, where there is one.
+    pub fn into_pidfd(self) -> Option<OwnedFd> {
         self.pidfd
     }
 
     /// Whether it has ended (its parent may not have noticed).
     pub fn has_ended(&self) -> bool {
-        has_ended(self.pidfd.as_fd())
+        match &self.pidfd {
+            Some(pidfd) => has_ended(pidfd.as_fd()),
+            None => self.has_ended_by_stat(),
+        }
+    }
+
+    /// The same asked of the folder, which belongs to the process and not to whoever is given its PID.
+    fn has_ended_by_stat(&self) -> bool {
+        let stat = self.stat(&mut Vec::new());
+        !matches!(stat, Ok(Some(stat)) if !matches!(stat.state, b'Z' | b'X'))
     }
 
     /// Opens a file of its /proc folder.
@@ -91,7 +101,7 @@ impl Process {
 
     /// Sends SIGKILL; false if it has ended already.
     pub(crate) fn kill(&self) -> io::Result<bool> {
-        match pidfd_send_signal(&self.pidfd, Signal::KILL).map_err(io::Error::from) {
+        match pidfd_send_signal(self.pidfd.as_ref().unwrap_or(&self.folder), Signal::KILL).map_err(io::Error::from) {
             Err(e) if is_gone(&e) => Ok(false),
             result => result.map(|()| true),
         }
@@ -106,7 +116,7 @@ impl Process {
 }
 
 /// Whether the process of a pidfd has ended: then it is readable.
-pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
+fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
     let mut polled = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
     matches!(poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
 }
@@ -152,6 +162,19 @@ mod tests {
         assert!(process.has_ended());
         assert!(!process.kill().unwrap());
         assert!(process.read("stat", &mut Vec::new()).is_err_and(|e| is_gone(&e)));
+    }
+
+    #[test]
+    fn without_a_pidfd_the_open_folder_names_the_process() {
+        let mut child = sleeper();
+        let process = Process { pidfd: None, ..Process::open(&Root::at("/"), child.id()).unwrap() };
+        assert!(!process.has_ended());
+        assert_eq!(process.pidfd().unwrap_err().raw_os_error(), Some(libc::ENOSYS));
+        assert!(process.kill().unwrap());
+        // Reaped: the PID is free to be given to somebody else, and the folder still names nobody but the dead.
+        child.wait().unwrap();
+        assert!(process.has_ended());
+        assert!(!process.kill().unwrap());
     }
 
     #[test]

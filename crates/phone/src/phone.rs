@@ -73,7 +73,7 @@ impl Phone {
             memory_bytes: qemu::memory_bytes(&plan.phone)?,
             kernel: self.kernel.vmlinux.clone(),
             initrd: Some(initrd),
-            kernel_args: Vec::new(),
+            kernel_args: plan.lacks.kernel_args.clone(),
             console,
         })
     }

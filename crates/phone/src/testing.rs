@@ -22,6 +22,7 @@ pub(crate) fn plan() -> Plan {
         daemon_config: String::new(),
         zygote_anon_bytes: 0,
         apps: Vec::new(),
+        lacks: Default::default(),
         steps: Vec::new(),
     }
 }

@@ -79,6 +79,7 @@ fn plan(exact: bool) -> Plan {
         daemon_config: String::new(),
         zygote_anon_bytes: 0,
         apps: Vec::new(),
+        lacks: Default::default(),
         steps: Vec::new(),
     }
 }

@@ -82,17 +82,38 @@ impl Default for MemoryConfig {
 impl MemoryConfig {
     /// Checks what serde cannot; the error is the key and what is wrong with it.
     pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        /// 16 TiB: beyond any device, and far from where sums of pages would overflow.
+        const PAGES_MAX: u64 = 1 << 32;
+        if self.minfree_pages.iter().any(|&pages| pages > PAGES_MAX) {
+            return Err(("minfree_pages", "must each be at most 4294967296: they are pages, not bytes"));
+        }
         if self.minfree_pages.windows(2).any(|w| w[0] > w[1]) {
             return Err(("minfree_pages", "must not fall from left to right: write the most important class first"));
         }
         if !(1..=1000).contains(&self.compress_under_permille) {
             return Err(("compress_under_permille", "must be 1 to 1000"));
         }
-        if self.batch_pages < 32 {
-            return Err(("batch_pages", "must be at least 32, the size of one request to the kernel"));
+        if !(32..=1 << 20).contains(&self.batch_pages) {
+            return Err(("batch_pages", "must be 32, the size of one request to the kernel, to 1048576"));
         }
-        if self.watch_ms == 0 {
-            return Err(("watch_ms", "must be at least 1"));
+        if !(1..=60_000).contains(&self.watch_ms) {
+            return Err(("watch_ms", "must be 1 to 60000"));
+        }
+        if self.focus_grace_ms > 600_000 {
+            return Err(("focus_grace_ms", "must be at most 600000"));
+        }
+        if self.ladder_swap_free_percent > 100 {
+            return Err(("ladder_swap_free_percent", "must be 0 to 100"));
+        }
+        if !(0.0..=100.0).contains(&self.thrash_full_percent) {
+            return Err(("thrash_full_percent", "must be 0 to 100"));
+        }
+        for (key, pages) in
+            [("compress_least_pages", self.compress_least_pages), ("room_least_pages", self.room_least_pages)]
+        {
+            if pages > PAGES_MAX {
+                return Err((key, "must be at most 4294967296: it is pages, not bytes"));
+            }
         }
         Ok(())
     }

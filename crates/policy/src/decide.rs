@@ -8,7 +8,7 @@ use crate::compress::{candidate, candidate_ahead};
 use crate::freeze::{freezing, Freezing};
 use crate::ladder::victim;
 use crate::pressure::{pressure, Pressure};
-use crate::{Config, MemoryState, Mode, Snapshot};
+use crate::{watch, Config, MemoryState, Mode, Snapshot};
 
 /// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +78,9 @@ pub struct Decision {
     pub actions: Vec<(Action, Reason)>,
     /// When to look again; `None`: not before something happens.
     pub wake_at_ns: Option<u64>,
+    /// When to look at memory because nothing tells that it is getting short; `None` where PSI does. This is no work under way.
+    #[serde(default)]
+    pub watch_at_ns: Option<u64>,
     /// The pressure the decision rests on.
     pub pressure: Option<Pressure>,
 }
@@ -104,9 +107,11 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
     decision.pressure = Some(pressure);
     let look_again_ns = snapshot.now_ns + config.memory.watch_ms * 1_000_000;
     // Stalls without a shortage are the kernel shrinking its caches: its right, and PSI will call again.
-    if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 {
+    if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 && !snapshot.memory.untold {
         decision.wake_by(look_again_ns);
     }
+    decision.watch_at_ns =
+        snapshot.memory.untold.then(|| snapshot.now_ns + watch::interval_ns(snapshot, &config.memory));
     if snapshot.kill_pending {
         return decision;
     }

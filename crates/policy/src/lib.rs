@@ -9,6 +9,7 @@ mod freeze;
 mod ladder;
 mod pressure;
 mod snapshot;
+mod watch;
 
 pub use config::{Config, FreezeConfig, MemoryConfig, Mode};
 pub use decide::{decide, Action, Decision, Reason};

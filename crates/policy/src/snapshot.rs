@@ -40,6 +40,9 @@ pub struct MemoryState {
     pub psi_full_avg10: f64,
     /// Pages read again that had been evicted, per second since the last look.
     pub refaults_per_s: u64,
+    /// Nothing tells when memory gets short (a kernel without PSI): it has to be looked at.
+    #[serde(default)]
+    pub untold: bool,
 }
 
 /// Swap as it really is.

@@ -157,6 +157,28 @@ fn what_a_return_touched_is_left_resident_ahead_of_need_but_not_under_pressure()
 }
 
 #[test]
+fn where_nothing_tells_of_a_shortage_memory_is_looked_at_and_that_is_no_work() {
+    let config = Config::default();
+    let mut s = phone(300, 100, 0, household());
+    s.memory.stalled_us = 1;
+    assert_eq!(decide(&s, &config).watch_at_ns, None, "PSI tells");
+    s.memory.untold = true;
+    let d = decide(&s, &config);
+    assert!(d.watch_at_ns.is_some_and(|at_ns| at_ns > s.now_ns));
+    assert_eq!((d.wake_at_ns, d.actions.len()), (None, 0));
+    // Short, with nothing left to do: looked at on and on, yet the daemon has done its work.
+    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
+    let mut s = phone(10, 10, 0, done(household(), &all));
+    (s.memory.untold, s.memory.stalled_us) = (true, 1);
+    let d = decide(&s, &config);
+    assert_eq!((d.wake_at_ns, d.actions.len()), (None, 0));
+    assert_eq!(d.watch_at_ns, Some(s.now_ns + 200_000_000));
+    // Short, with something to do: done at the usual pace.
+    s.apps = household();
+    assert_eq!(decide(&s, &config).wake_at_ns, Some(s.now_ns + 50_000_000));
+}
+
+#[test]
 fn nothing_is_killed_while_a_victims_memory_is_awaited() {
     let mut s = phone(5, 5, 100, household());
     s.kill_pending = true;

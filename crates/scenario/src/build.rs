@@ -16,7 +16,11 @@ impl Step {
     /// The app that the step names.
     pub fn app(&self) -> Option<&str> {
         match self {
-            Step::Open { app } | Step::Start { app } | Step::Close { app } | Step::Fill { app, .. } => Some(app),
+            Step::Open { app }
+            | Step::Start { app }
+            | Step::Close { app }
+            | Step::Crash { app }
+            | Step::Fill { app, .. } => Some(app),
             _ => None,
         }
     }
@@ -63,6 +67,7 @@ impl Scenario {
                     daemon_config: daemon_config_for(configuration, user_bytes),
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
                     apps: apps.clone(),
+                    lacks: self.lacks.clone(),
                     steps: script.steps.clone(),
                 });
             }

@@ -28,8 +28,16 @@ const WORKLOADS: &[(&str, &str)] = builtin![
     "workloads/NM.toml",
     "workloads/HM.toml",
 ];
-const SCENARIOS: &[(&str, &str)] =
-    builtin!["scenarios/lowmem.toml", "scenarios/workload.toml", "scenarios/monkey.toml"];
+const SCENARIOS: &[(&str, &str)] = builtin![
+    "scenarios/lowmem.toml",
+    "scenarios/workload.toml",
+    "scenarios/monkey.toml",
+    "scenarios/crash.toml",
+    "scenarios/no-memory-controller.toml",
+    "scenarios/no-pidfd.toml",
+    "scenarios/no-psi.toml",
+    "scenarios/no-zram.toml",
+];
 
 /// How often each app is opened.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

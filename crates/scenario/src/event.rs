@@ -114,6 +114,15 @@ pub enum EventBody {
         /// How many.
         stray: u32,
     },
+    /// What `fovea check --json` says.
+    Check {
+        /// Its exit code.
+        exit_code: i32,
+        /// What it printed.
+        report: serde_json::Value,
+        /// What the daemon's status names as missing.
+        daemon_missing: Vec<String>,
+    },
     /// The guest could not follow the plan.
     Failed {
         /// What was wrong, where.

@@ -28,7 +28,7 @@ pub use error::Error;
 pub use event::{Event, EventBody, LaunchKind};
 pub use figures::{document, Boot, Provenance};
 pub use phone::{Flash, PhoneProfile};
-pub use plan::{Configuration, Plan, Step};
+pub use plan::{Configuration, Lacks, Plan, Step, Syscall};
 pub use profile::{AppProfile, Churn, FileUse, Mix, Spawn, Touch};
 pub use results::{Case, Document, Verdict};
 pub use scenario::{Kind, Scenario};

@@ -49,8 +49,35 @@ pub struct Plan {
     pub zygote_anon_bytes: u64,
     /// Apps that steps refer to by name.
     pub apps: Vec<AppProfile>,
+    /// What this phone lacks.
+    #[serde(default)]
+    pub lacks: Lacks,
     /// What to do.
     pub steps: Vec<Step>,
+}
+
+/// What a phone lacks that others have, to see how the daemon gets on without it. By default nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lacks {
+    /// Words for the kernel's command line, after all others, e.g. `psi=0`.
+    pub kernel_args: Vec<String>,
+    /// Kernel modules that are not there.
+    pub modules: Vec<String>,
+    /// System calls that answer ENOSYS to the daemon and to `fovea check`: a filter plays the old kernel that has not got them.
+    pub syscalls: Vec<Syscall>,
+}
+
+/// A system call that a phone may lack; the name is the kernel's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Syscall {
+    /// Since Linux 5.10.
+    ProcessMadvise,
+    /// Since Linux 5.15.
+    ProcessMrelease,
+    /// Since Linux 5.3.
+    PidfdOpen,
 }
 
 /// One step.
@@ -111,4 +138,16 @@ pub enum Step {
     KillDaemon {},
     /// Checks that no process is frozen that the daemon does not say is.
     CheckFrozen {},
+    /// Runs `fovea check --json` and reports what it says.
+    Check {
+        /// What must be missing, and nothing else: names of the report's rows. The daemon's own status must name these too, unless
+        /// it does not use them. Without it anything may be.
+        #[serde(default)]
+        missing: Option<Vec<String>>,
+    },
+    /// An app's process ends by SIGKILL without the daemon's doing, as by a defect of its own.
+    Crash {
+        /// App; it must be running.
+        app: String,
+    },
 }

@@ -11,7 +11,7 @@ use crate::catalog::{builtin_scenario, builtin_scenarios};
 use crate::error::{file_error, line_of, parse, Error};
 use crate::overrides;
 use crate::steps::{Lowmem, Monkey, Workload};
-use crate::{Configuration, Step};
+use crate::{Configuration, Lacks, Step};
 
 /// What a scenario does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -68,6 +68,9 @@ pub struct Scenario {
     /// Parameters of kind `monkey`.
     #[serde(default)]
     pub monkey: Monkey,
+    /// What the phone lacks.
+    #[serde(default)]
+    pub lacks: Lacks,
     /// Steps of kind `steps`.
     #[serde(default)]
     pub steps: Vec<Step>,
@@ -153,6 +156,15 @@ impl Scenario {
             if !(mib.is_finite() && (0.0..=65536.0).contains(&mib)) {
                 return at(key, format!("{key} is {mib}"), "choose one from 0 to 65536");
             }
+        }
+        // A word of its own: it must not end the line or begin another argument, and the guest's image must be found.
+        let plain = |arg: &String| !arg.is_empty() && arg.bytes().all(|b| b.is_ascii_graphic() && b != b'"');
+        if let Some(arg) = self.lacks.kernel_args.iter().find(|arg| !plain(arg)) {
+            return at(
+                "kernel_args",
+                format!("kernel argument {arg:?}"),
+                "write one word per argument, without quotes",
+            );
         }
         let parameters = match self.kind {
             Kind::Lowmem => self.lowmem.check(),

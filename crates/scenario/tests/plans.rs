@@ -32,6 +32,10 @@ fn every_built_in_scenario_gives_plans_that_travel_as_json() {
 fn the_files_state_the_programs_defaults() {
     for name in builtin_scenarios() {
         let file = Scenario::load(name, &[]).unwrap();
+        // These have no parameters: the file is the scenario.
+        if file.kind == fovea_scenario::Kind::Steps {
+            continue;
+        }
         let bare = Scenario::from_text("bare.toml", &format!("kind = \"{name}\"\n"), &[]).unwrap();
         assert_eq!(file.lowmem, bare.lowmem);
         assert_eq!(file.workload, bare.workload);

@@ -94,7 +94,7 @@ fn page_out_all(process: &Process) {
     let done = unsafe {
         libc::syscall(
             libc::SYS_process_madvise,
-            std::os::fd::AsRawFd::as_raw_fd(&process.pidfd()),
+            std::os::fd::AsRawFd::as_raw_fd(&process.pidfd().expect("a pidfd")),
             &range,
             1,
             libc::MADV_PAGEOUT,

@@ -127,7 +127,7 @@ impl Folded {
                     self.kill_signal_ns = Some(self.kill_signal_ns.unwrap_or(0.0).max(ns));
                 }
             }
-            EventBody::Killed { .. } => {}
+            EventBody::Killed { .. } | EventBody::Check { .. } => {}
         }
     }
 

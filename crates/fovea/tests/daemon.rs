@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The real daemon, used wrongly: by two at once, by nonsense on its socket, by clients that misbehave, by signals.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use common::{as_nobody, fovea, is_root, one_line, run, wait, Client, Daemon};
+use rustix::event::PollFlags;
+use rustix::process::{kill_process, pidfd_open, PidfdFlags, Signal};
+
+const STATUS: &[u8] = br#"{"request":"status"}"#;
+
+#[test]
+fn a_second_daemon_is_refused_and_the_first_goes_on() {
+    let daemon = Daemon::start();
+    let config = daemon.folder.path().join("fovea.toml");
+    let output = fovea(&daemon.run_folder()).args(["run", "--config"]).arg(config).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let line = one_line(&output);
+    assert!(line.contains("another daemon is running: stop it first"), "{line}");
+    daemon.status();
+    daemon.stop();
+}
+
+#[test]
+fn nonsense_on_the_socket_is_answered_in_one_line_and_survived() {
+    let daemon = Daemon::start();
+    let client = Client::connect(&daemon.run_folder());
+    for packet in [
+        &b"{"[..],
+        b"nonsense",
+        b"[]",
+        b"null",
+        b"\xff\xfe\0",
+        b"{\"request\":\"dance\"}",
+        b"{\"request\":\"focus\"}",
+        b"{\"request\":\"focus\",\"app\":\"..\"}",
+        b"{\"request\":\"focus\",\"app\":\"\"}",
+        b"{\"request\":\"focus\",\"app\":\"a\\nb\"}",
+        b"{\"request\":\"focus\",\"app\":7}",
+        b"{\"request\":\"screen\",\"on\":\"yes\"}",
+        b"{\"request\":\"status\",\"loud\":true}",
+        b"{\"request\":\"status\"} {\"request\":\"status\"}",
+        b"{\"request\":\"explain\",\"limit\":-1}",
+        b"{\"request\":\"register\",\"app\":\"mail\"}",
+        b"{\"request\":\"register\",\"app\":\"mail\",\"cgroup\":\"../../etc\"}",
+        b"{\"request\":\"register\",\"app\":\"mail\",\"cgroup\":\"/etc\"}",
+        b"{\"request\":\"register\",\"app\":\"mail\",\"cgroup\":\"\"}",
+        b"{\"request\":\"register\",\"app\":\"mail\",\"cgroup\":\"a\\u0000b\"}",
+        b"{\"request\":\"register\",\"app\":\"mail\",\"cgroup\":\"fovea-test-no-such\"}",
+    ] {
+        let error = client.refused(packet);
+        assert!(error.contains(": "), "what, where and the mend: {error}");
+    }
+    let deep = [b"{\"request\":".as_slice(), &[b'['; 4000]].concat();
+    client.refused(&deep);
+    let name = format!("{{\"request\":\"focus\",\"app\":\"{}\"}}", "x".repeat(65));
+    assert!(client.refused(name.as_bytes()).contains("choose another name"));
+    // The same connection still serves.
+    client.send(STATUS).unwrap();
+    assert_eq!(client.reply().unwrap()["reply"], "status");
+    daemon.stop();
+}
+
+#[test]
+fn packets_too_large_are_refused_and_the_largest_allowed_is_read() {
+    let daemon = Daemon::start();
+    let client = Client::connect(&daemon.run_folder());
+    let padded = |length: usize| {
+        let mut packet = STATUS.to_vec();
+        packet.resize(length, b' ');
+        packet
+    };
+    client.send(&padded(4096)).unwrap();
+    assert_eq!(client.reply().unwrap()["reply"], "status");
+    for length in [4097, 100 * 1024] {
+        let error = client.refused(&padded(length));
+        assert!(error.contains(&format!("{length} bytes")) && error.contains("4096"), "{error}");
+    }
+    // An empty packet cannot be told from the end of a connection, so it is taken for one.
+    client.send(b"").unwrap();
+    assert_eq!(client.reply(), None);
+    daemon.status();
+    daemon.stop();
+}
+
+#[test]
+fn two_hundred_idle_clients_do_not_keep_others_out() {
+    let daemon = Daemon::start();
+    let clients: Vec<Client> = (0..200).map(|_| Client::connect(&daemon.run_folder())).collect();
+    daemon.status();
+    // Those that came last are still served; those that came first were let go.
+    let last = clients.last().unwrap();
+    last.send(STATUS).unwrap();
+    assert_eq!(last.reply().unwrap()["reply"], "status");
+    assert_eq!(clients[0].reply(), None);
+    drop(clients);
+    daemon.status();
+    daemon.stop();
+}
+
+#[test]
+fn clients_that_never_read_or_leave_mid_way_do_not_hold_the_daemon() {
+    let daemon = Daemon::start();
+    let folder = daemon.run_folder();
+    let deaf = Client::connect(&folder);
+    rustix::io::ioctl_fionbio(&deaf.0, true).unwrap();
+    // Until the daemon lets it go, since it cannot answer without waiting for it.
+    let mut sent = 0;
+    loop {
+        match deaf.send(STATUS) {
+            Ok(_) => sent += 1,
+            Err(rustix::io::Errno::AGAIN) => wait(&deaf.0, PollFlags::OUT),
+            Err(rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET) => break,
+            Err(e) => panic!("{e}"),
+        }
+        assert!(sent < 1_000_000, "the daemon answers a client that does not read, for ever");
+    }
+    daemon.status();
+    for _ in 0..50 {
+        let hasty = Client::connect(&folder);
+        hasty.send(STATUS).unwrap();
+        drop(hasty);
+    }
+    daemon.status();
+    daemon.stop();
+}
+
+#[test]
+fn another_user_is_refused() {
+    if !is_root() {
+        return;
+    }
+    let daemon = Daemon::start();
+    fs::set_permissions(daemon.run_folder(), PermissionsExt::from_mode(0o755)).unwrap();
+    let output = as_nobody(daemon.folder.path(), &["screen", "off"]);
+    assert_eq!(output.status.code(), Some(1));
+    let line = one_line(&output);
+    assert!(line.contains("permission denied: only root may steer the daemon"), "{line}");
+    // Even if somebody opens the socket to all.
+    fs::set_permissions(daemon.run_folder().join("control.sock"), PermissionsExt::from_mode(0o666)).unwrap();
+    let output = as_nobody(daemon.folder.path(), &["screen", "off"]);
+    assert_eq!(output.status.code(), Some(1));
+    let line = one_line(&output);
+    assert!(line.contains("user 65534 may not steer the daemon: ask as root"), "{line}");
+    assert_eq!(daemon.status()["screen_on"], true);
+    daemon.stop();
+}
+
+#[test]
+fn a_killed_worker_ends_the_supervisor_with_one_line() {
+    let mut daemon = Daemon::start();
+    let before = daemon.stderr();
+    kill_process(daemon.worker(), Signal::KILL).unwrap();
+    let status = daemon.ended();
+    assert_eq!(status.code(), Some(1));
+    let all = daemon.stderr();
+    let said: Vec<&str> = all.strip_prefix(&before).unwrap().lines().collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("killed by signal 9") && said[0].contains("start again"), "{}", said[0]);
+    assert_eq!(fs::read(daemon.run_folder().join("undo.log")).unwrap(), b"");
+    let output = run(&daemon.run_folder(), &["status"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(one_line(&output).contains("start it with `fovea run`"), "a socket that nobody listens on");
+}
+
+#[test]
+fn a_worker_whose_supervisor_is_killed_ends_by_itself() {
+    let mut daemon = Daemon::start();
+    let worker = pidfd_open(daemon.worker(), PidfdFlags::empty()).unwrap();
+    kill_process(daemon.supervisor_pid(), Signal::KILL).unwrap();
+    assert_eq!(common::signal_of(daemon.ended()), Some(9));
+    wait(&worker, PollFlags::IN);
+    assert_eq!(fs::read(daemon.run_folder().join("undo.log")).unwrap(), b"");
+    // Neither holds the lock any more.
+    let lock = fs::File::open(daemon.run_folder().join("lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+}
+
+#[test]
+fn it_stops_in_order_when_the_worker_is_asked_and_by_every_signal() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut daemon = Daemon::start();
+        kill_process(daemon.supervisor_pid(), signal).unwrap();
+        let status = daemon.ended();
+        assert!(status.success(), "{signal:?}: {status}");
+    }
+    let mut daemon = Daemon::start();
+    kill_process(daemon.worker(), Signal::TERM).unwrap();
+    assert!(daemon.ended().success());
+    assert_eq!(fs::read(daemon.run_folder().join("undo.log")).unwrap(), b"");
+}
+
+#[test]
+fn a_daemon_whose_messages_nobody_reads_any_more_goes_on() {
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    drop(reader);
+    let daemon = Daemon::start_with(|command, _| {
+        command.stderr(writer);
+    });
+    daemon.status();
+    daemon.stop();
+}
