@@ -107,6 +107,7 @@ fn a_kill_that_fails_is_written_down_and_tried_again_later_not_at_once() {
         (state.memory.swap_total_bytes, state.memory.zram) = (0, None);
         state.memory.psi_some_total_us = Some(9000);
     }
+    bench.engine.pressure();
     let turn = bench.engine.turn(SECOND_NS).unwrap();
     assert!(turn.awaited.is_empty() && turn.wake_at_ns.is_some());
     let failures = |bench: &mut Bench| match bench.engine.handle(Request::Explain { app: None, limit: None }, 0) {
@@ -115,10 +116,12 @@ fn a_kill_that_fails_is_written_down_and_tried_again_later_not_at_once() {
     };
     assert_eq!(failures(&mut bench), 1);
     bench.device.0.borrow_mut().memory.psi_some_total_us = Some(99_000);
+    bench.engine.pressure();
     bench.engine.turn(SECOND_NS + SECOND_NS / 2).unwrap();
     assert_eq!(failures(&mut bench), 1, "patience");
     bench.device.0.borrow_mut().failing = None;
     bench.device.0.borrow_mut().memory.psi_some_total_us = Some(999_000);
+    bench.engine.pressure();
     let turn = bench.engine.turn(4 * SECOND_NS).unwrap();
     assert_eq!(turn.awaited.len(), 1, "and then it is killed");
 }

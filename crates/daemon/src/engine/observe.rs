@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Looking at the device: what a decision may depend on, put together.
+
+use super::*;
+
+impl<D: Device> Engine<D> {
+    /// Reads the device and puts together what the decision may depend on.
+    pub(super) fn look(&mut self, now_ns: u64) -> Result<Snapshot, Error> {
+        let last = self.memory;
+        let now = self.device.memory()?;
+        let elapsed_ns = now_ns.saturating_sub(self.looked_ns).max(1);
+        let refaults = (now.refault_file + now.refault_anon).saturating_sub(last.refault_file + last.refault_anon);
+        // Over less than 10 ms a rate says nothing.
+        let rate_over_ns = elapsed_ns.max(10_000_000);
+        let memory = MemoryState {
+            free_bytes: now.free_bytes,
+            file_bytes: now.file_bytes,
+            swap: (now.swap_total_bytes > 0).then_some(SwapState {
+                free_bytes: now.swap_free_bytes,
+                total_bytes: now.swap_total_bytes,
+                zram: now.zram.map(|z| ZramState {
+                    disk_bytes: z.disk_bytes,
+                    original_bytes: z.original_bytes,
+                    used_bytes: z.used_bytes,
+                    limit_bytes: z.limit_bytes,
+                }),
+            }),
+            stalled_us: match (now.psi_some_total_us, last.psi_some_total_us) {
+                // Stalls too short for the trigger, long ago, are not what this look is about.
+                (Some(_), Some(_)) if !self.called && elapsed_ns > self.watching_ns() => 0,
+                (Some(now), Some(last)) => now.saturating_sub(last),
+                // Without PSI every look counts as called for.
+                _ => 1,
+            },
+            psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
+            untold: now.psi_some_total_us.is_none(),
+            refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
+        };
+        self.memory = now;
+        self.looked_ns = now_ns;
+        self.called = false;
+        let short = fovea_policy::pressure(&memory, &self.policy.memory);
+        if short.shortage.is_some() || short.ladder.is_some() || !self.screen_on {
+            self.refresh_usage(now_ns);
+        }
+        let apps = self.registry.iter().filter_map(|app| self.state_of(app)).collect();
+        self.look_at_cpus(now_ns)?;
+        let (screen_on, focused_ns, cpu_busy) = (self.screen_on, self.focused_ns, self.cpu_busy);
+        Ok(Snapshot { now_ns, screen_on, focused_ns, cpu_busy, memory, kill_pending: self.victim.is_some(), apps })
+    }
+
+    /// Looks that follow each other within this time watch one and the same shortage.
+    pub(super) fn watching_ns(&self) -> u64 {
+        4 * self.config.memory.watch_ms * 1_000_000
+    }
+
+    /// Whether the others kept the CPUs busy for more than half of the time that the daemon left them.
+    pub(super) fn look_at_cpus(&mut self, now_ns: u64) -> Result<(), Error> {
+        let (then_ns, then) = self.cpu_looked;
+        let elapsed_ns = now_ns.saturating_sub(then_ns);
+        if elapsed_ns < IDLE_OVER_NS {
+            return Ok(());
+        }
+        let now = self.device.cpu()?;
+        self.cpu_looked = (now_ns, now);
+        let own_ns = now.own_ns.saturating_sub(then.own_ns);
+        let left_ns = (elapsed_ns * self.cpus as u64).saturating_sub(own_ns);
+        let idle_ns = now.idle_ns.saturating_sub(then.idle_ns);
+        // The idle time is counted in 10 ms: less left than that says nothing.
+        self.cpu_busy = left_ns > 10_000_000 && idle_ns * 2 < left_ns;
+        Ok(())
+    }
+
+    pub(super) fn state_of(&self, app: &fovea_apps::App) -> Option<AppState> {
+        let runtime = self.runtime.get(&app.name)?;
+        let usage = &runtime.usage;
+        Some(AppState {
+            name: app.name.clone(),
+            importance: self.registry.importance(app),
+            focus_seq: app.focus_seq,
+            background_since_ns: runtime.background_since_ns,
+            frozen: runtime.frozen,
+            anon_bytes: usage.anon_bytes,
+            current_bytes: usage.current_bytes,
+            swap_bytes: usage.swap_bytes,
+            returned: runtime.returned,
+            compressed: runtime.compressed_at_bytes.is_some_and(|then| usage.anon_bytes < then + REGAINED_BYTES),
+        })
+    }
+
+    /// Reads what the apps occupy: in full only of those that may be compressed, since a kill may have to wait for this.
+    pub(super) fn refresh_usage(&mut self, now_ns: u64) {
+        if self.usage_read_ns.is_some_and(|t| now_ns.saturating_sub(t) < USAGE_FRESH_NS) {
+            return;
+        }
+        self.usage_read_ns = Some(now_ns);
+        let compresses = self.config.memory.mode == fovea_policy::Mode::Full;
+        for app in self.registry.iter() {
+            let Some(runtime) = self.runtime.get_mut(&app.name) else { continue };
+            let idle = self.registry.importance(app) >= Importance::Hidden;
+            let read = match compresses && idle {
+                true => self.device.usage(&app.cgroup).map(|usage| runtime.usage = usage),
+                false => self.device.charge(&app.cgroup).map(|bytes| runtime.usage.current_bytes = bytes),
+            };
+            if let Err(e) = read {
+                say!("fovea: {e}");
+            }
+        }
+    }
+}
