@@ -107,7 +107,13 @@ impl Scenario {
                     "add it as [[app]] or correct the name",
                 )
             })?;
-            apps.insert(name, app.scaled(scale));
+            let mut app = app.scaled(scale);
+            if self.kind == Kind::Monkey {
+                for touch in [&mut app.launch, &mut app.resume] {
+                    touch.compute_insns = touch.compute_insns / 100 * self.monkey.compute_percent;
+                }
+            }
+            apps.insert(name, app);
         }
         let mut files: BTreeMap<&str, u64> = BTreeMap::new();
         for app in apps.values() {

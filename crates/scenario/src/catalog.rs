@@ -19,7 +19,7 @@ macro_rules! builtin {
 
 /// Embedded, so that an installed program needs no folder.
 const APPS: &[(&str, &str)] = builtin!["apps/framework.toml", "apps/seed-000.toml", "apps/seed-002.toml"];
-const PHONES: &[(&str, &str)] = builtin!["phones/nexus-s.toml"];
+const PHONES: &[(&str, &str)] = builtin!["phones/nexus-s.toml", "phones/pocket.toml"];
 const WORKLOADS: &[(&str, &str)] = builtin![
     "workloads/L.toml",
     "workloads/N.toml",

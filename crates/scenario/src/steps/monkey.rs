@@ -20,6 +20,8 @@ pub struct Monkey {
     pub switch_percent: u32,
     /// Longest short wait.
     pub wait_limit_ns: u64,
+    /// Share of their computing that the apps do: what is tested is memory.
+    pub compute_percent: u64,
     /// How often the daemon is killed.
     pub kills: u32,
     /// How long the idle daemon is watched.
@@ -35,6 +37,7 @@ impl Default for Monkey {
             events: 1000,
             switch_percent: 40,
             wait_limit_ns: 500_000_000,
+            compute_percent: 10,
             kills: 3,
             idle_ns: 60_000_000_000,
             settle_limit_ns: 300_000_000_000,
@@ -47,6 +50,7 @@ impl Monkey {
         in_range("events", self.events, 1, 10_000_000)?;
         in_range("switch_percent", self.switch_percent, 0, 100)?;
         in_range("wait_limit_ns", self.wait_limit_ns, 1, 3_600_000_000_000)?;
+        in_range("compute_percent", self.compute_percent, 0, 100)?;
         in_range("kills", self.kills, 0, self.events)
     }
 
