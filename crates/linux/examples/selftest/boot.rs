@@ -21,6 +21,17 @@ pub fn mount_all() {
     }
 }
 
+/// The event that the virtual phone's host waits for.
+#[cfg(target_arch = "x86_64")]
+fn verdict(failures: u32) -> String {
+    use fovea_scenario::{Event, EventBody};
+    let body = match failures {
+        0 => EventBody::Done { oom_kills: 0, kills: 0, daemon_cpu_ns: 0 },
+        _ => EventBody::Failed { error: format!("{failures} checks failed: see the console") },
+    };
+    serde_json::to_string(&Event { t_ns: 0, body }).unwrap_or_default() + "\n"
+}
+
 /// Ends the machine. QEMU's isa-debug-exit at port 0xf4 turns the value into its exit status; without one the power goes off.
 pub fn end(failures: u32) -> ! {
     println!("selftest: {failures} failures");
@@ -30,6 +41,10 @@ pub fn end(failures: u32) -> ! {
         unsafe {
             #[cfg(target_arch = "x86_64")]
             if libc::iopl(3) == 0 {
+                // The virtual phone's host wants to hear that the end was meant.
+                for byte in verdict(failures).bytes() {
+                    std::arch::asm!("out dx, al", in("dx") 0xe9u16, in("al") byte);
+                }
                 std::arch::asm!("out dx, eax", in("dx") 0xf4u16, in("eax") u32::from(failures > 0));
             }
             libc::reboot(libc::RB_POWER_OFF);

@@ -171,6 +171,7 @@ fn changing_under_us(bench: &mut Bench) {
             format!("{calls} calls, {failure:?}"),
         );
     }
+    forking(bench);
     let (cgroup, folder) = bench.cgroup();
     let child = Child::app(&folder, Content::new(512, mix(100, 0)));
     let first = bench.system.compress(&cgroup, CompressCursor::default(), 64, 500).expect("compress");
@@ -178,4 +179,37 @@ fn changing_under_us(bench: &mut Bench) {
     let second = bench.system.compress(&cgroup, first.next.unwrap_or_default(), 64, 500);
     let quiet = second.as_ref().is_ok_and(|o| o.next.is_none() && o.swapped_pages == 0);
     bench.check("going on after its death does nothing", quiet && first.next.is_some(), format!("{second:?}"));
+}
+
+/// An app that forks, again and again, between the batches in which it is compressed: pages are private one time and shared the next.
+fn forking(bench: &mut Bench) {
+    let (cgroup, folder) = bench.cgroup();
+    let mut parent = Child::app(&folder, Content::new(2048, mix(100, 0)));
+    let mut cursor = CompressCursor::default();
+    let (mut swapped, mut failure, mut born) = (0, None, Vec::new());
+    for round in 0..16 {
+        match bench.system.compress(&cgroup, cursor, 64, 500) {
+            Ok(outcome) => {
+                swapped += outcome.swapped_pages;
+                cursor = outcome.next.unwrap_or_default();
+            }
+            Err(e) => failure = failure.or(Some(e)),
+        }
+        born.push(parent.tell(Order::Fork).0 as i32);
+        if round % 3 == 0 {
+            for pid in born.drain(..) {
+                // SAFETY: a process of ours, whose parent does not reap, so that the PID is still its own.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+            }
+        }
+    }
+    bench.check(
+        "an app that forks meanwhile is no error",
+        failure.is_none() && swapped > 0,
+        format!("{swapped}, {failure:?}"),
+    );
+    let wrong = parent.tell(Order::Verify).0;
+    bench.check("forking: content", wrong == 0, format!("{wrong} wrong pages"));
+    let outcome = bench.system.kill(&cgroup).expect("kill");
+    bench.check("forking: all of it can be killed", outcome.signalled as usize > born.len(), outcome.signalled);
 }
