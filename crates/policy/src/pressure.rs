@@ -35,8 +35,8 @@ pub struct Shortage {
 pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let free_pages = memory.free_bytes / PAGE_BYTES;
     let file_pages = memory.file_bytes / PAGE_BYTES;
-    let thrash =
-        memory.psi_full_avg10 >= config.thrash_full_percent || memory.refaults_per_s >= config.thrash_refaults_per_s;
+    let refaulting = memory.refaults_per_s >= config.thrash_refaults_per_s;
+    let thrash = memory.psi_full_avg10 >= config.thrash_full_percent || refaulting;
 
     let below = |i: Importance| {
         let least = config.minfree_pages[i.index()];
@@ -48,13 +48,7 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     // Half as much again as the killing threshold: compression, which loses nothing, comes before it.
     let caches_spent = file_pages < target_pages * 3 / 2;
     let wanted = target_pages.saturating_sub(free_pages);
-    let shortage = if wanted > 0 && caches_spent {
-        Some(Shortage { pages: wanted, caches_spent: true })
-    } else if memory.refaults_per_s >= config.thrash_refaults_per_s && wanted > 0 {
-        Some(Shortage { pages: wanted, caches_spent: false })
-    } else {
-        None
-    };
+    let shortage = (wanted > 0 && (caches_spent || refaulting)).then_some(Shortage { pages: wanted, caches_spent });
     let critical = free_pages < config.minfree_pages[Importance::Foreground.index()];
     Pressure { shortage, ladder, critical, thrash }
 }
