@@ -60,7 +60,7 @@ struct pool {
 	u64 memory_bytes;
 	/* One allocation at a time: salvage belongs to the last one. */
 	struct mutex alloc_lock;
-	struct work_struct sweep;
+	struct delayed_work sweep;
 };
 
 extern struct pool pool;
