@@ -82,11 +82,33 @@ u32 follow_sum(const void *content)
 	return xxh64(content, PAGE_SIZE, 0) & ((1u << TRACK_SUM_BITS) - 1);
 }
 
-static bool sum_holds(const struct inode *host, const struct track_entry *entry,
-		      const void *content)
+static noinline void trace_put(const struct volume *v, struct folio *folio,
+			       unsigned long i, u64 block)
 {
-	return likely(!follow_needs_sum(host)) ||
-	       entry->sum == follow_sum(content);
+	const struct inode *host = folio->mapping->host;
+
+	trace_ecache_put(v->bdev->bd_dev,
+			 sb_is_blkdev_sb(host->i_sb) ? 0 : host->i_ino,
+			 folio->index + i, block);
+}
+
+/*
+ * Whether a page on its way out still equals its block. It is in a page cache, so its
+ * owner is there. Encrypted files' pages are never followed.
+ */
+static bool still_equal(const struct volume *v, struct folio *folio,
+			const struct track_entry *entry, const void *content)
+{
+	const struct inode *host = folio->mapping->host;
+
+	if (ECACHE_BROKEN_TRUNCATED)
+		return true;
+	if (folio_test_dirty(folio))
+		return false;
+	if (likely(!follow_needs_sum(host)))
+		return host->i_sb->s_bdev == v->bdev &&
+		       folio_test_uptodate(folio);
+	return follow_owner(v, folio) && entry->sum == follow_sum(content);
 }
 
 /* One page leaves by reclaim; with the pool's lock held. */
@@ -94,25 +116,16 @@ static void put_page_of(struct folio *folio, unsigned long i,
 			const struct track_entry *entry, u64 *copying)
 {
 	struct volume *v = volume_by_id(track_volume(entry));
-	struct inode *host;
 	void *content;
 
 	if (entry->state != TRACK_UP || !pool.caching || !v || !v->enabled)
 		return;
-	host = follow_owner(v, folio);
-	if (!host)
-		return;
-	if (!ECACHE_BROKEN_TRUNCATED &&
-	    (folio_test_dirty(folio) ||
-	     (S_ISREG(host->i_mode) && !folio_test_uptodate(folio))))
-		return;
 	content = kmap_local_page(folio_page(folio, i));
-	if (sum_holds(host, entry, content) &&
+	if (still_equal(v, folio, entry, content) &&
 	    pool_put(v, track_block(entry), content, copying)) {
 		v->puts++;
-		trace_ecache_put(v->bdev->bd_dev,
-				 sb_is_blkdev_sb(host->i_sb) ? 0 : host->i_ino,
-				 folio->index + i, track_block(entry));
+		if (trace_ecache_put_enabled())
+			trace_put(v, folio, i, track_block(entry));
 	}
 	kunmap_local(content);
 }
