@@ -47,7 +47,7 @@ struct inode *follow_owner(const struct volume *v, struct folio *folio)
 	return host;
 }
 
-struct page *follow_page(const struct volume *v, const struct bio_vec *bv,
+struct page *follow_bvec(const struct volume *v, const struct bio_vec *bv,
 			 u64 block, bool write, struct inode **owner)
 {
 	struct folio *folio;

@@ -17,7 +17,7 @@ struct inode *follow_owner(const struct volume *volume, struct folio *folio);
  * being read that nobody sees yet, or one being written. Else NULL. `owner` is set to
  * the page's owner.
  */
-struct page *follow_page(const struct volume *volume, const struct bio_vec *bv,
+struct page *follow_bvec(const struct volume *volume, const struct bio_vec *bv,
 			 u64 block, bool write, struct inode **owner);
 
 /* Whether a page's content may change without being marked dirty. */

@@ -107,7 +107,7 @@ static u32 serve(struct volume *v, struct bio *bio, u64 block, u32 count)
 	for (done = 0; done < count; done++, block++) {
 		struct bio_vec bv = bio_iter_iovec(bio, iter);
 		struct inode *host;
-		struct page *page = follow_page(v, &bv, block, false, &host);
+		struct page *page = follow_bvec(v, &bv, block, false, &host);
 		u32 frame = page ? ecache_get(pool.core, v->object, block) :
 				   ecache_peek(pool.core, v->object, block);
 
@@ -142,7 +142,7 @@ static u32 note_loading(struct volume *v, struct bio *bio, u64 block, u32 count)
 		/* The first is known to be missing. */
 		if (done && ecache_peek(pool.core, v->object, block) != ECACHE_NONE)
 			break;
-		page = follow_page(v, &bv, block, false, &host);
+		page = follow_bvec(v, &bv, block, false, &host);
 		trace_get(v, page, host, block, false);
 		if (page && !volume_busy(v, block))
 			track_set(page_to_pfn(page), v->id, block,
@@ -208,7 +208,7 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 			struct bio_vec bv = bio_iter_iovec(bio, iter);
 			struct inode *host;
 			struct page *page =
-				follow_page(v, &bv, block, true, &host);
+				follow_bvec(v, &bv, block, true, &host);
 			u32 sum = 0;
 
 			if (!ECACHE_BROKEN_WRITE) {
