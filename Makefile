@@ -35,6 +35,9 @@ install:
 	install -m 755 $(FOVEA) $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 644 packaging/fovea.toml README.md $(DESTDIR)$(PREFIX)/share/doc/fovea/
+	# The kernel modules are built for the kernel at hand, from sources that fovea looks for here. What a build left is left out.
+	install -d $(DESTDIR)$(PREFIX)/share/fovea/src
+	@[ ! -d kmod ] || tar -c --exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*' kmod core | tar -x -C $(DESTDIR)$(PREFIX)/share/fovea/src --no-same-owner
 	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
 
 setup:

@@ -7,6 +7,8 @@
 pub mod cgroup;
 pub mod check;
 mod device;
+pub mod dm;
+pub mod dma_heap;
 mod error;
 mod file;
 mod fork;
