@@ -166,7 +166,8 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 	done = serve(v, bio, io->block, count);
 	hit = done;
 	if (!hit)
-		done = note_loading(v, bio, io->block, count);
+		done = note_loading(v, bio, io->block,
+				    min_t(u64, io->count, POOL_BATCH_FRAMES));
 	v->reads += done;
 	pool.gets += done;
 	if (hit) {
