@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The decisions: core/, the same files that the laboratory builds, as one unit so that
  * the compiler sees through their small functions.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Following pages through the page cache: what the kernel tells on its own (trace
  * points, one probe) is turned into puts and into forgetting.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Which pages of a bio can be followed into and out of the page cache. */
 #ifndef FOVEA_ECACHE_FOLLOW_H
 #define FOVEA_ECACHE_FOLLOW_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /* The pool; pool.h says what it is. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

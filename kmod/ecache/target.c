@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The device-mapper target: reads are served from the cache or noted on their way up,
  * writes are noted on their way down and drop what is cached of their blocks. Every

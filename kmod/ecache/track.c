@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /* The location table; track.h says what for. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

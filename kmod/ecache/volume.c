@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /* Volumes; volume.h says what for. */
 #include <linux/device-mapper.h>
 #include <linux/hash.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Volumes: the block ranges that are cached. A volume belongs to one mapped device and
  * one range of one lower device; it outlives a reload of the same table, and with it
