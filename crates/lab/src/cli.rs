@@ -15,6 +15,7 @@ use crate::{
     policy::{self, Choice},
     replay::{Outcome, ReplayOptions},
     sweep::{output::write_json, SweepOptions},
+    synthetic::Synthetic,
     Error, Result, Size, Weight,
 };
 
@@ -25,6 +26,8 @@ pub enum TraceCommand {
     Import(ImportArgs),
     /// Tell what a trace file holds.
     Info(InfoArgs),
+    /// Make a trace up: requests by Zipf's law.
+    Make(MakeArgs),
 }
 
 /// `fovea lab …`, the part that replays.
@@ -47,6 +50,7 @@ impl TraceCommand {
         match self {
             TraceCommand::Import(args) => args.run(),
             TraceCommand::Info(args) => args.run(),
+            TraceCommand::Make(args) => args.run(),
         }
     }
 }
@@ -205,6 +209,45 @@ fn print(text: &str) -> Result<()> {
 
 fn print_json(value: &impl serde::Serialize) -> Result<()> {
     print(&(serde_json::to_string_pretty(value).expect("results serialise") + "\n"))
+}
+
+/// `fovea trace make`.
+#[derive(Debug, Args)]
+pub struct MakeArgs {
+    /// The trace file to make.
+    output: PathBuf,
+    /// Requests.
+    #[arg(long, default_value_t = 1_000_000)]
+    requests: u64,
+    /// Objects that are asked for again and again.
+    #[arg(long, default_value_t = 100_000)]
+    objects: u64,
+    /// Exponent of Zipf's law; 0 for all objects alike.
+    #[arg(long, default_value_t = 1.0)]
+    zipf: f64,
+    /// Percent of the requests that go to an object asked for only once.
+    #[arg(long, default_value_t = 0.0)]
+    once_percent: f64,
+    /// Decides everything that is drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl MakeArgs {
+    fn run(self) -> Result<()> {
+        let what = Synthetic {
+            requests: self.requests,
+            objects: self.objects,
+            zipf: self.zipf,
+            once_percent: self.once_percent,
+            seed: self.seed,
+        };
+        let bar = bar("{bar:40} {human_pos} of {human_len} requests, {eta} left");
+        bar.set_length(self.requests);
+        crate::synthetic::make(&what, &self.output, |done| bar.set_position(done))?;
+        bar.finish_and_clear();
+        print(&format!("{}: {} requests\n", self.output.display(), self.requests))
+    }
 }
 
 impl ImportArgs {

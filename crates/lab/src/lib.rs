@@ -17,6 +17,7 @@ pub mod replay;
 mod size;
 pub mod store;
 pub mod sweep;
+pub mod synthetic;
 
 pub use error::{Error, Result};
 pub use import::{import, ImportOptions, ImportReport};
