@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The subcommands `fovea trace import|info` and `fovea lab replay|sweep`, whole: parse, run, print.
+//! The subcommands `fovea trace import|info` and `fovea lab replay|sweep|reproduce`, whole: parse, run, print.
 
 use std::{
     io::Write,
@@ -14,6 +14,7 @@ use crate::{
     import::{CsvColumns, Format, ImportOptions, Order},
     policy::{self, Choice},
     replay::{Outcome, ReplayOptions},
+    reproduce,
     sweep::{output::write_json, SweepOptions},
     Error, Result, Size, Weight,
 };
@@ -36,6 +37,8 @@ pub enum LabCommand {
     /// Run cache policies on several trace files over all cores; can be interrupted and goes on when started again.
     #[command(after_help = policies_help())]
     Sweep(SweepArgs),
+    /// Repeat the experiments of the papers: claim, our figure, verdict. Fails if a verdict does.
+    Reproduce(reproduce::cli::ReproduceArgs),
 }
 
 impl TraceCommand {
@@ -60,6 +63,7 @@ impl LabCommand {
         match self {
             LabCommand::Replay(args) => args.run(),
             LabCommand::Sweep(args) => args.run(),
+            LabCommand::Reproduce(args) => args.run(),
         }
     }
 }
@@ -187,14 +191,14 @@ pub struct SweepArgs {
 }
 
 /// A progress bar; hidden where standard error is no terminal.
-fn bar(template: &str) -> ProgressBar {
+pub(crate) fn bar(template: &str) -> ProgressBar {
     let bar = ProgressBar::new(0);
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
 }
 
 /// Prints lines; a reader that went away (`| head`) is no error.
-fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Error::io(Path::new("standard output"), error, "make room there"))
@@ -203,7 +207,7 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-fn print_json(value: &impl serde::Serialize) -> Result<()> {
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     print(&(serde_json::to_string_pretty(value).expect("results serialise") + "\n"))
 }
 
