@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
     dense::DenseOptions,
+    hybrid,
     import::{CsvColumns, Format, ImportOptions, Order},
     policy::{self, Choice},
     replay::{Outcome, ReplayOptions},
@@ -37,6 +38,8 @@ pub enum LabCommand {
     /// Run cache policies on several trace files over all cores; can be interrupted and goes on when started again.
     #[command(after_help = policies_help())]
     Sweep(SweepArgs),
+    /// Run a trace file through buffer caches in a memory of DRAM and PCM.
+    Hybrid(hybrid::cli::HybridArgs),
     /// Repeat the experiments of the papers: claim, our figure, verdict. Fails if a verdict does.
     Reproduce(reproduce::cli::ReproduceArgs),
 }
@@ -63,6 +66,7 @@ impl LabCommand {
         match self {
             LabCommand::Replay(args) => args.run(),
             LabCommand::Sweep(args) => args.run(),
+            LabCommand::Hybrid(args) => args.run(),
             LabCommand::Reproduce(args) => args.run(),
         }
     }

@@ -8,11 +8,12 @@
 pub mod cli;
 pub mod dense;
 mod error;
+pub mod hybrid;
 pub mod import;
 mod info;
 mod input;
-pub mod policy;
 mod parallel;
+pub mod policy;
 mod record;
 pub mod replay;
 pub mod reproduce;

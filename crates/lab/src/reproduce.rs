@@ -4,6 +4,8 @@
 
 pub mod chart;
 pub mod cli;
+mod hybrid;
+mod hybrid_mix;
 
 use fovea_scenario::{Case, Document, Verdict};
 use serde::Serialize;
@@ -72,7 +74,7 @@ pub struct Reproduction {
 }
 
 /// Every entry.
-pub static ENTRIES: &[&Entry] = &[];
+pub static ENTRIES: &[&Entry] = &[&hybrid::FIG_2, &hybrid::FIG_3, &hybrid::FIG_4, &hybrid::ENERGY, &hybrid_mix::MIX];
 
 /// The entries of these ids, all if none is named.
 ///

@@ -41,7 +41,9 @@ impl ReproduceArgs {
     pub(crate) fn run(self) -> Result<()> {
         let chosen = entries(&self.ids)?;
         if self.list {
-            return print(&chosen.iter().map(|e| format!("{:14} {} ({})\n", e.id, e.title, e.source)).collect::<String>());
+            return print(
+                &chosen.iter().map(|e| format!("{:14} {} ({})\n", e.id, e.title, e.source)).collect::<String>(),
+            );
         }
         let settings =
             Settings { seed: self.seed, quick: self.quick, threads: parallel::threads(self.threads.map(usize::from)) };
