@@ -7,6 +7,7 @@
 
 pub mod cli;
 pub mod dense;
+pub mod ecache;
 mod error;
 pub mod hybrid;
 pub mod import;

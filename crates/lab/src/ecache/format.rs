@@ -1,0 +1,2 @@
+pub fn read() {}
+pub fn write() {}
