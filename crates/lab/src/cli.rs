@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
     dense::DenseOptions,
-    hybrid,
+    ecache, hybrid,
     import::{CsvColumns, Format, ImportOptions, Order},
     policy::{self, Choice},
     replay::{Outcome, ReplayOptions},
@@ -40,6 +40,8 @@ pub enum LabCommand {
     Sweep(SweepArgs),
     /// Run a trace file through buffer caches in a memory of DRAM and PCM.
     Hybrid(hybrid::cli::HybridArgs),
+    /// Replay what a phone asks of its eCache, under every way of choosing a device's region.
+    Ecache(ecache::cli::EcacheArgs),
     /// Repeat the experiments of the papers: claim, our figure, verdict. Fails if a verdict does.
     Reproduce(reproduce::cli::ReproduceArgs),
 }
@@ -67,6 +69,7 @@ impl LabCommand {
             LabCommand::Replay(args) => args.run(),
             LabCommand::Sweep(args) => args.run(),
             LabCommand::Hybrid(args) => args.run(),
+            LabCommand::Ecache(args) => args.run(),
             LabCommand::Reproduce(args) => args.run(),
         }
     }

@@ -13,13 +13,14 @@ mod optimal;
 mod page_cache;
 mod policy;
 mod replay;
+mod selective;
 
 pub use format::{read, write};
 pub use fovea_core::Key;
 pub use generate::{generate, GenerateOptions, WORKLOADS};
 pub use optimal::beam;
 pub use page_cache::PageCache;
-pub use policy::{orders, Base, RegionPolicy};
+pub use policy::{orders, Base, RegionPolicy, Worth};
 pub use replay::{replay, Outcome};
 
 use fovea_core::{Config, DeviceConfig};

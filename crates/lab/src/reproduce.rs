@@ -4,6 +4,7 @@
 
 pub mod chart;
 pub mod cli;
+mod ecache;
 mod hybrid;
 mod hybrid_mix;
 
@@ -74,7 +75,15 @@ pub struct Reproduction {
 }
 
 /// Every entry.
-pub static ENTRIES: &[&Entry] = &[&hybrid::FIG_2, &hybrid::FIG_3, &hybrid::FIG_4, &hybrid::ENERGY, &hybrid_mix::MIX];
+pub static ENTRIES: &[&Entry] = &[
+    &ecache::FIG_6A,
+    &ecache::FIG_10,
+    &hybrid::FIG_2,
+    &hybrid::FIG_3,
+    &hybrid::FIG_4,
+    &hybrid::ENERGY,
+    &hybrid_mix::MIX,
+];
 
 /// The entries of these ids, all if none is named.
 ///

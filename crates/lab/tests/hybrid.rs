@@ -36,7 +36,7 @@ fn leave(list: &mut Vec<Page>) -> Page {
 }
 
 impl Slow {
-    fn into_pcm(&mut self, page: Page, frames: Frames) {
+    fn push_pcm(&mut self, page: Page, frames: Frames) {
         // g
         if self.pcm.len() == frames.pcm as usize {
             let gone = leave(&mut self.pcm);
@@ -46,12 +46,12 @@ impl Slow {
         self.pcm.insert(0, page);
     }
 
-    fn into_dram(&mut self, page: Page, frames: Frames) {
+    fn push_dram(&mut self, page: Page, frames: Frames) {
         // f
         if self.dram.len() == frames.dram as usize {
             let moved = leave(&mut self.dram);
             self.moves[1] += 1;
-            self.into_pcm(moved, frames);
+            self.push_pcm(moved, frames);
         }
         self.dram.insert(0, page);
     }
@@ -84,16 +84,16 @@ impl Slow {
             };
             if to_dram {
                 self.moves[0] += 1;
-                self.into_dram(page, frames);
+                self.push_dram(page, frames);
             } else {
                 self.pcm.insert(0, page);
             }
         } else {
             let page = Page { number, references: 0, written: write, last_used_by_foreground: foreground };
             if foreground {
-                self.into_dram(page, frames);
+                self.push_dram(page, frames);
             } else {
-                self.into_pcm(page, frames);
+                self.push_pcm(page, frames);
             }
         }
     }

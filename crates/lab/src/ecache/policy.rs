@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The ways of choosing a device's region that are compared (seed 000, section 5.4), and what is new.
 
+/// Which pages are worth keeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Worth {
+    /// Those that will be got before they would leave: knows the future, and is the most that salvage can do.
+    Future,
+    /// Those that had been put before: who came back once may come back again.
+    Returned,
+}
+
 /// What chooses the region that is salvaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Base {
@@ -27,6 +36,9 @@ pub enum RegionPolicy {
     Aged,
     /// The region as the first says, then at most so many pages move out of it before it is given away.
     Salvage(Base, u32),
+    /// The region as [`RegionPolicy::Aged`] says; then the pages of it that are worth it take the places of pages elsewhere that
+    /// are not, all of them, the most recently put first. What a core could do that knew pages' worth.
+    Selective(Worth),
     /// Knows the future, decision by decision: least number of pages that would be got before they would leave. Greedy: it does not
     /// see what a region means for the next decision.
     Greedy,
@@ -55,6 +67,8 @@ impl std::fmt::Display for RegionPolicy {
                 }
                 Ok(())
             }
+            RegionPolicy::Selective(Worth::Future) => f.write_str("salvage-future"),
+            RegionPolicy::Selective(Worth::Returned) => f.write_str("salvage-returned"),
             RegionPolicy::Greedy => f.write_str("greedy"),
             RegionPolicy::Undisturbed => f.write_str("undisturbed"),
         }

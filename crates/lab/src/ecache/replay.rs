@@ -3,7 +3,7 @@
 
 use fovea_core::{Choice, Config, ECache, FrameState, Key, Policy, Region, Request};
 
-use super::{policy::Base, Event, RegionPolicy, Trace};
+use super::{policy::Base, selective, Event, RegionPolicy, Trace, Worth};
 use crate::{Error, Result};
 
 /// What came of a replay.
@@ -38,6 +38,8 @@ pub(super) struct Future {
     next: Vec<u32>,
     /// Puts less gets before each event: what is asked of the LRU end until then.
     demand: Vec<i32>,
+    /// For each event that puts a page: whether it was put before. Of the past, not of the future.
+    returned: Vec<bool>,
 }
 
 const NOT: u32 = u32::MAX;
@@ -47,8 +49,13 @@ impl Future {
         let mut next = vec![NOT; trace.events.len()];
         let mut named = vec![NOT; trace.pages.len()];
         let mut demand = Vec::with_capacity(trace.events.len());
+        let mut put_before = vec![false; trace.pages.len()];
+        let mut returned = vec![false; trace.events.len()];
         let mut sum = 0;
-        for event in &trace.events {
+        for (at, event) in trace.events.iter().enumerate() {
+            if let Event::Put(page) = *event {
+                returned[at] = std::mem::replace(&mut put_before[page as usize], true);
+            }
             demand.push(sum);
             sum += match event {
                 Event::Put(_) => 1,
@@ -68,7 +75,7 @@ impl Future {
                 _ => {}
             }
         }
-        Future { next, demand }
+        Future { next, demand, returned }
     }
 }
 
@@ -81,8 +88,9 @@ pub(super) struct Machine {
     cached_seconds: u64,
     seconds: u64,
     most_salvaged: u64,
+    saved: u64,
     /// The frame's page's put, as an event's number; kept only for policies that know the future.
-    put_at: Vec<u32>,
+    pub(super) put_at: Vec<u32>,
 }
 
 fn defect(trace: &Trace, at: usize, what: impl std::fmt::Display) -> Error {
@@ -105,6 +113,7 @@ impl Machine {
             cached_seconds: 0,
             seconds: 0,
             most_salvaged: 0,
+            saved: 0,
             put_at: vec![NOT; frames],
         })
     }
@@ -158,6 +167,11 @@ impl Machine {
         useful
     }
 
+    /// For each frame, whether its page had been put before.
+    fn returned(&self, future: &Future) -> Vec<bool> {
+        self.put_at.iter().map(|&put_at| future.returned.get(put_at as usize).copied().unwrap_or(false)).collect()
+    }
+
     /// Gives a device its region by a cost of each frame's page.
     pub(super) fn alloc_by_cost(
         &mut self,
@@ -189,6 +203,12 @@ impl Machine {
         Ok(())
     }
 
+    /// Counts pages that were put back.
+    fn saved(&mut self, pages: u64) {
+        self.saved += pages;
+        self.most_salvaged = self.most_salvaged.max(pages);
+    }
+
     pub(super) fn outcome(&self) -> Outcome {
         let counters = self.core.counters();
         let samples = self.seconds as f64 * f64::from(self.core.frames());
@@ -198,7 +218,7 @@ impl Machine {
             utilisation_percent: if samples > 0.0 { 100.0 * self.cached_seconds as f64 / samples } else { 0.0 },
             allocs: counters.allocs,
             discarded: counters.discarded,
-            salvaged: counters.salvaged,
+            salvaged: counters.salvaged + self.saved,
             most_salvaged: self.most_salvaged,
         }
     }
@@ -215,9 +235,9 @@ pub fn replay(trace: &Trace, policy: &RegionPolicy) -> Result<Outcome> {
         RegionPolicy::Random(seed) => (&as_given, *seed),
         _ => (&as_given, 1),
     };
-    let greedy = *policy == RegionPolicy::Greedy;
-    let mut machine = Machine::new(trace, &trace.config(order, seed), greedy)?;
-    let future = greedy.then(|| Future::of(trace));
+    let knows_pages = matches!(policy, RegionPolicy::Greedy | RegionPolicy::Selective(_));
+    let mut machine = Machine::new(trace, &trace.config(order, seed), knows_pages)?;
+    let future = knows_pages.then(|| Future::of(trace));
     for (at, event) in trace.events.iter().enumerate() {
         let Event::Alloc { device, frames } = *event else {
             if !(*policy == RegionPolicy::Undisturbed && matches!(event, Event::Free { .. })) {
@@ -243,7 +263,20 @@ pub fn replay(trace: &Trace, policy: &RegionPolicy) -> Result<Outcome> {
                 let useful = machine.useful(future, at);
                 machine.alloc_by_cost(device, frames, &mut |f| u32::from(useful[f as usize])).map(drop)
             }
-            (RegionPolicy::Aged | RegionPolicy::Greedy, _) => machine.alloc(device, frames, Policy::Aged, 0),
+            (RegionPolicy::Selective(worth), Some(future)) => {
+                let worth = match worth {
+                    Worth::Future => machine.useful(future, at),
+                    Worth::Returned => machine.returned(future),
+                };
+                let before = selective::snapshot(&machine);
+                machine.alloc(device, frames, Policy::Aged, 0).map(|()| {
+                    let saved = selective::save(&mut machine, &before, &worth);
+                    machine.saved(saved);
+                })
+            }
+            (RegionPolicy::Aged | RegionPolicy::Greedy | RegionPolicy::Selective(_), _) => {
+                machine.alloc(device, frames, Policy::Aged, 0)
+            }
         };
         done.map_err(|e| defect(trace, at, e))?;
     }
