@@ -18,7 +18,7 @@ mod selective;
 pub use format::{read, write};
 pub use fovea_core::Key;
 pub use generate::{generate, GenerateOptions, WORKLOADS};
-pub use optimal::beam;
+pub use optimal::{beam, Alike};
 pub use page_cache::PageCache;
 pub use policy::{orders, Base, RegionPolicy, Worth};
 pub use replay::{replay, Outcome};

@@ -10,7 +10,8 @@ use clap::Args;
 use fovea_scenario::Case;
 
 use super::{
-    beam, generate, orders, read, replay, write, Base, GenerateOptions, Outcome, RegionPolicy, Trace, Worth, WORKLOADS,
+    beam, generate, orders, read, replay, write, Alike, Base, GenerateOptions, Outcome, RegionPolicy, Trace, Worth,
+    WORKLOADS,
 };
 use crate::{
     cli::{print, print_json},
@@ -105,7 +106,7 @@ impl EcacheArgs {
         }
         let work = |(trace, policy): &(&Trace, Option<RegionPolicy>)| match policy {
             Some(policy) => replay(trace, policy),
-            None => beam(trace, self.width),
+            None => beam(trace, self.width, Alike::Kind),
         };
         let outcomes: Vec<Outcome> =
             parallel::map(&plan, parallel::threads(None), work, |_| {}).into_iter().collect::<Result<_>>()?;

@@ -5,7 +5,14 @@
 //! best of all. All sequences of choices are too many (up to nine choices at each of hundreds of allocations). [`beam`] follows the
 //! most promising ones side by side: at an allocation each kept cache would try each of its regions, and those are kept that have
 //! the most hits so far and pages that will be hits. It is a search and no proof: what it finds is reachable, and something better may
-//! exist.
+//! exist. Where several regions are empty it takes the lowest.
+
+use std::{
+    collections::HashSet,
+    hash::{Hash, Hasher},
+};
+
+use fovea_core::FrameState;
 
 use super::{
     replay::{Future, Machine},
@@ -30,10 +37,33 @@ fn regions(machine: &Machine, device: u8) -> Vec<u32> {
     firsts
 }
 
-/// What tells two caches apart that came to the same score: where devices sit and may sit, and how full they are.
-fn signature(machine: &Machine, devices: usize, score: u64) -> (u64, u64, Vec<u32>) {
-    let slots = (0..devices).filter_map(|d| machine.core.slot(d as u32)).map(|slot| slot.first).collect();
-    (score, machine.core.counters().cached_frames, slots)
+/// Which caches count as the same, so that only the first of them is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alike {
+    /// Of the same score and fill, with the same places for devices: they fare alike, and a narrow search sees more with
+    /// others in their place.
+    Kind,
+    /// With the same pages in the same frames since the same time. (The order of free frames is not looked at.)
+    State,
+}
+
+fn signature(machine: &Machine, devices: usize, score: u64, alike: Alike) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    for device in 0..devices as u32 {
+        (machine.core.slot(device).map(|r| r.first), machine.core.held(device).map(|r| r.first)).hash(&mut hasher);
+    }
+    match alike {
+        Alike::Kind => (score, machine.core.counters().cached_frames).hash(&mut hasher),
+        Alike::State => {
+            machine.hits.hash(&mut hasher);
+            for (frame, put_at) in machine.put_at.iter().enumerate() {
+                if machine.core.state(frame as u32) == Some(FrameState::Cached) {
+                    (frame, put_at).hash(&mut hasher);
+                }
+            }
+        }
+    }
+    hasher.finish()
 }
 
 /// The branches of all caches at an allocation, the most promising first.
@@ -60,7 +90,7 @@ fn branches(kept: &[Machine], future: &Future, at: usize, device: u8, frames: u3
 ///
 /// # Errors
 /// If the trace asks for more than its devices have reserved, or twice without freeing.
-pub fn beam(trace: &Trace, width: usize) -> Result<Outcome> {
+pub fn beam(trace: &Trace, width: usize, alike: Alike) -> Result<Outcome> {
     let as_given: Vec<usize> = (0..trace.devices.len()).collect();
     let future = Future::of(trace);
     let mut kept = vec![Machine::new(trace, &trace.config(&as_given, 1), true)?];
@@ -70,7 +100,7 @@ pub fn beam(trace: &Trace, width: usize) -> Result<Outcome> {
             continue;
         };
         let mut next: Vec<Machine> = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for branch in branches(&kept, &future, at, device, frames) {
             if next.len() == width.max(1) {
                 break;
@@ -84,14 +114,12 @@ pub fn beam(trace: &Trace, width: usize) -> Result<Outcome> {
                 what: e.to_string(),
                 mend: "a trace allocates within its reservations, and frees before it allocates again".into(),
             })?;
-            // The core refuses a region that another device needs; then it took another, which has a branch of its own. Where
-            // several regions are empty it takes the lowest: they cost the same.
+            // The core refuses a region that another device needs; then it took another, which has a branch of its own. Of
+            // several empty ones, which cost the same, it takes the lowest.
             if region.first != branch.first && !next.is_empty() {
                 continue;
             }
-            let signature = signature(&machine, trace.devices.len(), branch.score);
-            if !seen.contains(&signature) {
-                seen.push(signature);
+            if seen.insert(signature(&machine, trace.devices.len(), branch.score, alike)) {
                 next.push(machine);
             }
         }
