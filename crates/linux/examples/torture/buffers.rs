@@ -131,14 +131,17 @@ impl Bench<'_> {
             let stale = words.iter().filter(|word| word.load(Ordering::Relaxed) != 0).count();
             if stale != 0 {
                 let name = self.devices[index].name;
-                self.report.fail(format_args!("wrong content: page {page} of a new buffer of {name} shows {stale} old words"));
+                self.report
+                    .fail(format_args!("wrong content: page {page} of a new buffer of {name} shows {stale} old words"));
             }
             match self.frame_of(words) {
                 Some(frame) if page == 0 => held.first_frame = frame,
                 Some(frame) if frame == held.first_frame + page as u64 => {}
                 found => {
                     let (name, first) = (self.devices[index].name, held.first_frame);
-                    self.report.fail(format_args!("page {page} of {name} is in frame {found:?}, its first in {first}: a fragment"));
+                    self.report.fail(format_args!(
+                        "page {page} of {name} is in frame {found:?}, its first in {first}: a fragment"
+                    ));
                 }
             }
             let pattern = held.pattern.wrapping_mul(page as u64 + 1);
@@ -171,7 +174,10 @@ impl Bench<'_> {
         let page = PAGE as u64;
         let inside = CARVEOUTS.iter().any(|&(size, at)| start >= at / page && end <= (at + size) / page);
         if !inside {
-            self.report.fail(format_args!("{}'s buffer is in frames {start} to {end}: no carve-out", self.devices[index].name));
+            self.report.fail(format_args!(
+                "{}'s buffer is in frames {start} to {end}: no carve-out",
+                self.devices[index].name
+            ));
         }
         for other in &self.devices {
             let Some(theirs) = &other.held else { continue };

@@ -130,7 +130,8 @@ impl<'a> Phases<'a> {
         let mut buffer = Pages::new(OPERATION_PAGES);
         let mut files = Vec::new();
         for number in 0..16 {
-            let mut file = self.file(if number % 2 == 0 { A } else { B }, &format!("migration{number}"), 3300 + number)?;
+            let mut file =
+                self.file(if number % 2 == 0 { A } else { B }, &format!("migration{number}"), 3300 + number)?;
             self.fill(&mut file, &mut buffer);
             files.push(file);
         }
@@ -181,4 +182,3 @@ fn offline(number: u32) -> bool {
     let gone = fs::write(&state, "offline").is_ok();
     gone && fs::write(&state, "online_movable").is_ok()
 }
-

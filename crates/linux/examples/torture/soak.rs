@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::time::Instant;
 
+use crate::audit::Watch;
 use crate::buffers;
 use crate::content::{Contents, Random};
 use crate::disturb::Disturber;
@@ -62,13 +63,15 @@ pub fn run(
     contents: &Contents,
     report: &Report,
     options: &Options,
+    watch: &mut Watch,
     after: impl FnOnce() -> Outcome<()>,
 ) -> Outcome<(u64, f64)> {
     let shared = Shared { stack, contents, report, options, done: AtomicU64::new(0), stop: AtomicBool::new(false) };
     let (tick, ticks) = sync_channel(1);
+    let disturber = Disturber::new(stack, report, options);
     let began = Instant::now();
     let files = std::thread::scope(|scope| {
-        let disturber = scope.spawn(|| disturb(&shared, ticks));
+        let disturber = scope.spawn(|| disturb(&shared, disturber, watch, ticks));
         let workers: Vec<_> = (0..WORKERS)
             .map(|number| {
                 let (shared, tick) = (&shared, tick.clone());
@@ -232,12 +235,12 @@ fn raw(shared: &Shared, tick: &SyncSender<()>) {
     volume.verify();
 }
 
-fn disturb(shared: &Shared, ticks: Receiver<()>) {
-    let mut disturber = Disturber::new(shared.stack, shared.report, shared.options);
+fn disturb(shared: &Shared, mut disturber: Disturber, watch: &mut Watch, ticks: Receiver<()>) {
     let began = Instant::now();
     let mut told = 0;
     for () in ticks {
         disturber.disturb();
+        watch.look(shared.report, false);
         let done = shared.done.load(Ordering::Relaxed);
         let step = (shared.options.operations / 10).max(1);
         if done / step > told {

@@ -24,8 +24,7 @@ pub const B: usize = 1;
 pub const C: usize = 2;
 
 /// A null_blk: name, MiB, bytes of a sector, whether it discards, how requests end (1 softirq, 2 timer of 100 us).
-const DISKS: [(&str, u64, u64, u64, u64); 3] =
-    [("n0", 64, 512, 1, 2), ("n1", 64, 4096, 0, 1), ("n2", 8, 512, 1, 1)];
+const DISKS: [(&str, u64, u64, u64, u64); 3] = [("n0", 64, 512, 1, 2), ("n1", 64, 4096, 0, 1), ("n2", 8, 512, 1, 1)];
 const SECTOR: u64 = 512;
 /// The delay of writes to c: long against everything that must happen in between.
 const WRITE_DELAY_MS: u64 = 6;
