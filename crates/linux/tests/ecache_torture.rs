@@ -41,6 +41,8 @@ fn plan(words: &[String]) -> Plan {
         "memmap=24M$0x10000000",
         "memmap=8M$0x12000000",
         "movablecore=384M",
+        // Reading the carve-outs through /dev/mem.
+        "iomem=relaxed",
         // A loaded host stops virtual CPUs for long.
         "nosoftlockup",
         "rcupdate.rcu_cpu_stall_suppress=1",

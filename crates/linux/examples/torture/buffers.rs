@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Device buffers opened and closed at random: an allocation never fails, a buffer is one contiguous piece of the carve-outs that
 //! nobody else holds, and it is empty when it is new.
+//!
+//! Where a buffer is, the trace event `ecache_alloc` tells; that it really is there, physical memory does (/dev/mem, which the phone's
+//! kernel opens to us with `iomem=relaxed`): what is written through the mapping must show there, page by page.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use fovea_linux::dma_heap::{Access, Heap, Mapping};
+use rustix::mount::{mount, MountFlags};
 
 use crate::content::Random;
 use crate::raw::PAGE;
 use crate::report::Report;
-use crate::stack::read_number;
+use crate::stack::{read_number, write_file};
 use crate::{CARVEOUTS, DEVICES};
 
 const WORDS: usize = PAGE / 8;
@@ -35,7 +41,8 @@ struct Device {
 
 struct Bench<'a> {
     devices: Vec<Device>,
-    pagemap: File,
+    trace: Trace,
+    memory: File,
     random: Random,
     report: &'a Report,
     opened: u64,
@@ -64,8 +71,11 @@ fn run(report: &Report, seed: u64, mut over: impl FnMut() -> bool) -> u64 {
         let heap = report.expect(name, Heap::open(format!("/dev/ecache/{name}")));
         devices.extend(heap.map(|heap| Device { name, size_bytes, heap, held: None }));
     }
-    let Some(pagemap) = report.expect("pagemap", File::open("/proc/self/pagemap")) else { return 0 };
-    let mut bench = Bench { devices, pagemap, random: Random::new(seed, 400), report, opened: 0 };
+    let (trace, memory) = (Trace::open(), File::open("/dev/mem"));
+    let (Some(trace), Some(memory)) = (report.expect("trace", trace), report.expect("/dev/mem", memory)) else {
+        return 0;
+    };
+    let mut bench = Bench { devices, trace, memory, random: Random::new(seed, 400), report, opened: 0 };
     while !over() && bench.devices.len() == DEVICES.len() {
         let index = bench.random.index(DEVICES.len());
         match bench.devices[index].held.take() {
@@ -111,7 +121,11 @@ impl Bench<'_> {
         let Some(mapping) = self.report.expect(device.name, buffer.map()) else { return };
         self.opened += 1;
         let pattern = self.random.next() | 1;
-        let mut held = Held { mapping, first_frame: 0, frames, touched: Vec::new(), pattern };
+        let place = self.trace.allocation();
+        let Some((_, first_frame, _)) = place.clone().filter(|p| (p.0.as_str(), p.2) == (device.name, frames)) else {
+            return self.report.fail(format_args!("{frames} pages for {}: the trace says {place:?}", device.name));
+        };
+        let mut held = Held { mapping, first_frame, frames, touched: Vec::new(), pattern };
         let touched = buffer.access(Access::ReadWrite, || self.fill(index, &mut held));
         let _ = self.report.expect("sync", touched);
         self.check_place(index, &held);
@@ -134,19 +148,23 @@ impl Bench<'_> {
                 self.report
                     .fail(format_args!("wrong content: page {page} of a new buffer of {name} shows {stale} old words"));
             }
-            match self.frame_of(words) {
-                Some(frame) if page == 0 => held.first_frame = frame,
-                Some(frame) if frame == held.first_frame + page as u64 => {}
-                found => {
-                    let (name, first) = (self.devices[index].name, held.first_frame);
-                    self.report.fail(format_args!(
-                        "page {page} of {name} is in frame {found:?}, its first in {first}: a fragment"
-                    ));
-                }
-            }
             let pattern = held.pattern.wrapping_mul(page as u64 + 1);
             words.iter().for_each(|word| word.store(pattern, Ordering::Relaxed));
             held.touched.push(page);
+            let physical = physical(held.first_frame + page as u64);
+            let mut found = [0; 16];
+            let read = physical.map(|at| {
+                let (start, end) = found.split_at_mut(8);
+                // The page's first and last word.
+                self.memory.read_exact_at(start, at).and_then(|()| self.memory.read_exact_at(end, at + PAGE as u64 - 8))
+            });
+            let there = u128::from(pattern) << 64 | u128::from(pattern);
+            if !matches!(read, Some(Ok(()))) || u128::from_le_bytes(found) != there {
+                let (name, first) = (self.devices[index].name, held.first_frame);
+                self.report.fail(format_args!(
+                    "page {page} of {name}, which begins in frame {first}, is not at {physical:x?}: a fragment ({read:?})"
+                ));
+            }
         }
     }
 
@@ -171,13 +189,11 @@ impl Bench<'_> {
     /// In one carve-out, and in no other device's buffer.
     fn check_place(&self, index: usize, held: &Held) {
         let (start, end) = (held.first_frame, held.first_frame + held.frames);
-        let page = PAGE as u64;
-        let inside = CARVEOUTS.iter().any(|&(size, at)| start >= at / page && end <= (at + size) / page);
-        if !inside {
-            self.report.fail(format_args!(
-                "{}'s buffer is in frames {start} to {end}: no carve-out",
-                self.devices[index].name
-            ));
+        // Neighbours by number are neighbours in memory within one carve-out only.
+        let (first, last) = (physical(start), physical(end - 1));
+        if first.zip(last).is_none_or(|(first, last)| last - first != (held.frames - 1) * PAGE as u64) {
+            let name = self.devices[index].name;
+            self.report.fail(format_args!("{name}'s buffer is in frames {start} to {end}: not in one carve-out"));
         }
         for other in &self.devices {
             let Some(theirs) = &other.held else { continue };
@@ -186,14 +202,56 @@ impl Bench<'_> {
             }
         }
     }
+}
 
-    /// The frame of physical memory that a mapped page is in, from /proc/self/pagemap.
-    fn frame_of(&self, page: &[AtomicU64]) -> Option<u64> {
-        const PRESENT: u64 = 1 << 63;
-        let address = page.as_ptr() as u64;
-        let mut entry = [0; 8];
-        self.pagemap.read_exact_at(&mut entry, address / PAGE as u64 * 8).ok()?;
-        let entry = u64::from_le_bytes(entry);
-        (entry & PRESENT != 0).then_some(entry & ((1 << 55) - 1))
+/// Where a frame is: they are numbered through all carve-outs.
+fn physical(frame: u64) -> Option<u64> {
+    let mut offset = frame * PAGE as u64;
+    for (size, at) in CARVEOUTS {
+        if offset < size {
+            return Some(at + offset);
+        }
+        offset -= size;
+    }
+    None
+}
+
+/// The module's word on where buffers are.
+struct Trace {
+    pipe: File,
+    text: String,
+}
+
+impl Trace {
+    fn open() -> Result<Trace, String> {
+        let root = Path::new("/sys/kernel/tracing");
+        if !root.join("events").exists() {
+            let mounted = mount("tracefs", root, "tracefs", MountFlags::empty(), None);
+            mounted.map_err(|e| format!("mounting tracefs: {e}"))?;
+        }
+        // An instance of our own begins empty.
+        let instance = root.join("instances/buffers");
+        let _ = std::fs::remove_dir(&instance);
+        std::fs::create_dir(&instance).map_err(|e| format!("{}: {e}", instance.display()))?;
+        write_file(instance.join("events/ecache/ecache_alloc/enable"), "1")?;
+        let pipe = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(instance.join("trace_pipe"));
+        Ok(Trace { pipe: pipe.map_err(|e| e.to_string())?, text: String::new() })
+    }
+
+    /// The oldest allocation not asked for yet: name, first frame, number of frames.
+    fn allocation(&mut self) -> Option<(String, u64, u64)> {
+        let mut bytes = [0; 4096];
+        while !self.text.contains('\n') {
+            let length = self.pipe.read(&mut bytes).ok().filter(|&length| length > 0)?;
+            self.text += &String::from_utf8_lossy(&bytes[..length]);
+        }
+        let (line, rest) = self.text.split_once('\n')?;
+        let value = |key: &str| {
+            let word = line.split_ascii_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+            word.map(str::to_owned)
+        };
+        let found = (value("name")?, value("first")?.parse().ok()?, value("count")?.parse().ok()?);
+        self.text = rest.to_owned();
+        Some(found)
     }
 }

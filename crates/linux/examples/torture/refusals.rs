@@ -32,10 +32,12 @@ fn errno(error: &Error) -> Option<i32> {
     }
 }
 
-/// The module's own lines in the kernel's log. That a parameter is invalid is said once more by the kernel itself.
+/// The module's own lines in the kernel's log. The kernel's loader speaks in its name too: that a parameter is invalid is said once
+/// more, and at the first module that is not part of the kernel, that there is one.
 fn own_lines(log: &mut KernelLog) -> Vec<String> {
+    let of_loader = |line: &str| line.contains("invalid for parameter") || line.contains("taint");
     let lines = log.lines().into_iter().map(|(_, line)| line);
-    lines.filter(|line| line.starts_with("dm_ecache:") && !line.contains("invalid for parameter")).collect()
+    lines.filter(|line| line.starts_with("dm_ecache:") && !of_loader(line)).collect()
 }
 
 /// Before the module is loaded: parameters that cannot be.
