@@ -27,14 +27,38 @@ pub fn available_bytes() -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
 }
 
+/// Memory taken, so that little is left for the page cache. In pieces that can be given back one by one.
+#[derive(Default)]
+pub struct Hog(Vec<Vec<u8>>);
+
+impl Hog {
+    const PIECE_BYTES: usize = 4 << 20;
+
+    /// Takes memory until only so much is left.
+    pub fn squeeze(&mut self, left_bytes: u64) {
+        while available_bytes() > left_bytes + Self::PIECE_BYTES as u64 {
+            let mut piece = vec![0u8; Self::PIECE_BYTES];
+            // Touched, or it would be none.
+            piece.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+            self.0.push(piece);
+        }
+    }
+
+    /// Gives a piece back.
+    fn give(&mut self, random: &mut Random) {
+        if !self.0.is_empty() {
+            self.0.swap_remove(random.index(self.0.len()));
+        }
+    }
+}
+
 /// Disturbs, one thing at a time.
 pub struct Disturber<'a> {
     stack: &'a Stack,
     report: &'a Report,
     options: &'a Options,
     random: Random,
-    /// Memory taken, so that reclaim has work.
-    hog: Vec<Vec<u8>>,
+    hog: Hog,
     drops_caches: bool,
 }
 
@@ -45,23 +69,13 @@ impl<'a> Disturber<'a> {
             report,
             options,
             random: Random::new(options.seed, 300),
-            hog: Vec::new(),
+            hog: Hog::default(),
             drops_caches: false,
         };
         let began = std::time::Instant::now();
-        disturber.squeeze();
+        disturber.hog.squeeze(LEFT_BYTES);
         println!("     memory squeezed to {} MiB in {:.1?}", available_bytes() >> 20, began.elapsed());
         disturber
-    }
-
-    /// Takes memory until only so much is left, in pieces that can be given back one by one.
-    fn squeeze(&mut self) {
-        while available_bytes() > LEFT_BYTES + (4 << 20) {
-            let mut piece = vec![0u8; 4 << 20];
-            // Touched, or it would be none.
-            piece.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
-            self.hog.push(piece);
-        }
     }
 
     /// One thing.
@@ -79,12 +93,9 @@ impl<'a> Disturber<'a> {
             4..=7 => {
                 // Memory comes free in places that are anywhere, and is taken again.
                 for _ in 0..4 {
-                    if !self.hog.is_empty() {
-                        let index = self.random.index(self.hog.len());
-                        self.hog.swap_remove(index);
-                    }
+                    self.hog.give(&mut self.random);
                 }
-                self.squeeze();
+                self.hog.squeeze(LEFT_BYTES);
                 Ok(())
             }
             8..=9 => self.stack.reload(volume, Suspend::Freeze, None),
@@ -130,6 +141,6 @@ impl<'a> Disturber<'a> {
 
     /// Gives all memory back.
     pub fn calm_down(&mut self) {
-        self.hog.clear();
+        self.hog = Hog::default();
     }
 }

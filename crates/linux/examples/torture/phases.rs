@@ -10,11 +10,11 @@ use rustix::fs::{fadvise, Advice};
 
 use crate::audit::compare;
 use crate::content::{Contents, Random};
-use crate::disturb::drop_caches;
+use crate::disturb::{drop_caches, Hog};
 use crate::file::{How, TestFile, OPERATION_PAGES};
 use crate::raw::{Pages, PAGE};
 use crate::report::Report;
-use crate::stack::{write_file, Outcome, Stack, A, B, C};
+use crate::stack::{Outcome, Stack, A, B, C};
 use crate::volume_io::RawVolume;
 
 const PAGES: usize = 512;
@@ -120,13 +120,25 @@ impl<'a> Phases<'a> {
         compare(&self.stack.volumes[C], self.contents, self.report)
     }
 
-    /// Pages move to where other pages were a moment ago, and are evicted: each must be cached as what it is. Memory is taken offline
-    /// block by block, which moves all of it; compaction alone moves pages one way only.
+    /// Pages move to where other pages were a moment ago, and are evicted: each must be cached as what it is. Two blocks of movable
+    /// memory are emptied in turn, each into the other, by taking them offline: compaction alone moves pages one way only.
     pub fn migration(&self) -> Outcome<()> {
-        let blocks = movable_blocks();
-        if blocks.len() < 2 {
-            return Err(format!("{} blocks of movable memory: give the kernel movablecore=", blocks.len()));
+        drop_caches()?;
+        let mut blocks: Vec<u32> = movable_blocks().into_iter().filter(|&block| set_state(block, "offline")).collect();
+        for &block in blocks.iter().skip(2) {
+            set_state(block, ONLINE);
         }
+        blocks.truncate(2);
+        let [one, two] = blocks[..] else {
+            return Err(format!(
+                "{} blocks of memory can be taken offline: give the kernel movablecore=",
+                blocks.len()
+            ));
+        };
+        // All other memory is taken, so that the two are each other's only way out.
+        let mut hog = Hog::default();
+        hog.squeeze(LEFT_BYTES);
+        set_state(one, ONLINE);
         let mut buffer = Pages::new(OPERATION_PAGES);
         let mut files = Vec::new();
         for number in 0..16 {
@@ -139,19 +151,22 @@ impl<'a> Phases<'a> {
         let mut moved = 0;
         for _ in 0..ROUNDS {
             drop_caches()?;
-            // Two blocks empty in turn, one while the other fills.
-            for &block in &blocks {
-                files.iter().for_each(|file| file.verify(How::Buffered, &mut buffer));
-                write_file("/proc/sys/vm/compact_memory", "1")?;
-                moved += u32::from(offline(block));
-                for file in files.iter().filter(|_| random.below(4) == 0) {
-                    file.evict(0, PAGES, false);
+            files.iter().for_each(|file| file.verify(How::Buffered, &mut buffer));
+            set_state(two, ONLINE);
+            for block in [one, two] {
+                moved += u32::from(set_state(block, "offline"));
+                set_state(block, ONLINE);
+                for file in &files {
+                    file.evict(random.index(PAGES), OPERATION_PAGES, false);
                 }
             }
             files.iter().for_each(|file| file.evict(0, PAGES, false));
             files.iter().for_each(|file| file.verify(How::Buffered, &mut buffer));
+            drop_caches()?;
+            set_state(two, "offline");
         }
-        drop_caches()?;
+        set_state(two, ONLINE);
+        drop(hog);
         for volume in [A, B] {
             compare(&self.stack.volumes[volume], self.contents, self.report)?;
         }
@@ -161,6 +176,10 @@ impl<'a> Phases<'a> {
     }
 }
 
+/// What brings a block of memory back, for movable pages only.
+const ONLINE: &str = "online_movable";
+/// What is left of memory while the two blocks are offline.
+const LEFT_BYTES: u64 = 40 << 20;
 const MEMORY: &str = "/sys/devices/system/memory";
 
 /// Memory blocks that hold nothing but movable pages.
@@ -176,9 +195,7 @@ fn movable_blocks() -> Vec<u32> {
     blocks
 }
 
-/// Takes a block offline and back; whether it worked. It may hold something that cannot move just now.
-fn offline(number: u32) -> bool {
-    let state = Path::new(MEMORY).join(format!("memory{number}/state"));
-    let gone = fs::write(&state, "offline").is_ok();
-    gone && fs::write(&state, "online_movable").is_ok()
+/// Takes a block offline or online; whether it worked. It may hold something that cannot move just now.
+fn set_state(number: u32, state: &str) -> bool {
+    fs::write(Path::new(MEMORY).join(format!("memory{number}/state")), state).is_ok()
 }

@@ -57,13 +57,13 @@ impl FileMapping {
     /// MADV_PAGEOUT: reclaims its pages now.
     pub fn page_out(&self) -> io::Result<()> {
         // SAFETY: our own mapping; the advice does not change what it holds.
-        Ok(unsafe { madvise(self.start.cast(), self.size_bytes, Advice::LinuxPageOut)? })
+        unsafe { madvise(self.start.cast(), self.size_bytes, Advice::LinuxPageOut) }.map_err(io::Error::from)
     }
 
     /// Writes what was changed to disk.
     pub fn sync(&self) -> io::Result<()> {
         // SAFETY: our own mapping.
-        Ok(unsafe { msync(self.start.cast(), self.size_bytes, MsyncFlags::SYNC)? })
+        unsafe { msync(self.start.cast(), self.size_bytes, MsyncFlags::SYNC) }.map_err(io::Error::from)
     }
 }
 

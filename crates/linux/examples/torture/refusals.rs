@@ -133,8 +133,11 @@ pub fn while_in_use(stack: &Stack, report: &Report) {
     buffers(report, &unload);
 }
 
+/// Says how a refusal went: what was asked, the error, those that are right, and how many lines of the module there must be.
+type Check<'a> = dyn FnMut(&str, Option<i32>, &[i32], usize) + 'a;
+
 /// Tables that a target refuses. Device-mapper prints the target's reason in a line of its own making.
-fn tables(stack: &Stack, check: &mut dyn FnMut(&str, Option<i32>, &[i32], usize)) {
+fn tables(stack: &Stack, check: &mut Check) {
     let number = |path: &Path| device_number(path).unwrap_or_default();
     let (lower, upper) = (number(&stack.volumes[C].disk), number(&stack.volumes[A].disk));
     let size = stack.volumes[C].size_bytes / 512;

@@ -132,7 +132,8 @@ impl<'a> RawVolume<'a> {
             let expected = self.blocks[block];
             let (state, zeros) = (self.state(block, expected.version), self.state(block, 0));
             let found = &self.buffer.bytes(count)[at..at + PAGE];
-            if !self.contents.holds(state, found) && !(expected.discarded && self.contents.holds(zeros, found)) {
+            let zeroed = expected.discarded && self.contents.holds(zeros, found);
+            if !zeroed && !self.contents.holds(state, found) {
                 self.report.fail(format_args!(
                     "wrong content: {} read of the raw device: block {block} version {} is {}",
                     if direct { "direct" } else { "buffered" },
