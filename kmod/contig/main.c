@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * contig-heap: what the contiguous memory allocator (CMA) does, to compare dm-ecache
  * with: the memory is Linux's while devices are idle, and each allocation moves
@@ -195,4 +195,4 @@ module_init(contig_init);
 module_exit(contig_exit);
 MODULE_AUTHOR("The Fovea authors");
 MODULE_DESCRIPTION("Device buffers by migration, to compare with");
-MODULE_LICENSE("Dual MIT/GPL");
+MODULE_LICENSE("GPL");

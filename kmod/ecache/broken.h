@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Negative controls: `make BROKEN=name` builds a module without one of its safeties,
  * and the torture test must notice (docs/ecache.md, "Proof").

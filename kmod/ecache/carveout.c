@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Carve-outs: which memory is the pool's, and how it is come by. Three kinds:
  *
@@ -19,6 +19,10 @@
 #include <linux/of.h>
 #include <linux/of_reserved_mem.h>
 #include <linux/slab.h>
+
+#ifdef CONFIG_X86
+#include <asm/e820/api.h>
+#endif
 
 #include "carveout.h"
 #include "compat.h"
@@ -50,18 +54,31 @@ static int take_linear(struct carveout *c)
 	return 0;
 }
 
+/*
+ * Memory that firmware or the command line keeps has entries in the machine's memory
+ * map on x86; a range without one is a hole or a device's registers. (/proc/iomem does
+ * not tell: machines without PCI do not list such entries there.)
+ */
+static bool is_reserved(const struct carveout *c)
+{
+#ifdef CONFIG_X86
+	u64 at;
+
+	for (at = 0; at < c->size_bytes; at += CARVEOUT_ALIGN)
+		if (!e820__mapped_any(c->start + at,
+				      c->start + at + CARVEOUT_ALIGN,
+				      E820_TYPE_RESERVED))
+			return false;
+#endif
+	return true;
+}
+
 /* Outside of Linux's memory: gets struct pages and a mapping. */
 static int take_reserved(struct carveout *c)
 {
 	void *vaddr;
 
-	/*
-	 * Memory that firmware or the command line keeps has an entry of its own on
-	 * x86; a range without one is a hole or a device's registers.
-	 */
-	if (IS_ENABLED(CONFIG_X86) &&
-	    region_intersects(c->start, c->size_bytes, IORESOURCE_MEM,
-			      IORES_DESC_RESERVED) != REGION_INTERSECTS) {
+	if (!is_reserved(c)) {
 		pr_err("carveouts: %#llx bytes at %pa are not reserved memory: reserve them at boot (memmap=%#llx$%pa)\n",
 		       c->size_bytes, &c->start, c->size_bytes, &c->start);
 		return -EINVAL;

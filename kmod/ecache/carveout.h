@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef FOVEA_ECACHE_CARVEOUT_H
 #define FOVEA_ECACHE_CARVEOUT_H
 

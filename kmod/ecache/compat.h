@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* What differs between the kernels that the modules build against (6.1 to 6.12). */
 #ifndef FOVEA_COMPAT_H
 #define FOVEA_COMPAT_H

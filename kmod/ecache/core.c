@@ -1,8 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The decisions: core/, the same files that the laboratory builds, as one unit so that
  * the compiler sees through their small functions.
  */
+#include <linux/compiler.h>
+
+#define ECACHE_SHARED static __always_inline
 #include "../../core/ecache_init.c"
 #include "../../core/ecache_layout.c"
 #include "../../core/ecache_place.c"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /* The devices that have memory reserved: for drivers by name, for programs by nodes. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* For drivers of devices with reserved memory: include this, depend on dm_ecache. */
 #ifndef FOVEA_ECACHE_DEVICE_H
 #define FOVEA_ECACHE_DEVICE_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Following pages through the page cache: what the kernel tells on its own (trace
  * points, one probe) is turned into puts and into forgetting.
@@ -47,8 +47,8 @@ struct inode *follow_owner(const struct volume *v, struct folio *folio)
 	return host;
 }
 
-struct page *follow_page(const struct volume *v, const struct bio_vec *bv,
-			 u64 block, bool write)
+struct page *follow_bvec(const struct volume *v, const struct bio_vec *bv,
+			 u64 block, bool write, struct inode **owner)
 {
 	struct folio *folio;
 	struct inode *host;
@@ -57,6 +57,7 @@ struct page *follow_page(const struct volume *v, const struct bio_vec *bv,
 		return NULL;
 	folio = page_folio(bv->bv_page);
 	host = follow_owner(v, folio);
+	*owner = host;
 	if (!host)
 		return NULL;
 	if (sb_is_blkdev_sb(host->i_sb)) {
@@ -81,41 +82,50 @@ u32 follow_sum(const void *content)
 	return xxh64(content, PAGE_SIZE, 0) & ((1u << TRACK_SUM_BITS) - 1);
 }
 
-static bool sum_holds(const struct inode *host, const struct track_entry *entry,
-		      const void *content)
+static noinline void trace_put(const struct volume *v, struct folio *folio,
+			       unsigned long i, u64 block)
 {
-	return likely(!follow_needs_sum(host)) ||
-	       entry->sum == follow_sum(content);
+	const struct inode *host = folio->mapping->host;
+
+	trace_ecache_put(v->bdev->bd_dev,
+			 sb_is_blkdev_sb(host->i_sb) ? 0 : host->i_ino,
+			 folio->index + i, block);
+}
+
+/*
+ * Whether a page on its way out still equals its block. It is in a page cache, so its
+ * owner is there. Encrypted files' pages are never followed.
+ */
+static bool still_equal(const struct volume *v, struct folio *folio,
+			const struct track_entry *entry, const void *content)
+{
+	const struct inode *host = folio->mapping->host;
+
+	if (ECACHE_BROKEN_TRUNCATED)
+		return true;
+	if (folio_test_dirty(folio))
+		return false;
+	if (likely(!follow_needs_sum(host)))
+		return host->i_sb->s_bdev == v->bdev &&
+		       folio_test_uptodate(folio);
+	return follow_owner(v, folio) && entry->sum == follow_sum(content);
 }
 
 /* One page leaves by reclaim; with the pool's lock held. */
-static void put_page_of(struct folio *folio, unsigned long i, u64 *copying)
+static void put_page_of(struct folio *folio, unsigned long i,
+			const struct track_entry *entry, u64 *copying)
 {
-	const struct track_entry *entry = track_entry(folio_pfn(folio) + i);
-	struct page *page = folio_page(folio, i);
-	struct volume *v;
-	struct inode *host;
+	struct volume *v = volume_by_id(track_volume(entry));
 	void *content;
 
-	if (!entry || entry->state != TRACK_UP || !pool.caching)
+	if (entry->state != TRACK_UP || !pool.caching || !v || !v->enabled)
 		return;
-	v = volume_by_id(track_volume(entry));
-	if (!v || !v->enabled)
-		return;
-	host = follow_owner(v, folio);
-	if (!host)
-		return;
-	if (!ECACHE_BROKEN_TRUNCATED &&
-	    (folio_test_dirty(folio) ||
-	     (S_ISREG(host->i_mode) && !folio_test_uptodate(folio))))
-		return;
-	content = kmap_local_page(page);
-	if (sum_holds(host, entry, content) &&
+	content = kmap_local_page(folio_page(folio, i));
+	if (still_equal(v, folio, entry, content) &&
 	    pool_put(v, track_block(entry), content, copying)) {
 		v->puts++;
-		trace_ecache_put(v->bdev->bd_dev,
-				 sb_is_blkdev_sb(host->i_sb) ? 0 : host->i_ino,
-				 folio->index + i, track_block(entry));
+		if (trace_ecache_put_enabled())
+			trace_put(v, folio, i, track_block(entry));
 	}
 	kunmap_local(content);
 }
@@ -123,20 +133,25 @@ static void put_page_of(struct folio *folio, unsigned long i, u64 *copying)
 static void on_delete(void *unused, struct folio *folio)
 {
 	bool reclaimed = !folio_ref_count(folio) || ECACHE_BROKEN_TRUNCATED;
-	unsigned long i, count = folio_nr_pages(folio);
+	unsigned long pfn = folio_pfn(folio), end = pfn + folio_nr_pages(folio);
+	struct track_entry *entry;
 	unsigned long flags;
 	u64 start, copying;
 
-	for (i = 0; i < count; i++) {
+	for (; pfn < end; pfn++) {
+		start = pool_cycles();
 		/* Nobody can begin to follow a page that is on its way out. */
-		if (track_peek(folio_pfn(folio) + i) == TRACK_NONE)
+		entry = track_entry(pfn);
+		if (!entry)
 			continue;
 		copying = 0;
-		start = pool_cycles();
 		spin_lock_irqsave(&pool.lock, flags);
-		if (reclaimed)
-			put_page_of(folio, i, &copying);
-		track_forget(folio_pfn(folio) + i);
+		if (entry->state != TRACK_NONE) {
+			if (reclaimed)
+				put_page_of(folio, pfn - folio_pfn(folio), entry,
+					    &copying);
+			track_unlink(entry, pfn);
+		}
 		if (copying)
 			pool_cost_add(&pool.put_cost, start, copying, 1);
 		spin_unlock_irqrestore(&pool.lock, flags);
@@ -149,7 +164,7 @@ static void forget_folio(struct folio *folio)
 	unsigned long flags;
 
 	for (i = 0; i < count; i++) {
-		if (track_peek(folio_pfn(folio) + i) == TRACK_NONE)
+		if (!track_entry(folio_pfn(folio) + i))
 			continue;
 		spin_lock_irqsave(&pool.lock, flags);
 		track_forget(folio_pfn(folio) + i);
@@ -180,8 +195,8 @@ static int on_migrate(struct kprobe *probe, struct pt_regs *regs)
 	if (ECACHE_BROKEN_MIGRATION)
 		return 0;
 	for (i = 0; i < count; i++) {
-		if (track_peek(folio_pfn(from) + i) == TRACK_NONE &&
-		    track_peek(folio_pfn(to) + i) == TRACK_NONE)
+		if (!track_entry(folio_pfn(from) + i) &&
+		    !track_entry(folio_pfn(to) + i))
 			continue;
 		spin_lock_irqsave(&pool.lock, flags);
 		/* Nothing can be made here: what cannot be followed is forgotten. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A device node per reservation, /dev/ecache/NAME, that speaks the DMA-BUF heaps' UAPI
  * (DMA_HEAP_IOCTL_ALLOC) and returns one contiguous DMA-BUF. The heaps' own registry is

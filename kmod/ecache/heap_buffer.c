@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * DMA-BUFs of contiguous memory. The memory held file pages a moment ago, and nobody
  * may see those: a buffer is cleared piece by piece when user space first touches it,

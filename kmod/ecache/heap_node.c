@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /* The nodes; heap.h says what they are. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * dm-ecache: memory reserved for devices as the page cache's second level while it is
  * idle (seed 000). Parameters, state in /sys/module/dm_ecache, and the order of things.
@@ -232,4 +232,4 @@ module_exit(ecache_module_exit);
 MODULE_ALIAS("dm-ecache");
 MODULE_AUTHOR("The Fovea authors");
 MODULE_DESCRIPTION("Device-reserved memory as an eviction-based file cache");
-MODULE_LICENSE("Dual MIT/GPL");
+MODULE_LICENSE("GPL");

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /* The pool; pool.h says what it is. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -12,7 +12,9 @@
 #include "volume.h"
 
 /* Tombstones a put may meet: bounds the time that it keeps interrupts off. */
-#define PUT_WORK_LIMIT	16
+#define PUT_WORK_LIMIT	32
+/* An allocation is part of an app's start: what it left undone waits for its end. */
+#define SWEEP_DELAY	(2 * HZ)
 
 struct pool pool = {
 	.lock = __SPIN_LOCK_UNLOCKED(pool.lock),
@@ -167,7 +169,8 @@ int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
 		*discarded = after.discarded - before.discarded;
 		if (request.salvage_budget_pages)
 			*discarded -= salvage();
-		queue_work(system_unbound_wq, &pool.sweep);
+		mod_delayed_work(system_unbound_wq, &pool.sweep,
+				 SWEEP_DELAY);
 	}
 	mutex_unlock(&pool.alloc_lock);
 	return error;
@@ -256,7 +259,7 @@ int pool_init(const char *carveouts, const struct pool_device *devices,
 {
 	int error;
 
-	INIT_WORK(&pool.sweep, sweep);
+	INIT_DELAYED_WORK(&pool.sweep, sweep);
 	pool.nr_carveouts = carveouts_take(carveouts, pool.carveouts);
 	if (pool.nr_carveouts < 0)
 		return pool.nr_carveouts;
@@ -268,7 +271,7 @@ int pool_init(const char *carveouts, const struct pool_device *devices,
 
 void pool_exit(void)
 {
-	cancel_work_sync(&pool.sweep);
+	cancel_delayed_work_sync(&pool.sweep);
 	kvfree(pool.core);
 	pool.core = NULL;
 	carveouts_give_back(pool.carveouts, pool.nr_carveouts);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The pool: the frames of all carve-outs, the core that decides about them, and the
  * lock under which both that and the location table change. The lock is taken in the
@@ -60,7 +60,7 @@ struct pool {
 	u64 memory_bytes;
 	/* One allocation at a time: salvage belongs to the last one. */
 	struct mutex alloc_lock;
-	struct work_struct sweep;
+	struct delayed_work sweep;
 };
 
 extern struct pool pool;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The device-mapper target: reads are served from the cache or noted on their way up,
  * writes are noted on their way down and drop what is cached of their blocks. Every
@@ -79,27 +79,18 @@ static void prepare(struct bio *bio)
 		track_prepare(page_to_pfn(bv.bv_page));
 }
 
-static void follow(const struct volume *v, struct page *page, u64 block,
-		   enum track_state state, u32 sum)
-{
-	track_set(page_to_pfn(page), v->id, block, state, sum);
-}
-
-static void trace_get(const struct volume *v, struct page *page, u64 block,
-		      bool hit)
+/* `page` may be NULL: then nobody follows it. */
+static void trace_get(const struct volume *v, struct page *page,
+		      const struct inode *host, u64 block, bool hit)
 {
 	struct folio *folio;
-	struct inode *host;
 
 	if (!trace_ecache_get_enabled() || !page)
 		return;
 	folio = page_folio(page);
-	host = follow_owner(v, folio);
-	if (host)
-		trace_ecache_get(v->bdev->bd_dev,
-				 sb_is_blkdev_sb(host->i_sb) ? 0 : host->i_ino,
-				 folio->index + folio_page_idx(folio, page),
-				 block, hit);
+	trace_ecache_get(v->bdev->bd_dev,
+			 sb_is_blkdev_sb(host->i_sb) ? 0 : host->i_ino,
+			 folio->index + folio_page_idx(folio, page), block, hit);
 }
 
 /*
@@ -115,21 +106,22 @@ static u32 serve(struct volume *v, struct bio *bio, u64 block, u32 count)
 
 	for (done = 0; done < count; done++, block++) {
 		struct bio_vec bv = bio_iter_iovec(bio, iter);
-		struct page *page = follow_page(v, &bv, block, false);
+		struct inode *host;
+		struct page *page = follow_bvec(v, &bv, block, false, &host);
 		u32 frame = page ? ecache_get(pool.core, v->object, block) :
 				   ecache_peek(pool.core, v->object, block);
 
 		if (frame == ECACHE_NONE)
 			break;
-		trace_get(v, page, block, true);
+		trace_get(v, page, host, block, true);
 		before = pool_cycles();
 		copy_out(bio, &iter, pool_frame(frame));
 		if (unlikely(before))
 			copying += get_cycles() - before;
 		if (page)
-			follow(v, page, block, TRACK_UP,
-			       follow_needs_sum(follow_owner(v, page_folio(page))) ?
-				       follow_sum(pool_frame(frame)) : 0);
+			track_set(page_to_pfn(page), v->id, block, TRACK_UP,
+				  follow_needs_sum(host) ?
+					  follow_sum(pool_frame(frame)) : 0);
 	}
 	if (done)
 		pool_cost_add(&pool.get_cost, start, copying, done);
@@ -144,15 +136,17 @@ static u32 note_loading(struct volume *v, struct bio *bio, u64 block, u32 count)
 
 	for (done = 0; done < count; done++, block++, skip_block(bio, &iter)) {
 		struct bio_vec bv = bio_iter_iovec(bio, iter);
+		struct inode *host;
 		struct page *page;
 
 		/* The first is known to be missing. */
 		if (done && ecache_peek(pool.core, v->object, block) != ECACHE_NONE)
 			break;
-		page = follow_page(v, &bv, block, false);
-		trace_get(v, page, block, false);
+		page = follow_bvec(v, &bv, block, false, &host);
+		trace_get(v, page, host, block, false);
 		if (page && !volume_busy(v, block))
-			follow(v, page, block, TRACK_LOADING, 0);
+			track_set(page_to_pfn(page), v->id, block,
+				  TRACK_LOADING, 0);
 	}
 	return done;
 }
@@ -172,7 +166,8 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 	done = serve(v, bio, io->block, count);
 	hit = done;
 	if (!hit)
-		done = note_loading(v, bio, io->block, count);
+		done = note_loading(v, bio, io->block,
+				    min_t(u64, io->count, POOL_BATCH_FRAMES));
 	v->reads += done;
 	pool.gets += done;
 	if (hit) {
@@ -212,7 +207,9 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 		for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {
 			u64 block = io->block + i;
 			struct bio_vec bv = bio_iter_iovec(bio, iter);
-			struct page *page = follow_page(v, &bv, block, true);
+			struct inode *host;
+			struct page *page =
+				follow_bvec(v, &bv, block, true, &host);
 			u32 sum = 0;
 
 			if (!ECACHE_BROKEN_WRITE) {
@@ -222,13 +219,14 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 			}
 			if (!page || volume_busy(v, block) || !v->enabled)
 				continue;
-			if (follow_needs_sum(follow_owner(v, page_folio(page)))) {
+			if (follow_needs_sum(host)) {
 				void *content = kmap_local_page(page);
 
 				sum = follow_sum(content);
 				kunmap_local(content);
 			}
-			follow(v, page, block, TRACK_WRITING, sum);
+			track_set(page_to_pfn(page), v->id, block,
+				  TRACK_WRITING, sum);
 		}
 	volume_write_begin(v, io->block, io->count);
 	spin_unlock_irqrestore(&pool.lock, flags);
@@ -314,7 +312,7 @@ static void finish(struct volume *v, struct bio *bio, const struct io *io,
 		struct inode *host;
 		u32 sum = 0;
 
-		if (track_peek(pfn) == TRACK_NONE)
+		if (!track_entry(pfn))
 			continue;
 		host = follow_owner(v, page_folio(bv.bv_page));
 		if (ok && host && !write && follow_needs_sum(host)) {

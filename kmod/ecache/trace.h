@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Trace events: every access to the eCache, as the laboratory replays them. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM ecache

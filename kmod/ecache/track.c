@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /* The location table; track.h says what for. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -9,15 +9,13 @@
 
 #include "track.h"
 
-#define CHUNK_SHIFT	8
-#define CHUNK_PAGES	(1ul << CHUNK_SHIFT)
 #define NO_PAGE		U32_MAX
 
 /* Chunks by page number; made at need, kept until the end. */
-static struct track_entry **chunks;
-static unsigned long nr_chunks;
-static unsigned long first_pfn;
-/* Heads of chains by block: page numbers counted from first_pfn. */
+struct track_entry **track_chunks;
+unsigned long track_nr_chunks;
+unsigned long track_first_pfn;
+/* Heads of chains by block: page numbers counted from track_first_pfn. */
 static u32 *buckets;
 static unsigned int bucket_bits;
 static atomic_long_t chunks_made;
@@ -29,21 +27,21 @@ int track_init(void)
 	int node;
 
 	BUILD_BUG_ON(sizeof(struct track_entry) != 16);
-	first_pfn = ULONG_MAX;
+	track_first_pfn = ULONG_MAX;
 	for_each_online_node(node) {
-		first_pfn = min(first_pfn, node_start_pfn(node));
+		track_first_pfn = min(track_first_pfn, node_start_pfn(node));
 		end = max(end, node_end_pfn(node));
 		present += node_present_pages(node);
 	}
-	first_pfn = round_down(first_pfn, CHUNK_PAGES);
+	track_first_pfn = round_down(track_first_pfn, TRACK_CHUNK_PAGES);
 	/* Pages are counted in 32 bits: 16 TiB. What is beyond is not followed. */
-	end = min_t(u64, end, (u64)first_pfn + NO_PAGE);
-	nr_chunks = DIV_ROUND_UP(end - first_pfn, CHUNK_PAGES);
+	end = min_t(u64, end, (u64)track_first_pfn + NO_PAGE);
+	track_nr_chunks = DIV_ROUND_UP(end - track_first_pfn, TRACK_CHUNK_PAGES);
 	bucket_bits = max(ilog2(present), 10);
-	chunks = kvcalloc(nr_chunks, sizeof(*chunks), GFP_KERNEL);
+	track_chunks = kvcalloc(track_nr_chunks, sizeof(*track_chunks), GFP_KERNEL);
 	buckets = kvmalloc_array(1ul << bucket_bits, sizeof(*buckets),
 				 GFP_KERNEL);
-	if (!chunks || !buckets) {
+	if (!track_chunks || !buckets) {
 		track_exit();
 		pr_err("no memory for the location table\n");
 		return -ENOMEM;
@@ -56,11 +54,11 @@ void track_exit(void)
 {
 	unsigned long i;
 
-	for (i = 0; chunks && i < nr_chunks; i++)
-		free_page((unsigned long)chunks[i]);
-	kvfree(chunks);
+	for (i = 0; track_chunks && i < track_nr_chunks; i++)
+		free_page((unsigned long)track_chunks[i]);
+	kvfree(track_chunks);
 	kvfree(buckets);
-	chunks = NULL;
+	track_chunks = NULL;
 	buckets = NULL;
 	atomic_long_set(&chunks_made, 0);
 	followed = 0;
@@ -68,7 +66,7 @@ void track_exit(void)
 
 u64 track_memory_bytes(void)
 {
-	return nr_chunks * sizeof(*chunks) + (sizeof(*buckets) << bucket_bits) +
+	return track_nr_chunks * sizeof(*track_chunks) + (sizeof(*buckets) << bucket_bits) +
 	       (u64)atomic_long_read(&chunks_made) * PAGE_SIZE;
 }
 
@@ -79,49 +77,24 @@ u64 track_pages(void)
 
 bool track_prepare(unsigned long pfn)
 {
-	unsigned long i = (pfn - first_pfn) >> CHUNK_SHIFT;
+	unsigned long i = (pfn - track_first_pfn) >> TRACK_CHUNK_SHIFT;
 	struct track_entry *chunk;
 
-	BUILD_BUG_ON(CHUNK_PAGES * sizeof(*chunk) > PAGE_SIZE);
-	if (pfn < first_pfn || i >= nr_chunks)
+	BUILD_BUG_ON(TRACK_CHUNK_PAGES * sizeof(*chunk) > PAGE_SIZE);
+	if (pfn < track_first_pfn || i >= track_nr_chunks)
 		return false;
-	if (READ_ONCE(chunks[i]))
+	if (READ_ONCE(track_chunks[i]))
 		return true;
 	/* On the way to disk: no waiting, no reserves. */
 	chunk = (void *)__get_free_page(GFP_NOWAIT | __GFP_NOWARN |
 					__GFP_NOMEMALLOC | __GFP_ZERO);
 	if (!chunk)
 		return false;
-	if (cmpxchg_release(&chunks[i], NULL, chunk))
+	if (cmpxchg_release(&track_chunks[i], NULL, chunk))
 		free_page((unsigned long)chunk);
 	else
 		atomic_long_inc(&chunks_made);
 	return true;
-}
-
-static struct track_entry *slot(unsigned long pfn)
-{
-	unsigned long i = pfn - first_pfn;
-	struct track_entry *chunk;
-
-	if (unlikely(pfn < first_pfn || i >> CHUNK_SHIFT >= nr_chunks))
-		return NULL;
-	chunk = smp_load_acquire(&chunks[i >> CHUNK_SHIFT]);
-	return chunk ? &chunk[i & (CHUNK_PAGES - 1)] : NULL;
-}
-
-enum track_state track_peek(unsigned long pfn)
-{
-	const struct track_entry *entry = slot(pfn);
-
-	return entry ? entry->state : TRACK_NONE;
-}
-
-struct track_entry *track_entry(unsigned long pfn)
-{
-	struct track_entry *entry = slot(pfn);
-
-	return entry && entry->state != TRACK_NONE ? entry : NULL;
 }
 
 static u64 make_key(u32 volume, u64 block)
@@ -134,13 +107,20 @@ static u32 *bucket_of(u64 key)
 	return &buckets[hash_64(key, bucket_bits)];
 }
 
-/* Takes an entry out of its chain. */
-static void unlink_entry(struct track_entry *entry, u32 number)
+/* An entry by its number in a chain: it is there. */
+static struct track_entry *linked(u32 number)
+{
+	return &track_chunks[number >> TRACK_CHUNK_SHIFT]
+			    [number & (TRACK_CHUNK_PAGES - 1)];
+}
+
+void track_unlink(struct track_entry *entry, unsigned long pfn)
 {
 	u32 *link = bucket_of(entry->key);
+	u32 number = pfn - track_first_pfn;
 
 	while (*link != number)
-		link = &slot(first_pfn + *link)->next;
+		link = &linked(*link)->next;
 	*link = entry->next;
 	entry->state = TRACK_NONE;
 	followed--;
@@ -151,16 +131,14 @@ void track_forget(unsigned long pfn)
 	struct track_entry *entry = track_entry(pfn);
 
 	if (entry)
-		unlink_entry(entry, pfn - first_pfn);
+		track_unlink(entry, pfn);
 }
 
-bool track_forget_block(u32 volume, u64 block)
+/* Takes the entry with a key out of a chain. */
+static bool forget_key(u32 *link, u64 key)
 {
-	u64 key = make_key(volume, block);
-	u32 *link = bucket_of(key);
-
 	while (*link != NO_PAGE) {
-		struct track_entry *entry = slot(first_pfn + *link);
+		struct track_entry *entry = linked(*link);
 
 		if (entry->key == key) {
 			*link = entry->next;
@@ -173,23 +151,30 @@ bool track_forget_block(u32 volume, u64 block)
 	return false;
 }
 
+bool track_forget_block(u32 volume, u64 block)
+{
+	u64 key = make_key(volume, block);
+
+	return forget_key(bucket_of(key), key);
+}
+
 void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
 	       u32 sum)
 {
-	struct track_entry *entry = slot(pfn);
-	u32 *bucket;
+	struct track_entry *entry = track_slot(pfn);
+	u64 key = make_key(volume, block);
+	u32 *bucket = bucket_of(key);
 
-	track_forget_block(volume, block);
+	forget_key(bucket, key);
 	if (!entry)
 		return;
 	if (entry->state != TRACK_NONE)
-		unlink_entry(entry, pfn - first_pfn);
-	entry->key = make_key(volume, block);
+		track_unlink(entry, pfn);
+	entry->key = key;
 	entry->sum = sum;
 	entry->state = state;
-	bucket = bucket_of(entry->key);
 	entry->next = *bucket;
-	*bucket = pfn - first_pfn;
+	*bucket = pfn - track_first_pfn;
 	followed++;
 }
 
@@ -202,7 +187,7 @@ void track_finish(unsigned long pfn, u32 volume, u64 block,
 	    entry->key != make_key(volume, block))
 		return;
 	if (!ok) {
-		unlink_entry(entry, pfn - first_pfn);
+		track_unlink(entry, pfn);
 		return;
 	}
 	entry->state = TRACK_UP;
@@ -228,16 +213,17 @@ bool track_forget_range(u32 volume, u64 first, u64 count, unsigned long chunk)
 {
 	unsigned long i;
 
-	if (chunk >= nr_chunks)
+	if (chunk >= track_nr_chunks)
 		return false;
-	if (!chunks[chunk])
+	if (!track_chunks[chunk])
 		return true;
-	for (i = 0; i < CHUNK_PAGES; i++) {
-		struct track_entry *entry = &chunks[chunk][i];
+	for (i = 0; i < TRACK_CHUNK_PAGES; i++) {
+		struct track_entry *entry = &track_chunks[chunk][i];
 
 		if (entry->state != TRACK_NONE && track_volume(entry) == volume &&
 		    track_block(entry) - first < count)
-			unlink_entry(entry, (chunk << CHUNK_SHIFT) + i);
+			track_unlink(entry, track_first_pfn +
+				     (chunk << TRACK_CHUNK_SHIFT) + i);
 	}
 	return true;
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The location table: which block of which volume a page of the page cache holds.
  *
@@ -15,7 +15,7 @@
 #ifndef FOVEA_ECACHE_TRACK_H
 #define FOVEA_ECACHE_TRACK_H
 
-#include <linux/mm_types.h>
+#include <asm/barrier.h>
 #include <linux/types.h>
 
 enum track_state {
@@ -53,13 +53,38 @@ u64 track_pages(void);
 /* Makes room for a page's entry; false if it cannot be followed. Takes no lock. */
 bool track_prepare(unsigned long pfn);
 
-/* A page's state now, for those who hold no lock and then look again. */
-enum track_state track_peek(unsigned long pfn);
+#define TRACK_CHUNK_SHIFT	8
+#define TRACK_CHUNK_PAGES	(1ul << TRACK_CHUNK_SHIFT)
+
+/* Entries by page number, and the first page; for track_slot() alone. */
+extern struct track_entry **track_chunks;
+extern unsigned long track_nr_chunks;
+extern unsigned long track_first_pfn;
+
+/* Where a page's entry is, followed or not; NULL where nothing near it ever was. */
+static inline struct track_entry *track_slot(unsigned long pfn)
+{
+	unsigned long i = pfn - track_first_pfn;
+	struct track_entry *chunk;
+
+	if (unlikely(i >> TRACK_CHUNK_SHIFT >= track_nr_chunks))
+		return NULL;
+	chunk = smp_load_acquire(&track_chunks[i >> TRACK_CHUNK_SHIFT]);
+	return chunk ? &chunk[i & (TRACK_CHUNK_PAGES - 1)] : NULL;
+}
+
+/*
+ * A page's entry if it is followed, else NULL. Without the pool's lock this is a hint,
+ * good for a page that nobody can begin to follow meanwhile.
+ */
+static inline struct track_entry *track_entry(unsigned long pfn)
+{
+	struct track_entry *entry = track_slot(pfn);
+
+	return entry && entry->state != TRACK_NONE ? entry : NULL;
+}
 
 /* All below are called with the pool's lock held. */
-
-/* A page's entry if it is followed, else NULL. */
-struct track_entry *track_entry(unsigned long pfn);
 
 static inline u32 track_volume(const struct track_entry *entry)
 {
@@ -79,7 +104,8 @@ void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
 void track_finish(unsigned long pfn, u32 volume, u64 block,
 		  enum track_state from, bool ok, u32 sum);
 
-/* Forgets a page; the page of a block, if any. */
+/* Forgets a followed page by its entry; any page; the page of a block, if any. */
+void track_unlink(struct track_entry *entry, unsigned long pfn);
 void track_forget(unsigned long pfn);
 bool track_forget_block(u32 volume, u64 block);
 

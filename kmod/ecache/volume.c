@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /* Volumes; volume.h says what for. */
 #include <linux/device-mapper.h>
 #include <linux/hash.h>
@@ -9,15 +9,9 @@
 #include "track.h"
 #include "volume.h"
 
-/* Changes under both the mutex and the pool's lock; read under either. */
 static DEFINE_MUTEX(volumes_lock);
-static struct volume *volumes[VOLUMES_MAX];
+struct volume *volumes[VOLUMES_MAX];
 static u64 next_generation = 1;
-
-struct volume *volume_by_id(u32 id)
-{
-	return id < VOLUMES_MAX ? volumes[id] : NULL;
-}
 
 static bool same(const struct volume *v, struct block_device *bdev, dev_t lower,
 		 sector_t lower_start, sector_t begin, sector_t len)

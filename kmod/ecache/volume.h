@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Volumes: the block ranges that are cached. A volume belongs to one mapped device and
  * one range of one lower device; it outlives a reload of the same table, and with it
@@ -55,8 +55,14 @@ void volume_put(struct volume *volume);
 void volume_resume(struct volume *volume);
 void volume_suspend(struct volume *volume);
 
+/* Changes under both a mutex and the pool's lock; read under either. */
+extern struct volume *volumes[VOLUMES_MAX];
+
 /* By number, with the pool's lock held; NULL if it is gone. */
-struct volume *volume_by_id(u32 id);
+static inline struct volume *volume_by_id(u32 id)
+{
+	return id < VOLUMES_MAX ? volumes[id] : NULL;
+}
 
 /* All below: with the pool's lock held. A range with a write in flight. */
 bool volume_busy(const struct volume *volume, u64 block);

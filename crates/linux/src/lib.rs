@@ -9,6 +9,7 @@ pub mod check;
 mod device;
 pub mod dm;
 pub mod dma_heap;
+pub mod ecache;
 mod error;
 mod file;
 mod fork;
