@@ -43,6 +43,8 @@ fn plan(words: &[String]) -> Plan {
         "movablecore=384M",
         // Reading the carve-outs through /dev/mem.
         "iomem=relaxed",
+        // Thousands of errors that are meant are not for the console; the log is watched from within.
+        "loglevel=3",
         // A loaded host stops virtual CPUs for long.
         "nosoftlockup",
         "rcupdate.rcu_cpu_stall_suppress=1",
