@@ -146,10 +146,10 @@ fn the_torture_itself_raises_no_false_alarm() {
 
 #[test]
 fn no_block_is_ever_wrong() {
-    let operations = number("FOVEA_TORTURE_OPERATIONS", 60_000);
+    let operations = number("FOVEA_TORTURE_OPERATIONS", 30_000);
     let words = [
         format!("operations={operations}"),
-        format!("sequences={}", number("FOVEA_TORTURE_SEQUENCES", 2_000)),
+        format!("sequences={}", number("FOVEA_TORTURE_SEQUENCES", 500)),
         format!("seed={}", number("FOVEA_TORTURE_SEED", 1)),
     ];
     if let Some(ended) = torture(Some(None), &words, 900 + operations / 100) {

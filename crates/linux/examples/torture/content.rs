@@ -49,7 +49,7 @@ fn mix(mut x: u64) -> u64 {
 }
 
 /// A state of a page: the version-th write of page `page` of file `file`. Version 0 is zeros.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
     pub file: u32,
     pub page: u32,

@@ -38,9 +38,10 @@ pub enum How {
 /// What a page may hold.
 #[derive(Clone, Debug, Default)]
 struct Page {
-    version: u32,
+    /// Its last write, or another file's page that was copied here.
+    state: State,
     /// What it may hold instead, in a file that may fail.
-    older: Vec<u32>,
+    older: Vec<State>,
     /// Written since the last fsync.
     pending: bool,
 }
@@ -103,11 +104,12 @@ impl<'a> TestFile<'a> {
             self.contents.write(self.state(page, version), bytes);
         }
         let written = self.write_bytes(first, bytes, how);
-        for page in &mut self.pages[first..end] {
+        let file = self.id;
+        for (number, page) in (first as u32..).zip(&mut self.pages[first..end]) {
             if self.may_fail {
-                page.older.push(page.version);
+                page.older.push(page.state);
             }
-            page.version = version;
+            page.state = State { file, page: number, version };
             // What failed at once is not what fsync tells of: it stays uncertain until it is written again. And a direct write that
             // succeeded is not certain before fsync either: where dirty pages could not be written first, ext4 takes it through the
             // page cache, and drops the error of writing that back.
@@ -162,13 +164,14 @@ impl<'a> TestFile<'a> {
         }
         for (page, found) in (first..).zip(bytes.chunks_exact(PAGE)) {
             let expected = &self.pages[page];
-            let holds = |version: &u32| self.contents.holds(self.state(page, *version), found);
-            if !holds(&expected.version) && !expected.older.iter().any(holds) {
+            let holds = |state: &State| self.contents.holds(*state, found);
+            if !holds(&expected.state) && !expected.older.iter().any(holds) {
                 self.report.fail(format_args!(
-                    "wrong content: {how:?} read of {}: file {} page {page} version {} is {}",
+                    "wrong content: {how:?} read of {}, page {page}: file {} page {} version {} is {}",
                     self.path.display(),
-                    self.id,
-                    expected.version,
+                    expected.state.file,
+                    expected.state.page,
+                    expected.state.version,
                     self.contents.recognise(found)
                 ));
             }
@@ -179,6 +182,31 @@ impl<'a> TestFile<'a> {
     pub fn verify(&self, how: How, buffer: &mut Pages) {
         for first in (0..self.len()).step_by(OPERATION_PAGES) {
             self.read(first, OPERATION_PAGES, how, buffer);
+        }
+    }
+
+    /// Copies pages between two files past one's page cache, from or into a mapping of the other: so the pages of one file's cache
+    /// are in requests for the other's blocks. `out`: from the mapping of `self`; else into it.
+    pub fn copy(&mut self, first: usize, count: usize, other: &mut TestFile, other_first: usize, out: bool) {
+        let within = |file: &TestFile, first: usize| file.len().saturating_sub(first);
+        let count = count.min(within(self, first)).min(within(other, other_first));
+        if count == 0 {
+            return;
+        }
+        let at = (other_first * PAGE) as u64;
+        let copied =
+            FileMapping::new(&self.buffered, (first * PAGE) as u64, count * PAGE).and_then(|mut mapping| match out {
+                true => other.direct.write_all_at(mapping.bytes(), at),
+                false => other.direct.read_exact_at(mapping.bytes(), at),
+            });
+        if let Err(e) = copied {
+            self.report.fail(format_args!("copying {} and {}: {e}", self.path.display(), other.path.display()));
+        }
+        for (page, theirs) in self.pages[first..].iter_mut().zip(&mut other.pages[other_first..]).take(count) {
+            match out {
+                true => theirs.state = page.state,
+                false => page.state = theirs.state,
+            }
         }
     }
 

@@ -91,6 +91,7 @@ fn main() {
     }
     boot::mount_all();
     let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
+    let began = Instant::now();
     println!("torture: {options:?}");
     let report = Report::default();
     // A defect in here must end the machine with a word, not as a kernel panic.
@@ -99,6 +100,7 @@ fn main() {
         Ok(Err(e)) => report.fail(e),
         Err(_) => report.fail("panicked: see the console"),
     }
+    println!("     all in {:.1?}", began.elapsed());
     boot::end(report.failures());
 }
 
@@ -111,7 +113,9 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     }
     let mut watch = Watch::new().map_err(|e| format!("/dev/kmsg: {e}"))?;
     let contents = Contents::new(options.seed);
+    let began = Instant::now();
     let mut stack = Stack::build(&options.kind)?;
+    println!("     devices and file systems made in {:.1?}", began.elapsed());
     if options.phases {
         phases(&stack, &contents, options, report)?;
     }
@@ -153,7 +157,9 @@ fn phases(stack: &Stack, contents: &Contents, options: &Options, report: &Report
 fn soak(stack: &Stack, contents: &Contents, options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> {
     watch.look(report, false);
     if options.has_module() {
+        let began = Instant::now();
         buffers::sequences(report, options.seed, options.sequences);
+        println!("     in {:.1?}", began.elapsed());
         watch.look(report, false);
         refusals::while_in_use(stack, report);
         watch.look(report, true);

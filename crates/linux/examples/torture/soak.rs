@@ -136,8 +136,16 @@ fn worker<'a>(shared: &Shared<'a>, number: u32, tick: &SyncSender<()>) -> Vec<Te
     }
     while !shared.over() && !files.is_empty() {
         let index = random.index(files.len());
-        let (file, small_sectors) = &mut files[index];
-        operation(file, *small_sectors, &mut random, &mut buffer);
+        if index > 0 && random.below(40) == 0 {
+            let (before, rest) = files.split_at_mut(index);
+            let (file, other) = (&mut rest[0].0, &mut before[random.index(index)].0);
+            let count = 1 + random.index(OPERATION_PAGES);
+            let (first, other_first) = (random.index(FILE_PAGES), random.index(FILE_PAGES));
+            file.copy(first, count, other, other_first, random.below(2) == 0);
+        } else {
+            let (file, small_sectors) = &mut files[index];
+            operation(file, *small_sectors, &mut random, &mut buffer);
+        }
         shared.count(tick);
     }
     files.iter_mut().for_each(|(file, _)| file.sync());
