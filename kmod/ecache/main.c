@@ -80,6 +80,8 @@ MODULE_PARM_DESC(zero, "When a buffer's memory is cleared: lazy (at first sight)
 
 module_param_named(salvage_pages, pool.salvage_pages, uint, 0644);
 MODULE_PARM_DESC(salvage_pages, "Pages that an allocation may save from its region");
+module_param_named(gap_pages, pool.gap_pages, uint, 0644);
+MODULE_PARM_DESC(gap_pages, "Cached pages between missing ones that are read along with them");
 module_param_named(caching, pool.caching, bool, 0644);
 MODULE_PARM_DESC(caching, "Whether anything is cached");
 module_param_named(measure, pool.measure, bool, 0644);

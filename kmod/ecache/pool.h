@@ -49,6 +49,7 @@ struct pool {
 	bool measure;
 	u32 policy;
 	u32 salvage_pages;
+	u32 gap_pages;
 	enum pool_zero zero;
 
 	/* Reads that asked, and that were served; under the lock. */

@@ -69,6 +69,7 @@ static inline struct track_entry *track_slot(unsigned long pfn)
 
 	if (unlikely(i >> TRACK_CHUNK_SHIFT >= track_nr_chunks))
 		return NULL;
+	/* Pairs with the cmpxchg of track_prepare(): a chunk is zeroed before it shows. */
 	chunk = smp_load_acquire(&track_chunks[i >> TRACK_CHUNK_SHIFT]);
 	return chunk ? &chunk[i & (TRACK_CHUNK_PAGES - 1)] : NULL;
 }
