@@ -8,6 +8,7 @@ CARGO ?= cargo
 # Where .cargo/config.toml makes release programs land.
 RELEASE := target/x86_64-unknown-linux-gnu/release
 FOVEA := $(RELEASE)/fovea
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 .PHONY: demo test bench install build clean check-style setup fetch test-phone
@@ -35,6 +36,12 @@ install:
 	install -m 755 $(FOVEA) $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 644 packaging/fovea.toml README.md $(DESTDIR)$(PREFIX)/share/doc/fovea/
+	# The kernel modules are built for the kernel at hand: by the virtual phone from the first folder, by DKMS from the second.
+	set -e; for to in $(DESTDIR)$(PREFIX)/share/fovea/src $(DESTDIR)/usr/src/fovea-$(VERSION); do \
+		install -d $$to; \
+		tar -c --exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*' kmod core | tar -x -C $$to --no-same-owner; \
+	done
+	sed 's/@VERSION@/$(VERSION)/' kmod/dkms.conf >$(DESTDIR)/usr/src/fovea-$(VERSION)/dkms.conf
 	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
 
 setup:

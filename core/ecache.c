@@ -11,7 +11,7 @@
 #include "ecache_internal.h"
 
 /* Adds a frame after `after`, which may be a list's head: then it is top or MRU. */
-void ecache_list_add(struct ecache *ec, u32 after, u32 frame)
+ECACHE_SHARED void ecache_list_add(struct ecache *ec, u32 after, u32 frame)
 {
 	struct ecache_frame *frames = ec->frames;
 	u32 next = frames[after].next;
@@ -22,7 +22,7 @@ void ecache_list_add(struct ecache *ec, u32 after, u32 frame)
 	frames[after].next = frame;
 }
 
-void ecache_list_del(struct ecache *ec, u32 frame)
+ECACHE_SHARED void ecache_list_del(struct ecache *ec, u32 frame)
 {
 	struct ecache_frame *frames = ec->frames;
 	u32 prev = frames[frame].prev;
@@ -39,7 +39,7 @@ void ecache_list_del(struct ecache *ec, u32 frame)
  * The multiplications spread neighbouring indices over the top bits. The seed
  * makes chains differ from run to run; it is no defence against who knows it.
  */
-u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index)
+ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index)
 {
 	u64 hash = (object ^ ec->hash_seed) * 0x9e3779b97f4a7c15ull;
 
@@ -63,13 +63,13 @@ static u32 *chain_find(const struct ecache *ec, u32 *link, u64 object, u64 index
 }
 
 /* Where a key's frame number is stored, or would be: a bucket or a chain link. */
-u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index)
+ECACHE_SHARED u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index)
 {
 	return chain_find(ec, &ec->buckets[ecache_bucket(ec, object, index)],
 			  object, index);
 }
 
-void ecache_unhash(struct ecache *ec, u32 frame)
+ECACHE_SHARED void ecache_unhash(struct ecache *ec, u32 frame)
 {
 	const struct ecache_frame *f = &ec->frames[frame];
 	u32 *link = &ec->buckets[ecache_bucket(ec, f->object, f->index)];
@@ -80,7 +80,7 @@ void ecache_unhash(struct ecache *ec, u32 frame)
 }
 
 /* Makes a tombstone DEVICE: the discard that alloc put off (seed 000, section 4). */
-void ecache_withdraw(struct ecache *ec, u32 frame)
+ECACHE_SHARED void ecache_withdraw(struct ecache *ec, u32 frame)
 {
 	if (ec->states[frame] & FRAME_KEYED)
 		ecache_unhash(ec, frame);
@@ -117,7 +117,7 @@ static void release(struct ecache *ec, u32 frame, u32 *link)
  * withdraws the tombstones before it, at most `work_limit` of them (0: all). Stops
  * at frame `keep`. Returns ECACHE_NONE if it finds none.
  */
-u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
+ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
 		      struct ecache_key *evicted, u8 *was_cached)
 {
 	u32 frame, work = 0;

@@ -116,8 +116,8 @@ struct ecache_config {
 	/*
 	 * Most candidate regions kept per device, 0 for the default, at least one per
 	 * carve-out. Subset sums double with each device; beyond this bound every
-	 * carve-out keeps an evenly spread selection. The guarantee of ecache_alloc()
-	 * does not depend on which are kept.
+	 * carve-out keeps an evenly spread selection. The guarantee of
+	 * ecache_alloc_region() does not depend on which are kept.
 	 */
 	u32 max_candidates;
 	/* Most tombstones one put withdraws before it gives up; 0 for no limit. */
@@ -248,8 +248,8 @@ u32 ecache_flush_object(struct ecache *ec, u64 object);
  * other devices hold (the argument is in ecache_place.c). ECACHE_EINVAL or
  * ECACHE_EBUSY for a wrong request.
  */
-int ecache_alloc(struct ecache *ec, const struct ecache_request *request,
-		 struct ecache_region *region);
+int ecache_alloc_region(struct ecache *ec, const struct ecache_request *request,
+			struct ecache_region *region);
 
 /*
  * Next page to save from the region that the last allocation with a salvage budget
@@ -268,7 +268,7 @@ void ecache_salvage_end(struct ecache *ec);
 u32 ecache_free_some(struct ecache *ec, u32 device, u32 budget);
 
 /* Takes back all frames of a device. */
-void ecache_free(struct ecache *ec, u32 device);
+void ecache_free_region(struct ecache *ec, u32 device);
 
 /*
  * Looks at up to `budget` device frames and withdraws tombstones, so that puts do

@@ -272,8 +272,8 @@ static void mark_owned(u8 *states, u32 count)
 		*states++ |= FRAME_OWNED;
 }
 
-int ecache_alloc(struct ecache *ec, const struct ecache_request *req,
-		 struct ecache_region *region)
+int ecache_alloc_region(struct ecache *ec, const struct ecache_request *req,
+			struct ecache_region *region)
 {
 	struct ecache_device *d;
 	u32 first, discarded, size = req->size_frames;
@@ -340,7 +340,7 @@ u32 ecache_free_some(struct ecache *ec, u32 device, u32 budget)
 	return d->count;
 }
 
-void ecache_free(struct ecache *ec, u32 device)
+void ecache_free_region(struct ecache *ec, u32 device)
 {
 	(void)ecache_free_some(ec, device, 0xffffffffu);
 }

@@ -32,6 +32,14 @@
 #endif
 
 /*
+ * Small functions that several files share. A build that takes all files as one unit
+ * (kmod/ecache/core.c) makes them static and inline: a put is a few calls shorter.
+ */
+#ifndef ECACHE_SHARED
+#define ECACHE_SHARED
+#endif
+
+/*
  * A frame's state is the combination of these, one byte a frame, apart from the
  * rest, so that alloc marks eight frames with one store:
  * FREE = LISTED, CACHED = LISTED|KEYED, DEVICE = OWNED, TOMBSTONE = OWNED|LISTED
@@ -157,13 +165,13 @@ bool ecache_place_initial(struct ecache *ec);
 bool ecache_place(struct ecache *ec, u32 device, u32 first);
 
 /* ecache.c */
-void ecache_list_add(struct ecache *ec, u32 after, u32 frame);
-void ecache_list_del(struct ecache *ec, u32 frame);
-u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index);
-u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index);
-void ecache_unhash(struct ecache *ec, u32 frame);
-void ecache_withdraw(struct ecache *ec, u32 frame);
-u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
+ECACHE_SHARED void ecache_list_add(struct ecache *ec, u32 after, u32 frame);
+ECACHE_SHARED void ecache_list_del(struct ecache *ec, u32 frame);
+ECACHE_SHARED u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index);
+ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index);
+ECACHE_SHARED void ecache_unhash(struct ecache *ec, u32 frame);
+ECACHE_SHARED void ecache_withdraw(struct ecache *ec, u32 frame);
+ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
 		      struct ecache_key *evicted, u8 *was_cached);
 
 #endif /* FOVEA_CORE_ECACHE_INTERNAL_H */

@@ -9,7 +9,7 @@
  * So a slot is kept for every device, active or idle, and a candidate counts
  * only if slots for all the others can still be found.
  *
- * Guarantee: ecache_alloc() within a reservation never fails.
+ * Guarantee: ecache_alloc_region() within a reservation never fails.
  *
  * Invariant: all slots have the full size of their device's reservation, are
  * pairwise disjoint, and lie each in one carve-out; what a device holds lies in

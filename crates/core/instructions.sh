@@ -25,8 +25,8 @@ printf '%-52s %9d\n' 'put, evicting the oldest page' "$(((both - filled) / 10000
 count 'put, into a free frame' refill 20000 ecache_put 20000
 count 'get, hit' get 20000 ecache_get 20000
 for policy in static random count lru aged; do
-	count "alloc of 70 of 90 MB (mfc0 and mfc1), cache full: $policy" $policy 4 ecache_alloc 4
+	count "alloc of 70 of 90 MB (mfc0 and mfc1), cache full: $policy" $policy 4 ecache_alloc_region 4
 done
 count 'sweep of the 17,920 tombstones that this leaves' sweep 4 ecache_sweep 4
-count 'free of the same 70 MB, swept' sweep 4 ecache_free 4
-count 'free of the same 70 MB, not swept' aged 4 ecache_free 4
+count 'free of the same 70 MB, swept' sweep 4 ecache_free_region 4
+count 'free of the same 70 MB, not swept' aged 4 ecache_free_region 4

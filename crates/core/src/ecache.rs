@@ -171,7 +171,7 @@ impl ECache {
             Choice::Policy(policy) => {
                 raw.policy = policy_number(policy);
                 // SAFETY: `raw` is a live cache that we hold alone; request and region are valid for the call.
-                unsafe { ffi::ecache_alloc(self.raw.as_ptr(), &raw, &mut region) }
+                unsafe { ffi::ecache_alloc_region(self.raw.as_ptr(), &raw, &mut region) }
             }
             Choice::Cost(cost) => {
                 let mut context = CostContext { cost, panic: None };
@@ -179,7 +179,7 @@ impl ECache {
                 raw.cost = Some(call_cost);
                 raw.cost_context = (&raw mut context).cast();
                 // SAFETY: as above; `context` outlives the call, and the closure cannot reach this cache, which we borrow.
-                let status = unsafe { ffi::ecache_alloc(self.raw.as_ptr(), &raw, &mut region) };
+                let status = unsafe { ffi::ecache_alloc_region(self.raw.as_ptr(), &raw, &mut region) };
                 if let Some(panic) = context.panic {
                     // The region was chosen by wrong costs: the caller never learns of it.
                     if status == ffi::OK {
@@ -223,7 +223,7 @@ impl ECache {
     /// Takes back all frames of a device.
     pub fn free(&mut self, device: u32) {
         // SAFETY: `raw` is a live cache that we hold alone.
-        unsafe { ffi::ecache_free(self.raw.as_ptr(), device) }
+        unsafe { ffi::ecache_free_region(self.raw.as_ptr(), device) }
     }
 
     /// Takes back at most `budget` frames of a device, from the end of its region; returns how many it still holds.

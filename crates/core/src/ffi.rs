@@ -103,11 +103,11 @@ extern "C" {
     pub fn ecache_flush_page(ec: *mut Raw, object: u64, index: u64) -> bool;
     pub fn ecache_flush_range(ec: *mut Raw, object: u64, first: u64, count: u64) -> u32;
     pub fn ecache_flush_object(ec: *mut Raw, object: u64) -> u32;
-    pub fn ecache_alloc(ec: *mut Raw, request: *const RawRequest, region: *mut Region) -> c_int;
+    pub fn ecache_alloc_region(ec: *mut Raw, request: *const RawRequest, region: *mut Region) -> c_int;
     pub fn ecache_salvage_next(ec: *mut Raw, step: *mut RawMove) -> bool;
     pub fn ecache_salvage_end(ec: *mut Raw);
     pub fn ecache_free_some(ec: *mut Raw, device: u32, budget: u32) -> u32;
-    pub fn ecache_free(ec: *mut Raw, device: u32);
+    pub fn ecache_free_region(ec: *mut Raw, device: u32);
     pub fn ecache_sweep(ec: *mut Raw, budget: u32) -> u32;
     pub fn ecache_counters_read(ec: *const Raw, counters: *mut Counters);
     pub fn ecache_frames(ec: *const Raw) -> u32;

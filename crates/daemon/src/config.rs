@@ -18,6 +18,8 @@ pub struct Config {
     pub freeze: fovea_policy::FreezeConfig,
     /// Compressed swap.
     pub zram: ZramConfig,
+    /// Reserved memory as file cache.
+    pub ecache: EcacheConfig,
     /// Files and discovery.
     pub daemon: DaemonConfig,
 }
@@ -37,6 +39,74 @@ pub struct ZramConfig {
     pub user_memory_bytes: u64,
     /// Priority of the swap area.
     pub priority: i32,
+}
+
+/// Reserved memory as file cache, where the module dm-ecache is loaded. The module's own settings come back when the daemon ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EcacheConfig {
+    /// Whether the daemon sets what follows.
+    pub enabled: bool,
+    /// How a device's region is chosen.
+    pub policy: EcachePolicy,
+    /// Pages that an allocation may save from its region, at some 900 instructions each.
+    pub salvage_pages: u32,
+    /// When a buffer's memory is cleared.
+    pub zero: EcacheZero,
+}
+
+/// How a device's region is chosen (seed 000, sections 3.3 and 5.4; core/ecache.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcachePolicy {
+    /// Always the same place.
+    Static,
+    /// Any.
+    Random,
+    /// The one with the fewest cached pages.
+    Count,
+    /// The one with the least sum of LRU distances.
+    Lru,
+    /// The same by ages, without a walk over all pages.
+    Aged,
+}
+
+/// When a buffer's memory is cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcacheZero {
+    /// Piece by piece, when somebody first can see it.
+    Lazy,
+    /// All of it before the allocation returns.
+    Alloc,
+}
+
+impl Default for EcacheConfig {
+    fn default() -> Self {
+        Self { enabled: true, policy: EcachePolicy::Aged, salvage_pages: 0, zero: EcacheZero::Lazy }
+    }
+}
+
+impl EcacheConfig {
+    /// The module's parameters and their values.
+    pub fn parameters(&self) -> [(&'static str, String); 3] {
+        let policy = match self.policy {
+            EcachePolicy::Static => "static",
+            EcachePolicy::Random => "random",
+            EcachePolicy::Count => "count",
+            EcachePolicy::Lru => "lru",
+            EcachePolicy::Aged => "aged",
+        };
+        let zero = match self.zero {
+            EcacheZero::Lazy => "lazy",
+            EcacheZero::Alloc => "alloc",
+        };
+        [
+            ("module/dm_ecache/policy", policy.to_owned()),
+            ("module/dm_ecache/salvage_pages", self.salvage_pages.to_string()),
+            ("module/dm_ecache/zero", zero.to_owned()),
+        ]
+    }
 }
 
 impl Default for ZramConfig {

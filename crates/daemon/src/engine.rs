@@ -147,6 +147,7 @@ impl<D: Device> Engine<D> {
         self.memory = self.device.memory()?;
         self.looked_ns = now_ns;
         self.write(now_ns, "start", None, None, json!({ "missing": self.missing }));
+        self.set_up_ecache(now_ns);
         if !self.config.zram.enabled {
             return Ok(());
         }
@@ -176,6 +177,24 @@ impl<D: Device> Engine<D> {
             Err(e) => self.lacks(now_ns, format!("zram: {e}")),
         }
         Ok(())
+    }
+
+    /// Gives the eCache's module its settings. A device without it is served without it: `fovea check` names it.
+    fn set_up_ecache(&mut self, now_ns: u64) {
+        if !self.config.ecache.enabled {
+            return;
+        }
+        match self.device.ecache() {
+            Ok(None) => {}
+            Ok(Some(pool)) => {
+                let parameters = self.config.ecache.parameters();
+                for (name, value) in &parameters {
+                    self.set_sysctl(name, value);
+                }
+                self.write(now_ns, "ecache", None, None, json!({ "frames": pool.frames, "parameters": parameters }));
+            }
+            Err(e) => self.lacks(now_ns, format!("ecache: {e}")),
+        }
     }
 
     fn lacks(&mut self, now_ns: u64, what: String) {
@@ -397,6 +416,7 @@ impl<D: Device> Engine<D> {
             foreground: self.registry.foreground().cloned(),
             busy: self.busy,
             memory: self.memory,
+            ecache: self.device.ecache().ok().flatten(),
             kills: self.kills,
             compressed_pages: self.compressed_pages,
             missing: self.missing.clone(),

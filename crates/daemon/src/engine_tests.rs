@@ -58,6 +58,28 @@ fn bench(apps: &[(&str, u64)]) -> Bench {
     Bench { device, engine, folder }
 }
 
+#[test]
+fn the_ecaches_settings_are_given_and_come_back() {
+    let device = FakeDevice::default();
+    let there = [("policy", "lru"), ("salvage_pages", "7"), ("zero", "lazy")];
+    for (name, value) in there {
+        device.0.borrow_mut().sysctls.insert(format!("module/dm_ecache/{name}"), value.into());
+    }
+    device.0.borrow_mut().ecache = Some(fovea_linux::ecache::PoolReading { frames: 23040, ..Default::default() });
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = engine_in(folder.path(), &device);
+    engine.set_up(0).unwrap();
+    assert_eq!(device.0.borrow().sysctls["module/dm_ecache/policy"], "aged");
+    assert_eq!(device.0.borrow().sysctls["module/dm_ecache/salvage_pages"], "0");
+    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    assert_eq!(status.ecache.map(|pool| pool.frames), Some(23040));
+    drop(engine);
+    restore(folder.path(), &mut device.clone()).unwrap();
+    for (name, value) in there {
+        assert_eq!(device.0.borrow().sysctls[&format!("module/dm_ecache/{name}")], value);
+    }
+}
+
 fn focus(app: &str) -> Request {
     Request::Focus { app: app.parse().unwrap() }
 }

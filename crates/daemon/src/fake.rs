@@ -14,6 +14,8 @@ pub struct State {
     pub memory: MemoryReading,
     pub apps: BTreeMap<String, FakeApp>,
     pub sysctls: BTreeMap<String, String>,
+    /// The eCache's pool, if its module is there.
+    pub ecache: Option<ecache::PoolReading>,
     /// Cgroups of live processes.
     pub pids: BTreeMap<u32, String>,
     pub done: Vec<String>,
@@ -157,6 +159,10 @@ impl Device for FakeDevice {
     fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), Error> {
         self.0.borrow_mut().sysctls.insert(name.into(), value.into());
         Ok(())
+    }
+
+    fn ecache(&mut self) -> Result<Option<ecache::PoolReading>, Error> {
+        Ok(self.0.borrow().ecache.clone())
     }
 
     fn zram_setup(

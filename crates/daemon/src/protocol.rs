@@ -101,6 +101,9 @@ pub struct Status {
     pub busy: bool,
     /// Memory as last read.
     pub memory: fovea_linux::MemoryReading,
+    /// The eCache's pool; none without the module.
+    #[serde(default)]
+    pub ecache: Option<fovea_linux::ecache::PoolReading>,
     /// Kills since the daemon began.
     pub kills: u64,
     /// Pages compressed since the daemon began.

@@ -4,6 +4,7 @@
 mod check;
 mod explain;
 mod failure;
+mod heap;
 mod launch;
 mod output;
 mod phone;
@@ -89,6 +90,9 @@ enum Command {
     },
     /// Tell the daemon who is in front and whether the screen is on, as a compositor or the login manager says; runs until ended.
     Watch(watch::Watch),
+    /// Buffers of devices that have memory reserved.
+    #[command(subcommand)]
+    Heap(heap::HeapCommand),
     /// The virtual phone.
     #[command(subcommand)]
     Phone(phone::Phone),
@@ -141,6 +145,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Status { json } => status::status(folder, json),
         Command::Explain { app, limit, json } => explain::explain(folder, app, limit, json),
         Command::Watch(watch) => watch::watch(folder, watch),
+        Command::Heap(command) => heap::heap(command),
         Command::Phone(phone) => phone::phone(phone),
         Command::Trace(command) => Ok(command.run()?),
         Command::Lab(command) => Ok(command.run()?),

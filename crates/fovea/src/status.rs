@@ -43,6 +43,16 @@ fn table(status: &Status) -> String {
         }
         None => out += "zram     none\n",
     }
+    if let Some(pool) = &status.ecache {
+        out += &format!(
+            "ecache   {} MB: {} of files, {} of devices; {} of {} pages served\n",
+            mb(pool.size_bytes()),
+            mb(pool.cached * fovea_linux::PAGE_BYTES),
+            mb(pool.device * fovea_linux::PAGE_BYTES),
+            pool.hits,
+            pool.gets
+        );
+    }
     let front = status.foreground.as_ref().map_or("nothing", |n| n.as_str());
     let screen = if status.screen_on { "on" } else { "off" };
     out += &format!("screen   {screen}, in front: {front}\n");

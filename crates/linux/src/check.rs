@@ -103,6 +103,7 @@ pub(crate) fn check(root: &Root) -> Report {
         ("zram", "a compressed swap in memory", zram_device(root)),
         ("swap-codec", "judging pages by the very codec that will compress them", codec(root)),
         ("swap", "room for what is paged out", swap(root)),
+        ("ecache", "reserved memory as file cache while its device is idle", ecache(root)),
         ("ksm", "merging equal pages of kindred apps", ksm(root)),
         ("locked-memory", "the daemon staying in memory itself", locked_memory(root)),
         ("page-size", "page counts that are right", page_size(root)),
@@ -267,6 +268,21 @@ fn ksm(root: &Root) -> Finding {
         }
         Ok(_) => Unknown("/sys/kernel/mm/ksm/run makes no sense".into()),
         Err(_) => missing("no /sys/kernel/mm/ksm", "the kernel lacks CONFIG_KSM"),
+    }
+}
+
+fn ecache(root: &Root) -> Finding {
+    match crate::ecache::pool(root) {
+        Err(e) => Unknown(e.to_string()),
+        Ok(Some(pool)) => {
+            let names = crate::ecache::reservations(root).unwrap_or_default();
+            let names: Vec<_> = names.iter().map(|r| format!("{} {} MiB", r.name, r.size_bytes >> 20)).collect();
+            Present(format!("{} MiB, {} cached; {}", pool.size_bytes() >> 20, pool.cached, names.join(", ")))
+        }
+        Ok(None) if module::is_available(root, "dm-ecache") || module::is_available(root, crate::ecache::MODULE) => {
+            missing("module, not loaded", "modprobe dm-ecache with carveouts= and devices= (docs/ecache.md)")
+        }
+        Ok(None) => missing("no module dm-ecache", "install it: dkms, or make -C kmod (docs/ecache.md)"),
     }
 }
 

@@ -208,11 +208,16 @@ pub trait Device {
     /// Gives an app's processes the scores they had; those that `scores` does not name (children born since) get the first one's.
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
 
-    /// Reads a setting below `/proc/sys`, e.g. "vm/page-cluster".
+    /// Reads a setting below `/proc/sys`, e.g. "vm/page-cluster", or a module's parameter, e.g. "module/dm_ecache/policy".
     fn sysctl(&mut self, name: &str) -> Result<String, Error>;
 
-    /// Writes a setting below `/proc/sys`.
+    /// Writes such a setting.
     fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), Error>;
+
+    /// Reads the eCache's pool; `None` on a device without it.
+    fn ecache(&mut self) -> Result<Option<crate::ecache::PoolReading>, Error> {
+        Ok(None)
+    }
 
     /// Makes a zram swap. `claimed` is called once the device is known and before anything is done to it, so that its undoing can
     /// be written down first; if it fails, nothing is done.

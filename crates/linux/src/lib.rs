@@ -7,6 +7,9 @@
 pub mod cgroup;
 pub mod check;
 mod device;
+pub mod dm;
+pub mod dma_heap;
+pub mod ecache;
 mod error;
 mod file;
 mod fork;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Loading kernel modules without modprobe: small devices and the virtual phone have none.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,31 @@ pub fn load(root: &Root, name: &'static str) -> Result<(), Error> {
             root.join("modules").display()
         ),
     })?;
-    files.iter().try_for_each(|file| insert(file))
+    files.iter().try_for_each(|file| match insert(file, c"") {
+        Err(Error::Call { source, .. }) if source.raw_os_error() == Some(libc::EEXIST) => Ok(()),
+        result => result,
+    })
+}
+
+/// Loads one file, like insmod, with parameters ("size=4M devices=a:1M,b:2M").
+///
+/// # Errors
+/// As the kernel says: EEXIST if it is loaded, and what the module itself refuses its parameters with.
+pub fn insert_with(file: &Path, parameters: &str) -> Result<(), Error> {
+    let text = CString::new(parameters).map_err(|_| Error::Refused {
+        what: format!("parameters {parameters:?}"),
+        mend: "leave the NUL byte out".into(),
+    })?;
+    insert(file, &text)
+}
+
+/// Unloads a module, like rmmod.
+///
+/// # Errors
+/// As the kernel says: EWOULDBLOCK (or EBUSY) while something uses it, ENOENT if it is not loaded.
+pub fn remove(name: &str) -> Result<(), Error> {
+    let text = CString::new(name).map_err(|e| Error::call("delete_module", name, io::Error::from(e)))?;
+    rustix::system::delete_module(&text, libc::O_NONBLOCK).map_err(|e| Error::call("delete_module", name, e))
 }
 
 /// Whether the module's file is there.
@@ -36,9 +60,7 @@ pub fn is_available(root: &Root, name: &str) -> bool {
 
 /// Unloads a module; it stays if something uses it.
 pub(crate) fn unload(name: &str) {
-    if let Ok(name) = CString::new(name) {
-        let _ = rustix::system::delete_module(&name, libc::O_NONBLOCK);
-    }
+    let _ = remove(name);
 }
 
 /// The files to load, in order.
@@ -103,14 +125,13 @@ fn module_name(path: &Path) -> Option<String> {
     Some(name.replace('-', "_"))
 }
 
-fn insert(path: &Path) -> Result<(), Error> {
+fn insert(path: &Path, parameters: &CStr) -> Result<(), Error> {
     let compressed = path.extension().is_some_and(|e| e != "ko");
     let file = File::open(path).map_err(|e| Error::file("opening", path, e))?;
     let flags = if compressed { COMPRESSED_FILE } else { 0 };
-    match rustix::system::finit_module(&file, c"", flags).map_err(io::Error::from) {
+    match rustix::system::finit_module(&file, parameters, flags).map_err(io::Error::from) {
         Ok(()) => Ok(()),
         Err(e) => match e.raw_os_error() {
-            Some(libc::EEXIST) => Ok(()),
             Some(libc::EINVAL | libc::EOPNOTSUPP) if compressed => Err(Error::Missing {
                 what: "loading compressed modules",
                 mend: format!("this kernel cannot (CONFIG_MODULE_DECOMPRESS): run modprobe for {}", path.display()),

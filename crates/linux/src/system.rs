@@ -123,14 +123,18 @@ impl System {
         listed
     }
 
-    /// The file of a setting; names that lead out of /proc/sys are refused.
+    /// The file of a setting; names that lead elsewhere are refused.
     fn sysctl_path(&self, name: &str) -> Result<PathBuf, Error> {
         let plain = Path::new(name).components().all(|c| matches!(c, Component::Normal(_)));
-        match plain && !name.is_empty() {
-            true => Ok(self.root.join("proc/sys").join(name)),
-            false => Err(Error::Refused {
+        let parameter = name.strip_prefix("module/").map(|rest| rest.split_once('/'));
+        match (plain && !name.is_empty(), parameter) {
+            (true, None) => Ok(self.root.join("proc/sys").join(name)),
+            (true, Some(Some((module, parameter)))) if !parameter.contains('/') => {
+                Ok(self.root.join(format!("sys/module/{module}/parameters/{parameter}")))
+            }
+            _ => Err(Error::Refused {
                 what: format!("setting {name:?}"),
-                mend: "name it by its path below /proc/sys, e.g. vm/page-cluster".into(),
+                mend: "name it by its path below /proc/sys (vm/page-cluster), or as module/NAME/PARAMETER".into(),
             }),
         }
     }
@@ -154,6 +158,10 @@ impl System {
 impl Device for System {
     fn memory(&mut self) -> Result<MemoryReading, Error> {
         self.memory.read(&self.root)
+    }
+
+    fn ecache(&mut self) -> Result<Option<crate::ecache::PoolReading>, Error> {
+        crate::ecache::pool(&self.root)
     }
 
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {

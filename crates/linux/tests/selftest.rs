@@ -53,11 +53,12 @@ fn every_check_on_a_real_kernel_passes() {
     };
     // It needs no other program; the image wants three.
     let programs = Programs { init: selftest.clone(), fovea: selftest.clone(), busybox: selftest };
-    let phone = match Phone::prepare(&cache, kernel, &programs, &["zram"], &[], &Progress::quiet()) {
-        Ok(phone) => phone,
-        Err(e) if e.is_missing() => return skipped(e.to_string()),
-        Err(e) => panic!("{e}"),
-    };
+    let phone =
+        match Phone::prepare(&cache, kernel, &programs, &["zram", "dm-mod", "null_blk"], &[], &Progress::quiet()) {
+            Ok(phone) => phone,
+            Err(e) if e.is_missing() => return skipped(e.to_string()),
+            Err(e) => panic!("{e}"),
+        };
     let results = tempfile::tempdir().unwrap();
     let options = RunOptions { timeout: Duration::from_secs(900), results: results.path().to_owned() };
     let outcome = phone.run(&plan(), &options, &Progress::quiet(), |_| ());
@@ -70,5 +71,5 @@ fn every_check_on_a_real_kernel_passes() {
     let lines = |mark: &str| console.lines().filter(|line| line.starts_with(mark)).collect::<Vec<_>>();
     assert!(outcome.is_ok() && lines("FAIL").is_empty(), "{:?}\n{:#?}\n{console}", outcome.err(), lines("FAIL"));
     // That the program came to its end, and not merely to a silent one.
-    assert!(lines("ok ").len() >= 60, "{} checks only:\n{console}", lines("ok ").len());
+    assert!(lines("ok ").len() >= 90, "{} checks only:\n{console}", lines("ok ").len());
 }

@@ -44,6 +44,19 @@ pub enum Error {
     /// A boot did not come to the end of its plan.
     #[error(transparent)]
     Boot(Box<BootFailure>),
+    /// The kernel modules could not be built.
+    #[error(transparent)]
+    Build(Box<BuildFailure>),
+}
+
+/// The kernel modules could not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("building the kernel modules failed: {reason}")]
+pub struct BuildFailure {
+    /// The compiler's first error.
+    pub reason: String,
+    /// The last lines of the output, at most 20, oldest first.
+    pub tail: Vec<String>,
 }
 
 /// A boot that did not come to the end of its plan.
@@ -86,10 +99,11 @@ impl Error {
         matches!(self, Error::Missing { .. })
     }
 
-    /// Lines to show below the error: the end of the guest's console, if a boot failed.
+    /// Lines to show below the error: the end of the guest's console, if a boot failed, or of the compiler's output.
     pub fn details(&self) -> &[String] {
         match self {
             Error::Boot(failure) => &failure.console_tail,
+            Error::Build(failure) => &failure.tail,
             _ => &[],
         }
     }

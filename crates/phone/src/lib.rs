@@ -12,6 +12,7 @@ mod error;
 pub mod fetch;
 pub mod initramfs;
 mod kernel;
+pub mod kmod;
 mod kvm;
 mod modules;
 mod phone;
@@ -26,7 +27,7 @@ mod unpack;
 mod testing;
 
 pub use cache::{Cache, CacheLock};
-pub use error::{BootFailure, Error, FailureReason, Result};
+pub use error::{BootFailure, BuildFailure, Error, FailureReason, Result};
 pub use initramfs::Programs;
 pub use kernel::Kernel;
 pub use modules::{Module, ModuleTree};

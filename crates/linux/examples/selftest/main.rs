@@ -7,6 +7,7 @@ mod boot;
 mod child;
 mod compress;
 mod lifecycle;
+mod mapper;
 mod measure;
 mod swap;
 
@@ -63,6 +64,9 @@ fn main() {
     if !measure {
         compress::run(&mut bench);
         lifecycle::run(&mut bench);
+        if boot::is_init() {
+            mapper::run(&mut bench);
+        }
     }
     if measure {
         measure::run(&mut bench);

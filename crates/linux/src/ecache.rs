@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The eCache's kernel module, `dm_ecache`: its pool, its devices, its settings (docs/ecache.md).
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::{read, Root};
+use crate::proc::number;
+use crate::{Error, PAGE_BYTES};
+
+/// The module's name in the kernel.
+pub const MODULE: &str = "dm_ecache";
+
+/// Folder of the device nodes.
+pub const NODES: &str = "dev/ecache";
+
+/// State of the pool, in pages and in counts since the module was loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolReading {
+    /// Pages in all.
+    pub frames: u64,
+    /// Of them, with a page of a file; those of devices; free ones.
+    pub cached: u64,
+    /// Held by devices, those that the lists still know included.
+    pub device: u64,
+    /// Free.
+    pub free: u64,
+    /// Pages that came out of the page cache and were kept.
+    pub puts: u64,
+    /// Pages asked for, and those of them that were there.
+    pub gets: u64,
+    /// Pages served.
+    pub hits: u64,
+    /// Allocations by devices, and cached pages lost to them.
+    pub allocs: u64,
+    /// Pages lost.
+    pub discarded: u64,
+    /// Memory that the module needs for itself, bytes.
+    pub memory_bytes: u64,
+}
+
+/// A reservation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reservation {
+    /// The device's name.
+    pub name: String,
+    /// Most it may have.
+    pub size_bytes: u64,
+    /// What it has.
+    pub held_bytes: u64,
+}
+
+fn file_number(path: PathBuf) -> Result<u64, Error> {
+    let text = read(&path)?;
+    number(&text).ok_or_else(|| Error::file("reading", path, std::io::ErrorKind::InvalidData))
+}
+
+/// The pool; `None` without the module.
+///
+/// # Errors
+/// The module's files cannot be read, or make no sense.
+pub fn pool(root: &Root) -> Result<Option<PoolReading>, Error> {
+    let folder = root.join(format!("sys/module/{MODULE}/pool"));
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let of = |name: &str| file_number(folder.join(name));
+    Ok(Some(PoolReading {
+        frames: of("frames")?,
+        cached: of("cached")?,
+        device: of("device")? + of("tombstones")?,
+        free: of("free")?,
+        puts: of("puts")?,
+        gets: of("gets")?,
+        hits: of("hits")?,
+        allocs: of("allocs")?,
+        discarded: of("discarded")?,
+        memory_bytes: of("memory_bytes")?,
+    }))
+}
+
+/// All reservations, by name; none without the module. (`contig-heap`, which is there to be compared with, shows up here too.)
+///
+/// # Errors
+/// A file cannot be read, or makes no sense.
+pub fn reservations(root: &Root) -> Result<Vec<Reservation>, Error> {
+    let class = root.join("sys/class/misc");
+    let entries = std::fs::read_dir(&class).into_iter().flatten().flatten();
+    let mut found = Vec::new();
+    for entry in entries {
+        let file_name = entry.file_name();
+        // A slash in a node's name is an exclamation mark in sysfs.
+        let Some(name) = file_name.to_str().and_then(|name| name.strip_prefix("ecache!")) else { continue };
+        found.push(Reservation {
+            name: name.into(),
+            size_bytes: file_number(entry.path().join("size_bytes"))?,
+            held_bytes: file_number(entry.path().join("held_bytes"))?,
+        });
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// A device's node.
+pub fn node(root: &Root, name: &str) -> PathBuf {
+    root.join(NODES).join(name)
+}
+
+impl PoolReading {
+    /// Size of the whole pool.
+    pub fn size_bytes(&self) -> u64 {
+        self.frames * PAGE_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &std::path::Path, path: &str, text: &str) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn without_the_module_there_is_no_pool_and_no_reservation() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        assert_eq!(pool(&root).unwrap(), None);
+        assert_eq!(reservations(&root).unwrap(), []);
+    }
+
+    #[test]
+    fn pool_and_reservations_are_read_from_sysfs() {
+        let dir = tempfile::tempdir().unwrap();
+        let names =
+            ["frames", "cached", "device", "free", "puts", "gets", "hits", "allocs", "discarded", "memory_bytes"];
+        for (value, name) in names.iter().enumerate() {
+            write(dir.path(), &format!("sys/module/dm_ecache/pool/{name}"), &format!("{}\n", value + 10));
+        }
+        write(dir.path(), "sys/module/dm_ecache/pool/tombstones", "100\n");
+        for (name, size) in [("mfc1", 36), ("fimc", 12)] {
+            write(dir.path(), &format!("sys/class/misc/ecache!{name}/size_bytes"), &format!("{}\n", size << 20));
+            write(dir.path(), &format!("sys/class/misc/ecache!{name}/held_bytes"), "0\n");
+        }
+        write(dir.path(), "sys/class/misc/rfkill/dev", "10:242\n");
+        let root = Root::at(dir.path());
+        let pool = pool(&root).unwrap().unwrap();
+        assert_eq!((pool.frames, pool.device, pool.memory_bytes), (10, 112, 19));
+        assert_eq!(pool.size_bytes(), 10 * 4096);
+        let names: Vec<_> = reservations(&root).unwrap().into_iter().map(|r| (r.name, r.size_bytes >> 20)).collect();
+        assert_eq!(names, [("fimc".to_owned(), 12), ("mfc1".to_owned(), 36)]);
+    }
+
+    #[test]
+    fn a_file_that_makes_no_sense_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "sys/module/dm_ecache/pool/frames", "many\n");
+        let error = pool(&Root::at(dir.path())).unwrap_err().to_string();
+        assert!(error.contains("pool/frames"), "{error}");
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Builds Fovea's kernel modules for a kernel, out of tree, once for each state of their sources.
+//!
+//! `make` works in a copy, since variants of the same sources are built side by side and the sources may be read-only; only the
+//! `.ko` files are kept, in the cache.
+
+mod sources;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cache::Cache;
+use crate::command;
+use crate::error::{BuildFailure, Error, Result};
+use crate::kernel::Kernel;
+use crate::progress::Progress;
+
+pub use sources::Sources;
+
+const TOOLS_MEND: &str = "apt-get install gcc make";
+/// Lines of the compiler's output that an error shows.
+const TAIL_LINES: usize = 20;
+/// What an outer `make` (that of `make test`) tells an inner one, which has nothing to do with it.
+const OUTER_MAKE: [&str; 5] = ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKEFILES"];
+
+/// Modules that were built for one kernel.
+#[derive(Clone, Debug)]
+pub struct BuiltModules {
+    dir: PathBuf,
+}
+
+impl BuiltModules {
+    /// The file of a module, named as its file is ("dm-ecache").
+    ///
+    /// # Errors
+    /// The sources have no such module.
+    pub fn file(&self, name: &str) -> Result<PathBuf> {
+        let path = self.dir.join(format!("{name}.ko"));
+        match path.is_file() {
+            true => Ok(path),
+            false => Err(Error::bad(&self.dir, format!("the build left no {name}.ko; it left {}", self.names()))),
+        }
+    }
+
+    fn names(&self) -> String {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names.join(", ")
+    }
+}
+
+/// Builds the modules of `sources` for a kernel, or takes them from the cache. `broken` names a safety to leave out (`BROKEN=` of
+/// `kmod/Makefile`), for tests that must notice.
+///
+/// # Errors
+/// [`Error::Missing`] if the kernel came without headers or this machine has no compiler that works with them; [`Error::Build`] if the
+/// sources do not compile.
+pub fn build(
+    cache: &Cache,
+    kernel: &Kernel,
+    sources: &Sources,
+    broken: Option<&str>,
+    progress: &Progress,
+) -> Result<BuiltModules> {
+    let headers = kernel.headers.as_deref().ok_or_else(|| {
+        Error::missing(
+            format!("kernel {} was named without its headers, so no module can be built for it", kernel.release),
+            "leave --kernel out to have Debian's",
+        )
+    })?;
+    let files = sources.read()?;
+    let variant = broken.unwrap_or("");
+    let digest = sources::digest(&files, &[&kernel.release, &kernel.package_version, variant]);
+    let name = format!("kmod/{}-{digest:016x}", kernel.release);
+    let dir = cache.path(&name);
+    if dir.is_dir() {
+        return Ok(BuiltModules { dir });
+    }
+    let lock = cache.lock()?;
+    // Another run may have built them while this one waited for the lock.
+    if !dir.is_dir() {
+        let label =
+            broken.map_or_else(|| "build: kernel modules".to_owned(), |b| format!("build: modules without {b}"));
+        let _stage = progress.stage(label, 0);
+        check_tools(headers)?;
+        cache.install_dir(&lock, &name, |staged| {
+            let scratch = cache.scratch_dir()?;
+            sources::write(&files, scratch.path())?;
+            make(&scratch.path().join("kmod"), headers, broken)?;
+            if keep_modules(&scratch.path().join("kmod"), staged)? == 0 {
+                return Err(Error::bad(sources.root(), "make was content, and yet there is no .ko below kmod/"));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(BuiltModules { dir })
+}
+
+/// The compiler, `make`, and the programs that come with the headers, which are built for Debian's libraries.
+fn check_tools(headers: &Path) -> Result<()> {
+    for tool in ["make", "gcc"] {
+        command::stdout(Command::new(tool).arg("--version"), TOOLS_MEND)?;
+    }
+    for tool in ["scripts/basic/fixdep", "scripts/mod/modpost"] {
+        let path = headers.join(tool);
+        if !path.is_file() {
+            return Err(Error::bad(headers, format!("no {tool} in the headers; delete the cache's kernel folder")));
+        }
+        // Without arguments both complain about that; what cannot run here complains about a library, or is not started at all.
+        let runs =
+            command::output(&mut Command::new(&path), "use Debian 12 or newer on amd64").map_err(|e| e.to_string());
+        let complaint = match runs {
+            Ok(out) => loader_complaint(&String::from_utf8_lossy(&out.stderr)),
+            Err(why) => Some(why),
+        };
+        if let Some(why) = complaint {
+            return Err(Error::missing(
+                format!("{tool} of the kernel's headers does not run on this machine: {why}"),
+                "use Debian 12 or newer on amd64",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The line by which the dynamic loader says that a program cannot run.
+fn loader_complaint(stderr: &str) -> Option<String> {
+    let mut lines = stderr.lines();
+    lines.find(|line| line.contains("error while loading") || line.contains("GLIBC_")).map(str::to_owned)
+}
+
+fn make(kmod: &Path, headers: &Path, broken: Option<&str>) -> Result<()> {
+    let mut make = Command::new("make");
+    OUTER_MAKE.iter().for_each(|name| {
+        make.env_remove(name);
+    });
+    let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
+    make.arg(format!("-j{jobs}")).arg("-C").arg(kmod);
+    make.arg(assignment("KDIR", headers.as_os_str())).arg(assignment("BROKEN", broken.unwrap_or("").as_ref()));
+    let out = command::output(&mut make, TOOLS_MEND)?;
+    if out.status.success() {
+        return Ok(());
+    }
+    let text = [out.stdout, out.stderr].concat();
+    Err(Error::Build(Box::new(failure(&String::from_utf8_lossy(&text), kmod))))
+}
+
+fn assignment(name: &str, value: &std::ffi::OsStr) -> std::ffi::OsString {
+    let mut text = std::ffi::OsString::from(name);
+    text.push("=");
+    text.push(value);
+    text
+}
+
+/// What the compiler said, with the copy's folder left out of the file names.
+fn failure(output: &str, kmod: &Path) -> BuildFailure {
+    let output = output.replace(&format!("{}/", kmod.display()), "kmod/");
+    let lines: Vec<&str> = output.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    // The first error is the cause; those of make only say that there was one.
+    let first = |mark: &str| lines.iter().find(|line| line.contains(mark) && !line.starts_with("make"));
+    let reason = first("error:").or_else(|| first("ERROR:")).or_else(|| first("***")).or(lines.last());
+    let tail = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    BuildFailure {
+        reason: reason.map_or_else(|| "make said nothing".to_owned(), |line| line.trim().to_owned()),
+        tail: tail.iter().map(|&line| line.to_owned()).collect(),
+    }
+}
+
+/// Copies every `.ko` below a folder; returns how many there were.
+fn keep_modules(from: &Path, to: &Path) -> Result<u32> {
+    let mut kept = 0;
+    for entry in fs::read_dir(from).map_err(Error::io("read", from))? {
+        let path = entry.map_err(Error::io("read", from))?.path();
+        if path.is_dir() {
+            kept += keep_modules(&path, to)?;
+        } else if let (Some("ko"), Some(name)) = (path.extension().and_then(|e| e.to_str()), path.file_name()) {
+            fs::copy(&path, to.join(name)).map_err(Error::io("copy", &path))?;
+            kept += 1;
+        }
+    }
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_is_the_reason_and_the_end_is_shown() {
+        let text =
+            "make[1]: Entering directory '/h'\n  CC [M]  /c/kmod/x/x.o\n/c/kmod/x/x.c:3:1: error: expected ';'\n\
+                    make[2]: *** [x.o] Error 1\nmake: *** [all] Error 2\n";
+        let failure = failure(text, Path::new("/c/kmod"));
+        assert_eq!(failure.reason, "kmod/x/x.c:3:1: error: expected ';'");
+        assert_eq!((failure.tail.len(), failure.tail.last().unwrap().as_str()), (5, "make: *** [all] Error 2"));
+        let modpost = super::failure("ERROR: modpost: \"nope\" [x.ko] undefined!\nmake: *** x\n", Path::new("/c"));
+        assert!(modpost.reason.starts_with("ERROR: modpost"));
+        assert_eq!(super::failure("\n", Path::new("/c")).reason, "make said nothing");
+    }
+
+    #[test]
+    fn a_tool_for_another_system_is_told_from_one_that_wants_arguments() {
+        assert_eq!(loader_complaint("Usage: fixdep <depfile> <target> <cmdline>\n"), None);
+        assert!(loader_complaint("./modpost: /lib/libc.so.6: version `GLIBC_2.38' not found\n").is_some());
+        assert!(loader_complaint("modpost: error while loading shared libraries: libelf.so.1\n").is_some());
+    }
+}

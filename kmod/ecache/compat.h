@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What differs between the kernels that the modules build against (6.1 to 6.12). */
+#ifndef FOVEA_COMPAT_H
+#define FOVEA_COMPAT_H
+
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+#endif
+
+/* Locking of importers' calls was split from the calls in 6.2. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define dma_buf_vmap_unlocked dma_buf_vmap
+#define dma_buf_vunmap_unlocked dma_buf_vunmap
+#define dma_buf_map_attachment_unlocked dma_buf_map_attachment
+#define dma_buf_unmap_attachment_unlocked dma_buf_unmap_attachment
+#endif
+
+/* The name of a namespace became a string in 6.13. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define FOVEA_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
+#else
+#define FOVEA_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#endif
+
+/* __assign_str() lost its second argument in 6.10. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#define fovea_assign_str(dst, src) __assign_str(dst, src)
+#else
+#define fovea_assign_str(dst, src) __assign_str(dst)
+#endif
+
+#endif /* FOVEA_COMPAT_H */

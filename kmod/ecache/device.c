@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The devices that have memory reserved: for drivers by name, for programs by nodes. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/export.h>
+#include <linux/slab.h>
+
+#include "device.h"
+#include "devices.h"
+#include "heap.h"
+#include "trace.h"
+
+static struct pool_device *devices;
+static struct heap_node *nodes;
+static u32 nr_devices;
+
+static int take(u32 device, u64 size_bytes, struct heap_range *range)
+{
+	struct ecache_region region;
+	u64 discarded;
+	int error;
+
+	error = pool_alloc(device, size_bytes >> PAGE_SHIFT, &region,
+			   &discarded);
+	if (error)
+		return error;
+	range->phys = pool_frame_phys(region.first);
+	range->vaddr = pool_frame(region.first);
+	range->size_bytes = size_bytes;
+	trace_ecache_alloc(devices[device].name, region.first, region.count,
+			   discarded);
+	return 0;
+}
+
+static void give_back(u32 device)
+{
+	trace_ecache_free(devices[device].name);
+	pool_free(device);
+}
+
+static int node_alloc(struct heap_node *node, struct heap_range *range)
+{
+	return take(node->device, range->size_bytes, range);
+}
+
+static void node_free(struct heap_node *node, const struct heap_range *range)
+{
+	give_back(node->device);
+}
+
+static u64 node_held_bytes(struct heap_node *node)
+{
+	return (u64)pool_held(node->device) << PAGE_SHIFT;
+}
+
+static bool zero_at_alloc(void)
+{
+	return READ_ONCE(pool.zero) == POOL_ZERO_ALLOC;
+}
+
+static const struct heap_source source = {
+	.alloc = node_alloc,
+	.free = node_free,
+	.held_bytes = node_held_bytes,
+	.zero_at_alloc = zero_at_alloc,
+};
+
+static int find(const char *name)
+{
+	u32 d;
+
+	for (d = 0; d < nr_devices; d++)
+		if (!strcmp(devices[d].name, name))
+			return d;
+	return -ENODEV;
+}
+
+int ecache_alloc(const char *name, size_t size_bytes,
+		 struct ecache_buffer *buffer)
+{
+	int device = find(name), error;
+	struct heap_range range;
+
+	if (device < 0)
+		return device;
+	if (!size_bytes || size_bytes > devices[device].size_bytes)
+		return -EINVAL;
+	error = take(device, PAGE_ALIGN(size_bytes), &range);
+	if (error)
+		return error;
+	buffer->phys = range.phys;
+	buffer->vaddr = range.vaddr;
+	buffer->size_bytes = range.size_bytes;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(ecache_alloc);
+
+void ecache_free(const char *name)
+{
+	int device = find(name);
+
+	if (device >= 0)
+		give_back(device);
+}
+EXPORT_SYMBOL_GPL(ecache_free);
+
+int devices_add(struct pool_device *list, u32 count)
+{
+	int error;
+
+	nodes = kcalloc(count, sizeof(*nodes), GFP_KERNEL);
+	if (!nodes)
+		return -ENOMEM;
+	devices = list;
+	for (nr_devices = 0; nr_devices < count; nr_devices++) {
+		struct heap_node *node = &nodes[nr_devices];
+
+		node->name = list[nr_devices].name;
+		node->source = &source;
+		node->size_bytes = list[nr_devices].size_bytes;
+		node->device = nr_devices;
+		error = heap_node_add(node);
+		if (error) {
+			devices_remove();
+			return error;
+		}
+	}
+	return 0;
+}
+
+void devices_remove(void)
+{
+	while (nr_devices)
+		heap_node_remove(&nodes[--nr_devices]);
+	kfree(nodes);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FOVEA_ECACHE_DEVICES_H
+#define FOVEA_ECACHE_DEVICES_H
+
+#include "pool.h"
+
+/* Makes the nodes of all devices; the list is kept until devices_remove(). */
+int devices_add(struct pool_device *list, u32 count);
+void devices_remove(void);
+
+#endif /* FOVEA_ECACHE_DEVICES_H */

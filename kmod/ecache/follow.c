@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Following pages through the page cache: what the kernel tells on its own (trace
+ * points, one probe) is turned into puts and into forgetting.
+ *
+ *	enters the page cache	forget: the page is somebody new
+ *	is dirtied		forget: it no longer equals its block; its write-back
+ *				will name it again
+ *	moves (migration)	the entry moves along
+ *	leaves it		put, if it was reclaimed; forget in any case
+ *
+ * Reclaim freezes a folio's reference count at 0 before the folio leaves; truncation,
+ * invalidation and unmounting hold a reference.
+ *
+ * Metadata that a journal manages (jbd2) is changed in memory without the page's
+ * dirty flag, until the transaction commits; if the journal aborts, the page becomes
+ * clean again with content that never was on disk. So pages of anything but regular
+ * files carry a checksum of what was read or written, and are put only if it holds.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kprobes.h>
+#include <linux/pagemap.h>
+#include <linux/tracepoint.h>
+#include <linux/xxhash.h>
+
+#include "follow.h"
+#include "pool.h"
+#include "trace.h"
+#include "track.h"
+
+struct inode *follow_owner(const struct volume *v, struct folio *folio)
+{
+	struct address_space *mapping = READ_ONCE(folio->mapping);
+	struct inode *host;
+
+	if (!mapping || (unsigned long)mapping & PAGE_MAPPING_FLAGS ||
+	    folio_test_slab(folio) || folio_test_swapcache(folio))
+		return NULL;
+	host = mapping->host;
+	if (!host || !host->i_sb)
+		return NULL;
+	if (sb_is_blkdev_sb(host->i_sb))
+		return I_BDEV(host) == v->bdev ? host : NULL;
+	if (host->i_sb->s_bdev != v->bdev || IS_ENCRYPTED(host))
+		return NULL;
+	return host;
+}
+
+struct page *follow_bvec(const struct volume *v, const struct bio_vec *bv,
+			 u64 block, bool write, struct inode **owner)
+{
+	struct folio *folio;
+	struct inode *host;
+
+	if (bv->bv_offset || bv->bv_len != PAGE_SIZE)
+		return NULL;
+	folio = page_folio(bv->bv_page);
+	host = follow_owner(v, folio);
+	*owner = host;
+	if (!host)
+		return NULL;
+	if (sb_is_blkdev_sb(host->i_sb)) {
+		/*
+		 * A journal writes such pages to places that are not theirs; and their
+		 * buffers are locked for I/O one by one, not the page.
+		 */
+		if (folio->index + folio_page_idx(folio, bv->bv_page) !=
+		    (v->begin >> BLOCK_SHIFT) + block)
+			return NULL;
+		return write || !folio_test_dirty(folio) ? bv->bv_page : NULL;
+	}
+	if (write)
+		return folio_test_writeback(folio) ? bv->bv_page : NULL;
+	/* Direct reads into a mapping of a file: that page is up to date. */
+	return folio_test_locked(folio) && !folio_test_uptodate(folio) ?
+		       bv->bv_page : NULL;
+}
+
+u32 follow_sum(const void *content)
+{
+	return xxh64(content, PAGE_SIZE, 0) & ((1u << TRACK_SUM_BITS) - 1);
+}
+
+static noinline void trace_put(const struct volume *v, struct folio *folio,
+			       unsigned long i, u64 block)
+{
+	const struct inode *host = folio->mapping->host;
+
+	trace_ecache_put(v->bdev->bd_dev,
+			 sb_is_blkdev_sb(host->i_sb) ? 0 : host->i_ino,
+			 folio->index + i, block);
+}
+
+/*
+ * Whether a page on its way out still equals its block. It is in a page cache, so its
+ * owner is there. Encrypted files' pages are never followed.
+ */
+static bool still_equal(const struct volume *v, struct folio *folio,
+			const struct track_entry *entry, const void *content)
+{
+	const struct inode *host = folio->mapping->host;
+
+	if (ECACHE_BROKEN_TRUNCATED)
+		return true;
+	if (folio_test_dirty(folio))
+		return false;
+	if (likely(!follow_needs_sum(host)))
+		return host->i_sb->s_bdev == v->bdev &&
+		       folio_test_uptodate(folio);
+	return follow_owner(v, folio) && entry->sum == follow_sum(content);
+}
+
+/* One page leaves by reclaim; with the pool's lock held. */
+static void put_page_of(struct folio *folio, unsigned long i,
+			const struct track_entry *entry, u64 *copying)
+{
+	struct volume *v = volume_by_id(track_volume(entry));
+	void *content;
+
+	if (entry->state != TRACK_UP || !pool.caching || !v || !v->enabled)
+		return;
+	content = kmap_local_page(folio_page(folio, i));
+	if (still_equal(v, folio, entry, content) &&
+	    pool_put(v, track_block(entry), content, copying)) {
+		v->puts++;
+		if (trace_ecache_put_enabled())
+			trace_put(v, folio, i, track_block(entry));
+	}
+	kunmap_local(content);
+}
+
+static void on_delete(void *unused, struct folio *folio)
+{
+	bool reclaimed = !folio_ref_count(folio) || ECACHE_BROKEN_TRUNCATED;
+	unsigned long pfn = folio_pfn(folio), end = pfn + folio_nr_pages(folio);
+	struct track_entry *entry;
+	unsigned long flags;
+	u64 start, copying;
+
+	for (; pfn < end; pfn++) {
+		start = pool_cycles();
+		/* Nobody can begin to follow a page that is on its way out. */
+		entry = track_entry(pfn);
+		if (!entry)
+			continue;
+		copying = 0;
+		spin_lock_irqsave(&pool.lock, flags);
+		if (entry->state != TRACK_NONE) {
+			if (reclaimed)
+				put_page_of(folio, pfn - folio_pfn(folio), entry,
+					    &copying);
+			track_unlink(entry, pfn);
+		}
+		if (copying)
+			pool_cost_add(&pool.put_cost, start, copying, 1);
+		spin_unlock_irqrestore(&pool.lock, flags);
+	}
+}
+
+static void forget_folio(struct folio *folio)
+{
+	unsigned long i, count = folio_nr_pages(folio);
+	unsigned long flags;
+
+	for (i = 0; i < count; i++) {
+		if (!track_entry(folio_pfn(folio) + i))
+			continue;
+		spin_lock_irqsave(&pool.lock, flags);
+		track_forget(folio_pfn(folio) + i);
+		spin_unlock_irqrestore(&pool.lock, flags);
+	}
+}
+
+static void on_add(void *unused, struct folio *folio)
+{
+	forget_folio(folio);
+}
+
+static void on_dirty(void *unused, struct folio *folio,
+		     struct address_space *mapping)
+{
+	if (!ECACHE_BROKEN_TRUNCATED)
+		forget_folio(folio);
+}
+
+/* folio_migrate_flags(new, old): content and index are the new folio's by now. */
+static int on_migrate(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct folio *to = (void *)regs_get_kernel_argument(regs, 0);
+	struct folio *from = (void *)regs_get_kernel_argument(regs, 1);
+	unsigned long i, count = folio_nr_pages(from);
+	unsigned long flags;
+
+	if (ECACHE_BROKEN_MIGRATION)
+		return 0;
+	for (i = 0; i < count; i++) {
+		if (!track_entry(folio_pfn(from) + i) &&
+		    !track_entry(folio_pfn(to) + i))
+			continue;
+		spin_lock_irqsave(&pool.lock, flags);
+		/* Nothing can be made here: what cannot be followed is forgotten. */
+		track_move(folio_pfn(to) + i, folio_pfn(from) + i);
+		spin_unlock_irqrestore(&pool.lock, flags);
+	}
+	return 0;
+}
+NOKPROBE_SYMBOL(on_migrate);
+
+static struct kprobe migrate_probe = {
+	.symbol_name = "folio_migrate_flags",
+	.pre_handler = on_migrate,
+};
+
+/* Trace points of the page cache; they are not exported by name. */
+static struct watch {
+	const char *name;
+	void *probe;
+	struct tracepoint *point;
+	bool registered;
+} watches[] = {
+	{ "mm_filemap_delete_from_page_cache", on_delete },
+	{ "mm_filemap_add_to_page_cache", on_add },
+	{ "writeback_dirty_folio", on_dirty },
+};
+
+static void find(struct tracepoint *point, void *unused)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(watches); i++)
+		if (!strcmp(point->name, watches[i].name))
+			watches[i].point = point;
+}
+
+int follow_init(void)
+{
+	int i, error;
+
+	error = register_kprobe(&migrate_probe);
+	if (error) {
+		pr_err("cannot follow page migration: probing %s: error %d: is CONFIG_KPROBES set?\n",
+		       migrate_probe.symbol_name, error);
+		return error;
+	}
+	for_each_kernel_tracepoint(find, NULL);
+	/* In reverse: leaving the page cache is watched last, when all else is. */
+	for (i = ARRAY_SIZE(watches) - 1; i >= 0; i--) {
+		error = watches[i].point ?
+			tracepoint_probe_register(watches[i].point,
+						  watches[i].probe, NULL) :
+			-ENOENT;
+		if (error) {
+			pr_err("cannot watch the page cache: trace point %s: error %d\n",
+			       watches[i].name, error);
+			follow_exit();
+			return error;
+		}
+		watches[i].registered = true;
+	}
+	return 0;
+}
+
+void follow_exit(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(watches); i++)
+		if (watches[i].registered) {
+			tracepoint_probe_unregister(watches[i].point,
+						    watches[i].probe, NULL);
+			watches[i].registered = false;
+		}
+	tracepoint_synchronize_unregister();
+	unregister_kprobe(&migrate_probe);
+}

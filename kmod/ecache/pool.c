@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The pool; pool.h says what it is. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "pool.h"
+#include "trace.h"
+#include "track.h"
+#include "volume.h"
+
+/* Tombstones a put may meet: bounds the time that it keeps interrupts off. */
+#define PUT_WORK_LIMIT	32
+/* An allocation is part of an app's start: what it left undone waits for its end. */
+#define SWEEP_DELAY	(2 * HZ)
+
+struct pool pool = {
+	.lock = __SPIN_LOCK_UNLOCKED(pool.lock),
+	.alloc_lock = __MUTEX_INITIALIZER(pool.alloc_lock),
+	.caching = true,
+	.policy = ECACHE_AGED,
+};
+
+static const char * const policy_names[] = {
+	[ECACHE_STATIC] = "static",
+	[ECACHE_RANDOM] = "random",
+	[ECACHE_COUNT] = "count",
+	[ECACHE_LRU] = "lru",
+	[ECACHE_AGED] = "aged",
+};
+
+int pool_policy(const char *name)
+{
+	u32 policy;
+
+	for (policy = 0; policy < ARRAY_SIZE(policy_names); policy++)
+		if (sysfs_streq(name, policy_names[policy]))
+			return policy;
+	return -EINVAL;
+}
+
+const char *pool_policy_name(u32 policy)
+{
+	return policy_names[policy];
+}
+
+phys_addr_t pool_frame_phys(u32 frame)
+{
+	int c = 0;
+
+	while (frame >= pool.first_frame[c + 1])
+		c++;
+	return pool.carveouts[c].start +
+	       ((u64)(frame - pool.first_frame[c]) << PAGE_SHIFT);
+}
+
+bool pool_put(const struct volume *volume, u64 block, const void *content,
+	      u64 *copying)
+{
+	struct ecache_put_result result;
+	u64 start;
+
+	if (ecache_put(pool.core, volume->object, block, &result) != ECACHE_OK)
+		return false;
+	start = pool_cycles();
+	memcpy(pool_frame(result.frame), content, PAGE_SIZE);
+	if (unlikely(start))
+		*copying += get_cycles() - start;
+	return true;
+}
+
+/* Drops what a volume has of a range by looking at all frames. */
+static void flush_scan(struct volume *volume, u64 first, u64 count)
+{
+	u32 frame = 0, frames = ecache_frames(pool.core), end;
+	struct ecache_key key;
+
+	while (frame < frames) {
+		end = min(frames, frame + POOL_BATCH_FRAMES);
+		spin_lock_irq(&pool.lock);
+		for (; frame < end; frame++)
+			if (ecache_frame_key(pool.core, frame, &key) &&
+			    key.object == volume->object &&
+			    key.index - first < count)
+				volume->invalidated += ecache_flush_page(
+					pool.core, key.object, key.index);
+		spin_unlock_irq(&pool.lock);
+		cond_resched();
+	}
+}
+
+void pool_flush_range(struct volume *volume, u64 first, u64 count)
+{
+	u32 part;
+
+	if (count > 4ull * ecache_frames(pool.core)) {
+		flush_scan(volume, first, count);
+		return;
+	}
+	for (; count; first += part, count -= part) {
+		part = min_t(u64, count, POOL_BATCH_FRAMES);
+		spin_lock_irq(&pool.lock);
+		volume->invalidated += ecache_flush_range(
+			pool.core, volume->object, first, part);
+		spin_unlock_irq(&pool.lock);
+		cond_resched();
+	}
+}
+
+/* Withdraws tombstones, so that no put has to (seed 000, section 4: lazy discard). */
+static void sweep(struct work_struct *work)
+{
+	u32 left;
+
+	do {
+		spin_lock_irq(&pool.lock);
+		left = ecache_sweep(pool.core, POOL_BATCH_FRAMES);
+		spin_unlock_irq(&pool.lock);
+		cond_resched();
+	} while (left);
+}
+
+/* Moves pages out of a region before its device gets it. */
+static u32 salvage(void)
+{
+	struct ecache_move move;
+	bool more = true;
+	u32 batch, moved = 0;
+
+	while (more) {
+		spin_lock_irq(&pool.lock);
+		for (batch = 0; batch < POOL_BATCH_PAGES; batch++) {
+			more = ecache_salvage_next(pool.core, &move);
+			if (!more)
+				break;
+			memcpy(pool_frame(move.to), pool_frame(move.from),
+			       PAGE_SIZE);
+			moved++;
+		}
+		if (!more)
+			ecache_salvage_end(pool.core);
+		spin_unlock_irq(&pool.lock);
+		cond_resched();
+	}
+	return moved;
+}
+
+int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
+	       u64 *discarded)
+{
+	struct ecache_counters before, after;
+	struct ecache_request request = {
+		.device = device,
+		.size_frames = size_frames,
+		.policy = READ_ONCE(pool.policy),
+		.salvage_budget_pages = READ_ONCE(pool.salvage_pages),
+	};
+	int error;
+
+	mutex_lock(&pool.alloc_lock);
+	spin_lock_irq(&pool.lock);
+	ecache_counters_read(pool.core, &before);
+	error = ecache_alloc_region(pool.core, &request, region);
+	ecache_counters_read(pool.core, &after);
+	spin_unlock_irq(&pool.lock);
+	if (!error) {
+		*discarded = after.discarded - before.discarded;
+		if (request.salvage_budget_pages)
+			*discarded -= salvage();
+		mod_delayed_work(system_unbound_wq, &pool.sweep,
+				 SWEEP_DELAY);
+	}
+	mutex_unlock(&pool.alloc_lock);
+	return error;
+}
+
+void pool_free(u32 device)
+{
+	u32 left;
+
+	do {
+		spin_lock_irq(&pool.lock);
+		left = ecache_free_some(pool.core, device, POOL_BATCH_FRAMES);
+		spin_unlock_irq(&pool.lock);
+		cond_resched();
+	} while (left);
+}
+
+u32 pool_held(u32 device)
+{
+	u32 held;
+
+	spin_lock_irq(&pool.lock);
+	held = ecache_held(pool.core, device).count;
+	spin_unlock_irq(&pool.lock);
+	return held;
+}
+
+static int make_core(const struct pool_device *devices, u32 nr_devices)
+{
+	struct ecache_device_config *configs;
+	u32 carveout_frames[CARVEOUTS_MAX];
+	struct ecache_config config = {
+		.carveout_frames = carveout_frames,
+		.nr_carveouts = pool.nr_carveouts,
+		.nr_devices = nr_devices,
+		.put_work_limit = PUT_WORK_LIMIT,
+	};
+	u64 frames = 0, size;
+	void *memory;
+	int c, error;
+	u32 d;
+
+	for (c = 0; c < pool.nr_carveouts; c++) {
+		carveout_frames[c] = pool.carveouts[c].size_bytes >> PAGE_SHIFT;
+		pool.first_frame[c] = frames;
+		frames += carveout_frames[c];
+	}
+	if (frames > ECACHE_MAX_FRAMES) {
+		pr_err("carveouts: more than %u pages in all\n",
+		       ECACHE_MAX_FRAMES);
+		return -EINVAL;
+	}
+	pool.first_frame[c] = frames;
+	configs = kcalloc(nr_devices, sizeof(*configs), GFP_KERNEL);
+	if (!configs)
+		return -ENOMEM;
+	for (d = 0; d < nr_devices; d++) {
+		configs[d].size_frames = DIV_ROUND_UP_ULL(devices[d].size_bytes,
+							  PAGE_SIZE);
+		configs[d].home = ECACHE_NONE;
+	}
+	config.devices = configs;
+	config.seed = get_random_u64();
+	size = ecache_memory_size(&config);
+	memory = size ? kvmalloc(size, GFP_KERNEL) : NULL;
+	error = -EINVAL;
+	if (size && !memory)
+		error = -ENOMEM;
+	else if (size)
+		error = ecache_init(memory, size, &config, &pool.core);
+	kfree(configs);
+	if (error) {
+		kvfree(memory);
+		if (error == -ENOMEM)
+			pr_err("no memory for the table of frames\n");
+		else
+			pr_err("devices: the reservations do not fit the carve-outs: make these larger or those smaller\n");
+		return error;
+	}
+	pool.memory_bytes = size;
+	return 0;
+}
+
+int pool_init(const char *carveouts, const struct pool_device *devices,
+	      u32 nr_devices)
+{
+	int error;
+
+	INIT_DELAYED_WORK(&pool.sweep, sweep);
+	pool.nr_carveouts = carveouts_take(carveouts, pool.carveouts);
+	if (pool.nr_carveouts < 0)
+		return pool.nr_carveouts;
+	error = make_core(devices, nr_devices);
+	if (error)
+		carveouts_give_back(pool.carveouts, pool.nr_carveouts);
+	return error;
+}
+
+void pool_exit(void)
+{
+	cancel_delayed_work_sync(&pool.sweep);
+	kvfree(pool.core);
+	pool.core = NULL;
+	carveouts_give_back(pool.carveouts, pool.nr_carveouts);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The pool: the frames of all carve-outs, the core that decides about them, and the
+ * lock under which both that and the location table change. The lock is taken in the
+ * page cache's own critical sections, with interrupts off: nothing below it sleeps.
+ */
+#ifndef FOVEA_ECACHE_POOL_H
+#define FOVEA_ECACHE_POOL_H
+
+#include <linux/spinlock.h>
+#include <linux/timex.h>
+#include <linux/workqueue.h>
+
+#include "../../core/ecache.h"
+#include "broken.h"
+#include "carveout.h"
+
+struct volume;
+
+/* Pages copied in one go with interrupts off. */
+#define POOL_BATCH_PAGES	64
+/* Frames or blocks looked at in one go with interrupts off. */
+#define POOL_BATCH_FRAMES	1024
+#define POOL_NAME_BYTES		32
+
+enum pool_zero {
+	/* A buffer's pages are zeroed when somebody first can see them. */
+	POOL_ZERO_LAZY,
+	/* ... all of them before the allocation returns. */
+	POOL_ZERO_ALLOC,
+};
+
+/* What one kind of call cost without its copies; see the parameter `measure`. */
+struct pool_cost {
+	u64 cycles;
+	u64 count;
+};
+
+struct pool {
+	spinlock_t lock;
+	struct ecache *core;
+	/* First frame of each carve-out; one more at the end. */
+	u32 first_frame[CARVEOUTS_MAX + 1];
+	struct carveout carveouts[CARVEOUTS_MAX];
+	int nr_carveouts;
+
+	/* Settings, changed at any time. */
+	bool caching;
+	bool measure;
+	u32 policy;
+	u32 salvage_pages;
+	u32 gap_pages;
+	enum pool_zero zero;
+
+	/* Reads that asked, and that were served; under the lock. */
+	u64 gets;
+	u64 hits;
+	struct pool_cost put_cost;
+	struct pool_cost get_cost;
+
+	u64 memory_bytes;
+	/* One allocation at a time: salvage belongs to the last one. */
+	struct mutex alloc_lock;
+	struct delayed_work sweep;
+};
+
+extern struct pool pool;
+
+/* A device's name and reservation, as the parameter `devices` gives them. */
+struct pool_device {
+	char name[POOL_NAME_BYTES];
+	u64 size_bytes;
+};
+
+int pool_init(const char *carveouts, const struct pool_device *devices,
+	      u32 nr_devices);
+void pool_exit(void);
+
+/* A frame's content. */
+static inline void *pool_frame(u32 frame)
+{
+	int c = 0;
+
+	while (frame >= pool.first_frame[c + 1])
+		c++;
+	return pool.carveouts[c].vaddr +
+	       ((u64)(frame - pool.first_frame[c]) << PAGE_SHIFT);
+}
+
+phys_addr_t pool_frame_phys(u32 frame);
+
+/* Cycles now while they are being counted, else 0. */
+static inline u64 pool_cycles(void)
+{
+	return unlikely(READ_ONCE(pool.measure)) ? get_cycles() : 0;
+}
+
+/* Adds one call to a cost: from `start` to now, less what copying took. */
+static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
+				 u32 count)
+{
+	if (likely(!start))
+		return;
+	cost->cycles += get_cycles() - start - copying;
+	cost->count += count;
+}
+
+/* Keeps a page's content. With the lock held. Cycles of the copy are added up. */
+bool pool_put(const struct volume *volume, u64 block, const void *content,
+	      u64 *copying);
+
+/* Drops [first, first + count) of a volume, in batches, taking the lock for each. */
+void pool_flush_range(struct volume *volume, u64 first, u64 count);
+
+/* Gives contiguous frames to a device: 0, -EINVAL or -EBUSY. May sleep. */
+int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
+	       u64 *discarded);
+void pool_free(u32 device);
+u32 pool_held(u32 device);
+
+/* Number of a policy's name, or -EINVAL. */
+int pool_policy(const char *name);
+const char *pool_policy_name(u32 policy);
+
+#endif /* FOVEA_ECACHE_POOL_H */
