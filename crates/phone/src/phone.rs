@@ -7,7 +7,7 @@ use fovea_scenario::Plan;
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::initramfs::{self, Programs};
+use crate::initramfs::{self, GuestFile, Programs};
 use crate::kernel::Kernel;
 use crate::kvm;
 use crate::modules::{Module, ModuleTree};
@@ -47,6 +47,16 @@ impl Phone {
         let accel = kvm::best(cache, &kernel, &qemu)?;
         drop(stage);
         Ok(Phone { cache: cache.clone(), kernel, base, accel, qemu })
+    }
+
+    /// With further files in the guest.
+    ///
+    /// # Errors
+    /// One cannot be read, or its place is no absolute path.
+    pub fn with_files(mut self, files: &[GuestFile]) -> Result<Phone> {
+        // Archives may follow each other.
+        self.base.extend(initramfs::files(files)?);
+        Ok(self)
     }
 
     /// The kernel.
