@@ -63,13 +63,14 @@ fn plan(words: &[String]) -> Plan {
             memory_bytes: 768 << 20,
             reserved_bytes: Default::default(),
             cpus: 4,
-            flash: Flash { size_bytes: 0, request_ns: 0 },
+            flash: Flash { size_bytes: 0, request_ns: 0, command_bytes: None },
             source: String::new(),
         },
         daemon_config: String::new(),
         zygote_anon_bytes: 0,
         apps: Vec::new(),
         lacks: Lacks { kernel_args, ..Lacks::default() },
+        trace_files: false,
         steps: Vec::new(),
     }
 }

@@ -114,6 +114,11 @@ fn default_role() -> String {
 }
 
 impl AppProfile {
+    /// Whether it holds device memory while it is in front.
+    pub fn has_buffers(&self) -> bool {
+        self.activity.as_ref().is_some_and(|a| !a.buffers.is_empty())
+    }
+
     /// Every file that it uses.
     pub fn files(&self) -> impl Iterator<Item = &FileUse> {
         let more = self.activity.iter().flat_map(|a| a.files());
