@@ -109,7 +109,7 @@ impl App {
                 send(socket, &FromApp::Used(count), &[])?;
             }
             ToApp::Log {} => {
-                send(socket, &FromApp::Log(self.devices.log()), &[])?;
+                send(socket, &FromApp::Log { buffers: self.devices.log() }, &[])?;
             }
             ToApp::Background { churn } => {
                 self.churn.start(churn)?;

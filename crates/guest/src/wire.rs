@@ -76,7 +76,10 @@ pub enum FromApp {
     /// It was worked with.
     Used(Count),
     /// Device memory it asked for since it was last asked.
-    Log(Vec<BufferUse>),
+    Log {
+        /// In order.
+        buffers: Vec<BufferUse>,
+    },
     /// It holds no device memory any more.
     Released {},
 }
