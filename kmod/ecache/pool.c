@@ -198,6 +198,23 @@ u32 pool_held(u32 device)
 	return held;
 }
 
+void pool_calibrate(void)
+{
+	const u32 rounds = 64;
+	u64 start, before, copying = 0;
+	u32 i;
+
+	spin_lock_irq(&pool.lock);
+	start = get_cycles();
+	for (i = 0; i < rounds; i++) {
+		before = pool_cycles();
+		if (unlikely(before))
+			copying += get_cycles() - before;
+	}
+	pool.measuring_cycles = (get_cycles() - start - copying) / rounds;
+	spin_unlock_irq(&pool.lock);
+}
+
 static int make_core(const struct pool_device *devices, u32 nr_devices)
 {
 	struct ecache_device_config *configs;

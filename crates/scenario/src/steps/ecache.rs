@@ -22,7 +22,7 @@ pub struct Ecache {
     pub use_ns: u64,
     /// Which files the apps use.
     pub footprint: String,
-    /// Cases in which hits are counted by kind of file, in a boot of their own.
+    /// Those of the cases in which hits are counted by kind of file, in a boot of their own.
     pub traced: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Default for Ecache {
     fn default() -> Self {
         Ecache {
             cases: ["L", "N", "H", "LM", "NM", "HM"].map(String::from).into(),
-            launches: 400,
+            launches: 200,
             close_percent: 40,
             use_ns: 5_000_000_000,
             footprint: "android-2.3".into(),
@@ -67,6 +67,8 @@ impl Ecache {
         catalog: &Catalog,
     ) -> Result<Vec<Script>, Error> {
         let footprint = self.footprint(scenario, catalog)?;
+        // A traced workload need not be among the cases, but must not be a slip of the pen.
+        self.traced.iter().try_for_each(|case| find(catalog, scenario, case).map(drop))?;
         self.cases
             .iter()
             .map(|case| {
