@@ -38,8 +38,8 @@ fn program() -> PathBuf {
 fn plan(words: &[String]) -> Plan {
     // The carve-outs of `examples/torture/main.rs`, and movable memory that can be taken offline in blocks of 128 MiB.
     let mut kernel_args: Vec<String> = [
-        "memmap=24M$0x10000000",
-        "memmap=8M$0x12000000",
+        "memmap=12M$0x10000000",
+        "memmap=4M$0x12000000",
         "movablecore=384M",
         // Reading the carve-outs through /dev/mem.
         "iomem=relaxed",
