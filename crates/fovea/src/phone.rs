@@ -20,12 +20,15 @@ const MODULES: [&str; 2] = ["null_blk", "zram"];
 /// Modules of our own for phones whose reserved memory is put to use: the eCache, and what it is compared with.
 const OWN_MODULES: [&str; 2] = ["dm-ecache", "contig-heap"];
 
+/// The shortest `ecache` that shows something: a workload that fills memory soon and has devices work, measured once memory is full.
+const ECACHE_DEMO: [&str; 4] = ["cases=HM", "traced=[]", "warm_launches=30", "launches=30"];
+
 /// What to do with the virtual phone.
 #[derive(Subcommand)]
 pub enum Phone {
     /// Run a scenario: a name from `fovea phone list`, or a file.
     Run(Run),
-    /// Run `lowmem` and a short workload, and show the results beside the seed's.
+    /// Run `lowmem`, a short workload and a short `ecache`, and show the results beside the seed's.
     Demo(Demo),
     /// A shell in the phone, with the daemon running.
     Shell {
@@ -222,8 +225,11 @@ fn show(demo: &Demo) -> Result<(), Failure> {
     })?;
     let file = |name: &str| demo.results.join(name);
     let mut documents = Vec::new();
-    let scenarios =
-        [("lowmem", vec!["rounds=1".to_owned()]), ("workload", vec![format!("launches={}", demo.launches)])];
+    let scenarios = [
+        ("lowmem", vec!["rounds=1".to_owned()]),
+        ("workload", vec![format!("launches={}", demo.launches)]),
+        ("ecache", ECACHE_DEMO.map(String::from).to_vec()),
+    ];
     for (name, parameters) in scenarios {
         let how = How { exact: true, jobs: 2, results: file(name), limit_s: 900, kernel: demo.kernel.clone() };
         let scenario = Scenario::load(name, &parameters)?;

@@ -59,7 +59,9 @@ pub fn report(phone: &mut Phone, name: &str) -> Outcome<()> {
     phone.tell(name, &ToApp::Log {})?;
     match phone.answer(name)? {
         Answer::Said(FromApp::Log { buffers }) if buffers.is_empty() => Ok(()),
-        Answer::Said(FromApp::Log { buffers }) => phone.channel.emit(EventBody::Buffers { app: name.to_owned(), buffers }),
+        Answer::Said(FromApp::Log { buffers }) => {
+            phone.channel.emit(EventBody::Buffers { app: name.to_owned(), buffers })
+        }
         Answer::Said(other) => Err(format!("app {name} said {other:?} when it should have told of its buffers")),
         Answer::Ended => Ok(()),
     }

@@ -8,8 +8,8 @@ use std::path::Path;
 use fovea_scenario::{FileUse, PAGE_BYTES};
 use rustix::mm::{mmap, MapFlags, ProtFlags};
 
-use crate::flash::write_content;
 use crate::file_content::{file_seed, page_is_right};
+use crate::flash::write_content;
 use crate::memory::WORDS;
 use crate::outcome::{At, Outcome};
 use crate::touch::{touch_set, RUN_PAGES};

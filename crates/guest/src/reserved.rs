@@ -68,7 +68,9 @@ fn contig_parameters(phone: &PhoneProfile, zoneinfo: &str) -> Outcome<String> {
         (Some(first), Some(spanned)) if spanned >= pages => {
             Ok(format!("region={size}@{} devices={}", first * PAGE_BYTES as u64, devices(phone)))
         }
-        _ => Err(format!("/proc/zoneinfo: no Movable zone of {pages} pages: is movablecore= on the kernel's command line?")),
+        _ => Err(format!(
+            "/proc/zoneinfo: no Movable zone of {pages} pages: is movablecore= on the kernel's command line?"
+        )),
     }
 }
 
@@ -134,7 +136,9 @@ mod tests {
         let zones = "Node 0, zone    DMA32\n  pages free 5\n        spanned  100\n  start_pfn:           4096\n\
                      Node 0, zone  Movable\n  pages free 7\n        spanned  23552\n  start_pfn:           143360\n";
         assert_eq!(contig_parameters(&nexus(), zones).unwrap(), format!("region=94371840@587202560 {devices}"));
-        assert!(contig_parameters(&nexus(), "Node 0, zone  Movable\n spanned 0\n").unwrap_err().contains("movablecore"));
+        assert!(contig_parameters(&nexus(), "Node 0, zone  Movable\n spanned 0\n")
+            .unwrap_err()
+            .contains("movablecore"));
         assert!(contig_parameters(&nexus(), "").is_err());
         let mut none = nexus();
         none.reserved_bytes.clear();

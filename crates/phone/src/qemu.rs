@@ -296,7 +296,11 @@ mod tests {
         let mut phone = crate::testing::plan().phone;
         assert_eq!(memory_bytes(&phone, Reservation::Absent).unwrap(), (512 - 34 - 8 + 100 + 2) << 20);
         phone.flash.size_bytes += 1;
-        assert_eq!(memory_bytes(&phone, Reservation::Absent).unwrap(), (512 - 34 - 8 + 100 + 2 + 1) << 20, "rounded up");
+        assert_eq!(
+            memory_bytes(&phone, Reservation::Absent).unwrap(),
+            (512 - 34 - 8 + 100 + 2 + 1) << 20,
+            "rounded up"
+        );
         phone.reserved_bytes.insert("fimc".into(), 512 << 20);
         assert!(memory_bytes(&phone, Reservation::Absent).is_err());
         phone.reserved_bytes.insert("all".into(), u64::MAX);

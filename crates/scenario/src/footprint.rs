@@ -173,7 +173,8 @@ impl Footprint {
 
     /// The app with these files in place of its own. `phone` says how large a device's buffer is; without it, devices do not allocate.
     pub(crate) fn lay_over(&self, app: &AppProfile, phone: Option<&PhoneProfile>) -> Result<AppProfile, String> {
-        let entry = self.apps.get(&app.name).ok_or_else(|| format!("app {:?} is not in footprint {}", app.name, self.name))?;
+        let entry =
+            self.apps.get(&app.name).ok_or_else(|| format!("app {:?} is not in footprint {}", app.name, self.name))?;
         let mut app = app.clone();
         app.shared_files = entry.sets.iter().flat_map(|set| &self.sets[set]).map(SizedFile::usage).collect();
         app.private_files = self.packages[&entry.package].files(&entry.package).into();
@@ -224,8 +225,9 @@ impl Footprint {
 }
 
 fn buffer(phone: &PhoneProfile, device: &str) -> Result<Buffer, String> {
-    let size_bytes = *phone.reserved_bytes.get(device).ok_or_else(|| {
-        format!("phone {} reserves nothing for {device}: add it to its reserved_bytes", phone.name)
-    })?;
+    let size_bytes = *phone
+        .reserved_bytes
+        .get(device)
+        .ok_or_else(|| format!("phone {} reserves nothing for {device}: add it to its reserved_bytes", phone.name))?;
     Ok(Buffer { device: device.into(), size_bytes })
 }

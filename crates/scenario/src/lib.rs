@@ -39,5 +39,7 @@ pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Syscal
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use results::{Case, Document, Verdict};
 pub use scenario::{Kind, Scenario};
-pub use steps::{Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters, Workload as WorkloadParameters};
+pub use steps::{
+    Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters, Workload as WorkloadParameters,
+};
 pub use table::render;

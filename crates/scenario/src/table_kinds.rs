@@ -45,7 +45,8 @@ pub(crate) fn render(case: &Case, out: &mut String) {
         columns(&rows, out);
     }
     if sum("movies_get").is_some() {
-        let mut rows = vec![["read while Movies launches, by kind".to_owned(), "asked for".into(), "hit".into()].to_vec()];
+        let mut rows =
+            vec![["read while Movies launches, by kind".to_owned(), "asked for".into(), "hit".into()].to_vec()];
         for (name, seed, kinds) in TABLE_10 {
             let ours = |what: &str| kinds.iter().filter_map(|&k| of(what, k)).sum::<f64>() / MIB;
             let cell = |ours: f64, seed: f64| format!("{ours:.2} MB ({seed:.2} MB)");

@@ -140,9 +140,11 @@ fn traced(figures: &mut Figures, folded: &[Folded], case: &str) {
 
 /// Whether a boot of the case opens an app that uses this device.
 fn uses(boots: &[Boot<'_>], case: &str, device: &str) -> bool {
-    boots.iter().filter(|b| b.plan.case == case).flat_map(|b| &b.plan.apps).any(|app| {
-        app.activity.iter().any(|a| a.buffers.iter().any(|b| b.device == device))
-    })
+    boots
+        .iter()
+        .filter(|b| b.plan.case == case)
+        .flat_map(|b| &b.plan.apps)
+        .any(|app| app.activity.iter().any(|a| a.buffers.iter().any(|b| b.device == device)))
 }
 
 pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict> {
@@ -180,12 +182,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) 
 }
 
 /// Read I/O and launch times against the phone whose reserved memory lies idle.
-fn against_normal(
-    case: &str,
-    exact: bool,
-    get: &dyn Fn(&str, &str) -> Option<f64>,
-    verdicts: &mut Vec<Verdict>,
-) {
+fn against_normal(case: &str, exact: bool, get: &dyn Fn(&str, &str) -> Option<f64>, verdicts: &mut Vec<Verdict>) {
     let of_normal = |name: &str| ratio(get("ecache", name), get("normal", name));
     let saved = |name: &str| of_normal(name).map(|of| 1.0 - of);
     // The names of the seed's workloads with more multimedia end in M; for other workloads no bound is stated.
@@ -218,13 +215,7 @@ fn against_normal(
 }
 
 /// What device memory and the eCache's own work cost, in instructions.
-fn costs(
-    case: &str,
-    video: bool,
-    get: &dyn Fn(&str, &str) -> Option<f64>,
-    migrate: bool,
-    verdicts: &mut Vec<Verdict>,
-) {
+fn costs(case: &str, video: bool, get: &dyn Fn(&str, &str) -> Option<f64>, migrate: bool, verdicts: &mut Vec<Verdict>) {
     if video {
         verdicts.push(verdict(
             &id("alloc-mfc", case),

@@ -6,6 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Boot, Figures};
 use crate::{BufferUse, Event, EventBody, LaunchKind};
 
+/// Label of the sample that measuring begins with.
+const BEGIN: &str = "begin";
+
 /// An app that came to the screen.
 pub(crate) struct Launch {
     pub app: String,
@@ -142,6 +145,11 @@ impl Folded {
             }
             EventBody::Sample { label, free_bytes, read_bytes, .. } => {
                 let sample = Sample { free_bytes: *free_bytes as f64, read_bytes: *read_bytes as f64 };
+                if label == BEGIN {
+                    // What came before was to bring the phone into use.
+                    self.launches.clear();
+                    self.devices.buffers.clear();
+                }
                 self.samples.push((label.clone(), sample));
             }
             EventBody::DaemonIdle { wakeups, resident_bytes, .. } => {
@@ -190,7 +198,8 @@ impl Folded {
 
 /// Boots of a case and configuration whose times compare, if there are any and all are complete.
 pub(crate) fn select<'a>(folded: &'a [Folded], case: &str, configuration: &str) -> Option<Vec<&'a Folded>> {
-    let boots: Vec<_> = folded.iter().filter(|f| f.case == case && f.configuration == configuration && !f.traced).collect();
+    let boots: Vec<_> =
+        folded.iter().filter(|f| f.case == case && f.configuration == configuration && !f.traced).collect();
     (!boots.is_empty() && boots.iter().all(|f| f.complete())).then_some(boots)
 }
 

@@ -14,6 +14,8 @@ use crate::{catalog, Catalog, Error, Footprint, Step};
 pub struct Ecache {
     /// Names of workloads.
     pub cases: Vec<String>,
+    /// Apps opened before anything is measured.
+    pub warm_launches: u32,
     /// Apps opened.
     pub launches: u32,
     /// How often an app is closed and not merely left.
@@ -30,6 +32,7 @@ impl Default for Ecache {
     fn default() -> Self {
         Ecache {
             cases: ["L", "N", "H", "LM", "NM", "HM"].map(String::from).into(),
+            warm_launches: 0,
             launches: 200,
             close_percent: 40,
             use_ns: 5_000_000_000,
@@ -44,6 +47,7 @@ impl Ecache {
         if self.cases.is_empty() {
             return Err(("cases", "there are none".into()));
         }
+        in_range("warm_launches", self.warm_launches, 0, 1_000_000)?;
         in_range("launches", self.launches, 1, 1_000_000)?;
         in_range("close_percent", self.close_percent, 0, 100)?;
         in_range("use_ns", self.use_ns, 0, 3_600_000_000_000)
@@ -82,8 +86,10 @@ impl Ecache {
     fn steps(&self, seed: u64, services: &[String], workload: &catalog::Workload, footprint: &Footprint) -> Vec<Step> {
         let mut rng = generator(seed, "ecache", 0);
         let mut steps: Vec<Step> = services.iter().map(|s| start(s)).collect();
-        steps.push(sample("begin"));
-        for _ in 0..self.launches {
+        for launch in 0..self.warm_launches + self.launches {
+            if launch == self.warm_launches {
+                steps.push(sample("begin"));
+            }
             let app = draw(workload, &mut rng);
             let ns = footprint.use_ns(app).unwrap_or(self.use_ns);
             steps.extend([open(app), Step::Use { app: app.into(), ns }]);
