@@ -21,13 +21,14 @@ test: setup check-style fetch
 	$(CARGO) test --workspace
 	$(MAKE) --no-print-directory test-phone
 
-# Full length: the figures of docs/. Half an hour on two cores.
+# Full length: the figures of docs/. An hour and a half on two cores.
 bench: build
 	@mkdir -p results
 	$(CARGO) bench -p fovea-policy
 	$(CARGO) bench -p fovea-core
 	$(FOVEA) phone run lowmem rounds=5 --exact --json results/lowmem.json --picture results/lowmem.svg
 	$(FOVEA) phone run workload --exact --json results/workload.json --picture results/workload.svg
+	$(FOVEA) phone run ecache --exact --json results/ecache.json
 
 # The long torture test; `make test` has a short one, and the modules that must fail it. Another seed is another test.
 TORTURE_SEED ?= 1

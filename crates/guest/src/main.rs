@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What runs inside the virtual phone: its first process (`/init`), the zygote forked from it, and the apps.
 
+mod activity;
 mod app;
 mod attend;
+mod buffers;
 mod channel;
 mod checks;
 mod daemon;
 mod deny;
+mod devices;
 mod file_content;
 mod files;
 mod flash;
@@ -16,11 +19,13 @@ mod outcome;
 mod pagemap;
 mod phone;
 mod readings;
+mod reserved;
 mod restore;
 mod setup;
 mod spawn;
 mod spin;
 mod steps;
+mod trace;
 mod wire;
 mod zygote;
 

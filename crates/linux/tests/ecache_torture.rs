@@ -38,8 +38,8 @@ fn program() -> PathBuf {
 fn plan(words: &[String]) -> Plan {
     // The carve-outs of `examples/torture/main.rs`, and movable memory that can be taken offline in blocks of 128 MiB.
     let mut kernel_args: Vec<String> = [
-        "memmap=24M$0x10000000",
-        "memmap=8M$0x12000000",
+        "memmap=12M$0x10000000",
+        "memmap=4M$0x12000000",
         "movablecore=384M",
         // Reading the carve-outs through /dev/mem.
         "iomem=relaxed",
@@ -63,13 +63,14 @@ fn plan(words: &[String]) -> Plan {
             memory_bytes: 768 << 20,
             reserved_bytes: Default::default(),
             cpus: 4,
-            flash: Flash { size_bytes: 0, request_ns: 0 },
+            flash: Flash { size_bytes: 0, request_ns: 0, command_bytes: None },
             source: String::new(),
         },
         daemon_config: String::new(),
         zygote_anon_bytes: 0,
         apps: Vec::new(),
         lacks: Lacks { kernel_args, ..Lacks::default() },
+        trace_files: false,
         steps: Vec::new(),
     }
 }

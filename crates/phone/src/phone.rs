@@ -76,14 +76,18 @@ impl Phone {
 
     /// The machine of a plan, its image apart.
     pub(crate) fn machine(&self, plan: &Plan, initrd: PathBuf, console: Console) -> Result<Machine> {
+        let reservation = plan.configuration.reservation();
+        // What the phone lacks has the last word.
+        let mut kernel_args = qemu::reservation_args(&plan.phone, reservation)?;
+        kernel_args.extend(plan.lacks.kernel_args.iter().cloned());
         Ok(Machine {
             exact: plan.exact,
             accel: self.accel,
             cpus: plan.phone.cpus,
-            memory_bytes: qemu::memory_bytes(&plan.phone)?,
+            memory_bytes: qemu::memory_bytes(&plan.phone, reservation)?,
             kernel: self.kernel.vmlinux.clone(),
             initrd: Some(initrd),
-            kernel_args: plan.lacks.kernel_args.clone(),
+            kernel_args,
             console,
         })
     }

@@ -12,6 +12,8 @@ mod daemon_config;
 mod error;
 mod event;
 mod figures;
+mod file_kind;
+mod footprint;
 pub mod hash;
 mod overrides;
 mod phone;
@@ -21,18 +23,23 @@ mod results;
 mod scenario;
 mod steps;
 mod table;
+mod table_kinds;
 pub mod touch;
 
 pub use catalog::{builtin_scenarios, Catalog, Workload};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{daemon_config, daemon_config_for, user_memory_bytes, KERNEL_BYTES};
 pub use error::Error;
-pub use event::{Event, EventBody, LaunchKind};
+pub use event::{BufferUse, Event, EventBody, LaunchKind};
 pub use figures::{document, verdict, Boot, Bound, Provenance};
-pub use phone::{Flash, PhoneProfile};
-pub use plan::{Configuration, Lacks, Plan, Step, Syscall};
-pub use profile::{AppProfile, Churn, FileUse, Mix, Spawn, Touch};
+pub use file_kind::FileKind;
+pub use footprint::Footprint;
+pub use phone::{Carveout, Flash, PhoneProfile};
+pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Syscall};
+pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use results::{Case, Document, Verdict};
 pub use scenario::{Kind, Scenario};
-pub use steps::{Lowmem as LowmemParameters, Monkey as MonkeyParameters, Workload as WorkloadParameters};
+pub use steps::{
+    Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters, Workload as WorkloadParameters,
+};
 pub use table::render;

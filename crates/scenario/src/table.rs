@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use crate::steps::SEED_USER_BYTES;
+use crate::table_kinds::{self, is_of_kinds};
 use crate::Document;
 
 /// Figures of seed 002, section 4.2, for stock, zram and fovea, in MB and ms as printed there.
@@ -54,7 +55,7 @@ fn show(name: &str, value: f64, user_bytes: Option<f64>) -> String {
 }
 
 /// Lays rows out in columns, the first to the left and the others to the right.
-fn columns(rows: &[Vec<String>], out: &mut String) {
+pub(crate) fn columns(rows: &[Vec<String>], out: &mut String) {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count).map(width).collect();
@@ -93,7 +94,7 @@ pub fn render(document: &Document) -> String {
         let mut rows = vec![vec![if case.is_empty() { "figure".into() } else { format!("{case}: figure") }]];
         rows[0].extend(ours.iter().map(|c| c.configuration.clone()));
         let with_seed = document.scenario == "lowmem";
-        for name in names(document, case) {
+        for name in names(document, case).into_iter().filter(|name| !is_of_kinds(name)) {
             let mut row = vec![name.clone()];
             for c in &ours {
                 let user = c.figures.get("user_memory_bytes").copied();
@@ -107,6 +108,7 @@ pub fn render(document: &Document) -> String {
         }
         out.push('\n');
         columns(&rows, &mut out);
+        ours.iter().for_each(|c| table_kinds::render(c, &mut out));
         if with_seed {
             out.push_str(
                 "In brackets: seed 002, section 4.2, on another phone. Ratios between columns compare, times do not.\n",

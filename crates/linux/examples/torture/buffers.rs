@@ -55,18 +55,31 @@ pub fn sequences(report: &Report, seed: u64, count: u64) {
     let opened = run(report, seed, || {
         let over = steps == 0;
         steps = steps.saturating_sub(1);
-        over
+        if over {
+            Now::End
+        } else {
+            Now::Work
+        }
     });
     report.check("buffers", opened >= count, format_args!("{opened} opened and closed"));
 }
 
-/// The same beside other work, until that is over.
-pub fn under_load(report: &Report, seed: u64, over: impl FnMut() -> bool) {
-    let opened = run(report, seed ^ 1, over);
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Now {
+    Work,
+    /// All is given back, so that the cache has all frames and fills up.
+    Rest,
+    End,
+}
+
+/// The same beside other work.
+pub fn under_load(report: &Report, seed: u64, now: impl FnMut() -> Now) {
+    let opened = run(report, seed ^ 1, now);
     report.check("buffers under load", opened > 0, format_args!("{opened} opened"));
 }
 
-fn run(report: &Report, seed: u64, mut over: impl FnMut() -> bool) -> u64 {
+fn run(report: &Report, seed: u64, mut now: impl FnMut() -> Now) -> u64 {
     let mut devices = Vec::new();
     for (name, size_bytes) in DEVICES {
         let heap = report.expect(name, Heap::open(format!("/dev/ecache/{name}")));
@@ -77,22 +90,38 @@ fn run(report: &Report, seed: u64, mut over: impl FnMut() -> bool) -> u64 {
         return 0;
     };
     let mut bench = Bench { devices, trace, memory, random: Random::new(seed, 400), report, opened: 0 };
-    while !over() && bench.devices.len() == DEVICES.len() {
-        let index = bench.random.index(DEVICES.len());
-        match bench.devices[index].held.take() {
-            Some(held) => bench.close(index, held),
-            None => bench.open(index),
+    while bench.devices.len() == DEVICES.len() {
+        match now() {
+            Now::Work => bench.step(),
+            Now::Rest => {
+                bench.close_all();
+                // Nothing waits for this; it leaves the CPU to those who fill the cache.
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            Now::End => break,
         }
     }
-    for index in 0..bench.devices.len() {
-        if let Some(held) = bench.devices[index].held.take() {
-            bench.close(index, held);
-        }
-    }
+    bench.close_all();
     bench.opened
 }
 
 impl Bench<'_> {
+    fn step(&mut self) {
+        let index = self.random.index(DEVICES.len());
+        match self.devices[index].held.take() {
+            Some(held) => self.close(index, held),
+            None => self.open(index),
+        }
+    }
+
+    fn close_all(&mut self) {
+        for index in 0..self.devices.len() {
+            if let Some(held) = self.devices[index].held.take() {
+                self.close(index, held);
+            }
+        }
+    }
+
     fn open(&mut self, index: usize) {
         let device = &self.devices[index];
         let most = device.size_bytes;

@@ -40,9 +40,9 @@ use crate::stack::{read_number, Outcome, Stack};
 /// The module under test.
 const MODULE: &str = "dm_ecache";
 /// Carve-outs as the kernel's command line keeps them (`memmap=SIZE$ADDRESS`): size and address.
-const CARVEOUTS: [(u64, u64); 2] = [(24 << 20, 0x1000_0000), (8 << 20, 0x1200_0000)];
-/// Devices and their reservations: the first two fill one carve-out but for 2 MiB.
-const DEVICES: [(&str, u64); 3] = [("camera", 12 << 20), ("video", 10 << 20), ("jpeg", 4 << 20)];
+const CARVEOUTS: [(u64, u64); 2] = [(12 << 20, 0x1000_0000), (4 << 20, 0x1200_0000)];
+/// Devices and their reservations: the first two fill one carve-out but for 1 MiB.
+const DEVICES: [(&str, u64); 3] = [("camera", 6 << 20), ("video", 5 << 20), ("jpeg", 2 << 20)];
 
 /// What the command line asks for.
 #[derive(Clone, Debug)]

@@ -43,28 +43,28 @@ fn own_lines(log: &mut KernelLog) -> Vec<String> {
 /// Before the module is loaded: parameters that cannot be.
 pub fn of_parameters(report: &Report) {
     let Some(mut log) = report.expect("/dev/kmsg", KernelLog::new()) else { return };
-    let good = "24M@0x10000000";
+    let good = "12M@0x10000000";
     for (what, carveouts, devices, rest) in [
         ("no carve-out", "", "a:1M", ""),
         ("nonsense as carve-out", "here", "a:1M", ""),
         ("a carve-out without a place", "8M", "a:1M", ""),
         ("a carve-out of nothing", "0@0x10000000", "a:1M", ""),
-        ("overlapping carve-outs", "24M@0x10000000,8M@0x11000000", "a:1M", ""),
+        ("overlapping carve-outs", "12M@0x10000000,4M@0x10800000", "a:1M", ""),
         ("the same carve-out twice", "8M@0x10000000,8M@0x10000000", "a:1M", ""),
         ("an unaligned place", "8M@0x10001000", "a:1M", ""),
         ("an unaligned size", "4100K@0x10000000", "a:1M", ""),
         ("a carve-out that is not reserved", "8M@0x8000000", "a:1M", ""),
-        ("a carve-out half of which is not reserved", "32M@0x10000000", "a:1M", ""),
+        ("a carve-out half of which is not reserved", "24M@0x10000000", "a:1M", ""),
         ("a carve-out beyond memory", "8M@0xfffffffff0000000", "a:1M", ""),
-        ("a good carve-out and a bad one", "24M@0x10000000,8M@0x8000000", "a:1M", ""),
+        ("a good carve-out and a bad one", "12M@0x10000000,8M@0x8000000", "a:1M", ""),
         ("no device", good, "", ""),
         ("a device without a size", good, "a", ""),
         ("a device of nothing", good, "a:0", ""),
         ("a device named twice", good, "a:1M,a:1M", ""),
         ("a device with a path as name", good, "a/b:1M", ""),
         ("a device without a name", good, ":1M", ""),
-        ("a device larger than its carve-out", good, "a:25M", ""),
-        ("devices larger than the carve-outs", good, "a:16M,b:16M", ""),
+        ("a device larger than its carve-out", good, "a:13M", ""),
+        ("devices larger than the carve-outs", good, "a:8M,b:8M", ""),
         ("an unknown policy", good, "a:1M", " policy=best"),
         ("an unknown way of clearing", good, "a:1M", " zero=never"),
     ] {

@@ -9,7 +9,7 @@ use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::time::Instant;
 
 use crate::audit::Watch;
-use crate::buffers;
+use crate::buffers::{self, Now};
 use crate::content::{Contents, Random};
 use crate::disturb::Disturber;
 use crate::file::{How, TestFile, OPERATION_PAGES};
@@ -23,11 +23,13 @@ use crate::Options;
 const WORKERS: u32 = 4;
 /// Files of each on each file system, and their largest size.
 const FILES: u32 = 5;
-const FILE_PAGES: usize = 480;
+const FILE_PAGES: usize = 560;
 /// Pages of the file whose blocks fail at times.
 const VICTIM_PAGES: usize = 128;
 /// Operations of a worker between two words to the disturber.
 const TICK: u64 = 128;
+/// Operations in which devices want memory, and then as many in which they do not.
+const BUFFER_TURN: u64 = 4096;
 
 /// What all threads share.
 pub struct Shared<'a> {
@@ -43,6 +45,15 @@ pub struct Shared<'a> {
 impl Shared<'_> {
     fn over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Half of the time devices want memory, half of the time the cache has it.
+    fn buffers_now(&self) -> Now {
+        match self.done.load(Ordering::Relaxed) / BUFFER_TURN % 2 {
+            _ if self.over() => Now::End,
+            0 => Now::Work,
+            _ => Now::Rest,
+        }
     }
 
     fn count(&self, tick: &SyncSender<()>) {
@@ -89,7 +100,7 @@ pub fn run(
         let buffers = options.has_module().then(|| {
             let shared = &shared;
             scope.spawn(move || {
-                buffers::under_load(shared.report, shared.options.seed, || shared.over());
+                buffers::under_load(shared.report, shared.options.seed, || shared.buffers_now());
             })
         });
         drop(tick);

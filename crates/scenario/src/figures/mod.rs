@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! From the events of all boots to the results document.
 
+mod ecache;
 mod fold;
 mod lowmem;
 mod monkey;
@@ -43,6 +44,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         Kind::Lowmem => lowmem::cases(scenario, &folded),
         Kind::Workload | Kind::Steps => workload::cases(scenario, &folded),
         Kind::Monkey => monkey::cases(scenario, &folded),
+        Kind::Ecache => ecache::cases(scenario, &folded),
     };
     let complete = folded.iter().filter(|f| f.complete()).count();
     let share = (!folded.is_empty()).then(|| complete as f64 / folded.len() as f64 * 100.0);
@@ -57,6 +59,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         Kind::Lowmem => lowmem::verdicts(scenario, &cases),
         Kind::Workload => workload::verdicts(scenario, &cases),
         Kind::Monkey => monkey::verdicts(scenario, &cases),
+        Kind::Ecache => ecache::verdicts(scenario, &cases, boots),
         Kind::Steps => correctness(scenario, &cases, ""),
     });
     Document {
