@@ -87,7 +87,8 @@ fn phone(dir: &Path, module: Option<Option<&str>>) -> Result<Phone, Error> {
     let mut own = Vec::new();
     if let Some(broken) = module {
         let sources = Sources::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))?;
-        own.push(build(&cache, &kernel, &sources, broken, &Progress::quiet())?.file("dm-ecache")?);
+        let built = build(&cache, &kernel, &sources, broken, &Progress::quiet())?;
+        own.extend([built.file("dm-ecache")?, built.file("ecache-selftest")?]);
     }
     // It needs no other static program; the image wants three.
     let small = dir.join("small");

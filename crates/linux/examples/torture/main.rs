@@ -17,6 +17,7 @@ mod boot;
 mod buffers;
 mod content;
 mod disturb;
+mod drivers;
 mod file;
 mod phases;
 mod raw;
@@ -161,6 +162,7 @@ fn soak(stack: &Stack, contents: &Contents, options: &Options, report: &Report, 
         buffers::sequences(report, options.seed, options.sequences);
         println!("     in {:.1?}", began.elapsed());
         watch.look(report, false);
+        drivers::all(report);
         refusals::while_in_use(stack, report);
         watch.look(report, true);
     }
