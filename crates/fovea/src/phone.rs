@@ -133,7 +133,8 @@ pub fn phone(phone: Phone) -> Result<(), Failure> {
     match phone {
         Phone::Run(run) => {
             let scenario = Scenario::load(&run.scenario, &run.parameters)?;
-            let document = one(&scenario, &run.how, run.json.as_deref(), run.picture.as_deref())?;
+            let command = command(&run.scenario, &run.parameters, &run.how);
+            let document = one(&scenario, command, &run.how, run.json.as_deref(), run.picture.as_deref())?;
             verdict(&[document])
         }
         Phone::Demo(demo) => show(&demo),
@@ -169,8 +170,25 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
     Ok(Machine::prepare(&cache, kernel, &programs, &MODULES, &own, progress)?)
 }
 
+/// The words that repeat a run, as in [`Document::command`].
+fn command(scenario: &str, parameters: &[String], how: &How) -> Vec<String> {
+    let mut words: Vec<String> = ["phone", "run", scenario].map(str::to_owned).to_vec();
+    words.extend_from_slice(parameters);
+    words.extend(how.exact.then(|| "--exact".to_owned()));
+    for (option, path) in [("--kernel", &how.kernel.kernel), ("--modules", &how.kernel.modules)] {
+        words.extend(path.iter().flat_map(|path| [option.to_owned(), path.display().to_string()]));
+    }
+    words
+}
+
 /// Runs a scenario, prints its table, and writes what was asked for. A boot that failed fails the call, after the others are done.
-fn one(scenario: &Scenario, how: &How, json: Option<&Path>, picture: Option<&Path>) -> Result<Document, Failure> {
+fn one(
+    scenario: &Scenario,
+    command: Vec<String>,
+    how: &How,
+    json: Option<&Path>,
+    picture: Option<&Path>,
+) -> Result<Document, Failure> {
     let plans = scenario.plans(&Catalog::builtin()?, how.exact)?;
     let progress = Progress::auto();
     let machine = machine(&how.kernel, &plans, &progress)?;
@@ -182,7 +200,7 @@ fn one(scenario: &Scenario, how: &How, json: Option<&Path>, picture: Option<&Pat
         .map(|outcome| outcome.map(|o| o.events).map_err(|e| failures.push(Failure::from(e))).unwrap_or_default())
         .collect();
     let boots: Vec<Boot> = plans.iter().zip(&events).map(|(plan, events)| Boot { plan, events }).collect();
-    let provenance = Provenance { qemu: machine.qemu_version().into(), commit: env!("FOVEA_COMMIT").into() };
+    let provenance = Provenance { qemu: machine.qemu_version().into(), commit: env!("FOVEA_COMMIT").into(), command };
     let document = document(scenario, &boots, &provenance);
     print(&render(&document))?;
     if let Some(path) = json {
@@ -234,7 +252,8 @@ fn show(demo: &Demo) -> Result<(), Failure> {
         let how = How { exact: true, jobs: 2, results: file(name), limit_s: 900, kernel: demo.kernel.clone() };
         let scenario = Scenario::load(name, &parameters)?;
         let (json, picture) = (file(&format!("{name}.json")), file(&format!("{name}.svg")));
-        documents.push(one(&scenario, &how, Some(&json), Some(&picture))?);
+        let command = command(name, &parameters, &how);
+        documents.push(one(&scenario, command, &how, Some(&json), Some(&picture))?);
         print_line(format!("\nwritten: {} and {}\n", json.display(), picture.display()))?;
     }
     verdict(&documents)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The subcommands `fovea trace import|info` and `fovea lab replay|sweep|reproduce`, whole: parse, run, print.
+//! The subcommands `fovea trace import|info` and `fovea lab replay|sweep|reproduce|report`, whole: parse, run, print.
 
 use std::{
     io::Write,
@@ -15,7 +15,7 @@ use crate::{
     import::{CsvColumns, Format, ImportOptions, Order},
     policy::{self, Choice},
     replay::{Outcome, ReplayOptions},
-    reproduce,
+    report, reproduce,
     sweep::{output::write_json, SweepOptions},
     synthetic::Synthetic,
     Error, Result, Size, Weight,
@@ -47,6 +47,8 @@ pub enum LabCommand {
     Ecache(ecache::cli::EcacheArgs),
     /// Repeat the experiments of the papers: claim, our figure, verdict. Fails if a verdict does.
     Reproduce(reproduce::cli::ReproduceArgs),
+    /// Make one page of the papers' experiments and of the saved results of scenarios: plots, verdicts, how to run each again.
+    Report(report::cli::ReportArgs),
 }
 
 impl TraceCommand {
@@ -75,6 +77,7 @@ impl LabCommand {
             LabCommand::Hybrid(args) => args.run(),
             LabCommand::Ecache(args) => args.run(),
             LabCommand::Reproduce(args) => args.run(),
+            LabCommand::Report(args) => args.run(),
         }
     }
 }

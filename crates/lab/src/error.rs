@@ -44,6 +44,14 @@ pub enum Error {
         /// Their names.
         ids: String,
     },
+    /// A page was written, but not with all that should be on it.
+    #[error("{page}: written without {files} of the results files; the lines above name them")]
+    LeftOut {
+        /// The page.
+        page: String,
+        /// How many files could not be read.
+        files: usize,
+    },
     /// The request makes no sense.
     #[error("{0}")]
     Usage(String),

@@ -17,6 +17,7 @@ mod parallel;
 pub mod policy;
 mod record;
 pub mod replay;
+pub mod report;
 pub mod reproduce;
 mod size;
 pub mod store;

@@ -9,7 +9,7 @@ mod hybrid;
 mod hybrid_mix;
 
 use fovea_scenario::{Case, Document, Verdict};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{replay, Error, Result};
 use chart::Chart;
@@ -54,7 +54,7 @@ pub struct Findings {
 }
 
 /// A remark on an entry.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// The entry.
     pub entry: String,
@@ -63,11 +63,14 @@ pub struct Note {
 }
 
 /// The results document of one or more entries, with what a report needs beside it: a superset of the common schema.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
     /// The document; cases and verdicts bear the entry's id in front.
     #[serde(flatten)]
     pub document: Document,
+    /// Whether the traces were the short ones of `--quick`.
+    #[serde(default)]
+    pub quick: bool,
     /// Plots.
     pub charts: Vec<Chart>,
     /// Remarks.
@@ -120,6 +123,32 @@ fn under(entry: &str, name: &str) -> String {
     }
 }
 
+/// The part of a name that comes after the entry's.
+pub(crate) fn within<'n>(entry: &str, name: &'n str) -> Option<&'n str> {
+    let rest = name.strip_prefix(entry)?;
+    if rest.is_empty() {
+        Some("")
+    } else {
+        rest.strip_prefix('/')
+    }
+}
+
+impl Reproduction {
+    /// What it says of one entry, if it says anything.
+    pub fn findings(&self, entry: &str) -> Option<Findings> {
+        let own = |name: &str| within(entry, name).map(str::to_owned);
+        let cases = self.document.cases.iter().filter_map(|c| Some(Case { case: own(&c.case)?, ..c.clone() }));
+        let verdicts = self.document.verdicts.iter().filter_map(|v| Some(Verdict { id: own(&v.id)?, ..v.clone() }));
+        let found = Findings {
+            cases: cases.collect(),
+            verdicts: verdicts.collect(),
+            charts: self.charts.iter().filter(|c| c.entry == entry).cloned().collect(),
+            notes: self.notes.iter().filter(|n| n.entry == entry).map(|n| n.text.clone()).collect(),
+        };
+        (found != Findings::default()).then_some(found)
+    }
+}
+
 /// Runs the entries, one after the other; `progress` is told each as it begins.
 ///
 /// # Errors
@@ -127,7 +156,7 @@ fn under(entry: &str, name: &str) -> String {
 pub fn reproduce(entries: &[&Entry], settings: &Settings, progress: impl Fn(&Entry)) -> Result<Reproduction> {
     let mut document = replay::document("lab reproduce", Vec::new());
     document.seed = settings.seed;
-    let mut all = Reproduction { document, charts: Vec::new(), notes: Vec::new() };
+    let mut all = Reproduction { document, quick: settings.quick, charts: Vec::new(), notes: Vec::new() };
     for entry in entries {
         progress(entry);
         let found = (entry.run)(settings)?;
@@ -176,6 +205,25 @@ mod tests {
         assert_eq!(document, all.document);
         assert_eq!(json["charts"][1]["entry"], "b");
         assert_eq!(json["notes"][0]["text"], "a note");
+    }
+
+    #[test]
+    fn what_was_saved_of_an_entry_is_what_it_found() {
+        let settings = Settings { seed: 7, quick: true, threads: 1 };
+        let all = reproduce(&[&A, &B], &settings, |_| {}).unwrap();
+        let saved: Reproduction = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
+        assert!(saved.quick);
+        let found = run(&settings).unwrap();
+        let chart = Chart { entry: "b".into(), ..Chart::default() };
+        assert_eq!(saved.findings("b"), Some(Findings { charts: vec![chart], ..found }));
+        assert_eq!(saved.findings("c"), None);
+    }
+
+    #[test]
+    fn entries_with_a_common_beginning_are_kept_apart() {
+        assert_eq!(within("fig1", "fig1/N"), Some("N"));
+        assert_eq!(within("fig1", "fig1"), Some(""));
+        assert_eq!(within("fig1", "fig10/N"), None);
     }
 
     #[test]

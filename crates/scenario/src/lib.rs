@@ -37,9 +37,9 @@ pub use footprint::Footprint;
 pub use phone::{Carveout, Flash, PhoneProfile};
 pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Syscall};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Mix, Pictures, Reads, Screens, Spawn, Touch};
-pub use results::{Case, Document, Verdict};
+pub use results::{null_if_missing, Case, Document, Verdict};
 pub use scenario::{Kind, Scenario};
 pub use steps::{
     Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters, Workload as WorkloadParameters,
 };
-pub use table::render;
+pub use table::{figure_names, is_free_memory, paper_figure, render};

@@ -40,8 +40,12 @@ pub enum Place {
 pub struct Point {
     /// Where.
     pub x: Place,
-    /// How much.
+    /// How much; not a number, and `null` in JSON, if it was not measured.
+    #[serde(with = "fovea_scenario::null_if_missing")]
     pub y: f64,
+    /// If the paper prints a range: its other end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<f64>,
 }
 
 /// One line, or one bar of each group.
@@ -80,7 +84,7 @@ impl Chart {
 
     /// Adds a series over numbers.
     pub fn line(&mut self, name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) {
-        let points = points.into_iter().map(|(x, y)| Point { x: Place::Number(x), y }).collect();
+        let points = points.into_iter().map(|(x, y)| Point { x: Place::Number(x), y, to: None }).collect();
         self.series.push(Series { name: name.into(), origin: Origin::Ours, points });
     }
 
@@ -91,7 +95,17 @@ impl Chart {
         origin: Origin,
         points: impl IntoIterator<Item = (N, f64)>,
     ) {
-        let points = points.into_iter().map(|(x, y)| Point { x: Place::Name(x.into()), y }).collect();
+        let points = points.into_iter().map(|(x, y)| Point { x: Place::Name(x.into()), y, to: None }).collect();
         self.series.push(Series { name: name.into(), origin, points });
+    }
+    /// Adds the paper's ranges over names.
+    pub fn paper_ranges<N: Into<String>>(
+        &mut self,
+        name: impl Into<String>,
+        ranges: impl IntoIterator<Item = (N, f64, f64)>,
+    ) {
+        let point = |(x, y, to): (N, f64, f64)| Point { x: Place::Name(x.into()), y, to: Some(to) };
+        let points = ranges.into_iter().map(point).collect();
+        self.series.push(Series { name: name.into(), origin: Origin::Paper, points });
     }
 }

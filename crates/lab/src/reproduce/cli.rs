@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fovea_scenario::{Case, Verdict};
 
-use super::{entries, reproduce, Entry, Reproduction, Settings};
+use super::{entries, reproduce, within, Entry, Reproduction, Settings};
 use crate::{
     cli::{bar, print, print_json},
     parallel,
@@ -70,16 +70,6 @@ impl ReproduceArgs {
     }
 }
 
-/// The part of a name that comes after the entry's.
-fn within<'n>(entry: &Entry, name: &'n str) -> Option<&'n str> {
-    let rest = name.strip_prefix(entry.id)?;
-    if rest.is_empty() {
-        Some("")
-    } else {
-        rest.strip_prefix('/')
-    }
-}
-
 fn number(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "not measured".into(),
@@ -130,11 +120,11 @@ fn verdict_line(verdict: &Verdict) -> String {
 fn text_of(entry: &Entry, all: &Reproduction) -> String {
     let mut text = format!("{}: {} ({})\n  claim: {}\n", entry.id, entry.title, entry.source, entry.claim);
     let rows: Vec<(&str, &Case)> =
-        all.document.cases.iter().filter_map(|c| within(entry, &c.case).map(|name| (name, c))).collect();
+        all.document.cases.iter().filter_map(|c| within(entry.id, &c.case).map(|name| (name, c))).collect();
     if !rows.is_empty() {
         text += &table(&rows);
     }
-    for verdict in all.document.verdicts.iter().filter(|v| within(entry, &v.id).is_some()) {
+    for verdict in all.document.verdicts.iter().filter(|v| within(entry.id, &v.id).is_some()) {
         text += &verdict_line(verdict);
     }
     for note in all.notes.iter().filter(|n| n.entry == entry.id) {
@@ -158,13 +148,5 @@ mod tests {
         let text = table(&[("N", &a), ("N", &b)]);
         assert_eq!(text.lines().count(), 3);
         assert!(text.contains("0.500") && text.lines().nth(2).unwrap().ends_with('-'), "{text}");
-    }
-
-    #[test]
-    fn entries_with_a_common_beginning_are_kept_apart() {
-        let entry = Entry { id: "fig1", title: "", source: "", claim: "", run: |_| unreachable!() };
-        assert_eq!(within(&entry, "fig1/N"), Some("N"));
-        assert_eq!(within(&entry, "fig1"), Some(""));
-        assert_eq!(within(&entry, "fig10/N"), None);
     }
 }

@@ -43,6 +43,8 @@ fn run(settings: &Settings) -> Result<Findings> {
     for (policy, bars) in rows {
         chart.bars(policy, Origin::Ours, bars);
     }
+    // Printed for the seed's own mixes, whose shares of writes and of fresh pages nobody knows.
+    chart.bars("paper", Origin::Paper, [("the paper's two mixes", 53.0)]);
     let source = "seed 001, abstract";
     let any = |id: &str, claim: &str, what: &str, bound| verdict(id, claim, source, Some(best(what)), bound);
     Ok(Findings {

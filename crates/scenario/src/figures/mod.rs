@@ -31,6 +31,8 @@ pub struct Provenance {
     pub qemu: String,
     /// Commit of the source, with "-dirty" if changed.
     pub commit: String,
+    /// The words of the command, as in [`Document::command`].
+    pub command: Vec<String>,
 }
 
 /// Figures by name.
@@ -69,6 +71,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         qemu: provenance.qemu.clone(),
         seed: scenario.seed,
         commit: provenance.commit.clone(),
+        command: provenance.command.clone(),
         cases,
         verdicts,
     }
