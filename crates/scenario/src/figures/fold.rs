@@ -36,13 +36,16 @@ pub(crate) struct End {
 /// Hits and misses of the eCache by kind of file.
 pub(crate) type Kinds = BTreeMap<String, [u64; 2]>;
 
+/// The eCache's state: the module's own numbers by name.
+pub(crate) type Pool = BTreeMap<String, u64>;
+
 /// What only boots with device memory have.
 #[derive(Default)]
 pub(crate) struct Devices {
     /// By app that allocated, in order; each with the eCache's state before the app was opened, if it has one.
-    pub buffers: Vec<(Vec<BufferUse>, Option<BTreeMap<String, u64>>)>,
+    pub buffers: Vec<(Vec<BufferUse>, Option<Pool>)>,
     /// The eCache's state by label.
-    pub pools: BTreeMap<String, BTreeMap<String, u64>>,
+    pub pools: BTreeMap<String, Pool>,
     /// By label, added up; how often that label came.
     pub kinds: BTreeMap<String, (Kinds, u64)>,
 }
