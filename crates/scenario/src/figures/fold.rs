@@ -36,7 +36,7 @@ pub(crate) struct End {
 /// Hits and misses of the eCache by kind of file.
 pub(crate) type Kinds = BTreeMap<String, [u64; 2]>;
 
-/// The eCache's state, by the module's own names.
+/// The eCache's state: the module's own numbers by name.
 pub(crate) type Pool = BTreeMap<String, u64>;
 
 /// What only boots with device memory have.
