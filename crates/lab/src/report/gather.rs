@@ -114,10 +114,14 @@ impl Gathered {
     pub fn unknown(&self) -> Vec<LeftOut> {
         let mut unknown: Vec<LeftOut> = Vec::new();
         for (path, all) in &self.reproductions {
-            let ids = all.document.verdicts.iter().map(|v| v.id.as_str()).chain(all.charts.iter().map(|c| c.entry.as_str()));
+            let ids =
+                all.document.verdicts.iter().map(|v| v.id.as_str()).chain(all.charts.iter().map(|c| c.entry.as_str()));
             for id in ids.map(|id| id.split('/').next().unwrap_or(id)) {
                 if !ENTRIES.iter().any(|e| e.id == id) {
-                    let why = format!("in {path}, but not an experiment of this program; commit {} has it", all.document.commit);
+                    let why = format!(
+                        "in {path}, but not an experiment of this program; commit {} has it",
+                        all.document.commit
+                    );
                     unknown.push(LeftOut { what: id.into(), why });
                 }
             }

@@ -37,7 +37,10 @@ fn with_one_case_figures_of_a_unit_share_a_chart_beside_the_papers() {
     assert_eq!(times.series[3].points.iter().map(|p| p.y).collect::<Vec<_>>(), [2014.0, 306.0]);
     // Of phones of different sizes free memory compares only as a share.
     let free = find(&charts, "Free after idle");
-    assert_eq!((free.y_axis.as_str(), free.series[0].points[0].y, free.series[2].points[0].y), ("% of user memory", 10.0, 40.0));
+    assert_eq!(
+        (free.y_axis.as_str(), free.series[0].points[0].y, free.series[2].points[0].y),
+        ("% of user memory", 10.0, 40.0)
+    );
     assert!((free.series[3].points[0].y - 17.684).abs() < 0.001);
 }
 
