@@ -131,7 +131,7 @@ struct ecache_config {
 
 /* Result of ecache_put(): fill this frame now. */
 struct ecache_put_result {
-	/* The page that had to go, if evicted. */
+	/* The page that had to go; set only if evicted. */
 	struct ecache_key evicted_key;
 	u32 frame;
 	u8 evicted;

@@ -74,7 +74,7 @@ static void put_page_of(struct folio *folio, unsigned long i,
 		return;
 	content = kmap_local_page(folio_page(folio, i));
 	if (still_equal(v, folio, entry, content) &&
-	    pool_put(v, track_block(entry), content, copying)) {
+	    pool_put(v->object, track_block(entry), content, copying)) {
 		v->puts++;
 		if (trace_ecache_put_enabled())
 			trace_put(v, folio, i, track_block(entry));

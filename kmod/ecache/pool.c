@@ -14,7 +14,7 @@
 /* Tombstones a put may meet: bounds the time that it keeps interrupts off. */
 #define PUT_WORK_LIMIT	32
 /* An allocation is part of an app's start: what it left undone waits for its end. */
-#define SWEEP_DELAY	(2 * HZ)
+#define SWEEP_DELAY	HZ
 
 struct pool pool = {
 	.lock = __SPIN_LOCK_UNLOCKED(pool.lock),
@@ -54,21 +54,6 @@ phys_addr_t pool_frame_phys(u32 frame)
 		c++;
 	return pool.carveouts[c].start +
 	       ((u64)(frame - pool.first_frame[c]) << PAGE_SHIFT);
-}
-
-bool pool_put(const struct volume *volume, u64 block, const void *content,
-	      u64 *copying)
-{
-	struct ecache_put_result result;
-	u64 start;
-
-	if (ecache_put(pool.core, volume->object, block, &result) != ECACHE_OK)
-		return false;
-	start = pool_cycles();
-	memcpy(pool_frame(result.frame), content, PAGE_SIZE);
-	if (unlikely(start))
-		*copying += get_cycles() - start;
-	return true;
 }
 
 /* Drops what a volume has of a range by looking at all frames. */

@@ -112,8 +112,20 @@ static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
 }
 
 /* Keeps a page's content. With the lock held. Cycles of the copy are added up. */
-bool pool_put(const struct volume *volume, u64 block, const void *content,
-	      u64 *copying);
+static inline bool pool_put(u64 object, u64 block, const void *content,
+			    u64 *copying)
+{
+	struct ecache_put_result result;
+	u64 start;
+
+	if (ecache_put(pool.core, object, block, &result) != ECACHE_OK)
+		return false;
+	start = pool_cycles();
+	memcpy(pool_frame(result.frame), content, PAGE_SIZE);
+	if (unlikely(start))
+		*copying += get_cycles() - start;
+	return true;
+}
 
 /* Drops [first, first + count) of a volume, in batches, taking the lock for each. */
 void pool_flush_range(struct volume *volume, u64 first, u64 count);

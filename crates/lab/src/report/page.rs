@@ -177,8 +177,8 @@ fn summary(report: &Report, parts: &[&Part<'_>]) -> Markup {
                 span.holds { (pass) (if pass == 1 { " verdict holds" } else { " verdicts hold" }) }
                 span.falls { (miss) (if miss == 1 { " falls short" } else { " fall short" }) }
             }
-            dl { @for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
-                div { dt { (name) } dd { (value) } }
+            ul.facts { @for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+                li { span { (name) } " " (value) }
             } }
             @if !parts.is_empty() {
                 div.wide tabindex="0" { table.contents {
@@ -233,7 +233,7 @@ fn charts(charts: &[Chart]) -> Markup {
 }
 
 fn again(command: &str) -> Markup {
-    html! { p.again { "Again: " code { (command) } } }
+    html! { p.again { "Repeat it: " code { (command) } } }
 }
 
 fn section(part: &Part<'_>) -> Markup {

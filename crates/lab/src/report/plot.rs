@@ -16,9 +16,8 @@ use crate::reproduce::chart::{Chart, Kind, Origin, Place, Point};
 pub(super) use legend::patterns;
 pub(super) use scale::drawable;
 
-/// Width of a picture in its own units. Text is 13 of them high, which is still read when a phone shows the picture at three
-/// quarters of its size.
-const WIDTH: f64 = 520.0;
+/// Width of a picture in its own units. Text is 13 of them high, which is still read on a phone's screen, some 380 pixels wide.
+const WIDTH: f64 = 440.0;
 
 /// Bars beyond this number are not drawn: a picture some ten screens high shows nothing.
 const MOST_BARS: usize = 160;

@@ -12,7 +12,8 @@ const OPEN_ROWS: usize = 24;
 /// A bound as it is printed in books.
 pub(super) fn bound(bound: &str) -> String {
     let signs = [(">=", "≥"), ("<=", "≤"), ("==", "="), ("<", "<"), (">", ">")];
-    let printed = signs.iter().find_map(|(ascii, sign)| Some(format!("{sign} {}", bound.strip_prefix(ascii)?.trim())));
+    let printed =
+        signs.iter().find_map(|(ascii, sign)| Some(format!("{sign}\u{a0}{}", bound.strip_prefix(ascii)?.trim())));
     printed.unwrap_or_else(|| bound.to_owned())
 }
 

@@ -264,7 +264,7 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
     let mut charts = grid.charts("Elapsed time of the foreground at memory", "ms", |c| memory_time(c) / 1e6);
     charts.extend(grid.charts("Elapsed time of the foreground with flash", "ms", |c| elapsed(c) / 1e6));
     charts.push(averages(
-        "Foreground elapsed time saved on average",
+        "Foreground elapsed time, change on average",
         [("paper", -53.0), ("memory only", -memory_mean), ("with flash", -mean)],
     ));
     Ok(Findings {
@@ -353,7 +353,7 @@ fn energy(settings: &Settings) -> Result<Findings> {
     by_rate.line("seed", [10.0, 100.0, 1e3, 1e4, 1e5].map(|rate| (rate, against_dram(rate))));
     charts.push(by_rate);
     charts.push(averages(
-        "Energy saved on average",
+        "Energy, change on average",
         [("paper", -23.0), ("against LRU and 2QLRU", -mean), ("against DRAM only", -against_dram(A_PHONES_RATE))],
     ));
     Ok(Findings {

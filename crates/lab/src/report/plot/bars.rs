@@ -18,7 +18,7 @@ const BOTTOM: f64 = 44.0;
 /// Room for a number at the end of a bar.
 const NUMBER: f64 = 54.0;
 /// Names get no more than this.
-const NAMES: f64 = 190.0;
+const NAMES: f64 = 165.0;
 
 /// The bars at one place.
 struct Group<'c> {
@@ -105,7 +105,7 @@ pub(super) fn picture(chart: &Chart) -> Markup {
     let widest = points().map(|p| text_width(&number(p))).fold(NUMBER, f64::max);
     let layout = Layout {
         scale,
-        left: names + 10.0 + if below { widest } else { 0.0 },
+        left: names + 8.0 + if below { widest } else { 0.0 },
         right: WIDTH - if above || !below { widest } else { 12.0 },
     };
     let mut y = TOP;
@@ -118,7 +118,7 @@ pub(super) fn picture(chart: &Chart) -> Markup {
     let middle = (layout.left + layout.right) / 2.0;
     html! {
         svg viewBox={ "0 0 " (px(WIDTH)) " " (px(height)) } role="img" aria-label=(chart.title) {
-            text.axis x=(px(names)) y="13" text-anchor="end" { (fitted(&chart.x_axis, names + 4.0)) }
+            text.axis x="0" y="13" { (fitted(&chart.x_axis, WIDTH)) }
             @for &tick in &layout.scale.ticks {
                 path class=(if tick == 0.0 { "zero" } else { "grid" })
                     d={ "M" (px(layout.x(tick))) " " (px(TOP - 4.0)) "V" (px(foot)) } {}
@@ -126,7 +126,7 @@ pub(super) fn picture(chart: &Chart) -> Markup {
             }
             text.axis x=(px(middle)) y=(px(foot + 36.0)) text-anchor="middle" { (chart.y_axis) }
             @for (group, top) in groups.iter().zip(tops) {
-                text.name x=(px(names + 2.0)) text-anchor="end"
+                text.name x=(px(names)) text-anchor="end"
                     y=(px(top + group.bars.len() as f64 * BAR_PITCH / 2.0 + 4.0)) {
                     (fitted(&group.name, NAMES)) title { (group.name) }
                 }

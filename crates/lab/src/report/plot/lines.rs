@@ -9,10 +9,12 @@ use crate::{
     reproduce::chart::{Chart, Series},
 };
 
-const HEIGHT: f64 = 330.0;
+const HEIGHT: f64 = 300.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 52.0;
 const RIGHT: f64 = 18.0;
+/// Room between the axis and the first mark.
+const INSET: f64 = 8.0;
 
 struct Layout {
     x: Scale,
@@ -22,7 +24,7 @@ struct Layout {
 
 impl Layout {
     fn x(&self, value: f64) -> f64 {
-        self.left + self.x.at(value) * (WIDTH - RIGHT - self.left)
+        self.left + INSET + self.x.at(value) * (WIDTH - RIGHT - INSET - self.left)
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -65,7 +67,7 @@ pub(super) fn picture(chart: &Chart) -> Markup {
     let (foot, end) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
     html! {
         svg viewBox={ "0 0 " (px(WIDTH)) " " (px(HEIGHT)) } role="img" aria-label=(chart.title) {
-            text.axis x="4" y="14" { (chart.y_axis) }
+            text.axis x="0" y="14" { (chart.y_axis) }
             @for &tick in &layout.y.ticks {
                 path class=(if tick == 0.0 { "zero" } else { "grid" })
                     d={ "M" (px(left)) " " (px(layout.y(tick))) "H" (px(end)) } {}
