@@ -217,6 +217,14 @@ int ecache_init(void *memory, u64 size, const struct ecache_config *config,
 		struct ecache **out);
 
 /*
+ * Makes a second cache in `memory` (8-byte aligned, `size` bytes, at least those that
+ * init was given) that is in the same state, and from then on independent.
+ * ECACHE_EINVAL if the memory does not do.
+ */
+int ecache_copy(void *memory, u64 size, const struct ecache *from,
+		struct ecache **out);
+
+/*
  * Stores a page: names the frame to fill, a free one or else the least recently
  * put. ECACHE_ENOSPC if there is none. O(1), but for tombstones found on the way,
  * each of which is withdrawn once.

@@ -10,7 +10,6 @@ mod deny;
 mod file_content;
 mod files;
 mod flash;
-mod hash;
 mod init;
 mod memory;
 mod outcome;
@@ -22,9 +21,11 @@ mod setup;
 mod spawn;
 mod spin;
 mod steps;
-mod touch;
 mod wire;
 mod zygote;
+
+// Pure, and shared with the lab, which plays the same apps without a phone.
+use fovea_scenario::{hash, touch};
 
 fn main() {
     match std::env::args().nth(1).as_deref() {

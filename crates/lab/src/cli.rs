@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The subcommands `fovea trace import|info` and `fovea lab replay|sweep`, whole: parse, run, print.
+//! The subcommands `fovea trace import|info` and `fovea lab replay|sweep|reproduce`, whole: parse, run, print.
 
 use std::{
     io::Write,
@@ -11,9 +11,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
     dense::DenseOptions,
+    ecache, hybrid,
     import::{CsvColumns, Format, ImportOptions, Order},
     policy::{self, Choice},
     replay::{Outcome, ReplayOptions},
+    reproduce,
     sweep::{output::write_json, SweepOptions},
     Error, Result, Size, Weight,
 };
@@ -36,6 +38,12 @@ pub enum LabCommand {
     /// Run cache policies on several trace files over all cores; can be interrupted and goes on when started again.
     #[command(after_help = policies_help())]
     Sweep(SweepArgs),
+    /// Run a trace file through buffer caches in a memory of DRAM and PCM.
+    Hybrid(hybrid::cli::HybridArgs),
+    /// Replay what a phone asks of its eCache, under every way of choosing a device's region.
+    Ecache(ecache::cli::EcacheArgs),
+    /// Repeat the experiments of the papers: claim, our figure, verdict. Fails if a verdict does.
+    Reproduce(reproduce::cli::ReproduceArgs),
 }
 
 impl TraceCommand {
@@ -60,6 +68,9 @@ impl LabCommand {
         match self {
             LabCommand::Replay(args) => args.run(),
             LabCommand::Sweep(args) => args.run(),
+            LabCommand::Hybrid(args) => args.run(),
+            LabCommand::Ecache(args) => args.run(),
+            LabCommand::Reproduce(args) => args.run(),
         }
     }
 }
@@ -187,14 +198,14 @@ pub struct SweepArgs {
 }
 
 /// A progress bar; hidden where standard error is no terminal.
-fn bar(template: &str) -> ProgressBar {
+pub(crate) fn bar(template: &str) -> ProgressBar {
     let bar = ProgressBar::new(0);
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
 }
 
 /// Prints lines; a reader that went away (`| head`) is no error.
-fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Error::io(Path::new("standard output"), error, "make room there"))
@@ -203,7 +214,7 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-fn print_json(value: &impl serde::Serialize) -> Result<()> {
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     print(&(serde_json::to_string_pretty(value).expect("results serialise") + "\n"))
 }
 

@@ -34,6 +34,16 @@ pub enum Error {
         /// What to do.
         mend: String,
     },
+    /// Experiments ran, and what they claim does not hold.
+    #[error("{failed} of {verdicts} verdicts do not hold: {ids}; the figures above say by how much")]
+    Verdicts {
+        /// Verdicts that do not hold.
+        failed: usize,
+        /// All verdicts.
+        verdicts: usize,
+        /// Their names.
+        ids: String,
+    },
     /// The request makes no sense.
     #[error("{0}")]
     Usage(String),

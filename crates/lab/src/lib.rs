@@ -7,13 +7,17 @@
 
 pub mod cli;
 pub mod dense;
+pub mod ecache;
 mod error;
+pub mod hybrid;
 pub mod import;
 mod info;
 mod input;
+mod parallel;
 pub mod policy;
 mod record;
 pub mod replay;
+pub mod reproduce;
 mod size;
 pub mod store;
 pub mod sweep;

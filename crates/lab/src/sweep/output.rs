@@ -64,8 +64,8 @@ fn persist(file: NamedTempFile, path: &Path, mend: &str) -> Result<()> {
     file.persist(path).map(drop).map_err(|e| Error::io(path, e.error, mend))
 }
 
-/// Writes a results document as JSON.
-pub(crate) fn write_json(path: &Path, document: &Document, mend: &str) -> Result<()> {
+/// Writes results as JSON.
+pub(crate) fn write_json(path: &Path, document: &impl serde::Serialize, mend: &str) -> Result<()> {
     let mut text = serde_json::to_string_pretty(document).expect("a document serialises");
     text.push('\n');
     let mut file = create(path, mend)?;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use crate::scenario::{Kind, Scenario};
 use crate::{Case, Document, Event, Plan, Verdict};
 use fold::Folded;
-use verdict::{verdict, Bound};
+pub use verdict::{verdict, Bound};
 
 /// One boot: what was planned, and what was reported.
 #[derive(Clone, Copy, Debug)]
