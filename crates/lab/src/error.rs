@@ -44,6 +44,9 @@ pub enum Error {
         /// Their names.
         ids: String,
     },
+    /// A simulated boot did not follow its plan to the end.
+    #[error("{0}")]
+    Boot(String),
     /// The request makes no sense.
     #[error("{0}")]
     Usage(String),
