@@ -25,8 +25,10 @@ pub struct Marks {
     pub low: u64,
     /// It stops above.
     pub high: u64,
-    /// Never to be had by apps: the high mark and what lower zones keep (`totalreserve_pages`).
-    pub reserve: u64,
+    /// Pages that it takes at a time (kswapd_shrink_node: the high mark itself).
+    pub goal: u64,
+    /// Kept by the lowest zone.
+    pub kept: u64,
 }
 
 impl Marks {
@@ -36,8 +38,10 @@ impl Marks {
         let min_kib = ((pages * PAGE_BYTES / 1024 * 16) as f64).sqrt() as u64;
         let min = min_kib.clamp(128, 262_144) * 1024 / PAGE_BYTES;
         let step = (min / 4).max(pages * 10 / 10_000);
-        // lowmem_reserve_ratio of the zone below 16 MB: one page in 256 of the others.
-        Self { min, low: min + step, high: min + 2 * step, reserve: min + 2 * step + pages / 256 }
+        // The zone below 16 MB keeps one page in 256 of what lies above it (lowmem_reserve_ratio). MemFree counts them, apps never get
+        // them: all marks, in terms of MemFree, lie that much higher.
+        let kept = pages / 256;
+        Self { min: min + kept, low: min + step + kept, high: min + 2 * step + kept, goal: min + 2 * step, kept }
     }
 }
 
@@ -46,6 +50,8 @@ impl Marks {
 pub struct Counts {
     /// Pages read again that were evicted, by kind.
     pub refaults: [u64; 2],
+    /// Pages that the kernel took out of memory.
+    pub evicted: u64,
     /// Kills by the kernel's OOM killer.
     pub oom_kills: u64,
     /// Read from flash.
@@ -190,7 +196,8 @@ impl Machine {
     /// What can be had without swapping, as the kernel estimates it (mm/show_mem.c, `si_mem_available`).
     pub fn available_pages(&self) -> u64 {
         let file = self.memory.resident[Kind::File as usize];
-        (self.memory.free + file - (file / 2).min(self.marks.low)).saturating_sub(self.marks.reserve)
+        // totalreserve_pages: the high marks and what is kept.
+        (self.memory.free + file - (file / 2).min(self.marks.low - self.marks.kept)).saturating_sub(self.marks.high)
     }
 
     /// An app uses a page of its own; a page that is nowhere is made, one in swap comes back.

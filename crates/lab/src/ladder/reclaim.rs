@@ -25,10 +25,10 @@ impl Machine {
         if self.memory.free < self.marks.low {
             self.reclaim();
         }
-        while self.memory.free <= self.marks.min / 4 {
+        while self.memory.free <= self.marks.kept + (self.marks.min - self.marks.kept) / 4 {
             // Reclaim found nothing: the OOM killer.
             if !self.oom_kill() {
-                return self.memory.free > 0;
+                return self.memory.free > self.marks.kept;
             }
         }
         true
@@ -39,9 +39,9 @@ impl Machine {
         let began_ns = self.now_ns;
         let mut priority = self.first_priority();
         while self.memory.free < self.marks.high {
-            let before = self.memory.free;
+            let before = self.counts.evicted;
             self.round(priority);
-            if self.memory.free <= before {
+            if self.counts.evicted == before {
                 if priority == 0 {
                     break;
                 }
@@ -65,12 +65,15 @@ impl Machine {
         let anon = if self.can_swap() { self.memory.resident[0] } else { 0 };
         let reclaimable = self.memory.resident[1] + anon;
         let log2 = |x: u64| 64 - x.leading_zeros();
-        let priority = log2(reclaimable).saturating_sub(1).saturating_sub(log2(self.marks.high.saturating_sub(1)));
+        let priority = log2(reclaimable).saturating_sub(1).saturating_sub(log2(self.marks.goal.saturating_sub(1)));
         priority.clamp(PRIORITY_MAX / 2, PRIORITY_MAX)
     }
 
-    /// Every cgroup once, from a drawn one on, until there is enough.
+    /// Every cgroup once, from a drawn one on, until there is enough: as many pages as the high mark has (kswapd_shrink_node), however
+    /// many are free by then. (should_abort_scan would stop at the high mark if the zone below 16 MB were above its own, too; it never is,
+    /// since apps take what they can get of it.)
     fn round(&mut self, priority: u32) {
+        let goal = self.counts.evicted + self.marks.goal;
         let mut ids: Vec<ListsId> = (0..self.memory.lists_count() as ListsId)
             .filter(|&id| self.memory.lists(id).pages(Kind::Anon) + self.memory.lists(id).pages(Kind::File) > 0)
             .collect();
@@ -78,15 +81,15 @@ impl Machine {
         let first = (self.draws % ids.len().max(1) as u64) as usize;
         ids.rotate_left(first);
         for id in ids {
-            self.shrink(id, priority);
-            if self.memory.free >= self.marks.high {
+            self.shrink(id, priority, goal);
+            if self.counts.evicted >= goal {
                 return;
             }
         }
     }
 
     /// try_to_shrink_lruvec.
-    fn shrink(&mut self, id: ListsId, priority: u32) {
+    fn shrink(&mut self, id: ListsId, priority: u32, goal: u64) {
         let swap = self.can_swap();
         let mut scanned = 0;
         loop {
@@ -110,7 +113,7 @@ impl Machine {
                 0 => return,
                 more => scanned += more,
             }
-            if self.memory.free >= self.marks.high {
+            if self.counts.evicted >= goal {
                 return;
             }
         }
@@ -284,6 +287,7 @@ impl Machine {
             }
         };
         if gone {
+            self.counts.evicted += 1;
             let lists_of = self.memory.lists_mut(lists);
             lists_of.control[kind as usize].evicted += 1;
             let gen = lists_of.min_gen[kind as usize];
