@@ -207,9 +207,11 @@ impl<'p> Boot<'p> {
 
     /// When something happens by itself next.
     fn next_ns(&self) -> u64 {
-        let looks = self.machine.borrow().pressure.next_look_ns();
+        let machine = self.machine.borrow();
+        let looks = machine.pressure.next_look_ns();
+        let deaths = machine.deaths.iter().map(|death| death.at_ns).min();
         let churn = self.apps.values().filter_map(|app| app.churn_ns).min();
-        let all = [self.wake_ns, looks, churn, self.tick.map(|t| t.1)];
+        let all = [self.wake_ns, looks, deaths, churn, self.tick.map(|t| t.1)];
         all.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
@@ -219,7 +221,7 @@ impl<'p> Boot<'p> {
     /// If the device fails the daemon.
     pub fn poll(&mut self) -> Outcome<()> {
         loop {
-            let deaths = std::mem::take(&mut self.machine().deaths);
+            let deaths = self.machine().take_deaths();
             for death in deaths {
                 self.died(&death.cgroup, death.oom)?;
             }

@@ -12,7 +12,7 @@ use fovea_linux::{
 };
 
 use super::costs::*;
-use super::machine::{Cpu, Death, Machine};
+use super::machine::{Cpu, Machine};
 use super::memory::{Kind, PageId, Place, Zram};
 use crate::PAGE_BYTES;
 
@@ -252,7 +252,7 @@ impl Device for SimulatedDevice {
         let signalled_ns = machine.now_ns;
         let ended = u32::from(machine.end(cgroup));
         if ended > 0 {
-            machine.deaths.push(Death { cgroup: cgroup.to_owned(), oom: false });
+            machine.note_death(cgroup, false);
         }
         Ok(KillOutcome { pidfds: Vec::new(), signalled_ns, signalled: ended, released: ended })
     }

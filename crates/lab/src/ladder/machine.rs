@@ -69,6 +69,8 @@ pub struct Death {
     pub cgroup: String,
     /// By the OOM killer.
     pub oom: bool,
+    /// When it is over: whoever runs has half the CPU until then.
+    pub at_ns: u64,
 }
 
 /// The device.
@@ -88,7 +90,7 @@ pub struct Machine {
     pub processes: BTreeMap<String, Process>,
     /// Settings.
     pub sysctls: BTreeMap<String, String>,
-    /// Processes that ended since somebody looked.
+    /// Processes that were killed, and whose end nobody has noticed yet.
     pub deaths: Vec<Death>,
     /// Where the next round of reclaim begins; the kernel draws it.
     pub(super) draws: u64,
@@ -175,6 +177,22 @@ impl Machine {
         if self.cpu == Cpu::Daemon {
             self.counts.daemon_ns += ns;
         }
+    }
+
+    /// A process has been killed.
+    pub fn note_death(&mut self, cgroup: &str, oom: bool) {
+        let at_ns = self.now_ns + 2 * END_NS;
+        self.deaths.push(Death { cgroup: cgroup.to_owned(), oom, at_ns });
+    }
+
+    /// The ends that are over by now.
+    pub fn take_deaths(&mut self) -> Vec<Death> {
+        let now_ns = self.now_ns;
+        let (over, left) = std::mem::take(&mut self.deaths).into_iter().partition(|death| death.at_ns <= now_ns);
+        self.deaths = left;
+        let over: Vec<Death> = over;
+        self.work(over.len() as u64 * END_NS);
+        over
     }
 
     /// Nobody has anything to do until then.

@@ -9,7 +9,7 @@
 use fovea_scenario::hash::mix64;
 
 use super::costs::*;
-use super::machine::{Cpu, Death, Machine};
+use super::machine::{Cpu, Machine};
 use super::memory::{Kind, ListsId, PageId, GENS_MAX, GENS_MIN};
 
 /// Pages looked at together (MIN_LRU_BATCH).
@@ -311,7 +311,7 @@ impl Machine {
         self.end(&cgroup);
         self.cpu = cpu;
         self.counts.oom_kills += 1;
-        self.deaths.push(Death { cgroup, oom: true });
+        self.note_death(&cgroup, true);
         true
     }
 }

@@ -6,7 +6,6 @@ use fovea_scenario::hash::app_seed;
 use fovea_scenario::{AppProfile, EventBody, LaunchKind, Step};
 
 use super::boot::{parse, Boot, Outcome, RunningApp, APPS};
-use super::machine::Death;
 use crate::PAGE_BYTES;
 
 /// Time between samples while a step runs, and while time only passes.
@@ -14,6 +13,8 @@ const TICK_NS: u64 = 100_000_000;
 const WAIT_TICK_NS: u64 = 500_000_000;
 /// Time between questions whether the daemon is still busy.
 const SETTLE_QUESTION_NS: u64 = 20_000_000;
+/// Time between looks whether a killed app has ended.
+const END_QUESTION_NS: u64 = 1_000_000;
 /// How often an app that is killed while it opens is started again.
 const OPEN_TRIES: u32 = 5;
 /// Name of the app that `Fill` starts, how near it comes to what is asked, and how often it corrects its size.
@@ -146,6 +147,9 @@ impl Boot<'_> {
         self.set_churn(name, false);
         let cgroup = format!("{APPS}/{name}");
         let ready = if alive { self.resume(&cgroup, turn)? } else { self.launch(&cgroup, turn)? };
+        if !ready {
+            self.await_end(name)?;
+        }
         self.poll()?;
         Ok(ready.then_some(kind))
     }
@@ -194,8 +198,16 @@ impl Boot<'_> {
         let Some(app) = self.apps.get(name) else { return Err(format!("app {name} does not run, so it cannot crash")) };
         let cgroup = app.cgroup.clone();
         self.machine().end(&cgroup);
-        self.machine().deaths.push(Death { cgroup, oom: false });
-        self.poll()
+        self.machine().note_death(&cgroup, false);
+        self.await_end(name)
+    }
+
+    /// Waits until the end of a killed app has been noticed.
+    fn await_end(&mut self, name: &str) -> Outcome<()> {
+        while self.apps.contains_key(name) {
+            self.pass(END_QUESTION_NS)?;
+        }
+        Ok(())
     }
 
     fn check_frozen(&mut self) -> Outcome<()> {
