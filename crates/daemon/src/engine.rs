@@ -142,6 +142,13 @@ impl<D: Device> Engine<D> {
         }
     }
 
+    /// The engine of a device with so many CPUs; by default those of this machine.
+    #[must_use]
+    pub fn with_cpus(mut self, cpus: usize) -> Self {
+        self.cpus = cpus;
+        self
+    }
+
     /// Sets the device up: compressed swap where there is none.
     pub fn set_up(&mut self, now_ns: u64) -> Result<(), Error> {
         self.memory = self.device.memory()?;

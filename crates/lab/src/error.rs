@@ -52,6 +52,9 @@ pub enum Error {
         /// How many files could not be read.
         files: usize,
     },
+    /// A simulated boot did not follow its plan to the end.
+    #[error("{0}")]
+    Boot(String),
     /// The request makes no sense.
     #[error("{0}")]
     Usage(String),

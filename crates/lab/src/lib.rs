@@ -13,6 +13,7 @@ pub mod hybrid;
 pub mod import;
 mod info;
 mod input;
+pub mod ladder;
 mod parallel;
 pub mod policy;
 mod record;
