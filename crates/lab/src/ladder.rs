@@ -14,6 +14,8 @@ mod pressure;
 mod process;
 mod reclaim;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 use fovea_scenario::{document, Boot as Followed, Catalog, Document, Event, EventBody, Plan, Provenance, Scenario};
 

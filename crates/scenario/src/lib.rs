@@ -35,4 +35,4 @@ pub use profile::{AppProfile, Churn, FileUse, Mix, Spawn, Touch};
 pub use results::{Case, Document, Verdict};
 pub use scenario::{Kind, Scenario};
 pub use steps::{Lowmem as LowmemParameters, Monkey as MonkeyParameters, Workload as WorkloadParameters};
-pub use table::render;
+pub use table::{render, seed as lowmem_seed_figure};

@@ -22,8 +22,8 @@ const SEED: [(&str, [Option<f64>; 3]); 12] = [
     ("killed_before_restart_percent", [Some(100.0), Some(0.0), Some(0.0)]),
 ];
 
-/// The seed's figure, in the figure's own unit.
-fn seed(name: &str, configuration: &str) -> Option<f64> {
+/// The figure that seed 002, section 4.2, prints for `lowmem`, in the figure's own unit; `None` if it prints none.
+pub fn seed(name: &str, configuration: &str) -> Option<f64> {
     let column = ["stock", "zram", "fovea"].iter().position(|c| *c == configuration)?;
     let value = SEED.iter().find(|(n, _)| *n == name)?.1[column]?;
     Some(match name {
