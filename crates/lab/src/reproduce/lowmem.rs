@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use fovea_scenario::{paper_figure, Case, Document, Scenario};
 
+use super::chart::{Chart, Kind, Origin};
 use super::{Entry, Findings, Settings};
 use crate::{ladder, Error, Result};
 
@@ -47,7 +48,28 @@ fn run(settings: &Settings) -> Result<Findings> {
         cases.push(shown("simulated", configuration, |name| document.figure("", configuration, name)));
         cases.push(shown("paper", configuration, |name| paper_figure("lowmem", name, configuration)));
     }
-    Ok(Findings { cases, notes: notes(&document, rounds), verdicts: document.verdicts, charts: Vec::new() })
+    let charts = vec![chart(&cases)];
+    Ok(Findings { cases, notes: notes(&document, rounds), verdicts: document.verdicts, charts })
+}
+
+/// Times at low memory as multiples of `fovea`'s: those of different phones do not compare, their ratios do.
+fn chart(cases: &[Case]) -> Chart {
+    let mut chart = Chart::new("Times at low memory", Kind::Bars, "", "times that of fovea");
+    for (case, name, origin) in [("simulated", "ours, simulated", Origin::Ours), ("paper", "paper", Origin::Paper)] {
+        let time = |configuration: &str, figure: &str| {
+            cases.iter().find(|c| c.case == case && c.configuration == configuration)?.figures.get(figure).copied()
+        };
+        let mut bars = Vec::new();
+        for (figure, what) in [("start_lowmem_ns", "start"), ("restart_ns", "restart")] {
+            for configuration in ["stock", "zram", "fovea"] {
+                if let (Some(of), Some(by)) = (time(configuration, figure), time("fovea", figure)) {
+                    bars.push((format!("{what}, {configuration}"), of / by));
+                }
+            }
+        }
+        chart.bars(name, origin, bars);
+    }
+    chart
 }
 
 fn shown(case: &str, configuration: &str, figure: impl Fn(&str) -> Option<f64>) -> Case {
