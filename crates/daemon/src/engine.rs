@@ -239,6 +239,8 @@ impl<D: Device> Engine<D> {
         if let Err(error) = known {
             return Reply::Error { error };
         }
+        // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
+        self.busy |= !matches!(request, Request::Status {} | Request::Explain { .. });
         match request {
             Request::Register { app, cgroup, role, io_class } => {
                 // An app that was killed frozen leaves its cgroup frozen; its next life must not begin so.

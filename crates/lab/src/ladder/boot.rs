@@ -22,6 +22,10 @@ pub type Outcome<T> = Result<T, String>;
 /// Label of the samples taken on the way.
 const TICK: &str = "tick";
 
+/// How often memory is asked for before the OOM killer comes (MAX_RECLAIM_RETRIES), and how long each try waits (HZ=250).
+const RETRIES: u32 = 16;
+const JIFFY_NS: u64 = 4_000_000;
+
 /// Where the apps' cgroups are.
 pub const APPS: &str = "apps";
 
@@ -214,11 +218,33 @@ impl<'p> Boot<'p> {
         all.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    /// Lets happen what is due: deaths are told, the daemon wakes, apps do their background work.
+    /// Lets happen what is due. While no memory can be had, who asks for it waits, and in the end the OOM killer ends the wait
+    /// (mm/page_alloc.c, `should_reclaim_retry`).
     ///
     /// # Errors
     /// If the device fails the daemon.
     pub fn poll(&mut self) -> Outcome<()> {
+        self.happen()?;
+        while self.machine.borrow().starved {
+            let mut helped = false;
+            for _ in 0..RETRIES {
+                self.machine().throttle(JIFFY_NS);
+                self.happen()?;
+                helped = self.machine().retry();
+                if helped {
+                    break;
+                }
+            }
+            if !helped && !self.machine().oom_kill() {
+                return Err("memory is full, and no app is left to kill".into());
+            }
+            self.happen()?;
+        }
+        Ok(())
+    }
+
+    /// Deaths are told, the daemon wakes, apps do their background work.
+    fn happen(&mut self) -> Outcome<()> {
         loop {
             let deaths = self.machine().take_deaths();
             for death in deaths {

@@ -92,6 +92,8 @@ pub struct Machine {
     pub sysctls: BTreeMap<String, String>,
     /// Processes that were killed, and whose end nobody has noticed yet.
     pub deaths: Vec<Death>,
+    /// The last allocation found free memory below the min mark, and nothing to reclaim.
+    pub starved: bool,
     /// Where the next round of reclaim begins; the kernel draws it.
     pub(super) draws: u64,
     pub(super) files: Vec<File>,
@@ -132,6 +134,7 @@ impl Machine {
             processes: BTreeMap::new(),
             sysctls: BTreeMap::from([("vm/page-cluster".into(), "3".into())]),
             deaths: Vec::new(),
+            starved: false,
             draws: mix64(plan.seed),
             files: Vec::new(),
             file_names: BTreeMap::new(),
@@ -200,6 +203,13 @@ impl Machine {
         let ns = at_ns.saturating_sub(self.now_ns);
         self.now_ns += ns;
         self.counts.idle_ns += ns;
+    }
+
+    /// Everybody who could run waits for memory.
+    pub fn throttle(&mut self, ns: u64) {
+        self.now_ns += ns;
+        self.counts.idle_ns += ns;
+        self.pressure.stall(self.now_ns, ns, true);
     }
 
     /// A request of the flash is waited for: neither work nor idle.

@@ -24,14 +24,22 @@ impl Machine {
     pub fn allocate(&mut self) -> bool {
         if self.memory.free < self.marks.low {
             self.reclaim();
+            // Below the min mark the next allocation waits ([`Machine::retry`]); what is left of it is for the work in hand.
+            self.starved |= self.memory.free < self.marks.min;
         }
         while self.memory.free <= self.marks.kept + (self.marks.min - self.marks.kept) / 4 {
-            // Reclaim found nothing: the OOM killer.
             if !self.oom_kill() {
                 return self.memory.free > self.marks.kept;
             }
         }
         true
+    }
+
+    /// Whoever asked for memory and got none waits a jiffy (VMSCAN_THROTTLE_NOPROGRESS), then tries again; true if there is some now.
+    pub fn retry(&mut self) -> bool {
+        self.reclaim();
+        self.starved = self.memory.free < self.marks.min;
+        !self.starved
     }
 
     /// The reclaim thread's work, up to the high mark or until nothing is left to take.
@@ -298,7 +306,7 @@ impl Machine {
 
     /// The OOM killer: the process with the greatest memory, `oom_score_adj` thousandths of all memory added (mm/oom_kill.c,
     /// `oom_badness`). False if there is none.
-    fn oom_kill(&mut self) -> bool {
+    pub fn oom_kill(&mut self) -> bool {
         let total = self.memory.total as i64;
         let badness = |machine: &Self, cgroup: &str| {
             let process = &machine.processes[cgroup];
@@ -311,6 +319,7 @@ impl Machine {
         self.end(&cgroup);
         self.cpu = cpu;
         self.counts.oom_kills += 1;
+        self.starved = self.memory.free < self.marks.min;
         self.note_death(&cgroup, true);
         true
     }
