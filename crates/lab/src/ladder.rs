@@ -14,6 +14,8 @@ mod pressure;
 mod process;
 mod reclaim;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 use fovea_scenario::{document, Boot as Followed, Catalog, Document, Event, EventBody, Plan, Provenance, Scenario};
 
@@ -55,7 +57,7 @@ pub fn simulate(scenario: &Scenario, threads: usize) -> Result<(Vec<Plan>, Vec<V
 /// simulation cannot know is left out: it has no page contents that could come back wrong.
 pub fn results(scenario: &Scenario, plans: &[Plan], events: &[Vec<Event>]) -> Document {
     let boots: Vec<Followed> = plans.iter().zip(events).map(|(plan, events)| Followed { plan, events }).collect();
-    let provenance = Provenance { qemu: String::new(), commit: env!("FOVEA_LAB_COMMIT").into() };
+    let provenance = Provenance { qemu: String::new(), commit: env!("FOVEA_LAB_COMMIT").into(), command: Vec::new() };
     let mut document = document(scenario, &boots, &provenance);
     document.mode = MODE.into();
     document.kernel = String::new();

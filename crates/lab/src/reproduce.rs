@@ -7,6 +7,7 @@ pub mod cli;
 mod ecache;
 mod hybrid;
 mod hybrid_mix;
+mod lowmem;
 
 use fovea_scenario::{Case, Document, Verdict};
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,7 @@ pub static ENTRIES: &[&Entry] = &[
     &hybrid::FIG_4,
     &hybrid::ENERGY,
     &hybrid_mix::MIX,
+    &lowmem::TABLE,
 ];
 
 /// The entries of these ids, all if none is named.

@@ -14,7 +14,6 @@ use fovea_scenario::{Event, EventBody, Plan};
 
 use super::device::SimulatedDevice;
 use super::machine::Machine;
-use super::memory::Kind;
 use crate::PAGE_BYTES;
 
 /// What a boot cannot do: one line.
@@ -357,11 +356,6 @@ impl<'p> Boot<'p> {
         let counts = self.machine().counts;
         self.emit(EventBody::Done { oom_kills: counts.oom_kills, kills, daemon_cpu_ns: counts.daemon_ns });
         Ok(())
-    }
-
-    /// Pages of files in memory. For tests.
-    pub fn file_pages(&self) -> u64 {
-        self.machine.borrow().memory.resident[Kind::File as usize]
     }
 }
 

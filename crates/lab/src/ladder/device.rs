@@ -192,8 +192,8 @@ impl Device for SimulatedDevice {
                 break;
             }
         }
-        if samples > 0 {
-            outcome.sample_permille = (sampled / samples) as u32;
+        if let Some(permille) = sampled.checked_div(samples) {
+            outcome.sample_permille = permille as u32;
         }
         Ok(outcome)
     }

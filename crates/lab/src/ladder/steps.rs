@@ -28,15 +28,24 @@ impl Boot<'_> {
     /// # Errors
     /// One line: the step, and why it cannot be followed.
     pub fn follow(&mut self) -> Outcome<()> {
-        for (index, step) in self.plan.steps.iter().enumerate() {
-            self.emit(EventBody::Step { index });
-            self.poll()?;
-            self.set_ticks(if matches!(step, Step::Wait { .. }) { WAIT_TICK_NS } else { TICK_NS });
-            self.step(step).map_err(|error| format!("step {index} ({step:?}): {error}"))?;
-            self.set_ticks(0);
-            self.poll()?;
+        for index in 0..self.plan.steps.len() {
+            self.follow_step(index)?;
         }
         self.finish()
+    }
+
+    /// Follows one step of the plan.
+    ///
+    /// # Errors
+    /// As [`Boot::follow`].
+    pub fn follow_step(&mut self, index: usize) -> Outcome<()> {
+        let step = &self.plan.steps[index];
+        self.emit(EventBody::Step { index });
+        self.poll()?;
+        self.set_ticks(if matches!(step, Step::Wait { .. }) { WAIT_TICK_NS } else { TICK_NS });
+        self.step(step).map_err(|error| format!("step {index} ({step:?}): {error}"))?;
+        self.set_ticks(0);
+        self.poll()
     }
 
     fn step(&mut self, step: &Step) -> Outcome<()> {
@@ -59,6 +68,7 @@ impl Boot<'_> {
             Step::KillDaemon {} => self.kill_daemon(),
             Step::CheckFrozen {} => self.check_frozen(),
             Step::Crash { app } => self.crash(app),
+            Step::Use { .. } => Err("device buffers and files in use are not simulated: use `fovea phone run`".into()),
             Step::IdleCheck { .. } | Step::Check { .. } => {
                 Err("this looks at a real process on a real kernel: use `fovea phone run`".into())
             }

@@ -143,7 +143,7 @@ fn report(text: &str, y: f64) -> Report {
 }
 
 #[test]
-#[should_panic(expected = "Unexpected token")]
+#[should_panic(expected = "Unexpected open element")]
 fn the_parser_sees_what_is_not_closed() {
     parse("<!DOCTYPE html><html><head><title>x</title></head><body><p><b>one</p></body></html>");
 }
