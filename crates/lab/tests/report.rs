@@ -64,7 +64,9 @@ fn experiments_are_run_or_taken_from_what_was_saved_and_look_the_same() {
     lab(&["report", "--results", text(&results), "--saved", "--only", "hybrid-fig2,lowmem", "-o", text(&taken)])
         .unwrap();
     let saved = page(&taken);
-    assert!(saved.contains("Saved in reproduce.json"));
+    // The short traces of --quick are told from what a run without it would have.
+    assert!(saved.contains("Saved in reproduce.json, by another version of the program or with other settings"));
+    assert!(saved.contains("Short traces"));
     // Apart from where they come from, the plots and tables are those of the run.
     let figures = |page: &str| {
         page.split("<figure>").skip(1).map(|f| f.split("</figure>").next().unwrap().to_owned()).collect::<Vec<_>>()

@@ -43,3 +43,4 @@ pub use steps::{
     Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters, Workload as WorkloadParameters,
 };
 pub use table::{figure_names, is_free_memory, paper_figure, render};
+pub use table_kinds::{is_of_kinds, kind_columns, KindColumn};

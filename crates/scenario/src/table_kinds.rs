@@ -19,8 +19,49 @@ const TABLE_10: [(&str, [f64; 2], &[FileKind]); 4] = [
 
 const MIB: f64 = 1048576.0;
 
+/// A column of these tables: ours beside the seed's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KindColumn {
+    /// What is counted, and where the seed prints it.
+    pub title: &'static str,
+    /// Unit of all numbers.
+    pub unit: &'static str,
+    /// Kind of file, ours, the seed's.
+    pub rows: Vec<(String, f64, f64)>,
+}
+
+/// Every column of both tables that a case has the figures for.
+pub fn kind_columns(case: &Case) -> Vec<KindColumn> {
+    let of = |what: &str, kind: FileKind| case.figures.get(&format!("{what}_{}_bytes", kind.name())).copied();
+    let mut columns = Vec::new();
+    for (what, title, seeds) in [
+        ("hit", "Hits by kind of file (seed 000, table 9: workload N)", TABLE_9.map(|(hit, _)| hit)),
+        ("miss", "Misses by kind of file (seed 000, table 9: workload N)", TABLE_9.map(|(_, miss)| miss)),
+    ] {
+        let all = FileKind::ALL.iter().map(|&k| of(what, k)).sum::<Option<f64>>();
+        let Some(all) = all.filter(|&all| all > 0.0) else { continue };
+        let row = |(kind, seed): (FileKind, u32)| {
+            (kind.name().replace('_', " "), of(what, kind).unwrap_or(0.0) / all * 100.0, f64::from(seed))
+        };
+        columns.push(KindColumn { title, unit: "%", rows: FileKind::ALL.into_iter().zip(seeds).map(row).collect() });
+    }
+    for (at, what, title) in [
+        (0, "movies_get", "Asked for while Movies launches (seed 000, table 10)"),
+        (1, "movies_hit", "Of that, had from the eCache (seed 000, table 10)"),
+    ] {
+        let row = |(name, seed, kinds): &(&str, [f64; 2], &[FileKind])| {
+            let ours = kinds.iter().map(|&k| of(what, k)).sum::<Option<f64>>()?;
+            Some(((*name).to_owned(), ours / MIB, seed[at]))
+        };
+        if let Some(rows) = TABLE_10.iter().map(row).collect() {
+            columns.push(KindColumn { title, unit: "MB", rows });
+        }
+    }
+    columns
+}
+
 /// Whether a figure stands in these tables and not in the list.
-pub(crate) fn is_of_kinds(name: &str) -> bool {
+pub fn is_of_kinds(name: &str) -> bool {
     ["hit_", "miss_", "movies_get_", "movies_hit_"].iter().any(|start| {
         let kind = name.strip_prefix(start).and_then(|rest| rest.strip_suffix("_bytes"));
         kind.is_some_and(|kind| FileKind::ALL.iter().any(|k| k.name() == kind))
@@ -54,5 +95,26 @@ pub(crate) fn render(case: &Case, out: &mut String) {
         }
         let _ = writeln!(out, "\n{}: in brackets: seed 000, table 10, one launch; ours is the mean.", case.case);
         columns(&rows, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_shares_of_all_and_there_only_if_measured() {
+        let mut case = Case { case: "N".into(), configuration: "ecache".into(), figures: Default::default() };
+        assert_eq!(kind_columns(&case), []);
+        for kind in FileKind::ALL {
+            case.figures.insert(format!("hit_{}_bytes", kind.name()), MIB);
+            case.figures.insert(format!("movies_get_{}_bytes", kind.name()), MIB);
+        }
+        let columns = kind_columns(&case);
+        assert_eq!(columns.len(), 2);
+        let sums = |c: &KindColumn| (c.rows.iter().map(|r| r.1).sum::<f64>(), c.rows.iter().map(|r| r.2).sum::<f64>());
+        assert_eq!((columns[0].unit, sums(&columns[0])), ("%", (100.0, 100.0)));
+        assert_eq!((columns[1].unit, columns[1].rows[0].1), ("MB", 2.0));
+        assert!(case.figures.keys().all(|name| is_of_kinds(name)) && !is_of_kinds("read_bytes"));
     }
 }

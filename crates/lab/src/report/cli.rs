@@ -109,7 +109,9 @@ impl ReportArgs {
             let why = match choose(&gathered, entry, &settings, &made_here.commit, self.saved) {
                 Ok(saved) => {
                     let (made_by, quick) = (saved.reproduction.document.clone(), saved.reproduction.quick);
-                    let origin = format!("Saved in {}", saved.path);
+                    let other =
+                        if saved.fits { "" } else { ", by another version of the program or with other settings" };
+                    let origin = format!("Saved in {}{other}", saved.path);
                     report.experiments.push(Experiment::new(entry, saved.findings, quick, origin, made_by));
                     continue;
                 }

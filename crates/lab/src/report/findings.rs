@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! From a scenario's results document to charts: what compares, by case and configuration.
 
-use fovea_scenario::{figure_names, is_free_memory, paper_figure, Document};
+use fovea_scenario::{figure_names, is_free_memory, is_of_kinds, kind_columns, paper_figure, Document};
 
 use super::{
     plot::{drawable, paper_twin},
@@ -41,9 +41,10 @@ impl Row<'_> {
         self.ours.iter().chain(&self.paper).map(|c| c.value.abs()).fold(0.0, f64::max)
     }
 
-    /// Whether there is something to see: two figures that differ.
+    /// Whether there is something to see: two figures that differ by more than a thousandth.
     fn compares(&self) -> bool {
-        self.ours.iter().any(|c| c.value != self.ours[0].value)
+        let differs = |c: &Cell| (c.value - self.ours[0].value).abs() > c.value.abs() / 1000.0;
+        self.ours.iter().any(differs)
     }
 }
 
@@ -118,11 +119,30 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
             names.push(name);
         }
     }
+    names.retain(|name| !is_of_kinds(name));
     let rows: Vec<Row> = names.iter().map(|name| row(document, name)).filter(Row::compares).collect();
-    if cases.len() > 1 {
-        return rows.iter().map(|row| chart(&configurations, std::slice::from_ref(row), true)).collect();
-    }
-    bundles(rows).iter().map(|bundle| chart(&configurations, bundle, false)).collect()
+    let mut charts: Vec<Chart> = if cases.len() > 1 {
+        rows.iter().map(|row| chart(&configurations, std::slice::from_ref(row), true)).collect()
+    } else {
+        bundles(rows).iter().map(|bundle| chart(&configurations, bundle, false)).collect()
+    };
+    charts.extend(by_kind(document));
+    charts
+}
+
+/// What was asked of the eCache by kind of file, beside the seed's tables.
+fn by_kind(document: &Document) -> Vec<Chart> {
+    let columns = document.cases.iter().flat_map(|case| kind_columns(case).into_iter().map(move |c| (case, c)));
+    let chart = |(case, column): (&fovea_scenario::Case, fovea_scenario::KindColumn)| {
+        let title = if case.case.is_empty() { column.title.into() } else { format!("{}: {}", case.case, column.title) };
+        let mut chart = Chart::new(title, Kind::Bars, "kind of file", column.unit);
+        let ours = column.rows.iter().map(|(kind, ours, _)| (kind.as_str(), *ours));
+        chart.bars(&case.configuration, Origin::Ours, ours.filter(|(_, value)| drawable(*value)));
+        let paper = column.rows.iter().map(|(kind, _, paper)| (kind.as_str(), *paper));
+        chart.bars(paper_twin(&case.configuration), Origin::Paper, paper);
+        chart
+    };
+    columns.map(chart).collect()
 }
 
 fn chart(configurations: &[&str], rows: &[Row<'_>], by_case: bool) -> Chart {

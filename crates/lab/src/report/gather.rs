@@ -140,6 +140,8 @@ pub struct Choice<'g> {
     pub reproduction: &'g Reproduction,
     /// What it says of the entry.
     pub findings: Findings,
+    /// Whether a run would find the same.
+    pub fits: bool,
 }
 
 /// Whether a program of `theirs` computes what one of `ours` does: only a commit without changes says what was built.
@@ -171,13 +173,14 @@ pub fn choose<'g>(
     any: bool,
 ) -> Result<Choice<'g>, String> {
     let saved = gathered.reproductions.iter().filter_map(|(path, reproduction)| {
-        Some(Choice { path, reproduction, findings: reproduction.findings(entry.id)? })
+        let fits = unfit(reproduction, settings, commit).is_none();
+        Some(Choice { path, reproduction, findings: reproduction.findings(entry.id)?, fits })
     });
     // Full length first, and else the order of the paths.
     let mut saved: Vec<Choice> = saved.collect();
     saved.sort_by_key(|c| c.reproduction.quick);
     let Some(first) = saved.first() else { return Err("nothing saved".into()) };
-    if let Some(fit) = saved.iter().find(|c| unfit(c.reproduction, settings, commit).is_none()) {
+    if let Some(fit) = saved.iter().find(|c| c.fits) {
         return Ok(fit.clone());
     }
     if any {

@@ -110,18 +110,35 @@ fn px(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// About the width of a text of the usual size.
+/// About the width of a letter of the usual size, in a wide font.
+const LETTER: f64 = 8.0;
+
 fn text_width(text: &str) -> f64 {
-    text.chars().count() as f64 * 7.6
+    text.chars().count() as f64 * LETTER
 }
 
 /// A text that fits; the whole of it goes into a title beside it.
 fn fitted(text: &str, width: f64) -> String {
-    let room = (width / 7.6) as usize;
+    let room = (width / LETTER) as usize;
     if text.chars().count() <= room {
         return text.to_owned();
     }
     text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A text in two lines at most, broken between words where that can be.
+fn two_lines(text: &str, width: f64) -> Vec<String> {
+    let room = (width / LETTER) as usize;
+    if text.chars().count() <= room {
+        return vec![text.to_owned()];
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let fits = letters.len().min(room + 1);
+    let Some(gap) = letters[..fits].iter().rposition(|c| *c == ' ').filter(|&at| at > 0) else {
+        return vec![fitted(text, width)];
+    };
+    let line = |letters: &[char]| letters.iter().collect::<String>();
+    vec![line(&letters[..gap]), fitted(&line(&letters[gap + 1..]), width)]
 }
 
 #[cfg(test)]

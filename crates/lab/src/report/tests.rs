@@ -54,7 +54,7 @@ fn parse(html: &str) -> Seen {
 /// What may be on a page: anything else would be somebody's text that became markup.
 const ELEMENTS: &str =
     "html head meta title style body svg defs pattern path header h1 main section p span div table thead \
-    tbody tr th td a h2 h3 ul li b code figure figcaption rect text footer details summary br";
+    tbody tr th td a h2 h3 ul li b code figure figcaption g rect text footer details summary br";
 
 /// No script, no style of an element's own, no event, nothing fetched, and every link leads to a place on the page.
 fn check_closed(seen: &Seen) {

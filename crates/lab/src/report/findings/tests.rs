@@ -77,3 +77,20 @@ fn sweeps_are_for_the_table() {
     let cases = (0..40).map(|n| case(&n.to_string(), "lru", &[("hits", f64::from(n))])).collect();
     assert_eq!(charts(&replay::document("lab sweep", cases)), []);
 }
+
+#[test]
+fn what_the_ecache_was_asked_for_stands_beside_the_seeds_tables() {
+    let kinds = fovea_scenario::FileKind::ALL.map(|k| (format!("hit_{}_bytes", k.name()), MIB));
+    let figures: Vec<(&str, f64)> = kinds.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let charts = charts(&replay::document("ecache", vec![case("N", "ecache", &figures)]));
+    assert_eq!(charts.len(), 1);
+    assert!(charts[0].title.starts_with("N: Hits by kind of file"));
+    let sum = |at: usize| charts[0].series[at].points.iter().map(|p| p.y).sum::<f64>();
+    assert_eq!((sum(0), sum(1), charts[0].series[1].origin), (100.0, 100.0, Origin::Paper));
+}
+
+#[test]
+fn figures_that_hardly_differ_are_not_drawn() {
+    let of = |c, value| case("", c, &[("user_memory_bytes", value)]);
+    assert_eq!(charts(&replay::document("some", vec![of("x", 355_385_344.0), of("y", 355_398_997.0)])), []);
+}

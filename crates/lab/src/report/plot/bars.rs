@@ -4,7 +4,7 @@
 
 use maud::{html, Markup};
 
-use super::{drawable, fitted, looks, px, scale::Scale, text_width, Look, WIDTH};
+use super::{drawable, fitted, looks, px, scale::Scale, text_width, two_lines, Look, WIDTH};
 use crate::{
     report::units::short,
     reproduce::chart::{Chart, Place, Point, Series},
@@ -17,6 +17,8 @@ const TOP: f64 = 22.0;
 const BOTTOM: f64 = 44.0;
 /// Room for a number at the end of a bar.
 const NUMBER: f64 = 54.0;
+/// Two lines of a name fit beside one bar and the gap behind it.
+const LINE: f64 = 13.0;
 /// Names get no more than this.
 const NAMES: f64 = 165.0;
 
@@ -92,6 +94,20 @@ impl Layout {
     }
 }
 
+/// The name of a group, beside its middle.
+fn name(name: &str, end: f64, middle: f64) -> Markup {
+    let lines = two_lines(name, NAMES);
+    let first = middle + 4.0 - (lines.len() - 1) as f64 * LINE / 2.0;
+    html! {
+        g {
+            title { (name) }
+            @for (at, line) in lines.iter().enumerate() {
+                text x=(px(end)) y=(px(first + at as f64 * LINE)) text-anchor="end" { (line) }
+            }
+        }
+    }
+}
+
 /// The picture.
 pub(super) fn picture(chart: &Chart) -> Markup {
     let groups = groups(chart);
@@ -126,10 +142,7 @@ pub(super) fn picture(chart: &Chart) -> Markup {
             }
             text.axis x=(px(middle)) y=(px(foot + 36.0)) text-anchor="middle" { (chart.y_axis) }
             @for (group, top) in groups.iter().zip(tops) {
-                text.name x=(px(names)) text-anchor="end"
-                    y=(px(top + group.bars.len() as f64 * BAR_PITCH / 2.0 + 4.0)) {
-                    (fitted(&group.name, NAMES)) title { (group.name) }
-                }
+                (name(&group.name, names, top + group.bars.len() as f64 * BAR_PITCH / 2.0))
                 @for (at, (series, look, point)) in group.bars.iter().enumerate() {
                     (layout.bar(series, *look, point, &group.name, top + at as f64 * BAR_PITCH))
                 }

@@ -96,5 +96,15 @@ fn nothing_is_drawn_outside_of_the_picture() {
     let numbers = |e: &str, a: &str| attributes(&markup, e, a).iter().map(|v| v.parse().unwrap()).collect::<Vec<f64>>();
     let ends = numbers("rect", "x").into_iter().zip(numbers("rect", "width")).map(|(x, w)| x + w);
     assert!(numbers("text", "x").into_iter().chain(ends).all(|x| (0.0..=WIDTH).contains(&x)), "{markup}");
-    assert!(markup.contains("…<title>a name that is far too long to stand beside any bar</title>"), "{markup}");
+    assert!(markup.contains("<title>a name that is far too long to stand beside any bar</title>"), "{markup}");
+    // What is left of it does not fit in the second line.
+    assert!(markup.contains(">a name that is far<") && markup.contains(">too long to stand b…<"), "{markup}");
+}
+
+#[test]
+fn names_are_broken_between_words_or_cut() {
+    assert_eq!(two_lines("free normal before start", 165.0), ["free normal before", "start"]);
+    assert_eq!(two_lines("short", 165.0), ["short"]);
+    assert_eq!(two_lines("averylongnamewithoutanyspaceinit", 80.0), ["averylong…"]);
+    assert_eq!(two_lines(" x", 8.0), ["…"]);
 }
