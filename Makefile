@@ -69,6 +69,7 @@ test-phone: build
 	@mkdir -p results
 	$(FOVEA) phone run lowmem rounds=1 --exact --results results/test --json results/test-lowmem.json
 	$(FOVEA) phone run monkey events=120 kills=3 --results results/test
+	$(FOVEA) phone run ecache cases=HM launches=16 'traced=[]' configurations=ecache,migrate --exact --results results/test
 	set -e; for s in $(TEST_SCENARIOS); do $(FOVEA) phone run $$s --results results/test; done
 	tools/same-twice.sh $(FOVEA) results/twice
 
