@@ -21,7 +21,7 @@ const MODULES: [&str; 2] = ["null_blk", "zram"];
 const OWN_MODULES: [&str; 2] = ["dm-ecache", "contig-heap"];
 
 /// The shortest `ecache` that shows something: a workload that fills memory soon and has devices work, measured once memory is full.
-const ECACHE_DEMO: [&str; 4] = ["cases=HM", "traced=[]", "warm_launches=30", "launches=30"];
+const ECACHE_DEMO: [&str; 4] = ["cases=N", "traced=[]", "warm_launches=60", "launches=40"];
 
 /// What to do with the virtual phone.
 #[derive(Subcommand)]
