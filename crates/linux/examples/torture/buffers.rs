@@ -259,6 +259,9 @@ impl Trace {
             let mounted = mount("tracefs", root, "tracefs", MountFlags::empty(), None);
             mounted.map_err(|e| format!("mounting tracefs: {e}"))?;
         }
+        // Names of tasks are recorded by trace points of the scheduler, whose switching patches its hottest code while all CPUs run it:
+        // QEMU's translation, many CPUs at once, has been seen to execute the patcher's int3 after it was gone ("Oops: int3").
+        write_file(root.join("options/record-cmd"), "0")?;
         // An instance of our own begins empty.
         let instance = root.join("instances/buffers");
         let _ = std::fs::remove_dir(&instance);
