@@ -40,7 +40,9 @@ impl LadderArgs {
         if let Some(folder) = &self.results {
             write_events(folder, &plans, &events)?;
         }
-        let document = results(&scenario, &plans, &events);
+        let mut document = results(&scenario, &plans, &events);
+        document.command = ["lab", "ladder", &self.scenario].map(str::to_owned).to_vec();
+        document.command.extend_from_slice(&self.parameters);
         match self.json.as_deref() {
             Some(path) if path == Path::new("-") => print_json(&document)?,
             path => {

@@ -126,18 +126,21 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     } else {
         bundles(rows).iter().map(|bundle| chart(&configurations, bundle, false)).collect()
     };
-    charts.extend(by_kind(document));
+    charts.extend(by_kind(document, &configurations));
     charts
 }
 
 /// What was asked of the eCache by kind of file, beside the seed's tables.
-fn by_kind(document: &Document) -> Vec<Chart> {
+fn by_kind(document: &Document, configurations: &[&str]) -> Vec<Chart> {
     let columns = document.cases.iter().flat_map(|case| kind_columns(case).into_iter().map(move |c| (case, c)));
     let chart = |(case, column): (&fovea_scenario::Case, fovea_scenario::KindColumn)| {
         let title = if case.case.is_empty() { column.title.into() } else { format!("{}: {}", case.case, column.title) };
         let mut chart = Chart::new(title, Kind::Bars, "kind of file", column.unit);
-        let ours = column.rows.iter().map(|(kind, ours, _)| (kind.as_str(), *ours));
-        chart.bars(&case.configuration, Origin::Ours, ours.filter(|(_, value)| drawable(*value)));
+        for configuration in configurations {
+            let own =
+                column.rows.iter().filter(|(_, value, _)| *configuration == case.configuration && drawable(*value));
+            chart.bars(*configuration, Origin::Ours, own.map(|(kind, ours, _)| (kind.as_str(), *ours)));
+        }
         let paper = column.rows.iter().map(|(kind, _, paper)| (kind.as_str(), *paper));
         chart.bars(paper_twin(&case.configuration), Origin::Paper, paper);
         chart
@@ -160,6 +163,7 @@ fn chart(configurations: &[&str], rows: &[Row<'_>], by_case: bool) -> Chart {
             Axis::Unit("_ns") => "Times".into(),
             Axis::Unit("_bytes") => "Sizes".into(),
             Axis::Unit("_percent") => "Shares".into(),
+            Axis::Unit("_insns") => "Instructions".into(),
             Axis::Unit("") => "Counts".into(),
             Axis::Unit(_) => capitalised(&format!("{} and others", words(&first.name))),
         },
@@ -180,7 +184,8 @@ fn chart(configurations: &[&str], rows: &[Row<'_>], by_case: bool) -> Chart {
             series(configuration, &|row| cells(row, &row.ours), Origin::Ours),
             series(configuration, &|row| cells(row, &row.paper), Origin::Paper),
         ];
-        chart.series.extend(both.into_iter().filter(|s| !s.points.is_empty()));
+        // Without a point it is not shown, but holds its colour: a configuration has the same one in every chart.
+        chart.series.extend(both.into_iter().filter(|s| s.origin == Origin::Ours || !s.points.is_empty()));
     }
     chart
 }

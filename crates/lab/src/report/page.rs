@@ -288,10 +288,10 @@ fn of_scenario(saved: &Saved) -> Markup {
         }
         (charts(&charts_of))
         (tables::verdicts(document.verdicts.iter()))
-        @if document.scenario == "lowmem" || charts_of.is_empty() || !document.qemu.is_empty() {
-            (tables::by_figure(document))
-        } @else {
+        @if document.scenario.starts_with("lab ") {
             (tables::by_case(&document.cases))
+        } @else {
+            (tables::by_figure(document))
         }
         @if !document.command.is_empty() {
             (again(&command(&document.command)))

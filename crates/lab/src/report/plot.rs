@@ -58,7 +58,7 @@ pub(super) fn paper_twin(name: &str) -> String {
     format!("{name} (paper)")
 }
 
-/// Our series have colours in turn; the paper's has that of the series it is the paper's twin of, or the page's ink.
+/// Our series have colours in turn, and those without points keep theirs free; the paper's has that of the series it is the paper's twin of, or the page's ink.
 fn looks(chart: &Chart) -> Vec<Look> {
     let ours = || chart.series.iter().filter(|s| s.origin == Origin::Ours);
     let mut next = 0..;

@@ -22,8 +22,8 @@ const LADDERS: [(&str, Ladder); 8] = [
     ("_ns", &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")]),
     ("_nj", &[(1.0, "nJ"), (1e3, "µJ"), (1e6, "mJ"), (1e9, "J")]),
     ("_percent", &[(1.0, "%")]),
-    ("_insns", &[(1.0, "instructions"), (1e3, "thousand instructions"), (1e6, "million instructions")]),
-    ("_pages", &[(1.0, "pages"), (1e3, "thousand pages"), (1e6, "million pages")]),
+    ("_insns", &[(1.0, "instructions"), (1e3, "k instructions"), (1e6, "M instructions")]),
+    ("_pages", &[(1.0, "pages"), (1e3, "k pages"), (1e6, "M pages")]),
 ];
 
 const COUNTS: Ladder = &[(1.0, "")];
@@ -116,6 +116,7 @@ pub(super) fn short(value: f64) -> String {
         v if v >= 99.95 => trimmed(value, 0),
         v if v >= 9.995 => trimmed(value, 1),
         v if v >= 0.01 => trimmed(value, 2),
+        v if v >= 0.0005 => trimmed(value, 4),
         0.0 => "0".into(),
         _ => format!("{value:.1e}"),
     };

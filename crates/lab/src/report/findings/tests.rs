@@ -73,6 +73,20 @@ fn what_was_not_measured_under_one_configuration_is_left_out_there() {
 }
 
 #[test]
+fn a_configuration_has_its_place_in_every_chart() {
+    let both =
+        |c| case("", c, &[("a_ns", if c == "x" { 1.0 } else { 2.0 }), ("b_percent", if c == "z" { 3.0 } else { 4.0 })]);
+    let without = case("", "y", &[("a_ns", 3.0)]);
+    let charts = charts(&replay::document("some", vec![both("x"), without, both("z")]));
+    assert_eq!(charts.len(), 2);
+    let names = |c: &Chart| c.series.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (names(&charts[0]), names(&charts[1])),
+        (names(&charts[1]), ["x", "y", "z"].map(str::to_owned).to_vec())
+    );
+}
+
+#[test]
 fn sweeps_are_for_the_table() {
     let cases = (0..40).map(|n| case(&n.to_string(), "lru", &[("hits", f64::from(n))])).collect();
     assert_eq!(charts(&replay::document("lab sweep", cases)), []);

@@ -39,11 +39,11 @@ pub(super) fn mark(look: Look, x: f64, y: f64) -> String {
     }
 }
 
-/// The names of the series behind samples of what they look like.
+/// The names of the series that are there, behind samples of what they look like.
 pub(super) fn legend(chart: &Chart, lines: bool) -> Markup {
     html! {
         ul.legend {
-            @for (series, look) in chart.series.iter().zip(looks(chart)) {
+            @for (series, look) in chart.series.iter().zip(looks(chart)).filter(|(series, _)| !series.points.is_empty()) {
                 li {
                     svg width="30" height="14" aria-hidden="true" {
                         @if lines {

@@ -43,6 +43,15 @@ fn the_papers_bars_are_hatched_in_the_colour_of_ours() {
 }
 
 #[test]
+fn a_series_without_points_keeps_its_colour_and_is_not_named() {
+    let mut chart = bars();
+    chart.series[0].points.clear();
+    let markup = figure(&chart).into_string();
+    assert_eq!(attributes(&markup, "rect", "class"), ["f1", "p1", "f1", "p1"]);
+    assert!(!markup.contains("zram"), "{markup}");
+}
+
+#[test]
 fn what_was_not_measured_is_said_and_not_drawn() {
     let mut chart = bars();
     chart.series[0].points[0].y = f64::NAN;
