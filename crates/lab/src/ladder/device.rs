@@ -156,7 +156,7 @@ impl Device for SimulatedDevice {
         under_permille: u32,
     ) -> Result<CompressOutcome, Error> {
         let mut machine = self.hold();
-        let mut outcome = CompressOutcome { sample_permille: 1000, ..CompressOutcome::default() };
+        let mut outcome = CompressOutcome::default();
         let Some(pid) = machine.processes.get(cgroup).map(|p| p.pid) else { return Ok(outcome) };
         let from = if cursor.pid == pid { cursor.address / PAGE_BYTES } else { 0 };
         let all = machine.addressed(cgroup, from);
@@ -192,9 +192,7 @@ impl Device for SimulatedDevice {
                 break;
             }
         }
-        if let Some(permille) = sampled.checked_div(samples) {
-            outcome.sample_permille = permille as u32;
-        }
+        outcome.sample_permille = sampled.checked_div(samples).map_or(1000, |mean: u64| mean as u32);
         Ok(outcome)
     }
 

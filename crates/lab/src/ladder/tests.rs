@@ -38,7 +38,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Start { app: "phone".into() }),
         1 => Just(Step::Home {}),
         1 => any::<bool>().prop_map(|on| Step::Screen { on }),
-        2 => (0..12_000_000_000u64).prop_map(|ns| Step::Wait { ns }),
+        3 => (0..30_000_000_000u64).prop_map(|ns| Step::Wait { ns }),
         1 => Just(Step::Settle { limit_ns: 600_000_000_000 }),
         1 => (8..40u64).prop_map(|mib| Step::Fill { app: "filler".into(), available_bytes: mib * MB }),
         1 => Just(Step::CheckFrozen {}),
@@ -69,14 +69,16 @@ fn check(boot: &Boot) -> Result<(), String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
     fn memory_is_conserved_the_dead_hold_nothing_and_the_frozen_do_not_run(
-        steps in prop::collection::vec(step(), 1..25),
-        configuration in prop::sample::select(vec![Configuration::Stock, Configuration::Zram, Configuration::Fovea]),
+        steps in prop::collection::vec(step(), 10..40),
+        configuration in prop::sample::select(vec![Configuration::Stock, Configuration::Zram, Configuration::Fovea, Configuration::Fovea]),
+        available_mib in 10..60u64,
     ) {
-        let plan = plan(configuration, steps);
+        let full = [Step::Start { app: "phone".into() }, Step::Fill { app: "filler".into(), available_bytes: available_mib * MB }];
+        let plan = plan(configuration, full.into_iter().chain(steps).collect());
         let mut boot = Boot::new(&plan).unwrap();
         let mut clock = boot.now_ns();
         for index in 0..plan.steps.len() {
