@@ -158,8 +158,10 @@ int ecache_put(struct ecache *ec, u64 object, u64 index,
 	struct ecache_frame *f;
 	struct ecache_base *base;
 
-	memset(result, 0, sizeof(*result));
+	/* The evicted key is set where there is one: instructions count here. */
 	result->frame = ECACHE_NONE;
+	result->evicted = 0;
+	result->replaced = 0;
 	ec->counters.puts++;
 
 	if (frame != ECACHE_NONE && ec->states[frame] & FRAME_OWNED) {

@@ -131,7 +131,7 @@ struct ecache_config {
 
 /* Result of ecache_put(): fill this frame now. */
 struct ecache_put_result {
-	/* The page that had to go, if evicted. */
+	/* The page that had to go; set only if evicted. */
 	struct ecache_key evicted_key;
 	u32 frame;
 	u8 evicted;
@@ -214,6 +214,14 @@ u64 ecache_memory_size(const struct ecache_config *config);
  * Takes O(frames + devices^2 * candidates) steps.
  */
 int ecache_init(void *memory, u64 size, const struct ecache_config *config,
+		struct ecache **out);
+
+/*
+ * Makes a second cache in `memory` (8-byte aligned, `size` bytes, at least those that
+ * init was given) that is in the same state, and from then on independent.
+ * ECACHE_EINVAL if the memory does not do.
+ */
+int ecache_copy(void *memory, u64 size, const struct ecache *from,
 		struct ecache **out);
 
 /*

@@ -220,3 +220,48 @@ int ecache_init(void *memory, u64 size, const struct ecache_config *config,
 	*out = ec;
 	return ECACHE_OK;
 }
+
+/* memcpy() of an array: it was allocated once already, so its size fits size_t. */
+static void copy(void *to, const void *from, u64 count, u64 each)
+{
+	memcpy(to, from, (size_t)(count * each));
+}
+
+int ecache_copy(void *memory, u64 size, const struct ecache *from,
+		struct ecache **out)
+{
+	struct ecache *ec = memory;
+	struct ecache measured = *from;
+	u64 needed = carve(&measured, NULL);
+	u32 i;
+
+	if (!memory || (uintptr_t)memory & 7 || size < needed)
+		return ECACHE_EINVAL;
+
+	memset(memory, 0, (size_t)needed);
+	*ec = *from;
+	(void)carve(ec, memory);
+	/* All state is numbers but for these arrays' places. The others are scratch. */
+	copy(ec->frames, from->frames, ec->nr_frames + 2ull,
+	     sizeof(*ec->frames));
+	copy(ec->buckets, from->buckets, 1ull << ec->bucket_bits,
+	     sizeof(*ec->buckets));
+	copy(ec->states, from->states, ec->nr_frames, sizeof(*ec->states));
+	copy(ec->base_of, from->base_of, ec->nr_frames, sizeof(*ec->base_of));
+	copy(ec->bases, from->bases, ec->base_capacity + 1ull,
+	     sizeof(*ec->bases));
+	copy(ec->carveout_end, from->carveout_end, ec->nr_carveouts,
+	     sizeof(*ec->carveout_end));
+	copy(ec->by_size, from->by_size, ec->nr_devices,
+	     sizeof(*ec->by_size));
+	for (i = 0; i < ec->nr_devices; i++) {
+		u32 *candidates = ec->devices[i].candidates;
+
+		copy(candidates, from->devices[i].candidates,
+		     from->devices[i].nr_candidates, sizeof(*candidates));
+		ec->devices[i] = from->devices[i];
+		ec->devices[i].candidates = candidates;
+	}
+	*out = ec;
+	return ECACHE_OK;
+}

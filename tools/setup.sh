@@ -14,6 +14,7 @@ need() { # need PACKAGE COMMAND-OR-FILE
 need qemu-system-x86 qemu-system-x86_64
 need gcc gcc
 need make make
+need e2fsprogs /sbin/mkfs.ext4
 need libc6-dev /usr/include/stdio.h
 need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
 

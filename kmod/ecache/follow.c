@@ -15,7 +15,7 @@
  * Metadata that a journal manages (jbd2) is changed in memory without the page's
  * dirty flag, until the transaction commits; if the journal aborts, the page becomes
  * clean again with content that never was on disk. So pages of anything but regular
- * files carry a checksum of what was read or written, and are put only if it holds.
+ * files, directories and links carry a checksum of what was read or written, and are put only if it holds.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,54 +28,6 @@
 #include "pool.h"
 #include "trace.h"
 #include "track.h"
-
-struct inode *follow_owner(const struct volume *v, struct folio *folio)
-{
-	struct address_space *mapping = READ_ONCE(folio->mapping);
-	struct inode *host;
-
-	if (!mapping || (unsigned long)mapping & PAGE_MAPPING_FLAGS ||
-	    folio_test_slab(folio) || folio_test_swapcache(folio))
-		return NULL;
-	host = mapping->host;
-	if (!host || !host->i_sb)
-		return NULL;
-	if (sb_is_blkdev_sb(host->i_sb))
-		return I_BDEV(host) == v->bdev ? host : NULL;
-	if (host->i_sb->s_bdev != v->bdev || IS_ENCRYPTED(host))
-		return NULL;
-	return host;
-}
-
-struct page *follow_bvec(const struct volume *v, const struct bio_vec *bv,
-			 u64 block, bool write, struct inode **owner)
-{
-	struct folio *folio;
-	struct inode *host;
-
-	if (bv->bv_offset || bv->bv_len != PAGE_SIZE)
-		return NULL;
-	folio = page_folio(bv->bv_page);
-	host = follow_owner(v, folio);
-	*owner = host;
-	if (!host)
-		return NULL;
-	if (sb_is_blkdev_sb(host->i_sb)) {
-		/*
-		 * A journal writes such pages to places that are not theirs; and their
-		 * buffers are locked for I/O one by one, not the page.
-		 */
-		if (folio->index + folio_page_idx(folio, bv->bv_page) !=
-		    (v->begin >> BLOCK_SHIFT) + block)
-			return NULL;
-		return write || !folio_test_dirty(folio) ? bv->bv_page : NULL;
-	}
-	if (write)
-		return folio_test_writeback(folio) ? bv->bv_page : NULL;
-	/* Direct reads into a mapping of a file: that page is up to date. */
-	return folio_test_locked(folio) && !folio_test_uptodate(folio) ?
-		       bv->bv_page : NULL;
-}
 
 u32 follow_sum(const void *content)
 {
@@ -122,7 +74,7 @@ static void put_page_of(struct folio *folio, unsigned long i,
 		return;
 	content = kmap_local_page(folio_page(folio, i));
 	if (still_equal(v, folio, entry, content) &&
-	    pool_put(v, track_block(entry), content, copying)) {
+	    pool_put(v->object, track_block(entry), content, copying)) {
 		v->puts++;
 		if (trace_ecache_put_enabled())
 			trace_put(v, folio, i, track_block(entry));

@@ -80,9 +80,25 @@ MODULE_PARM_DESC(zero, "When a buffer's memory is cleared: lazy (at first sight)
 
 module_param_named(salvage_pages, pool.salvage_pages, uint, 0644);
 MODULE_PARM_DESC(salvage_pages, "Pages that an allocation may save from its region");
+module_param_named(gap_pages, pool.gap_pages, uint, 0644);
+MODULE_PARM_DESC(gap_pages, "Cached pages between missing ones that are read along with them");
 module_param_named(caching, pool.caching, bool, 0644);
 MODULE_PARM_DESC(caching, "Whether anything is cached");
-module_param_named(measure, pool.measure, bool, 0644);
+
+static int measure_set(const char *text, const struct kernel_param *param)
+{
+	int error = param_set_bool(text, param);
+
+	if (!error && pool.measure)
+		pool_calibrate();
+	return error;
+}
+
+static const struct kernel_param_ops measure_ops = {
+	.set = measure_set,
+	.get = param_get_bool,
+};
+module_param_cb(measure, &measure_ops, &pool.measure, 0644);
 MODULE_PARM_DESC(measure, "Whether cycles are counted");
 
 static struct kobject *pool_kobject;

@@ -14,7 +14,7 @@
 /* Tombstones a put may meet: bounds the time that it keeps interrupts off. */
 #define PUT_WORK_LIMIT	32
 /* An allocation is part of an app's start: what it left undone waits for its end. */
-#define SWEEP_DELAY	(2 * HZ)
+#define SWEEP_DELAY	HZ
 
 struct pool pool = {
 	.lock = __SPIN_LOCK_UNLOCKED(pool.lock),
@@ -54,21 +54,6 @@ phys_addr_t pool_frame_phys(u32 frame)
 		c++;
 	return pool.carveouts[c].start +
 	       ((u64)(frame - pool.first_frame[c]) << PAGE_SHIFT);
-}
-
-bool pool_put(const struct volume *volume, u64 block, const void *content,
-	      u64 *copying)
-{
-	struct ecache_put_result result;
-	u64 start;
-
-	if (ecache_put(pool.core, volume->object, block, &result) != ECACHE_OK)
-		return false;
-	start = pool_cycles();
-	memcpy(pool_frame(result.frame), content, PAGE_SIZE);
-	if (unlikely(start))
-		*copying += get_cycles() - start;
-	return true;
 }
 
 /* Drops what a volume has of a range by looking at all frames. */
@@ -196,6 +181,23 @@ u32 pool_held(u32 device)
 	held = ecache_held(pool.core, device).count;
 	spin_unlock_irq(&pool.lock);
 	return held;
+}
+
+void pool_calibrate(void)
+{
+	const u32 rounds = 64;
+	u64 start, before, copying = 0;
+	u32 i;
+
+	spin_lock_irq(&pool.lock);
+	start = get_cycles();
+	for (i = 0; i < rounds; i++) {
+		before = pool_cycles();
+		if (unlikely(before))
+			copying += get_cycles() - before;
+	}
+	pool.measuring_cycles = (get_cycles() - start - copying) / rounds;
+	spin_unlock_irq(&pool.lock);
 }
 
 static int make_core(const struct pool_device *devices, u32 nr_devices)

@@ -49,6 +49,7 @@ struct pool {
 	bool measure;
 	u32 policy;
 	u32 salvage_pages;
+	u32 gap_pages;
 	enum pool_zero zero;
 
 	/* Reads that asked, and that were served; under the lock. */
@@ -56,6 +57,8 @@ struct pool {
 	u64 hits;
 	struct pool_cost put_cost;
 	struct pool_cost get_cost;
+	/* What reading the cycles around one copy costs, which no one else pays. */
+	u64 measuring_cycles;
 
 	u64 memory_bytes;
 	/* One allocation at a time: salvage belongs to the last one. */
@@ -94,19 +97,35 @@ static inline u64 pool_cycles(void)
 	return unlikely(READ_ONCE(pool.measure)) ? get_cycles() : 0;
 }
 
+/* Finds measuring_cycles. */
+void pool_calibrate(void);
+
 /* Adds one call to a cost: from `start` to now, less what copying took. */
 static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
 				 u32 count)
 {
 	if (likely(!start))
 		return;
-	cost->cycles += get_cycles() - start - copying;
+	cost->cycles += get_cycles() - start - copying -
+			count * pool.measuring_cycles;
 	cost->count += count;
 }
 
 /* Keeps a page's content. With the lock held. Cycles of the copy are added up. */
-bool pool_put(const struct volume *volume, u64 block, const void *content,
-	      u64 *copying);
+static inline bool pool_put(u64 object, u64 block, const void *content,
+			    u64 *copying)
+{
+	struct ecache_put_result result;
+	u64 start;
+
+	if (ecache_put(pool.core, object, block, &result) != ECACHE_OK)
+		return false;
+	start = pool_cycles();
+	memcpy(pool_frame(result.frame), content, PAGE_SIZE);
+	if (unlikely(start))
+		*copying += get_cycles() - start;
+	return true;
+}
 
 /* Drops [first, first + count) of a volume, in batches, taking the lock for each. */
 void pool_flush_range(struct volume *volume, u64 first, u64 count);

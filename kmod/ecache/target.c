@@ -128,21 +128,39 @@ static u32 serve(struct volume *v, struct bio *bio, u64 block, u32 count)
 	return done;
 }
 
-/* Notes the pages of missing blocks until one is cached; returns how many. */
+/*
+ * How many blocks to read at once, of which the first is missing: up to the last that
+ * is missing with no more than `gap_pages` cached ones in a row before it. A request
+ * more costs a disk more than a few pages that it reads on its way.
+ */
+static u32 run_of_missing(const struct volume *v, u64 block, u32 count)
+{
+	u32 gap = READ_ONCE(pool.gap_pages);
+	u32 end = 1, i;
+
+	for (i = 1; i < count && i - end <= gap; i++)
+		if (ecache_peek(pool.core, v->object, block + i) == ECACHE_NONE)
+			end = i + 1;
+	return end;
+}
+
+/* Notes the pages of a run that is to be read; returns its length. */
 static u32 note_loading(struct volume *v, struct bio *bio, u64 block, u32 count)
 {
 	struct bvec_iter iter = bio->bi_iter;
 	u32 done;
 
+	count = run_of_missing(v, block, count);
 	for (done = 0; done < count; done++, block++, skip_block(bio, &iter)) {
 		struct bio_vec bv = bio_iter_iovec(bio, iter);
 		struct inode *host;
 		struct page *page;
 
-		/* The first is known to be missing. */
-		if (done && ecache_peek(pool.core, v->object, block) != ECACHE_NONE)
-			break;
 		page = follow_bvec(v, &bv, block, false, &host);
+		/* The page cache has it from now on. */
+		if (page)
+			v->passed += ecache_flush_page(pool.core, v->object,
+						       block);
 		trace_get(v, page, host, block, false);
 		if (page && !volume_busy(v, block))
 			track_set(page_to_pfn(page), v->id, block,
@@ -451,9 +469,9 @@ static void target_status(struct dm_target *ti, status_type_t type,
 	switch (type) {
 	case STATUSTYPE_INFO:
 		spin_lock_irq(&pool.lock);
-		DMEMIT("reads %llu hits %llu misses %llu puts %llu invalidated %llu cache %s",
-		       v->reads, v->hits, v->reads - v->hits, v->puts,
-		       v->invalidated, v->enabled ? "on" : "off");
+		DMEMIT("reads %llu hits %llu misses %llu passed %llu puts %llu invalidated %llu cache %s",
+		       v->reads, v->hits, v->reads - v->hits, v->passed,
+		       v->puts, v->invalidated, v->enabled ? "on" : "off");
 		spin_unlock_irq(&pool.lock);
 		break;
 	case STATUSTYPE_TABLE:

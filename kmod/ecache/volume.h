@@ -41,6 +41,8 @@ struct volume {
 	u32 inflight[1 << INFLIGHT_SHIFT];
 	u64 reads;
 	u64 hits;
+	/* Cached, and read from disk all the same, between missing ones. */
+	u64 passed;
 	u64 puts;
 	u64 invalidated;
 };

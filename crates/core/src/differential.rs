@@ -50,6 +50,8 @@ pub enum Op {
     Free(u32),
     /// Withdraw tombstones.
     Sweep(u32),
+    /// Go on with a copy of the cache; the first one is used once more and dropped.
+    Copy,
 }
 
 /// What lies in a frame.
@@ -169,6 +171,14 @@ impl Pair {
     fn step(&mut self, op: Op) -> Result<(), String> {
         match op {
             Op::Put(key) => self.put(key),
+            Op::Copy => {
+                let copy = self.core.clone();
+                let mut first = std::mem::replace(&mut self.core, copy);
+                // What happens to the first must not reach the copy.
+                first.put(Key { object: u64::MAX, index: 0 });
+                first.flush_object(0);
+                Ok(())
+            }
             Op::Get(key) => self.get(key),
             Op::FlushPage(key) => same("flush page", self.core.flush_page(key), self.model.flush_page(key)).map(|_| ()),
             Op::FlushRange(Key { object, index }, count) => same(

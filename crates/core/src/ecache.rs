@@ -23,6 +23,21 @@ unsafe impl Send for ECache {}
 // SAFETY: `&ECache` only gives calls that take `*const Raw`, and those read only.
 unsafe impl Sync for ECache {}
 
+impl Clone for ECache {
+    /// A cache in the same state, and from then on independent: for looking ahead.
+    fn clone(&self) -> Self {
+        let mut memory = vec![0_u64; self.memory.len()];
+        let mut raw = null_mut();
+        let size = self.memory_bytes();
+        // SAFETY: `memory` is 8-byte aligned and as large as what this cache was made in; `raw` is a live cache, only read.
+        let status = unsafe { ffi::ecache_copy(memory.as_mut_ptr().cast(), size, self.raw.as_ptr(), &mut raw) };
+        match (status, NonNull::new(raw)) {
+            (ffi::OK, Some(raw)) => ECache { raw, memory, devices: self.devices.clone() },
+            _ => unreachable!("a cache's own memory is large enough for its copy"),
+        }
+    }
+}
+
 /// Calls `with` on the C form of a configuration.
 fn with_raw<T>(config: &Config, with: impl FnOnce(&RawConfig) -> T) -> Result<T, Error> {
     let devices: Vec<RawDeviceConfig> = config

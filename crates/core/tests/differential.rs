@@ -47,6 +47,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..7_u32, 0..6_u32).prop_map(|(device, budget)| Op::FreeSome(device, budget)),
         3 => (0..7_u32).prop_map(Op::Free),
         1 => (0..20_u32).prop_map(Op::Sweep),
+        1 => Just(Op::Copy),
     ]
 }
 

@@ -142,6 +142,13 @@ impl<D: Device> Engine<D> {
         }
     }
 
+    /// The engine of a device with so many CPUs; by default those of this machine.
+    #[must_use]
+    pub fn with_cpus(mut self, cpus: usize) -> Self {
+        self.cpus = cpus;
+        self
+    }
+
     /// Sets the device up: compressed swap where there is none.
     pub fn set_up(&mut self, now_ns: u64) -> Result<(), Error> {
         self.memory = self.device.memory()?;
@@ -232,6 +239,8 @@ impl<D: Device> Engine<D> {
         if let Err(error) = known {
             return Reply::Error { error };
         }
+        // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
+        self.busy |= !matches!(request, Request::Status {} | Request::Explain { .. });
         match request {
             Request::Register { app, cgroup, role, io_class } => {
                 // An app that was killed frozen leaves its cgroup frozen; its next life must not begin so.

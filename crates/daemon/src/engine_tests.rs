@@ -80,6 +80,21 @@ fn the_ecaches_settings_are_given_and_come_back() {
     }
 }
 
+#[test]
+fn between_a_request_and_the_look_that_follows_the_daemon_is_busy() {
+    let mut b = bench(&[]);
+    let busy = |b: &mut Bench| match b.engine.handle(Request::Status {}, 0) {
+        Reply::Status(status) => status.busy,
+        other => panic!("{other:?}"),
+    };
+    b.engine.turn(0).unwrap();
+    assert!(!busy(&mut b));
+    b.engine.handle(Request::Screen { on: false }, SECOND_NS);
+    assert!(busy(&mut b));
+    b.engine.turn(SECOND_NS).unwrap();
+    assert!(!busy(&mut b));
+}
+
 fn focus(app: &str) -> Request {
     Request::Focus { app: app.parse().unwrap() }
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Observe, decide, act, journal: one event loop.
+//!
+//! [`run`] is the daemon on a real device. [`Engine`] is the daemon without its event loop, over any [`fovea_linux::Device`]: the lab drives
+//! it on a simulated one.
 
 /// Says something to whoever runs the daemon. Unlike `eprintln!` it does not panic when nobody listens any more: a daemon must not die
 /// because the reader of its messages did.
@@ -27,5 +30,7 @@ mod worker;
 
 pub use client::{request, ClientError, Connection};
 pub use config::{BadConfig, Config, DaemonConfig, ZramConfig};
+pub use engine::{Engine, Turn};
+pub use journal::{Entry, Journal};
 pub use supervisor::run;
-pub use undo::restore;
+pub use undo::{restore, Changed, UndoLog};

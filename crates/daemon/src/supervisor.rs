@@ -13,6 +13,7 @@ use rustix::process::{
     getpid, getppid, kill_process, set_parent_process_death_signal, waitpid, Pid, Signal, WaitOptions,
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::SigId;
 
 use crate::config::Config;
 use crate::undo::restore;
@@ -30,6 +31,8 @@ pub fn run(config: Config) -> Result<(), String> {
     put_back(&run_folder);
 
     let supervisor = getpid();
+    // Caught before there is a worker: whoever sees the daemon listen may ask it to stop.
+    let signals = signal_pipe()?;
     match fork_worker().map_err(|e| e.to_string())? {
         Forked::Worker => {
             // If the supervisor is killed, the worker ends and restores in its place.
@@ -37,14 +40,18 @@ pub fn run(config: Config) -> Result<(), String> {
             if getppid() != Some(supervisor) {
                 return Ok(());
             }
-            let done = signal_pipe().and_then(|signals| work(config, signals));
+            // A pipe of its own first, so that no signal is lost between the two.
+            let done = signal_pipe().and_then(|own| {
+                signals.forget();
+                work(config, own.reader)
+            });
             if getppid() != Some(supervisor) {
                 put_back(&run_folder);
             }
             done
         }
         Forked::Supervisor(worker) => {
-            let ended = supervise(worker);
+            let ended = supervise(worker, signals.reader);
             put_back(&run_folder);
             ended
         }
@@ -59,24 +66,39 @@ fn lock(run_folder: &Path) -> Result<File, String> {
     Ok(file)
 }
 
-/// A pipe that becomes readable when one of the signals comes.
-fn pipe_of(signals: &[i32]) -> Result<UnixStream, String> {
-    let (ours, handlers) = UnixStream::pair().map_err(|e| format!("making a pipe for signals: {e}"))?;
-    for &signal in signals {
-        let end = handlers.try_clone().map_err(|e| format!("making a pipe for signals: {e}"))?;
-        signal_hook::low_level::pipe::register(signal, end).map_err(|e| format!("catching signal {signal}: {e}"))?;
-    }
-    Ok(ours)
+/// A pipe that becomes readable when one of some signals comes.
+struct SignalPipe {
+    reader: UnixStream,
+    ids: Vec<SigId>,
 }
 
-fn signal_pipe() -> Result<UnixStream, String> {
-    pipe_of(&[SIGTERM, SIGINT, SIGHUP])
+impl SignalPipe {
+    fn of(signals: &[i32]) -> Result<Self, String> {
+        let (reader, handlers) = UnixStream::pair().map_err(|e| format!("making a pipe for signals: {e}"))?;
+        let mut ids = Vec::new();
+        for &signal in signals {
+            let end = handlers.try_clone().map_err(|e| format!("making a pipe for signals: {e}"))?;
+            let id = signal_hook::low_level::pipe::register(signal, end);
+            ids.push(id.map_err(|e| format!("catching signal {signal}: {e}"))?);
+        }
+        Ok(SignalPipe { reader, ids })
+    }
+
+    /// Takes this process's signals away from a pipe that another one reads.
+    fn forget(self) {
+        for id in self.ids {
+            signal_hook::low_level::unregister(id);
+        }
+    }
+}
+
+fn signal_pipe() -> Result<SignalPipe, String> {
+    SignalPipe::of(&[SIGTERM, SIGINT, SIGHUP])
 }
 
 /// Waits for the worker, passing on what asks us to stop. Its PID is its own until it has been waited for, so no pidfd is needed.
-fn supervise(worker: Pid) -> Result<(), String> {
-    let mut signals = signal_pipe()?;
-    let mut children = pipe_of(&[SIGCHLD])?;
+fn supervise(worker: Pid, mut signals: UnixStream) -> Result<(), String> {
+    let mut children = SignalPipe::of(&[SIGCHLD])?.reader;
     children.set_nonblocking(true).map_err(|e| format!("making a pipe for signals: {e}"))?;
     let status = loop {
         // Asked first: it may have ended before its signal was caught.

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use fovea_phone::kmod::{self, Sources};
 use fovea_phone::{fetch, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
-use fovea_scenario::{builtin_scenarios, document, render, Boot, Catalog, Document, Plan, Provenance, Scenario};
+use fovea_scenario::{
+    builtin_scenarios, document, render, Boot, Catalog, Document, Plan, Provenance, Reservation, Scenario,
+};
 
 use crate::failure::Failure;
 use crate::output::{print, print_line};
@@ -14,12 +17,18 @@ use crate::output::{print, print_line};
 /// Modules that the guest needs: storage and compressed swap.
 const MODULES: [&str; 2] = ["null_blk", "zram"];
 
+/// Modules of our own for phones whose reserved memory is put to use: the eCache, and what it is compared with.
+const OWN_MODULES: [&str; 2] = ["dm-ecache", "contig-heap"];
+
+/// The shortest `ecache` that shows something: a workload that fills memory soon and has devices work, measured once memory is full.
+const ECACHE_DEMO: [&str; 4] = ["cases=N", "traced=[]", "warm_launches=60", "launches=40"];
+
 /// What to do with the virtual phone.
 #[derive(Subcommand)]
 pub enum Phone {
     /// Run a scenario: a name from `fovea phone list`, or a file.
     Run(Run),
-    /// Run `lowmem` and a short workload, and show the results beside the seed's.
+    /// Run `lowmem`, a short workload and a short `ecache`, and show the results beside the seed's.
     Demo(Demo),
     /// A shell in the phone, with the daemon running.
     Shell {
@@ -124,7 +133,8 @@ pub fn phone(phone: Phone) -> Result<(), Failure> {
     match phone {
         Phone::Run(run) => {
             let scenario = Scenario::load(&run.scenario, &run.parameters)?;
-            let document = one(&scenario, &run.how, run.json.as_deref(), run.picture.as_deref())?;
+            let command = command(&run.scenario, &run.parameters, &run.how);
+            let document = one(&scenario, command, &run.how, run.json.as_deref(), run.picture.as_deref())?;
             verdict(&[document])
         }
         Phone::Demo(demo) => show(&demo),
@@ -132,7 +142,7 @@ pub fn phone(phone: Phone) -> Result<(), Failure> {
             let plans = Scenario::load(&scenario, &[])?.plans(&Catalog::builtin()?, false)?;
             let plan =
                 plans.iter().rfind(|_| true).ok_or_else(|| Failure::failed(format!("{scenario}: it has no boot")))?;
-            Ok(machine(&kernel, &Progress::auto())?.shell(plan)?)
+            Ok(machine(&kernel, std::slice::from_ref(plan), &Progress::auto())?.shell(plan)?)
         }
         Phone::Fetch { refresh } => {
             let (cache, progress) = (Cache::open()?, Progress::auto());
@@ -144,21 +154,44 @@ pub fn phone(phone: Phone) -> Result<(), Failure> {
     }
 }
 
-fn machine(choice: &KernelChoice, progress: &Progress) -> Result<Machine, Failure> {
+fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result<Machine, Failure> {
     let cache = Cache::open()?;
     let kernel = match &choice.kernel {
         Some(image) => Kernel::from_files(&cache, image, choice.modules.as_deref())?,
         None => fetch::kernel(&cache, false, progress)?,
     };
     let programs = Programs::find(fetch::busybox(&cache, progress)?)?;
-    Ok(Machine::prepare(&cache, kernel, &programs, &MODULES, &[], progress)?)
+    let mut own = Vec::new();
+    // All boots of a comparison have the same image.
+    if plans.iter().any(|plan| plan.configuration.reservation() != Reservation::Absent) {
+        let built = kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?;
+        own = OWN_MODULES.iter().map(|name| built.file(name)).collect::<Result<_, _>>()?;
+    }
+    Ok(Machine::prepare(&cache, kernel, &programs, &MODULES, &own, progress)?)
+}
+
+/// The words that repeat a run, as in [`Document::command`].
+fn command(scenario: &str, parameters: &[String], how: &How) -> Vec<String> {
+    let mut words: Vec<String> = ["phone", "run", scenario].map(str::to_owned).to_vec();
+    words.extend_from_slice(parameters);
+    words.extend(how.exact.then(|| "--exact".to_owned()));
+    for (option, path) in [("--kernel", &how.kernel.kernel), ("--modules", &how.kernel.modules)] {
+        words.extend(path.iter().flat_map(|path| [option.to_owned(), path.display().to_string()]));
+    }
+    words
 }
 
 /// Runs a scenario, prints its table, and writes what was asked for. A boot that failed fails the call, after the others are done.
-fn one(scenario: &Scenario, how: &How, json: Option<&Path>, picture: Option<&Path>) -> Result<Document, Failure> {
+fn one(
+    scenario: &Scenario,
+    command: Vec<String>,
+    how: &How,
+    json: Option<&Path>,
+    picture: Option<&Path>,
+) -> Result<Document, Failure> {
     let plans = scenario.plans(&Catalog::builtin()?, how.exact)?;
     let progress = Progress::auto();
-    let machine = machine(&how.kernel, &progress)?;
+    let machine = machine(&how.kernel, &plans, &progress)?;
     let options = RunOptions { timeout: Duration::from_secs(how.limit_s), results: how.results.clone() };
     let outcomes = machine.run_all(&plans, how.jobs, &options, &progress, |_, _| {});
     let mut failures = Vec::new();
@@ -167,7 +200,7 @@ fn one(scenario: &Scenario, how: &How, json: Option<&Path>, picture: Option<&Pat
         .map(|outcome| outcome.map(|o| o.events).map_err(|e| failures.push(Failure::from(e))).unwrap_or_default())
         .collect();
     let boots: Vec<Boot> = plans.iter().zip(&events).map(|(plan, events)| Boot { plan, events }).collect();
-    let provenance = Provenance { qemu: machine.qemu_version().into(), commit: env!("FOVEA_COMMIT").into() };
+    let provenance = Provenance { qemu: machine.qemu_version().into(), commit: env!("FOVEA_COMMIT").into(), command };
     let document = document(scenario, &boots, &provenance);
     print(&render(&document))?;
     if let Some(path) = json {
@@ -210,13 +243,17 @@ fn show(demo: &Demo) -> Result<(), Failure> {
     })?;
     let file = |name: &str| demo.results.join(name);
     let mut documents = Vec::new();
-    let scenarios =
-        [("lowmem", vec!["rounds=1".to_owned()]), ("workload", vec![format!("launches={}", demo.launches)])];
+    let scenarios = [
+        ("lowmem", vec!["rounds=1".to_owned()]),
+        ("workload", vec![format!("launches={}", demo.launches)]),
+        ("ecache", ECACHE_DEMO.map(String::from).to_vec()),
+    ];
     for (name, parameters) in scenarios {
         let how = How { exact: true, jobs: 2, results: file(name), limit_s: 900, kernel: demo.kernel.clone() };
         let scenario = Scenario::load(name, &parameters)?;
         let (json, picture) = (file(&format!("{name}.json")), file(&format!("{name}.svg")));
-        documents.push(one(&scenario, &how, Some(&json), Some(&picture))?);
+        let command = command(name, &parameters, &how);
+        documents.push(one(&scenario, command, &how, Some(&json), Some(&picture))?);
         print_line(format!("\nwritten: {} and {}\n", json.display(), picture.display()))?;
     }
     verdict(&documents)

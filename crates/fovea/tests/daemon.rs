@@ -152,8 +152,10 @@ fn another_user_is_refused() {
 #[test]
 fn a_killed_worker_ends_the_supervisor_with_one_line() {
     let mut daemon = Daemon::start();
+    // It answers once it is set up, and has then said what it lacks.
+    let worker = daemon.worker();
     let before = daemon.stderr();
-    kill_process(daemon.worker(), Signal::KILL).unwrap();
+    kill_process(worker, Signal::KILL).unwrap();
     let status = daemon.ended();
     assert_eq!(status.code(), Some(1));
     let all = daemon.stderr();

@@ -150,6 +150,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         foreground: registry.foreground().cloned(),
         busy: false,
         memory: Default::default(),
+        ecache: None,
         kills: 0,
         compressed_pages: 0,
         missing: Vec::new(),

@@ -10,6 +10,8 @@ use rustix::time::{
     timerfd_create, timerfd_settime, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
 };
 
+use crate::activity::{self, Devices};
+use crate::buffers::sleep_ns;
 use crate::files::{UsedFile, FLASH_ROOT};
 use crate::memory::Anon;
 use crate::outcome::{At, Outcome};
@@ -44,6 +46,7 @@ struct App {
     shared: Vec<UsedFile>,
     private: Vec<UsedFile>,
     pagemap: Pagemap,
+    devices: Devices,
     churn: Churn,
 }
 
@@ -64,6 +67,7 @@ fn live(socket: &OwnedFd, preloaded: Preloaded) -> Outcome<()> {
         shared: Vec::new(),
         private: Vec::new(),
         pagemap: Pagemap::open()?,
+        devices: Devices::default(),
     };
     loop {
         let (told, ticked) = {
@@ -92,16 +96,32 @@ impl App {
                 let count = self.launch(turn)?;
                 send(socket, &FromApp::Ready(count), &[])?;
                 (0..self.anon.pages()).for_each(|page| self.anon.fill(page));
+                self.devices.fill()?;
             }
             ToApp::Resume { turn } => {
                 self.churn.stop()?;
                 let count = self.resume(turn)?;
                 send(socket, &FromApp::Ready(count), &[])?;
+                self.devices.fill()?;
             }
-            ToApp::Background { churn } => self.churn.start(churn)?,
+            ToApp::Use { turn, ns } => {
+                let count = self.work(turn, ns)?;
+                send(socket, &FromApp::Used(count), &[])?;
+            }
+            ToApp::Log {} => {
+                send(socket, &FromApp::Log { buffers: self.devices.log() }, &[])?;
+            }
+            ToApp::Background { churn } => {
+                self.churn.start(churn)?;
+                if self.profile.has_buffers() {
+                    self.devices.release();
+                    send(socket, &FromApp::Released {}, &[])?;
+                }
+            }
             ToApp::Verify {} => {
                 let mut count = self.anon.verify(&self.pagemap)?;
                 count += self.preloaded.verify(&self.pagemap)?;
+                count += self.devices.verify()?;
                 send(socket, &FromApp::Checked(count), &[])?;
             }
             ToApp::Grow { pages } => {
@@ -122,6 +142,7 @@ impl App {
         let touch = self.profile.launch;
         let count = self.touch_files(touch, turn)?;
         self.touch_preloaded(touch, turn);
+        self.take_devices();
         for run in touch_set(self.anon.pages(), touch.anon_percent, self.seed, turn) {
             run.for_each(|page| self.anon.fill(page));
         }
@@ -134,6 +155,7 @@ impl App {
         let touch = self.profile.resume;
         let count = self.touch_files(touch, turn)?;
         self.touch_preloaded(touch, turn);
+        self.take_devices();
         for run in touch_set(self.anon.pages(), touch.anon_percent, self.seed, turn) {
             for page in run {
                 if hash::mix64(page ^ self.seed) % REWRITE_ONE_IN == 0 {
@@ -148,11 +170,41 @@ impl App {
         Ok(count)
     }
 
+    /// Device memory is allocated in the middle of launching (seed 000, section 5.3): files are read before, the app's own memory is
+    /// used and things are computed afterwards.
+    fn take_devices(&mut self) {
+        if let Some(activity) = &self.profile.activity {
+            self.devices.take(&activity.buffers, self.seed);
+        }
+    }
+
+    /// Is worked with, in front.
+    fn work(&mut self, turn: u64, ns: u64) -> Outcome<Count> {
+        let Some(activity) = self.profile.activity.take() else {
+            sleep_ns(ns);
+            return Ok(Count::default());
+        };
+        let mut devices = std::mem::take(&mut self.devices);
+        let touch = activity.screens.touch;
+        let done = activity::follow(&activity, &mut devices, self.seed, turn, ns, |screen| {
+            let count = self.touch_files_of(touch, hash::mix64(self.seed ^ hash::mix64(screen + 1)), turn)?;
+            spin(touch.compute_insns);
+            Ok(count)
+        });
+        self.devices = devices;
+        self.profile.activity = Some(activity);
+        done
+    }
+
     fn touch_files(&self, touch: Touch, turn: u64) -> Outcome<Count> {
+        self.touch_files_of(touch, self.seed, turn)
+    }
+
+    fn touch_files_of(&self, touch: Touch, seed: u64, turn: u64) -> Outcome<Count> {
         let mut count = Count::default();
         for (files, percent) in [(&self.shared, touch.shared_percent), (&self.private, touch.private_percent)] {
             for file in files {
-                count += file.touch(percent, self.seed, turn)?;
+                count += file.touch(percent, seed, turn)?;
             }
         }
         Ok(count)

@@ -9,6 +9,7 @@ use fovea_scenario::{FileUse, PAGE_BYTES};
 use rustix::mm::{mmap, MapFlags, ProtFlags};
 
 use crate::file_content::{file_seed, page_is_right};
+use crate::flash::write_content;
 use crate::memory::WORDS;
 use crate::outcome::{At, Outcome};
 use crate::touch::{touch_set, RUN_PAGES};
@@ -70,6 +71,33 @@ impl UsedFile {
         }
         Ok(count)
     }
+}
+
+impl UsedFile {
+    /// Reads the file from its beginning to its end, a run at a time, and checks it; `between` is called before each run.
+    pub fn read_through(&self, mut between: impl FnMut()) -> Outcome<Count> {
+        let Access::Read(file) = &self.access else { return Err("a mapped file is not read through".into()) };
+        let pages = self.size_bytes.div_ceil(PAGE_BYTES as u64);
+        let mut buffer = vec![[0u64; WORDS]; RUN_PAGES as usize];
+        let mut count = Count::default();
+        for first in (0..pages).step_by(RUN_PAGES as usize) {
+            between();
+            let run = (pages - first).min(RUN_PAGES) as usize;
+            read_run(file, first, run, &mut buffer)?;
+            for (page, words) in (first..).zip(&buffer[..run]) {
+                let bytes = (self.size_bytes - page * PAGE_BYTES as u64).min(PAGE_BYTES as u64);
+                count.page(page_is_right(self.seed, page, &words[..bytes as usize / 8]));
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// Puts a new file in the place of one, whole or not at all, as an app does that may be killed meanwhile.
+pub fn replace_file(root: &Path, path: &str, size_bytes: u64) -> Outcome<()> {
+    let (to, part) = (root.join(path), root.join(format!("{path}.part")));
+    write_content(&part, file_seed(path), size_bytes)?;
+    std::fs::rename(&part, &to).at(|| format!("renaming {}", part.display()))
 }
 
 /// Reads `pages` pages from page `first`; the file may end within the last.

@@ -9,13 +9,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path};
 use std::process::Command;
 
-use fovea_scenario::{Plan, PAGE_BYTES};
+use fovea_scenario::{Flash, Plan, PAGE_BYTES};
 use rustix::mount::MountFlags;
 
 use crate::file_content::{file_seed, write_page};
 use crate::files::FLASH_ROOT;
 use crate::memory::WORDS;
 use crate::outcome::{read_file, write_file, At, Outcome};
+use crate::reserved;
 
 /// The block device's name, which is that of its configfs folder.
 const DEVICE: &str = "n0";
@@ -50,9 +51,10 @@ impl Chunk {
 /// Makes the device, its file system and all files that the plan's apps use; drops them from the page cache at the end.
 pub fn set_up(plan: &Plan) -> Outcome<()> {
     let files = files_of(plan)?;
-    make_device(plan.phone.flash.size_bytes, plan.phone.flash.request_ns)?;
+    make_device(&plan.phone.flash)?;
     occupy(plan.phone.flash.size_bytes)?;
-    let device = format!("/dev/{DEVICE}");
+    let volume = reserved::volume(plan, &Path::new("/dev").join(DEVICE))?;
+    let device = volume.display().to_string();
     let output = Command::new("/bin/busybox")
         .args(["mke2fs", "-F", "-b", "4096", "-m", "0", &device])
         .output()
@@ -88,17 +90,22 @@ pub fn read_ahead_kib() -> Outcome<String> {
     Ok(read_file(format!("/sys/block/{DEVICE}/queue/read_ahead_kb"))?.trim().to_owned())
 }
 
-fn make_device(size_bytes: u64, request_ns: u64) -> Outcome<()> {
+fn make_device(flash: &Flash) -> Outcome<()> {
     let folder = Path::new("/sys/kernel/config/nullb").join(DEVICE);
     std::fs::create_dir(&folder).at(|| format!("making {} (is the module null_blk there?)", folder.display()))?;
-    let size_mib = size_bytes.div_ceil(1 << 20);
+    let size_mib = flash.size_bytes.div_ceil(1 << 20);
+    // One command at a time, none longer than this: what is longer is split by the kernel, and the pieces queue up.
+    let bounds = flash.command_bytes.map(|bytes| [("max_sectors", bytes / 512), ("hw_queue_depth", 1)]);
+    for (name, value) in bounds.into_iter().flatten() {
+        write_file(folder.join(name), &value.to_string())?;
+    }
     for (name, value) in [
         ("size", size_mib),
         ("blocksize", PAGE_BYTES as u64),
         ("memory_backed", 1),
         // Completion by a timer: the time of a request passes without the CPU.
         ("irqmode", 2),
-        ("completion_nsec", request_ns),
+        ("completion_nsec", flash.request_ns),
         ("submit_queues", 1),
         ("power", 1),
     ] {
@@ -124,7 +131,7 @@ fn occupy(size_bytes: u64) -> Outcome<()> {
 fn files_of(plan: &Plan) -> Outcome<BTreeMap<String, u64>> {
     let mut files = BTreeMap::new();
     for app in &plan.apps {
-        for file in app.shared_files.iter().chain(&app.private_files) {
+        for file in app.files() {
             let inside =
                 !file.path.is_empty() && Path::new(&file.path).components().all(|c| matches!(c, Component::Normal(_)));
             if !inside {
@@ -142,12 +149,15 @@ fn files_of(plan: &Plan) -> Outcome<BTreeMap<String, u64>> {
 
 /// Writes one file below `root` with the content that [`crate::file_content`] defines.
 pub fn write_app_file(root: &Path, path: &str, size_bytes: u64) -> Outcome<()> {
-    let to = root.join(path);
+    write_content(&root.join(path), file_seed(path), size_bytes)
+}
+
+/// Writes a file with the content of that seed.
+pub fn write_content(to: &Path, seed: u64, size_bytes: u64) -> Outcome<()> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder).at(|| format!("making {}", folder.display()))?;
     }
-    let mut file = File::create(&to).at(|| format!("making {}", to.display()))?;
-    let seed = file_seed(path);
+    let mut file = File::create(to).at(|| format!("making {}", to.display()))?;
     let mut chunk = Chunk::new();
     let mut page = 0;
     let mut left = size_bytes;

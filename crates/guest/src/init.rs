@@ -13,7 +13,7 @@ use crate::phone::Phone;
 use crate::readings::{cgroup_cpu_ns, now_ns, Memory};
 use crate::restore::Baseline;
 use crate::setup::{cgroup_path, DAEMON};
-use crate::{flash, setup, steps};
+use crate::{flash, reserved, setup, steps};
 
 /// Word on the kernel's command line that asks for a shell instead of the plan's steps.
 const SHELL_WORD: &str = "fovea.shell";
@@ -46,10 +46,11 @@ fn up_and_down() -> Outcome<()> {
         app.name.parse::<AppName>().at(|| "/plan.json".into())?;
     }
     setup::lack_modules(&plan.lacks.modules)?;
-    setup::modules(plan.configuration)?;
+    setup::modules(&plan)?;
     setup::cgroups()?;
     let began = now_ns();
     flash::set_up(&plan)?;
+    reserved::begin(&plan)?;
     println!(
         "fovea-guest: flash filled in {} ms, read-ahead {} KiB",
         (now_ns() - began) / 1_000_000,

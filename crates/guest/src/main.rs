@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What runs inside the virtual phone: its first process (`/init`), the zygote forked from it, and the apps.
 
+mod activity;
 mod app;
 mod attend;
+mod buffers;
 mod channel;
 mod checks;
 mod daemon;
 mod deny;
+mod devices;
 mod file_content;
 mod files;
 mod flash;
-mod hash;
 mod init;
 mod memory;
 mod outcome;
 mod pagemap;
 mod phone;
 mod readings;
+mod reserved;
 mod restore;
 mod setup;
 mod spawn;
 mod spin;
 mod steps;
-mod touch;
+mod trace;
 mod wire;
 mod zygote;
+
+// Pure, and shared with the lab, which plays the same apps without a phone.
+use fovea_scenario::{hash, touch};
 
 fn main() {
     match std::env::args().nth(1).as_deref() {

@@ -20,6 +20,7 @@ use crate::outcome::{At, Outcome};
 use crate::readings::{self, now_ns, Memory};
 use crate::setup::{cgroup_path, APPS, ZYGOTE};
 use crate::spawn::{self, Parent, Setting, Side};
+use crate::trace::Trace;
 use crate::wire::{self, receive, send, Fork, Forked, FromApp, ToApp};
 use crate::{flash, hash, zygote};
 
@@ -81,6 +82,8 @@ pub struct Phone {
     children: OwnedFd,
     ticks: OwnedFd,
     last_tick: Option<EventBody>,
+    /// Counts the eCache's hits by file, if the plan says so.
+    pub trace: Option<Trace>,
     /// A program that runs beside daemon and apps, and how it ended.
     other: Option<(u32, Option<i32>)>,
     oom_kills_first: u64,
@@ -95,6 +98,7 @@ impl Phone {
         let ticks = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
             .at(|| "making a timer".into())?;
         let oom_kills = readings::oom_kills()?;
+        let trace = if plan.trace_files { Some(Trace::begin(&plan)?) } else { None };
         Ok(Self {
             channel,
             plan,
@@ -107,6 +111,7 @@ impl Phone {
             children: child_signals()?,
             ticks,
             last_tick: None,
+            trace,
             other: None,
             oom_kills_first: oom_kills,
             oom_kills_seen: oom_kills,

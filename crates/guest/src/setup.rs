@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use fovea_scenario::Configuration;
+use fovea_scenario::{Management, Plan};
 use rustix::mount::{mount, MountFlags};
 
 use crate::outcome::{read_file, write_file, At, Outcome};
 use crate::readings::list;
+use crate::reserved;
 
 /// Where cgroup v2 is mounted.
 pub const CGROUP_ROOT: &str = "/sys/fs/cgroup";
@@ -72,19 +73,23 @@ pub fn lack_modules(lacking: &[String]) -> Outcome<()> {
 }
 
 /// Loads `/modules/NN-*.ko` in the order of their names, then mounts configfs, which may be one of them.
-pub fn modules(configuration: Configuration) -> Outcome<()> {
+pub fn modules(plan: &Plan) -> Outcome<()> {
     for file in list("/modules")? {
         let Some(name) = module_name(&file) else { continue };
-        let parameters = match (name.as_str(), configuration) {
-            ("zram", Configuration::Stock) => continue,
+        let parameters = match (name.as_str(), plan.configuration.management()) {
+            ("zram", Management::Stock) => continue,
             // No device of the module's own: the daemon makes its zram, and the flash is made through configfs.
-            ("zram", _) => c"num_devices=0",
-            ("null_blk", _) => c"nr_devices=0",
-            _ => c"",
+            ("zram", _) => c"num_devices=0".to_owned(),
+            ("null_blk", _) => c"nr_devices=0".to_owned(),
+            _ => match reserved::module_parameters(plan, &name)? {
+                None => c"".to_owned(),
+                Some(Some(parameters)) => parameters,
+                Some(None) => continue,
+            },
         };
         let path = Path::new("/modules").join(&file);
         let module = File::open(&path).at(|| format!("opening {}", path.display()))?;
-        match rustix::system::finit_module(&module, parameters, 0) {
+        match rustix::system::finit_module(&module, &parameters, 0) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(format!("loading {}: {error}: is it of this kernel?", path.display())),
         }

@@ -9,7 +9,7 @@ use crate::phone::{Answer, Phone, Woke, TICK};
 use crate::readings::{now_ns, Memory};
 use crate::restore::Baseline;
 use crate::wire::{Count, FromApp, ToApp};
-use crate::{checks, flash};
+use crate::{checks, devices, flash};
 
 /// Time between samples while a step runs.
 const TICK_NS: u64 = 100_000_000;
@@ -55,13 +55,14 @@ fn run(phone: &mut Phone, step: &Step, before: &Baseline) -> Outcome<()> {
     let result = match step {
         Step::Open { app } => open(phone, app),
         Step::Start { app } => start(phone, app),
+        Step::Use { app, ns } => devices::work(phone, app, *ns),
         Step::Home {} => home(phone),
         Step::Close { app } => close(phone, app),
         Step::Screen { on } => tell(phone, &Request::Screen { on: *on }),
         Step::Wait { ns } => phone.pass(*ns),
         Step::Settle { limit_ns } => settle(phone, *limit_ns),
         Step::Fill { app, available_bytes } => fill(phone, app, *available_bytes),
-        Step::Sample { label } => phone.sample(label),
+        Step::Sample { label } => devices::sample(phone, label),
         Step::IdleCheck { ns } => checks::idle(phone, *ns),
         Step::KillDaemon {} => checks::kill_daemon(phone, before),
         Step::CheckFrozen {} => checks::frozen(phone),
@@ -82,17 +83,17 @@ fn tell(phone: &mut Phone, request: &Request) -> Outcome<()> {
     phone.daemon.tell(request)?.map_err(|error| format!("the daemon refused {request:?}: {error}"))
 }
 
-fn profile(phone: &Phone, name: &str) -> Outcome<AppProfile> {
+pub fn profile(phone: &Phone, name: &str) -> Outcome<AppProfile> {
     let found = phone.plan.apps.iter().find(|app| app.name == name);
     found.cloned().ok_or_else(|| format!("no app {name} in the plan: add its profile to `apps`"))
 }
 
 /// The app in front, if any, goes to the background.
 fn leave(phone: &mut Phone) -> Outcome<()> {
-    if let Some(name) = phone.focused.take() {
-        phone.tell(&name, &ToApp::Background { churn: true })?;
+    match phone.focused.take() {
+        Some(name) => devices::background(phone, &name, true),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn open(phone: &mut Phone, name: &str) -> Outcome<()> {
@@ -101,6 +102,7 @@ fn open(phone: &mut Phone, name: &str) -> Outcome<()> {
     if phone.focused.as_deref() != Some(name) {
         leave(phone)?;
     }
+    let before = devices::before_open(phone, &profile)?;
     let read_before = flash::read_bytes()?;
     let began = now_ns();
     let mut tries = 0;
@@ -115,6 +117,7 @@ fn open(phone: &mut Phone, name: &str) -> Outcome<()> {
     };
     let elapsed_ns = now_ns() - began;
     let read_bytes = flash::read_bytes()? - read_before;
+    devices::after_open(phone, &profile, before)?;
     phone.focused = Some(name.to_owned());
     if let Some(app) = phone.apps.get_mut(name) {
         app.closed = false;
@@ -128,6 +131,7 @@ fn open(phone: &mut Phone, name: &str) -> Outcome<()> {
         wrong_pages: count.wrong,
         verified_pages: count.checked,
     })?;
+    devices::report(phone, name)?;
     phone.sample(TICK)
 }
 
@@ -212,7 +216,7 @@ fn close(phone: &mut Phone, name: &str) -> Outcome<()> {
     if phone.focused.as_deref() == Some(name) {
         phone.focused = None;
     }
-    phone.tell(name, &ToApp::Background { churn: false })?;
+    devices::background(phone, name, false)?;
     let request = Request::Close { app: name.parse().at(|| "closing".into())? };
     if let Err(refusal) = phone.daemon.tell(&request)? {
         phone.catch_up()?;

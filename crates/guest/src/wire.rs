@@ -5,7 +5,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use fovea_scenario::AppProfile;
+use fovea_scenario::{AppProfile, BufferUse};
 use rustix::net::{
     recvmsg, sendmsg, socketpair, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -42,7 +42,16 @@ pub enum ToApp {
         /// As in `Launch`.
         turn: u64,
     },
-    /// Left: not answered.
+    /// Work with it for a while, in front: answered by `Used`.
+    Use {
+        /// As in `Launch`.
+        turn: u64,
+        /// For so long.
+        ns: u64,
+    },
+    /// Tell what device memory was allocated: answered by `Log`.
+    Log {},
+    /// Left: answered by `Released` if its profile names device buffers, else not at all.
     Background {
         /// Whether it goes on writing (`Churn`); a closed app does not.
         churn: bool,
@@ -57,13 +66,22 @@ pub enum ToApp {
 }
 
 /// From an app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "kebab-case")]
 pub enum FromApp {
     /// It can be used.
     Ready(Count),
     /// All is checked.
     Checked(Count),
+    /// It was worked with.
+    Used(Count),
+    /// Device memory it asked for since it was last asked.
+    Log {
+        /// In order.
+        buffers: Vec<BufferUse>,
+    },
+    /// It holds no device memory any more.
+    Released {},
 }
 
 /// Pages checked, and how many of them were wrong.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The subcommands `fovea trace import|info` and `fovea lab replay|sweep`, whole: parse, run, print.
+//! The subcommands `fovea trace import|info` and `fovea lab replay|sweep|reproduce|report`, whole: parse, run, print.
 
 use std::{
     io::Write,
@@ -11,10 +11,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
     dense::DenseOptions,
+    ecache, hybrid,
     import::{CsvColumns, Format, ImportOptions, Order},
+    ladder,
     policy::{self, Choice},
     replay::{Outcome, ReplayOptions},
+    report, reproduce,
     sweep::{output::write_json, SweepOptions},
+    synthetic::Synthetic,
     Error, Result, Size, Weight,
 };
 
@@ -25,6 +29,8 @@ pub enum TraceCommand {
     Import(ImportArgs),
     /// Tell what a trace file holds.
     Info(InfoArgs),
+    /// Make a trace up: requests by Zipf's law.
+    Make(MakeArgs),
 }
 
 /// `fovea lab …`, the part that replays.
@@ -36,6 +42,16 @@ pub enum LabCommand {
     /// Run cache policies on several trace files over all cores; can be interrupted and goes on when started again.
     #[command(after_help = policies_help())]
     Sweep(SweepArgs),
+    /// Run a trace file through buffer caches in a memory of DRAM and PCM.
+    Hybrid(hybrid::cli::HybridArgs),
+    /// Replay what a phone asks of its eCache, under every way of choosing a device's region.
+    Ecache(ecache::cli::EcacheArgs),
+    /// Run a scenario of the virtual phone on a simulated one, with the daemon's own code, in no time.
+    Ladder(ladder::cli::LadderArgs),
+    /// Repeat the experiments of the papers: claim, our figure, verdict. Fails if a verdict does.
+    Reproduce(reproduce::cli::ReproduceArgs),
+    /// Make one page of the papers' experiments and of the saved results of scenarios: plots, verdicts, how to run each again.
+    Report(report::cli::ReportArgs),
 }
 
 impl TraceCommand {
@@ -47,6 +63,7 @@ impl TraceCommand {
         match self {
             TraceCommand::Import(args) => args.run(),
             TraceCommand::Info(args) => args.run(),
+            TraceCommand::Make(args) => args.run(),
         }
     }
 }
@@ -60,6 +77,11 @@ impl LabCommand {
         match self {
             LabCommand::Replay(args) => args.run(),
             LabCommand::Sweep(args) => args.run(),
+            LabCommand::Hybrid(args) => args.run(),
+            LabCommand::Ecache(args) => args.run(),
+            LabCommand::Ladder(args) => args.run(),
+            LabCommand::Reproduce(args) => args.run(),
+            LabCommand::Report(args) => args.run(),
         }
     }
 }
@@ -187,14 +209,14 @@ pub struct SweepArgs {
 }
 
 /// A progress bar; hidden where standard error is no terminal.
-fn bar(template: &str) -> ProgressBar {
+pub(crate) fn bar(template: &str) -> ProgressBar {
     let bar = ProgressBar::new(0);
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
 }
 
 /// Prints lines; a reader that went away (`| head`) is no error.
-fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Error::io(Path::new("standard output"), error, "make room there"))
@@ -203,8 +225,47 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-fn print_json(value: &impl serde::Serialize) -> Result<()> {
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     print(&(serde_json::to_string_pretty(value).expect("results serialise") + "\n"))
+}
+
+/// `fovea trace make`.
+#[derive(Debug, Args)]
+pub struct MakeArgs {
+    /// The trace file to make.
+    output: PathBuf,
+    /// Requests.
+    #[arg(long, default_value_t = 1_000_000)]
+    requests: u64,
+    /// Objects that are asked for again and again.
+    #[arg(long, default_value_t = 100_000)]
+    objects: u64,
+    /// Exponent of Zipf's law; 0 for all objects alike.
+    #[arg(long, default_value_t = 1.0)]
+    zipf: f64,
+    /// Percent of the requests that go to an object asked for only once.
+    #[arg(long, default_value_t = 0.0)]
+    once_percent: f64,
+    /// Decides everything that is drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl MakeArgs {
+    fn run(self) -> Result<()> {
+        let what = Synthetic {
+            requests: self.requests,
+            objects: self.objects,
+            zipf: self.zipf,
+            once_percent: self.once_percent,
+            seed: self.seed,
+        };
+        let bar = bar("{bar:40} {human_pos} of {human_len} requests, {eta} left");
+        bar.set_length(self.requests);
+        crate::synthetic::make(&what, &self.output, |done| bar.set_position(done))?;
+        bar.finish_and_clear();
+        print(&format!("{}: {} requests\n", self.output.display(), self.requests))
+    }
 }
 
 impl ImportArgs {

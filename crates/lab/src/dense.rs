@@ -52,7 +52,7 @@ struct Builder {
 }
 
 /// Longest single block request taken: no device accepts more in one command.
-const LONGEST_BYTES: u64 = 4 << 30;
+pub(crate) const LONGEST_BYTES: u64 = 4 << 30;
 
 impl Builder {
     fn new(options: &DenseOptions) -> Self {

@@ -7,16 +7,23 @@
 
 pub mod cli;
 pub mod dense;
+pub mod ecache;
 mod error;
+pub mod hybrid;
 pub mod import;
 mod info;
 mod input;
+pub mod ladder;
+mod parallel;
 pub mod policy;
 mod record;
 pub mod replay;
+pub mod report;
+pub mod reproduce;
 mod size;
 pub mod store;
 pub mod sweep;
+pub mod synthetic;
 
 pub use error::{Error, Result};
 pub use import::{import, ImportOptions, ImportReport};

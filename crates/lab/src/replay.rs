@@ -103,6 +103,7 @@ pub(crate) fn document(scenario: &str, cases: Vec<Case>) -> Document {
         qemu: String::new(),
         seed: 0,
         commit: env!("FOVEA_LAB_COMMIT").into(),
+        command: Vec::new(),
         cases,
         verdicts: Vec::new(),
     }

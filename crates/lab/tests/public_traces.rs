@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fovea_lab::hybrid::HybridTrace;
 use fovea_lab::{import, info, replay, ImportOptions, ReplayOptions, Size};
 
 fn traces() -> Option<PathBuf> {
@@ -55,4 +56,17 @@ fn mobile_traces_import_whole() {
         assert_eq!(info.apps[""], report.tally.unattributed.values().sum::<u64>(), "{name}");
         assert_eq!(info.spaces.keys().collect::<Vec<_>>(), ["disk:8:0"], "{name}");
     }
+}
+
+#[test]
+fn a_phones_trace_runs_through_hybrid_memory_with_its_apps_in_front() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((trace, _)) = imported("mobile-telegram_precond.csv.gz", folder.path()) else { return };
+    let info = info(&trace, |_, _| {}).unwrap();
+    let hybrid = HybridTrace::open(&trace, &["storageQueue".into()]).unwrap();
+    assert_eq!((hybrid.requests.len() as u64, u64::from(hybrid.pages)), (info.requests, info.footprint_objects));
+    let front = hybrid.requests.iter().filter(|r| r.foreground).count();
+    assert!(front > 0 && front < hybrid.requests.len());
+    let error = HybridTrace::open(&trace, &["nobody".into()]).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
 }

@@ -18,30 +18,40 @@ const DEPTH_MAX: u32 = 16;
 /// Loads a module and what it depends on. Files are taken from `/lib/modules/RELEASE` by its modules.dep or, where that is
 /// missing, from the flat folder `/modules` (`NN-name.ko`) by the `depends=` in the files. Loaded modules are passed over.
 pub fn load(root: &Root, name: &'static str) -> Result<(), Error> {
-    let files = files(root, name)?.ok_or_else(|| Error::Missing {
+    found(root, name)?.iter().try_for_each(|file| insert_if_new(file))
+}
+
+/// The same with parameters for the module itself ("size=4M devices=a:1M,b:2M").
+///
+/// # Errors
+/// As the kernel says: EEXIST if it is loaded, and what the module refuses its parameters with.
+pub fn load_with(root: &Root, name: &'static str, parameters: &str) -> Result<(), Error> {
+    let text = CString::new(parameters).map_err(|_| Error::Refused {
+        what: format!("parameters {parameters:?} for module {name}"),
+        mend: "leave the NUL byte out".into(),
+    })?;
+    let files = found(root, name)?;
+    let Some((file, dependencies)) = files.split_last() else { return Ok(()) };
+    dependencies.iter().try_for_each(|file| insert_if_new(file))?;
+    insert(file, &text)
+}
+
+fn found(root: &Root, name: &'static str) -> Result<Vec<PathBuf>, Error> {
+    files(root, name)?.ok_or_else(|| Error::Missing {
         what: name,
         mend: format!(
             "no such module in {} or {}: install the kernel's module package, or build the module in",
             root.join("lib/modules").display(),
             root.join("modules").display()
         ),
-    })?;
-    files.iter().try_for_each(|file| match insert(file, c"") {
-        Err(Error::Call { source, .. }) if source.raw_os_error() == Some(libc::EEXIST) => Ok(()),
-        result => result,
     })
 }
 
-/// Loads one file, like insmod, with parameters ("size=4M devices=a:1M,b:2M").
-///
-/// # Errors
-/// As the kernel says: EEXIST if it is loaded, and what the module itself refuses its parameters with.
-pub fn insert_with(file: &Path, parameters: &str) -> Result<(), Error> {
-    let text = CString::new(parameters).map_err(|_| Error::Refused {
-        what: format!("parameters {parameters:?}"),
-        mend: "leave the NUL byte out".into(),
-    })?;
-    insert(file, &text)
+fn insert_if_new(file: &Path) -> Result<(), Error> {
+    match insert(file, c"") {
+        Err(Error::Call { source, .. }) if source.raw_os_error() == Some(libc::EEXIST) => Ok(()),
+        result => result,
+    }
 }
 
 /// Unloads a module, like rmmod.

@@ -26,13 +26,14 @@ fn plan() -> Plan {
             memory_bytes: 640 << 20,
             reserved_bytes: Default::default(),
             cpus: 2,
-            flash: Flash { size_bytes: 0, request_ns: 0 },
+            flash: Flash { size_bytes: 0, request_ns: 0, command_bytes: None },
             source: String::new(),
         },
         daemon_config: String::new(),
         zygote_anon_bytes: 0,
         apps: Vec::new(),
         lacks: Default::default(),
+        trace_files: false,
         steps: Vec::new(),
     }
 }

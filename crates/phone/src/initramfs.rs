@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use cpio::newc;
@@ -94,6 +95,34 @@ pub fn with_plan(base: &[u8], plan: &Plan) -> Result<Vec<u8>> {
     let bytes = serde_json::to_vec(plan).map_err(|e| Error::bad("plan.json", e.to_string()))?;
     let nodes = BTreeMap::from([("plan.json".to_owned(), Node::File { permissions: 0o644, bytes })]);
     Ok([base, &archive(&nodes)?].concat())
+}
+
+/// A file for the guest beside the programs that every phone has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestFile {
+    /// Where it is in the guest: an absolute path.
+    pub to: PathBuf,
+    /// The file on this machine; its permissions come along.
+    pub from: PathBuf,
+}
+
+/// An archive of such files with the folders they are in.
+///
+/// # Errors
+/// A file cannot be read, or its place in the guest is no absolute path.
+pub fn files(files: &[GuestFile]) -> Result<Vec<u8>> {
+    let mut nodes = BTreeMap::new();
+    for file in files {
+        let name = file.to.strip_prefix("/").ok().and_then(Path::to_str).filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| Error::bad(&file.to, "is no place in the guest; begin it with /"))?;
+        for folder in Path::new(name).ancestors().skip(1).filter_map(Path::to_str).filter(|name| !name.is_empty()) {
+            nodes.insert(folder.to_owned(), Node::Dir);
+        }
+        let bytes = fs::read(&file.from).map_err(Error::io("read", &file.from))?;
+        let permissions = fs::metadata(&file.from).map_err(Error::io("read", &file.from))?.permissions().mode() & 0o777;
+        nodes.insert(name.to_owned(), Node::File { permissions, bytes });
+    }
+    archive(&nodes)
 }
 
 fn archive(nodes: &BTreeMap<String, Node>) -> Result<Vec<u8>> {
@@ -234,6 +263,20 @@ mod tests {
         assert_eq!((get("dev/null").1, get("dev/null").2), (0o020_666, (1, 3)));
         assert_eq!(get("modules/00-null_blk.ko").3, b"null_blk");
         assert_eq!(serde_json::from_slice::<Plan>(&get("plan.json").3).unwrap(), plan);
+    }
+
+    #[test]
+    fn other_files_come_with_their_folders_and_permissions() {
+        let dir = tempfile::tempdir().unwrap();
+        let from = dir.path().join("tool");
+        fs::write(&from, "tool").unwrap();
+        fs::set_permissions(&from, fs::Permissions::from_mode(0o755)).unwrap();
+        let file = |to: &str| GuestFile { to: to.into(), from: from.clone() };
+        let found = read_back(&files(&[file("/usr/sbin/tool"), file("/usr/lib/x")]).unwrap());
+        let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names, ["usr", "usr/lib", "usr/lib/x", "usr/sbin", "usr/sbin/tool"]);
+        assert_eq!((found[4].1, found[4].3.as_slice()), (0o100_755, b"tool".as_slice()));
+        assert!(files(&[file("relative")]).is_err() && files(&[file("/")]).is_err());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod child;
 mod command;
 mod error;
 pub mod fetch;
+mod host_program;
 pub mod initramfs;
 mod kernel;
 pub mod kmod;
@@ -28,7 +29,8 @@ mod testing;
 
 pub use cache::{Cache, CacheLock};
 pub use error::{BootFailure, BuildFailure, Error, FailureReason, Result};
-pub use initramfs::Programs;
+pub use host_program::with_libraries;
+pub use initramfs::{GuestFile, Programs};
 pub use kernel::Kernel;
 pub use modules::{Module, ModuleTree};
 pub use phone::Phone;

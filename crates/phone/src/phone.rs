@@ -7,7 +7,7 @@ use fovea_scenario::Plan;
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::initramfs::{self, Programs};
+use crate::initramfs::{self, GuestFile, Programs};
 use crate::kernel::Kernel;
 use crate::kvm;
 use crate::modules::{Module, ModuleTree};
@@ -49,6 +49,16 @@ impl Phone {
         Ok(Phone { cache: cache.clone(), kernel, base, accel, qemu })
     }
 
+    /// With further files in the guest.
+    ///
+    /// # Errors
+    /// One cannot be read, or its place is no absolute path.
+    pub fn with_files(mut self, files: &[GuestFile]) -> Result<Phone> {
+        // Archives may follow each other.
+        self.base.extend(initramfs::files(files)?);
+        Ok(self)
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
@@ -66,14 +76,18 @@ impl Phone {
 
     /// The machine of a plan, its image apart.
     pub(crate) fn machine(&self, plan: &Plan, initrd: PathBuf, console: Console) -> Result<Machine> {
+        let reservation = plan.configuration.reservation();
+        // What the phone lacks has the last word.
+        let mut kernel_args = qemu::reservation_args(&plan.phone, reservation)?;
+        kernel_args.extend(plan.lacks.kernel_args.iter().cloned());
         Ok(Machine {
             exact: plan.exact,
             accel: self.accel,
             cpus: plan.phone.cpus,
-            memory_bytes: qemu::memory_bytes(&plan.phone)?,
+            memory_bytes: qemu::memory_bytes(&plan.phone, reservation)?,
             kernel: self.kernel.vmlinux.clone(),
             initrd: Some(initrd),
-            kernel_args: plan.lacks.kernel_args.clone(),
+            kernel_args,
             console,
         })
     }

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fovea_scenario::PhoneProfile;
+use fovea_scenario::{PhoneProfile, Reservation};
 use serde::{Deserialize, Serialize};
 
 use crate::command;
@@ -61,22 +61,58 @@ pub struct Machine {
 }
 
 /// Memory to give to the guest: what the phone has for its system, and the flash's content, which null_blk keeps in pages of the
-/// guest, with 2 % for its index. In whole MiB, rounded up.
+/// guest, with 2 % for its index. In whole MiB, rounded up. Reserved memory is part of it if the boot does something with it.
 ///
 /// # Errors
 /// The reservations leave nothing, or the sizes are beyond counting.
-pub fn memory_bytes(phone: &PhoneProfile) -> Result<u64> {
+pub fn memory_bytes(phone: &PhoneProfile, reservation: Reservation) -> Result<u64> {
     let bad = |why: &str| Error::bad(format!("phone profile {}", phone.name), why);
     let too_large = || bad("sizes beyond 2^64; make them smaller");
     let reserved = phone.reserved_bytes.values().try_fold(0u64, |sum, &size| sum.checked_add(size));
-    let system = phone
+    let less_reserved = phone
         .memory_bytes
         .checked_sub(reserved.ok_or_else(too_large)?)
         .filter(|&left| left > 0)
         .ok_or_else(|| bad("reserved_bytes leave nothing of memory_bytes; make them smaller"))?;
+    let system = match reservation {
+        Reservation::Absent => less_reserved,
+        _ => phone.memory_bytes,
+    };
     let flash = phone.flash.size_bytes;
     let sum = system.checked_add(flash).and_then(|sum| sum.checked_add(flash.div_ceil(50)));
     sum.and_then(|sum| sum.checked_next_multiple_of(1 << 20)).ok_or_else(too_large)
+}
+
+/// Room above a carve-out: what early boot allocates lies at the upper end of memory, and the section that the carve-out ends in
+/// should hold ordinary memory, too, so that the kernel has a description of its pages in any case.
+const ABOVE_CARVEOUT_BYTES: u64 = 64 << 20;
+
+/// Boot-time allocations that lie in the uppermost memory, which ZONE_MOVABLE takes, and cannot be moved: the description of all pages,
+/// hash tables, the image. As much more is made movable, so that the devices' regions can lie below them.
+const EARLY_BYTES: u64 = 64 << 20;
+
+/// Kernel arguments for what the boot does with reserved memory.
+///
+/// # Errors
+/// The phone has no reserved memory, or too little other memory for it.
+pub fn reservation_args(phone: &PhoneProfile, reservation: Reservation) -> Result<Vec<String>> {
+    let bad = |why: &str| Error::bad(format!("phone profile {}", phone.name), why);
+    let carveout = || {
+        let carveout = phone.carveout().ok_or_else(|| bad("reserves no memory; add reserved_bytes"))?;
+        match carveout.address.saturating_add(carveout.size_bytes).saturating_add(ABOVE_CARVEOUT_BYTES) {
+            needed if needed <= phone.memory_bytes => Ok(carveout),
+            _ => Err(bad("reserved_bytes do not fit above 256 MiB with 64 MiB to spare; give it more memory_bytes")),
+        }
+    };
+    Ok(match reservation {
+        Reservation::Absent | Reservation::Returned => Vec::new(),
+        // No shell sees the dollar sign.
+        Reservation::Idle | Reservation::Ecache => {
+            let carveout = carveout()?;
+            vec![format!("memmap={}${:#x}", carveout.size_bytes, carveout.address)]
+        }
+        Reservation::Migrate => vec![format!("movablecore={}", carveout()?.size_bytes + EARLY_BYTES)],
+    })
 }
 
 impl Machine {
@@ -258,16 +294,39 @@ mod tests {
     #[test]
     fn memory_is_the_phones_less_reservations_and_the_flash() {
         let mut phone = crate::testing::plan().phone;
-        assert_eq!(memory_bytes(&phone).unwrap(), (512 - 34 - 8 + 100 + 2) << 20);
+        assert_eq!(memory_bytes(&phone, Reservation::Absent).unwrap(), (512 - 34 - 8 + 100 + 2) << 20);
         phone.flash.size_bytes += 1;
-        assert_eq!(memory_bytes(&phone).unwrap(), (512 - 34 - 8 + 100 + 2 + 1) << 20, "rounded up");
+        assert_eq!(
+            memory_bytes(&phone, Reservation::Absent).unwrap(),
+            (512 - 34 - 8 + 100 + 2 + 1) << 20,
+            "rounded up"
+        );
         phone.reserved_bytes.insert("fimc".into(), 512 << 20);
-        assert!(memory_bytes(&phone).is_err());
+        assert!(memory_bytes(&phone, Reservation::Absent).is_err());
         phone.reserved_bytes.insert("all".into(), u64::MAX);
-        assert!(memory_bytes(&phone).is_err());
+        assert!(memory_bytes(&phone, Reservation::Absent).is_err());
         phone.reserved_bytes.clear();
         phone.flash.size_bytes = u64::MAX;
-        assert!(memory_bytes(&phone).is_err());
+        assert!(memory_bytes(&phone, Reservation::Absent).is_err());
+    }
+
+    #[test]
+    fn reserved_memory_is_there_if_something_is_done_with_it() {
+        let phone = crate::testing::plan().phone;
+        for reservation in [Reservation::Idle, Reservation::Ecache, Reservation::Returned, Reservation::Migrate] {
+            assert_eq!(memory_bytes(&phone, reservation).unwrap(), (512 + 100 + 2) << 20, "{reservation:?}");
+        }
+        let args = |reservation| reservation_args(&phone, reservation).unwrap();
+        assert!(args(Reservation::Absent).is_empty() && args(Reservation::Returned).is_empty());
+        assert_eq!(args(Reservation::Idle), ["memmap=44040192$0x10000000"]);
+        assert_eq!(args(Reservation::Idle), args(Reservation::Ecache));
+        assert_eq!(args(Reservation::Migrate), [format!("movablecore={}", (42 + 64) << 20)]);
+        let mut small = phone.clone();
+        small.memory_bytes = 320 << 20;
+        assert!(reservation_args(&small, Reservation::Idle).unwrap_err().to_string().contains("256 MiB"));
+        small.reserved_bytes.clear();
+        assert!(reservation_args(&small, Reservation::Migrate).is_err());
+        assert!(reservation_args(&small, Reservation::Absent).is_ok());
     }
 
     #[test]

@@ -16,13 +16,14 @@ pub(crate) fn plan() -> Plan {
             memory_bytes: 512 << 20,
             reserved_bytes: [("mfc0".to_owned(), 34 << 20), ("jpeg".to_owned(), 8 << 20)].into(),
             cpus: 2,
-            flash: Flash { size_bytes: 100 << 20, request_ns: 1_510_000 },
+            flash: Flash { size_bytes: 100 << 20, request_ns: 1_510_000, command_bytes: None },
             source: String::new(),
         },
         daemon_config: String::new(),
         zygote_anon_bytes: 0,
         apps: Vec::new(),
         lacks: Default::default(),
+        trace_files: false,
         steps: Vec::new(),
     }
 }

@@ -73,13 +73,14 @@ fn plan(exact: bool) -> Plan {
             memory_bytes: 256 << 20,
             reserved_bytes: [("camera".to_owned(), 16 << 20)].into(),
             cpus: 2,
-            flash: Flash { size_bytes: 16 << 20, request_ns: 1_510_000 },
+            flash: Flash { size_bytes: 16 << 20, request_ns: 1_510_000, command_bytes: None },
             source: String::new(),
         },
         daemon_config: String::new(),
         zygote_anon_bytes: 0,
         apps: Vec::new(),
         lacks: Default::default(),
+        trace_files: false,
         steps: Vec::new(),
     }
 }

@@ -83,7 +83,8 @@ pub(crate) struct AppEntry {
     source: String,
 }
 
-const PAGE: u64 = PAGE_BYTES as u64;
+/// Bytes of a page.
+pub(crate) const PAGE: u64 = PAGE_BYTES as u64;
 
 /// The largest size an app may have: far beyond any phone here, small enough that sums never overflow.
 const PAGES_MAX: u64 = 1 << 24;
@@ -177,6 +178,7 @@ impl AppEntry {
             churn: self.churn.unwrap_or(class.churn),
             spawn: self.spawn.unwrap_or(class.spawn),
             role,
+            activity: None,
             source: self.source.clone(),
         })
     }
@@ -215,6 +217,13 @@ impl AppProfile {
         app.anon_bytes = scale(app.anon_bytes);
         for file in app.shared_files.iter_mut().chain(&mut app.private_files) {
             file.size_bytes = scale(file.size_bytes);
+        }
+        // Device buffers are as large as their device wants them.
+        if let Some(activity) = &mut app.activity {
+            let read = activity.reads.iter_mut().flat_map(|r| &mut r.files);
+            for file in read.chain(activity.pictures.iter_mut().flat_map(|p| &mut p.files)) {
+                file.size_bytes = scale(file.size_bytes);
+            }
         }
         if app.churn.pages > 0 {
             app.churn.pages = ((app.churn.pages as f64 * factor).round() as u64).max(1);

@@ -7,7 +7,7 @@ use crate::app_file::mib_pages;
 use crate::daemon_config::{daemon_config_for, user_memory_bytes};
 use crate::scenario::{Kind, Scenario};
 use crate::steps::{Script, SEED_USER_BYTES};
-use crate::{AppProfile, Catalog, Error, PhoneProfile, Plan, Step, PAGE_BYTES};
+use crate::{AppProfile, Catalog, Configuration, Error, PhoneProfile, Plan, Reservation, Step, PAGE_BYTES};
 
 /// Share of the flash that files may take; the rest is the file system's own.
 const FLASH_FILL: f64 = 0.9;
@@ -20,6 +20,7 @@ impl Step {
             | Step::Start { app }
             | Step::Close { app }
             | Step::Crash { app }
+            | Step::Use { app, .. }
             | Step::Fill { app, .. } => Some(app),
             _ => None,
         }
@@ -28,7 +29,8 @@ impl Step {
 
 impl Scenario {
     /// The plans of all boots: by case and round, and within these by configuration, so that what is compared runs side by side.
-    /// Plans of the same case and round differ in nothing but the configuration and the daemon's file.
+    /// Plans of the same case and round differ in nothing but the configuration and the daemon's file, and, where reserved memory has been
+    /// given back, in that apps allocate no device buffers.
     pub fn plans(&self, catalog: &Catalog, exact: bool) -> Result<Vec<Plan>, Error> {
         let mut catalog = catalog.clone();
         for app in catalog.resolve(&self.origin.0, &self.origin.1, &self.app)? {
@@ -47,6 +49,7 @@ impl Scenario {
             Kind::Lowmem => self.lowmem.scripts(self.seed, scale, &self.services, &catalog),
             Kind::Workload => self.workload.scripts(&self.name, self.seed, &self.services, &catalog)?,
             Kind::Monkey => self.monkey.scripts(&self.name, self.seed, &self.services, &catalog)?,
+            Kind::Ecache => self.ecache.scripts(&self.name, self.seed, &self.services, &catalog)?,
             Kind::Steps => {
                 let services = self.services.iter().map(|s| Step::Start { app: s.clone() });
                 let steps = services.chain(self.steps.iter().cloned()).collect();
@@ -55,8 +58,9 @@ impl Scenario {
         };
         let mut plans = Vec::new();
         for script in scripts {
-            let apps = self.apps(&script, &catalog, scale, &phone)?;
-            for &configuration in &self.configurations {
+            let traced = self.kind == Kind::Ecache && self.ecache.traced.contains(&script.case);
+            for (configuration, trace_files) in self.boots(traced) {
+                let apps = self.apps(&script, &catalog, scale, &phone, configuration.reservation())?;
                 plans.push(Plan {
                     scenario: self.name.clone(),
                     case: script.case.clone(),
@@ -66,13 +70,21 @@ impl Scenario {
                     phone: phone.clone(),
                     daemon_config: daemon_config_for(configuration, user_bytes),
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
-                    apps: apps.clone(),
+                    apps,
                     lacks: self.lacks.clone(),
+                    trace_files,
                     steps: script.steps.clone(),
                 });
             }
         }
         Ok(plans)
+    }
+
+    /// The boots of one script: each configuration, and that of the eCache once more if its hits are to be traced, since tracing costs
+    /// time in every read.
+    fn boots(&self, traced: bool) -> impl Iterator<Item = (Configuration, bool)> + '_ {
+        let again = traced && self.configurations.contains(&Configuration::Ecache);
+        self.configurations.iter().map(|&c| (c, false)).chain(again.then_some((Configuration::Ecache, true)))
     }
 
     /// The factor of all sizes.
@@ -94,7 +106,14 @@ impl Scenario {
         catalog: &Catalog,
         scale: f64,
         phone: &PhoneProfile,
+        reservation: Reservation,
     ) -> Result<Vec<AppProfile>, Error> {
+        let footprint = match self.kind {
+            Kind::Ecache => Some(self.ecache.footprint(&self.name, catalog)?),
+            _ => None,
+        };
+        // Where no memory is reserved for devices, none is allocated: what that leaves to apps and caches is the bound.
+        let devices = (reservation != Reservation::Returned).then_some(phone);
         let mut apps: BTreeMap<&str, AppProfile> = BTreeMap::new();
         for (index, step) in script.steps.iter().enumerate() {
             let Some(name) = step.app() else { continue };
@@ -107,7 +126,9 @@ impl Scenario {
                     "add it as [[app]] or correct the name",
                 )
             })?;
-            let mut app = app.scaled(scale);
+            let laid = footprint.map(|f| f.lay_over(app, devices)).transpose();
+            let laid = laid.map_err(|what| self.wrong(what, "correct profiles/footprints or the scenario"))?;
+            let mut app = laid.as_ref().unwrap_or(app).scaled(scale);
             if self.kind == Kind::Monkey {
                 for touch in [&mut app.launch, &mut app.resume] {
                     touch.compute_insns = touch.compute_insns / 100 * self.monkey.compute_percent;
@@ -117,7 +138,7 @@ impl Scenario {
         }
         let mut files: BTreeMap<&str, u64> = BTreeMap::new();
         for app in apps.values() {
-            for file in app.shared_files.iter().chain(&app.private_files) {
+            for file in app.files() {
                 let size = *files.entry(&file.path).or_insert(file.size_bytes);
                 if size != file.size_bytes {
                     return Err(self.wrong(

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use crate::app_file::{resolve_all, AppEntry, AppFile, Class, SharedFile};
 use crate::error::{file_error, parse, Error};
-use crate::{AppProfile, PhoneProfile};
+use crate::{AppProfile, Footprint, PhoneProfile};
 
 macro_rules! builtin {
     ($($path:literal),* $(,)?) => {
@@ -19,7 +19,8 @@ macro_rules! builtin {
 
 /// Embedded, so that an installed program needs no folder.
 const APPS: &[(&str, &str)] = builtin!["apps/framework.toml", "apps/seed-000.toml", "apps/seed-002.toml"];
-const PHONES: &[(&str, &str)] = builtin!["phones/nexus-s.toml", "phones/pocket.toml"];
+const PHONES: &[(&str, &str)] = builtin!["phones/nexus-s.toml", "phones/nexus-s-emmc.toml", "phones/pocket.toml"];
+const FOOTPRINTS: &[(&str, &str)] = builtin!["footprints/android-2.3.toml"];
 const WORKLOADS: &[(&str, &str)] = builtin![
     "workloads/L.toml",
     "workloads/N.toml",
@@ -32,6 +33,7 @@ const SCENARIOS: &[(&str, &str)] = builtin![
     "scenarios/lowmem.toml",
     "scenarios/workload.toml",
     "scenarios/monkey.toml",
+    "scenarios/ecache.toml",
     "scenarios/crash.toml",
     "scenarios/no-memory-controller.toml",
     "scenarios/no-pidfd.toml",
@@ -57,6 +59,7 @@ pub struct Catalog {
     phones: BTreeMap<String, PhoneProfile>,
     apps: BTreeMap<String, AppProfile>,
     workloads: BTreeMap<String, Workload>,
+    footprints: BTreeMap<String, Footprint>,
     sets: BTreeMap<String, Vec<SharedFile>>,
     classes: BTreeMap<String, Class>,
 }
@@ -108,17 +111,34 @@ impl Catalog {
     pub fn builtin() -> Result<Catalog, Error> {
         let mut catalog = Catalog::default();
         catalog.add(&embedded(PHONES), &embedded(APPS), &embedded(WORKLOADS))?;
+        catalog.add_footprints(&embedded(FOOTPRINTS))?;
         Ok(catalog)
     }
 
-    /// The built-in profiles, with those below `path` (`phones/`, `apps/`, `workloads/`) added; of two of a name, the folder's counts.
+    /// The built-in profiles, with those below `path` (`phones/`, `apps/`, `workloads/`, `footprints/`) added; of two of a name, the
+    /// folder's counts.
     pub fn with_folder(path: &Path) -> Result<Catalog, Error> {
         if !path.is_dir() {
             return Err(file_error(path, &std::io::Error::from(std::io::ErrorKind::NotFound)));
         }
         let mut catalog = Catalog::builtin()?;
         catalog.add(&folder(&path.join("phones"))?, &folder(&path.join("apps"))?, &folder(&path.join("workloads"))?)?;
+        catalog.add_footprints(&folder(&path.join("footprints"))?)?;
         Ok(catalog)
+    }
+
+    fn add_footprints(&mut self, footprints: &Texts) -> Result<(), Error> {
+        for (file, text) in footprints {
+            let footprint: Footprint = parse(file, text)?;
+            footprint.check().map_err(|what| Error::Content {
+                file: file.clone(),
+                line: 1,
+                what,
+                mend: "correct the footprint".into(),
+            })?;
+            self.footprints.insert(footprint.name.clone(), footprint);
+        }
+        Ok(())
     }
 
     fn add(&mut self, phones: &Texts, apps: &Texts, workloads: &Texts) -> Result<(), Error> {
@@ -198,6 +218,11 @@ impl Catalog {
         self.workloads.get(name)
     }
 
+    /// A footprint by name.
+    pub fn footprint(&self, name: &str) -> Option<&Footprint> {
+        self.footprints.get(name)
+    }
+
     /// All phones.
     pub fn phones(&self) -> impl Iterator<Item = &PhoneProfile> {
         self.phones.values()
@@ -220,6 +245,10 @@ fn check_phone(file: &str, phone: &PhoneProfile) -> Result<(), Error> {
         Some(reserved) if reserved < phone.memory_bytes => match (phone.cpus, phone.flash.size_bytes) {
             (0, _) => "cpus is 0",
             (_, 0) => "flash.size_bytes is 0",
+            // null_blk counts in sectors of 512 bytes and holds pages.
+            _ if phone.flash.command_bytes.is_some_and(|b| b == 0 || b % 4096 != 0 || b > 1 << 30) => {
+                "flash.command_bytes is no multiple of 4096 up to 1 GiB"
+            }
             _ => return Ok(()),
         },
         _ => "reserved_bytes leave no memory of memory_bytes",

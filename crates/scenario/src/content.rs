@@ -2,6 +2,7 @@
 //! Content of an app's anonymous pages: a function of the app, the page and how often it was written, so that any page can be
 //! verified at any time against nothing but arithmetic.
 
+use crate::hash::mix64;
 use crate::Mix;
 
 /// Bytes of a page.
@@ -18,14 +19,6 @@ pub enum PageKind {
     Compressible,
     /// Random throughout.
     Random,
-}
-
-/// splitmix64 (Steele, Lea and Flood 2014), the usual seed-to-stream mixer.
-fn mix64(x: u64) -> u64 {
-    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// The kind of page `index`: runs of 32 pages are alike, as neighbouring pages of one data structure are.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The daemon's configuration file for each configuration of a comparison.
 
-use crate::{Configuration, PhoneProfile};
+use crate::{Configuration, Management, PhoneProfile};
 
 /// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
 pub const KERNEL_BYTES: u64 = 78 << 20;
@@ -22,10 +22,10 @@ pub fn daemon_config(configuration: Configuration, phone: &PhoneProfile) -> Stri
 /// The thresholds are Android's (seed 002, figure 2-19); swap is a quarter of user memory (seed 002, section 4.2: "25% of user space").
 /// `stock` and `zram` leave apps running in the background, as Android did; `fovea` freezes them a second after they are left.
 pub fn daemon_config_for(configuration: Configuration, user_bytes: u64) -> String {
-    let (mode, zram, debounce_ms) = match configuration {
-        Configuration::Stock => ("ladder", false, 0),
-        Configuration::Zram => ("ladder", true, 0),
-        Configuration::Fovea => ("full", true, 1000),
+    let (mode, zram, debounce_ms) = match configuration.management() {
+        Management::Stock => ("ladder", false, 0),
+        Management::Zram => ("ladder", true, 0),
+        Management::Fovea => ("full", true, 1000),
     };
     format!(
         "[memory]\nmode = \"{mode}\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\n\n\

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What the guest reports: one JSON line per event on its second serial port.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Something that happened, and when.
@@ -23,6 +25,23 @@ pub enum LaunchKind {
     Resume,
     /// It ran before, was killed, and had to start again.
     Restart,
+}
+
+/// A device buffer that an app had, or wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferUse {
+    /// The device.
+    pub device: String,
+    /// How much was asked for.
+    pub size_bytes: u64,
+    /// Time of the one system call that allocates.
+    pub alloc_ns: u64,
+    /// Time of the first writing of every page, which is when memory that a user may see is cleared.
+    pub fill_ns: u64,
+    /// Pages that did not hold what the app had written there.
+    pub wrong_pages: u64,
+    /// Why there was none.
+    pub error: Option<String>,
 }
 
 /// What happened.
@@ -57,6 +76,38 @@ pub enum EventBody {
         wrong_pages: u64,
         /// Pages verified.
         verified_pages: u64,
+    },
+    /// The user has worked with the app on the screen.
+    Used {
+        /// App.
+        app: String,
+        /// Read from flash meanwhile.
+        read_bytes: u64,
+        /// Pages of its files and device buffers that were wrong.
+        wrong_pages: u64,
+        /// Pages checked.
+        verified_pages: u64,
+    },
+    /// Device buffers that an app allocated since the last such event.
+    Buffers {
+        /// App.
+        app: String,
+        /// In order.
+        buffers: Vec<BufferUse>,
+    },
+    /// The eCache's state: the module's own numbers by name.
+    Pool {
+        /// "begin", "end", or "open" before an app with device buffers is opened.
+        label: String,
+        /// Value by name.
+        values: BTreeMap<String, u64>,
+    },
+    /// Pages asked of the eCache by kind of file (`FileKind`).
+    FileKinds {
+        /// "boot" for all until now, or the app whose launch it was.
+        label: String,
+        /// Hits and misses by kind.
+        kinds: BTreeMap<String, [u64; 2]>,
     },
     /// State of memory.
     Sample {

@@ -23,7 +23,7 @@ fn as_list(new: Value, text: &str) -> Value {
     }
 }
 
-const LISTS: [&str; 6] = ["cases", "configurations", "services", "closed", "hidden", "steps"];
+const LISTS: [&str; 7] = ["cases", "configurations", "services", "closed", "hidden", "steps", "traced"];
 
 /// Keys that stand outside the section of the scenario's kind.
 const COMMON: [&str; 9] =
@@ -40,7 +40,7 @@ pub(crate) fn apply(mut scenario: Scenario, file: &str, text: &str, overrides: &
         };
         let (mut key, text) = (key.trim(), text.trim());
         let kind = table.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if key == "workload" && kind == "workload" {
+        if key == "workload" && ["workload", "ecache"].contains(&kind.as_str()) {
             key = "cases";
         }
         let new = if LISTS.contains(&key) { as_list(value(text), text) } else { value(text) };

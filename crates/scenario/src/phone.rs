@@ -30,6 +30,35 @@ pub struct PhoneProfile {
 pub struct Flash {
     /// Size of the file system that holds the apps' files.
     pub size_bytes: u64,
-    /// Time of one request of the device (seed 000, table 8: 1.51 ms for 4 KiB); a longer sequential request costs the same.
+    /// Time of one request of the device (seed 000, table 8: 1.51 ms for 4 KiB); a longer sequential request costs the same,
     pub request_ns: u64,
+    /// unless this bounds what the device does at once: then what is longer is done in pieces of this size, one after the other, each
+    /// of which takes `request_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_bytes: Option<u64>,
+}
+
+/// Memory reserved for devices, in one piece (seed 000, section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carveout {
+    /// Physical address.
+    pub address: u64,
+    /// Size.
+    pub size_bytes: u64,
+}
+
+/// Where the carve-out begins: inside a phone's memory, clear of the kernel's image below and of what the firmware and an early kernel
+/// put at the upper end, and not filling up the 128 MiB section that it begins in.
+const CARVEOUT_ADDRESS: u64 = 256 << 20;
+
+/// What reserved memory must be a multiple of: x86 maps memory in pages of 2 MiB.
+const CARVEOUT_ALIGN_BYTES: u64 = 2 << 20;
+
+impl PhoneProfile {
+    /// All reserved memory; none if there is none.
+    pub fn carveout(&self) -> Option<Carveout> {
+        let sum = self.reserved_bytes.values().fold(0u64, |sum, &bytes| sum.saturating_add(bytes));
+        let size_bytes = sum.checked_next_multiple_of(CARVEOUT_ALIGN_BYTES)?;
+        (size_bytes > 0).then_some(Carveout { address: CARVEOUT_ADDRESS, size_bytes })
+    }
 }

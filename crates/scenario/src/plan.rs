@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AppProfile, PhoneProfile};
 
-/// Which memory management a boot uses.
+/// What is compared: the first three manage memory differently, the others do different things with the memory reserved for devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Configuration {
@@ -15,6 +15,40 @@ pub enum Configuration {
     Zram,
     /// Everything.
     Fovea,
+    /// Reserved memory lies idle until its device works, as on the phone of seed 000.
+    Normal,
+    /// Reserved memory caches evicted file pages meanwhile (seed 000).
+    Ecache,
+    /// Nothing is reserved and no device allocates: the memory is simply the phone's. No scheme that also serves devices can have more.
+    Returned,
+    /// Movable pages fill the reserved memory and are migrated away when a device needs it: what CMA does.
+    Migrate,
+}
+
+/// How memory is managed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Management {
+    /// No swap; the daemon's kill ladder only.
+    Stock,
+    /// zram, the kernel picks the pages; the daemon's kill ladder.
+    Zram,
+    /// Everything.
+    Fovea,
+}
+
+/// What becomes of the memory reserved for devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reservation {
+    /// The machine does not have it: nothing in the boot works with devices.
+    Absent,
+    /// It lies idle until a device allocates.
+    Idle,
+    /// It caches evicted file pages until a device allocates.
+    Ecache,
+    /// It is ordinary memory, for good.
+    Returned,
+    /// It holds movable pages, which are migrated away when a device allocates.
+    Migrate,
 }
 
 impl Configuration {
@@ -24,6 +58,30 @@ impl Configuration {
             Configuration::Stock => "stock",
             Configuration::Zram => "zram",
             Configuration::Fovea => "fovea",
+            Configuration::Normal => "normal",
+            Configuration::Ecache => "ecache",
+            Configuration::Returned => "returned",
+            Configuration::Migrate => "migrate",
+        }
+    }
+
+    /// How it manages memory. Those that compare reservations do what the phone of seed 000 did: no swap, and Android's kill ladder.
+    pub fn management(self) -> Management {
+        match self {
+            Configuration::Zram => Management::Zram,
+            Configuration::Fovea => Management::Fovea,
+            _ => Management::Stock,
+        }
+    }
+
+    /// What it does with reserved memory.
+    pub fn reservation(self) -> Reservation {
+        match self {
+            Configuration::Stock | Configuration::Zram | Configuration::Fovea => Reservation::Absent,
+            Configuration::Normal => Reservation::Idle,
+            Configuration::Ecache => Reservation::Ecache,
+            Configuration::Returned => Reservation::Returned,
+            Configuration::Migrate => Reservation::Migrate,
         }
     }
 }
@@ -35,7 +93,7 @@ pub struct Plan {
     pub scenario: String,
     /// Case within it, e.g. the workload's name; may be empty.
     pub case: String,
-    /// Memory management.
+    /// What is compared.
     pub configuration: Configuration,
     /// Seed of everything drawn.
     pub seed: u64,
@@ -52,6 +110,9 @@ pub struct Plan {
     /// What this phone lacks.
     #[serde(default)]
     pub lacks: Lacks,
+    /// Whether hits and misses of the eCache are counted by file, which costs time in every read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trace_files: bool,
     /// What to do.
     pub steps: Vec<Step>,
 }
@@ -93,6 +154,14 @@ pub enum Step {
     Start {
         /// App.
         app: String,
+    },
+    /// The user works with the app on the screen, as its profile's `activity` says; then the content of its device buffers is
+    /// verified. Nothing happens if it is not in front any more.
+    Use {
+        /// App.
+        app: String,
+        /// How long, guest time.
+        ns: u64,
     },
     /// The user presses home: nothing is in front.
     Home {},

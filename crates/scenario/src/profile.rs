@@ -32,13 +32,98 @@ pub struct AppProfile {
     /// Rank when not on the screen: "app", "visible", "service", "content-provider".
     #[serde(default = "default_role")]
     pub role: String,
+    /// What it does while it is in front; nothing unless it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<Box<Activity>>,
     /// Where the figures come from.
     #[serde(default)]
     pub source: String,
 }
 
+/// What an app does while it is in front, beyond coming there (seed 000, section 5.2).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Activity {
+    /// Device memory that it holds while it is in front, allocated in the middle of its launching (seed 000, section 5.3).
+    pub buffers: Vec<Buffer>,
+    /// Other screens that are opened.
+    pub screens: Screens,
+    /// Documents that are read.
+    pub reads: Option<Reads>,
+    /// Pictures that are taken.
+    pub pictures: Option<Pictures>,
+}
+
+impl Activity {
+    /// Files beside the app's own.
+    pub fn files(&self) -> impl Iterator<Item = &FileUse> {
+        let read = self.reads.iter().flat_map(|r| &r.files);
+        read.chain(self.pictures.iter().flat_map(|p| &p.files))
+    }
+}
+
+/// A device's memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buffer {
+    /// The device, as in the phone's `reserved_bytes`.
+    pub device: String,
+    /// How much of its reservation.
+    pub size_bytes: u64,
+}
+
+/// Other screens of an app than the first: "menu changes, loading the other screen" (seed 000, section 5.3). Each is a set of pages of
+/// its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Screens {
+    /// How many there are.
+    pub known: u32,
+    /// How many are opened each time, drawn anew.
+    pub opened: u32,
+    /// What opening one touches.
+    pub touch: Touch,
+}
+
+/// Documents that are read from beginning to end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reads {
+    /// All there are.
+    pub files: Vec<FileUse>,
+    /// How many are read each time, drawn anew.
+    pub opened: u32,
+    /// Spread over the time that the app is used for, as a player does; else at once.
+    pub paced: bool,
+}
+
+/// Pictures that are taken: a device buffer for each while it is made, then a file is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pictures {
+    /// Held from the shutter until the file is saved (seed 000, section 2.1); none if devices do not allocate.
+    pub buffer: Option<Buffer>,
+    /// Written one after the other, the oldest replaced.
+    pub files: Vec<FileUse>,
+    /// How many are taken each time.
+    pub taken: u32,
+}
+
 fn default_role() -> String {
     "app".into()
+}
+
+impl AppProfile {
+    /// Whether it holds device memory while it is in front.
+    pub fn has_buffers(&self) -> bool {
+        self.activity.as_ref().is_some_and(|a| !a.buffers.is_empty())
+    }
+
+    /// Every file that it uses.
+    pub fn files(&self) -> impl Iterator<Item = &FileUse> {
+        let more = self.activity.iter().flat_map(|a| a.files());
+        self.shared_files.iter().chain(&self.private_files).chain(more)
+    }
 }
 
 /// Content of anonymous pages, in percent of pages; the sum is 100.
@@ -71,7 +156,7 @@ pub struct FileUse {
 }
 
 /// A touch pattern: shares of what the app has, and computing time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Touch {
     /// Share of the anonymous memory.

@@ -24,6 +24,10 @@ pub struct Document {
     pub seed: u64,
     /// Commit of the source, with "-dirty" if changed.
     pub commit: String,
+    /// The command that makes it again: the words after the program's name, without those that only say where results go. Empty if
+    /// nobody noted it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
     /// Figures by case and configuration.
     pub cases: Vec<Case>,
     /// What was claimed and what was found.
@@ -59,14 +63,16 @@ pub struct Verdict {
     pub pass: bool,
 }
 
-/// JSON has no NaN: a figure that was not measured is written as `null`.
-mod null_if_missing {
+/// For `#[serde(with)]`: JSON has no NaN, a figure that was not measured is written as `null`.
+pub mod null_if_missing {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+    /// Writes a figure.
     pub fn serialize<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         figure.is_finite().then_some(*figure).serialize(serializer)
     }
 
+    /// Reads a figure.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
     }

@@ -10,7 +10,7 @@ use crate::app_file::AppEntry;
 use crate::catalog::{builtin_scenario, builtin_scenarios};
 use crate::error::{file_error, line_of, parse, Error};
 use crate::overrides;
-use crate::steps::{Lowmem, Monkey, Workload};
+use crate::steps::{Ecache, Lowmem, Monkey, Workload};
 use crate::{Configuration, Lacks, Step};
 
 /// What a scenario does.
@@ -23,6 +23,8 @@ pub enum Kind {
     Workload,
     /// Random events (seed 002, section 4.1).
     Monkey,
+    /// What becomes of the memory reserved for devices (seed 000, section 5).
+    Ecache,
     /// The steps that the file lists.
     Steps,
 }
@@ -39,8 +41,11 @@ pub struct Scenario {
     /// The phone's name.
     #[serde(default = "default_phone")]
     pub phone: String,
-    /// What is compared.
-    #[serde(default = "default_configurations")]
+    /// What is compared, if it says so.
+    #[serde(rename = "configurations")]
+    given: Option<Vec<Configuration>>,
+    /// What is compared; what the kind compares unless it says otherwise.
+    #[serde(skip)]
     pub configurations: Vec<Configuration>,
     /// Seed of everything drawn.
     #[serde(default = "default_seed")]
@@ -68,6 +73,9 @@ pub struct Scenario {
     /// Parameters of kind `monkey`.
     #[serde(default)]
     pub monkey: Monkey,
+    /// Parameters of kind `ecache`.
+    #[serde(default)]
+    pub ecache: Ecache,
     /// What the phone lacks.
     #[serde(default)]
     pub lacks: Lacks,
@@ -82,9 +90,6 @@ pub struct Scenario {
 fn default_phone() -> String {
     "nexus-s".into()
 }
-fn default_configurations() -> Vec<Configuration> {
-    vec![Configuration::Stock, Configuration::Zram, Configuration::Fovea]
-}
 fn default_seed() -> u64 {
     1
 }
@@ -93,6 +98,18 @@ fn default_zygote_mib() -> f64 {
 }
 fn default_kernel_mib() -> f64 {
     78.0
+}
+
+impl Kind {
+    /// What can be compared.
+    fn configurations(self) -> &'static [Configuration] {
+        match self {
+            Kind::Ecache => {
+                &[Configuration::Normal, Configuration::Ecache, Configuration::Returned, Configuration::Migrate]
+            }
+            _ => &[Configuration::Stock, Configuration::Zram, Configuration::Fovea],
+        }
+    }
 }
 
 impl Scenario {
@@ -123,6 +140,7 @@ impl Scenario {
             // The apps as they stand in the file: their positions are the file's.
             scenario = Scenario { app: apps, ..overrides::apply(scenario, file, text, overrides)? };
         }
+        scenario.configurations = scenario.given.clone().unwrap_or_else(|| scenario.kind.configurations().to_vec());
         scenario.origin = (file.into(), text.into());
         if scenario.name.is_empty() {
             scenario.name =
@@ -144,8 +162,14 @@ impl Scenario {
             let start = offset.filter(|(_, l)| l.trim_start().starts_with(key)).map(|(s, _)| s).next().unwrap_or(0);
             Err(Error::Content { file: file.clone(), line: line_of(text, start), what, mend: mend.into() })
         };
+        let known = self.kind.configurations();
+        let names = || known.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
         if self.configurations.is_empty() {
-            return at("configurations", "no configuration".into(), "name stock, zram or fovea");
+            return at("configurations", "no configuration".into(), &format!("name some of {}", names()));
+        }
+        if let Some(other) = self.configurations.iter().find(|c| !known.contains(c)) {
+            let what = format!("configuration {} is of another kind of scenario", other.name());
+            return at("configurations", what, &format!("name some of {}", names()));
         }
         if let Some(scale) = self.scale {
             if !(scale.is_finite() && scale > 0.0 && scale <= 100.0) {
@@ -170,6 +194,7 @@ impl Scenario {
             Kind::Lowmem => self.lowmem.check(),
             Kind::Workload => self.workload.check(),
             Kind::Monkey => self.monkey.check(),
+            Kind::Ecache => self.ecache.check(),
             Kind::Steps if self.steps.is_empty() => Err(("steps", "there are none".into())),
             Kind::Steps => Ok(()),
         };

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use crate::steps::SEED_USER_BYTES;
+use crate::table_kinds::{self, is_of_kinds};
 use crate::Document;
 
 /// Figures of seed 002, section 4.2, for stock, zram and fovea, in MB and ms as printed there.
@@ -22,6 +23,16 @@ const SEED: [(&str, [Option<f64>; 3]); 12] = [
     ("killed_before_restart_percent", [Some(100.0), Some(0.0), Some(0.0)]),
 ];
 
+/// The figure that the scenario's paper prints, in the figure's own unit.
+pub fn paper_figure(scenario: &str, name: &str, configuration: &str) -> Option<f64> {
+    seed(name, configuration).filter(|_| scenario == "lowmem")
+}
+
+/// Whether a figure is free memory: of phones of different sizes it compares only as a share of user memory.
+pub fn is_free_memory(name: &str) -> bool {
+    name.starts_with("free_") && name.ends_with("_bytes")
+}
+
 /// The seed's figure, in the figure's own unit.
 fn seed(name: &str, configuration: &str) -> Option<f64> {
     let column = ["stock", "zram", "fovea"].iter().position(|c| *c == configuration)?;
@@ -37,8 +48,7 @@ fn seed(name: &str, configuration: &str) -> Option<f64> {
 fn show(name: &str, value: f64, user_bytes: Option<f64>) -> String {
     if name.ends_with("_bytes") {
         let mib = value / f64::from(1 << 20);
-        match user_bytes.filter(|&u| u > 0.0 && name.starts_with("free_")) {
-            // Free memory of phones of different sizes compares only as a share.
+        match user_bytes.filter(|&u| u > 0.0 && is_free_memory(name)) {
             Some(user) => format!("{mib:.1} MB {:.1} %", value / user * 100.0),
             None => format!("{mib:.1} MB"),
         }
@@ -54,7 +64,7 @@ fn show(name: &str, value: f64, user_bytes: Option<f64>) -> String {
 }
 
 /// Lays rows out in columns, the first to the left and the others to the right.
-fn columns(rows: &[Vec<String>], out: &mut String) {
+pub(crate) fn columns(rows: &[Vec<String>], out: &mut String) {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count).map(width).collect();
@@ -69,8 +79,8 @@ fn columns(rows: &[Vec<String>], out: &mut String) {
     }
 }
 
-/// Rows in the seed's order, then the others by name.
-fn names(document: &Document, case: &str) -> Vec<String> {
+/// Names of a case's figures in the seed's order, then the others by name.
+pub fn figure_names(document: &Document, case: &str) -> Vec<String> {
     let mut names: Vec<&String> =
         document.cases.iter().filter(|c| c.case == case).flat_map(|c| c.figures.keys()).collect();
     let place = |name: &str| SEED.iter().position(|(n, _)| *n == name).unwrap_or(SEED.len());
@@ -93,7 +103,7 @@ pub fn render(document: &Document) -> String {
         let mut rows = vec![vec![if case.is_empty() { "figure".into() } else { format!("{case}: figure") }]];
         rows[0].extend(ours.iter().map(|c| c.configuration.clone()));
         let with_seed = document.scenario == "lowmem";
-        for name in names(document, case) {
+        for name in figure_names(document, case).into_iter().filter(|name| !is_of_kinds(name)) {
             let mut row = vec![name.clone()];
             for c in &ours {
                 let user = c.figures.get("user_memory_bytes").copied();
@@ -107,6 +117,7 @@ pub fn render(document: &Document) -> String {
         }
         out.push('\n');
         columns(&rows, &mut out);
+        ours.iter().for_each(|c| table_kinds::render(c, &mut out));
         if with_seed {
             out.push_str(
                 "In brackets: seed 002, section 4.2, on another phone. Ratios between columns compare, times do not.\n",

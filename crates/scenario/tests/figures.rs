@@ -46,7 +46,7 @@ fn scenario(name: &str, overrides: &[&str]) -> (Scenario, Vec<Plan>) {
 
 fn results(scenario: &Scenario, plans: &[Plan], events: &[Vec<Event>]) -> Document {
     let boots: Vec<_> = plans.iter().zip(events).map(|(plan, events)| Boot { plan, events }).collect();
-    document(scenario, &boots, &Provenance { qemu: "7.2".into(), commit: "abc-dirty".into() })
+    document(scenario, &boots, &Provenance { qemu: "7.2".into(), commit: "abc-dirty".into(), command: Vec::new() })
 }
 
 /// Every verdict, by id.

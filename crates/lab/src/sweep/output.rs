@@ -64,10 +64,15 @@ fn persist(file: NamedTempFile, path: &Path, mend: &str) -> Result<()> {
     file.persist(path).map(drop).map_err(|e| Error::io(path, e.error, mend))
 }
 
-/// Writes a results document as JSON.
-pub(crate) fn write_json(path: &Path, document: &Document, mend: &str) -> Result<()> {
+/// Writes results as JSON.
+pub(crate) fn write_json(path: &Path, document: &impl serde::Serialize, mend: &str) -> Result<()> {
     let mut text = serde_json::to_string_pretty(document).expect("a document serialises");
     text.push('\n');
+    write_text(path, &text, mend)
+}
+
+/// Writes a text, whole or not at all.
+pub(crate) fn write_text(path: &Path, text: &str, mend: &str) -> Result<()> {
     let mut file = create(path, mend)?;
     file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e, mend))?;
     persist(file, path, mend)

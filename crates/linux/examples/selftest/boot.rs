@@ -34,7 +34,7 @@ fn verdict(failures: u32) -> String {
 
 /// Ends the machine. QEMU's isa-debug-exit at port 0xf4 turns the value into its exit status; without one the power goes off.
 pub fn end(failures: u32) -> ! {
-    println!("selftest: {failures} failures");
+    println!("the end: {failures} failures");
     if is_init() {
         rustix::fs::sync();
         // SAFETY: switching I/O ports on and writing to one affects the virtual machine only, which ends here.

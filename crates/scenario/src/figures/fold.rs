@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The events of one boot, gathered.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Boot, Figures};
-use crate::{Event, EventBody, LaunchKind};
+use crate::{BufferUse, Event, EventBody, LaunchKind};
+
+/// Label of the sample that measuring begins with.
+const BEGIN: &str = "begin";
 
 /// An app that came to the screen.
 pub(crate) struct Launch {
     pub app: String,
     pub kind: LaunchKind,
     pub elapsed_ns: f64,
+    pub read_bytes: f64,
     /// Not the first of this app in this boot.
     pub again: bool,
 }
@@ -29,9 +33,30 @@ pub(crate) struct End {
     pub daemon_cpu_ns: f64,
 }
 
+/// Hits and misses of the eCache by kind of file.
+pub(crate) type Kinds = BTreeMap<String, [u64; 2]>;
+
+/// The eCache's state: the module's own numbers by name.
+pub(crate) type Pool = BTreeMap<String, u64>;
+
+/// What only boots with device memory have.
+#[derive(Default)]
+pub(crate) struct Devices {
+    /// By app that allocated, in order; each with the eCache's state before the app was opened, if it has one.
+    pub buffers: Vec<(Vec<BufferUse>, Option<Pool>)>,
+    /// The eCache's state by label.
+    pub pools: BTreeMap<String, Pool>,
+    /// By label, added up; how often that label came.
+    pub kinds: BTreeMap<String, (Kinds, u64)>,
+}
+
 /// One boot.
 pub(crate) struct Folded {
     pub case: String,
+    pub exact: bool,
+    /// Hits were counted by file: its times are not to be compared.
+    pub traced: bool,
+    pub devices: Devices,
     pub configuration: &'static str,
     pub kernel: Option<String>,
     pub user_memory_bytes: Option<f64>,
@@ -59,6 +84,9 @@ impl Folded {
     pub fn new(boot: &Boot<'_>) -> Folded {
         let mut folded = Folded {
             case: boot.plan.case.clone(),
+            exact: boot.plan.exact,
+            traced: boot.plan.trace_files,
+            devices: Devices::default(),
             configuration: boot.plan.configuration.name(),
             kernel: None,
             user_memory_bytes: None,
@@ -93,14 +121,38 @@ impl Folded {
                 self.user_memory_bytes = Some(*user_memory_bytes as f64);
             }
             EventBody::Step { .. } => self.steps += 1.0,
-            EventBody::Launch { app, kind, elapsed_ns, wrong_pages, .. } => {
+            EventBody::Launch { app, kind, elapsed_ns, read_bytes, wrong_pages, .. } => {
                 self.wrong_pages += *wrong_pages as f64;
                 let again = !seen.insert(app.as_str());
                 let elapsed_ns = *elapsed_ns as f64;
-                self.launches.push(Launch { app: app.clone(), kind: *kind, elapsed_ns, again });
+                let read_bytes = *read_bytes as f64;
+                self.launches.push(Launch { app: app.clone(), kind: *kind, elapsed_ns, read_bytes, again });
+            }
+            EventBody::Used { wrong_pages, .. } => self.wrong_pages += *wrong_pages as f64,
+            EventBody::Buffers { buffers, .. } => {
+                self.wrong_pages += buffers.iter().map(|b| b.wrong_pages as f64).sum::<f64>();
+                let before = self.devices.pools.get("open").cloned();
+                self.devices.buffers.push((buffers.clone(), before));
+            }
+            EventBody::Pool { label, values } => {
+                self.devices.pools.insert(label.clone(), values.clone());
+            }
+            EventBody::FileKinds { label, kinds } => {
+                let (sum, times) = self.devices.kinds.entry(label.clone()).or_default();
+                *times += 1;
+                for (kind, [hits, misses]) in kinds {
+                    let of = sum.entry(kind.clone()).or_default();
+                    of[0] += hits;
+                    of[1] += misses;
+                }
             }
             EventBody::Sample { label, free_bytes, read_bytes, .. } => {
                 let sample = Sample { free_bytes: *free_bytes as f64, read_bytes: *read_bytes as f64 };
+                if label == BEGIN {
+                    // What came before was to bring the phone into use.
+                    self.launches.clear();
+                    self.devices.buffers.clear();
+                }
                 self.samples.push((label.clone(), sample));
             }
             EventBody::DaemonIdle { wakeups, resident_bytes, .. } => {
@@ -147,9 +199,10 @@ impl Folded {
     }
 }
 
-/// Boots of a case and configuration, if there are any and all are complete.
+/// Boots of a case and configuration whose times compare, if there are any and all are complete.
 pub(crate) fn select<'a>(folded: &'a [Folded], case: &str, configuration: &str) -> Option<Vec<&'a Folded>> {
-    let boots: Vec<_> = folded.iter().filter(|f| f.case == case && f.configuration == configuration).collect();
+    let boots: Vec<_> =
+        folded.iter().filter(|f| f.case == case && f.configuration == configuration && !f.traced).collect();
     (!boots.is_empty() && boots.iter().all(|f| f.complete())).then_some(boots)
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! From the events of all boots to the results document.
 
+mod ecache;
 mod fold;
 mod lowmem;
 mod monkey;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use crate::scenario::{Kind, Scenario};
 use crate::{Case, Document, Event, Plan, Verdict};
 use fold::Folded;
-use verdict::{verdict, Bound};
+pub use verdict::{verdict, Bound};
 
 /// One boot: what was planned, and what was reported.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,8 @@ pub struct Provenance {
     pub qemu: String,
     /// Commit of the source, with "-dirty" if changed.
     pub commit: String,
+    /// The words of the command, as in [`Document::command`].
+    pub command: Vec<String>,
 }
 
 /// Figures by name.
@@ -43,6 +46,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         Kind::Lowmem => lowmem::cases(scenario, &folded),
         Kind::Workload | Kind::Steps => workload::cases(scenario, &folded),
         Kind::Monkey => monkey::cases(scenario, &folded),
+        Kind::Ecache => ecache::cases(scenario, &folded),
     };
     let complete = folded.iter().filter(|f| f.complete()).count();
     let share = (!folded.is_empty()).then(|| complete as f64 / folded.len() as f64 * 100.0);
@@ -57,6 +61,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         Kind::Lowmem => lowmem::verdicts(scenario, &cases),
         Kind::Workload => workload::verdicts(scenario, &cases),
         Kind::Monkey => monkey::verdicts(scenario, &cases),
+        Kind::Ecache => ecache::verdicts(scenario, &cases, boots),
         Kind::Steps => correctness(scenario, &cases, ""),
     });
     Document {
@@ -66,6 +71,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         qemu: provenance.qemu.clone(),
         seed: scenario.seed,
         commit: provenance.commit.clone(),
+        command: provenance.command.clone(),
         cases,
         verdicts,
     }

@@ -5,10 +5,14 @@ use crate::Verdict;
 
 /// A bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Bound {
+pub enum Bound {
+    /// The figure is no less.
     AtLeast(f64),
+    /// The figure is no more.
     AtMost(f64),
+    /// The figure is less.
     Below(f64),
+    /// The figure is just this.
     Equal(f64),
 }
 
@@ -35,7 +39,7 @@ impl std::fmt::Display for Bound {
 }
 
 /// A verdict; a missing figure, or one that is no number, fails.
-pub(crate) fn verdict(id: &str, claim: &str, source: &str, figure: Option<f64>, bound: Bound) -> Verdict {
+pub fn verdict(id: &str, claim: &str, source: &str, figure: Option<f64>, bound: Bound) -> Verdict {
     let figure = figure.filter(|f| f.is_finite());
     Verdict {
         id: id.into(),

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Requests for the hybrid memory, from a trace file.
+
+use std::{collections::HashMap, path::Path};
+
+use fovea_apps::Importance;
+
+use super::Request;
+use crate::{dense::LONGEST_BYTES, store, Error, Record, Result, PAGE_BYTES};
+
+/// Requests with dense page numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HybridTrace {
+    /// In order.
+    pub requests: Vec<Request>,
+    /// Distinct pages: the footprint.
+    pub pages: u32,
+}
+
+/// Whether the record is a foreground app's: as the trace says, or if it does not, whether the app's name holds one of `names`.
+pub fn foreground_of(record: &Record, names: &[String]) -> bool {
+    match record.importance {
+        Some(importance) => importance == Importance::Foreground,
+        None => names.iter().any(|name| record.app.contains(name.as_str())),
+    }
+}
+
+impl HybridTrace {
+    /// Reads a trace file; apps whose names hold one of `foreground` are in front where the trace does not tell.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has no request of a known foreground app.
+    pub fn open(path: &Path, foreground: &[String]) -> Result<Self> {
+        let mut trace = HybridTrace::default();
+        let mut known: HashMap<(std::sync::Arc<str>, u64, u64), u32> = HashMap::new();
+        let mut reader = store::Reader::open(path)?;
+        let mut place = 0;
+        while let Some(records) = reader.batch()? {
+            for record in records {
+                place += 1;
+                if !record.op.is_request() || record.length_bytes == 0 {
+                    continue;
+                }
+                let last_byte = record.offset_bytes.checked_add(record.length_bytes - 1);
+                let Some(last_byte) = last_byte.filter(|_| record.length_bytes <= LONGEST_BYTES) else {
+                    return Err(Error::Content {
+                        path: path.display().to_string(),
+                        place: format!("record {place}"),
+                        what: format!("{} bytes at {}", record.length_bytes, record.offset_bytes),
+                        mend: format!("take a trace whose requests are at most {LONGEST_BYTES} bytes"),
+                    });
+                };
+                let front = foreground_of(&record, foreground);
+                for page in record.offset_bytes / PAGE_BYTES..=last_byte / PAGE_BYTES {
+                    let next = known.len() as u32;
+                    let page = *known.entry((record.space.clone(), record.object, page)).or_insert(next);
+                    trace.requests.push(Request { page, foreground: front, write: record.write });
+                }
+            }
+        }
+        trace.pages = known.len() as u32;
+        if !trace.requests.iter().any(|r| r.foreground) {
+            return Err(Error::Usage(format!(
+                "{}: no request of a foreground app; name its apps with --foreground, `fovea trace info` lists them",
+                path.display()
+            )));
+        }
+        Ok(trace)
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The memory ladder on a simulated phone: the daemon's own engine and policies, over a device that is a few thousand lines instead of
+//! a kernel. A boot that takes the virtual phone a minute takes a fraction of a second here; docs/ladder.md says how near it comes.
+
+mod apps;
+mod boot;
+pub mod cli;
+mod costs;
+mod device;
+mod files;
+mod machine;
+mod memory;
+mod pressure;
+mod process;
+mod reclaim;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use fovea_scenario::{document, Boot as Followed, Catalog, Document, Event, EventBody, Plan, Provenance, Scenario};
+
+pub use boot::Boot;
+pub use device::SimulatedDevice;
+pub use machine::Machine;
+
+use crate::{parallel, Error, Result};
+
+/// What a results document says it was measured on.
+pub const MODE: &str = "simulated";
+
+/// Follows a plan on the simulated phone. A step that cannot be followed ends the boot with `EventBody::Failed`, as on the virtual phone.
+pub fn run(plan: &Plan) -> Vec<Event> {
+    let failed = |error| Event { t_ns: 0, body: EventBody::Failed { error } };
+    match Boot::new(plan) {
+        Err(error) => vec![failed(error)],
+        Ok(mut boot) => {
+            if let Err(error) = boot.follow() {
+                boot.emit(EventBody::Failed { error });
+            }
+            boot.events
+        }
+    }
+}
+
+/// Runs all boots of a scenario; the results do not depend on the threads.
+///
+/// # Errors
+/// If the scenario is wrong.
+pub fn simulate(scenario: &Scenario, threads: usize) -> Result<(Vec<Plan>, Vec<Vec<Event>>)> {
+    let wrong = |e: fovea_scenario::Error| Error::Usage(e.to_string());
+    let plans = scenario.plans(&Catalog::builtin().map_err(wrong)?, true).map_err(wrong)?;
+    let events = parallel::map(&plans, threads, run, |_| {});
+    Ok((plans, events))
+}
+
+/// The results document of a scenario's boots: the figures and verdicts of the virtual phone, made from the simulation's events. What the
+/// simulation cannot know is left out: it has no page contents that could come back wrong.
+pub fn results(scenario: &Scenario, plans: &[Plan], events: &[Vec<Event>]) -> Document {
+    let boots: Vec<Followed> = plans.iter().zip(events).map(|(plan, events)| Followed { plan, events }).collect();
+    let provenance = Provenance { qemu: String::new(), commit: env!("FOVEA_LAB_COMMIT").into(), command: Vec::new() };
+    let mut document = document(scenario, &boots, &provenance);
+    document.mode = MODE.into();
+    document.kernel = String::new();
+    document.verdicts.retain(|v| !v.id.starts_with("wrong-pages"));
+    for case in &mut document.cases {
+        case.figures.remove("wrong_pages");
+    }
+    document
+}
+
+/// What kept a boot from following its plan to the end.
+pub fn failures(plans: &[Plan], events: &[Vec<Event>]) -> Vec<String> {
+    let failure = |event: &Event| match &event.body {
+        EventBody::Failed { error } => Some(error.clone()),
+        _ => None,
+    };
+    let named = |(plan, events): (&Plan, &Vec<Event>)| {
+        let case = [plan.scenario.as_str(), plan.case.as_str(), plan.configuration.name()].join("/");
+        events.iter().find_map(failure).map(|error| format!("{case}: {error}"))
+    };
+    plans.iter().zip(events).filter_map(named).collect()
+}

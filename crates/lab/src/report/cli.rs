@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! `fovea lab report`: gathers, runs what is not saved, writes the page.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{
+    gather::{choose, gather, Gathered},
+    Experiment, LeftOut, Report,
+};
+use crate::{
+    cli::{bar, print},
+    parallel, replay,
+    reproduce::{Entry, Settings, ENTRIES},
+    sweep::output::write_text,
+    Error, Result,
+};
+
+/// Where results are looked for if nobody says otherwise.
+const RESULTS: &str = "results";
+
+/// `fovea lab report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The page; - for standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    /// Folder of saved results; `results` without this, if it is there.
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// Only these experiments and scenarios.
+    #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
+    only: Vec<String>,
+    /// Run experiments with shorter traces, for a first look.
+    #[arg(long)]
+    quick: bool,
+    /// Run nothing: show what is saved, whatever version of the program made it.
+    #[arg(long, conflicts_with_all = ["quick", "threads"])]
+    saved: bool,
+    /// Seed of experiments that are run.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A line under the title, such as the date.
+    #[arg(long, value_name = "TEXT")]
+    stamp: Option<String>,
+    /// Threads; all cores unless told otherwise. The results do not depend on them.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+}
+
+impl ReportArgs {
+    pub(crate) fn run(self) -> Result<()> {
+        let mut gathered = match &self.results {
+            Some(folder) => gather(folder)?,
+            None if Path::new(RESULTS).is_dir() => gather(Path::new(RESULTS))?,
+            None => Gathered::default(),
+        };
+        let entries = self.select(&mut gathered)?;
+        // Whoever hears nothing of a broken file takes the page for the whole.
+        for LeftOut { what, why } in &gathered.broken {
+            eprintln!("left out: {what}: {why}");
+        }
+        let broken = gathered.broken.len();
+        let report = self.report(&entries, gathered)?;
+        let to_stdout = self.output == Path::new("-");
+        if to_stdout {
+            print(&report.html())?;
+        } else {
+            write_text(&self.output, &report.html(), "make room and run again")?;
+            print(&self.last_word(&report))?;
+        }
+        match broken {
+            0 => Ok(()),
+            files => Err(Error::LeftOut { page: self.output.display().to_string(), files }),
+        }
+    }
+
+    /// The experiments that are asked for; drops the scenarios that are not.
+    fn select(&self, gathered: &mut Gathered) -> Result<Vec<&'static Entry>> {
+        if self.only.is_empty() {
+            return Ok(ENTRIES.to_vec());
+        }
+        let scenarios = gathered.documents.iter().map(|s| s.document.scenario.as_str());
+        let mut known: Vec<&str> = ENTRIES.iter().map(|e| e.id).chain(scenarios).collect();
+        if let Some(id) = self.only.iter().find(|id| !known.contains(&id.as_str())) {
+            known.sort_unstable();
+            known.dedup();
+            return Err(Error::Usage(format!("{id:?}: neither an experiment nor saved; take of {}", known.join(", "))));
+        }
+        let wanted = |id: &str| self.only.iter().any(|only| only == id);
+        gathered.documents.retain(|s| wanted(&s.document.scenario));
+        Ok(ENTRIES.iter().copied().filter(|e| wanted(e.id)).collect())
+    }
+
+    fn report(&self, entries: &[&Entry], gathered: Gathered) -> Result<Report> {
+        let made_here = replay::document("lab reproduce", Vec::new());
+        let settings =
+            Settings { seed: self.seed, quick: self.quick, threads: parallel::threads(self.threads.map(usize::from)) };
+        let bar = bar("{spinner} {msg}");
+        let mut report = Report {
+            command: self.command(),
+            commit: made_here.commit.clone(),
+            stamp: self.stamp.clone(),
+            left_out: gathered.broken.clone(),
+            ..Report::default()
+        };
+        for entry in entries {
+            let why = match choose(&gathered, entry, &settings, &made_here.commit, self.saved) {
+                Ok(saved) => {
+                    let (made_by, quick) = (saved.reproduction.document.clone(), saved.reproduction.quick);
+                    let other =
+                        if saved.fits { "" } else { ", by another version of the program or with other settings" };
+                    let origin = format!("Saved in {}{other}", saved.path);
+                    report.experiments.push(Experiment::new(entry, saved.findings, quick, origin, made_by));
+                    continue;
+                }
+                Err(why) => why,
+            };
+            if self.saved {
+                report.left_out.push(LeftOut { what: entry.id.into(), why: format!("{why}; run without --saved") });
+                continue;
+            }
+            bar.set_message(entry.id);
+            bar.tick();
+            let findings = (entry.run)(&settings)?;
+            let made_by = fovea_scenario::Document { seed: self.seed, ..made_here.clone() };
+            let origin = format!("Run for this page ({why})");
+            report.experiments.push(Experiment::new(entry, findings, self.quick, origin, made_by));
+        }
+        bar.finish_and_clear();
+        if self.only.is_empty() {
+            report.left_out.extend(gathered.unknown());
+        }
+        report.documents = gathered.documents;
+        Ok(report)
+    }
+
+    /// The words that make the page again.
+    fn command(&self) -> Vec<String> {
+        let mut words = vec!["lab".to_owned(), "report".to_owned()];
+        let mut option = |name: &str, values: &[String]| {
+            if !values.is_empty() {
+                words.push(name.to_owned());
+                words.extend_from_slice(values);
+            }
+        };
+        option("--results", &self.results.iter().map(|r| r.display().to_string()).collect::<Vec<_>>());
+        option("--only", &self.only);
+        option("--seed", &[self.seed.to_string()]);
+        words.extend(self.quick.then(|| "--quick".to_owned()));
+        words.extend(self.saved.then(|| "--saved".to_owned()));
+        words
+    }
+
+    fn last_word(&self, report: &Report) -> String {
+        let (all, pass) = (report.verdicts().count(), report.verdicts().filter(|v| v.pass).count());
+        format!(
+            "{}: {} experiments, {} results of scenarios; {pass} of {all} verdicts hold, {} fall short\n",
+            self.output.display(),
+            report.experiments.len(),
+            report.documents.len(),
+            all - pass
+        )
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! `fovea lab reproduce`: runs experiments and prints claim, figures and verdicts.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fovea_scenario::{Case, Verdict};
+
+use super::{entries, reproduce, within, Entry, Reproduction, Settings};
+use crate::{
+    cli::{bar, print, print_json},
+    parallel,
+    sweep::output::write_json,
+    Error, Result,
+};
+
+/// `fovea lab reproduce`.
+#[derive(Debug, Args)]
+pub struct ReproduceArgs {
+    /// Experiments; all of them without a name.
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// List the experiments and run none.
+    #[arg(long)]
+    list: bool,
+    /// Write the results document, with the plots' series, there; - for standard output.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Seed of everything drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Shorter traces, for a first look.
+    #[arg(long)]
+    quick: bool,
+    /// Threads; all cores unless told otherwise. The results do not depend on them.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+}
+
+impl ReproduceArgs {
+    pub(crate) fn run(self) -> Result<()> {
+        let chosen = entries(&self.ids)?;
+        if self.list {
+            return print(
+                &chosen.iter().map(|e| format!("{:14} {} ({})\n", e.id, e.title, e.source)).collect::<String>(),
+            );
+        }
+        let settings =
+            Settings { seed: self.seed, quick: self.quick, threads: parallel::threads(self.threads.map(usize::from)) };
+        let bar = bar("{spinner} {msg}");
+        let all = reproduce(&chosen, &settings, |entry| {
+            bar.set_message(entry.id);
+            bar.tick();
+        })?;
+        bar.finish_and_clear();
+        match self.json.as_deref() {
+            Some(path) if path == Path::new("-") => print_json(&all)?,
+            path => {
+                if let Some(path) = path {
+                    write_json(path, &all, "make room and run again")?;
+                }
+                print(&chosen.iter().map(|entry| text_of(entry, &all)).collect::<String>())?;
+            }
+        }
+        let failed: Vec<&str> = all.document.verdicts.iter().filter(|v| !v.pass).map(|v| v.id.as_str()).collect();
+        if failed.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Verdicts { failed: failed.len(), verdicts: all.document.verdicts.len(), ids: failed.join(", ") })
+    }
+}
+
+fn number(value: f64) -> String {
+    match value.abs() {
+        _ if !value.is_finite() => "not measured".into(),
+        v if v >= 1000.0 || value.fract() == 0.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// Figures as columns: a row per case and configuration.
+fn table(rows: &[(&str, &Case)]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for (_, case) in rows {
+        for name in case.figures.keys() {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+    }
+    let head: Vec<String> = ["case", "configuration"].iter().chain(&names).map(|n| (*n).to_owned()).collect();
+    let mut lines = vec![head];
+    for (case_name, case) in rows {
+        let mut line = vec![(*case_name).to_owned(), case.configuration.clone()];
+        line.extend(names.iter().map(|n| case.figures.get(*n).map_or("-".into(), |&v| number(v))));
+        lines.push(line);
+    }
+    let widths: Vec<usize> =
+        (0..lines[0].len()).map(|at| lines.iter().map(|l| l[at].chars().count()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for line in lines {
+        let cells: Vec<String> = line
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(at, (cell, &width))| if at < 2 { format!("{cell:width$}") } else { format!("{cell:>width$}") })
+            .collect();
+        text += &format!("  {}\n", cells.join("  ").trim_end());
+    }
+    text
+}
+
+fn verdict_line(verdict: &Verdict) -> String {
+    let word = if verdict.pass { "holds" } else { "FALLS SHORT" };
+    format!("  {word:11}  {}: {} ({}; {})\n", verdict.claim, number(verdict.figure), verdict.bound, verdict.source)
+}
+
+/// What one experiment has to say.
+fn text_of(entry: &Entry, all: &Reproduction) -> String {
+    let mut text = format!("{}: {} ({})\n  claim: {}\n", entry.id, entry.title, entry.source, entry.claim);
+    let rows: Vec<(&str, &Case)> =
+        all.document.cases.iter().filter_map(|c| within(entry.id, &c.case).map(|name| (name, c))).collect();
+    if !rows.is_empty() {
+        text += &table(&rows);
+    }
+    for verdict in all.document.verdicts.iter().filter(|v| within(entry.id, &v.id).is_some()) {
+        text += &verdict_line(verdict);
+    }
+    for note in all.notes.iter().filter(|n| n.entry == entry.id) {
+        text += &format!("  note: {}\n", note.text);
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_show_what_is_missing_and_line_up() {
+        let of = |configuration: &str, figures: &[(&str, f64)]| Case {
+            case: String::new(),
+            configuration: configuration.into(),
+            figures: figures.iter().map(|&(n, v)| (n.to_owned(), v)).collect(),
+        };
+        let (a, b) = (of("lru", &[("hits", 12.0), ("share", 0.5)]), of("count", &[("hits", 123456.0)]));
+        let text = table(&[("N", &a), ("N", &b)]);
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.contains("0.500") && text.lines().nth(2).unwrap().ends_with('-'), "{text}");
+    }
+}

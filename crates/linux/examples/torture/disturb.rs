@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What happens to the page cache and the targets from outside while files are worked on.
+
+use std::path::Path;
+
+use fovea_linux::dm::Suspend;
+
+use crate::content::Random;
+use crate::report::Report;
+use crate::stack::{write_file, Outcome, Stack};
+use crate::Options;
+
+const PARAMETERS: &str = "/sys/module/dm_ecache/parameters";
+/// What the page cache is left when memory is short. More than it dirties at once, less than all files.
+const LEFT_BYTES: u64 = 40 << 20;
+
+/// Empties the page cache of what is clean; what is dirty is written first.
+pub fn drop_caches() -> Outcome<()> {
+    rustix::fs::sync();
+    write_file("/proc/sys/vm/drop_caches", "3")
+}
+
+/// `MemAvailable` of /proc/meminfo.
+pub fn available_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
+}
+
+/// Memory taken, so that little is left for the page cache. In pieces that can be given back one by one.
+#[derive(Default)]
+pub struct Hog(Vec<Vec<u8>>);
+
+impl Hog {
+    const PIECE_BYTES: usize = 4 << 20;
+
+    /// Takes memory until only so much is left.
+    pub fn squeeze(&mut self, left_bytes: u64) {
+        while available_bytes() > left_bytes + Self::PIECE_BYTES as u64 {
+            let mut piece = vec![0u8; Self::PIECE_BYTES];
+            // Touched, or it would be none.
+            piece.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+            self.0.push(piece);
+        }
+    }
+
+    /// Gives a piece back.
+    fn give(&mut self, random: &mut Random) {
+        if !self.0.is_empty() {
+            self.0.swap_remove(random.index(self.0.len()));
+        }
+    }
+}
+
+/// Disturbs, one thing at a time.
+pub struct Disturber<'a> {
+    stack: &'a Stack,
+    report: &'a Report,
+    options: &'a Options,
+    random: Random,
+    hog: Hog,
+    drops_caches: bool,
+}
+
+impl<'a> Disturber<'a> {
+    pub fn new(stack: &'a Stack, report: &'a Report, options: &'a Options) -> Disturber<'a> {
+        let mut disturber = Disturber {
+            stack,
+            report,
+            options,
+            random: Random::new(options.seed, 300),
+            hog: Hog::default(),
+            drops_caches: false,
+        };
+        let began = std::time::Instant::now();
+        disturber.hog.squeeze(LEFT_BYTES);
+        println!("     memory squeezed to {} MiB in {:.1?}", available_bytes() >> 20, began.elapsed());
+        disturber
+    }
+
+    /// One thing.
+    pub fn disturb(&mut self) {
+        let volume = self.random.index(self.stack.volumes.len());
+        let result = match self.random.below(24) {
+            0..=2 => write_file("/proc/sys/vm/compact_memory", "1"),
+            3 => {
+                self.drops_caches = !self.drops_caches;
+                match self.drops_caches {
+                    true => write_file("/proc/sys/vm/drop_caches", "3"),
+                    false => write_file("/proc/sys/vm/drop_caches", "1"),
+                }
+            }
+            4..=7 => {
+                // Memory comes free in places that are anywhere, and is taken again.
+                for _ in 0..4 {
+                    self.hog.give(&mut self.random);
+                }
+                self.hog.squeeze(LEFT_BYTES);
+                Ok(())
+            }
+            8..=9 => self.stack.reload(volume, Suspend::Freeze, None),
+            10 => self.stack.reload(volume, Suspend::Flush, None),
+            11 => self.stack.reload(volume, Suspend::Hold, None),
+            12..=13 => self.stack.reload(volume, Suspend::Freeze, Some(true)),
+            14 => self.stack.reload(volume, Suspend::Flush, Some(true)),
+            15 => self.stack.reload(volume, Suspend::Freeze, Some(false)),
+            16 => self.stack.reload(volume, Suspend::Hold, Some(false)),
+            choice if self.options.has_module() => self.of_the_module(choice, volume),
+            _ => Ok(()),
+        };
+        if let Err(e) = result {
+            self.report.fail(format_args!("disturbing: {e}"));
+        }
+    }
+
+    fn of_the_module(&mut self, choice: u64, volume: usize) -> Outcome<()> {
+        let parameter = |name: &str, value: &str| write_file(Path::new(PARAMETERS).join(name), value);
+        match choice {
+            // Seldom: it empties the cache, and a full one is what evicts.
+            17..=19 if self.random.below(8) != 0 => Ok(()),
+            17 => self.stack.message(volume, "drop"),
+            18 => {
+                self.stack.message(volume, "cache off")?;
+                self.stack.message(volume, "cache on")
+            }
+            19 => {
+                parameter("caching", "N")?;
+                parameter("caching", "Y")
+            }
+            20 => {
+                let policy = ["static", "random", "count", "lru", "aged"][self.random.index(5)];
+                parameter("policy", policy)
+            }
+            21 => parameter("salvage_pages", ["0", "64", "4096"][self.random.index(3)]),
+            22 => parameter("zero", ["lazy", "alloc"][self.random.index(2)]),
+            _ => {
+                parameter("measure", "Y")?;
+                self.stack.status(volume)?;
+                parameter("measure", "N")
+            }
+        }
+    }
+
+    /// Gives all memory back.
+    pub fn calm_down(&mut self) {
+        self.hog = Hog::default();
+    }
+}

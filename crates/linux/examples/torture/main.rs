@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The torture test of dm-ecache, as the first process of a virtual phone: everything that reads and writes files, drops, moves and
+//! reclaims their pages, reloads tables and takes device memory away, at once; what each block must hold is kept in memory, outside
+//! of every file system. One seed decides all choices (not their interleaving: there are several CPUs).
+//!
+//! Words on the kernel's command line, `fovea.torture.KEY=VALUE`:
+//!
+//! ```text
+//! operations   of the soak                            seed        of everything
+//! sequences    of buffers opened and closed           kind        of target; `linear` rehearses without the module
+//! stop         1: end at the first failure            phases      0: none of the targeted phases
+//! ```
+
+mod audit;
+#[path = "../selftest/boot.rs"]
+mod boot;
+mod buffers;
+mod content;
+mod disturb;
+mod drivers;
+mod file;
+mod phases;
+mod raw;
+mod refusals;
+mod report;
+mod soak;
+mod stack;
+mod volume_io;
+
+use std::path::Path;
+use std::time::Instant;
+
+use fovea_linux::{module, Root};
+
+use crate::audit::Watch;
+use crate::content::Contents;
+use crate::phases::Phases;
+use crate::report::Report;
+use crate::stack::{read_number, Outcome, Stack};
+
+/// The module under test.
+const MODULE: &str = "dm_ecache";
+/// Carve-outs as the kernel's command line keeps them (`memmap=SIZE$ADDRESS`): size and address.
+const CARVEOUTS: [(u64, u64); 2] = [(12 << 20, 0x1000_0000), (4 << 20, 0x1200_0000)];
+/// Devices and their reservations: the first two fill one carve-out but for 1 MiB.
+const DEVICES: [(&str, u64); 3] = [("camera", 6 << 20), ("video", 5 << 20), ("jpeg", 2 << 20)];
+
+/// What the command line asks for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Operations of the soak.
+    pub operations: u64,
+    /// Buffers opened and closed with nothing else going on.
+    pub sequences: u64,
+    /// Decides all choices.
+    pub seed: u64,
+    /// Type of the targets under test.
+    pub kind: String,
+    /// End at the first failure.
+    pub stop_early: bool,
+    /// Whether the targeted phases are run.
+    pub phases: bool,
+}
+
+impl Options {
+    fn read(command_line: &str) -> Options {
+        let word = |key: &str| {
+            let words = command_line.split_ascii_whitespace();
+            words.filter_map(|word| word.strip_prefix("fovea.torture.")?.split_once('=')).rfind(|(k, _)| *k == key)
+        };
+        let number = |key: &str, default: u64| word(key).and_then(|(_, value)| value.parse().ok()).unwrap_or(default);
+        Options {
+            operations: number("operations", 20_000),
+            sequences: number("sequences", 1_000),
+            seed: number("seed", 1),
+            kind: word("kind").map_or("ecache", |(_, value)| value).to_owned(),
+            stop_early: number("stop", 0) == 1,
+            phases: number("phases", 1) == 1,
+        }
+    }
+
+    /// Whether the module is there, and not a stand-in for rehearsals.
+    pub fn has_module(&self) -> bool {
+        self.kind == "ecache"
+    }
+}
+
+fn main() {
+    if !boot::is_init() {
+        eprintln!("torture: is the first process of a virtual phone, and destroys what it finds on any other machine");
+        std::process::exit(2);
+    }
+    boot::mount_all();
+    let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
+    let began = Instant::now();
+    println!("torture: {options:?}");
+    let report = Report::default();
+    // A defect in here must end the machine with a word, not as a kernel panic.
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&options, &report))) {
+        Ok(Ok(())) => {}
+        Ok(Err(e)) => report.fail(e),
+        Err(_) => report.fail("panicked: see the console"),
+    }
+    println!("     all in {:.1?}", began.elapsed());
+    boot::end(report.failures());
+}
+
+fn run(options: &Options, report: &Report) -> Outcome<()> {
+    let root = Root::at("/");
+    if options.has_module() {
+        module::load(&root, "dm_mod").map_err(|e| e.to_string())?;
+        refusals::of_parameters(report);
+        module::load_with(&root, MODULE, &refusals::good_parameters()).map_err(|e| e.to_string())?;
+    }
+    let mut watch = Watch::new().map_err(|e| format!("/dev/kmsg: {e}"))?;
+    let contents = Contents::new(options.seed);
+    let began = Instant::now();
+    let mut stack = Stack::build(&options.kind)?;
+    println!("     devices and file systems made in {:.1?}", began.elapsed());
+    if options.phases {
+        phases(&stack, &contents, options, report)?;
+    }
+    if !(options.stop_early && report.failures() > 0) {
+        soak(&stack, &contents, options, report, &mut watch)?;
+    }
+    finish(&mut stack, &contents, options, report)?;
+    watch.look(report, false);
+    report.check("the kernel's log was watched", watch.seen() > 0, format_args!("{} lines", watch.seen()));
+    Ok(())
+}
+
+fn phases(stack: &Stack, contents: &Contents, options: &Options, report: &Report) -> Outcome<()> {
+    let phases = Phases { stack, contents, report, seed: options.seed };
+    let list: [(&str, &dyn Fn() -> Outcome<()>); 4] = [
+        ("write", &|| phases.write()),
+        ("truncated", &|| phases.truncated()),
+        ("direct", &|| phases.direct()),
+        ("migration", &|| phases.migration()),
+    ];
+    for (name, phase) in list {
+        let (before, began) = (report.failures(), Instant::now());
+        if let Err(e) = phase() {
+            report.fail(format_args!("phase {name}: {e}"));
+        }
+        let failed = report.failures() - before;
+        report.check(
+            format_args!("phase {name}"),
+            failed == 0,
+            format_args!("{failed} failures, {:.1?}", began.elapsed()),
+        );
+        if options.stop_early && failed > 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn soak(stack: &Stack, contents: &Contents, options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> {
+    watch.look(report, false);
+    if options.has_module() {
+        let began = Instant::now();
+        buffers::sequences(report, options.seed, options.sequences);
+        println!("     in {:.1?}", began.elapsed());
+        watch.look(report, false);
+        drivers::all(report);
+        refusals::while_in_use(stack, report);
+        watch.look(report, true);
+    }
+    let compare_all = || stack.volumes.iter().try_for_each(|volume| audit::compare(volume, contents, report));
+    let (done, seconds) = soak::run(stack, contents, report, options, watch, || {
+        // Everything that can be put is put, and then every frame is looked at.
+        disturb::drop_caches()?;
+        compare_all()
+    })?;
+    report.check(
+        "soak",
+        done >= options.operations || report.failures() > 0,
+        format_args!("{done} operations in {seconds:.1} s, {:.0} a second", done as f64 / seconds),
+    );
+    Ok(())
+}
+
+fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Report) -> Outcome<()> {
+    for index in 0..stack.volumes.len() {
+        println!("     {}: {}", stack.volumes[index].name, stack.status(index)?);
+    }
+    stack.unmount()?;
+    report.check("file systems", true, "unmounted, and e2fsck has nothing to say");
+    for volume in &stack.volumes {
+        audit::compare(volume, contents, report)?;
+    }
+    if options.has_module() {
+        numbers(report);
+    }
+    stack.remove()?;
+    if options.has_module() {
+        let unloaded = module::remove(MODULE);
+        report.check("the module goes", unloaded.is_ok(), format_args!("{unloaded:?}"));
+        let claimed = std::fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
+        report.check("its memory is given back", !claimed, format_args!("in /proc/iomem: {claimed}"));
+        // What was not given back could not be taken again.
+        let again = module::load_with(&Root::at("/"), MODULE, &refusals::good_parameters())
+            .and_then(|()| module::remove(MODULE));
+        report.check("it comes and goes again", again.is_ok(), format_args!("{again:?}"));
+    }
+    Ok(())
+}
+
+/// That the cache was at work: a test of an idle one would prove nothing.
+fn numbers(report: &Report) {
+    let pool = Path::new("/sys/module/dm_ecache/pool");
+    let mut entries: Vec<_> = pool.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    let found: Vec<String> = entries
+        .iter()
+        .map(|path| {
+            format!("{} {}", path.file_name().unwrap_or_default().to_string_lossy(), read_number(path).unwrap_or(0))
+        })
+        .collect();
+    println!("     pool: {}", found.join(" "));
+    let number = |name: &str| read_number(pool.join(name)).unwrap_or(0);
+    for name in ["puts", "hits", "evictions", "flushed", "allocs", "discarded"] {
+        report.check(format_args!("the cache was at work: {name}"), number(name) > 100, number(name));
+    }
+    let sum: u64 = ["cached", "free", "device", "tombstones"].into_iter().map(number).sum();
+    report.check("frames add up", sum == number("frames") && number("device") == 0, sum);
+}
