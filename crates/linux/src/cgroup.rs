@@ -32,7 +32,7 @@ impl Cgroups {
     pub fn find(root: &Root) -> Result<Cgroups, Error> {
         let path = root.join("proc/self/mountinfo");
         let text = crate::file::read(&path)?;
-        let mount = mount_point(&text).ok_or_else(|| Error::Missing {
+        let mount = proc::mount_point(&text, b"cgroup2").ok_or_else(|| Error::Missing {
             what: "cgroup v2",
             mend: "mount it: mount -t cgroup2 none /sys/fs/cgroup, or boot with systemd.unified_cgroup_hierarchy=1"
                 .into(),
@@ -218,17 +218,6 @@ pub fn is_within(member: &str, cgroup: &str) -> bool {
     member.strip_prefix(cgroup).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Where mountinfo has a cgroup2 file system; the first one, should there be several.
-fn mount_point(mountinfo: &[u8]) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStringExt;
-    mountinfo.split(|&b| b == b'\n').find_map(|line| {
-        let dash = memchr::memmem::find(line, b" - ")?;
-        let kind = line[dash + 3..].split(|&b| b == b' ').next()?;
-        let point = line[..dash].split(|&b| b == b' ').nth(4)?;
-        (kind == b"cgroup2").then(|| PathBuf::from(std::ffi::OsString::from_vec(proc::unescape(point))))
-    })
-}
-
 /// Visits the folders below a folder, each before those below it. Folders that vanish meanwhile are passed over.
 fn walk(folder: &Path, depth: u32, visit: &mut impl FnMut(&Path)) {
     if depth == 0 {
@@ -262,8 +251,8 @@ mod tests {
 
     #[test]
     fn the_mount_of_a_hybrid_system_is_found() {
-        assert_eq!(mount_point(HYBRID), Some("/sys/fs/cgroup/uni fied".into()));
-        assert_eq!(mount_point(b"25 30 0:23 / /sys rw - sysfs sysfs rw\n"), None);
+        assert_eq!(proc::mount_point(HYBRID, b"cgroup2"), Some("/sys/fs/cgroup/uni fied".into()));
+        assert_eq!(proc::mount_point(b"25 30 0:23 / /sys rw - sysfs sysfs rw\n", b"cgroup2"), None);
     }
 
     #[test]
@@ -338,7 +327,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = (mount_point(&text), parse_membership(&text));
+            let _ = (proc::mount_point(&text, b"cgroup2"), parse_membership(&text));
         }
     }
 }

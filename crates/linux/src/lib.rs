@@ -30,6 +30,7 @@ pub mod swap;
 mod sys;
 mod system;
 pub mod top_app;
+pub mod trace;
 mod zram;
 
 pub use check::{Report, Row, State};

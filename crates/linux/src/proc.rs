@@ -185,6 +185,17 @@ pub fn unescape(text: &[u8]) -> Vec<u8> {
     plain
 }
 
+/// Where mountinfo has a file system of a type; the first one, should there be several.
+pub fn mount_point(mountinfo: &[u8], kind: &[u8]) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    mountinfo.split(|&b| b == b'\n').find_map(|line| {
+        let dash = memmem::find(line, b" - ")?;
+        let found = line[dash + 3..].split(|&b| b == b' ').next()?;
+        let point = line[..dash].split(|&b| b == b' ').nth(4)?;
+        (found == kind).then(|| std::ffi::OsString::from_vec(unescape(point)).into())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Page-cache and block events of the running system, from stock tracepoints.
+//!
+//! [`Session`] makes tracefs instances of its own, so that nobody else's tracing is disturbed, and reads their ring buffers as the
+//! kernel fills them: whole pages, no text. How a page and an event look is told by the kernel's own format files ([`ring`],
+//! [`format`]); what they mean is decided in [`event`]. These three are pure and take any bytes.
+
+pub mod event;
+pub mod format;
+mod instance;
+pub mod merge;
+pub mod names;
+pub mod ring;
+mod session;
+pub mod task;
+
+pub use event::{Comm, Decoder, Dev, Event, PageOp, Seen, Tracepoint};
+pub use session::{Filter, Loss, Session, Settings};
+
+/// Time on the clock that the events carry (CLOCK_MONOTONIC, the trace clock `mono`).
+pub fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    (now.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as u64)
+}
