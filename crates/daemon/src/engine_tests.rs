@@ -280,7 +280,7 @@ fn a_stall_long_ago_kills_nobody() {
     {
         let mut state = b.device.0.borrow_mut();
         state.failing = Some("compress");
-        (state.memory.free_bytes, state.memory.file_bytes) = (6 * MB, 6 * MB);
+        (state.memory.free_bytes, state.memory.file_bytes) = (6 * MB, 12 * MB);
         (state.memory.psi_some_total_us, state.memory.psi_full_avg10) = (Some(1500), Some(50.0));
         state.cpu.idle_ns = 1 << 50;
     }

@@ -78,7 +78,7 @@ pub struct Decision {
     pub actions: Vec<(Action, Reason)>,
     /// When to look again; `None`: not before something happens.
     pub wake_at_ns: Option<u64>,
-    /// When to look at memory because nothing tells that it is getting short; `None` where PSI does. This is no work under way.
+    /// When to look at memory though nothing calls: no PSI, or a shortage that may come without a stall. This is no work under way.
     #[serde(default)]
     pub watch_at_ns: Option<u64>,
     /// The pressure the decision rests on.
@@ -110,8 +110,7 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
     if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 && !snapshot.memory.untold {
         decision.wake_by(look_again_ns);
     }
-    decision.watch_at_ns =
-        snapshot.memory.untold.then(|| snapshot.now_ns + watch::interval_ns(snapshot, &config.memory));
+    decision.watch_at_ns = watch::interval_ns(snapshot, &config.memory).map(|ns| snapshot.now_ns + ns);
     if snapshot.kill_pending {
         return decision;
     }
@@ -152,11 +151,11 @@ fn ladder_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Opt
     let memory = &snapshot.memory;
     let swap_low =
         memory.swap.is_none_or(|s| s.free_bytes * 100 <= s.total_bytes * config.memory.ladder_swap_free_percent);
-    if memory.stalled_us == 0 || !(swap_low || pressure.thrash) {
+    if !(swap_low || pressure.thrash) {
         return None;
     }
     let reason = if swap_low { Reason::Minfree } else { Reason::Thrash };
-    Some((Action::Kill { app: victim(&snapshot.apps, class)?.name.clone() }, reason))
+    kill_step(snapshot, class, reason)
 }
 
 /// The optimised policy.
@@ -184,7 +183,7 @@ fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Optio
     }
 
     let class = pressure.ladder?;
-    if memory.stalled_us == 0 || !worth_killing(memory, has_room, pressure) {
+    if !worth_killing(memory, has_room, pressure) {
         return None;
     }
     let reason = if !has_room && memory.swap.is_some() {
@@ -194,7 +193,18 @@ fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Optio
     } else {
         Reason::NothingToCompress
     };
-    Some((Action::Kill { app: victim(&snapshot.apps, class)?.name.clone() }, reason))
+    kill_step(snapshot, class, reason)
+}
+
+/// Kills the worst app of the classes that may be killed, if that is due.
+///
+/// Without a stall the kernel still finds memory by itself, unless free memory and file cache are both under what even the foreground
+/// app would be killed for: then there is nothing left to find, and the next to wait for memory waits for the OOM killer. A background
+/// app is worth that; the app in front is not before somebody really waits.
+fn kill_step(snapshot: &Snapshot, class: Importance, reason: Reason) -> Option<(Action, Reason)> {
+    let app = victim(&snapshot.apps, class)?;
+    let nothing_left = class == Importance::Foreground && app.importance > Importance::Foreground;
+    (snapshot.memory.stalled_us > 0 || nothing_left).then(|| (Action::Kill { app: app.name.clone() }, reason))
 }
 
 /// While swap has true room, the kernel can still move what the daemon would not choose (services' idle pages); a kill is due only

@@ -157,6 +157,21 @@ fn what_a_return_touched_is_left_resident_ahead_of_need_but_not_under_pressure()
 }
 
 #[test]
+fn with_caches_spent_a_background_app_dies_before_anybody_has_to_wait() {
+    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
+    let mut s = phone(7, 1, 100, done(household(), &all));
+    s.memory.stalled_us = 0;
+    assert_eq!(only_step(&s), Some(("kill new-empty".into(), Reason::SwapFull)));
+    s.memory.file_bytes = 9 * MB;
+    assert_eq!(only_step(&s), None, "the kernel still has cache to drop");
+    s.memory.file_bytes = MB;
+    s.apps.retain(|a| a.importance == Importance::Foreground);
+    assert_eq!((s.apps.len(), only_step(&s)), (1, None), "the app in front, only when somebody waits");
+    s.memory.stalled_us = 1;
+    assert!(only_step(&s).is_some());
+}
+
+#[test]
 fn where_nothing_tells_of_a_shortage_memory_is_looked_at_and_that_is_no_work() {
     let config = Config::default();
     let mut s = phone(300, 100, 0, household());
@@ -249,7 +264,8 @@ proptest! {
                 Action::Freeze { app } | Action::Compress { app, .. } =>
                     prop_assert!(matches!(class_of(app), Importance::Hidden | Importance::Empty)),
                 Action::Kill { app } => {
-                    prop_assert!(!kill_pending && stalled_us > 0);
+                    let nothing_left = free_mb < 8 && file_mb < 8 && class_of(app) > Importance::Foreground;
+                    prop_assert!(!kill_pending && (stalled_us > 0 || nothing_left));
                     prop_assert!(free_mb < 32 && file_mb < 32);
                     let worst = s.apps.iter().map(|a| a.importance).max().unwrap();
                     prop_assert_eq!(class_of(app), worst, "highest adj first");
