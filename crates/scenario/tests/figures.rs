@@ -148,7 +148,7 @@ fn each_lowmem_verdict_fails_on_a_bad_value() {
     assert_eq!(failing(&d), ["free-after-idle"]);
     let d = with("fovea", "start-lowmem", |b| time(b, false, 2400));
     assert_eq!(failing(&d), ["start-lowmem-stock"]);
-    let d = with("zram", "start-lowmem", |b| time(b, false, 2000));
+    let d = with("zram", "start-lowmem", |b| time(b, false, 1900));
     assert_eq!(failing(&d), ["start-lowmem-zram"]);
     let d = with("stock", "start-lowmem", |b| time(b, true, 1500));
     assert_eq!(failing(&d), ["restart-stock"]);
