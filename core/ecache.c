@@ -6,20 +6,29 @@
  * The seed has one LRU list with free frames at its LRU end. Here its free part is
  * a list of its own, a stack: the seed's list, read from the LRU position, is the
  * free list from its top and then the LRU list from its tail.
+ *
+ * And the LRU list has two parts, as in segmented LRU. Pages that were got from here
+ * before (returned) enter at the MRU end, the others at `boundary`, below all those. So
+ * pages that are read once, a film's or an update's, go before those that come back,
+ * though they were put later. When the upper part exceeds its share of the frames that
+ * no device holds, its tail passes to the lower part: what is new always has a chance.
  */
 
 #include "ecache_internal.h"
 
+/* Adds a frame between two neighbours. */
+static void list_link(struct ecache_frame *frames, u32 prev, u32 frame, u32 next)
+{
+	frames[frame].prev = prev;
+	frames[frame].next = next;
+	frames[next].prev = frame;
+	frames[prev].next = frame;
+}
+
 /* Adds a frame after `after`, which may be a list's head: then it is top or MRU. */
 ECACHE_SHARED void ecache_list_add(struct ecache *ec, u32 after, u32 frame)
 {
-	struct ecache_frame *frames = ec->frames;
-	u32 next = frames[after].next;
-
-	frames[frame].prev = after;
-	frames[frame].next = next;
-	frames[next].prev = frame;
-	frames[after].next = frame;
+	list_link(ec->frames, after, frame, ec->frames[after].next);
 }
 
 ECACHE_SHARED void ecache_list_del(struct ecache *ec, u32 frame)
@@ -33,6 +42,37 @@ ECACHE_SHARED void ecache_list_del(struct ecache *ec, u32 frame)
 	/* Salvage walks the list between calls. */
 	if (frame == ec->salvage_cursor)
 		ec->salvage_cursor = next;
+	if (frame == ec->boundary)
+		ec->boundary = next;
+}
+
+/* Takes a frame that was in this state off the LRU list. */
+ECACHE_SHARED void ecache_lru_del(struct ecache *ec, u32 frame, u32 state)
+{
+	if (!ECACHE_BROKEN_PROTECT)
+		ec->nr_protected -= state >> FRAME_PROTECTED_SHIFT;
+	ecache_list_del(ec, frame);
+}
+
+/* Sets the upper part's bound from the frames that no device holds. */
+void ecache_limit_protected(struct ecache *ec)
+{
+	u32 frames = ec->nr_frames - (u32)(ec->counters.device_frames +
+					   ec->counters.tombstone_frames);
+
+	/* No product exceeds 32 bits, and a kernel need not divide 64. */
+	ec->protect_limit = frames / 100 * ec->protect_percent +
+			    frames % 100 * ec->protect_percent / 100;
+}
+
+/* The tail of the upper part becomes the first of the lower one. */
+static void demote(struct ecache *ec)
+{
+	u32 frame = ec->frames[ec->boundary].prev;
+
+	ec->states[frame] &= (u8)~FRAME_PROTECTED;
+	ec->nr_protected--;
+	ec->boundary = frame;
 }
 
 /*
@@ -43,7 +83,7 @@ ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index)
 {
 	u64 hash = (object ^ ec->hash_seed) * 0x9e3779b97f4a7c15ull;
 
-	hash = ((hash ^ (hash >> 32)) + index) * 0xbf58476d1ce4e5b9ull;
+	hash = (hash + index) * 0xbf58476d1ce4e5b9ull;
 	hash ^= hash >> 32;
 	hash *= 0x94d049bb133111ebull;
 	return (u32)(hash >> (64 - ec->bucket_bits));
@@ -82,23 +122,24 @@ ECACHE_SHARED void ecache_unhash(struct ecache *ec, u32 frame)
 /* Makes a tombstone DEVICE: the discard that alloc put off (seed 000, section 4). */
 ECACHE_SHARED void ecache_withdraw(struct ecache *ec, u32 frame)
 {
-	if (ec->states[frame] & FRAME_KEYED)
+	u32 state = ec->states[frame];
+
+	if (state & FRAME_KEYED)
 		ecache_unhash(ec, frame);
-	ecache_list_del(ec, frame);
+	ecache_lru_del(ec, frame, state);
 	ec->states[frame] = FRAME_OWNED;
 	ec->counters.tombstone_frames--;
 	ec->counters.device_frames++;
 	ec->counters.withdrawn++;
 }
 
-/* Takes a CACHED frame's page out of the sums and counts. */
+/* Takes a CACHED frame's page out of its base region's sums. */
 static void uncount(struct ecache *ec, u32 frame)
 {
 	struct ecache_base *base = &ec->bases[ec->base_of[frame]];
 
 	base->stamp_sum -= ec->frames[frame].stamp;
 	base->cached--;
-	ec->counters.cached_frames--;
 }
 
 /* Makes a CACHED frame FREE, at the LRU end; `link` is where it hangs in the hash. */
@@ -106,7 +147,8 @@ static void release(struct ecache *ec, u32 frame, u32 *link)
 {
 	*link = ec->frames[frame].hash_next;
 	uncount(ec, frame);
-	ecache_list_del(ec, frame);
+	ec->counters.cached_frames--;
+	ecache_lru_del(ec, frame, ec->states[frame]);
 	ec->states[frame] = FRAME_LISTED;
 	ecache_list_add(ec, ecache_free_head(ec), frame);
 	ec->counters.free_frames++;
@@ -115,21 +157,22 @@ static void release(struct ecache *ec, u32 frame, u32 *link)
 /*
  * Takes the frame at the LRU end off its list, whatever page it holds, and
  * withdraws the tombstones before it, at most `work_limit` of them (0: all). Stops
- * at frame `keep`. Returns ECACHE_NONE if it finds none.
+ * at frame `keep`. Returns ECACHE_NONE if it finds none. A page that has to go is
+ * counted in `evictions`, and named in `evicted`, which may be NULL.
  */
 ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
-		      struct ecache_key *evicted, u8 *was_cached)
+		      u64 *evictions, struct ecache_key *evicted)
 {
-	u32 frame, work = 0;
+	u32 frame, state, work = 0;
 
-	*was_cached = 0;
 	for (;;) {
 		frame = ec->frames[ecache_free_head(ec)].next;
 		if (frame == ecache_free_head(ec))
 			frame = ec->frames[ecache_lru_head(ec)].prev;
 		if (frame == ecache_lru_head(ec) || frame == keep)
 			return ECACHE_NONE;
-		if (!(ec->states[frame] & FRAME_OWNED))
+		state = ec->states[frame];
+		if (!(state & FRAME_OWNED))
 			break;
 		if (work_limit && work == work_limit)
 			return ECACHE_NONE;
@@ -137,68 +180,104 @@ ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
 		work++;
 	}
 
-	if (ec->states[frame] & FRAME_KEYED) {
-		evicted->object = ec->frames[frame].object;
-		evicted->index = ec->frames[frame].index;
-		*was_cached = 1;
+	if (state & FRAME_KEYED) {
+		if (evicted) {
+			evicted->object = ec->frames[frame].object;
+			evicted->index = ec->frames[frame].index;
+		}
+		++*evictions;
 		ecache_unhash(ec, frame);
 		uncount(ec, frame);
 	} else {
 		ec->counters.free_frames--;
+		/* Whoever takes a frame puts a page into it. */
+		ec->counters.cached_frames++;
 	}
-	ecache_list_del(ec, frame);
+	ecache_lru_del(ec, frame, state);
 	return frame;
 }
 
-int ecache_put(struct ecache *ec, u64 object, u64 index,
-	       struct ecache_put_result *result)
+/* Adds a page's frame to the LRU list at the place that it deserves, with its stamp. */
+static void list_page(struct ecache *ec, u32 frame, bool returned)
+{
+	struct ecache_frame *frames = ec->frames;
+	u32 above;
+
+	if (returned && ec->protect_limit) {
+		ec->states[frame] = FRAME_LISTED | FRAME_KEYED | FRAME_PROTECTED;
+		ec->nr_protected++;
+		frames[frame].stamp = ec->next_stamp++;
+		ecache_list_add(ec, ecache_lru_head(ec), frame);
+	} else {
+		ec->states[frame] = FRAME_LISTED | FRAME_KEYED;
+		above = frames[ec->boundary].prev;
+		frames[frame].stamp = above == ecache_lru_head(ec) ?
+			ec->next_stamp++ : frames[above].stamp;
+		list_link(frames, above, frame, ec->boundary);
+		ec->boundary = frame;
+	}
+	/* An allocation may have lowered the limit by much: a put does its share. */
+	if (ec->nr_protected > ec->protect_limit) {
+		demote(ec);
+		if (ec->nr_protected > ec->protect_limit)
+			demote(ec);
+	}
+}
+
+/*
+ * ecache_put() that returns the frame, or ECACHE_NONE; a caller in the same unit that
+ * passes NULL for `result` pays nothing for it.
+ */
+ECACHE_SHARED u32 ecache_put_page(struct ecache *ec, u64 object, u64 index,
+				  bool returned, struct ecache_put_result *result)
 {
 	u32 *bucket = &ec->buckets[ecache_bucket(ec, object, index)];
 	u32 frame = *chain_find(ec, bucket, object, index);
+	u64 evictions = ec->counters.evictions;
 	struct ecache_frame *f;
 	struct ecache_base *base;
 
-	/* The evicted key is set where there is one: instructions count here. */
-	result->frame = ECACHE_NONE;
-	result->evicted = 0;
-	result->replaced = 0;
 	ec->counters.puts++;
-
 	if (frame != ECACHE_NONE && ec->states[frame] & FRAME_OWNED) {
 		ecache_withdraw(ec, frame);
 		frame = ECACHE_NONE;
 	}
+	if (result)
+		result->replaced = frame != ECACHE_NONE;
 	if (frame != ECACHE_NONE) {
 		ec->counters.puts_replaced++;
-		result->replaced = 1;
 		uncount(ec, frame);
-		ecache_list_del(ec, frame);
+		ecache_lru_del(ec, frame, ec->states[frame]);
 	} else {
 		frame = ecache_take_frame(ec, ec->put_work_limit, ECACHE_NONE,
-					  &result->evicted_key,
-					  &result->evicted);
+					  &ec->counters.evictions,
+					  result ? &result->evicted_key : NULL);
 		if (frame == ECACHE_NONE) {
 			ec->counters.puts_refused++;
-			return ECACHE_ENOSPC;
+			return ECACHE_NONE;
 		}
-		ec->counters.evictions += result->evicted;
 		f = &ec->frames[frame];
 		f->object = object;
 		f->index = index;
 		f->hash_next = *bucket;
 		*bucket = frame;
-		ec->states[frame] = FRAME_LISTED | FRAME_KEYED;
 	}
+	if (result)
+		result->evicted = ec->counters.evictions != evictions;
 
-	f = &ec->frames[frame];
-	f->stamp = ec->next_stamp++;
-	ecache_list_add(ec, ecache_lru_head(ec), frame);
+	list_page(ec, frame, returned);
 	base = &ec->bases[ec->base_of[frame]];
-	base->stamp_sum += f->stamp;
+	base->stamp_sum += ec->frames[frame].stamp;
 	base->cached++;
-	ec->counters.cached_frames++;
-	result->frame = frame;
-	return ECACHE_OK;
+	return frame;
+}
+
+int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
+	       struct ecache_put_result *result)
+{
+	result->evicted = 0;
+	result->frame = ecache_put_page(ec, object, index, returned, result);
+	return result->frame == ECACHE_NONE ? ECACHE_ENOSPC : ECACHE_OK;
 }
 
 u32 ecache_get(struct ecache *ec, u64 object, u64 index)

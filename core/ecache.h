@@ -124,7 +124,11 @@ struct ecache_config {
 	u32 put_work_limit;
 	/* Most steps of the placement search per allocation; 0 for the default. */
 	u32 search_steps;
-	u32 reserved;
+	/*
+	 * Most of the cache's frames that pages put as returned may keep from being the
+	 * next to go, percent; at most 100. 0: one LRU list, the seed's.
+	 */
+	u32 protect_percent;
 	/* Seeds the hash and the random policy. */
 	u64 seed;
 };
@@ -225,11 +229,15 @@ int ecache_copy(void *memory, u64 size, const struct ecache *from,
 		struct ecache **out);
 
 /*
- * Stores a page: names the frame to fill, a free one or else the least recently
- * put. ECACHE_ENOSPC if there is none. O(1), but for tombstones found on the way,
- * each of which is withdrawn once.
+ * Stores a page: names the frame to fill, a free one or else the one at the LRU end.
+ * ECACHE_ENOSPC if there is none. O(1), but for tombstones found on the way, each of
+ * which is withdrawn once.
+ *
+ * `returned`: the page was got from here before and has not been read from disk since.
+ * Such a page goes to the MRU end, and any other below those (protect_percent): a film
+ * that is read once cannot drive out what is used again and again.
  */
-int ecache_put(struct ecache *ec, u64 object, u64 index,
+int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
 	       struct ecache_put_result *result);
 
 /*

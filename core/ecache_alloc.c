@@ -301,6 +301,7 @@ int ecache_alloc_region(struct ecache *ec, const struct ecache_request *req,
 	ec->counters.cached_frames -= discarded;
 	ec->counters.free_frames -= size - discarded;
 	ec->counters.tombstone_frames += size;
+	ecache_limit_protected(ec);
 	d->first = first;
 	d->count = size;
 	d->swept = 0;
@@ -337,6 +338,7 @@ u32 ecache_free_some(struct ecache *ec, u32 device, u32 budget)
 	}
 	if (d->swept > d->count)
 		d->swept = d->count;
+	ecache_limit_protected(ec);
 	return d->count;
 }
 

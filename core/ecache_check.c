@@ -30,11 +30,29 @@ static const char *check_list(const struct ecache *ec, u32 head, u8 wanted,
 		if ((ec->states[next] & (FRAME_LISTED | FRAME_KEYED)) != wanted)
 			return "list: holds a frame of another state";
 		if (at != head && wanted & FRAME_KEYED &&
-		    frames[next].stamp >= frames[at].stamp)
-			return "LRU list: stamps do not descend";
+		    frames[next].stamp > frames[at].stamp)
+			return "LRU list: stamps ascend";
 		tally->listed++;
 		at = next;
 	}
+}
+
+/* The LRU list's upper part is what is protected, and ends at the boundary. */
+static const char *check_parts(const struct ecache *ec)
+{
+	u32 head = ecache_lru_head(ec), at, upper = 0;
+
+	for (at = ec->frames[head].next; at != head && at != ec->boundary;
+	     at = ec->frames[at].next, upper++)
+		if (!(ec->states[at] & FRAME_PROTECTED))
+			return "LRU list: an unprotected frame in the upper part";
+	if (at != ec->boundary)
+		return "LRU list: the boundary is not on it";
+	for (; at != head; at = ec->frames[at].next)
+		if (ec->states[at] & FRAME_PROTECTED)
+			return "LRU list: a protected frame in the lower part";
+	return upper == ec->nr_protected ? NULL :
+	       "LRU list: the number of protected frames is wrong";
 }
 
 /* Whether the page of a frame occurs again further down its (finite) chain. */
@@ -96,6 +114,8 @@ static const char *check_states(const struct ecache *ec, struct tally *tally)
 		case FRAME_OWNED:
 		case FRAME_OWNED | FRAME_LISTED:
 		case FRAME_OWNED | FRAME_LISTED | FRAME_KEYED:
+		case FRAME_PROTECTED | FRAME_LISTED | FRAME_KEYED:
+		case FRAME_PROTECTED | FRAME_OWNED | FRAME_LISTED | FRAME_KEYED:
 			break;
 		default:
 			return "state: no such combination";
@@ -132,7 +152,7 @@ static const char *check_bases(const struct ecache *ec)
 		     frame < ecache_base_end(ec, base); frame++) {
 			if (ec->base_of[frame] != base)
 				return "base regions: frame names another";
-			if (ec->states[frame] != (FRAME_LISTED | FRAME_KEYED))
+			if (ecache_state(ec, frame) != ECACHE_CACHED)
 				continue;
 			sum += ec->frames[frame].stamp;
 			cached++;
@@ -210,6 +230,8 @@ const char *ecache_check(const struct ecache *ec)
 	if (!wrong)
 		wrong = check_list(ec, ecache_lru_head(ec),
 				   FRAME_LISTED | FRAME_KEYED, &tally);
+	if (!wrong)
+		wrong = check_parts(ec);
 	if (!wrong)
 		wrong = check_hash(ec, &tally);
 	if (!wrong)

@@ -67,6 +67,8 @@ static int measure(struct ecache *ec, const struct ecache_config *config)
 			return ECACHE_EINVAL;
 		reserved += config->devices[i].size_frames;
 	}
+	if (config->protect_percent > 100)
+		return ECACHE_EINVAL;
 	if (reserved > frames)
 		return ECACHE_ENOSPC;
 
@@ -75,6 +77,7 @@ static int measure(struct ecache *ec, const struct ecache_config *config)
 	ec->nr_devices = config->nr_devices;
 	ec->nr_carveouts = config->nr_carveouts;
 	ec->put_work_limit = config->put_work_limit;
+	ec->protect_percent = config->protect_percent;
 	ec->search_steps = config->search_steps ? config->search_steps :
 			   ECACHE_DEFAULT_SEARCH_STEPS;
 	ec->max_candidates = config->max_candidates ? config->max_candidates :
@@ -200,6 +203,7 @@ int ecache_init(void *memory, u64 size, const struct ecache_config *config,
 	/* xorshift has a fixed point at 0: any odd constant keeps off it. */
 	ec->random = config->seed ? config->seed : 0x9e3779b97f4a7c15ull;
 	ec->next_stamp = 1;
+	ec->boundary = ecache_lru_head(ec);
 	ec->salvage_device = ECACHE_NONE;
 	ec->salvage_cursor = ecache_lru_head(ec);
 	for (i = 0; i < 1u << ec->bucket_bits; i++)
@@ -217,6 +221,7 @@ int ecache_init(void *memory, u64 size, const struct ecache_config *config,
 		ecache_list_add(ec, ecache_free_head(ec), i);
 	}
 	ec->counters.free_frames = ec->nr_frames;
+	ecache_limit_protected(ec);
 	*out = ec;
 	return ECACHE_OK;
 }

@@ -27,6 +27,9 @@
 #ifndef ECACHE_BROKEN_SUM	/* get leaves its page in the sum of ages */
 #define ECACHE_BROKEN_SUM 0
 #endif
+#ifndef ECACHE_BROKEN_PROTECT	/* a protected page that leaves is still counted */
+#define ECACHE_BROKEN_PROTECT 0
+#endif
 #ifndef ECACHE_BROKEN_SALVAGE	/* salvage leaves the page's entry on the old frame */
 #define ECACHE_BROKEN_SALVAGE 0
 #endif
@@ -43,16 +46,22 @@
  * A frame's state is the combination of these, one byte a frame, apart from the
  * rest, so that alloc marks eight frames with one store:
  * FREE = LISTED, CACHED = LISTED|KEYED, DEVICE = OWNED, TOMBSTONE = OWNED|LISTED
- * with KEYED (a page was in it) or without (it was free).
+ * with KEYED (a page was in it) or without (it was free). PROTECTED comes with
+ * LISTED|KEYED: the frame is in the upper part of the LRU list.
  */
 #define FRAME_LISTED	1u	/* on the free or the LRU list */
 #define FRAME_KEYED	2u	/* in the hash table */
 #define FRAME_OWNED	4u	/* a device's */
+#define FRAME_PROTECTED_SHIFT	3
+#define FRAME_PROTECTED	(1u << FRAME_PROTECTED_SHIFT)
 
 struct ecache_frame {
 	u64 object;
 	u64 index;
-	/* Number of the put that filled it: descending along the LRU list. */
+	/*
+	 * Number of the put that filled it, or that of the page it was put below: never
+	 * ascending along the LRU list.
+	 */
 	u64 stamp;
 	u32 prev;
 	u32 next;
@@ -139,6 +148,11 @@ struct ecache {
 	u32 salvage_device;
 	u32 salvage_left;
 	u32 salvage_cursor;		/* next frame to look at, or the list's head */
+	/* First frame of the LRU list's lower part, or the list's head: ecache.c. */
+	u32 boundary;
+	u32 nr_protected;
+	u32 protect_limit;
+	u32 protect_percent;
 };
 
 static inline u32 ecache_free_head(const struct ecache *ec)
@@ -165,13 +179,17 @@ bool ecache_place_initial(struct ecache *ec);
 bool ecache_place(struct ecache *ec, u32 device, u32 first);
 
 /* ecache.c */
+void ecache_limit_protected(struct ecache *ec);
 ECACHE_SHARED void ecache_list_add(struct ecache *ec, u32 after, u32 frame);
 ECACHE_SHARED void ecache_list_del(struct ecache *ec, u32 frame);
+ECACHE_SHARED void ecache_lru_del(struct ecache *ec, u32 frame, u32 state);
 ECACHE_SHARED u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index);
 ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index);
 ECACHE_SHARED void ecache_unhash(struct ecache *ec, u32 frame);
 ECACHE_SHARED void ecache_withdraw(struct ecache *ec, u32 frame);
+ECACHE_SHARED u32 ecache_put_page(struct ecache *ec, u64 object, u64 index,
+				  bool returned, struct ecache_put_result *result);
 ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
-		      struct ecache_key *evicted, u8 *was_cached);
+		      u64 *evictions, struct ecache_key *evicted);
 
 #endif /* FOVEA_CORE_ECACHE_INTERNAL_H */

@@ -2,9 +2,9 @@
 /*
  * Salvage: before a device gets its region, the most valuable pages in it move to
  * frames elsewhere that are free or hold less valuable pages. The most valuable is
- * the most recently put. Sources run from the MRU position down, targets from the
+ * nearest to the MRU position. Sources run from the MRU position down, targets from the
  * LRU position up, until they meet, the budget is spent, or the caller stops: then
- * what is lost is the least recently put, as if the cache were smaller.
+ * what is lost is what would have gone next, as if the cache were smaller.
  *
  * alloc has made the region's frames tombstones already, but their content is
  * intact until the device gets it; a move gives a tombstone's entry a new frame.
@@ -33,20 +33,21 @@ static void move_entry(struct ecache *ec, u32 from, u32 to)
 		*ecache_hash_link(ec, f->object, f->index) = to;
 		t->hash_next = f->hash_next;
 	}
+	ec->states[to] = ec->states[from] & (u8)~FRAME_OWNED;
+	ec->nr_protected += ec->states[to] >> FRAME_PROTECTED_SHIFT;
 	ecache_list_add(ec, from, to);
-	ecache_list_del(ec, from);
+	ecache_lru_del(ec, from, ec->states[from]);
 	ec->states[from] = FRAME_OWNED;
-	ec->states[to] = FRAME_LISTED | FRAME_KEYED;
 	base->stamp_sum += t->stamp;
 	base->cached++;
 	ec->counters.tombstone_frames--;
 	ec->counters.device_frames++;
-	ec->counters.cached_frames++;
 }
 
 bool ecache_salvage_next(struct ecache *ec, struct ecache_move *move)
 {
 	const struct ecache_device *d;
+	u64 evictions;
 	u32 from, to;
 
 	memset(move, 0, sizeof(*move));
@@ -65,12 +66,15 @@ bool ecache_salvage_next(struct ecache *ec, struct ecache_move *move)
 		return false;
 	}
 
-	/* All frames further down the LRU list hold older pages than `from` does. */
-	to = ecache_take_frame(ec, 0, from, &move->evicted_key, &move->evicted);
+	/* All frames further down the LRU list hold less valuable pages than `from` does. */
+	evictions = ec->counters.salvage_evictions;
+	to = ecache_take_frame(ec, 0, from, &ec->counters.salvage_evictions,
+			       &move->evicted_key);
 	if (to == ECACHE_NONE) {
 		ecache_salvage_end(ec);
 		return false;
 	}
+	move->evicted = ec->counters.salvage_evictions != evictions;
 	move->key.object = ec->frames[from].object;
 	move->key.index = ec->frames[from].index;
 	move->from = from;
@@ -80,6 +84,5 @@ bool ecache_salvage_next(struct ecache *ec, struct ecache_move *move)
 	move_entry(ec, from, to);
 	ec->salvage_left--;
 	ec->counters.salvaged++;
-	ec->counters.salvage_evictions += move->evicted;
 	return true;
 }

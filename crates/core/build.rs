@@ -24,7 +24,7 @@ const WARNINGS: [&str; 9] = [
     "-Wstrict-prototypes",
     "-Wmissing-prototypes",
 ];
-const BROKEN: [&str; 7] = ["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE"];
+const BROKEN: [&str; 8] = ["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT"];
 
 fn main() {
     println!("cargo:rerun-if-changed={CORE}");

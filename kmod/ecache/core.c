@@ -13,3 +13,10 @@
 #include "../../core/ecache_alloc.c"
 #include "../../core/ecache_salvage.c"
 #include "../../core/ecache_check.c"
+
+#include "pool.h"
+
+u32 core_put(struct ecache *core, u64 object, u64 block, bool returned)
+{
+	return ecache_put_page(core, object, block, returned, NULL);
+}

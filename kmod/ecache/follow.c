@@ -74,7 +74,8 @@ static void put_page_of(struct folio *folio, unsigned long i,
 		return;
 	content = kmap_local_page(folio_page(folio, i));
 	if (still_equal(v, folio, entry, content) &&
-	    pool_put(v->object, track_block(entry), content, copying)) {
+	    pool_put(v->object, track_block(entry), entry->returned, content,
+		     copying)) {
 		v->puts++;
 		if (trace_ecache_put_enabled())
 			trace_put(v, folio, i, track_block(entry));

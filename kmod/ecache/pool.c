@@ -21,6 +21,7 @@ struct pool pool = {
 	.alloc_lock = __MUTEX_INITIALIZER(pool.alloc_lock),
 	.caching = true,
 	.policy = ECACHE_AGED,
+	.protect_percent = 75,
 };
 
 static const char * const policy_names[] = {
@@ -209,12 +210,17 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 		.nr_carveouts = pool.nr_carveouts,
 		.nr_devices = nr_devices,
 		.put_work_limit = PUT_WORK_LIMIT,
+		.protect_percent = pool.protect_percent,
 	};
 	u64 frames = 0, size;
 	void *memory;
 	int c, error;
 	u32 d;
 
+	if (pool.protect_percent > 100) {
+		pr_err("protect_percent: %u is above 100\n", pool.protect_percent);
+		return -EINVAL;
+	}
 	for (c = 0; c < pool.nr_carveouts; c++) {
 		carveout_frames[c] = pool.carveouts[c].size_bytes >> PAGE_SHIFT;
 		pool.first_frame[c] = frames;

@@ -49,6 +49,7 @@ struct pool {
 	bool measure;
 	u32 policy;
 	u32 salvage_pages;
+	u32 protect_percent;
 	u32 gap_pages;
 	enum pool_zero zero;
 
@@ -111,17 +112,20 @@ static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
 	cost->count += count;
 }
 
+/* ecache_put() without what nobody here asks for; core.c. The frame, or ECACHE_NONE. */
+u32 core_put(struct ecache *core, u64 object, u64 block, bool returned);
+
 /* Keeps a page's content. With the lock held. Cycles of the copy are added up. */
-static inline bool pool_put(u64 object, u64 block, const void *content,
-			    u64 *copying)
+static inline bool pool_put(u64 object, u64 block, bool returned,
+			    const void *content, u64 *copying)
 {
-	struct ecache_put_result result;
+	u32 frame = core_put(pool.core, object, block, returned);
 	u64 start;
 
-	if (ecache_put(pool.core, object, block, &result) != ECACHE_OK)
+	if (frame == ECACHE_NONE)
 		return false;
 	start = pool_cycles();
-	memcpy(pool_frame(result.frame), content, PAGE_SIZE);
+	memcpy(pool_frame(frame), content, PAGE_SIZE);
 	if (unlikely(start))
 		*copying += get_cycles() - start;
 	return true;

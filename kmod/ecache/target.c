@@ -120,7 +120,7 @@ static u32 serve(struct volume *v, struct bio *bio, u64 block, u32 count)
 			copying += get_cycles() - before;
 		if (page)
 			track_set(page_to_pfn(page), v->id, block, TRACK_UP,
-				  follow_needs_sum(host) ?
+				  true, follow_needs_sum(host) ?
 					  follow_sum(pool_frame(frame)) : 0);
 	}
 	if (done)
@@ -154,17 +154,18 @@ static u32 note_loading(struct volume *v, struct bio *bio, u64 block, u32 count)
 	for (done = 0; done < count; done++, block++, skip_block(bio, &iter)) {
 		struct bio_vec bv = bio_iter_iovec(bio, iter);
 		struct inode *host;
+		bool passed = false;
 		struct page *page;
 
 		page = follow_bvec(v, &bv, block, false, &host);
 		/* The page cache has it from now on. */
 		if (page)
-			v->passed += ecache_flush_page(pool.core, v->object,
-						       block);
+			passed = ecache_flush_page(pool.core, v->object, block);
+		v->passed += passed;
 		trace_get(v, page, host, block, false);
 		if (page && !volume_busy(v, block))
 			track_set(page_to_pfn(page), v->id, block,
-				  TRACK_LOADING, 0);
+				  TRACK_LOADING, passed, 0);
 	}
 	return done;
 }
@@ -244,7 +245,7 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 				kunmap_local(content);
 			}
 			track_set(page_to_pfn(page), v->id, block,
-				  TRACK_WRITING, sum);
+				  TRACK_WRITING, false, sum);
 		}
 	volume_write_begin(v, io->block, io->count);
 	spin_unlock_irqrestore(&pool.lock, flags);

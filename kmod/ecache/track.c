@@ -159,7 +159,7 @@ bool track_forget_block(u32 volume, u64 block)
 }
 
 void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
-	       u32 sum)
+	       bool returned, u32 sum)
 {
 	struct track_entry *entry = track_slot(pfn);
 	u64 key = make_key(volume, block);
@@ -172,6 +172,7 @@ void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
 		track_unlink(entry, pfn);
 	entry->key = key;
 	entry->sum = sum;
+	entry->returned = returned;
 	entry->state = state;
 	entry->next = *bucket;
 	*bucket = pfn - track_first_pfn;
@@ -206,7 +207,7 @@ void track_move(unsigned long to, unsigned long from)
 	old = *entry;
 	track_forget(from);
 	track_set(to, track_volume(&old), track_block(&old), old.state,
-		  old.sum);
+		  old.returned, old.sum);
 }
 
 bool track_forget_range(u32 volume, u64 first, u64 count, unsigned long chunk)

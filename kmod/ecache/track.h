@@ -30,7 +30,7 @@ enum track_state {
 
 #define TRACK_BLOCK_BITS	48
 #define TRACK_BLOCKS_MAX	(1ull << TRACK_BLOCK_BITS)
-#define TRACK_SUM_BITS		30
+#define TRACK_SUM_BITS		29
 
 /* One page. */
 struct track_entry {
@@ -40,6 +40,8 @@ struct track_entry {
 	u32 next;
 	/* Checksum for pages that change without being dirtied; see probes.c. */
 	u32 sum : TRACK_SUM_BITS;
+	/* The content was in the cache before, and came from there or could have. */
+	u32 returned : 1;
 	u32 state : 2;
 };
 
@@ -99,7 +101,7 @@ static inline u64 track_block(const struct track_entry *entry)
 
 /* Follows a page, and no other page for this block; needs track_prepare() before. */
 void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
-	       u32 sum);
+	       bool returned, u32 sum);
 
 /* Ends I/O: the page is UP if it is still in `from` for this block and all went well. */
 void track_finish(unsigned long pfn, u32 volume, u64 block,

@@ -17,8 +17,8 @@ pub enum Way {
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Store a page.
-    Put(Key),
+    /// Store a page, as one that returned or not.
+    Put(Key, bool),
     /// Take a page out.
     Get(Key),
     /// Drop a page.
@@ -78,8 +78,8 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, core: T, model: T) -> Result
 }
 
 impl Pair {
-    fn put(&mut self, key: Key) -> Result<(), String> {
-        if let Some(put) = same("put", self.core.put(key), self.model.put(key))? {
+    fn put(&mut self, key: Key, returned: bool) -> Result<(), String> {
+        if let Some(put) = same("put", self.core.put_page(key, returned), self.model.put_page(key, returned))? {
             let content = &mut self.contents[put.frame as usize];
             if matches!(content, Content::Device(_)) {
                 return Err(format!("put: frame {} is a device's", put.frame));
@@ -170,7 +170,7 @@ impl Pair {
 
     fn step(&mut self, op: Op) -> Result<(), String> {
         match op {
-            Op::Put(key) => self.put(key),
+            Op::Put(key, returned) => self.put(key, returned),
             Op::Copy => {
                 let copy = self.core.clone();
                 let mut first = std::mem::replace(&mut self.core, copy);
@@ -300,7 +300,7 @@ impl Bytes<'_> {
 
     fn op(&mut self) -> Op {
         match self.below(32) {
-            0..=11 => Op::Put(self.key()),
+            0..=11 => Op::Put(self.key(), self.next() & 1 == 1),
             12..=17 => Op::Get(self.key()),
             18 => Op::FlushPage(self.key()),
             19 => Op::FlushRange(self.key(), u64::from(self.below(128))),
@@ -352,6 +352,7 @@ pub fn decode(bytes: &[u8]) -> (Config, Vec<Op>) {
         max_candidates: 256,
         put_work_limit: bytes.below(8).saturating_sub(4),
         search_steps: 1 << 20,
+        protect_percent: bytes.below(6) * 20,
         seed: u64::from(bytes.next()),
     };
     let mut ops = Vec::new();

@@ -53,7 +53,7 @@ fn with_raw<T>(config: &Config, with: impl FnOnce(&RawConfig) -> T) -> Result<T,
         max_candidates: config.max_candidates,
         put_work_limit: config.put_work_limit,
         search_steps: config.search_steps,
-        reserved: 0,
+        protect_percent: config.protect_percent,
         seed: config.seed,
     };
     Ok(with(&raw))
@@ -126,11 +126,16 @@ impl ECache {
         self.memory.len() as u64 * 8
     }
 
-    /// Stores a page; `None` if no frame was to be had.
+    /// Stores a page that has been read from disk; `None` if no frame was to be had.
     pub fn put(&mut self, key: Key) -> Option<Put> {
+        self.put_page(key, false)
+    }
+
+    /// Stores a page; `returned`: it was got from here before and has not been read from disk since. `None` if no frame was to be had.
+    pub fn put_page(&mut self, key: Key, returned: bool) -> Option<Put> {
         let mut result = RawPut::default();
         // SAFETY: `raw` is a live cache that we hold alone; `result` is valid for writing.
-        let status = unsafe { ffi::ecache_put(self.raw.as_ptr(), key.object, key.index, &mut result) };
+        let status = unsafe { ffi::ecache_put(self.raw.as_ptr(), key.object, key.index, returned, &mut result) };
         (status == ffi::OK).then(|| Put {
             frame: result.frame,
             evicted: (result.evicted != 0).then_some(result.evicted_key),

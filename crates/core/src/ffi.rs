@@ -41,7 +41,7 @@ pub struct RawConfig {
     pub max_candidates: u32,
     pub put_work_limit: u32,
     pub search_steps: u32,
-    pub reserved: u32,
+    pub protect_percent: u32,
     pub seed: u64,
 }
 
@@ -98,7 +98,7 @@ extern "C" {
     pub fn ecache_memory_size(config: *const RawConfig) -> u64;
     pub fn ecache_init(memory: *mut c_void, size: u64, config: *const RawConfig, out: *mut *mut Raw) -> c_int;
     pub fn ecache_copy(memory: *mut c_void, size: u64, from: *const Raw, out: *mut *mut Raw) -> c_int;
-    pub fn ecache_put(ec: *mut Raw, object: u64, index: u64, result: *mut RawPut) -> c_int;
+    pub fn ecache_put(ec: *mut Raw, object: u64, index: u64, returned: bool, result: *mut RawPut) -> c_int;
     pub fn ecache_get(ec: *mut Raw, object: u64, index: u64) -> u32;
     pub fn ecache_peek(ec: *const Raw, object: u64, index: u64) -> u32;
     pub fn ecache_flush_page(ec: *mut Raw, object: u64, index: u64) -> bool;

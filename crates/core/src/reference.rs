@@ -15,6 +15,8 @@ struct Frame {
     page: Option<(Key, u64)>,
     /// A device holds it.
     owned: bool,
+    /// It is in the upper part of the LRU list.
+    protected: bool,
 }
 
 struct Device {
@@ -38,10 +40,11 @@ pub struct Model {
     frames: Vec<Frame>,
     /// Free frames, and taken ones not withdrawn yet; the last is the next to be used.
     free: Vec<u32>,
-    /// Frames with pages, and taken ones not withdrawn yet; the first is the least recently put.
+    /// Frames with pages, and taken ones not withdrawn yet; the first is the next to be used. Those protected are the last.
     lru: Vec<u32>,
     salvage: Option<Salvage>,
     put_work_limit: u32,
+    protect_percent: u32,
     next_stamp: u64,
     random: u64,
     counters: Counters,
@@ -97,6 +100,7 @@ impl Model {
             lru: Vec::new(),
             salvage: None,
             put_work_limit: config.put_work_limit,
+            protect_percent: config.protect_percent,
             next_stamp: 1,
             random: if config.seed == 0 { 0x9e37_79b9_7f4a_7c15 } else { config.seed },
             counters: Counters::default(),
@@ -194,6 +198,7 @@ impl Model {
     }
 
     fn unlist(&mut self, frame: u32) {
+        self.frames[frame as usize].protected = false;
         self.free.retain(|&f| f != frame);
         self.lru.retain(|&f| f != frame);
     }
@@ -232,7 +237,7 @@ impl Model {
     }
 
     /// Stores a page.
-    pub fn put(&mut self, key: Key) -> Option<Put> {
+    pub fn put_page(&mut self, key: Key, returned: bool) -> Option<Put> {
         self.counters.puts += 1;
         let mut put = Put { frame: 0, evicted: None, replaced: false };
         match self.find(key) {
@@ -255,10 +260,32 @@ impl Model {
                 self.counters.evictions += u64::from(evicted.is_some());
             }
         }
-        self.frames[put.frame as usize].page = Some((key, self.next_stamp));
-        self.next_stamp += 1;
-        self.lru.push(put.frame);
+        self.list_page(put.frame, key, returned);
         Some(put)
+    }
+
+    fn list_page(&mut self, frame: u32, key: Key, returned: bool) {
+        let held = self.frames.iter().filter(|f| f.owned).count();
+        let limit = (self.frames.len() - held) * self.protect_percent as usize / 100;
+        let protect = returned && limit > 0;
+        let upper = self.lru.iter().position(|&f| self.frames[f as usize].protected).unwrap_or(self.lru.len());
+        let place = if protect { self.lru.len() } else { upper };
+        let stamp = match self.lru.get(place) {
+            Some(&above) => self.frames[above as usize].page.unwrap_or_default().1,
+            None => {
+                self.next_stamp += 1;
+                self.next_stamp - 1
+            }
+        };
+        self.frames[frame as usize].page = Some((key, stamp));
+        self.frames[frame as usize].protected = protect;
+        self.lru.insert(place, frame);
+        for _ in 0..2 {
+            let upper: Vec<u32> = self.lru.iter().copied().filter(|&f| self.frames[f as usize].protected).collect();
+            if upper.len() > limit {
+                self.frames[upper[0] as usize].protected = false;
+            }
+        }
     }
 
     /// Takes a live page out.
@@ -422,6 +449,7 @@ impl Model {
         let (to, evicted) = self.take_frame(0, Some(from))?;
         let page = self.frames[from as usize].page.take();
         self.frames[to as usize].page = page;
+        self.frames[to as usize].protected = std::mem::take(&mut self.frames[from as usize].protected);
         for place in self.lru.iter_mut().filter(|f| **f == from) {
             *place = to;
         }

@@ -57,6 +57,9 @@ pub struct Config {
     pub put_work_limit: u32,
     /// Most steps of the placement search per allocation; 0 for 4096.
     pub search_steps: u32,
+    /// Most of the cache's frames that returned pages may keep from being the next to go, percent; at most 100. 0: one LRU list, the
+    /// seed's.
+    pub protect_percent: u32,
     /// Seeds the hash and [`Policy::Random`].
     pub seed: u64,
 }
@@ -73,7 +76,15 @@ impl Config {
                 DeviceConfig { size_frames, home }
             })
             .collect();
-        Config { carveout_frames: vec![next], devices, max_candidates: 0, put_work_limit: 0, search_steps: 0, seed: 0 }
+        Config {
+            carveout_frames: vec![next],
+            devices,
+            max_candidates: 0,
+            put_work_limit: 0,
+            search_steps: 0,
+            protect_percent: 0,
+            seed: 0,
+        }
     }
 
     /// The Nexus S (seed 000, section 4): mfc0 34, mfc1 36, fimc 12 and jpeg 8 MB, in 4 KiB frames.

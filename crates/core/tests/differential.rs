@@ -35,7 +35,7 @@ fn alloc() -> impl Strategy<Value = Op> {
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        20 => key().prop_map(Op::Put),
+        20 => (key(), any::<bool>()).prop_map(|(key, returned)| Op::Put(key, returned)),
         8 => key().prop_map(Op::Get),
         1 => key().prop_map(Op::FlushPage),
         1 => (key(), 0..80_u64).prop_map(|(key, count)| Op::FlushRange(key, count)),
@@ -53,17 +53,26 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn config() -> impl Strategy<Value = Config> {
     let devices = vec((1..13_u32, any::<bool>()), 0..6);
-    (devices, vec(0..24_u32, 0..3), 0..4_u32, any::<u64>()).prop_map(|(devices, more, put_work_limit, seed)| {
-        // The devices fill the first carve-out unless it is widened; more carve-outs follow. Some devices keep their homes.
-        let sizes: Vec<u32> = devices.iter().map(|d| d.0).collect();
-        let mut config = Config::in_order(&sizes);
-        for (device, (_, keep)) in config.devices.iter_mut().zip(devices) {
-            device.home = device.home.filter(|_| keep);
-        }
-        config.carveout_frames[0] += more.first().map_or(u32::from(sizes.is_empty()), |m| m % 7 + 1);
-        config.carveout_frames.extend(more.iter().map(|m| m + 1));
-        Config { max_candidates: 256, search_steps: 1 << 20, put_work_limit, seed, ..config }
-    })
+    (devices, vec(0..24_u32, 0..3), 0..4_u32, 0..6_u32, any::<u64>()).prop_map(
+        |(devices, more, put_work_limit, fifths, seed)| {
+            // The devices fill the first carve-out unless it is widened; more carve-outs follow. Some devices keep their homes.
+            let sizes: Vec<u32> = devices.iter().map(|d| d.0).collect();
+            let mut config = Config::in_order(&sizes);
+            for (device, (_, keep)) in config.devices.iter_mut().zip(devices) {
+                device.home = device.home.filter(|_| keep);
+            }
+            config.carveout_frames[0] += more.first().map_or(u32::from(sizes.is_empty()), |m| m % 7 + 1);
+            config.carveout_frames.extend(more.iter().map(|m| m + 1));
+            Config {
+                max_candidates: 256,
+                search_steps: 1 << 20,
+                put_work_limit,
+                protect_percent: fifths * 20,
+                seed,
+                ..config
+            }
+        },
+    )
 }
 
 proptest! {
@@ -137,6 +146,7 @@ fn an_idle_cache_of_one_frame_works() {
         max_candidates: 0,
         put_work_limit: 0,
         search_steps: 0,
+        protect_percent: 75,
         seed: 0,
     };
     let key = |index| Key { object: 0, index };
@@ -147,7 +157,9 @@ fn an_idle_cache_of_one_frame_works() {
         salvage_budget_pages: 0,
         salvage_steps: None,
     };
-    let ops = [Op::Put(key(1)), Op::Put(key(2)), Op::Get(key(1)), Op::Get(key(2)), Op::Put(key(3)), alloc];
-    let more = [Op::Put(key(4)), Op::Get(key(3)), Op::Free(0), Op::Get(key(3)), Op::Put(key(5)), Op::Get(key(5))];
+    let ops =
+        [Op::Put(key(1), false), Op::Put(key(2), true), Op::Get(key(1)), Op::Get(key(2)), Op::Put(key(3), true), alloc];
+    let more =
+        [Op::Put(key(4), true), Op::Get(key(3)), Op::Free(0), Op::Get(key(3)), Op::Put(key(5), false), Op::Get(key(5))];
     run(&config, &[ops, more].concat()).unwrap();
 }

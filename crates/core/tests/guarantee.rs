@@ -35,6 +35,7 @@ fn random_config(rng: &mut ChaCha8Rng, most_devices: u32, most_frames: u32) -> C
     let mut config = Config::in_order(&sizes);
     config.seed = rng.gen();
     config.put_work_limit = rng.gen_range(0..4);
+    config.protect_percent = rng.gen_range(0..=100);
     config.max_candidates = *[0, 8, 64].get(rng.gen_range(0..3_usize)).unwrap_or(&0);
     match rng.gen_range(0..4) {
         // Tight, as on the Nexus S.
@@ -93,7 +94,7 @@ fn open_and_close(rng: &mut ChaCha8Rng, config: &Config, steps: u32) -> u64 {
             }
         }
         for _ in 0..rng.gen_range(0..8) {
-            let put = cache.put(Key { object: 1, index: rng.gen_range(0..200) });
+            let put = cache.put_page(Key { object: 1, index: rng.gen_range(0..200) }, rng.gen());
             assert!(put.is_none_or(|put| owners.0[put.frame as usize].is_none()), "put got a device's frame");
             cache.get(Key { object: 1, index: rng.gen_range(0..200) });
         }
@@ -250,4 +251,41 @@ fn memory_stays_within_the_formula() {
     let mut worst = Config::in_order(&[10_000; 16]);
     worst.carveout_frames[0] = (1 << 18) + 1;
     assert!(check(&worst) <= 61.0);
+}
+
+/// Pages of a film, read once, do not drive out what comes back; and what comes back does not keep new pages out for ever.
+#[test]
+fn what_returned_outlives_what_was_read_once() {
+    let key = |object, index| Key { object, index };
+    let kept = |protect_percent: u32| {
+        let mut cache = ECache::new(&Config { protect_percent, ..Config::in_order(&[400]) }).unwrap();
+        for index in 0..200 {
+            cache.put_page(key(0, index), true);
+        }
+        for index in 0..2000 {
+            cache.put(key(1, index));
+        }
+        assert_eq!(cache.check(), Ok(()));
+        (0..200).filter(|&index| cache.peek(key(0, index)).is_some()).count()
+    };
+    assert_eq!((kept(0), kept(25), kept(75)), (0, 100, 200));
+    let mut cache = ECache::new(&Config { protect_percent: 75, ..Config::in_order(&[400]) }).unwrap();
+    for index in 0..400 {
+        cache.put_page(key(0, index), true);
+    }
+    for index in 0..2000 {
+        cache.put(key(1, index));
+    }
+    assert_eq!(
+        (0..2000).filter(|&index| cache.peek(key(1, index)).is_some()).count(),
+        100,
+        "a quarter is for what is new"
+    );
+    // A device takes half: what the other half protects shrinks with the puts that follow.
+    cache.alloc(0, 200, Policy::Aged).unwrap();
+    for index in 0..400 {
+        cache.put(key(2, index));
+    }
+    assert_eq!((0..400).filter(|&index| cache.peek(key(2, index)).is_some()).count(), 50);
+    assert_eq!(cache.check(), Ok(()));
 }

@@ -101,6 +101,7 @@ impl Trace {
             max_candidates: 0,
             put_work_limit: 0,
             search_steps: 0,
+            protect_percent: 0,
             seed,
         }
     }
