@@ -20,7 +20,7 @@ pub use fovea_core::Key;
 pub use generate::{generate, GenerateOptions, WORKLOADS};
 pub use optimal::{beam, Alike};
 pub use page_cache::PageCache;
-pub use policy::{orders, Base, RegionPolicy, Worth};
+pub use policy::{orders, Base, RegionPolicy, Worth, PROTECT_PERCENT};
 pub use replay::{replay, Outcome};
 
 use fovea_core::{Config, DeviceConfig};

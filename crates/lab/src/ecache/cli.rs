@@ -57,6 +57,8 @@ fn policies(devices: usize) -> Vec<RegionPolicy> {
         RegionPolicy::Salvage(Base::Aged, u32::MAX),
         RegionPolicy::Selective(Worth::Returned),
         RegionPolicy::Selective(Worth::Future),
+        RegionPolicy::Protected(0),
+        RegionPolicy::Protected(u32::MAX),
         RegionPolicy::Greedy,
         RegionPolicy::Undisturbed,
     ];

@@ -21,6 +21,9 @@ pub enum Base {
     Lru,
 }
 
+/// Share of the cache that pages which came back may keep: the kernel module's default.
+pub const PROTECT_PERCENT: u32 = 75;
+
 /// A way of choosing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RegionPolicy {
@@ -39,6 +42,9 @@ pub enum RegionPolicy {
     /// The region as [`RegionPolicy::Aged`] says; then the pages of it that are worth it take the places of pages elsewhere that
     /// are not, all of them, the most recently put first. What a core could do that knew pages' worth.
     Selective(Worth),
+    /// The region as [`RegionPolicy::Aged`] says, in a cache that keeps pages which came back from those read once, as the kernel
+    /// module does ([`PROTECT_PERCENT`]); the others have the seed's one LRU list. At most so many pages are salvaged.
+    Protected(u32),
     /// Knows the future, decision by decision: least number of pages that would be got before they would leave. Greedy: it does not
     /// see what a region means for the next decision.
     Greedy,
@@ -69,6 +75,9 @@ impl std::fmt::Display for RegionPolicy {
             }
             RegionPolicy::Selective(Worth::Future) => f.write_str("salvage-future"),
             RegionPolicy::Selective(Worth::Returned) => f.write_str("salvage-returned"),
+            RegionPolicy::Protected(0) => f.write_str("protected"),
+            RegionPolicy::Protected(u32::MAX) => f.write_str("protected-salvage"),
+            RegionPolicy::Protected(pages) => write!(f, "protected-salvage:{pages}"),
             RegionPolicy::Greedy => f.write_str("greedy"),
             RegionPolicy::Undisturbed => f.write_str("undisturbed"),
         }

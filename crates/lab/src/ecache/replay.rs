@@ -3,7 +3,10 @@
 
 use fovea_core::{Choice, Config, ECache, FrameState, Key, Policy, Region, Request};
 
-use super::{policy::Base, selective, Event, RegionPolicy, Trace, Worth};
+use super::{
+    policy::{Base, PROTECT_PERCENT},
+    selective, Event, RegionPolicy, Trace, Worth,
+};
 use crate::{Error, Result};
 
 /// What came of a replay.
@@ -89,6 +92,8 @@ pub(super) struct Machine {
     seconds: u64,
     most_salvaged: u64,
     saved: u64,
+    /// Pages that were got from the cache since they were last read from flash.
+    returned: Vec<bool>,
     /// The frame's page's put, as an event's number; kept only for policies that know the future.
     pub(super) put_at: Vec<u32>,
 }
@@ -114,6 +119,7 @@ impl Machine {
             seconds: 0,
             most_salvaged: 0,
             saved: 0,
+            returned: vec![false; trace.pages.len()],
             put_at: vec![NOT; frames],
         })
     }
@@ -126,7 +132,7 @@ impl Machine {
     pub(super) fn step(&mut self, trace: &Trace, at: usize) {
         match trace.events[at] {
             Event::Put(page) => {
-                if let Some(put) = self.core.put(Self::key(trace, page)) {
+                if let Some(put) = self.core.put_page(Self::key(trace, page), self.returned[page as usize]) {
                     if let Some(put_at) = self.put_at.get_mut(put.frame as usize) {
                         *put_at = at as u32;
                     }
@@ -134,7 +140,9 @@ impl Machine {
             }
             Event::Get(page) => {
                 self.gets += 1;
-                self.hits += u64::from(self.core.get(Self::key(trace, page)).is_some());
+                let hit = self.core.get(Self::key(trace, page)).is_some();
+                self.hits += u64::from(hit);
+                self.returned[page as usize] = hit;
             }
             Event::FlushPage(page) => drop(self.core.flush_page(Self::key(trace, page))),
             Event::FlushFile(page) => drop(self.core.flush_object(Self::key(trace, page).object)),
@@ -236,7 +244,11 @@ pub fn replay(trace: &Trace, policy: &RegionPolicy) -> Result<Outcome> {
         _ => (&as_given, 1),
     };
     let knows_pages = matches!(policy, RegionPolicy::Greedy | RegionPolicy::Selective(_));
-    let mut machine = Machine::new(trace, &trace.config(order, seed), knows_pages)?;
+    let mut config = trace.config(order, seed);
+    if matches!(policy, RegionPolicy::Protected(_)) {
+        config.protect_percent = PROTECT_PERCENT;
+    }
+    let mut machine = Machine::new(trace, &config, knows_pages)?;
     let future = knows_pages.then(|| Future::of(trace));
     for (at, event) in trace.events.iter().enumerate() {
         let Event::Alloc { device, frames } = *event else {
@@ -259,6 +271,7 @@ pub fn replay(trace: &Trace, policy: &RegionPolicy) -> Result<Outcome> {
                 };
                 machine.alloc(device, frames, by, *budget)
             }
+            (RegionPolicy::Protected(budget), _) => machine.alloc(device, frames, Policy::Aged, *budget),
             (RegionPolicy::Greedy, Some(future)) => {
                 let useful = machine.useful(future, at);
                 machine.alloc_by_cost(device, frames, &mut |f| u32::from(useful[f as usize])).map(drop)
