@@ -68,8 +68,17 @@ void ecache_limit_protected(struct ecache *ec)
 /* The tail of the upper part becomes the first of the lower one. */
 static void demote(struct ecache *ec)
 {
-	u32 frame = ec->frames[ec->boundary].prev;
+	struct ecache_frame *frames = ec->frames;
+	u32 frame = frames[ec->boundary].prev;
+	u64 stamp = frames[frame].stamp - ecache_lead(ec);
 
+	/* Stamps may not ascend: it counts as put when the page that it goes after was. */
+	if (ec->boundary != ecache_lru_head(ec) &&
+	    stamp < frames[ec->boundary].stamp)
+		stamp = frames[ec->boundary].stamp;
+	if (!(ec->states[frame] & FRAME_OWNED))
+		ec->bases[ec->base_of[frame]].stamp_sum += stamp - frames[frame].stamp;
+	frames[frame].stamp = stamp;
 	ec->states[frame] &= (u8)~FRAME_PROTECTED;
 	ec->nr_protected--;
 	ec->boundary = frame;
@@ -201,19 +210,16 @@ ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
 static void list_page(struct ecache *ec, u32 frame, bool returned)
 {
 	struct ecache_frame *frames = ec->frames;
-	u32 above;
 
 	if (returned && ec->protect_limit) {
 		ec->states[frame] = FRAME_LISTED | FRAME_KEYED | FRAME_PROTECTED;
 		ec->nr_protected++;
-		frames[frame].stamp = ec->next_stamp++;
+		frames[frame].stamp = ec->next_stamp++ + ecache_lead(ec);
 		ecache_list_add(ec, ecache_lru_head(ec), frame);
 	} else {
 		ec->states[frame] = FRAME_LISTED | FRAME_KEYED;
-		above = frames[ec->boundary].prev;
-		frames[frame].stamp = above == ecache_lru_head(ec) ?
-			ec->next_stamp++ : frames[above].stamp;
-		list_link(frames, above, frame, ec->boundary);
+		frames[frame].stamp = ec->next_stamp++;
+		list_link(frames, frames[ec->boundary].prev, frame, ec->boundary);
 		ec->boundary = frame;
 	}
 	/* An allocation may have lowered the limit by much: a put does its share. */

@@ -6,12 +6,23 @@
 
 #include "ecache_internal.h"
 
-/* The LRU-most page's stamp, less one: every cached page's age is at least 1. */
+/*
+ * The least stamp, less one: every cached page's age is at least 1. Each part of the LRU
+ * list is in order of stamps, so it is one of their tails'.
+ */
 static u64 oldest_stamp(const struct ecache *ec)
 {
-	u32 tail = ec->frames[ecache_lru_head(ec)].prev;
+	u32 head = ecache_lru_head(ec);
+	u32 lower = ec->frames[head].prev;
+	u32 upper = ec->frames[ec->boundary].prev;
+	u64 oldest;
 
-	return tail == ecache_lru_head(ec) ? 0 : ec->frames[tail].stamp - 1;
+	if (lower == head)
+		return 0;
+	oldest = ec->frames[lower].stamp;
+	if (upper != head && ec->frames[upper].stamp < oldest)
+		oldest = ec->frames[upper].stamp;
+	return oldest - 1;
 }
 
 /*

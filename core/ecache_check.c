@@ -29,7 +29,7 @@ static const char *check_list(const struct ecache *ec, u32 head, u8 wanted,
 			return "list: has a loop";
 		if ((ec->states[next] & (FRAME_LISTED | FRAME_KEYED)) != wanted)
 			return "list: holds a frame of another state";
-		if (at != head && wanted & FRAME_KEYED &&
+		if (at != head && wanted & FRAME_KEYED && next != ec->boundary &&
 		    frames[next].stamp > frames[at].stamp)
 			return "LRU list: stamps ascend";
 		tally->listed++;

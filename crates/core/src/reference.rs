@@ -270,20 +270,21 @@ impl Model {
         let protect = returned && limit > 0;
         let upper = self.lru.iter().position(|&f| self.frames[f as usize].protected).unwrap_or(self.lru.len());
         let place = if protect { self.lru.len() } else { upper };
-        let stamp = match self.lru.get(place) {
-            Some(&above) => self.frames[above as usize].page.unwrap_or_default().1,
-            None => {
-                self.next_stamp += 1;
-                self.next_stamp - 1
-            }
-        };
-        self.frames[frame as usize].page = Some((key, stamp));
+        let lead = 4 * self.frames.len() as u64;
+        let bonus = if protect { lead } else { 0 };
+        self.frames[frame as usize].page = Some((key, self.next_stamp + bonus));
+        self.next_stamp += 1;
         self.frames[frame as usize].protected = protect;
         self.lru.insert(place, frame);
         for _ in 0..2 {
-            let upper: Vec<u32> = self.lru.iter().copied().filter(|&f| self.frames[f as usize].protected).collect();
-            if upper.len() > limit {
-                self.frames[upper[0] as usize].protected = false;
+            let first = self.lru.iter().position(|&f| self.frames[f as usize].protected).unwrap_or(self.lru.len());
+            if self.lru.len() - first > limit {
+                let below = first.checked_sub(1).and_then(|at| self.frames[self.lru[at] as usize].page);
+                let demoted = &mut self.frames[self.lru[first] as usize];
+                demoted.protected = false;
+                if let Some((_, stamp)) = &mut demoted.page {
+                    *stamp = (*stamp - lead).max(below.map_or(0, |(_, least)| least));
+                }
             }
         }
     }
@@ -351,8 +352,8 @@ impl Model {
             }
             (Choice::Policy(Policy::Count), Some(_)) => 1,
             (Choice::Policy(Policy::Aged), Some((_, stamp))) => {
-                let (_, oldest) = self.frames[self.lru[0] as usize].page.unwrap_or_default();
-                stamp - oldest + 1
+                let stamps = self.lru.iter().filter_map(|&f| self.frames[f as usize].page).map(|(_, stamp)| stamp);
+                stamp - stamps.min().unwrap_or_default() + 1
             }
             (Choice::Cost(cost), Some((key, _))) => u64::from(cost(frame, key)),
             _ => 0,

@@ -282,7 +282,7 @@ fn what_returned_outlives_what_was_read_once() {
         "a quarter is for what is new"
     );
     // A device takes half: what the other half protects shrinks with the puts that follow.
-    cache.alloc(0, 200, Policy::Aged).unwrap();
+    cache.alloc(0, 200, Policy::Static).unwrap();
     for index in 0..400 {
         cache.put(key(2, index));
     }
