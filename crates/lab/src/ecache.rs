@@ -5,6 +5,7 @@
 //! The eCache is exclusive and the page cache does not see it: a page missing in the page cache comes into it wherever it was.
 //! So the requests do not depend on what the eCache holds, and one trace serves every policy.
 
+mod bound;
 pub mod cli;
 mod format;
 mod generate;

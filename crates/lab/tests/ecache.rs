@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Replay of the eCache: what holds for every way of choosing regions, on random traces small enough to try everything.
 
+use std::collections::HashMap;
+
 use fovea_lab::ecache::{beam, orders, replay, Alike, Base, Device, Event, Key, RegionPolicy, Trace, Worth};
 use proptest::prelude::*;
 
@@ -49,6 +51,59 @@ fn plain() -> Vec<RegionPolicy> {
     all
 }
 
+/// Most hits from an event on with these pages cached, by trying every page that could go.
+fn best_hits(trace: &Trace, known: &mut HashMap<(usize, Vec<u32>), u64>, at: usize, cached: Vec<u32>) -> u64 {
+    let Some(event) = trace.events.get(at) else { return 0 };
+    if let Some(&hits) = known.get(&(at, cached.clone())) {
+        return hits;
+    }
+    let held: u32 = trace
+        .devices
+        .iter()
+        .enumerate()
+        .map(|(d, device)| {
+            let last = trace.events[..=at].iter().rev().find(
+                |e| matches!(e, Event::Alloc { device, .. } | Event::Free { device } if usize::from(*device) == d),
+            );
+            if matches!(last, Some(Event::Alloc { .. })) {
+                device.frames
+            } else {
+                0
+            }
+        })
+        .sum();
+    let room = (9 - held) as usize;
+    let mut after = cached.clone();
+    let mut hits = 0;
+    match *event {
+        Event::Put(page) => {
+            after.push(page);
+            after.sort_unstable();
+        }
+        Event::Get(page) => {
+            after.retain(|&p| p != page);
+            hits = u64::from(after.len() < cached.len());
+        }
+        _ => {}
+    }
+    let rest = choices(&after, room).into_iter().map(|kept| best_hits(trace, known, at + 1, kept)).max().unwrap_or(0);
+    known.insert((at, cached), hits + rest);
+    hits + rest
+}
+
+/// All ways to keep `room` of some pages, all of them if there is room.
+fn choices(pages: &[u32], room: usize) -> Vec<Vec<u32>> {
+    if pages.len() <= room {
+        return vec![pages.to_vec()];
+    }
+    let fewer =
+        (0..pages.len()).map(|gone| pages.iter().enumerate().filter(|(i, _)| *i != gone).map(|(_, &p)| p).collect());
+    let mut all: Vec<Vec<u32>> = fewer.flat_map(|left: Vec<u32>| choices(&left, room)).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -58,6 +113,7 @@ proptest! {
         policies.extend(orders(3).into_iter().map(RegionPolicy::Static));
         policies.extend([RegionPolicy::Salvage(Base::Aged, 2), RegionPolicy::Salvage(Base::Count, u32::MAX)]);
         policies.extend([Worth::Future, Worth::Returned].map(RegionPolicy::Selective));
+        policies.extend([RegionPolicy::Protected(0), RegionPolicy::Protected(u32::MAX), RegionPolicy::Belady]);
         for policy in policies {
             let outcome = replay(&trace, &policy).unwrap();
             prop_assert_eq!(outcome.gets, trace.gets(), "{}", policy);
@@ -65,6 +121,22 @@ proptest! {
             prop_assert!(outcome.hits <= outcome.gets && outcome.utilisation_percent <= 100.0, "{}", policy);
             prop_assert!(outcome.salvaged <= outcome.discarded, "{}: {:?}", policy, outcome);
         }
+    }
+
+    #[test]
+    fn nobody_hits_more_than_the_bound(trace in trace()) {
+        let mut policies = plain();
+        policies.extend([RegionPolicy::Salvage(Base::Aged, u32::MAX), RegionPolicy::Selective(Worth::Future)]);
+        policies.extend([RegionPolicy::Protected(0), RegionPolicy::Protected(u32::MAX)]);
+        let most = replay(&trace, &RegionPolicy::Belady).unwrap().hits;
+        for policy in policies {
+            let hits = replay(&trace, &policy).unwrap().hits;
+            prop_assert!(hits <= most, "{} hits {}, the bound says {}", policy, hits, most);
+        }
+        // And it is reached, by trying everything on the little that can be tried.
+        let little = Trace { events: trace.events[..trace.events.len().min(24)].to_vec(), ..trace };
+        let most = replay(&little, &RegionPolicy::Belady).unwrap().hits;
+        prop_assert_eq!(most, best_hits(&little, &mut HashMap::new(), 0, Vec::new()));
     }
 
     #[test]

@@ -60,6 +60,7 @@ fn policies(devices: usize) -> Vec<RegionPolicy> {
         RegionPolicy::Protected(0),
         RegionPolicy::Protected(u32::MAX),
         RegionPolicy::Greedy,
+        RegionPolicy::Belady,
         RegionPolicy::Undisturbed,
     ];
     if devices <= MOST_ORDERED {

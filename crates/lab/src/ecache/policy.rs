@@ -48,6 +48,8 @@ pub enum RegionPolicy {
     /// Knows the future, decision by decision: least number of pages that would be got before they would leave. Greedy: it does not
     /// see what a region means for the next decision.
     Greedy,
+    /// What no cache can exceed with devices that take their frames: [`super::bound`]. No policy either.
+    Belady,
     /// No device ever gets anything: what the eCache could do at most, and no policy.
     Undisturbed,
 }
@@ -79,6 +81,7 @@ impl std::fmt::Display for RegionPolicy {
             RegionPolicy::Protected(u32::MAX) => f.write_str("protected-salvage"),
             RegionPolicy::Protected(pages) => write!(f, "protected-salvage:{pages}"),
             RegionPolicy::Greedy => f.write_str("greedy"),
+            RegionPolicy::Belady => f.write_str("belady"),
             RegionPolicy::Undisturbed => f.write_str("undisturbed"),
         }
     }

@@ -4,6 +4,7 @@
 use fovea_core::{Choice, Config, ECache, FrameState, Key, Policy, Region, Request};
 
 use super::{
+    bound::bound,
     policy::{Base, PROTECT_PERCENT},
     selective, Event, RegionPolicy, Trace, Worth,
 };
@@ -237,6 +238,9 @@ impl Machine {
 /// # Errors
 /// If the trace asks for more than its devices have reserved, or twice without freeing.
 pub fn replay(trace: &Trace, policy: &RegionPolicy) -> Result<Outcome> {
+    if *policy == RegionPolicy::Belady {
+        return Ok(bound(trace));
+    }
     let as_given: Vec<usize> = (0..trace.devices.len()).collect();
     let (order, seed) = match policy {
         RegionPolicy::Static(order) => (order, 1),
@@ -287,7 +291,7 @@ pub fn replay(trace: &Trace, policy: &RegionPolicy) -> Result<Outcome> {
                     machine.saved(saved);
                 })
             }
-            (RegionPolicy::Aged | RegionPolicy::Greedy | RegionPolicy::Selective(_), _) => {
+            (RegionPolicy::Aged | RegionPolicy::Greedy | RegionPolicy::Selective(_) | RegionPolicy::Belady, _) => {
                 machine.alloc(device, frames, Policy::Aged, 0)
             }
         };

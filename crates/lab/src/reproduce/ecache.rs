@@ -66,6 +66,7 @@ fn jobs(width: usize) -> Vec<Job> {
         RegionPolicy::Selective(Worth::Returned),
         RegionPolicy::Protected(0),
         RegionPolicy::Protected(u32::MAX),
+        RegionPolicy::Belady,
         RegionPolicy::Undisturbed,
     ];
     jobs.extend(one.map(Job::Policy));
@@ -139,7 +140,7 @@ fn fold(outcomes: &[(&Job, Outcome)]) -> Row {
             Job::Policy(RegionPolicy::Salvage(..) | RegionPolicy::Selective(_) | RegionPolicy::Undisturbed)
         );
         // The optimum is that of the seed's one LRU list.
-        if !moves_pages && !matches!(job, Job::Policy(RegionPolicy::Protected(_))) {
+        if !moves_pages && !matches!(job, Job::Policy(RegionPolicy::Protected(_) | RegionPolicy::Belady)) {
             optimal = most_hits(optimal, *outcome);
         }
     }
