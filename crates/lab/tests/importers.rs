@@ -243,6 +243,11 @@ fn every_format_has_a_fuzz_target_that_calls_what_is_tested_here() {
         assert!(manifest.contains(&format!("path = \"{target}\"")), "{target} is not in fuzz/Cargo.toml");
         let code = std::fs::read_to_string(format!("{FUZZ}/{target}")).unwrap_or_else(|e| panic!("{target}: {e}"));
         let call = format!("libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check::import(\"{}\", bytes));", format.name);
+        for seed in std::fs::read_dir(format!("{FUZZ}/seeds/{}", format.name.replace('-', "_"))).unwrap() {
+            let bytes = std::fs::read(seed.unwrap().path()).unwrap();
+            check::import(format.name, &bytes);
+            assert_eq!(parse(format.name, bytes).0, parse(format.name, sample(format.name)).0, "{}", format.name);
+        }
         assert!(code.contains("#[path = \"../check.rs\"]\nmod check;\n") && code.contains(&call), "{target}: {code}");
     }
 }
