@@ -20,7 +20,8 @@ use fovea_lab::{
 
 /// Also the default of `FOVEA_BENCH_POLICIES`.
 const POLICIES: &str = "lru,sieve,s3-fifo,arc,fifo,clock,2q,belady";
-const SHARES_PERCENT: [u64; 2] = [10, 1];
+/// Cache sizes, in thousandths of the distinct objects.
+const SHARES_PERMILLE: [u64; 3] = [1, 10, 100];
 
 /// CPU time of this thread, which other programs on the machine do not add to.
 fn cpu_s() -> f64 {
@@ -72,8 +73,8 @@ fn main() {
     let requests = dense.requests() as f64;
     println!("{requests} requests, {} objects; interned once in {interning:.3} s", dense.footprint().objects);
     println!("policy    objects  ours Mreq/s  libcachesim Mreq/s  ratio  ratio with our interning  misses");
-    for percent in SHARES_PERCENT {
-        let size = dense.footprint().objects * percent / 100;
+    for permille in SHARES_PERMILLE {
+        let size = dense.footprint().objects * permille / 1000;
         for policy in policies.split(',') {
             let choice: Choice = policy.parse().expect("a known policy");
             let (mut ours_s, mut theirs_s, mut misses, mut their_misses) = (f64::MAX, f64::MAX, 0, None);

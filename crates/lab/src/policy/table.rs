@@ -143,11 +143,17 @@ impl<const LISTS: usize> Table<LISTS> {
     /// Takes an object out of its list.
     #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
+        self.remove_from(self.place(slot), slot);
+    }
+
+    /// As [`Table::remove`], by a caller who knows the list: if that is a constant, no address has to be worked out.
+    #[inline(always)]
+    pub fn remove_from(&mut self, list: u8, slot: Slot) {
+        debug_assert_eq!(self.place(slot), list);
         self.unlink(slot);
         let node = &mut self.nodes[slot.0 as usize];
-        let (list, size) = (node.place, node.size);
         node.place = ABSENT;
-        self.weights[list as usize - 1] -= u64::from(size);
+        self.weights[list as usize - 1] -= u64::from(node.size);
     }
 
     /// Moves an object to the front of its own list.
