@@ -6,7 +6,7 @@ use std::{collections::HashMap, path::Path};
 use fovea_apps::Importance;
 
 use super::Request;
-use crate::{dense::LONGEST_BYTES, store, Error, Record, Result, PAGE_BYTES};
+use crate::{dense::LONGEST_BYTES, store, Error, Record, Requests, Result, PAGE_BYTES};
 
 /// Requests with dense page numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
