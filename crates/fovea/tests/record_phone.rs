@@ -246,7 +246,7 @@ fn real_programs_are_recorded_on_a_real_kernel_and_replayed() {
 fn programs_are_recorded(said: &Said, dir: &Path) {
     assert_eq!(said.line("python out: "), "4000 rows, 4001 texts at most, all there");
     assert_eq!(said.line("git out: "), (8 * 43).to_string());
-    for (name, file) in [("python", "load.py"), ("git", ".pack"), ("sqlite", "notes.db")] {
+    for name in ["python", "git", "sqlite"] {
         assert_eq!(said.line(&format!("{name} status: ")), "0");
         let counted = said.json(&format!("{name}.json"));
         assert_eq!(counted["lost_events"], 0, "{counted}");
@@ -257,7 +257,6 @@ fn programs_are_recorded(said: &Said, dir: &Path) {
         for kind in ["page-get", "page-add", "page-map", "block-issue", "block-complete", "exec"] {
             assert!(counted["events"][kind].as_u64().unwrap_or(0) > 0, "{name}: no {kind}: {counted}");
         }
-        let _ = file;
         let path = dir.join(format!("{name}.parquet"));
         fs::write(&path, &said.files[&format!("{name}.parquet")]).unwrap();
         let mut reader = Reader::open(&path).unwrap();
@@ -305,7 +304,7 @@ fn failures_are_told(said: &Said) {
     assert_eq!(said.lines("full left: "), ["full.parquet"]);
     let full = said.json("full.json");
     assert_eq!((&full["notes"]["fovea.record.partial"], &full["notes"]["fovea.record.ended"]), (&"true".into(), &"the disk was full".into()));
-    assert!(full["records"].as_u64().unwrap() >= 65_536);
+    assert!(full["records"].as_u64().unwrap() >= 16_384);
 
     assert_eq!(said.line("signal status: "), "0");
     let signal = said.json("signal.json");
@@ -316,7 +315,9 @@ fn failures_are_told(said: &Said) {
     assert!(said.lines("/tmp/").is_empty(), "files of recordings that never were");
     let lossy = said.json("lossy.json");
     assert_eq!(said.line("lossy status: "), "0");
-    println!("lossy: {} lost, {} records", lossy["lost_events"], lossy["records"]);
+    // Each of the reads is either there or counted as lost.
+    let (lost, gets) = (lossy["lost_events"].as_u64().unwrap(), lossy["events"]["page-get"].as_u64().unwrap());
+    assert!(lost > 0 && lost + gets >= 30_000, "{lossy}");
 }
 
 fn apps_are_told(said: &Said, dir: &Path) {

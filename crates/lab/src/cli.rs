@@ -360,6 +360,9 @@ impl InfoArgs {
         text += &format!("  bytes:       {}\n", info.bytes);
         text += &format!("  namespaces:  {}\n", most(&info.spaces, 10));
         text += &format!("  apps:        {}\n", most(&info.apps, 10));
+        if !info.files.is_empty() {
+            text += &format!("  files:       {}\n", most(&info.files, 10));
+        }
         text += &format!("  replay:      {} requests\n", info.requests);
         text += &format!("  footprint:   {} objects, {} bytes\n", info.footprint_objects, info.footprint_bytes);
         if info.backwards > 0 {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Which records of a trace count as requests, and for which bytes.
 
-use std::{collections::BTreeMap, collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use crate::{recording::FileNote, Op, Record};
 
@@ -31,7 +34,12 @@ impl Requests {
 
     /// Whether the record is one.
     pub fn takes(&self, record: &Record) -> bool {
-        self.ops.contains(&record.op)
+        self.takes_op(record.op)
+    }
+
+    /// Whether records of this operation are.
+    pub fn takes_op(&self, op: Op) -> bool {
+        self.ops.contains(&op)
     }
 
     /// Bytes accessed. A read may ask for more than the file has; what is past its end was not read.

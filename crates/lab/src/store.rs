@@ -52,6 +52,9 @@ pub const VERSION: &str = "1";
 /// Records of a row group, the most that writer and reader hold in memory.
 const ROW_GROUP_RECORDS: usize = 65_536;
 
+/// The same where a reserve must hold them.
+const RESERVED_GROUP_RECORDS: usize = 16_384;
+
 fn parquet_error(path: &Path, error: ParquetError, mend: &str) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -76,6 +79,7 @@ pub struct Writer {
     path: PathBuf,
     writer: SerializedFileWriter<Sink>,
     rows: Vec<Record>,
+    group_records: usize,
     records: u64,
 }
 
@@ -97,6 +101,7 @@ impl Writer {
     /// If the folder cannot be written, or has no room for the reserve.
     pub fn with_reserve(path: &Path, reserve_bytes: usize) -> Result<Self> {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let group_records = if reserve_bytes > 0 { RESERVED_GROUP_RECORDS } else { ROW_GROUP_RECORDS };
         let mend = match reserve_bytes {
             0 => WRITE_MEND.to_owned(),
             _ => format!("nothing was kept; make room for more than {} MiB", reserve_bytes >> 20),
@@ -110,7 +115,7 @@ impl Writer {
             .build();
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
             .map_err(|e| parquet_error(path, e, WRITE_MEND))?;
-        Ok(Writer { path: path.to_owned(), writer, rows: Vec::with_capacity(ROW_GROUP_RECORDS), records: 0 })
+        Ok(Writer { path: path.to_owned(), writer, rows: Vec::with_capacity(group_records), group_records, records: 0 })
     }
 
     /// Adds a record.
@@ -120,7 +125,7 @@ impl Writer {
     pub fn push(&mut self, record: Record) -> Result<()> {
         self.rows.push(record);
         self.records += 1;
-        if self.rows.len() >= ROW_GROUP_RECORDS {
+        if self.rows.len() >= self.group_records {
             self.flush()
         } else {
             Ok(())

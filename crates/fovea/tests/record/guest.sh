@@ -25,6 +25,7 @@ mount -t proc proc /mnt/proc
 mount -t devtmpfs devtmpfs /mnt/dev
 cold() { sync; echo 3 >/proc/sys/vm/drop_caches; }
 instances() { echo "$1 instances: $(ls /sys/kernel/tracing/instances | wc -l)"; }
+at() { echo "at $(cut -d" " -f1 /proc/uptime) s: $1"; }
 file() { echo "=== file $1"; base64 $1; echo "=== end"; }
 # Runs a recording; says how it ended and what it said.
 record() {
@@ -34,6 +35,7 @@ record() {
 	sed "s/^/$name says: /" /tmp/$name.err
 }
 
+at programs
 cold; record python -- chroot /mnt python3 /data/load.py
 cold; record git -- chroot /mnt git -C /data/repository log --stat --format=%s
 cold; record sqlite -- chroot /mnt sqlite3 /data/notes.db ".read /data/query.sql"
@@ -43,26 +45,30 @@ echo "git out: $(wc -l </tmp/git.out)"
 stat -c 'inode notes.db %i' /mnt/data/notes.db
 instances after-three
 
+at failures
 # How it fails, and what it keeps.
 record exit-status -- sh -c 'exit 7'
 record not-found -- /no/such/program
 ls /tmp/not-found.parquet 2>/dev/null
 record bad-cgroup --cgroup no/such
+at full
 mkdir /small; mount -t tmpfs -o size=4200k tmpfs /small
-fovea trace record -o /small/full.parquet -- dd if=/mnt/data/zeros of=/dev/null bs=256 2>/tmp/full.err
+fovea trace record -o /small/full.parquet -- dd if=/mnt/data/zeros of=/dev/null bs=512 2>/tmp/full.err
 echo "full status: $?"
 sed 's/^/full says: /' /tmp/full.err
 ls /small | sed 's/^/full left: /'
-fovea trace info /small/full.parquet --json >/tmp/full.json
+fovea trace info /small/full.parquet --json >/tmp/full.json 2>/dev/null
 record signal -- sh -c 'kill -INT $PPID; exec sleep 1000'
 killall sleep
 fovea trace record -o /tmp/killed.parquet -- sh -c 'kill -9 $PPID'
 instances after-kill
 ls /tmp/killed.parquet 2>/dev/null
-record lossy --all --buffer-kib 64 -- dd if=/mnt/data/zeros of=/dev/null bs=64 count=100000
+at lossy
+record lossy --all --buffer-kib 64 -- dd if=/mnt/data/zeros of=/dev/null bs=64 count=30000
 instances after-sweep
 
 # Whose it is.
+at apps
 mkdir -p /sys/fs/cgroup/apps/mail
 sh -c 'echo $$ >/sys/fs/cgroup/apps/mail/cgroup.procs; while :; do cat /mnt/data/small >/dev/null; done' &
 loop=$!
@@ -78,12 +84,14 @@ fovea launch maps --role service --focus -- sh -c 'while :; do cat /mnt/data/sma
 until fovea status | grep -q maps; do usleep 50000; done
 record daemon --all -- sh -c 'usleep 400000; fovea focus --none; usleep 400000'
 
+at files
 for name in python git sqlite cgroup pid daemon signal lossy; do
 	file /tmp/$name.json
-	fovea trace info /tmp/$name.parquet --json >/tmp/$name.info
+	fovea trace info /tmp/$name.parquet --json >/tmp/$name.info 2>/dev/null
 	file /tmp/$name.info
 done
 file /tmp/full.json
 for name in python git sqlite daemon; do file /tmp/$name.parquet; done
+at end
 echo "the end"
 reboot -f

@@ -7,6 +7,9 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+/// Larger than what any file system compresses at once.
+const BLOCK_BYTES: usize = 256 << 10;
+
 /// A temporary file beside its final place.
 pub(super) struct Sink {
     pub file: NamedTempFile,
@@ -31,10 +34,12 @@ impl Sink {
                 word ^= word << 13;
                 word ^= word >> 7;
                 word ^= word << 17;
-                word as u8
+                word.to_ne_bytes()
             };
-            let bytes: Vec<u8> = (0..reserve_bytes).map(|_| next()).collect();
-            file.write_all(&bytes)?;
+            let block: Vec<u8> = (0..BLOCK_BYTES / 8).flat_map(|_| next()).collect();
+            for at in (0..reserve_bytes).step_by(BLOCK_BYTES) {
+                file.write_all(&block[..BLOCK_BYTES.min(reserve_bytes - at)])?;
+            }
             file.as_file().sync_data()?;
             reserve = Some(file);
         }
