@@ -175,7 +175,10 @@ impl Whose {
         let below = path.strip_prefix(&*cgroups.mount().to_string_lossy()).unwrap_or(path).trim_matches('/');
         let folder = cgroups.path(below).map_err(|e| Failure::Usage(format!("--cgroup: {e}")))?;
         if !folder.is_dir() {
-            return Err(Failure::failed(format!("--cgroup {path}: no {}; `systemd-cgls` lists them", folder.display())));
+            return Err(Failure::failed(format!(
+                "--cgroup {path}: no {}; `systemd-cgls` lists them",
+                folder.display()
+            )));
         }
         let mut pids = Vec::new();
         cgroups.processes(below, &mut pids).map_err(failure)?;

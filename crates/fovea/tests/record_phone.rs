@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use fovea_lab::{recording::FileNote, replay, store::Reader, Op, ReplayOptions, Size};
+use fovea_lab::{info, recording::FileNote, replay, store::Reader, Op, ReplayOptions, Size};
 use fovea_phone::{fetch, with_libraries, Cache, Error, GuestFile, Phone, Programs, Progress, RunOptions};
 use fovea_scenario::{Configuration, Flash, Lacks, PhoneProfile, Plan};
 use serde_json::Value;
@@ -41,6 +41,14 @@ impl Said {
     fn json(&self, file: &str) -> Value {
         let bytes = self.files.get(file).unwrap_or_else(|| panic!("no {file}\n{}", self.text()));
         serde_json::from_slice(bytes).unwrap_or_else(|e| panic!("{file}: {e}"))
+    }
+
+    /// A recording, put into a folder.
+    fn trace(&self, name: &str, dir: &Path) -> PathBuf {
+        let path = dir.join(format!("{name}.parquet"));
+        let bytes = self.files.get(&format!("{name}.parquet")).unwrap_or_else(|| panic!("no {name}\n{}", self.text()));
+        fs::write(&path, bytes).unwrap();
+        path
     }
 
     /// The console without the files on it.
@@ -113,7 +121,8 @@ fn repository(at: &Path) {
     git(&["init", "-q"], 1);
     for day in 1..=8u32 {
         for file in 0..40u32 {
-            let lines: String = (0..60 + day).map(|l| format!("line {l} of {file}, {}\n", (l + day * file) * 7919)).collect();
+            let lines: String =
+                (0..60 + day).map(|l| format!("line {l} of {file}, {}\n", (l + day * file) * 7919)).collect();
             let folder = at.join(format!("part{}", file % 5));
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join(format!("file{file}.txt")), lines).unwrap();
@@ -137,7 +146,11 @@ fn image(dir: &Path) -> Result<PathBuf, Error> {
         }
     }
     // Its modules' libraries are those of sqlite3.
-    let stdlib = run(Command::new("/usr/bin/python3").args(["-S", "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]));
+    let stdlib = run(Command::new("/usr/bin/python3").args([
+        "-S",
+        "-c",
+        "import sysconfig; print(sysconfig.get_path('stdlib'))",
+    ]));
     let (stdlib, place) = (PathBuf::from(&stdlib), tree.join(stdlib.trim_start_matches('/')));
     fs::create_dir_all(place.join("__pycache__")).unwrap();
     for folder in PYTHON {
@@ -153,7 +166,8 @@ fn image(dir: &Path) -> Result<PathBuf, Error> {
     repository(&data.join("repository"));
     fs::write(data.join("small"), "x".repeat(20_000)).unwrap();
     fs::write(data.join("zeros"), vec![0; 24 << 20]).unwrap();
-    let rows: Vec<Value> = (0..4000u64).map(|i| serde_json::json!({"id": i, "text": format!("row {}", i * 7919 % 4001)})).collect();
+    let rows: Vec<Value> =
+        (0..4000u64).map(|i| serde_json::json!({"id": i, "text": format!("row {}", i * 7919 % 4001)})).collect();
     fs::write(data.join("rows.json"), serde_json::to_vec(&rows).unwrap()).unwrap();
     fs::write(data.join("load.py"), include_str!("record/load.py")).unwrap();
     fs::write(data.join("query.sql"), include_str!("record/query.sql")).unwrap();
@@ -207,11 +221,10 @@ fn boot(dir: &Path) -> Result<Said, Error> {
     let programs = Programs { init: busybox.clone(), fovea, busybox };
     let script = dir.join("guest.sh");
     fs::write(&script, SCRIPT).unwrap();
-    let files = [
-        GuestFile { to: "/guest.sh".into(), from: script },
-        GuestFile { to: "/disk.img".into(), from: image(dir)? },
-    ];
-    let phone = Phone::prepare(&cache, kernel, &programs, &["null_blk"], &[], &Progress::quiet())?.with_files(&files)?;
+    let files =
+        [GuestFile { to: "/guest.sh".into(), from: script }, GuestFile { to: "/disk.img".into(), from: image(dir)? }];
+    let phone =
+        Phone::prepare(&cache, kernel, &programs, &["null_blk"], &[], &Progress::quiet())?.with_files(&files)?;
     let options = RunOptions { timeout: Duration::from_secs(600), results: dir.join("results") };
     // A shell cannot say the word that ends a plan; its last line tells.
     let logs = match phone.run(&plan(), &options, &Progress::quiet(), |_| ()) {
@@ -239,7 +252,7 @@ fn real_programs_are_recorded_on_a_real_kernel_and_replayed() {
         }
     }
     programs_are_recorded(&said, dir.path());
-    failures_are_told(&said);
+    failures_are_told(&said, dir.path());
     apps_are_told(&said, dir.path());
 }
 
@@ -257,8 +270,7 @@ fn programs_are_recorded(said: &Said, dir: &Path) {
         for kind in ["page-get", "page-add", "page-map", "block-issue", "block-complete", "exec"] {
             assert!(counted["events"][kind].as_u64().unwrap_or(0) > 0, "{name}: no {kind}: {counted}");
         }
-        let path = dir.join(format!("{name}.parquet"));
-        fs::write(&path, &said.files[&format!("{name}.parquet")]).unwrap();
+        let path = said.trace(name, dir);
         let mut reader = Reader::open(&path).unwrap();
         let files = FileNote::all(&reader.notes());
         let batch: Vec<_> = std::iter::from_fn(|| reader.batch().unwrap()).flatten().collect();
@@ -281,13 +293,15 @@ fn programs_are_recorded(said: &Said, dir: &Path) {
             let inode: u64 = said.line("inode notes.db ").parse().unwrap();
             let note = files.iter().find(|f| f.path.as_deref() == Some("/mnt/data/notes.db")).unwrap();
             assert_eq!(note.object, inode);
-            let gets = batch.iter().filter(|r| r.op == Op::PageGet && r.object == inode && r.space == note.space.as_str().into());
+            let gets = batch
+                .iter()
+                .filter(|r| r.op == Op::PageGet && r.object == inode && r.space == note.space.as_str().into());
             assert!(gets.count() > 100, "the database is read by pages");
         }
     }
 }
 
-fn failures_are_told(said: &Said) {
+fn failures_are_told(said: &Said, dir: &Path) {
     let one_line = |name: &str, status: &str, word: &str| {
         assert_eq!(said.line(&format!("{name} status: ")), status);
         let line = said.line(&format!("{name} says: "));
@@ -300,15 +314,22 @@ fn failures_are_told(said: &Said) {
 
     assert_eq!(said.line("full status: "), "1");
     let says = said.lines("full says: ");
-    assert!(says.last().unwrap().starts_with("fovea: /small/full.parquet: no space left on the disk; the "), "{says:?}");
+    assert!(
+        says.last().unwrap().starts_with("fovea: /small/full.parquet: no space left on the disk; the "),
+        "{says:?}"
+    );
     assert_eq!(said.lines("full left: "), ["full.parquet"]);
-    let full = said.json("full.json");
-    assert_eq!((&full["notes"]["fovea.record.partial"], &full["notes"]["fovea.record.ended"]), (&"true".into(), &"the disk was full".into()));
-    assert!(full["records"].as_u64().unwrap() >= 16_384);
+    let full = info(&said.trace("full", dir), |_, _| {}).unwrap();
+    let note = |key: &str| full.notes[key].as_str();
+    assert_eq!((note("fovea.record.partial"), note("fovea.record.ended")), ("true", "the disk was full"));
+    assert!(full.records >= 16_384);
 
     assert_eq!(said.line("signal status: "), "0");
     let signal = said.json("signal.json");
-    assert_eq!((&signal["partial"], &signal["ended"], &signal["command_still_runs"]), (&true.into(), &"SIGINT came".into(), &true.into()));
+    assert_eq!(
+        (&signal["partial"], &signal["ended"], &signal["command_still_runs"]),
+        (&true.into(), &"SIGINT came".into(), &true.into())
+    );
     // Nothing stays behind; after a recorder that was killed, until the next one.
     assert_eq!((said.line("after-three instances: "), said.line("after-sweep instances: ")), ("0", "0"));
     assert_eq!(said.line("after-kill instances: "), "2");
@@ -323,14 +344,11 @@ fn failures_are_told(said: &Said) {
 fn apps_are_told(said: &Said, dir: &Path) {
     for name in ["cgroup", "pid"] {
         assert_eq!(said.line(&format!("{name} status: ")), "0");
-        let info = said.json(&format!("{name}.info"));
-        let apps = info["apps"].as_object().unwrap();
-        assert!(apps["apps/mail"].as_u64().unwrap() > 10, "{apps:?}");
+        let apps = info(&said.trace(name, dir), |_, _| {}).unwrap().apps;
+        assert!(apps["apps/mail"] > 10, "{apps:?}");
         assert!(apps.keys().all(|app| app == "apps/mail" || app.is_empty()), "{apps:?}");
     }
-    let path = dir.join("daemon.parquet");
-    fs::write(&path, &said.files["daemon.parquet"]).unwrap();
-    let mut reader = Reader::open(&path).unwrap();
+    let mut reader = Reader::open(&said.trace("daemon", dir)).unwrap();
     let mut ranks = Vec::new();
     while let Some(batch) = reader.batch().unwrap() {
         ranks.extend(batch.iter().filter(|r| &*r.app == "maps").map(|r| format!("{:?}", r.importance.unwrap())));

@@ -10,6 +10,10 @@ use std::{
     sync::Arc,
 };
 
+use crate::{
+    record::{importance_from_name, importance_name},
+    Error, Names, Record, Result,
+};
 use parquet::{
     basic::{Compression, ZstdLevel},
     data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type},
@@ -21,10 +25,6 @@ use parquet::{
         writer::{SerializedFileWriter, SerializedRowGroupWriter},
     },
     schema::parser::parse_message_type,
-};
-use crate::{
-    record::{importance_from_name, importance_name},
-    Error, Names, Record, Result,
 };
 use sink::Sink;
 

@@ -54,12 +54,8 @@ fn holds(name: &str, operations: &[(&str, u64)], requests: u64, misses: [u64; 3]
     let sizes = [256 << 10, 1 << 20, 1 << 30];
     let slow: Vec<_> = sizes.iter().map(|size| slow_lru(&all, &notes, (size / PAGE_BYTES) as usize)).collect();
     let policies = ["lru", "sieve", "s3-fifo", "belady"].map(|policy| policy.parse().unwrap()).to_vec();
-    let options = ReplayOptions {
-        trace: path,
-        policies,
-        sizes: sizes.map(Size::Bytes).to_vec(),
-        dense: Default::default(),
-    };
+    let options =
+        ReplayOptions { trace: path, policies, sizes: sizes.map(Size::Bytes).to_vec(), dense: Default::default() };
     let report = replay(&options, |_, _, _| {}).unwrap();
     println!("{name}: {:?} {} {slow:?}", found.operations, found.requests);
     assert_eq!(found.operations, expected, "{name}");
@@ -76,6 +72,39 @@ fn holds(name: &str, operations: &[(&str, u64)], requests: u64, misses: [u64; 3]
     assert!(found.backwards == 0 && found.files.keys().any(|file| file.starts_with("/mnt/data/")), "{name}");
     // What the page cache is asked may be added, and so may what is below it.
     let with_map = Requests::of(&notes, Some(&[Op::PageGet, Op::PageFault, Op::PageMap]));
-    let mapped = all.iter().filter(|r| with_map.takes(r)).count() - all.iter().filter(|r| Requests::of(&notes, None).takes(r)).count();
+    let mapped = all.iter().filter(|r| with_map.takes(r)).count()
+        - all.iter().filter(|r| Requests::of(&notes, None).takes(r)).count();
     assert_eq!(mapped as u64, expected["page-map"], "{name}");
+}
+
+#[test]
+fn python() {
+    let operations = [
+        ("block", 357),
+        ("page-add", 3064),
+        ("page-delete", 153),
+        ("page-fault", 162),
+        ("page-get", 4071),
+        ("page-map", 329),
+    ];
+    holds("python.parquet", &operations, 4406, [382, 382, 382]);
+}
+
+#[test]
+fn git() {
+    let operations = [("block", 675), ("page-add", 1935), ("page-fault", 452), ("page-get", 19), ("page-map", 1462)];
+    holds("git.parquet", &operations, 471, [455, 455, 455]);
+}
+
+#[test]
+fn sqlite() {
+    let operations = [
+        ("block", 403),
+        ("page-add", 1702),
+        ("page-delete", 32),
+        ("page-fault", 68),
+        ("page-get", 1318),
+        ("page-map", 169),
+    ];
+    holds("sqlite.parquet", &operations, 1386, [1339, 969, 498]);
 }

@@ -91,8 +91,9 @@ impl Summary {
             Some(path) if path == Path::new("-") => return output::print_json(self),
             Some(path) => {
                 let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
-                std::fs::write(path, text)
-                    .map_err(|e| Failure::failed(format!("{}: {e}: name a file that can be written", path.display())))?;
+                std::fs::write(path, text).map_err(|e| {
+                    Failure::failed(format!("{}: {e}: name a file that can be written", path.display()))
+                })?;
             }
             None => {}
         }
@@ -103,7 +104,11 @@ impl Summary {
     fn text(&self) -> String {
         let list = |counts: &BTreeMap<&'static str, u64>| {
             let all: Vec<_> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
-            if all.is_empty() { "none".into() } else { all.join(", ") }
+            if all.is_empty() {
+                "none".into()
+            } else {
+                all.join(", ")
+            }
         };
         let part = if self.partial { " (partial)" } else { "" };
         let mut text = format!("{}: {} records{part}; {}\n", self.output, self.records, self.ended);
@@ -124,7 +129,10 @@ impl Summary {
             line("left out", format!("{} block requests of others", self.tally.others));
         }
         if let Some(mean_ns) = self.tally.service_ns.checked_div(self.tally.answered) {
-            line("disk", format!("{} requests answered, after {:.3} ms on average", self.tally.answered, mean_ns as f64 / 1e6));
+            line(
+                "disk",
+                format!("{} requests answered, after {:.3} ms on average", self.tally.answered, mean_ns as f64 / 1e6),
+            );
         }
         line("files", format!("{}, {} of them with a name", self.files, self.files_named));
         for missing in &self.missing_tracepoints {

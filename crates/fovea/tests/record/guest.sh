@@ -57,7 +57,7 @@ fovea trace record -o /small/full.parquet -- dd if=/mnt/data/zeros of=/dev/null 
 echo "full status: $?"
 sed 's/^/full says: /' /tmp/full.err
 ls /small | sed 's/^/full left: /'
-fovea trace info /small/full.parquet --json >/tmp/full.json 2>/dev/null
+cp /small/full.parquet /tmp
 record signal -- sh -c 'kill -INT $PPID; exec sleep 1000'
 killall sleep
 fovea trace record -o /tmp/killed.parquet -- sh -c 'kill -9 $PPID'
@@ -70,7 +70,7 @@ instances after-sweep
 # Whose it is.
 at apps
 mkdir -p /sys/fs/cgroup/apps/mail
-sh -c 'echo $$ >/sys/fs/cgroup/apps/mail/cgroup.procs; while :; do cat /mnt/data/small >/dev/null; done' &
+sh -c 'echo $$ >/sys/fs/cgroup/apps/mail/cgroup.procs; while :; do cat /mnt/data/small >/dev/null; usleep 20000; done' &
 loop=$!
 until grep -q . /sys/fs/cgroup/apps/mail/cgroup.procs; do :; done
 record cgroup --cgroup apps/mail --seconds 1
@@ -80,18 +80,13 @@ mkdir /run/fovea
 printf '[zram]\nenabled = false\n[daemon]\ndiscover = false\n' >/tmp/fovea.toml
 fovea run --config /tmp/fovea.toml >/tmp/daemon.log 2>&1 &
 until fovea status >/dev/null 2>&1; do usleep 50000; done
-fovea launch maps --role service --focus -- sh -c 'while :; do cat /mnt/data/small >/dev/null; done' &
+fovea launch maps --role service --focus -- sh -c 'while :; do cat /mnt/data/small >/dev/null; usleep 20000; done' &
 until fovea status | grep -q maps; do usleep 50000; done
 record daemon --all -- sh -c 'usleep 400000; fovea focus --none; usleep 400000'
 
 at files
-for name in python git sqlite cgroup pid daemon signal lossy; do
-	file /tmp/$name.json
-	fovea trace info /tmp/$name.parquet --json >/tmp/$name.info 2>/dev/null
-	file /tmp/$name.info
-done
-file /tmp/full.json
-for name in python git sqlite daemon; do file /tmp/$name.parquet; done
+for name in python git sqlite signal lossy; do file /tmp/$name.json; done
+for name in python git sqlite full cgroup pid daemon; do file /tmp/$name.parquet; done
 at end
 echo "the end"
 reboot -f

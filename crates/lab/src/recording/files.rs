@@ -34,8 +34,7 @@ impl FileNote {
 
     /// The table in a trace's notes; empty if there is none that can be read.
     pub fn all(notes: &BTreeMap<String, String>) -> Vec<FileNote> {
-        let rows: Vec<Row> =
-            notes.get(FILES_KEY).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let rows: Vec<Row> = notes.get(FILES_KEY).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         rows.into_iter()
             .map(|Row(space, object, size_bytes, path)| FileNote { space, object, size_bytes, path })
             .collect()

@@ -131,7 +131,8 @@ fn requests_of_a_recording_are_the_page_caches_and_end_with_the_file() {
     let requests = crate::Requests::of(&notes, None);
     let mut recording = Recording::new(None);
     recording.know(1, task("a", ""));
-    let mut record = |op, inode, first, last| recording.take(&pages(1, 1, op, inode, first, last), &mut nobody).unwrap();
+    let mut record =
+        |op, inode, first, last| recording.take(&pages(1, 1, op, inode, first, last), &mut nobody).unwrap();
     let read = record(PageOp::Get, 7, 0, 31);
     assert!(requests.takes(&read));
     assert_eq!(requests.length_bytes(&read), 5000);

@@ -270,7 +270,14 @@ impl Decoder {
         let fields: Option<Vec<Field>> = tracepoint.fields().iter().map(field).collect();
         let (Some(fields), Some(pid)) = (fields, field(&"common_pid")) else { return false };
         self.known.retain(|known| known.id != format.id);
-        self.known.push(Known { id: format.id, tracepoint, pid, flags: field(&"common_flags"), fields, order: field(&"order") });
+        self.known.push(Known {
+            id: format.id,
+            tracepoint,
+            pid,
+            flags: field(&"common_flags"),
+            fields,
+            order: field(&"order"),
+        });
         true
     }
 

@@ -99,7 +99,8 @@ impl Session {
 
     /// Waits until a buffer is a quarter full, a signal comes, or the time is over.
     pub fn wait(&self, limit: Duration) -> Result<(), Error> {
-        let mut polled: Vec<PollFd<'_>> = self.buffers().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let mut polled: Vec<PollFd<'_>> =
+            self.buffers().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
         match poll(&mut polled, Some(&limit)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
