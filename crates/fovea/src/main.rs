@@ -8,6 +8,7 @@ mod heap;
 mod launch;
 mod output;
 mod phone;
+mod record;
 mod signals;
 mod status;
 mod watch;
@@ -98,10 +99,19 @@ enum Command {
     Phone(phone::Phone),
     /// Trace files.
     #[command(subcommand)]
-    Trace(fovea_lab::cli::TraceCommand),
+    Trace(TraceCommand),
     /// Replay traces through cache policies.
     #[command(subcommand)]
     Lab(fovea_lab::cli::LabCommand),
+}
+
+/// What makes trace files of this system, and what works on any.
+#[derive(Subcommand)]
+enum TraceCommand {
+    /// Record what this system reads and writes through its page cache and on its disks (as root).
+    Record(record::Record),
+    #[command(flatten)]
+    Files(fovea_lab::cli::TraceCommand),
 }
 
 /// The configuration file that is read when none is named.
@@ -147,7 +157,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Watch(watch) => watch::watch(folder, watch),
         Command::Heap(command) => heap::heap(command),
         Command::Phone(phone) => phone::phone(phone),
-        Command::Trace(command) => Ok(command.run()?),
+        Command::Trace(TraceCommand::Record(what)) => record::record(folder, what),
+        Command::Trace(TraceCommand::Files(command)) => Ok(command.run()?),
         Command::Lab(command) => Ok(command.run()?),
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     report, reproduce,
     sweep::{output::write_json, SweepOptions},
     synthetic::Synthetic,
-    Error, Result, Size, Weight,
+    Error, Op, Result, Size, Weight,
 };
 
 /// `fovea trace …`, the part that concerns files.
@@ -158,9 +158,18 @@ struct GridArgs {
     /// Leave writes out.
     #[arg(long)]
     reads_only: bool,
+    /// Records that count as requests, with commas between them: object, block, page-get, page-fault, page-map. Without it: the first
+    /// four; of a recording of `fovea trace record`, page-get and page-fault.
+    #[arg(long, value_delimiter = ',', value_parser = request_op)]
+    ops: Option<Vec<Op>>,
     /// Replay each trace so many times in a row.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     repeat: u64,
+}
+
+fn request_op(name: &str) -> Result<Op, &'static str> {
+    let known = name.parse().ok().filter(|op: &Op| op.is_request());
+    known.ok_or("requests are object, block, page-get, page-fault and page-map")
 }
 
 impl GridArgs {
@@ -176,7 +185,12 @@ impl GridArgs {
     }
 
     fn dense(&self) -> DenseOptions {
-        DenseOptions { reads_only: self.reads_only, repeat: self.repeat, ..DenseOptions::default() }
+        DenseOptions {
+            reads_only: self.reads_only,
+            repeat: self.repeat,
+            ops: self.ops.clone(),
+            ..DenseOptions::default()
+        }
     }
 }
 
@@ -346,6 +360,9 @@ impl InfoArgs {
         text += &format!("  bytes:       {}\n", info.bytes);
         text += &format!("  namespaces:  {}\n", most(&info.spaces, 10));
         text += &format!("  apps:        {}\n", most(&info.apps, 10));
+        if !info.files.is_empty() {
+            text += &format!("  files:       {}\n", most(&info.files, 10));
+        }
         text += &format!("  replay:      {} requests\n", info.requests);
         text += &format!("  footprint:   {} objects, {} bytes\n", info.footprint_objects, info.footprint_bytes);
         if info.backwards > 0 {

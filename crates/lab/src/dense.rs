@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 pub use column::Column;
 
-use crate::{policy::NEVER, size::Footprint, store, Error, Op, Record, Result, PAGE_BYTES};
+use crate::{policy::NEVER, size::Footprint, store, Error, Op, Record, Requests, Result, PAGE_BYTES};
 
 /// Requests handed to a policy at a time: 256 KiB a column, which stays in the second-level cache.
 pub const CHUNK_REQUESTS: usize = 65_536;
@@ -22,13 +22,15 @@ pub struct DenseOptions {
     pub reads_only: bool,
     /// Replay the trace so many times in a row.
     pub repeat: u64,
+    /// Take these records as requests; without a word on it, those that [`Requests::of`](crate::Requests::of) names.
+    pub ops: Option<Vec<Op>>,
     /// Memory a column may take before it goes to a temporary file.
     pub column_memory_bytes: u64,
 }
 
 impl Default for DenseOptions {
     fn default() -> Self {
-        DenseOptions { reads_only: false, repeat: 1, column_memory_bytes: 256 << 20 }
+        DenseOptions { reads_only: false, repeat: 1, ops: None, column_memory_bytes: 256 << 20 }
     }
 }
 
@@ -46,6 +48,7 @@ type Key = (u32, u64, u64);
 
 struct Builder {
     reads_only: bool,
+    requests: Requests,
     known: HashMap<Key, u32>,
     spaces: HashMap<Arc<str>, u32>,
     dense: Dense,
@@ -55,10 +58,11 @@ struct Builder {
 pub(crate) const LONGEST_BYTES: u64 = 4 << 30;
 
 impl Builder {
-    fn new(options: &DenseOptions) -> Self {
+    fn new(options: &DenseOptions, notes: &BTreeMap<String, String>) -> Self {
         let column = || Column::new(options.column_memory_bytes);
         Builder {
             reads_only: options.reads_only,
+            requests: Requests::of(notes, options.ops.as_deref()),
             known: HashMap::new(),
             spaces: HashMap::new(),
             dense: Dense {
@@ -85,8 +89,12 @@ impl Builder {
     }
 
     fn record(&mut self, record: &Record) -> Result<(), String> {
-        if !record.op.is_request() {
-            self.leave_out(if record.op == Op::Discard { "discards" } else { "records that are no requests" });
+        if !self.requests.takes(record) {
+            self.leave_out(match record.op {
+                Op::Discard => "discards",
+                op if op.is_request() => op.name(),
+                _ => "records that are no requests",
+            });
             return Ok(());
         }
         if self.reads_only && record.write {
@@ -102,12 +110,13 @@ impl Builder {
             self.leave_out("requests of no bytes");
             return Ok(());
         }
-        if record.length_bytes > LONGEST_BYTES {
-            return Err(format!("a request of {} bytes, the longest possible is {LONGEST_BYTES}", record.length_bytes));
+        let length_bytes = self.requests.length_bytes(record);
+        if length_bytes > LONGEST_BYTES {
+            return Err(format!("a request of {length_bytes} bytes, the longest possible is {LONGEST_BYTES}"));
         }
         let last = record
             .offset_bytes
-            .checked_add(record.length_bytes - 1)
+            .checked_add(length_bytes - 1)
             .ok_or_else(|| format!("a request past 2^64 bytes, at {}", record.offset_bytes))?;
         for page in record.offset_bytes / PAGE_BYTES..=last / PAGE_BYTES {
             self.request((space, record.object, page), PAGE_BYTES)?;
@@ -173,7 +182,7 @@ impl Dense {
             what,
             mend: mend.into(),
         };
-        let mut builder = Builder::new(options);
+        let mut builder = Builder::new(options, &reader.notes());
         let mut records = 0;
         while let Some(batch) = reader.batch()? {
             for record in &batch {
@@ -197,7 +206,7 @@ impl Dense {
     /// # Errors
     /// As [`Dense::open`].
     pub fn from_objects(objects: impl IntoIterator<Item = (u64, u32)>, options: &DenseOptions) -> Result<Self> {
-        let mut builder = Builder::new(options);
+        let mut builder = Builder::new(options, &BTreeMap::new());
         for (object, size) in objects {
             builder.request((0, object, 0), size.into()).map_err(Error::Usage)?;
         }
@@ -312,7 +321,7 @@ mod tests {
 
     #[test]
     fn blocks_become_pages_and_disks_do_not_alias() {
-        let mut builder = Builder::new(&DenseOptions::default());
+        let mut builder = Builder::new(&DenseOptions::default(), &BTreeMap::new());
         for record in [block("disk:a", 4095, 2), block("disk:b", 0, 4096), block("disk:a", 512, 512)] {
             builder.record(&record).unwrap();
         }

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What a trace file holds.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+    sync::Arc,
+};
 
 use serde::Serialize;
 
 use crate::{
     dense::{Dense, DenseOptions},
+    recording::{FileNote, FILES_KEY},
     store::Reader,
-    Result,
+    Requests, Result,
 };
 
 /// What a trace file holds.
@@ -40,7 +45,10 @@ pub struct TraceInfo {
     pub footprint_objects: u64,
     /// Their bytes.
     pub footprint_bytes: u64,
-    /// Notes of the importer.
+    /// Records of the page cache by file, of a recording; by number where no name was found.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, u64>,
+    /// Notes of the importer or the recorder, without the table of files.
     pub notes: BTreeMap<String, String>,
 }
 
@@ -52,6 +60,9 @@ pub fn info(trace: &Path, progress: impl Fn(u64, u64)) -> Result<TraceInfo> {
     let mut reader = Reader::open(trace)?;
     let total = 2 * reader.records();
     let mut info = TraceInfo { notes: reader.notes(), first_ns: u64::MAX, ..TraceInfo::default() };
+    let files = FileNote::all(&info.notes);
+    info.notes.remove(FILES_KEY);
+    let mut by_file: HashMap<(Arc<str>, u64), u64> = HashMap::new();
     let mut before_ns = 0;
     while let Some(batch) = reader.batch()? {
         for record in &batch {
@@ -62,6 +73,9 @@ pub fn info(trace: &Path, progress: impl Fn(u64, u64)) -> Result<TraceInfo> {
             before_ns = record.time_ns;
             info.writes += u64::from(record.write);
             info.syncs += u64::from(record.sync);
+            if !files.is_empty() && record.space.starts_with("file:") {
+                *by_file.entry((record.space.clone(), record.object)).or_default() += 1;
+            }
             info.bytes = info.bytes.saturating_add(record.length_bytes);
             for (counts, name) in [
                 (&mut info.operations, record.op.name()),
@@ -79,8 +93,14 @@ pub fn info(trace: &Path, progress: impl Fn(u64, u64)) -> Result<TraceInfo> {
         progress(info.records, total);
     }
     info.first_ns = info.first_ns.min(info.last_ns);
-    let requests = info.operations.iter().any(|(op, _)| op.parse().is_ok_and(crate::Op::is_request));
-    if requests {
+    for file in files {
+        // Two numbers may have had the same name, one after the other.
+        let Some(count) = by_file.remove(&(file.space.as_str().into(), file.object)) else { continue };
+        let name = file.path.unwrap_or_else(|| format!("{} {}", file.space, file.object));
+        *info.files.entry(name).or_default() += count;
+    }
+    let requests = Requests::of(&info.notes, None);
+    if info.operations.keys().any(|op| op.parse().is_ok_and(|op| requests.takes_op(op))) {
         let dense = Dense::open(trace, &DenseOptions::default(), |records| progress(info.records + records, total))?;
         info.requests = dense.requests();
         info.footprint_objects = dense.footprint().objects;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Trace files: records as Parquet, written and read a row group at a time.
 
+mod sink;
+
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -8,6 +10,10 @@ use std::{
     sync::Arc,
 };
 
+use crate::{
+    record::{importance_from_name, importance_name},
+    Error, Names, Record, Result,
+};
 use parquet::{
     basic::{Compression, ZstdLevel},
     data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type},
@@ -20,12 +26,7 @@ use parquet::{
     },
     schema::parser::parse_message_type,
 };
-use tempfile::NamedTempFile;
-
-use crate::{
-    record::{importance_from_name, importance_name},
-    Error, Names, Record, Result,
-};
+use sink::Sink;
 
 /// The schema of a trace file; `docs/lab.md` explains the columns.
 pub const SCHEMA: &str = "
@@ -51,6 +52,9 @@ pub const VERSION: &str = "1";
 /// Records of a row group, the most that writer and reader hold in memory.
 const ROW_GROUP_RECORDS: usize = 65_536;
 
+/// The same where a reserve must hold them.
+const RESERVED_GROUP_RECORDS: usize = 16_384;
+
 fn parquet_error(path: &Path, error: ParquetError, mend: &str) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -73,8 +77,9 @@ fn content(path: &Path, place: &str, what: &str) -> Error {
 /// Writes a trace file; it appears under its name only when it is whole.
 pub struct Writer {
     path: PathBuf,
-    writer: SerializedFileWriter<NamedTempFile>,
+    writer: SerializedFileWriter<Sink>,
     rows: Vec<Record>,
+    group_records: usize,
     records: u64,
 }
 
@@ -86,12 +91,22 @@ impl Writer {
     /// # Errors
     /// If the folder cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
+        Self::with_reserve(path, 0)
+    }
+
+    /// Starts a file that keeps what it has when the disk gets full ([`Writer::is_full`]): so much of the disk is held in reserve for
+    /// the records under way and the file's end.
+    ///
+    /// # Errors
+    /// If the folder cannot be written, or has no room for the reserve.
+    pub fn with_reserve(path: &Path, reserve_bytes: usize) -> Result<Self> {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = tempfile::Builder::new()
-            .prefix(".fovea-trace-")
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-            .tempfile_in(folder)
-            .map_err(|e| Error::io(path, e, WRITE_MEND))?;
+        let group_records = if reserve_bytes > 0 { RESERVED_GROUP_RECORDS } else { ROW_GROUP_RECORDS };
+        let mend = match reserve_bytes {
+            0 => WRITE_MEND.to_owned(),
+            _ => format!("nothing was kept; make room for more than {} MiB", reserve_bytes >> 20),
+        };
+        let file = Sink::create(folder, reserve_bytes).map_err(|e| Error::io(path, e, &mend))?;
         let schema = parse_message_type(SCHEMA).expect("the schema is well formed");
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("a level zstd has")))
@@ -100,7 +115,7 @@ impl Writer {
             .build();
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
             .map_err(|e| parquet_error(path, e, WRITE_MEND))?;
-        Ok(Writer { path: path.to_owned(), writer, rows: Vec::with_capacity(ROW_GROUP_RECORDS), records: 0 })
+        Ok(Writer { path: path.to_owned(), writer, rows: Vec::with_capacity(group_records), group_records, records: 0 })
     }
 
     /// Adds a record.
@@ -110,7 +125,7 @@ impl Writer {
     pub fn push(&mut self, record: Record) -> Result<()> {
         self.rows.push(record);
         self.records += 1;
-        if self.rows.len() >= ROW_GROUP_RECORDS {
+        if self.rows.len() >= self.group_records {
             self.flush()
         } else {
             Ok(())
@@ -120,6 +135,11 @@ impl Writer {
     /// Records so far.
     pub fn records(&self) -> u64 {
         self.records
+    }
+
+    /// Whether the disk is full: the file should be finished now, and holds all records so far.
+    pub fn is_full(&self) -> bool {
+        self.writer.inner().is_full()
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -142,7 +162,7 @@ impl Writer {
         for (key, value) in notes {
             self.writer.append_key_value_metadata(KeyValue::new(key.clone(), value.clone()));
         }
-        let file = self.writer.into_inner().map_err(|e| parquet_error(&self.path, e, WRITE_MEND))?;
+        let file = self.writer.into_inner().map_err(|e| parquet_error(&self.path, e, WRITE_MEND))?.file;
         file.as_file().sync_all().map_err(|e| Error::io(&self.path, e, WRITE_MEND))?;
         file.persist(&self.path).map_err(|e| Error::io(&self.path, e.error, WRITE_MEND))?;
         Ok(())
@@ -175,7 +195,7 @@ fn column<T: DataType, W: std::io::Write + Send>(
     writer.close()
 }
 
-fn write_rows(writer: &mut SerializedFileWriter<NamedTempFile>, rows: &[Record]) -> Result<(), ParquetError> {
+fn write_rows(writer: &mut SerializedFileWriter<Sink>, rows: &[Record]) -> Result<(), ParquetError> {
     let numbers = |of: fn(&Record) -> u64| rows.iter().map(|r| of(r) as i64).collect::<Vec<_>>();
     let flags = |of: fn(&Record) -> bool| rows.iter().map(of).collect::<Vec<_>>();
     let levels = |of: fn(&Record) -> bool| rows.iter().map(|r| i16::from(of(r))).collect::<Vec<_>>();

@@ -86,6 +86,9 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rusti
 pub(crate) fn read_into(path: &Path, buffer: &mut Vec<u8>) -> io::Result<()> {
     use std::io::Read;
     buffer.clear();
+    // Into an empty buffer the standard library reads 32 bytes first, and tracefs's header_page answers one read only
+    // (kernel/trace/trace_events.c, show_header).
+    buffer.reserve(8192);
     File::open(path)?.take(READ_MAX_BYTES as u64).read_to_end(buffer).map(drop)
 }
 

@@ -7,6 +7,7 @@
 
 pub mod event;
 pub mod format;
+mod held;
 mod instance;
 pub mod merge;
 pub mod names;
@@ -14,7 +15,8 @@ pub mod ring;
 mod session;
 pub mod task;
 
-pub use event::{Comm, Decoder, Dev, Event, PageOp, Seen, Tracepoint};
+pub use event::{Comm, Decoder, Dev, Event, PageOp, Rwbs, Seen, Tracepoint};
+pub use held::Held;
 pub use session::{Filter, Loss, Session, Settings};
 
 /// Time on the clock that the events carry (CLOCK_MONOTONIC, the trace clock `mono`).

@@ -6,7 +6,7 @@ use std::{collections::HashMap, path::Path};
 use fovea_apps::Importance;
 
 use super::Request;
-use crate::{dense::LONGEST_BYTES, store, Error, Record, Result, PAGE_BYTES};
+use crate::{dense::LONGEST_BYTES, store, Error, Record, Requests, Result, PAGE_BYTES};
 
 /// Requests with dense page numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,19 +34,21 @@ impl HybridTrace {
         let mut trace = HybridTrace::default();
         let mut known: HashMap<(std::sync::Arc<str>, u64, u64), u32> = HashMap::new();
         let mut reader = store::Reader::open(path)?;
+        let taken = Requests::of(&reader.notes(), None);
         let mut place = 0;
         while let Some(records) = reader.batch()? {
             for record in records {
                 place += 1;
-                if !record.op.is_request() || record.length_bytes == 0 {
+                if !taken.takes(&record) || record.length_bytes == 0 {
                     continue;
                 }
-                let last_byte = record.offset_bytes.checked_add(record.length_bytes - 1);
-                let Some(last_byte) = last_byte.filter(|_| record.length_bytes <= LONGEST_BYTES) else {
+                let length_bytes = taken.length_bytes(&record);
+                let last_byte = record.offset_bytes.checked_add(length_bytes - 1);
+                let Some(last_byte) = last_byte.filter(|_| length_bytes <= LONGEST_BYTES) else {
                     return Err(Error::Content {
                         path: path.display().to_string(),
                         place: format!("record {place}"),
-                        what: format!("{} bytes at {}", record.length_bytes, record.offset_bytes),
+                        what: format!("{length_bytes} bytes at {}", record.offset_bytes),
                         mend: format!("take a trace whose requests are at most {LONGEST_BYTES} bytes"),
                     });
                 };

@@ -81,7 +81,9 @@ pub(super) fn trace_key(path: &Path, dense: &DenseOptions) -> Result<String> {
         }
     }
     let reads = if dense.reads_only { "reads" } else { "all" };
-    Ok(format!("{:016x}/{reads}/{}/{}", hash.finish(), dense.repeat.max(1), env!("FOVEA_LAB_COMMIT")))
+    let ops: Vec<_> = dense.ops.iter().flatten().map(|op| format!("/{op}")).collect();
+    let ops = ops.concat();
+    Ok(format!("{:016x}/{reads}{ops}/{}/{}", hash.finish(), dense.repeat.max(1), env!("FOVEA_LAB_COMMIT")))
 }
 
 /// The journal.

@@ -166,7 +166,7 @@ pub enum Event {
 pub struct Seen {
     /// CLOCK_MONOTONIC.
     pub time_ns: u64,
-    /// The task that was running; 0 in the idle task.
+    /// The task that was running; 0 in the idle task, and for block events from within an interrupt, which the task has no part in.
     pub pid: u32,
     /// What happened.
     pub event: Event,
@@ -242,12 +242,17 @@ impl Tracepoint {
     }
 }
 
+/// Bits of `common_flags`: within an interrupt (include/linux/trace_events.h, TRACE_FLAG_*).
+const FLAG_HARDIRQ: u64 = 0x08;
+const FLAG_SOFTIRQ: u64 = 0x10;
+
 /// Where a tracepoint's fields lie on this kernel.
 #[derive(Clone, Debug)]
 struct Known {
     id: u16,
     tracepoint: Tracepoint,
     pid: Field,
+    flags: Option<Field>,
     fields: Vec<Field>,
     order: Option<Field>,
 }
@@ -265,7 +270,14 @@ impl Decoder {
         let fields: Option<Vec<Field>> = tracepoint.fields().iter().map(field).collect();
         let (Some(fields), Some(pid)) = (fields, field(&"common_pid")) else { return false };
         self.known.retain(|known| known.id != format.id);
-        self.known.push(Known { id: format.id, tracepoint, pid, fields, order: field(&"order") });
+        self.known.push(Known {
+            id: format.id,
+            tracepoint,
+            pid,
+            flags: field(&"common_flags"),
+            fields,
+            order: field(&"order"),
+        });
         true
     }
 
@@ -273,7 +285,11 @@ impl Decoder {
     pub fn decode(&self, time_ns: u64, bytes: &[u8]) -> Option<Seen> {
         let id = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
         let known = self.known.iter().find(|known| known.id == id)?;
-        let pid = u32::try_from(number(bytes, &known.pid)?).ok()?;
+        let mut pid = u32::try_from(number(bytes, &known.pid)?).ok()?;
+        let flags = known.flags.as_ref().and_then(|field| number(bytes, field)).unwrap_or(0);
+        if known.tracepoint.is_block() && flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ) != 0 {
+            pid = 0;
+        }
         Some(Seen { time_ns, pid, event: decode(known, bytes)? })
     }
 }

@@ -69,6 +69,17 @@ fn decoded(tracepoint: Tracepoint, numbers: &[(&str, u64)], texts: &[(&str, &str
 }
 
 #[test]
+fn a_request_from_within_an_interrupt_is_nobodys() {
+    for (flags, pid) in [(0, 77), (0x08, 0), (0x10, 0), (0x04, 77)] {
+        let fields = [("dev", 8 << 20), ("sector", 8), ("nr_sector", 8), ("bytes", 4096), ("common_flags", flags)];
+        let issued = bytes(Tracepoint::Issue, &fields, &[("rwbs", "R")]);
+        assert_eq!(decoder().decode(5, &issued).unwrap().pid, pid);
+        let fault = bytes(Tracepoint::Fault, &[("common_flags", flags)], &[]);
+        assert_eq!(decoder().decode(5, &fault).unwrap().pid, 77);
+    }
+}
+
+#[test]
 fn page_events_tell_file_and_range() {
     let file = [("s_dev", 254 << 20 | 12), ("i_ino", 1 << 40), ("index", 7)];
     let pages = |op, last| Event::Pages { op, dev: Dev::new(254, 12), inode: 1 << 40, first: 7, last };

@@ -6,6 +6,9 @@
 //! hand, often a kernel thread, so those are all taken, and whose they are is worked out by the caller.
 
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
 use super::instance::{mount, sweep, Damage, Instance};
 use super::merge::Merger;
@@ -92,6 +95,17 @@ impl Session {
     /// Descriptors that are readable once a CPU's buffer is a quarter full.
     pub fn buffers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.main.buffers().chain(self.block.iter().flat_map(Instance::buffers))
+    }
+
+    /// Waits until a buffer is a quarter full, a signal comes, or the time is over.
+    pub fn wait(&self, limit: Duration) -> Result<(), Error> {
+        let mut polled: Vec<PollFd<'_>> =
+            self.buffers().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
+        match poll(&mut polled, Some(&limit)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(e) => Err(Error::call("poll", "the trace buffers", e)),
+        }
     }
 
     /// Appends what happened, in order of time; the last few milliseconds come with the next call. False if there is more already.

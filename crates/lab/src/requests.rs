@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Which records of a trace count as requests, and for which bytes.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use crate::{recording::FileNote, Op, Record};
+
+/// What a replay takes of a trace.
+pub struct Requests {
+    ops: Vec<Op>,
+    sizes: HashMap<Arc<str>, HashMap<u64, u64>>,
+}
+
+impl Requests {
+    /// For a trace with these notes. Without a word on it every kind of request is taken but `page-map`, which tells of pages near
+    /// those touched; and of a recording the page cache's requests only, since what is below is the page cache's doing.
+    pub fn of(notes: &BTreeMap<String, String>, ops: Option<&[Op]>) -> Requests {
+        let recorded = notes.get(FORMAT_KEY).is_some_and(|format| format == FORMAT_RECORDED);
+        let usual: &[Op] = match recorded {
+            true => &[Op::PageGet, Op::PageFault],
+            false => &[Op::Object, Op::Block, Op::PageGet, Op::PageFault],
+        };
+        let mut sizes: HashMap<Arc<str>, HashMap<u64, u64>> = HashMap::new();
+        for file in FileNote::all(notes) {
+            if let Some(size) = file.size_bytes {
+                sizes.entry(file.space.into()).or_default().insert(file.object, size);
+            }
+        }
+        Requests { ops: ops.unwrap_or(usual).to_vec(), sizes }
+    }
+
+    /// Whether the record is one.
+    pub fn takes(&self, record: &Record) -> bool {
+        self.takes_op(record.op)
+    }
+
+    /// Whether records of this operation are.
+    pub fn takes_op(&self, op: Op) -> bool {
+        self.ops.contains(&op)
+    }
+
+    /// Bytes accessed. A read may ask for more than the file has; what is past its end was not read.
+    pub fn length_bytes(&self, record: &Record) -> u64 {
+        if !matches!(record.op, Op::PageGet | Op::PageMap) {
+            return record.length_bytes;
+        }
+        let size = self.sizes.get(&record.space).and_then(|objects| objects.get(&record.object));
+        match size.and_then(|size| size.checked_sub(record.offset_bytes)) {
+            // At or past the end: the file was longer then.
+            None | Some(0) => record.length_bytes,
+            Some(left) => record.length_bytes.min(left),
+        }
+    }
+}
+
+/// Key of the trace's format in the notes.
+pub const FORMAT_KEY: &str = "fovea.trace.format";
+/// The format of a recording.
+pub const FORMAT_RECORDED: &str = "recorded";
