@@ -249,10 +249,8 @@ impl Run {
         let root = &self.root;
         for seen in seen.drain(..) {
             match &seen.event {
-                Event::Pages { dev, inode, .. } => {
-                    if self.names.want((*dev, *inode)) {
-                        self.look_at.insert(seen.pid);
-                    }
+                Event::Pages { dev, inode, .. } if self.names.want((*dev, *inode)) => {
+                    self.look_at.insert(seen.pid);
                 }
                 Event::Exec { file, .. } => {
                     use std::os::unix::ffi::OsStrExt;

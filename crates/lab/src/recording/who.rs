@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Who a task is: an app of the daemon, else its cgroup, else its name. And how much the app mattered at that moment.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -69,8 +70,8 @@ impl Who {
     }
 
     fn task(&mut self, pid: u32, describe: &mut dyn FnMut(u32) -> Option<Task>) -> Option<&mut Task> {
-        if !self.tasks.contains_key(&pid) {
-            self.tasks.insert(pid, describe(pid)?);
+        if let Entry::Vacant(unknown) = self.tasks.entry(pid) {
+            unknown.insert(describe(pid)?);
         }
         self.tasks.get_mut(&pid)
     }
