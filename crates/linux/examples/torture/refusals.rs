@@ -66,6 +66,7 @@ pub fn of_parameters(report: &Report) {
         ("a device larger than its carve-out", good, "a:13M", ""),
         ("devices larger than the carve-outs", good, "a:8M,b:8M", ""),
         ("an unknown policy", good, "a:1M", " policy=best"),
+        ("more than all of it protected", good, "a:1M", " protect_percent=101"),
         ("an unknown way of clearing", good, "a:1M", " zero=never"),
     ] {
         let parameters = format!("carveouts={carveouts} devices={devices}{rest}");
