@@ -86,9 +86,14 @@ const TASKS_LOOKED_AT: usize = 32;
 const SEARCH: Duration = Duration::from_secs(5);
 
 fn failure(error: fovea_linux::Error) -> Failure {
-    match error {
+    match &error {
         fovea_linux::Error::Missing { .. } => Failure::Lacks(error.to_string()),
-        error => Failure::Failed(format!("{error}: run as root")),
+        fovea_linux::Error::File { source, .. } | fovea_linux::Error::Call { source, .. }
+            if source.kind() == std::io::ErrorKind::PermissionDenied =>
+        {
+            Failure::Lacks(format!("{error}: run as root"))
+        }
+        error => Failure::Failed(error.to_string()),
     }
 }
 
