@@ -16,8 +16,9 @@ use crate::setup::{cgroup_path, DAEMON};
 /// How long the daemon's supervisor may take to put everything back.
 const RESTORE_LIMIT_NS: u64 = 10_000_000_000;
 
-/// Rows of `fovea check` that tell of the machine and are no lack of the daemon's own: a swap may be none by configuration.
-const UNUSED: [&str; 2] = ["swap", "swap-codec"];
+/// Rows of `fovea check` that tell of the machine and are no lack of the daemon's own: a swap may be none by configuration, and
+/// most devices have no eCache.
+const UNUSED: [&str; 3] = ["swap", "swap-codec", "ecache"];
 
 /// How long its process may still live after its socket is gone.
 const END_LIMIT_NS: u64 = 2_000_000_000;
