@@ -150,10 +150,10 @@ pub struct InfoArgs {
 #[derive(Debug, Args)]
 struct GridArgs {
     /// Policies, with commas between them, or `all`.
-    #[arg(long, default_value = "all")]
+    #[arg(long, visible_alias = "policy", default_value = "all")]
     policies: String,
     /// Cache sizes, with commas between them: 64MiB, 1000 (objects), 10% (of the distinct objects), 10%B (of their bytes).
-    #[arg(long, default_value = "0.1%,1%,10%")]
+    #[arg(long, visible_alias = "size", default_value = "0.1%,1%,10%")]
     sizes: String,
     /// Leave writes out.
     #[arg(long)]
