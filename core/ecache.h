@@ -161,7 +161,7 @@ struct ecache_request {
 	u32 size_frames;
 	/* enum ecache_policy */
 	u32 policy;
-	/* Most pages to salvage; 0 for no salvage. */
+	/* Most pages to salvage; 0: salvage does not begin with the allocation. */
 	u32 salvage_budget_pages;
 };
 
@@ -259,8 +259,8 @@ u32 ecache_flush_range(struct ecache *ec, u64 object, u64 first, u64 count);
 u32 ecache_flush_object(struct ecache *ec, u64 object);
 
 /*
- * Gives a device contiguous frames; the device may write to them as soon as any
- * salvage has ended. Within a device's reservation this never fails, whatever the
+ * Gives a device contiguous frames; it may write to them, unless pages are to be
+ * salvaged first: as soon as that has ended. Within a device's reservation this never fails, whatever the
  * other devices hold (the argument is in ecache_place.c). ECACHE_EINVAL or
  * ECACHE_EBUSY for a wrong request.
  */
@@ -268,13 +268,21 @@ int ecache_alloc_region(struct ecache *ec, const struct ecache_request *request,
 			struct ecache_region *region);
 
 /*
- * Next page to save from the region that the last allocation with a salvage budget
- * took, most recently put first: copy `from` to `to` before any other use of the
- * page. Returns false when there is none worth it or the budget is spent.
+ * Begins salvage of at most `budget_pages` pages from what a device holds, instead of any
+ * under way. Only while nobody has written to its region. 0, or a device that holds
+ * nothing: there is then nothing to save.
+ */
+void ecache_salvage_begin(struct ecache *ec, u32 device, u32 budget_pages);
+
+/*
+ * Next page to save from the region whose salvage began last, by an allocation with a
+ * budget or by ecache_salvage_begin(), most recently put first: copy `from` to `to`
+ * before any other use of the page. Returns false when there is none worth it or the
+ * budget is spent.
  */
 bool ecache_salvage_next(struct ecache *ec, struct ecache_move *move);
 
-/* Ends salvage: to be called before the device gets its memory. */
+/* Ends salvage: to be called before the device writes to its memory. */
 void ecache_salvage_end(struct ecache *ec);
 
 /*

@@ -316,11 +316,8 @@ int ecache_alloc_region(struct ecache *ec, const struct ecache_request *req,
 	d->first = first;
 	d->count = size;
 	d->swept = 0;
-	if (req->salvage_budget_pages) {
-		ec->salvage_device = req->device;
-		ec->salvage_left = req->salvage_budget_pages;
-		ec->salvage_cursor = ec->frames[ecache_lru_head(ec)].next;
-	}
+	if (req->salvage_budget_pages)
+		ecache_salvage_begin(ec, req->device, req->salvage_budget_pages);
 	region->first = first;
 	region->count = size;
 	return ECACHE_OK;

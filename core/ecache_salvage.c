@@ -7,7 +7,9 @@
  * what is lost is what would have gone next, as if the cache were smaller.
  *
  * alloc has made the region's frames tombstones already, but their content is
- * intact until the device gets it; a move gives a tombstone's entry a new frame.
+ * intact until the device gets it; a move gives a tombstone's entry a new frame. So
+ * salvage need not be part of the allocation: it may begin whenever somebody is about
+ * to write to the region for the first time, and save what is still there.
  */
 
 #include "ecache_internal.h"
@@ -17,6 +19,16 @@ void ecache_salvage_end(struct ecache *ec)
 	ec->salvage_device = ECACHE_NONE;
 	ec->salvage_left = 0;
 	ec->salvage_cursor = ecache_lru_head(ec);
+}
+
+void ecache_salvage_begin(struct ecache *ec, u32 device, u32 budget_pages)
+{
+	ecache_salvage_end(ec);
+	if (device >= ec->nr_devices || !ec->devices[device].count || !budget_pages)
+		return;
+	ec->salvage_device = device;
+	ec->salvage_left = budget_pages;
+	ec->salvage_cursor = ec->frames[ecache_lru_head(ec)].next;
 }
 
 /* Gives the entry of `from`, a tombstone, to the frame `to`, at its place in the list. */

@@ -23,4 +23,9 @@
 #define ECACHE_BROKEN_DIRECT 0
 #endif
 
+/* Pages are salvaged too late, when a buffer is being written to. */
+#ifndef ECACHE_BROKEN_LATE
+#define ECACHE_BROKEN_LATE 0
+#endif
+
 #endif /* FOVEA_ECACHE_BROKEN_H */

@@ -43,6 +43,18 @@ static int node_alloc(struct heap_node *node, struct heap_range *range)
 	return take(node->device, range->size_bytes, range);
 }
 
+static void salvage(u32 device)
+{
+	u32 pages = pool_salvage(device);
+
+	trace_ecache_salvage(devices[device].name, pages);
+}
+
+static void node_salvage(struct heap_node *node)
+{
+	salvage(node->device);
+}
+
 static void node_free(struct heap_node *node, const struct heap_range *range)
 {
 	give_back(node->device);
@@ -60,6 +72,7 @@ static bool zero_at_alloc(void)
 
 static const struct heap_source source = {
 	.alloc = node_alloc,
+	.salvage = node_salvage,
 	.free = node_free,
 	.held_bytes = node_held_bytes,
 	.zero_at_alloc = zero_at_alloc,
@@ -94,6 +107,15 @@ int ecache_alloc(const char *name, size_t size_bytes,
 	return 0;
 }
 EXPORT_SYMBOL_GPL(ecache_alloc);
+
+void ecache_salvage(const char *name)
+{
+	int device = find(name);
+
+	if (device >= 0)
+		salvage(device);
+}
+EXPORT_SYMBOL_GPL(ecache_salvage);
 
 void ecache_free(const char *name)
 {

@@ -22,6 +22,13 @@ struct ecache_buffer {
 int ecache_alloc(const char *device, size_t size_bytes,
 		 struct ecache_buffer *buffer);
 
+/*
+ * Saves the most valuable file pages that a device's buffer still holds, by moving them to
+ * what is left of the cache: some microseconds each. To be called, if at all, after
+ * ecache_alloc() and before anything is written to the buffer. May sleep.
+ */
+void ecache_salvage(const char *device);
+
 /* Gives a device's buffer back; no access to it from here on. May sleep. */
 void ecache_free(const char *device);
 

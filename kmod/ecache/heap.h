@@ -25,6 +25,8 @@ struct heap_node;
 struct heap_source {
 	/* Gives `range->size_bytes`, at most the reservation; content is not cleared. */
 	int (*alloc)(struct heap_node *node, struct heap_range *range);
+	/* Called once a buffer, before anything is written to it; may be NULL. */
+	void (*salvage)(struct heap_node *node);
 	void (*free)(struct heap_node *node, const struct heap_range *range);
 	u64 (*held_bytes)(struct heap_node *node);
 	/* Whether buffers are cleared before the allocation returns. */

@@ -2,7 +2,8 @@
 /*
  * DMA-BUFs of contiguous memory. The memory held file pages a moment ago, and nobody
  * may see those: a buffer is cleared piece by piece when user space first touches it,
- * and what is left of it when a device or the kernel gets to see it whole.
+ * and what is left of it when a device or the kernel gets to see it whole. Until the
+ * first piece is cleared, its owner can still save what was there.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -28,6 +29,7 @@ struct heap_buffer {
 	/* A bit for each piece that is not cleared yet, and how many are left. */
 	unsigned long *stale;
 	unsigned long nr_stale;
+	bool salvaged;
 };
 
 struct heap_attachment {
@@ -38,6 +40,13 @@ struct heap_attachment {
 	enum dma_data_direction direction;
 };
 
+static void salvage(struct heap_buffer *b)
+{
+	if (!b->salvaged && b->node->source->salvage)
+		b->node->source->salvage(b->node);
+	b->salvaged = true;
+}
+
 static void clear_piece(struct heap_buffer *b, unsigned long piece)
 {
 	u64 at = (u64)piece << PIECE_SHIFT;
@@ -45,10 +54,14 @@ static void clear_piece(struct heap_buffer *b, unsigned long piece)
 	lockdep_assert_held(&b->lock);
 	if (!test_bit(piece, b->stale))
 		return;
+	if (!ECACHE_BROKEN_LATE)
+		salvage(b);
 	memset(b->range.vaddr + at, 0,
 	       min_t(u64, PIECE_BYTES, b->range.size_bytes - at));
 	clear_bit(piece, b->stale);
 	b->nr_stale--;
+	if (ECACHE_BROKEN_LATE)
+		salvage(b);
 }
 
 static void clear_all(struct heap_buffer *b)

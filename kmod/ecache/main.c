@@ -79,7 +79,7 @@ module_param_cb(zero, &zero_ops, NULL, 0644);
 MODULE_PARM_DESC(zero, "When a buffer's memory is cleared: lazy (at first sight) or alloc");
 
 module_param_named(salvage_pages, pool.salvage_pages, uint, 0644);
-MODULE_PARM_DESC(salvage_pages, "Pages that an allocation may save from its region");
+MODULE_PARM_DESC(salvage_pages, "Pages that are saved from a device's region before it is first written to, at most");
 module_param_named(protect_percent, pool.protect_percent, uint, 0444);
 MODULE_PARM_DESC(protect_percent, "Share of the cache that pages which came back may keep from those read once; 0: plain LRU");
 module_param_named(gap_pages, pool.gap_pages, uint, 0644);

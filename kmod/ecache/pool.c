@@ -13,14 +13,18 @@
 
 /* Tombstones a put may meet: bounds the time that it keeps interrupts off. */
 #define PUT_WORK_LIMIT	32
-/* An allocation is part of an app's start: what it left undone waits for its end. */
+/*
+ * An allocation is part of an app's start: what it left undone waits for its end. Until
+ * then, whoever writes to the region first can have pages salvaged.
+ */
 #define SWEEP_DELAY	HZ
 
 struct pool pool = {
 	.lock = __SPIN_LOCK_UNLOCKED(pool.lock),
-	.alloc_lock = __MUTEX_INITIALIZER(pool.alloc_lock),
+	.salvage_lock = __MUTEX_INITIALIZER(pool.salvage_lock),
 	.caching = true,
 	.policy = ECACHE_AGED,
+	.salvage_pages = POOL_SALVAGE_PAGES,
 	.protect_percent = 75,
 };
 
@@ -108,13 +112,43 @@ static void sweep(struct work_struct *work)
 	} while (left);
 }
 
-/* Moves pages out of a region before its device gets it. */
-static u32 salvage(void)
+int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
+	       u64 *discarded)
 {
-	struct ecache_move move;
-	bool more = true;
-	u32 batch, moved = 0;
+	struct ecache_counters before, after;
+	struct ecache_request request = {
+		.device = device,
+		.size_frames = size_frames,
+		.policy = READ_ONCE(pool.policy),
+	};
+	int error;
 
+	spin_lock_irq(&pool.lock);
+	ecache_counters_read(pool.core, &before);
+	error = ecache_alloc_region(pool.core, &request, region);
+	ecache_counters_read(pool.core, &after);
+	spin_unlock_irq(&pool.lock);
+	if (!error) {
+		*discarded = after.discarded - before.discarded;
+		mod_delayed_work(system_unbound_wq, &pool.sweep,
+				 SWEEP_DELAY);
+	}
+	return error;
+}
+
+u32 pool_salvage(u32 device)
+{
+	u32 budget = READ_ONCE(pool.salvage_pages);
+	struct ecache_move move;
+	u32 batch, moved = 0;
+	bool more = true;
+
+	if (!budget)
+		return 0;
+	mutex_lock(&pool.salvage_lock);
+	spin_lock_irq(&pool.lock);
+	ecache_salvage_begin(pool.core, device, budget);
+	spin_unlock_irq(&pool.lock);
 	while (more) {
 		spin_lock_irq(&pool.lock);
 		for (batch = 0; batch < POOL_BATCH_PAGES; batch++) {
@@ -125,41 +159,11 @@ static u32 salvage(void)
 			       PAGE_SIZE);
 			moved++;
 		}
-		if (!more)
-			ecache_salvage_end(pool.core);
 		spin_unlock_irq(&pool.lock);
 		cond_resched();
 	}
+	mutex_unlock(&pool.salvage_lock);
 	return moved;
-}
-
-int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
-	       u64 *discarded)
-{
-	struct ecache_counters before, after;
-	struct ecache_request request = {
-		.device = device,
-		.size_frames = size_frames,
-		.policy = READ_ONCE(pool.policy),
-		.salvage_budget_pages = READ_ONCE(pool.salvage_pages),
-	};
-	int error;
-
-	mutex_lock(&pool.alloc_lock);
-	spin_lock_irq(&pool.lock);
-	ecache_counters_read(pool.core, &before);
-	error = ecache_alloc_region(pool.core, &request, region);
-	ecache_counters_read(pool.core, &after);
-	spin_unlock_irq(&pool.lock);
-	if (!error) {
-		*discarded = after.discarded - before.discarded;
-		if (request.salvage_budget_pages)
-			*discarded -= salvage();
-		mod_delayed_work(system_unbound_wq, &pool.sweep,
-				 SWEEP_DELAY);
-	}
-	mutex_unlock(&pool.alloc_lock);
-	return error;
 }
 
 void pool_free(u32 device)

@@ -56,7 +56,7 @@ TRACE_EVENT(ecache_put,
 		  __entry->index, __entry->block)
 );
 
-/* A device took frames; so many cached pages were lost. */
+/* A device took frames that held so many cached pages. */
 TRACE_EVENT(ecache_alloc,
 	TP_PROTO(const char *name, u32 first, u32 count, u64 discarded),
 	TP_ARGS(name, first, count, discarded),
@@ -75,6 +75,21 @@ TRACE_EVENT(ecache_alloc,
 	TP_printk("name=%s first=%u count=%u discarded=%llu",
 		  __get_str(name), __entry->first, __entry->count,
 		  __entry->discarded)
+);
+
+/* So many of the pages in a device's frames were moved elsewhere. */
+TRACE_EVENT(ecache_salvage,
+	TP_PROTO(const char *name, u32 pages),
+	TP_ARGS(name, pages),
+	TP_STRUCT__entry(
+		__field(u32, pages)
+		__string(name, name)
+	),
+	TP_fast_assign(
+		__entry->pages = pages;
+		fovea_assign_str(name, name);
+	),
+	TP_printk("name=%s pages=%u", __get_str(name), __entry->pages)
 );
 
 /* A device gave its frames back. */

@@ -2,7 +2,7 @@
 /*
  * What drivers do with dm-ecache, tried at load time; loading fails if anything is wrong.
  *
- *	device=NAME size=BYTES	ecache_alloc() and ecache_free(), as a camera driver would
+ *	device=NAME size=BYTES	ecache_alloc(), ecache_salvage() and ecache_free(), as a camera driver would
  *	fd=N			a DMA-BUF of the loading process: attached to a device, mapped
  *				for DMA, seen by the kernel
  */
@@ -47,6 +47,7 @@ static int try_driver(void)
 		pr_err("ecache_alloc of %lu bytes: error %d\n", size, error);
 		return error;
 	}
+	ecache_salvage(device);
 	memset(buffer.vaddr, 0x5a, buffer.size_bytes);
 	if (buffer.size_bytes != PAGE_ALIGN(size) ||
 	    !IS_ALIGNED(buffer.phys, PAGE_SIZE) ||

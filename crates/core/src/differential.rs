@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Runs the core and the reference side by side, operation by operation, with the frames' contents, and says where they part.
 
+use std::collections::BTreeSet;
+
 use crate::ecache::ECache;
 use crate::reference::Model;
 use crate::types::{Choice, Config, Counters, DeviceConfig, Key, Policy, Region, Request};
@@ -37,9 +39,12 @@ pub enum Op {
         way: Way,
         /// Salvage budget, pages.
         salvage_budget_pages: u32,
-        /// Steps of salvage to take at most before ending it; `None`: leave it open for [`Op::Salvage`].
+        /// Steps of salvage to take at most before ending it; `None`: leave it open for [`Op::Salvage`], or, without a budget,
+        /// write nothing until [`Op::SalvageBegin`].
         salvage_steps: Option<u32>,
     },
+    /// Begin salvage of a device that has written nothing yet.
+    SalvageBegin(u32, u32),
     /// Take steps of an open salvage.
     Salvage(u32),
     /// End salvage.
@@ -66,8 +71,10 @@ struct Pair {
     core: ECache,
     model: Model,
     contents: Vec<Content>,
-    /// The device whose region is not handed over yet, since it is being salvaged.
+    /// The device whose region is being salvaged.
     salvaging: Option<u32>,
+    /// Devices that have a region and wrote nothing to it; of them, all but the one above are not being salvaged.
+    unwritten: BTreeSet<u32>,
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, core: T, model: T) -> Result<T, String> {
@@ -104,6 +111,7 @@ impl Pair {
 
     /// The device writes all over its region.
     fn hand_over(&mut self, device: u32) -> Result<(), String> {
+        self.unwritten.remove(&device);
         let Some(region) = self.core.held(device) else { return Ok(()) };
         for frame in region.first..region.end() {
             let content = &mut self.contents[frame as usize];
@@ -195,8 +203,9 @@ impl Pair {
                 if region.count != size_frames {
                     return Err(format!("alloc: {size_frames} frames asked for, got {region:?}"));
                 }
+                self.unwritten.insert(device);
                 if salvage_budget_pages == 0 {
-                    return self.hand_over(device);
+                    return if salvage_steps.is_some() { self.hand_over(device) } else { Ok(()) };
                 }
                 // The new salvage ends the one before it.
                 if let Some(before) = self.salvaging.replace(device) {
@@ -213,6 +222,18 @@ impl Pair {
                 }
                 Ok(())
             }
+            Op::SalvageBegin(device, budget_pages) => {
+                if !self.unwritten.contains(&device) {
+                    return Ok(());
+                }
+                self.core.salvage_begin(device, budget_pages);
+                self.model.salvage_begin(device, budget_pages);
+                // The one before it ends.
+                match self.salvaging.replace(device).filter(|before| *before != device) {
+                    Some(before) => self.hand_over(before),
+                    None => Ok(()),
+                }
+            }
             Op::SalvageEnd => self.salvage_end(),
             Op::FreeSome(device, budget) => self.free(device, budget),
             Op::Free(device) => self.free(device, u32::MAX),
@@ -224,13 +245,17 @@ impl Pair {
         if self.salvaging == Some(device) {
             self.salvage_end()?;
         }
+        let unwritten = self.unwritten.contains(&device);
         let Some(region) = self.core.held(device) else { return Ok(()) };
         let left = same("free", self.core.free_some(device, budget), self.model.free_some(device, budget))?;
         for frame in region.first + left..region.end() {
-            if self.contents[frame as usize] != Content::Device(device) {
+            if !unwritten && self.contents[frame as usize] != Content::Device(device) {
                 return Err(format!("free: frame {frame} was touched while device {device} held it"));
             }
             self.contents[frame as usize] = Content::Nothing;
+        }
+        if left == 0 {
+            self.unwritten.remove(&device);
         }
         Ok(())
     }
@@ -270,7 +295,7 @@ pub fn run(config: &Config, ops: &[Op]) -> Result<Counters, String> {
         same("candidates", core.candidates(device), model.candidates(device))?;
     }
     let contents = vec![Content::Nothing; core.frames() as usize];
-    let mut pair = Pair { core, model, contents, salvaging: None };
+    let mut pair = Pair { core, model, contents, salvaging: None, unwritten: BTreeSet::new() };
     pair.compare(devices)?;
     for (i, &op) in ops.iter().enumerate() {
         let done = pair.step(op).and_then(|()| pair.compare(devices));
@@ -320,7 +345,10 @@ impl Bytes<'_> {
                 salvage_steps: Some(self.below(24)).filter(|steps| *steps < 20),
             },
             26 => Op::Salvage(self.below(8)),
-            27 => Op::SalvageEnd,
+            27 => match self.below(16) {
+                0..=7 => Op::SalvageEnd,
+                device => Op::SalvageBegin(device - 8, self.below(16)),
+            },
             28 => Op::FreeSome(self.below(7), self.below(8)),
             29 | 30 => Op::Free(self.below(7)),
             _ => Op::Sweep(self.below(16)),

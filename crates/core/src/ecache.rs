@@ -221,6 +221,13 @@ impl ECache {
         }
     }
 
+    /// Begins salvage of at most `budget_pages` pages from what a device holds, instead of any under way: only while nobody has
+    /// written to its region. Then as after [`ECache::alloc_with`] with a budget.
+    pub fn salvage_begin(&mut self, device: u32, budget_pages: u32) {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        unsafe { ffi::ecache_salvage_begin(self.raw.as_ptr(), device, budget_pages) }
+    }
+
     /// The next page to save: copy it before any other use. `None` when no page is worth it or the budget is spent.
     pub fn salvage_next(&mut self) -> Option<Move> {
         let mut step = RawMove::default();

@@ -105,6 +105,7 @@ extern "C" {
     pub fn ecache_flush_range(ec: *mut Raw, object: u64, first: u64, count: u64) -> u32;
     pub fn ecache_flush_object(ec: *mut Raw, object: u64) -> u32;
     pub fn ecache_alloc_region(ec: *mut Raw, request: *const RawRequest, region: *mut Region) -> c_int;
+    pub fn ecache_salvage_begin(ec: *mut Raw, device: u32, budget_pages: u32);
     pub fn ecache_salvage_next(ec: *mut Raw, step: *mut RawMove) -> bool;
     pub fn ecache_salvage_end(ec: *mut Raw);
     pub fn ecache_free_some(ec: *mut Raw, device: u32, budget: u32) -> u32;

@@ -442,6 +442,13 @@ impl Model {
         Some(region)
     }
 
+    /// Begins salvage of what a device holds, instead of any under way.
+    pub fn salvage_begin(&mut self, device: u32, budget_pages: u32) {
+        let device = device as usize;
+        let holds = self.devices.get(device).is_some_and(|d| d.held.is_some());
+        self.salvage = (holds && budget_pages > 0).then_some(Salvage { device, left: budget_pages });
+    }
+
     /// The next page to save.
     pub fn salvage_next(&mut self) -> Option<Move> {
         let Salvage { device, left } = self.salvage.take()?;

@@ -127,7 +127,7 @@ pub struct Request<'a> {
     pub size_frames: u32,
     /// How to choose the region.
     pub choice: Choice<'a>,
-    /// Most pages to salvage; 0 for no salvage.
+    /// Most pages to salvage; 0: salvage does not begin with the allocation.
     pub salvage_budget_pages: u32,
 }
 

@@ -44,6 +44,7 @@ fn op() -> impl Strategy<Value = Op> {
         6 => alloc(),
         2 => (0..6_u32).prop_map(Op::Salvage),
         1 => Just(Op::SalvageEnd),
+        2 => (0..7_u32, 0..12_u32).prop_map(|(device, budget)| Op::SalvageBegin(device, budget)),
         1 => (0..7_u32, 0..6_u32).prop_map(|(device, budget)| Op::FreeSome(device, budget)),
         3 => (0..7_u32).prop_map(Op::Free),
         1 => (0..20_u32).prop_map(Op::Sweep),

@@ -49,7 +49,7 @@ pub struct EcacheConfig {
     pub enabled: bool,
     /// How a device's region is chosen.
     pub policy: EcachePolicy,
-    /// Pages that an allocation may save from its region, at some 900 instructions each.
+    /// Pages that are saved from a device's region before it is first written to, at some 900 instructions each.
     pub salvage_pages: u32,
     /// When a buffer's memory is cleared.
     pub zero: EcacheZero,
@@ -83,7 +83,7 @@ pub enum EcacheZero {
 
 impl Default for EcacheConfig {
     fn default() -> Self {
-        Self { enabled: true, policy: EcachePolicy::Aged, salvage_pages: 0, zero: EcacheZero::Lazy }
+        Self { enabled: true, policy: EcachePolicy::Aged, salvage_pages: 16384, zero: EcacheZero::Lazy }
     }
 }
 

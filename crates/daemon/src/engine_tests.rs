@@ -70,7 +70,7 @@ fn the_ecaches_settings_are_given_and_come_back() {
     let mut engine = engine_in(folder.path(), &device);
     engine.set_up(0).unwrap();
     assert_eq!(device.0.borrow().sysctls["module/dm_ecache/policy"], "aged");
-    assert_eq!(device.0.borrow().sysctls["module/dm_ecache/salvage_pages"], "0");
+    assert_eq!(device.0.borrow().sysctls["module/dm_ecache/salvage_pages"], "16384");
     let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
     assert_eq!(status.ecache.map(|pool| pool.frames), Some(23040));
     drop(engine);

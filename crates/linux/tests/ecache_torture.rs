@@ -193,3 +193,8 @@ fn a_module_that_takes_truncated_pages_fails() {
 fn a_module_that_takes_reads_beside_direct_writes_fails() {
     control("direct");
 }
+
+#[test]
+fn a_module_that_salvages_too_late_fails() {
+    control("late");
+}
