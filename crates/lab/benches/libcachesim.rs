@@ -2,8 +2,9 @@
 //! Replay's speed beside libcachesim's, in one run on the same requests: `taskset -c 0 cargo bench -p fovea-lab`.
 //!
 //! Needs the public traces (`$FOVEA_TRACES`, else `../shared/traces` beside the repository) and a python with the package
-//! (`$FOVEA_LIBCACHESIM_PYTHON`); without the latter only our own speed is printed. `FOVEA_BENCH_REQUESTS` sets the length.
-//! Times are CPU times, the least of `FOVEA_BENCH_ROUNDS` (3).
+//! (`$FOVEA_LIBCACHESIM_PYTHON`), libcachesim's C program `cachesim` (`$FOVEA_CACHESIM`), or both; without either only our own speed is
+//! printed. `FOVEA_BENCH_REQUESTS` sets the length. Times are CPU times, the least of `FOVEA_BENCH_ROUNDS` (3); of the C program
+//! they are those of the whole process, in hundredths of a second.
 
 use std::{
     path::{Path, PathBuf},
@@ -44,6 +45,35 @@ fn theirs(python: &str, trace: &Path, policy: &str, size: u64) -> Option<(u64, f
     results.into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// CPU time of the programs that were waited for.
+fn children_cpu_s() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").expect("/proc is mounted");
+    // After the name, which may contain anything: state is the third field, cutime the 16th, cstime the 17th.
+    let fields: Vec<_> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks: u64 = [13, 14].iter().filter_map(|&at| fields.get(at)?.parse::<u64>().ok()).sum();
+    ticks as f64 / 100.0
+}
+
+/// (misses, CPU seconds) of one replay by libcachesim's C program.
+fn c_program(program: &str, trace: &Path, policy: &str, size: u64, requests: f64) -> Option<(u64, f64)> {
+    let policy = match policy {
+        "s3-fifo" => "S3FIFO".to_owned(),
+        "2q" => "TwoQ".to_owned(),
+        other => other.to_uppercase(),
+    };
+    let before = children_cpu_s();
+    let output = Command::new(program)
+        .arg(trace)
+        .args(["oracleGeneralBin", &policy, &size.to_string(), "--ignore-obj-size=1", "--num-thread=1"])
+        .current_dir(trace.parent()?)
+        .output()
+        .ok()?;
+    let spent = children_cpu_s() - before;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let ratio: f64 = text.rsplit("miss ratio ").next()?.split(',').next()?.parse().ok()?;
+    Some(((ratio * requests).round() as u64, spent))
+}
+
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = std::env::var_os("FOVEA_TRACES").map_or_else(|| root.join("../shared/traces"), PathBuf::from);
@@ -65,19 +95,21 @@ fn main() {
     let rounds: usize = std::env::var("FOVEA_BENCH_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
     let policies = std::env::var("FOVEA_BENCH_POLICIES").unwrap_or_else(|_| POLICIES.into());
     let python = std::env::var("FOVEA_LIBCACHESIM_PYTHON").ok();
+    let program = std::env::var("FOVEA_CACHESIM").ok();
     let scratch = tempfile::tempdir().expect("a temporary folder");
     let long = scratch.path().join("long.bin");
-    if python.is_some() {
+    if python.is_some() || program.is_some() {
         std::fs::write(&long, bytes.repeat(repeat as usize)).expect("room for the long trace");
     }
     let requests = dense.requests() as f64;
     println!("{requests} requests, {} objects; interned once in {interning:.3} s", dense.footprint().objects);
-    println!("policy    objects  ours Mreq/s  libcachesim Mreq/s  ratio  ratio with our interning  misses");
+    println!("policy    objects  ours Mreq/s  libcachesim Mreq/s  ratio  ratio with our interning  misses  cachesim Mreq/s  ratio");
     for permille in SHARES_PERMILLE {
         let size = dense.footprint().objects * permille / 1000;
         for policy in policies.split(',') {
             let choice: Choice = policy.parse().expect("a known policy");
             let (mut ours_s, mut theirs_s, mut misses, mut their_misses) = (f64::MAX, f64::MAX, 0, None);
+            let (mut c_s, mut c_misses) = (f64::MAX, None);
             for _ in 0..rounds {
                 let started = cpu_s();
                 let outcome = run(&dense, &choice, Size::Objects(size)).expect("a good size");
@@ -87,6 +119,11 @@ fn main() {
                     theirs_s = theirs_s.min(seconds);
                     their_misses = Some(count);
                 }
+                let c = program.as_ref().and_then(|p| c_program(p, &long, policy, size, requests));
+                if let Some((count, seconds)) = c {
+                    c_s = c_s.min(seconds);
+                    c_misses = Some(count);
+                }
             }
             let ours = requests / ours_s / 1e6;
             print!("{policy:8} {size:8} {ours:12.1}");
@@ -94,10 +131,16 @@ fn main() {
                 Some(count) => {
                     let same = if count == misses { "equal" } else { "differ" };
                     let (ratio, whole) = (theirs_s / ours_s, theirs_s / (ours_s + interning));
-                    println!(" {:19.1} {ratio:6.1} {whole:25.1}  {same}", requests / theirs_s / 1e6);
+                    print!(" {:19.1} {ratio:6.1} {whole:25.1}  {same}", requests / theirs_s / 1e6);
                 }
-                None => println!("                   -      -                         -  {misses}"),
+                None => print!("                   -      -                         -  {misses}"),
             }
+            if let Some(count) = c_misses {
+                // It prints four digits of the miss ratio.
+                let same = if (count as f64 - misses as f64).abs() <= requests / 10_000.0 { "equal" } else { "differ" };
+                print!(" {:16.1} {:6.1}  {same}", requests / c_s / 1e6, c_s / ours_s);
+            }
+            println!();
         }
     }
 }
