@@ -131,11 +131,12 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
 
 fn phases(stack: &Stack, contents: &Contents, options: &Options, report: &Report) -> Outcome<()> {
     let phases = Phases { stack, contents, report, seed: options.seed };
-    let list: [(&str, &dyn Fn() -> Outcome<()>); 4] = [
+    let list: [(&str, &dyn Fn() -> Outcome<()>); 5] = [
         ("write", &|| phases.write()),
         ("truncated", &|| phases.truncated()),
         ("direct", &|| phases.direct()),
         ("migration", &|| phases.migration()),
+        ("salvaged", &|| if options.has_module() { phases.salvaged() } else { Ok(()) }),
     ];
     for (name, phase) in list {
         let (before, began) = (report.failures(), Instant::now());

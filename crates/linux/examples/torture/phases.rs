@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fovea_linux::dma_heap::Heap;
 use rustix::fs::{fadvise, Advice};
 
 use crate::audit::compare;
@@ -14,8 +15,9 @@ use crate::disturb::{drop_caches, Hog};
 use crate::file::{How, TestFile, OPERATION_PAGES};
 use crate::raw::{Pages, PAGE};
 use crate::report::Report;
-use crate::stack::{Outcome, Stack, A, B, C};
+use crate::stack::{read_number, Outcome, Stack, A, B, C};
 use crate::volume_io::RawVolume;
+use crate::DEVICES;
 
 const PAGES: usize = 512;
 const ROUNDS: u32 = 4;
@@ -118,6 +120,43 @@ impl<'a> Phases<'a> {
         volume.verify();
         drop_caches()?;
         compare(&self.stack.volumes[C], self.contents, self.report)
+    }
+
+    /// Devices take most of the cache's memory, and its pages are salvaged when the first word is written there: what was saved must
+    /// still be what is on disk. With most of the cache in use, so that pages are moved to free frames and to others'.
+    pub fn salvaged(&self) -> Outcome<()> {
+        const SALVAGED: &str = "/sys/module/dm_ecache/pool/salvaged";
+        let mut buffer = Pages::new(OPERATION_PAGES);
+        let mut files = Vec::new();
+        for number in 0..7 {
+            let mut file =
+                self.file(if number % 2 == 0 { A } else { B }, &format!("salvaged{number}"), 3400 + number)?;
+            self.fill(&mut file, &mut buffer);
+            files.push(file);
+        }
+        let before = read_number(SALVAGED)?;
+        for round in 0..ROUNDS {
+            files.iter().for_each(|file| file.verify(How::Buffered, &mut buffer));
+            drop_caches()?;
+            // The first words, of the first device alone or of two in turn.
+            let taken = DEVICES[..2].iter().map(|&(name, size_bytes)| -> Outcome<_> {
+                let heap = Heap::open(format!("/dev/ecache/{name}")).map_err(|e| e.to_string())?;
+                let held = heap.allocate(size_bytes).map_err(|e| format!("{name}: {e}"))?;
+                held.map().map_err(|e| format!("{name}: {e}"))
+            });
+            let taken = taken.collect::<Outcome<Vec<_>>>()?;
+            for mapping in &taken[..1 + round as usize % 2] {
+                mapping.words()[0].store(u64::MAX, Ordering::Relaxed);
+            }
+            files.iter().for_each(|file| file.verify(How::Buffered, &mut buffer));
+        }
+        let moved = read_number(SALVAGED)? - before;
+        self.report.check("pages were salvaged", moved > u64::from(ROUNDS) * 256, format_args!("{moved}"));
+        for volume in [A, B] {
+            compare(&self.stack.volumes[volume], self.contents, self.report)?;
+        }
+        files.iter_mut().for_each(TestFile::renew);
+        Ok(())
     }
 
     /// Pages move to where other pages were a moment ago, and are evicted: each must be cached as what it is. Two blocks of movable
