@@ -50,6 +50,8 @@ struct Runtime {
     /// Resident memory when its last range had been looked at; `None` while some are left.
     compressed_at_bytes: Option<u64>,
     usage: AppUsage,
+    /// When that was last read in full, and its charge then.
+    sized: Option<(u64, u64)>,
 }
 
 /// A victim whose memory is awaited.

@@ -202,7 +202,7 @@ fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Optio
 /// app would be killed for: then there is nothing left to find, and the next to wait for memory waits for the OOM killer. A background
 /// app is worth that; the app in front is not before somebody really waits.
 fn kill_step(snapshot: &Snapshot, class: Importance, reason: Reason) -> Option<(Action, Reason)> {
-    let app = victim(&snapshot.apps, class)?;
+    let app = victim(&snapshot.apps, &snapshot.memory, class)?;
     let nothing_left = class == Importance::Foreground && app.importance > Importance::Foreground;
     (snapshot.memory.stalled_us > 0 || nothing_left).then(|| (Action::Kill { app: app.name.clone() }, reason))
 }

@@ -3,19 +3,22 @@
 
 use fovea_apps::Importance;
 
-use crate::AppState;
+use crate::{AppState, MemoryState, SwapState, PAGE_BYTES};
 
 /// The app to kill among those of class `least_important` and less important ones.
-pub fn victim(apps: &[AppState], least_important: Importance) -> Option<&AppState> {
+pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: Importance) -> Option<&'a AppState> {
+    let size = |app: &AppState| size_bytes(app, memory.swap);
     apps.iter()
         .filter(|a| a.importance >= least_important)
-        .max_by(|a, b| (a.importance, size_bytes(a), &b.name).cmp(&(b.importance, size_bytes(b), &a.name)))
+        .max_by(|a, b| (a.importance, size(a), &b.name).cmp(&(b.importance, size(b), &a.name)))
 }
 
-/// What killing it gives back: its charge, which counts its compressed pages at their compressed size, and, for kernels without
-/// that charge, its resident memory.
-fn size_bytes(app: &AppState) -> u64 {
-    app.current_bytes.max(app.anon_bytes)
+/// What killing it gives back: its anonymous memory, and what its compressed pages occupy. Not the page cache that it is charged for:
+/// that stays when it dies, and could be had without.
+fn size_bytes(app: &AppState, swap: Option<SwapState>) -> u64 {
+    let page_cost_bytes = swap.and_then(|s| s.zram).map_or(0, |zram| zram.page_cost_bytes());
+    // Its charge is the fresher of the two.
+    app.anon_bytes.min(app.current_bytes) + app.swap_bytes / PAGE_BYTES * page_cost_bytes
 }
 
 #[cfg(test)]
@@ -46,9 +49,26 @@ mod tests {
             app("maps", Importance::Empty, 20),
             app("front", Importance::Foreground, 500),
         ];
-        assert_eq!(victim(&apps, Importance::Hidden).unwrap().name.as_str(), "maps");
-        assert_eq!(victim(&apps[..1], Importance::Hidden).unwrap().name.as_str(), "game");
-        assert!(victim(&apps[3..], Importance::Visible).is_none());
+        assert_eq!(victim(&apps, &MemoryState::default(), Importance::Hidden).unwrap().name.as_str(), "maps");
+        assert_eq!(victim(&apps[..1], &MemoryState::default(), Importance::Hidden).unwrap().name.as_str(), "game");
+        assert!(victim(&apps[3..], &MemoryState::default(), Importance::Visible).is_none());
+    }
+
+    #[test]
+    fn what_a_kill_gives_back_is_what_counts() {
+        let reader = AppState { current_bytes: 300 << 20, ..app("reader", Importance::Hidden, 10 << 20) };
+        let compressed = AppState { swap_bytes: 40 << 20, ..app("sleeper", Importance::Hidden, 1 << 20) };
+        let game = app("game", Importance::Hidden, 12 << 20);
+        let shrunk = AppState { current_bytes: 5 << 20, ..app("shrunk", Importance::Hidden, 90 << 20) };
+        let apps = [reader, compressed, game, shrunk];
+        let pick = |zram| {
+            let swap = Some(SwapState { zram, ..SwapState::default() });
+            victim(&apps, &MemoryState { swap, ..MemoryState::default() }, Importance::Hidden).unwrap().name.to_string()
+        };
+        assert_eq!(pick(None), "game");
+        // At 3:1 the sleeper's 40 MB occupy more than the game does.
+        let zram = crate::ZramState { original_bytes: 90 << 20, used_bytes: 30 << 20, ..Default::default() };
+        assert_eq!(pick(Some(zram)), "sleeper");
     }
 
     proptest! {
@@ -60,7 +80,7 @@ mod tests {
             let least = Importance::ALL[least];
             let mut order: Vec<_> = apps.iter().filter(|a| a.importance >= least).collect();
             order.sort_by_key(|a| (a.importance.weight(), a.anon_bytes, std::cmp::Reverse(a.name.clone())));
-            prop_assert_eq!(victim(&apps, least).map(|a| &a.name), order.last().map(|a| &a.name));
+            prop_assert_eq!(victim(&apps, &MemoryState::default(), least).map(|a| &a.name), order.last().map(|a| &a.name));
         }
     }
 }

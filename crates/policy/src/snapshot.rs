@@ -71,7 +71,7 @@ pub struct ZramState {
 
 impl ZramState {
     /// Memory one more page takes, by the experience so far; half a page before there is any, the most a chosen page may take.
-    fn page_cost_bytes(&self) -> u64 {
+    pub(crate) fn page_cost_bytes(&self) -> u64 {
         // 1 MiB of experience: less would let a few odd pages decide.
         if self.original_bytes < 1 << 20 {
             return PAGE_BYTES / 2;

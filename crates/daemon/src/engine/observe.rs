@@ -88,7 +88,8 @@ impl<D: Device> Engine<D> {
         })
     }
 
-    /// Reads what the apps occupy: in full only of those that may be compressed, since a kill may have to wait for this.
+    /// Reads what the apps occupy. A kill may have to wait for this, so in full only of those that may be compressed, that went to the
+    /// background since they were last read in full, or whose charge is a quarter off; of the others the charge alone, at a tenth of the cost.
     pub(super) fn refresh_usage(&mut self, now_ns: u64) {
         if self.usage_read_ns.is_some_and(|t| now_ns.saturating_sub(t) < USAGE_FRESH_NS) {
             return;
@@ -98,13 +99,29 @@ impl<D: Device> Engine<D> {
         for app in self.registry.iter() {
             let Some(runtime) = self.runtime.get_mut(&app.name) else { continue };
             let idle = self.registry.importance(app) >= Importance::Hidden;
-            let read = match compresses && idle {
-                true => self.device.usage(&app.cgroup).map(|usage| runtime.usage = usage),
-                false => self.device.charge(&app.cgroup).map(|bytes| runtime.usage.current_bytes = bytes),
-            };
-            if let Err(e) = read {
+            if let Err(e) = read_usage(&mut self.device, &app.cgroup, runtime, compresses && idle, now_ns) {
                 say!("fovea: {e}");
             }
         }
     }
+}
+
+/// Reads what an app occupies, in full if `in_full` or if what is known of it cannot be right any more.
+fn read_usage<D: Device>(
+    device: &mut D,
+    cgroup: &str,
+    runtime: &mut Runtime,
+    in_full: bool,
+    now_ns: u64,
+) -> Result<(), Error> {
+    if let (false, Some((sized_ns, then))) = (in_full, runtime.sized) {
+        let charge = device.charge(cgroup)?;
+        runtime.usage.current_bytes = charge;
+        if sized_ns >= runtime.background_since_ns && charge.abs_diff(then) <= then / 4 {
+            return Ok(());
+        }
+    }
+    runtime.usage = device.usage(cgroup)?;
+    runtime.sized = Some((now_ns, runtime.usage.current_bytes));
+    Ok(())
 }

@@ -116,10 +116,11 @@ fn start_verdicts(scenario: &Scenario, get: &dyn Fn(&str, &str) -> Option<f64>, 
     if compares(scenario, &["zram", "fovea"]) {
         verdicts.push(verdict(
             "restart-zram",
-            "a restart at low memory takes hardly longer than under zram",
+            // What was compressed last comes back first or last as the apps before it fell: 5 to 20 % (docs/lowmem.md).
+            "a restart at low memory takes at most a quarter longer than under zram",
             "seed 002, section 4.2: 306 ms against 298 ms, 1.03",
             ratio(get("fovea", "restart_ns"), get("zram", "restart_ns")),
-            Bound::AtMost(1.15),
+            Bound::AtMost(1.25),
         ));
     }
     if compares(scenario, &["stock"]) {
