@@ -23,12 +23,20 @@ struct Bench {
 }
 
 fn engine_in(folder: &Path, device: &FakeDevice) -> Engine<FakeDevice> {
+    engine_with(folder, device, Config::default())
+}
+
+fn engine_with(folder: &Path, device: &FakeDevice, config: Config) -> Engine<FakeDevice> {
     let journal = Journal::open(&folder.join("journal.jsonl"), 1 << 20).unwrap();
     let undo = UndoLog::open(folder).unwrap();
-    Engine::new(device.clone(), Config::default(), journal, undo, Vec::new())
+    Engine::new(device.clone(), config, journal, undo, Vec::new())
 }
 
 fn bench(apps: &[(&str, u64)]) -> Bench {
+    bench_with(apps, Config::default())
+}
+
+fn bench_with(apps: &[(&str, u64)], config: Config) -> Bench {
     let device = FakeDevice::default();
     {
         let mut state = device.0.borrow_mut();
@@ -48,7 +56,7 @@ fn bench(apps: &[(&str, u64)]) -> Bench {
         }
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut engine = engine_in(folder.path(), &device);
+    let mut engine = engine_with(folder.path(), &device, config);
     engine.set_up(0).unwrap();
     for &(name, _) in apps {
         let app = name.parse().unwrap();
@@ -271,6 +279,41 @@ fn short_memory_ends_in_one_kill_when_nothing_can_be_compressed() {
     let kill = entries.iter().find(|e| e["action"] == "kill").unwrap();
     assert_eq!(kill["reason"], "thrash");
     assert_eq!(kill["readings"]["free_bytes"], 15 * MB);
+}
+
+#[test]
+fn the_plain_ladder_kills_by_what_comes_back_and_reads_little_for_it() {
+    let mut config = Config::default();
+    config.memory.mode = fovea_policy::Mode::Ladder;
+    let mut b = bench_with(&[("reader", 10), ("game", 20)], config);
+    let short = |b: &mut Bench, at: u64, stalled_us: u64| {
+        b.device.0.borrow_mut().memory.psi_some_total_us = Some(stalled_us);
+        b.engine.pressure();
+        b.engine.turn(at).unwrap()
+    };
+    {
+        let mut state = b.device.0.borrow_mut();
+        (state.memory.free_bytes, state.memory.file_bytes) = (25 * MB, 25 * MB);
+        (state.memory.swap_total_bytes, state.memory.zram) = (0, None);
+        state.apps.get_mut("apps/reader").unwrap().file_pages = 100 * MB / PAGE_BYTES;
+    }
+    let sized = |b: &Bench| b.device.0.borrow().done.iter().filter(|d| *d == "usage apps/reader").count();
+    let mut counts = Vec::new();
+    for (second, more_mb) in [(1, 0), (2, 10), (3, 40), (4, 0)] {
+        b.device.0.borrow_mut().apps.get_mut("apps/reader").unwrap().file_pages += more_mb * MB / PAGE_BYTES;
+        b.device.0.borrow_mut().failing = Some("kill");
+        short(&mut b, second * SECOND_NS, second * 9000);
+        counts.push(sized(&b));
+    }
+    assert_eq!(counts, [1, 1, 2, 2], "in full at first, and when its charge was a quarter off");
+    {
+        let mut state = b.device.0.borrow_mut();
+        state.failing = None;
+        (state.memory.free_bytes, state.memory.file_bytes) = (5 * MB, 5 * MB);
+    }
+    let turn = short(&mut b, 9 * SECOND_NS, 99_000);
+    assert_eq!(turn.awaited.len(), 1);
+    assert!(b.done("kill apps/game") && !b.done("kill apps/reader"));
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct FakeApp {
     /// Those of `anon_pages` that shrink enough.
     pub compressible_pages: u64,
     pub swap_pages: u64,
+    /// Page cache that it is charged for.
+    pub file_pages: u64,
     pub frozen: bool,
     pub score: i32,
 }
@@ -64,15 +66,18 @@ impl Device for FakeDevice {
     }
 
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
+        self.did(format!("usage {cgroup}"));
+        let current_bytes = self.charge(cgroup)?;
         let state = self.0.borrow();
         let Some(app) = state.apps.get(cgroup) else { return Ok(AppUsage::default()) };
         let anon_bytes = app.anon_pages * PAGE_BYTES;
         let swap_bytes = app.swap_pages * PAGE_BYTES;
-        Ok(AppUsage { anon_bytes, current_bytes: anon_bytes, swap_bytes, processes: 1 })
+        Ok(AppUsage { anon_bytes, current_bytes, swap_bytes, processes: 1 })
     }
 
     fn charge(&mut self, cgroup: &str) -> Result<u64, Error> {
-        Ok(self.usage(cgroup)?.current_bytes)
+        let state = self.0.borrow();
+        Ok(state.apps.get(cgroup).map_or(0, |app| (app.anon_pages + app.file_pages) * PAGE_BYTES))
     }
 
     fn compress(&mut self, cgroup: &str, cursor: CompressCursor, pages: u64, _: u32) -> Result<CompressOutcome, Error> {
