@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use fovea_linux::psi::Pressure;
 use fovea_scenario::EventBody;
 use rustix::process::{kill_process, Pid, Signal};
 
@@ -20,6 +21,9 @@ const RESTORE_LIMIT_NS: u64 = 10_000_000_000;
 /// most devices have no eCache.
 const UNUSED: [&str; 3] = ["swap", "swap-codec", "ecache"];
 
+/// Waiting for memory for which the kernel calls the daemon (`psi_stall_us`), microseconds.
+const CALLING_STALL_US: u64 = 2000;
+
 /// How long its process may still live after its socket is gone.
 const END_LIMIT_NS: u64 = 2_000_000_000;
 
@@ -28,8 +32,35 @@ fn activities() -> Vec<(u32, Activity)> {
     processes(&cgroup_path(DAEMON)).into_iter().map(|pid| (pid, Activity::of(pid))).collect()
 }
 
-/// Watches the daemon (supervisor and worker together) while nothing happens, this process included.
+/// How often the daemon is watched anew because something did happen meanwhile.
+const WATCHES: u32 = 4;
+
+/// Waiting for memory since boot; 0 where the kernel does not tell.
+fn stalled_us() -> u64 {
+    let text = std::fs::read("/proc/pressure/memory").unwrap_or_default();
+    Pressure::parse(&text).some.map_or(0, |some| some.total_us)
+}
+
+/// Watches the daemon (supervisor and worker together) while nothing happens, this process included. A kernel that has somebody wait
+/// for memory calls the daemon, and rightly: if it woke then, it is watched anew.
 pub fn idle(phone: &mut Phone, ns: u64) -> Outcome<()> {
+    let mut watches = 1;
+    loop {
+        let stalled_before_us = stalled_us();
+        let (idle, processes, peak_bytes) = watch_idle(phone, ns)?;
+        let stalled_us = stalled_us() - stalled_before_us;
+        let woken = matches!(idle, EventBody::DaemonIdle { wakeups, .. } if wakeups > 0);
+        if !woken || stalled_us < CALLING_STALL_US || watches == WATCHES {
+            println!("fovea-guest: daemon: {processes} processes, {peak_bytes} bytes at their peaks together");
+            return phone.channel.emit(idle);
+        }
+        println!("fovea-guest: the daemon woke, and somebody waited {stalled_us} us for memory: it is watched anew");
+        watches += 1;
+    }
+}
+
+/// What the daemon did meanwhile, its number of processes, and the sum of their peaks.
+fn watch_idle(phone: &mut Phone, ns: u64) -> Outcome<(EventBody, usize, u64)> {
     let before = activities();
     let began = now_ns();
     phone.pass(ns)?;
@@ -47,8 +78,7 @@ pub fn idle(phone: &mut Phone, ns: u64) -> Outcome<()> {
         resident_bytes = now.peak_bytes.max(resident_bytes);
     }
     let all: u64 = after.iter().map(|(_, a)| a.peak_bytes).sum();
-    println!("fovea-guest: daemon: {} processes, {all} bytes at their peaks together", after.len());
-    phone.channel.emit(EventBody::DaemonIdle { wakeups, cpu_ns, resident_bytes, watched_ns })
+    Ok((EventBody::DaemonIdle { wakeups, cpu_ns, resident_bytes, watched_ns }, after.len(), all))
 }
 
 /// Counts processes that are frozen though the daemon does not say that their app is.

@@ -56,7 +56,12 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case]) -> Vec<Verdict> {
     bounded("oom-kills-fovea", "the kernel's OOM killer is never reached", "oom_kills", Bound::Equal(0.0));
     bounded("stray-frozen", "nothing is frozen that the daemon does not know of", "stray_frozen", Bound::Equal(0.0));
     bounded("resident", "the daemon holds at most 8 MiB", "resident_bytes", Bound::AtMost(RESIDENT_MAX_BYTES));
-    bounded("idle-wakeups", "the idle daemon never wakes", "idle_wakeups", Bound::Equal(0.0));
+    bounded(
+        "idle-wakeups",
+        "the daemon never wakes while the screen is off and nothing happens",
+        "idle_wakeups",
+        Bound::Equal(0.0),
+    );
     if scenario.monkey.kills > 0 {
         bounded(
             "left-after-kill",

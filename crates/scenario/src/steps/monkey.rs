@@ -114,6 +114,11 @@ impl Monkey {
             Step::Settle { limit_ns: self.settle_limit_ns },
             sample("end"),
             Step::CheckFrozen {},
+            // With the screen on and memory nearly short the daemon looks now and then (policy/src/watch.rs): idle is a dark screen.
+            Step::Screen { on: false },
+            Step::Settle { limit_ns: self.settle_limit_ns },
+            // The kernel tells of a stall up to one window of the daemon's trigger (0.5 s) after it.
+            Step::Wait { ns: 2_000_000_000 },
             Step::IdleCheck { ns: self.idle_ns },
         ]);
         Ok(vec![Script { case: String::new(), seed, steps, apps: Vec::new() }])
