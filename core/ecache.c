@@ -85,17 +85,16 @@ static void demote(struct ecache *ec)
 }
 
 /*
- * The multiplications spread neighbouring indices over the top bits. The seed
- * makes chains differ from run to run; it is no defence against who knows it.
+ * Fibonacci hashing: multiples of the golden ratio, so that runs of an object's pages,
+ * and pages at any stride that disks know, fall evenly over the buckets; another
+ * multiplication sets objects apart. The seed makes chains differ from run to run; it
+ * is no defence against who knows it.
  */
 ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index)
 {
-	u64 hash = (object ^ ec->hash_seed) * 0x9e3779b97f4a7c15ull;
+	u64 start = (object ^ ec->hash_seed) * 0xbf58476d1ce4e5b9ull;
 
-	hash = (hash + index) * 0xbf58476d1ce4e5b9ull;
-	hash ^= hash >> 32;
-	hash *= 0x94d049bb133111ebull;
-	return (u32)(hash >> (64 - ec->bucket_bits));
+	return (u32)((start + index) * 0x9e3779b97f4a7c15ull >> (64 - ec->bucket_bits));
 }
 
 /* Goes along a chain from `link` to where a key's frame number is, or its end. */

@@ -88,9 +88,9 @@ static void on_delete(void *unused, struct folio *folio)
 	bool reclaimed = !folio_ref_count(folio) || ECACHE_BROKEN_TRUNCATED;
 	unsigned long pfn = folio_pfn(folio), end = pfn + folio_nr_pages(folio);
 	struct track_entry *entry;
-	unsigned long flags;
 	u64 start, copying;
 
+	lockdep_assert_irqs_disabled();
 	for (; pfn < end; pfn++) {
 		start = pool_cycles();
 		/* Nobody can begin to follow a page that is on its way out. */
@@ -98,7 +98,8 @@ static void on_delete(void *unused, struct folio *folio)
 		if (!entry)
 			continue;
 		copying = 0;
-		spin_lock_irqsave(&pool.lock, flags);
+		/* Interrupts are off: the page cache's own lock is held (xa_lock_irq). */
+		spin_lock(&pool.lock);
 		if (entry->state != TRACK_NONE) {
 			if (reclaimed)
 				put_page_of(folio, pfn - folio_pfn(folio), entry,
@@ -107,7 +108,7 @@ static void on_delete(void *unused, struct folio *folio)
 		}
 		if (copying)
 			pool_cost_add(&pool.put_cost, start, copying, 1);
-		spin_unlock_irqrestore(&pool.lock, flags);
+		spin_unlock(&pool.lock);
 	}
 }
 

@@ -173,7 +173,6 @@ static u32 note_loading(struct volume *v, struct bio *bio, u64 block, u32 count)
 static int map_read(struct target *t, struct bio *bio, struct io *io)
 {
 	struct volume *v = t->volume;
-	unsigned long flags;
 	u32 count, done;
 	bool hit;
 
@@ -181,7 +180,7 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 		return DM_MAPIO_REMAPPED;
 	prepare(bio);
 	count = min_t(u64, io->count, POOL_BATCH_PAGES);
-	spin_lock_irqsave(&pool.lock, flags);
+	spin_lock_irq(&pool.lock);
 	done = serve(v, bio, io->block, count);
 	hit = done;
 	if (!hit)
@@ -193,7 +192,7 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 		v->hits += done;
 		pool.hits += done;
 	}
-	spin_unlock_irqrestore(&pool.lock, flags);
+	spin_unlock_irq(&pool.lock);
 
 	if (done < io->count) {
 		dm_accept_partial_bio(bio, done << BLOCK_SHIFT);
@@ -214,14 +213,13 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 	struct volume *v = t->volume;
 	bool data = bio_op(bio) == REQ_OP_WRITE && io->whole;
 	struct bvec_iter iter = bio->bi_iter;
-	unsigned long flags;
 	u64 i;
 
 	io->kind = IO_WRITE;
 	io->iter = iter;
 	if (data)
 		prepare(bio);
-	spin_lock_irqsave(&pool.lock, flags);
+	spin_lock_irq(&pool.lock);
 	if (data)
 		for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {
 			u64 block = io->block + i;
@@ -248,33 +246,33 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 				  TRACK_WRITING, false, sum);
 		}
 	volume_write_begin(v, io->block, io->count);
-	spin_unlock_irqrestore(&pool.lock, flags);
+	spin_unlock_irq(&pool.lock);
 }
 
 /* Writes without pages: discards, zeroes, and data in pieces of blocks. */
 static void drop_blocks(struct volume *v, u64 block, u64 count)
 {
-	unsigned long flags, chunk;
+	unsigned long chunk;
 	bool more;
 	u64 i;
 
 	if (ECACHE_BROKEN_WRITE)
 		return;
 	if (count <= INFLIGHT_BLOCKS) {
-		spin_lock_irqsave(&pool.lock, flags);
+		spin_lock_irq(&pool.lock);
 		for (i = 0; i < count; i++) {
 			v->invalidated += ecache_flush_page(
 				pool.core, v->object, block + i);
 			track_forget_block(v->id, block + i);
 		}
-		spin_unlock_irqrestore(&pool.lock, flags);
+		spin_unlock_irq(&pool.lock);
 		return;
 	}
 	/* Pages first: one that is still followed could be put after the frames went. */
 	for (chunk = 0, more = true; more; chunk++) {
-		spin_lock_irqsave(&pool.lock, flags);
+		spin_lock_irq(&pool.lock);
 		more = track_forget_range(v->id, block, count, chunk);
-		spin_unlock_irqrestore(&pool.lock, flags);
+		spin_unlock_irq(&pool.lock);
 		cond_resched();
 	}
 	pool_flush_range(v, block, count);

@@ -89,7 +89,7 @@ impl Default for Lowmem {
             cache_floor_mib: 20.0,
             fish_mib: 30.0,
             fish_services_mib: 20.0,
-            others: 12,
+            others: 10,
             others_mib: 18.0,
             use_ns: 2_000_000_000,
             settle_limit_ns: 300_000_000_000,
