@@ -198,7 +198,11 @@ impl GridArgs {
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
     /// The trace file.
-    trace: PathBuf,
+    #[arg(required_unless_present = "named_trace")]
+    trace: Option<PathBuf>,
+    /// The same, by name.
+    #[arg(id = "named_trace", long = "trace", value_name = "TRACE", conflicts_with = "trace")]
+    named: Option<PathBuf>,
     #[command(flatten)]
     grid: GridArgs,
     /// Write the results document there; - for standard output.
@@ -398,7 +402,8 @@ impl ReplayArgs {
             policies: self.grid.policies()?,
             sizes: self.grid.sizes()?,
             dense: self.grid.dense(),
-            trace: self.trace,
+            // The command line has one of the two.
+            trace: self.trace.or(self.named).unwrap_or_default(),
         };
         let bar = bar("{bar:40} {msg} {pos} of {len}, {eta} left");
         let report = crate::replay(&options, |done, total, what| {
