@@ -116,11 +116,11 @@ fn start_verdicts(scenario: &Scenario, get: &dyn Fn(&str, &str) -> Option<f64>, 
     if compares(scenario, &["zram", "fovea"]) {
         verdicts.push(verdict(
             "restart-zram",
-            // What was compressed last comes back first or last as the apps before it fell: 5 to 20 % (docs/lowmem.md).
-            "a restart at low memory takes at most a quarter longer than under zram",
+            // 5 to 21 % in 20 boots: whether the daemon has to compress meanwhile is a matter of a megabyte (docs/lowmem.md).
+            "a restart at low memory takes at most 30 % longer than under zram",
             "seed 002, section 4.2: 306 ms against 298 ms, 1.03",
             ratio(get("fovea", "restart_ns"), get("zram", "restart_ns")),
-            Bound::AtMost(1.25),
+            Bound::AtMost(1.3),
         ));
     }
     if compares(scenario, &["stock"]) {
