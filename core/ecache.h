@@ -259,10 +259,10 @@ u32 ecache_flush_range(struct ecache *ec, u64 object, u64 first, u64 count);
 u32 ecache_flush_object(struct ecache *ec, u64 object);
 
 /*
- * Gives a device contiguous frames; it may write to them, unless pages are to be
- * salvaged first: as soon as that has ended. Within a device's reservation this never fails, whatever the
- * other devices hold (the argument is in ecache_place.c). ECACHE_EINVAL or
- * ECACHE_EBUSY for a wrong request.
+ * Gives a device contiguous frames, which it may write to as soon as any salvage has
+ * ended. Within a device's reservation this never fails, whatever the other devices
+ * hold (the argument is in ecache_place.c). ECACHE_EINVAL or ECACHE_EBUSY for a wrong
+ * request.
  */
 int ecache_alloc_region(struct ecache *ec, const struct ecache_request *request,
 			struct ecache_region *region);

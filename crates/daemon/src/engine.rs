@@ -289,7 +289,7 @@ impl<D: Device> Engine<D> {
                     self.write(now_ns, if on { "screen-on" } else { "screen-off" }, None, None, Value::Null);
                 }
             }
-            Request::Status {} => return Reply::Status(Box::new(self.status())),
+            Request::Status {} => return Reply::Status(Box::new(self.status(now_ns))),
             Request::Explain { app, limit } => {
                 return match self.journal.story(app.as_ref(), limit.unwrap_or(50).min(400)) {
                     Ok(entries) => Reply::Story { entries },
@@ -399,10 +399,11 @@ impl<D: Device> Engine<D> {
         self.journal.write(&Entry { t_ns, action, app, reason, readings: None, outcome });
     }
 
-    fn status(&mut self) -> Status {
+    fn status(&mut self, now_ns: u64) -> Status {
         for app in self.registry.iter() {
-            if let (Some(runtime), Ok(usage)) = (self.runtime.get_mut(&app.name), self.device.usage(&app.cgroup)) {
-                runtime.usage = usage;
+            if let Some(runtime) = self.runtime.get_mut(&app.name) {
+                // What cannot be read now is told as it was.
+                let _ = observe::read_usage(&mut self.device, &app.cgroup, runtime, true, now_ns);
             }
         }
         if let Ok(memory) = self.device.memory() {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use fovea_lab::{info, recording::FileNote, replay, store::Reader, Op, ReplayOptions, Size};
 use fovea_phone::{fetch, with_libraries, Cache, Error, GuestFile, Phone, Programs, Progress, RunOptions};
-use fovea_scenario::{Configuration, Flash, Lacks, PhoneProfile, Plan};
+use fovea_scenario::{Configuration, Lacks, Plan};
 use serde_json::Value;
 
 const SCRIPT: &str = include_str!("record/guest.sh");
@@ -181,29 +181,13 @@ fn image(dir: &Path) -> Result<PathBuf, Error> {
 
 fn plan() -> Plan {
     Plan {
-        scenario: "record".into(),
-        case: String::new(),
         configuration: Configuration::Stock,
-        seed: 1,
-        exact: false,
-        phone: PhoneProfile {
-            name: "record".into(),
-            memory_bytes: 768 << 20,
-            reserved_bytes: Default::default(),
-            cpus: 2,
-            flash: Flash { size_bytes: 0, request_ns: 0, command_bytes: None },
-            source: String::new(),
-        },
-        daemon_config: String::new(),
-        zygote_anon_bytes: 0,
-        apps: Vec::new(),
         lacks: Lacks {
             // The rest of the line goes to the first process.
             kernel_args: ["rdinit=/bin/busybox", "loglevel=3", "--", "sh", "/guest.sh"].map(String::from).to_vec(),
             ..Lacks::default()
         },
-        trace_files: false,
-        steps: Vec::new(),
+        ..Plan::bare("record", 768 << 20, 2)
     }
 }
 

@@ -178,19 +178,8 @@ impl Recording {
         let space = self.space(false, file.0);
         let offset_bytes = first.saturating_mul(PAGE_BYTES);
         let length_bytes = (last - first.min(last)).saturating_add(1).saturating_mul(PAGE_BYTES);
-        Some(Record {
-            time_ns: seen.time_ns,
-            app: identity.app,
-            importance: identity.importance,
-            op,
-            space,
-            object: file.1,
-            offset_bytes,
-            length_bytes,
-            write: false,
-            sync: waits,
-            size_bytes: None,
-        })
+        let object = file.1;
+        Some(Record { object, offset_bytes, length_bytes, sync: waits, ..record(seen, identity, op, space) })
     }
 
     fn issue(
@@ -225,19 +214,8 @@ impl Recording {
         let space = self.space(true, dev);
         // A flush has no place.
         let offset_bytes = if op == Op::Flush { 0 } else { sector.saturating_mul(512) };
-        Some(Record {
-            time_ns: seen.time_ns,
-            app: identity.app,
-            importance: identity.importance,
-            op,
-            space,
-            object: 0,
-            offset_bytes,
-            length_bytes,
-            write: rwbs.write,
-            sync: rwbs.sync,
-            size_bytes: None,
-        })
+        let (write, sync) = (rwbs.write, rwbs.sync);
+        Some(Record { offset_bytes, length_bytes, write, sync, ..record(seen, identity, op, space) })
     }
 
     /// Who a task is; nobody if it is the kernel's, or had ended before it could be asked.
@@ -254,6 +232,23 @@ impl Recording {
         };
         *self.tally.unattributed.entry(why).or_default() += 1;
         Identity { app: self.nobody.clone(), importance: None }
+    }
+}
+
+/// A record of what a task did; the rest is up to the event.
+fn record(seen: &Seen, identity: Identity, op: Op, space: Arc<str>) -> Record {
+    Record {
+        time_ns: seen.time_ns,
+        app: identity.app,
+        importance: identity.importance,
+        op,
+        space,
+        object: 0,
+        offset_bytes: 0,
+        length_bytes: 0,
+        write: false,
+        sync: false,
+        size_bytes: None,
     }
 }
 

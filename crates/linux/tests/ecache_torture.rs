@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fovea_phone::kmod::{build, Sources};
 use fovea_phone::{fetch, with_libraries, Cache, Error, FailureReason, Phone, Programs, Progress, RunOptions};
-use fovea_scenario::{Configuration, Flash, Lacks, PhoneProfile, Plan};
+use fovea_scenario::{Lacks, Plan};
 
 /// One phone at a time: each wants more CPUs than most hosts have.
 static ONE: Mutex<()> = Mutex::new(());
@@ -52,27 +52,7 @@ fn plan(words: &[String]) -> Plan {
     .map(String::from)
     .to_vec();
     kernel_args.extend(words.iter().map(|word| format!("fovea.torture.{word}")));
-    Plan {
-        scenario: "torture".into(),
-        case: String::new(),
-        configuration: Configuration::Fovea,
-        seed: 1,
-        exact: false,
-        phone: PhoneProfile {
-            name: "torture".into(),
-            memory_bytes: 768 << 20,
-            reserved_bytes: Default::default(),
-            cpus: 4,
-            flash: Flash { size_bytes: 0, request_ns: 0, command_bytes: None },
-            source: String::new(),
-        },
-        daemon_config: String::new(),
-        zygote_anon_bytes: 0,
-        apps: Vec::new(),
-        lacks: Lacks { kernel_args, ..Lacks::default() },
-        trace_files: false,
-        steps: Vec::new(),
-    }
+    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, ..Plan::bare("torture", 768 << 20, 4) }
 }
 
 /// A phone with the torture program and the module, or what is missing for one.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fovea_phone::{fetch, Cache, Phone, Programs, Progress, RunOptions};
-use fovea_scenario::{Configuration, Flash, PhoneProfile, Plan};
+use fovea_scenario::Plan;
 
 /// Cargo builds the examples before it runs tests, beside the folder this very test is in.
 fn selftest() -> PathBuf {
@@ -15,27 +15,7 @@ fn selftest() -> PathBuf {
 }
 
 fn plan() -> Plan {
-    Plan {
-        scenario: "selftest".into(),
-        case: String::new(),
-        configuration: Configuration::Fovea,
-        seed: 1,
-        exact: false,
-        phone: PhoneProfile {
-            name: "bench".into(),
-            memory_bytes: 640 << 20,
-            reserved_bytes: Default::default(),
-            cpus: 2,
-            flash: Flash { size_bytes: 0, request_ns: 0, command_bytes: None },
-            source: String::new(),
-        },
-        daemon_config: String::new(),
-        zygote_anon_bytes: 0,
-        apps: Vec::new(),
-        lacks: Default::default(),
-        trace_files: false,
-        steps: Vec::new(),
-    }
+    Plan::bare("selftest", 640 << 20, 2)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppProfile, PhoneProfile};
+use crate::{AppProfile, Flash, PhoneProfile};
 
 /// What is compared: the first three manage memory differently, the others do different things with the memory reserved for devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -115,6 +115,33 @@ pub struct Plan {
     pub trace_files: bool,
     /// What to do.
     pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// A boot of no steps on a phone that has memory and CPUs and nothing else: what tests with a first process of their own begin with.
+    pub fn bare(scenario: &str, memory_bytes: u64, cpus: u32) -> Plan {
+        Plan {
+            scenario: scenario.into(),
+            case: String::new(),
+            configuration: Configuration::Fovea,
+            seed: 1,
+            exact: false,
+            phone: PhoneProfile {
+                name: scenario.into(),
+                memory_bytes,
+                reserved_bytes: Default::default(),
+                cpus,
+                flash: Flash { size_bytes: 0, request_ns: 0, command_bytes: None },
+                source: String::new(),
+            },
+            daemon_config: String::new(),
+            zygote_anon_bytes: 0,
+            apps: Vec::new(),
+            lacks: Lacks::default(),
+            trace_files: false,
+            steps: Vec::new(),
+        }
+    }
 }
 
 /// What a phone lacks that others have, to see how the daemon gets on without it. By default nothing.

@@ -107,7 +107,7 @@ impl<D: Device> Engine<D> {
 }
 
 /// Reads what an app occupies, in full if `in_full` or if what is known of it cannot be right any more.
-fn read_usage<D: Device>(
+pub(super) fn read_usage<D: Device>(
     device: &mut D,
     cgroup: &str,
     runtime: &mut Runtime,

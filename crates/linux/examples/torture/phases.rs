@@ -43,6 +43,17 @@ impl<'a> Phases<'a> {
         file.sync();
     }
 
+    /// Filled files, on a and b in turn.
+    fn files(&self, name: &str, first_id: u32, count: u32, buffer: &mut Pages) -> Outcome<Vec<TestFile<'a>>> {
+        let one = |number: u32| {
+            let volume = if number % 2 == 0 { A } else { B };
+            let mut file = self.file(volume, &format!("{name}{number}"), first_id + number)?;
+            self.fill(&mut file, buffer);
+            Ok(file)
+        };
+        (0..count).map(one).collect()
+    }
+
     /// Blocks that are cached are written: what is served afterwards must be new.
     pub fn write(&self) -> Outcome<()> {
         let mut buffer = Pages::new(OPERATION_PAGES);
@@ -127,13 +138,7 @@ impl<'a> Phases<'a> {
     pub fn salvaged(&self) -> Outcome<()> {
         const SALVAGED: &str = "/sys/module/dm_ecache/pool/salvaged";
         let mut buffer = Pages::new(OPERATION_PAGES);
-        let mut files = Vec::new();
-        for number in 0..7 {
-            let mut file =
-                self.file(if number % 2 == 0 { A } else { B }, &format!("salvaged{number}"), 3400 + number)?;
-            self.fill(&mut file, &mut buffer);
-            files.push(file);
-        }
+        let mut files = self.files("salvaged", 3400, 7, &mut buffer)?;
         let before = read_number(SALVAGED)?;
         for round in 0..ROUNDS {
             files.iter().for_each(|file| file.verify(How::Buffered, &mut buffer));
@@ -179,13 +184,7 @@ impl<'a> Phases<'a> {
         hog.squeeze(LEFT_BYTES);
         set_state(one, ONLINE);
         let mut buffer = Pages::new(OPERATION_PAGES);
-        let mut files = Vec::new();
-        for number in 0..16 {
-            let mut file =
-                self.file(if number % 2 == 0 { A } else { B }, &format!("migration{number}"), 3300 + number)?;
-            self.fill(&mut file, &mut buffer);
-            files.push(file);
-        }
+        let mut files = self.files("migration", 3300, 16, &mut buffer)?;
         let mut random = Random::new(self.seed, 500);
         let mut moved = 0;
         for _ in 0..ROUNDS {
