@@ -79,6 +79,11 @@ pub enum FailureReason {
     /// The guest's kernel panicked.
     #[error("the guest's kernel panicked: {0}")]
     Panic(String),
+    /// QEMU before 8.1 ran a breakpoint that the guest's kernel had taken away (`console.rs`).
+    #[error(
+        "QEMU ran a breakpoint that was no longer there, as versions before 8.1 can; run it again, or with QEMU 8.1"
+    )]
+    StaleBreakpoint,
     /// The guest could not follow the plan.
     #[error("the guest could not follow the plan: {0}")]
     Plan(String),

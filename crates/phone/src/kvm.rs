@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
 use crate::child::{Next, Running};
-use crate::error::{Error, Result};
+use crate::console::ConsoleTail;
+use crate::error::{Error, FailureReason, Result};
 use crate::kernel::Kernel;
 use crate::qemu::{Accel, Console, Machine};
-use crate::stream::ConsoleTail;
 
 /// A kernel without a root file system panics after 1 s under KVM; translated code takes 3 s.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -57,6 +57,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
         accel,
         // Two, because a KVM that does one CPU may still fail at starting others.
         cpus: 2,
+        by_turns: false,
         memory_bytes: 256 << 20,
         kernel: kernel.vmlinux.clone(),
         initrd: None,
@@ -69,7 +70,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
         if let Next::Ended = qemu.next(left) {
             let mut console = ConsoleTail::new(log);
             console.poll();
-            return Ok(console.panic().is_some_and(|reason| reason.contains("root fs")));
+            return Ok(matches!(console.breakdown(), Some(FailureReason::Panic(why)) if why.contains("root fs")));
         }
     }
     Ok(false)

@@ -8,6 +8,7 @@ mod apt;
 mod cache;
 mod child;
 mod command;
+mod console;
 mod error;
 pub mod fetch;
 mod host_program;

@@ -21,6 +21,7 @@ pub struct Phone {
     kernel: Kernel,
     base: Vec<u8>,
     accel: Accel,
+    by_turns: bool,
     qemu: String,
 }
 
@@ -46,7 +47,7 @@ impl Phone {
         stage.message("does KVM work?");
         let accel = kvm::best(cache, &kernel, &qemu)?;
         drop(stage);
-        Ok(Phone { cache: cache.clone(), kernel, base, accel, qemu })
+        Ok(Phone { cache: cache.clone(), kernel, base, accel, by_turns: false, qemu })
     }
 
     /// With further files in the guest.
@@ -57,6 +58,13 @@ impl Phone {
         // Archives may follow each other.
         self.base.extend(initramfs::files(files)?);
         Ok(self)
+    }
+
+    /// With CPUs that run by turns, on one thread of QEMU: for a guest that changes its kernel's code much, by enabling tracepoints, which
+    /// QEMU before 8.1 does not always survive with several ([`FailureReason::StaleBreakpoint`](crate::FailureReason::StaleBreakpoint)).
+    pub fn by_turns(mut self) -> Phone {
+        self.by_turns = true;
+        self
     }
 
     /// The kernel.
@@ -84,6 +92,7 @@ impl Phone {
             exact: plan.exact,
             accel: self.accel,
             cpus: plan.phone.cpus,
+            by_turns: self.by_turns,
             memory_bytes: qemu::memory_bytes(&plan.phone, reservation)?,
             kernel: self.kernel.vmlinux.clone(),
             initrd: Some(initrd),

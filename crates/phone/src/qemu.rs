@@ -48,6 +48,8 @@ pub struct Machine {
     pub accel: Accel,
     /// CPUs in fast mode.
     pub cpus: u32,
+    /// In fast mode without KVM, the CPUs run by turns.
+    pub by_turns: bool,
     /// The guest's memory.
     pub memory_bytes: u64,
     /// The uncompressed kernel.
@@ -155,7 +157,10 @@ impl Machine {
                 "-cpu",
                 "max,cx16=off,-rdrand,-rdseed",
             ]),
-            (false, Accel::Tcg) => args.list(&["-accel", "tcg,thread=multi", "-cpu", "max,cx16=off"]),
+            (false, Accel::Tcg) => {
+                args.pair("-accel", if self.by_turns { "tcg,thread=single" } else { "tcg,thread=multi" });
+                args.pair("-cpu", "max,cx16=off");
+            }
             (false, Accel::Kvm) => args.list(&["-accel", "kvm", "-cpu", "host"]),
         }
         args.pair("-smp", cpus.to_string());
@@ -240,6 +245,7 @@ mod tests {
             exact,
             accel: Accel::Tcg,
             cpus: 2,
+            by_turns: false,
             memory_bytes: 572 << 20,
             kernel: "/k/vmlinux".into(),
             initrd: Some("/t/initrd".into()),
@@ -280,6 +286,8 @@ mod tests {
                  -display none -no-reboot -accel tcg,thread=multi -cpu max,cx16=off -smp 2 -m size=572M {TAIL}"
             )
         );
+        let by_turns = line(&Machine { by_turns: true, ..machine(false) });
+        assert!(by_turns.contains("-accel tcg,thread=single -cpu max,cx16=off -smp 2"));
         let kvm = line(&Machine { accel: Accel::Kvm, ..machine(false) });
         assert!(kvm.contains("-accel kvm -cpu host"));
         assert!(!line(&Machine { accel: Accel::Kvm, ..machine(true) }).contains("kvm"), "exact mode is always TCG");

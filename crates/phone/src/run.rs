@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 use fovea_scenario::{Event, EventBody, Plan};
 
 use crate::child::{Next, Running};
+use crate::console::ConsoleTail;
 use crate::error::{BootFailure, Error, FailureReason, Result};
 use crate::phone::Phone;
 use crate::progress::{Progress, Stage};
 use crate::qemu::Console;
-use crate::stream::{ConsoleTail, EventParser, Line};
+use crate::stream::{EventParser, Line};
 
 /// QEMU's status for the guest's exit value v is 2v+1 (isa-debug-exit): 0 for done, 1 for a plan that failed.
 const STATUS_DONE: i32 = 1;
@@ -50,7 +51,8 @@ pub struct Outcome {
 }
 
 impl Phone {
-    /// Boots one plan and follows it to its end. `on_event` sees each event as it comes.
+    /// Boots one plan and follows it to its end. `on_event` sees each event as it comes; all of them again, if QEMU failed the first
+    /// time in a way that it is known for.
     ///
     /// # Errors
     /// [`Error::Boot`] if the guest or QEMU fails, the plan fails, or the time is over; the error holds the console's last lines.
@@ -61,7 +63,8 @@ impl Phone {
         progress: &Progress,
         mut on_event: impl FnMut(&Event),
     ) -> Result<Outcome> {
-        self.run_in(plan, &options.results.join(folder(plan)), options.timeout, progress, &mut on_event)
+        let dir = options.results.join(folder(plan));
+        despite_qemu(|| self.run_in(plan, &dir, options.timeout, progress, &mut on_event))
     }
 
     /// Boots several plans, up to `jobs` side by side (at least one), and returns their outcomes in the plans' order. All are run,
@@ -81,8 +84,8 @@ impl Phone {
             let Some(plan) = plans.get(index) else { return };
             // Numbered, as two plans may have the same names.
             let dir = options.results.join(format!("{index:02}-{}", folder(plan)));
-            let outcome =
-                self.run_in(plan, &dir, options.timeout, progress, &mut |event: &Event| on_event(index, event));
+            let mut on_event = |event: &Event| on_event(index, event);
+            let outcome = despite_qemu(|| self.run_in(plan, &dir, options.timeout, progress, &mut on_event));
             // A poisoned lock means another worker panicked; what it holds is still good.
             outcomes.lock().unwrap_or_else(|e| e.into_inner()).push((index, outcome));
         };
@@ -166,22 +169,19 @@ impl Boot<'_> {
     /// Reads events until QEMU ends or has to be ended. Returns why the boot failed, if it did.
     fn follow(&mut self, qemu: &mut Running, timeout: Duration, dir: &Path) -> Result<Option<FailureReason>> {
         let mut end = self.began + timeout;
-        let mut panicked = false;
+        let mut broken = false;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 self.console.poll();
-                return Ok(Some(match self.console.panic() {
-                    Some(why) => FailureReason::Panic(why.to_owned()),
-                    None => FailureReason::Timeout(timeout.as_secs()),
-                }));
+                return Ok(Some(self.console.breakdown().unwrap_or(FailureReason::Timeout(timeout.as_secs()))));
             }
             match qemu.next(left.min(LOOK)) {
                 Next::Bytes(bytes) => self.take(&bytes)?,
                 Next::Nothing => {
                     self.console.poll();
-                    if self.console.panic().is_some() && !panicked {
-                        panicked = true;
+                    if self.console.breakdown().is_some() && !broken {
+                        broken = true;
                         end = end.min(Instant::now() + LAST_WORDS);
                     }
                 }
@@ -194,7 +194,7 @@ impl Boot<'_> {
         let status = qemu.wait()?;
         self.console.poll();
         let last_words = fs::read_to_string(dir.join("qemu.log")).unwrap_or_default();
-        Ok(judge(status, &self.events, self.console.panic(), &last_words))
+        Ok(judge(status, &self.events, self.console.breakdown(), &last_words))
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<()> {
@@ -221,8 +221,25 @@ impl Boot<'_> {
     }
 }
 
+/// Boots once more if what failed was QEMU.
+fn despite_qemu<T>(mut boot: impl FnMut() -> Result<T>) -> Result<T> {
+    match boot() {
+        Err(Error::Boot(failure)) if failure.reason == FailureReason::StaleBreakpoint => boot(),
+        outcome => outcome,
+    }
+}
+
 /// Why a boot failed, if it did: what the guest said itself comes before what can be told from outside.
-fn judge(status: ExitStatus, events: &[Event], panic: Option<&str>, qemu_log: &str) -> Option<FailureReason> {
+fn judge(
+    status: ExitStatus,
+    events: &[Event],
+    breakdown: Option<FailureReason>,
+    qemu_log: &str,
+) -> Option<FailureReason> {
+    // What a guest says after that, even that it is done, is worth nothing.
+    if breakdown == Some(FailureReason::StaleBreakpoint) {
+        return breakdown;
+    }
     let failed = events.iter().find_map(|event| match &event.body {
         EventBody::Failed { error } => Some(error.clone()),
         _ => None,
@@ -230,8 +247,8 @@ fn judge(status: ExitStatus, events: &[Event], panic: Option<&str>, qemu_log: &s
     if let Some(error) = failed {
         return Some(FailureReason::Plan(error));
     }
-    if let Some(why) = panic {
-        return Some(FailureReason::Panic(why.to_owned()));
+    if breakdown.is_some() {
+        return breakdown;
     }
     match status.code() {
         Some(STATUS_DONE) if events.iter().any(|event| matches!(event.body, EventBody::Done { .. })) => None,
@@ -300,9 +317,41 @@ mod tests {
         let failed = event(EventBody::Failed { error: "no such app".into() });
         let plan = Some(FailureReason::Plan("no such app".into()));
         assert_eq!(judge(exit(3), std::slice::from_ref(&failed), None, ""), plan);
-        assert_eq!(judge(exit(0), &[failed], Some("killed init"), ""), plan);
-        assert_eq!(judge(exit(0), &[], Some("oops"), ""), Some(FailureReason::Panic("oops".into())));
+        let panic = Some(FailureReason::Panic("killed init".into()));
+        assert_eq!(judge(exit(0), &[failed], panic.clone(), ""), plan);
+        assert_eq!(judge(exit(0), &[], panic.clone(), ""), panic);
         assert!(matches!(judge(exit(3), &[done()], None, ""), Some(FailureReason::Plan(_))));
+    }
+
+    #[test]
+    fn nothing_is_believed_after_qemus_own_fault() {
+        let stale = Some(FailureReason::StaleBreakpoint);
+        let failed = event(EventBody::Failed { error: "the daemon died".into() });
+        assert_eq!(judge(exit(3), &[failed], stale.clone(), ""), stale);
+        assert_eq!(judge(exit(1), &[done()], stale.clone(), ""), stale);
+    }
+
+    #[test]
+    fn qemus_own_fault_is_given_one_more_boot_and_no_other_is() {
+        let failure = |reason: &FailureReason| -> Result<u32> {
+            let (plan, reason) = (String::new(), reason.clone());
+            Err(Error::Boot(Box::new(BootFailure { plan, reason, console_tail: Vec::new(), logs: PathBuf::new() })))
+        };
+        let boots = |reason: FailureReason, failing: u32| {
+            let mut boots = 0;
+            let outcome = despite_qemu(|| {
+                boots += 1;
+                if boots <= failing {
+                    failure(&reason)
+                } else {
+                    Ok(boots)
+                }
+            });
+            (boots, outcome.is_ok())
+        };
+        assert_eq!(boots(FailureReason::StaleBreakpoint, 1), (2, true));
+        assert_eq!(boots(FailureReason::StaleBreakpoint, 2), (2, false));
+        assert_eq!(boots(FailureReason::Panic("oops".into()), 1), (1, false));
     }
 
     #[test]

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What comes out of a running guest: the stream of events, and the console.
-
-use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Read;
-use std::path::PathBuf;
+//! The stream of events that comes out of a running guest.
 
 use fovea_scenario::Event;
 
 /// Longest line that can be an event; what is longer is garbage, and is not kept.
-const LINE_LIMIT_BYTES: usize = 4 << 20;
-/// Lines of the console kept for an error message.
-pub(crate) const TAIL_LINES: usize = 20;
+pub(crate) const LINE_LIMIT_BYTES: usize = 4 << 20;
 
 /// One line of the event stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,85 +63,8 @@ impl EventParser {
     }
 }
 
-/// Follows the console's log file.
-#[derive(Debug)]
-pub(crate) struct ConsoleTail {
-    path: PathBuf,
-    file: Option<File>,
-    partial: Vec<u8>,
-    lines: VecDeque<String>,
-    panic: Option<String>,
-}
-
-impl ConsoleTail {
-    pub(crate) fn new(path: PathBuf) -> ConsoleTail {
-        ConsoleTail { path, file: None, partial: Vec::new(), lines: VecDeque::new(), panic: None }
-    }
-
-    /// Reads what has been written since the last time. A file that is not there (yet) is an empty one.
-    pub(crate) fn poll(&mut self) {
-        if self.file.is_none() {
-            self.file = File::open(&self.path).ok();
-        }
-        let Some(file) = &mut self.file else { return };
-        let mut fresh = Vec::new();
-        // A read error ends the reading like the file's end does: the log stays on disk for the user.
-        let _ = file.read_to_end(&mut fresh);
-        self.push(&fresh);
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            if byte == b'\n' || self.partial.len() >= LINE_LIMIT_BYTES {
-                let line = readable(&std::mem::take(&mut self.partial));
-                self.end_line(line);
-            } else {
-                self.partial.push(byte);
-            }
-        }
-    }
-
-    fn end_line(&mut self, line: String) {
-        if line.is_empty() {
-            return;
-        }
-        if self.panic.is_none() {
-            self.panic = panic_reason(&line);
-        }
-        if self.lines.len() == TAIL_LINES {
-            self.lines.pop_front();
-        }
-        self.lines.push_back(line);
-    }
-
-    /// Why the kernel panicked, if it did.
-    pub(crate) fn panic(&self) -> Option<&str> {
-        self.panic.as_deref()
-    }
-
-    /// The last lines, the unfinished one included.
-    pub(crate) fn tail(&self) -> Vec<String> {
-        let mut lines = self.lines.clone();
-        let last = readable(&self.partial);
-        if !last.is_empty() {
-            lines.push_back(last);
-        }
-        lines.into_iter().rev().take(TAIL_LINES).rev().collect()
-    }
-}
-
-/// Why the kernel panicked, if this line of the console says it did.
-fn panic_reason(line: &str) -> Option<String> {
-    const BEGIN: &str = "Kernel panic - not syncing: ";
-    if let Some((_, reason)) = line.split_once(BEGIN) {
-        // The closing line repeats the reason, with a mark at its end.
-        return Some(reason.trim_end_matches(" ]---").to_owned());
-    }
-    line.contains("---[ end Kernel panic").then(|| "the console log says more".to_owned())
-}
-
 /// Text for the user: no control characters, which could do things to a terminal.
-fn readable(bytes: &[u8]) -> String {
+pub(crate) fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.trim_end().chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect()
 }
@@ -232,31 +148,5 @@ mod tests {
             found.extend(torn.finish());
             prop_assert_eq!(found, expected);
         }
-    }
-
-    #[test]
-    fn a_panic_is_seen_and_its_reason_kept() {
-        let mut console = ConsoleTail::new("/nowhere".into());
-        console.poll();
-        console.push(b"[    1.0] all is well\r\n[    2.0] Kernel panic - not syn");
-        assert_eq!(console.panic(), None);
-        console.push(b"cing: Attempted to kill init! exitcode=0x00000100\r\n[    2.1] CPU: 0\r\n");
-        console.push(b"[    2.2] ---[ end Kernel panic - not syncing: Attempted to kill init! ]---\r\n");
-        assert_eq!(console.panic(), Some("Attempted to kill init! exitcode=0x00000100"));
-        assert_eq!(panic_reason("---[ end Kernel panic - not syncing: x ]---").as_deref(), Some("x"));
-        assert_eq!(panic_reason("Kernel panics are bad"), None);
-    }
-
-    #[test]
-    fn the_tail_is_the_last_twenty_lines_made_readable() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("console.log");
-        let mut console = ConsoleTail::new(path.clone());
-        let text: String = (0..30).map(|n| format!("line\t{n}\x07\r\n\r\n")).collect();
-        std::fs::write(&path, text + "torn").unwrap();
-        console.poll();
-        let tail = console.tail();
-        assert_eq!(tail.len(), TAIL_LINES);
-        assert_eq!((tail[0].as_str(), tail[19].as_str()), ("line 11", "torn"));
     }
 }
