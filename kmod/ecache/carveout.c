@@ -166,9 +166,20 @@ static bool take_from_zone(struct carveout *c, struct zone *zone)
 	return false;
 }
 
+/* Movable memory comes last: what is taken of it cannot be moved, or unplugged, any more. */
 static int take_contig(struct carveout *c)
 {
-	int node, zone;
+	static const enum zone_type movable_last[] = {
+		ZONE_NORMAL,
+#ifdef CONFIG_ZONE_DMA32
+		ZONE_DMA32,
+#endif
+#ifdef CONFIG_ZONE_DMA
+		ZONE_DMA,
+#endif
+		ZONE_MOVABLE,
+	};
+	int node, i;
 
 	if (!c->size_bytes || !IS_ALIGNED(c->size_bytes, CARVEOUT_ALIGN)) {
 		pr_err("carveouts: contig:%#llx: the size must be a multiple of %#llx\n",
@@ -176,11 +187,10 @@ static int take_contig(struct carveout *c)
 		return -EINVAL;
 	}
 	for_each_online_node(node)
-		for (zone = MAX_NR_ZONES - 1; zone >= 0; zone--) {
-			struct zone *z = &NODE_DATA(node)->node_zones[zone];
+		for (i = 0; i < ARRAY_SIZE(movable_last); i++) {
+			struct zone *z = &NODE_DATA(node)->node_zones[movable_last[i]];
 
-			if (populated_zone(z) && !zone_is_zone_device(z) &&
-			    !is_highmem(z) &&
+			if (populated_zone(z) && !is_highmem(z) &&
 			    take_from_zone(c, z))
 				return 0;
 		}

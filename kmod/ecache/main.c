@@ -142,7 +142,24 @@ POOL_ATTRIBUTE(put_count, pool.put_cost.count);
 POOL_ATTRIBUTE(get_insns, pool.get_cost.cycles);
 POOL_ATTRIBUTE(get_count, pool.get_cost.count);
 
+/* Where the frames are, a line per carve-out, in the order of their numbers. */
+static ssize_t carveouts_show(struct kobject *kobj, struct kobj_attribute *attr,
+			      char *buf)
+{
+	int c, length = 0;
+
+	for (c = 0; c < pool.nr_carveouts; c++)
+		length += sysfs_emit_at(buf, length, "%llu@%pa\n",
+					pool.carveouts[c].size_bytes,
+					&pool.carveouts[c].start);
+	return length;
+}
+
+/* Physical addresses are root's, as in /proc/iomem. */
+static struct kobj_attribute carveouts_attribute = __ATTR_RO_MODE(carveouts, 0400);
+
 static struct attribute *pool_attrs[] = {
+	&carveouts_attribute.attr,
 	&frames_attribute.attr,
 	&cached_attribute.attr,
 	&free_attribute.attr,

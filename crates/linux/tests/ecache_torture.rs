@@ -139,6 +139,14 @@ fn no_block_is_ever_wrong() {
     }
 }
 
+#[test]
+fn memory_taken_from_the_running_system_serves_as_well() {
+    let words = ["carveouts=contig:12M,contig:4M", "refusals=0", "operations=6000", "sequences=200"].map(String::from);
+    if let Some(ended) = torture(Some(None), &words, 900) {
+        passes(&ended, 35);
+    }
+}
+
 /// A module without one safety must fail, and by wrong content.
 fn control(broken: &str) {
     let words = ["operations=8000", "sequences=50", "stop=1"].map(String::from);

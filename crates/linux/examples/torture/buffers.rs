@@ -2,12 +2,12 @@
 //! Device buffers opened and closed at random: an allocation never fails, a buffer is one contiguous piece of the carve-outs that
 //! nobody else holds, and it is empty when it is new.
 //!
-//! Where a buffer is, the trace event `ecache_alloc` tells; that it really is there, physical memory does (/dev/mem, which the phone's
-//! kernel opens to us with `iomem=relaxed`): what is written through the mapping must show there, page by page.
+//! Where a buffer is, the trace event `ecache_alloc` tells; that it really is there, physical memory does: what is written through the
+//! mapping must show there, page by page.
 
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -15,10 +15,11 @@ use fovea_linux::dma_heap::{Access, Heap, Mapping};
 use rustix::mount::{mount, MountFlags};
 
 use crate::content::Random;
+use crate::physical::Physical;
 use crate::raw::PAGE;
 use crate::report::Report;
 use crate::stack::{read_number, write_file};
-use crate::{CARVEOUTS, DEVICES};
+use crate::DEVICES;
 
 const WORDS: usize = PAGE / 8;
 
@@ -42,7 +43,7 @@ struct Device {
 struct Bench<'a> {
     devices: Vec<Device>,
     trace: Trace,
-    memory: File,
+    memory: Physical,
     random: Random,
     report: &'a Report,
     opened: u64,
@@ -85,8 +86,8 @@ fn run(report: &Report, seed: u64, mut now: impl FnMut() -> Now) -> u64 {
         let heap = report.expect(name, Heap::open(format!("/dev/ecache/{name}")));
         devices.extend(heap.map(|heap| Device { name, size_bytes, heap, held: None }));
     }
-    let (trace, memory) = (Trace::open(), File::open("/dev/mem"));
-    let (Some(trace), Some(memory)) = (report.expect("trace", trace), report.expect("/dev/mem", memory)) else {
+    let (trace, memory) = (Trace::open(), Physical::open());
+    let (Some(trace), Some(memory)) = (report.expect("trace", trace), report.expect("physical memory", memory)) else {
         return 0;
     };
     let mut bench = Bench { devices, trace, memory, random: Random::new(seed, 400), report, opened: 0 };
@@ -181,12 +182,12 @@ impl Bench<'_> {
             let pattern = held.pattern.wrapping_mul(page as u64 + 1);
             words.iter().for_each(|word| word.store(pattern, Ordering::Relaxed));
             held.touched.push(page);
-            let physical = physical(held.first_frame + page as u64);
+            let physical = self.memory.of_frame(held.first_frame + page as u64);
             let mut found = [0; 16];
             let read = physical.map(|at| {
                 let (start, end) = found.split_at_mut(8);
                 // The page's first and last word.
-                self.memory.read_exact_at(start, at).and_then(|()| self.memory.read_exact_at(end, at + PAGE as u64 - 8))
+                self.memory.read(start, at).and_then(|()| self.memory.read(end, at + PAGE as u64 - 8))
             });
             let there = u128::from(pattern) << 64 | u128::from(pattern);
             if !matches!(read, Some(Ok(()))) || u128::from_le_bytes(found) != there {
@@ -220,7 +221,7 @@ impl Bench<'_> {
     fn check_place(&self, index: usize, held: &Held) {
         let (start, end) = (held.first_frame, held.first_frame + held.frames);
         // Neighbours by number are neighbours in memory within one carve-out only.
-        let (first, last) = (physical(start), physical(end - 1));
+        let (first, last) = (self.memory.of_frame(start), self.memory.of_frame(end - 1));
         if first.zip(last).is_none_or(|(first, last)| last - first != (held.frames - 1) * PAGE as u64) {
             let name = self.devices[index].name;
             self.report.fail(format_args!("{name}'s buffer is in frames {start} to {end}: not in one carve-out"));
@@ -232,18 +233,6 @@ impl Bench<'_> {
             }
         }
     }
-}
-
-/// Where a frame is: they are numbered through all carve-outs.
-fn physical(frame: u64) -> Option<u64> {
-    let mut offset = frame * PAGE as u64;
-    for (size, at) in CARVEOUTS {
-        if offset < size {
-            return Some(at + offset);
-        }
-        offset -= size;
-    }
-    None
 }
 
 /// The module's word on where buffers are.

@@ -9,6 +9,7 @@
 //! operations   of the soak                            seed        of everything
 //! sequences    of buffers opened and closed           kind        of target; `linear` rehearses without the module
 //! stop         1: end at the first failure            phases      0: none of the targeted phases
+//! carveouts    the module's parameter                 refusals    0: none of wrong carve-outs, which name the phone's places
 //! ```
 
 mod audit;
@@ -20,6 +21,7 @@ mod disturb;
 mod drivers;
 mod file;
 mod phases;
+mod physical;
 mod raw;
 mod refusals;
 mod report;
@@ -60,6 +62,10 @@ pub struct Options {
     pub stop_early: bool,
     /// Whether the targeted phases are run.
     pub phases: bool,
+    /// Which memory the module is given.
+    pub carveouts: String,
+    /// Whether wrong parameters are tried.
+    pub refusals: bool,
 }
 
 impl Options {
@@ -76,6 +82,8 @@ impl Options {
             kind: word("kind").map_or("ecache", |(_, value)| value).to_owned(),
             stop_early: number("stop", 0) == 1,
             phases: number("phases", 1) == 1,
+            carveouts: word("carveouts").map_or_else(reserved, |(_, value)| value.to_owned()),
+            refusals: number("refusals", 1) == 1,
         }
     }
 
@@ -83,6 +91,11 @@ impl Options {
     pub fn has_module(&self) -> bool {
         self.kind == "ecache"
     }
+}
+
+/// What the kernel's command line keeps from Linux.
+fn reserved() -> String {
+    CARVEOUTS.map(|(size, at)| format!("{size}@{at:#x}")).join(",")
 }
 
 fn main() {
@@ -109,8 +122,13 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     let root = Root::at("/");
     if options.has_module() {
         module::load(&root, "dm_mod").map_err(|e| e.to_string())?;
-        refusals::of_parameters(report);
-        module::load_with(&root, MODULE, &refusals::good_parameters()).map_err(|e| e.to_string())?;
+        if options.refusals {
+            refusals::of_parameters(report);
+        }
+        module::load_with(&root, MODULE, &refusals::good_parameters(options)).map_err(|e| e.to_string())?;
+        let found = physical::carveouts()?;
+        let right = options.carveouts != reserved() || found == CARVEOUTS;
+        report.check("the memory is where it should be", right, format_args!("{found:x?}"));
     }
     let mut watch = Watch::new().map_err(|e| format!("/dev/kmsg: {e}"))?;
     let contents = Contents::new(options.seed);
@@ -164,7 +182,7 @@ fn soak(stack: &Stack, contents: &Contents, options: &Options, report: &Report, 
         println!("     in {:.1?}", began.elapsed());
         watch.look(report, false);
         drivers::all(report);
-        refusals::while_in_use(stack, report);
+        refusals::while_in_use(stack, options, report);
         watch.look(report, true);
     }
     let compare_all = || stack.volumes.iter().try_for_each(|volume| audit::compare(volume, contents, report));
@@ -200,7 +218,7 @@ fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Re
         let claimed = std::fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
         report.check("its memory is given back", !claimed, format_args!("in /proc/iomem: {claimed}"));
         // What was not given back could not be taken again.
-        let again = module::load_with(&Root::at("/"), MODULE, &refusals::good_parameters())
+        let again = module::load_with(&Root::at("/"), MODULE, &refusals::good_parameters(options))
             .and_then(|()| module::remove(MODULE));
         report.check("it comes and goes again", again.is_ok(), format_args!("{again:?}"));
     }
@@ -212,12 +230,10 @@ fn numbers(report: &Report) {
     let pool = Path::new("/sys/module/dm_ecache/pool");
     let mut entries: Vec<_> = pool.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     entries.sort();
-    let found: Vec<String> = entries
-        .iter()
-        .map(|path| {
-            format!("{} {}", path.file_name().unwrap_or_default().to_string_lossy(), read_number(path).unwrap_or(0))
-        })
-        .collect();
+    let number_of =
+        |path: &std::path::PathBuf| Some((path.file_name()?.to_string_lossy().into_owned(), read_number(path).ok()?));
+    let found: Vec<String> =
+        entries.iter().filter_map(number_of).map(|(name, number)| format!("{name} {number}")).collect();
     println!("     pool: {}", found.join(" "));
     let number = |name: &str| read_number(pool.join(name)).unwrap_or(0);
     for name in ["puts", "hits", "evictions", "flushed", "allocs", "discarded"] {

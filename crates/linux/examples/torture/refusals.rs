@@ -14,15 +14,14 @@ use crate::audit::KernelLog;
 use crate::raw::FileMapping;
 use crate::report::Report;
 use crate::stack::{Stack, A, C};
-use crate::{CARVEOUTS, DEVICES, MODULE};
+use crate::{Options, DEVICES, MODULE};
 
 const POOL: &str = "/sys/module/dm_ecache/pool";
 
 /// The module's parameters for the whole test.
-pub fn good_parameters() -> String {
-    let carveouts: Vec<String> = CARVEOUTS.iter().map(|(size, at)| format!("{size}@{at:#x}")).collect();
+pub fn good_parameters(options: &Options) -> String {
     let devices: Vec<String> = DEVICES.iter().map(|(name, size)| format!("{name}:{size}")).collect();
-    format!("carveouts={} devices={}", carveouts.join(","), devices.join(","))
+    format!("carveouts={} devices={}", options.carveouts, devices.join(","))
 }
 
 fn errno(error: &Error) -> Option<i32> {
@@ -103,7 +102,7 @@ fn pool() -> BTreeMap<&'static str, String> {
 }
 
 /// While the module is in use: everything that must not be.
-pub fn while_in_use(stack: &Stack, report: &Report) {
+pub fn while_in_use(stack: &Stack, options: &Options, report: &Report) {
     let Some(mut log) = report.expect("/dev/kmsg", KernelLog::new()) else { return };
     let before = pool();
     let mut check = |what: &str, error: Option<i32>, expected: &[i32], own: usize| {
@@ -122,7 +121,7 @@ pub fn while_in_use(stack: &Stack, report: &Report) {
     check("an unknown policy at run time", parameter("policy", "best"), &[libc::EINVAL], 1);
     check("an unknown way of clearing at run time", parameter("zero", "never"), &[libc::EINVAL], 1);
     check("no number of pages", parameter("salvage_pages", "many"), &[libc::EINVAL], 0);
-    let again = module::load_with(&Root::at("/"), MODULE, &good_parameters()).err();
+    let again = module::load_with(&Root::at("/"), MODULE, &good_parameters(options)).err();
     check("loading it twice", again.as_ref().and_then(errno), &[libc::EEXIST], 0);
     let unload = || module::remove(MODULE).err().as_ref().and_then(errno);
     check("unloading it under its targets", unload(), &[libc::EWOULDBLOCK, libc::EBUSY], 0);
