@@ -11,6 +11,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/ctype.h>
 #include <linux/gfp.h>
 #include <linux/io.h>
 #include <linux/ioport.h>
@@ -95,6 +96,15 @@ static int take_reserved(struct carveout *c)
 	vaddr = memremap_pages(&c->pgmap, NUMA_NO_NODE);
 	if (IS_ERR(vaddr)) {
 		release_mem_region(c->start, c->size_bytes);
+		/*
+		 * Its struct pages exist, but the linear mapping has a hole there, which
+		 * devices that do not see the caches could not be given.
+		 */
+		if (PTR_ERR(vaddr) == -EEXIST) {
+			pr_err("carveouts: %#llx bytes at %pa are not mapped: take no-map out of their reserved-memory node\n",
+			       c->size_bytes, &c->start);
+			return -EINVAL;
+		}
 		pr_err("carveouts: %#llx bytes at %pa cannot be mapped: error %ld\n",
 		       c->size_bytes, &c->start, PTR_ERR(vaddr));
 		return PTR_ERR(vaddr);
@@ -254,6 +264,29 @@ static int take_one(struct carveout *c, const struct carveout *list,
 	return -EINVAL;
 }
 
+/* Whether a carve-out begins here, and not the rest of a compatible string. */
+static bool begins_carveout(const char *text)
+{
+	return !strncmp(text, "of:", 3) || !strncmp(text, "contig:", 7) ||
+	       (isdigit(*text) && strcspn(text, "@") < strcspn(text, ","));
+}
+
+/* Cuts the first of a list off: a compatible string has commas of its own ("vendor,name"). */
+static char *next_carveout(char **left)
+{
+	char *word = *left, *end;
+
+	if (!word)
+		return NULL;
+	end = strchr(word, ',');
+	while (end && !strncmp(word, "of:", 3) && !begins_carveout(end + 1))
+		end = strchr(end + 1, ',');
+	if (end)
+		*end++ = 0;
+	*left = end;
+	return word;
+}
+
 int carveouts_take(const char *text, struct carveout *list)
 {
 	char *copy, *left, *word;
@@ -263,7 +296,7 @@ int carveouts_take(const char *text, struct carveout *list)
 	if (!copy)
 		return -ENOMEM;
 	left = copy;
-	while (!error && (word = strsep(&left, ",")) != NULL) {
+	while (!error && (word = next_carveout(&left)) != NULL) {
 		if (count == CARVEOUTS_MAX) {
 			pr_err("carveouts: at most %d\n", CARVEOUTS_MAX);
 			error = -E2BIG;

@@ -48,6 +48,7 @@ pub fn of_parameters(report: &Report) {
         ("nonsense as carve-out", "here", "a:1M", ""),
         ("a carve-out without a place", "8M", "a:1M", ""),
         ("a carve-out of nothing", "0@0x10000000", "a:1M", ""),
+        ("a device tree's node where there is no device tree", "of:vendor,name", "a:1M", ""),
         ("overlapping carve-outs", "12M@0x10000000,4M@0x10800000", "a:1M", ""),
         ("the same carve-out twice", "8M@0x10000000,8M@0x10000000", "a:1M", ""),
         ("an unaligned place", "8M@0x10001000", "a:1M", ""),
@@ -75,7 +76,7 @@ pub fn of_parameters(report: &Report) {
         let loaded = Path::new("/sys/module/dm_ecache").exists();
         let claimed = fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
         let nodes = Path::new("/dev/ecache").read_dir().is_ok_and(|mut entries| entries.next().is_some());
-        let refused = matches!(number, Some(libc::EINVAL | libc::ENOSPC | libc::EBUSY));
+        let refused = matches!(number, Some(libc::EINVAL | libc::ENOSPC | libc::EBUSY | libc::ENODEV));
         report.check(
             format_args!("refused: {what}"),
             refused && lines.len() == 1 && !loaded && !claimed && !nodes,
