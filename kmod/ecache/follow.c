@@ -19,19 +19,34 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bitops.h>
 #include <linux/kprobes.h>
 #include <linux/pagemap.h>
 #include <linux/tracepoint.h>
-#include <linux/xxhash.h>
 
 #include "follow.h"
 #include "pool.h"
 #include "trace.h"
 #include "track.h"
 
+/*
+ * Three instructions for 8 bytes, where xxh64() takes six. Each step is one-to-one in
+ * what came before, and the rotation brings high bits where the product spreads them.
+ * No CRC-32C, which would be cheaper still: ext4's blocks hold their own, so that one
+ * of the whole block stays the same whatever changes.
+ */
 u32 follow_sum(const void *content)
 {
-	return xxh64(content, PAGE_SIZE, 0) & ((1u << TRACK_SUM_BITS) - 1);
+	const u64 *word = content;
+	const u64 odd = 0x9e3779b185ebca87ull;
+	u64 sum = 0;
+	u32 i;
+
+#pragma GCC unroll 16
+	for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
+		sum = rol64(sum ^ word[i], 31) * odd;
+	sum = (sum ^ sum >> 32) * odd;
+	return sum >> (64 - TRACK_SUM_BITS);
 }
 
 static noinline void trace_put(const struct volume *v, struct folio *folio,
@@ -75,6 +90,7 @@ static void put_page_of(struct folio *folio, unsigned long i,
 	content = kmap_local_page(folio_page(folio, i));
 	if (still_equal(v, folio, entry, content) &&
 	    pool_put(v->object, track_block(entry), entry->returned, content,
+		     follow_needs_sum(folio->mapping->host) ? entry->sum : POOL_NO_SUM,
 		     copying)) {
 		v->puts++;
 		if (trace_ecache_put_enabled())

@@ -142,24 +142,7 @@ POOL_ATTRIBUTE(put_count, pool.put_cost.count);
 POOL_ATTRIBUTE(get_insns, pool.get_cost.cycles);
 POOL_ATTRIBUTE(get_count, pool.get_cost.count);
 
-/* Where the frames are, a line per carve-out, in the order of their numbers. */
-static ssize_t carveouts_show(struct kobject *kobj, struct kobj_attribute *attr,
-			      char *buf)
-{
-	int c, length = 0;
-
-	for (c = 0; c < pool.nr_carveouts; c++)
-		length += sysfs_emit_at(buf, length, "%llu@%pa\n",
-					pool.carveouts[c].size_bytes,
-					&pool.carveouts[c].start);
-	return length;
-}
-
-/* Physical addresses are root's, as in /proc/iomem. */
-static struct kobj_attribute carveouts_attribute = __ATTR_RO_MODE(carveouts, 0400);
-
 static struct attribute *pool_attrs[] = {
-	&carveouts_attribute.attr,
 	&frames_attribute.attr,
 	&cached_attribute.attr,
 	&free_attribute.attr,
@@ -187,17 +170,42 @@ static const struct attribute_group pool_group = {
 	.attrs = pool_attrs,
 };
 
+/* Where the frames are, a line per carve-out, in the order of their numbers. */
+static ssize_t carveouts_show(struct module_attribute *attr,
+			      struct module_kobject *kobj, char *buf)
+{
+	int c, length = 0;
+
+	for (c = 0; c < pool.nr_carveouts; c++)
+		length += sysfs_emit_at(buf, length, "%llu@%pa\n",
+					pool.carveouts[c].size_bytes,
+					&pool.carveouts[c].start);
+	return length;
+}
+
+/* Physical addresses are root's, as in /proc/iomem. */
+static struct module_attribute carveouts_attribute = __ATTR_RO_MODE(carveouts, 0400);
+
 static int state_init(void)
 {
+	struct kobject *module_kobject = &THIS_MODULE->mkobj.kobj;
 	int error;
 
-	pool_kobject = kobject_create_and_add("pool", &THIS_MODULE->mkobj.kobj);
+	pool_kobject = kobject_create_and_add("pool", module_kobject);
 	if (!pool_kobject)
 		return -ENOMEM;
 	error = sysfs_create_group(pool_kobject, &pool_group);
+	if (!error)
+		error = sysfs_create_file(module_kobject, &carveouts_attribute.attr);
 	if (error)
 		kobject_put(pool_kobject);
 	return error;
+}
+
+static void state_exit(void)
+{
+	sysfs_remove_file(&THIS_MODULE->mkobj.kobj, &carveouts_attribute.attr);
+	kobject_put(pool_kobject);
 }
 
 static struct pool_device *device_list;
@@ -240,7 +248,7 @@ no_target:
 no_probes:
 	devices_remove();
 no_devices:
-	kobject_put(pool_kobject);
+	state_exit();
 no_sysfs:
 	track_exit();
 no_table:
@@ -256,7 +264,7 @@ static void __exit ecache_module_exit(void)
 	target_exit();
 	follow_exit();
 	devices_remove();
-	kobject_put(pool_kobject);
+	state_exit();
 	track_exit();
 	pool_exit();
 	kfree(device_list);

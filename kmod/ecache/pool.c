@@ -157,6 +157,7 @@ u32 pool_salvage(u32 device)
 				break;
 			memcpy(pool_frame(move.to), pool_frame(move.from),
 			       PAGE_SIZE);
+			pool.sums[move.to] = pool.sums[move.from];
 			moved++;
 		}
 		spin_unlock_irq(&pool.lock);
@@ -248,21 +249,23 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 	config.seed = get_random_u64();
 	size = ecache_memory_size(&config);
 	memory = size ? kvmalloc(size, GFP_KERNEL) : NULL;
+	pool.sums = kvmalloc_array(frames, sizeof(*pool.sums), GFP_KERNEL);
 	error = -EINVAL;
-	if (size && !memory)
+	if (!pool.sums || (size && !memory))
 		error = -ENOMEM;
 	else if (size)
 		error = ecache_init(memory, size, &config, &pool.core);
 	kfree(configs);
 	if (error) {
 		kvfree(memory);
+		kvfree(pool.sums);
 		if (error == -ENOMEM)
 			pr_err("no memory for the table of frames\n");
 		else
 			pr_err("devices: the reservations do not fit the carve-outs: make these larger or those smaller\n");
 		return error;
 	}
-	pool.memory_bytes = size;
+	pool.memory_bytes = size + frames * sizeof(*pool.sums);
 	return 0;
 }
 
@@ -285,6 +288,7 @@ void pool_exit(void)
 {
 	cancel_delayed_work_sync(&pool.sweep);
 	kvfree(pool.core);
+	kvfree(pool.sums);
 	pool.core = NULL;
 	carveouts_give_back(pool.carveouts, pool.nr_carveouts);
 }

@@ -44,6 +44,8 @@ struct pool_cost {
 struct pool {
 	spinlock_t lock;
 	struct ecache *core;
+	/* Checksum of each frame that was put with one, else POOL_NO_SUM. */
+	u32 *sums;
 	/* First frame of each carve-out; one more at the end. */
 	u32 first_frame[CARVEOUTS_MAX + 1];
 	struct carveout carveouts[CARVEOUTS_MAX];
@@ -73,6 +75,9 @@ struct pool {
 };
 
 extern struct pool pool;
+
+/* No checksum: they have fewer bits (TRACK_SUM_BITS). */
+#define POOL_NO_SUM	U32_MAX
 
 /* A device's name and reservation, as the parameter `devices` gives them. */
 struct pool_device {
@@ -120,15 +125,19 @@ static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
 /* ecache_put() without what nobody here asks for; core.c. The frame, or ECACHE_NONE. */
 u32 core_put(struct ecache *core, u64 object, u64 block, bool returned);
 
-/* Keeps a page's content. With the lock held. Cycles of the copy are added up. */
+/*
+ * Keeps a page's content, of which `sum` is the checksum or POOL_NO_SUM. With the lock
+ * held. Cycles of the copy are added up.
+ */
 static inline bool pool_put(u64 object, u64 block, bool returned,
-			    const void *content, u64 *copying)
+			    const void *content, u32 sum, u64 *copying)
 {
 	u32 frame = core_put(pool.core, object, block, returned);
 	u64 start;
 
 	if (frame == ECACHE_NONE)
 		return false;
+	pool.sums[frame] = sum;
 	start = pool_cycles();
 	memcpy(pool_frame(frame), content, PAGE_SIZE);
 	if (unlikely(start))

@@ -93,6 +93,14 @@ static void trace_get(const struct volume *v, struct page *page,
 			 folio->index + folio_page_idx(folio, page), block, hit);
 }
 
+/* A file's page may be put, and its block be read as the device's own. */
+static u32 frame_sum(u32 frame)
+{
+	u32 sum = pool.sums[frame];
+
+	return likely(sum != POOL_NO_SUM) ? sum : follow_sum(pool_frame(frame));
+}
+
 /*
  * Serves blocks from the start of a bio until one is missing; returns how many. A page
  * of the page cache takes its frame's place: the frame is freed. Other readers get a
@@ -121,7 +129,7 @@ static u32 serve(struct volume *v, struct bio *bio, u64 block, u32 count)
 		if (page)
 			track_set(page_to_pfn(page), v->id, block, TRACK_UP,
 				  true, follow_needs_sum(host) ?
-					  follow_sum(pool_frame(frame)) : 0);
+					  frame_sum(frame) : 0);
 	}
 	if (done)
 		pool_cost_add(&pool.get_cost, start, copying, done);

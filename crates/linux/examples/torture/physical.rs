@@ -12,7 +12,7 @@ use crate::raw::PAGE;
 use crate::stack::Outcome;
 
 /// Size and address of each carve-out; frames are numbered through all of them.
-const CARVEOUTS: &str = "/sys/module/dm_ecache/pool/carveouts";
+const CARVEOUTS: &str = "/sys/module/dm_ecache/carveouts";
 
 pub struct Physical {
     carveouts: Vec<(u64, u64)>,
