@@ -76,7 +76,10 @@ pub fn of_parameters(report: &Report) {
         let loaded = Path::new("/sys/module/dm_ecache").exists();
         let claimed = fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
         let nodes = Path::new("/dev/ecache").read_dir().is_ok_and(|mut entries| entries.next().is_some());
-        let refused = matches!(number, Some(libc::EINVAL | libc::ENOSPC | libc::EBUSY | libc::ENODEV));
+        let refused = match carveouts.starts_with("of:") {
+            true => number == Some(libc::ENODEV),
+            false => matches!(number, Some(libc::EINVAL | libc::ENOSPC | libc::EBUSY)),
+        };
         report.check(
             format_args!("refused: {what}"),
             refused && lines.len() == 1 && !loaded && !claimed && !nodes,
