@@ -3,11 +3,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
+use std::thread;
 use std::time::Duration;
 
 use fovea_phone::{fetch, Cache, Error, FailureReason, Outcome, Phone, Programs, Progress, RunOptions};
 use fovea_scenario::{Configuration, Event, EventBody, Flash, PhoneProfile, Plan};
+use rustix::process::{kill_process, Pid, Signal};
 
 const DONE: &str = r#"{"t_ns":7,"event":"done","oom_kills":0,"kills":0,"daemon_cpu_ns":0}"#;
 const NO_MODULES: &[&str] = &[];
@@ -20,12 +23,16 @@ enum End {
     Exit,
 }
 
-/// A static program that writes 32 random bytes, the monotonic clock (16 bytes) and the text to port 0xe9, and ends.
+/// A static program that sleeps 0.1 ms 30,000 times, writes 32 random bytes, the monotonic clock (16 bytes) and the text to
+/// port 0xe9, and ends.
 fn program(text: &str, end: End) -> Vec<u8> {
     let le = |value: u32| value.to_le_bytes();
     let mut code = Vec::new();
     code.extend(b"\xb8\xac\0\0\0\xbf\x03\0\0\0\x0f\x05"); // iopl(3)
     code.extend(b"\x48\x83\xec\x40"); // sub rsp, 64
+    code.extend(b"\x48\xc7\x44\x24\x30\0\0\0\0\x48\xc7\x44\x24\x38\xa0\x86\x01\0"); // at rsp + 48: 0 s and 100,000 ns
+    code.extend(b"\xbb\x30\x75\0\0"); // ebx = 30,000
+    code.extend(b"\xb8\x23\0\0\0\x48\x8d\x7c\x24\x30\x31\xf6\x0f\x05\xff\xcb\x75\xee"); // nanosleep(rsp + 48, NULL), ebx times
     code.extend(b"\xb8\x3e\x01\0\0\x48\x89\xe7\xbe\x20\0\0\0\x31\xd2\x0f\x05"); // getrandom(rsp, 32, 0)
     code.extend(b"\xb8\xe4\0\0\0\xbf\x01\0\0\0\x48\x8d\x74\x24\x20\x0f\x05"); // clock_gettime(CLOCK_MONOTONIC, rsp + 32)
     code.extend(b"\x48\x89\xe6\xb9\x30\0\0\0\xba\xe9\0\0\0\xf3\x6e"); // rsi = rsp, 48 bytes, rep outsb
@@ -125,14 +132,47 @@ fn reason(outcome: Result<Outcome, Error>) -> FailureReason {
     }
 }
 
+/// Keeps the main loops of our QEMUs awake, as a loaded host does now and then: QEMU blocks SIGIO, reads it from a file descriptor, and
+/// does nothing about it.
+fn keep_awake(end: &AtomicBool) {
+    let mask_of = |signal: Signal| 1u64 << (signal.as_raw() - 1);
+    let blocked = |pid: i32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        // All are blocked for a moment where a program starts a thread or another program.
+        mask & mask_of(Signal::IO) != 0 && mask & mask_of(Signal::TERM) == 0
+    };
+    let children = || {
+        let threads = fs::read_dir("/proc/self/task").unwrap().flatten();
+        let lists = threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+        lists.flat_map(|list| list.split_whitespace().flat_map(str::parse).collect::<Vec<i32>>()).collect::<Vec<i32>>()
+    };
+    while !end.load(Ordering::Relaxed) {
+        for pid in children().into_iter().filter(|&pid| blocked(pid)).filter_map(Pid::from_raw) {
+            for _ in 0..100 {
+                // It may have ended; nobody else takes its number while it is our zombie.
+                let _ = kill_process(pid, Signal::IO);
+                thread::yield_now();
+            }
+        }
+    }
+}
+
 #[test]
 fn exact_boots_side_by_side_are_identical_to_the_byte() {
     let dir = tempfile::tempdir().unwrap();
     let Some(phone) = phone(dir.path(), DONE, End::Port(0), &["zram", "null_blk"]) else { return };
     let seen = Mutex::new(Vec::new());
     let plans = [plan(true), plan(true), plan(false)];
-    let outcomes = phone.run_all(&plans, 2, &options(dir.path()), &Progress::quiet(), |index, event: &Event| {
-        seen.lock().unwrap().push((index, event.clone()));
+    let end = AtomicBool::new(false);
+    let outcomes = thread::scope(|scope| {
+        scope.spawn(|| keep_awake(&end));
+        let outcomes = phone.run_all(&plans, 2, &options(dir.path()), &Progress::quiet(), |index, event: &Event| {
+            seen.lock().unwrap().push((index, event.clone()));
+        });
+        end.store(true, Ordering::Relaxed);
+        outcomes
     });
     let outcomes: Vec<Outcome> = outcomes.into_iter().map(|outcome| outcome.unwrap()).collect();
     for (index, outcome) in outcomes.iter().enumerate() {
