@@ -64,16 +64,15 @@ static noinline void trace_put(const struct volume *v, struct folio *folio,
  * owner is there. Encrypted files' pages are never followed.
  */
 static bool still_equal(const struct volume *v, struct folio *folio,
-			const struct track_entry *entry, const void *content)
+			const struct track_entry *entry, const void *content,
+			bool needs_sum)
 {
-	const struct inode *host = folio->mapping->host;
-
 	if (ECACHE_BROKEN_TRUNCATED)
 		return true;
 	if (folio_test_dirty(folio))
 		return false;
-	if (likely(!follow_needs_sum(host)))
-		return host->i_sb->s_bdev == v->bdev &&
+	if (likely(!needs_sum))
+		return folio->mapping->host->i_sb->s_bdev == v->bdev &&
 		       folio_test_uptodate(folio);
 	return follow_owner(v, folio) && entry->sum == follow_sum(content);
 }
@@ -83,15 +82,16 @@ static void put_page_of(struct folio *folio, unsigned long i,
 			const struct track_entry *entry, u64 *copying)
 {
 	struct volume *v = volume_by_id(track_volume(entry));
+	bool needs_sum;
 	void *content;
 
 	if (entry->state != TRACK_UP || !pool.caching || !v || !v->enabled)
 		return;
+	needs_sum = follow_needs_sum(folio->mapping->host);
 	content = kmap_local_page(folio_page(folio, i));
-	if (still_equal(v, folio, entry, content) &&
+	if (still_equal(v, folio, entry, content, needs_sum) &&
 	    pool_put(v->object, track_block(entry), entry->returned, content,
-		     follow_needs_sum(folio->mapping->host) ? entry->sum : POOL_NO_SUM,
-		     copying)) {
+		     needs_sum ? entry->sum : POOL_NO_SUM, copying)) {
 		v->puts++;
 		if (trace_ecache_put_enabled())
 			trace_put(v, folio, i, track_block(entry));
@@ -116,11 +116,11 @@ static void on_delete(void *unused, struct folio *folio)
 		copying = 0;
 		/* Interrupts are off: the page cache's own lock is held (xa_lock_irq). */
 		spin_lock(&pool.lock);
-		if (entry->state != TRACK_NONE) {
+		if (track_is(entry, pfn)) {
 			if (reclaimed)
 				put_page_of(folio, pfn - folio_pfn(folio), entry,
 					    &copying);
-			track_unlink(entry, pfn);
+			track_unlink(entry);
 		}
 		if (copying)
 			pool_cost_add(&pool.put_cost, start, copying, 1);

@@ -69,16 +69,6 @@ static void skip_block(struct bio *bio, struct bvec_iter *iter)
 	bio_advance_iter(bio, iter, PAGE_SIZE);
 }
 
-/* Makes room in the location table for the pages of a bio, outside of the lock. */
-static void prepare(struct bio *bio)
-{
-	struct bvec_iter iter;
-	struct bio_vec bv;
-
-	bio_for_each_segment(bv, bio, iter)
-		track_prepare(page_to_pfn(bv.bv_page));
-}
-
 /* `page` may be NULL: then nobody follows it. */
 static void trace_get(const struct volume *v, struct page *page,
 		      const struct inode *host, u64 block, bool hit)
@@ -126,10 +116,10 @@ static u32 serve(struct volume *v, struct bio *bio, u64 block, u32 count)
 		copy_out(bio, &iter, pool_frame(frame));
 		if (unlikely(before))
 			copying += get_cycles() - before;
+		/* Who is followed for a block is put, and forgotten, before the block is here. */
 		if (page)
-			track_set(page_to_pfn(page), v->id, block, TRACK_UP,
-				  true, follow_needs_sum(host) ?
-					  frame_sum(frame) : 0);
+			track_add(page_to_pfn(page), v->id, block, true,
+				  follow_needs_sum(host) ? frame_sum(frame) : 0);
 	}
 	if (done)
 		pool_cost_add(&pool.get_cost, start, copying, done);
@@ -186,7 +176,7 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 
 	if (!io->whole || !READ_ONCE(pool.caching) || !READ_ONCE(v->enabled))
 		return DM_MAPIO_REMAPPED;
-	prepare(bio);
+	track_prepare(min_t(u64, io->count, POOL_BATCH_FRAMES));
 	count = min_t(u64, io->count, POOL_BATCH_PAGES);
 	spin_lock_irq(&pool.lock);
 	done = serve(v, bio, io->block, count);
@@ -226,7 +216,7 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 	io->kind = IO_WRITE;
 	io->iter = iter;
 	if (data)
-		prepare(bio);
+		track_prepare(min_t(u64, io->count, U32_MAX));
 	spin_lock_irq(&pool.lock);
 	if (data)
 		for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {

@@ -2,99 +2,172 @@
 /* The location table; track.h says what for. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/mmzone.h>
 #include <linux/slab.h>
 
+#include "pool.h"
 #include "track.h"
 
-#define NO_PAGE		U32_MAX
+/* RAM's pages to a chain by page: where an eighth is followed, each has one entry. */
+#define PAGES_PER_HEAD		8
+/* Those by block are gone along less often. */
+#define PAGES_PER_BLOCK_HEAD	16
+#define BUCKET_BITS_MIN		10
+#define BUCKET_BITS_MAX		28
 
-/* Chunks by page number; made at need, kept until the end. */
-struct track_entry **track_chunks;
-unsigned long track_nr_chunks;
+u32 *track_heads;
+u8 track_page_shift;
 unsigned long track_first_pfn;
-/* Heads of chains by block: page numbers counted from track_first_pfn. */
-static u32 *buckets;
-static unsigned int bucket_bits;
-static atomic_long_t chunks_made;
-static u64 followed;
+unsigned long track_nr_pages;
+u64 *track_origin;
+/* Chains by block. */
+static u32 *block_heads;
+static u8 block_shift;
+/* Pages full of entries, in the order they were made; kept until the end. */
+static struct track_entry **chunks;
+static u32 nr_chunks;
+static u32 max_chunks;
+/* Unused entries, linked by block: whoever stands at one goes on along its old chain. */
+static u32 unused;
+static u32 nr_unused;
+
+static u32 *make_heads(unsigned int bits)
+{
+	u32 bucket, *heads;
+
+	heads = kvmalloc_array(1ul << bits, sizeof(*heads), GFP_KERNEL);
+	for (bucket = 0; heads && bucket < 1u << bits; bucket++)
+		heads[bucket] = TRACK_END | bucket;
+	return heads;
+}
+
+static unsigned int page_bits(void)
+{
+	return 32 - track_page_shift;
+}
+
+static unsigned int block_bits(void)
+{
+	return 64 - block_shift;
+}
+
+static unsigned int bits_for(unsigned long buckets)
+{
+	return clamp(ilog2(buckets | 1), BUCKET_BITS_MIN, BUCKET_BITS_MAX);
+}
 
 int track_init(void)
 {
 	unsigned long end = 0, present = 0;
 	int node;
 
-	BUILD_BUG_ON(sizeof(struct track_entry) != 16);
+	BUILD_BUG_ON(sizeof(struct track_entry) != 24);
 	track_first_pfn = ULONG_MAX;
 	for_each_online_node(node) {
 		track_first_pfn = min(track_first_pfn, node_start_pfn(node));
 		end = max(end, node_end_pfn(node));
 		present += node_present_pages(node);
 	}
-	track_first_pfn = round_down(track_first_pfn, TRACK_CHUNK_PAGES);
-	/* Pages are counted in 32 bits: 16 TiB. What is beyond is not followed. */
-	end = min_t(u64, end, (u64)track_first_pfn + NO_PAGE);
-	track_nr_chunks = DIV_ROUND_UP(end - track_first_pfn, TRACK_CHUNK_PAGES);
-	bucket_bits = max(ilog2(present), 10);
-	track_chunks = kvcalloc(track_nr_chunks, sizeof(*track_chunks), GFP_KERNEL);
-	buckets = kvmalloc_array(1ul << bucket_bits, sizeof(*buckets),
-				 GFP_KERNEL);
-	if (!track_chunks || !buckets) {
+	/* What has no number is not followed. */
+	track_nr_pages = min_t(u64, end - track_first_pfn, TRACK_NO_PAGE);
+	track_origin = __va(PFN_PHYS(track_first_pfn));
+	track_page_shift = 32 - bits_for(present / PAGES_PER_HEAD);
+	block_shift = 64 - bits_for(present / PAGES_PER_BLOCK_HEAD);
+	max_chunks = min_t(u64, DIV_ROUND_UP(present, TRACK_CHUNK_ENTRIES), U32_MAX);
+	chunks = kvcalloc(max_chunks, sizeof(*chunks), GFP_KERNEL);
+	track_heads = make_heads(page_bits());
+	block_heads = make_heads(block_bits());
+	unused = TRACK_END;
+	if (!chunks || !track_heads || !block_heads) {
 		track_exit();
 		pr_err("no memory for the location table\n");
 		return -ENOMEM;
 	}
-	memset(buckets, 0xff, sizeof(*buckets) << bucket_bits);
 	return 0;
 }
 
 void track_exit(void)
 {
-	unsigned long i;
-
-	for (i = 0; track_chunks && i < track_nr_chunks; i++)
-		free_page((unsigned long)track_chunks[i]);
-	kvfree(track_chunks);
-	kvfree(buckets);
-	track_chunks = NULL;
-	buckets = NULL;
-	atomic_long_set(&chunks_made, 0);
-	followed = 0;
+	while (nr_chunks)
+		free_page((unsigned long)chunks[--nr_chunks]);
+	kvfree(chunks);
+	kvfree(track_heads);
+	kvfree(block_heads);
+	chunks = NULL;
+	track_heads = NULL;
+	block_heads = NULL;
+	nr_unused = 0;
 }
 
 u64 track_memory_bytes(void)
 {
-	return track_nr_chunks * sizeof(*track_chunks) + (sizeof(*buckets) << bucket_bits) +
-	       (u64)atomic_long_read(&chunks_made) * PAGE_SIZE;
+	return max_chunks * sizeof(*chunks) + (sizeof(u32) << page_bits()) +
+	       (sizeof(u32) << block_bits()) +
+	       (u64)READ_ONCE(nr_chunks) * PAGE_SIZE;
 }
 
 u64 track_pages(void)
 {
-	return READ_ONCE(followed);
+	return (u64)READ_ONCE(nr_chunks) * TRACK_CHUNK_ENTRIES - READ_ONCE(nr_unused);
 }
 
-bool track_prepare(unsigned long pfn)
+static u64 link_to(const struct track_entry *entry)
 {
-	unsigned long i = (pfn - track_first_pfn) >> TRACK_CHUNK_SHIFT;
-	struct track_entry *chunk;
+	return (const u64 *)entry - track_origin;
+}
 
-	BUILD_BUG_ON(TRACK_CHUNK_PAGES * sizeof(*chunk) > PAGE_SIZE);
-	if (pfn < track_first_pfn || i >= track_nr_chunks)
-		return false;
-	if (READ_ONCE(track_chunks[i]))
-		return true;
-	/* On the way to disk: no waiting, no reserves. */
-	chunk = (void *)__get_free_page(GFP_NOWAIT | __GFP_NOWARN |
-					__GFP_NOMEMALLOC | __GFP_ZERO);
-	if (!chunk)
-		return false;
-	if (cmpxchg_release(&track_chunks[i], NULL, chunk))
+/* On the way to disk: no waiting, no reserves. */
+static struct track_entry *make_chunk(gfp_t zone)
+{
+	struct track_entry *chunk =
+		(void *)__get_free_page(GFP_NOWAIT | __GFP_NOWARN |
+					__GFP_NOMEMALLOC | zone);
+
+	if (chunk && link_to(chunk + TRACK_CHUNK_ENTRIES) >= TRACK_END) {
 		free_page((unsigned long)chunk);
-	else
-		atomic_long_inc(&chunks_made);
+		/* The zone is below 4 GiB, and links reach 16. */
+		return zone ? NULL : make_chunk(GFP_DMA32);
+	}
+	return chunk;
+}
+
+/* Hands out a chunk's entries; false if there may be no more of them. */
+static bool add_chunk(struct track_entry *chunk)
+{
+	u32 i;
+
+	if (nr_chunks == max_chunks)
+		return false;
+	for (i = 0; i < TRACK_CHUNK_ENTRIES; i++) {
+		chunk[i].page = TRACK_NO_PAGE;
+		chunk[i].next_by_page = TRACK_END;
+		chunk[i].next_by_block = unused;
+		unused = link_to(&chunk[i]);
+	}
+	nr_unused += i;
+	chunks[nr_chunks] = chunk;
+	WRITE_ONCE(nr_chunks, nr_chunks + 1);
 	return true;
+}
+
+void track_prepare(u32 pages)
+{
+	while (READ_ONCE(nr_unused) < pages) {
+		struct track_entry *chunk = make_chunk(0);
+		unsigned long flags;
+		bool added;
+
+		if (!chunk)
+			return;
+		spin_lock_irqsave(&pool.lock, flags);
+		added = add_chunk(chunk);
+		spin_unlock_irqrestore(&pool.lock, flags);
+		if (!added) {
+			free_page((unsigned long)chunk);
+			return;
+		}
+	}
 }
 
 static u64 make_key(u32 volume, u64 block)
@@ -102,28 +175,48 @@ static u64 make_key(u32 volume, u64 block)
 	return (u64)volume << TRACK_BLOCK_BITS | block;
 }
 
-static u32 *bucket_of(u64 key)
+static u32 *block_head(u64 key)
 {
-	return &buckets[hash_64(key, bucket_bits)];
+	return &block_heads[key * GOLDEN_RATIO_64 >> block_shift];
 }
 
-/* An entry by its number in a chain: it is there. */
-static struct track_entry *linked(u32 number)
+static u32 *page_head(u32 page)
 {
-	return &track_chunks[number >> TRACK_CHUNK_SHIFT]
-			    [number & (TRACK_CHUNK_PAGES - 1)];
+	return &track_heads[track_bucket(page)];
 }
 
-void track_unlink(struct track_entry *entry, unsigned long pfn)
+/* Takes an entry off its chain by page. */
+static void unlink_page(const struct track_entry *entry)
 {
-	u32 *link = bucket_of(entry->key);
-	u32 number = pfn - track_first_pfn;
+	u32 *link = page_head(entry->page);
 
-	while (*link != number)
-		link = &linked(*link)->next;
-	*link = entry->next;
-	entry->state = TRACK_NONE;
-	followed--;
+	while (track_linked(*link) != entry)
+		link = &track_linked(*link)->next_by_page;
+	WRITE_ONCE(*link, entry->next_by_page);
+}
+
+/* Puts an entry that has everything else on its chain by page, for all to see. */
+static void link_page(struct track_entry *entry, u32 page)
+{
+	u32 *head = page_head(page);
+
+	WRITE_ONCE(entry->page, page);
+	WRITE_ONCE(entry->next_by_page, *head);
+	smp_store_release(head, link_to(entry));
+}
+
+void track_unlink(struct track_entry *entry)
+{
+	u32 *link = block_head(entry->key);
+
+	unlink_page(entry);
+	while (track_linked(*link) != entry)
+		link = &track_linked(*link)->next_by_block;
+	*link = entry->next_by_block;
+	WRITE_ONCE(entry->page, TRACK_NO_PAGE);
+	entry->next_by_block = unused;
+	unused = link_to(entry);
+	nr_unused++;
 }
 
 void track_forget(unsigned long pfn)
@@ -131,22 +224,20 @@ void track_forget(unsigned long pfn)
 	struct track_entry *entry = track_entry(pfn);
 
 	if (entry)
-		track_unlink(entry, pfn);
+		track_unlink(entry);
 }
 
-/* Takes the entry with a key out of a chain. */
-static bool forget_key(u32 *link, u64 key)
+/* Forgets the page with a key, if it is on this chain. */
+static bool forget_key(u32 link, u64 key)
 {
-	while (*link != NO_PAGE) {
-		struct track_entry *entry = linked(*link);
+	while (!(link & TRACK_END)) {
+		struct track_entry *entry = track_linked(link);
 
 		if (entry->key == key) {
-			*link = entry->next;
-			entry->state = TRACK_NONE;
-			followed--;
+			track_unlink(entry);
 			return true;
 		}
-		link = &entry->next;
+		link = entry->next_by_block;
 	}
 	return false;
 }
@@ -155,28 +246,47 @@ bool track_forget_block(u32 volume, u64 block)
 {
 	u64 key = make_key(volume, block);
 
-	return forget_key(bucket_of(key), key);
+	return forget_key(*block_head(key), key);
+}
+
+/* Follows a page for a block that none is followed for; `head` is the block's chain. */
+static void follow(unsigned long pfn, u64 key, u32 *head, enum track_state state,
+		   bool returned, u32 sum)
+{
+	struct track_entry *entry;
+	u32 link;
+
+	track_forget(pfn);
+	link = unused;
+	if (link & TRACK_END || pfn - track_first_pfn >= track_nr_pages)
+		return;
+	entry = track_linked(link);
+	unused = entry->next_by_block;
+	nr_unused--;
+	entry->key = key;
+	entry->sum = sum;
+	entry->returned = returned;
+	entry->state = state;
+	entry->next_by_block = *head;
+	*head = link;
+	link_page(entry, pfn - track_first_pfn);
 }
 
 void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
 	       bool returned, u32 sum)
 {
-	struct track_entry *entry = track_slot(pfn);
 	u64 key = make_key(volume, block);
-	u32 *bucket = bucket_of(key);
+	u32 *head = block_head(key);
 
-	forget_key(bucket, key);
-	if (!entry)
-		return;
-	if (entry->state != TRACK_NONE)
-		track_unlink(entry, pfn);
-	entry->key = key;
-	entry->sum = sum;
-	entry->returned = returned;
-	entry->state = state;
-	entry->next = *bucket;
-	*bucket = pfn - track_first_pfn;
-	followed++;
+	forget_key(*head, key);
+	follow(pfn, key, head, state, returned, sum);
+}
+
+void track_add(unsigned long pfn, u32 volume, u64 block, bool returned, u32 sum)
+{
+	u64 key = make_key(volume, block);
+
+	follow(pfn, key, block_head(key), TRACK_UP, returned, sum);
 }
 
 void track_finish(unsigned long pfn, u32 volume, u64 block,
@@ -188,7 +298,7 @@ void track_finish(unsigned long pfn, u32 volume, u64 block,
 	    entry->key != make_key(volume, block))
 		return;
 	if (!ok) {
-		track_unlink(entry, pfn);
+		track_unlink(entry);
 		return;
 	}
 	entry->state = TRACK_UP;
@@ -198,33 +308,33 @@ void track_finish(unsigned long pfn, u32 volume, u64 block,
 
 void track_move(unsigned long to, unsigned long from)
 {
-	const struct track_entry *entry = track_entry(from);
-	struct track_entry old;
+	struct track_entry *entry;
 
 	track_forget(to);
+	entry = track_entry(from);
 	if (!entry)
 		return;
-	old = *entry;
-	track_forget(from);
-	track_set(to, track_volume(&old), track_block(&old), old.state,
-		  old.returned, old.sum);
+	if (to - track_first_pfn >= track_nr_pages) {
+		track_unlink(entry);
+		return;
+	}
+	/* The entry stays where it is: track_forget_range() comes by there once. */
+	unlink_page(entry);
+	link_page(entry, to - track_first_pfn);
 }
 
 bool track_forget_range(u32 volume, u64 first, u64 count, unsigned long chunk)
 {
 	unsigned long i;
 
-	if (chunk >= track_nr_chunks)
+	if (chunk >= nr_chunks)
 		return false;
-	if (!track_chunks[chunk])
-		return true;
-	for (i = 0; i < TRACK_CHUNK_PAGES; i++) {
-		struct track_entry *entry = &track_chunks[chunk][i];
+	for (i = 0; i < TRACK_CHUNK_ENTRIES; i++) {
+		struct track_entry *entry = &chunks[chunk][i];
 
-		if (entry->state != TRACK_NONE && track_volume(entry) == volume &&
+		if (entry->page != TRACK_NO_PAGE && track_volume(entry) == volume &&
 		    track_block(entry) - first < count)
-			track_unlink(entry, track_first_pfn +
-				     (chunk << TRACK_CHUNK_SHIFT) + i);
+			track_unlink(entry);
 	}
 	return true;
 }

@@ -9,17 +9,19 @@
  * block from elsewhere, when the page is dirtied, leaves the page cache or enters it
  * anew. What is not followed is only not cached; so every doubt ends in forgetting.
  *
- * Memory: 16 bytes for each page of RAM, in chunks for 256 of them that are made when
- * the first of them is followed, and 4 to 8 bytes a page of RAM for the hash by block.
+ * Memory: 24 bytes for each page that is followed, 170 of them in a page that is made
+ * when those before are in use, and 8 bytes for every 16 to 32 pages of RAM for finding
+ * entries by page and by block.
  */
 #ifndef FOVEA_ECACHE_TRACK_H
 #define FOVEA_ECACHE_TRACK_H
 
-#include <asm/barrier.h>
+#include <linux/compiler.h>
+#include <linux/hash.h>
+#include <linux/mm.h>
 #include <linux/types.h>
 
 enum track_state {
-	TRACK_NONE = 0,
 	/* A read into the page is in flight. */
 	TRACK_LOADING = 1,
 	/* A write from the page is in flight. */
@@ -32,18 +34,28 @@ enum track_state {
 #define TRACK_BLOCKS_MAX	(1ull << TRACK_BLOCK_BITS)
 #define TRACK_SUM_BITS		29
 
+/* A page's number: counted from track_first_pfn, 32 bits, so up to 16 TiB. */
+#define TRACK_NO_PAGE		U32_MAX
+/* In a link: here ends a chain, that of the bucket in the other bits. */
+#define TRACK_END		BIT(31)
+
 /* One page. */
 struct track_entry {
 	/* Volume above the block's 48 bits. */
 	u64 key;
-	/* Page after it in its chain. */
-	u32 next;
-	/* Checksum for pages that change without being dirtied; see probes.c. */
+	/* Its number; TRACK_NO_PAGE while the entry is unused. */
+	u32 page;
+	/* Links: entries after it in its chains by page and by block. */
+	u32 next_by_page;
+	u32 next_by_block;
+	/* Checksum for pages that change without being dirtied; see follow.c. */
 	u32 sum : TRACK_SUM_BITS;
 	/* The content was in the cache before, and came from there or could have. */
 	u32 returned : 1;
 	u32 state : 2;
 };
+
+#define TRACK_CHUNK_ENTRIES	(PAGE_SIZE / sizeof(struct track_entry))
 
 int track_init(void);
 void track_exit(void);
@@ -52,42 +64,65 @@ void track_exit(void);
 u64 track_memory_bytes(void);
 u64 track_pages(void);
 
-/* Makes room for a page's entry; false if it cannot be followed. Takes no lock. */
-bool track_prepare(unsigned long pfn);
+/* Makes room for the entries of so many pages more, if there is memory. Takes the pool's lock. */
+void track_prepare(u32 pages);
 
-#define TRACK_CHUNK_SHIFT	8
-#define TRACK_CHUNK_PAGES	(1ul << TRACK_CHUNK_SHIFT)
-
-/* Entries by page number, and the first page; for track_slot() alone. */
-extern struct track_entry **track_chunks;
-extern unsigned long track_nr_chunks;
+/* Chains by page, and which pages may be followed; for the functions here alone. */
+extern u32 *track_heads;
+/* Upper bits of a hash that number the chains: 32 less this. */
+extern u8 track_page_shift;
 extern unsigned long track_first_pfn;
+extern unsigned long track_nr_pages;
+/* What links are counted from. */
+extern u64 *track_origin;
 
-/* Where a page's entry is, followed or not; NULL where nothing near it ever was. */
-static inline struct track_entry *track_slot(unsigned long pfn)
+/* A link names an entry by its place in the kernel's map of RAM, in 8 bytes: 16 GiB. */
+static inline struct track_entry *track_linked(u32 link)
 {
-	unsigned long i = pfn - track_first_pfn;
-	struct track_entry *chunk;
+	return (struct track_entry *)(track_origin + link);
+}
 
-	if (unlikely(i >> TRACK_CHUNK_SHIFT >= track_nr_chunks))
-		return NULL;
-	/* Pairs with the cmpxchg of track_prepare(): a chunk is zeroed before it shows. */
-	chunk = smp_load_acquire(&track_chunks[i >> TRACK_CHUNK_SHIFT]);
-	return chunk ? &chunk[i & (TRACK_CHUNK_PAGES - 1)] : NULL;
+static inline u32 track_bucket(u32 page)
+{
+	return page * GOLDEN_RATIO_32 >> track_page_shift;
 }
 
 /*
  * A page's entry if it is followed, else NULL. Without the pool's lock this is a hint,
- * good for a page that nobody can begin to follow meanwhile.
+ * good for a page that nobody can begin to follow meanwhile; and with the lock the
+ * entry may turn out to be another page's: track_is().
+ *
+ * An entry that is taken off its chain may be put on another one while somebody is at
+ * it who holds no lock. That one then ends at another chain's end, and begins again.
  */
 static inline struct track_entry *track_entry(unsigned long pfn)
 {
-	struct track_entry *entry = track_slot(pfn);
+	unsigned long number = pfn - track_first_pfn;
+	struct track_entry *entry;
+	u32 bucket, link;
 
-	return entry && entry->state != TRACK_NONE ? entry : NULL;
+	if (unlikely(number >= track_nr_pages))
+		return NULL;
+	bucket = track_bucket(number);
+	do {
+		link = READ_ONCE(track_heads[bucket]);
+		while (!(link & TRACK_END)) {
+			entry = track_linked(link);
+			if (READ_ONCE(entry->page) == number)
+				return entry;
+			link = READ_ONCE(entry->next_by_page);
+		}
+	} while (unlikely(link != (TRACK_END | bucket)));
+	return NULL;
 }
 
 /* All below are called with the pool's lock held. */
+
+/* Whether an entry found without the lock still is that page's. */
+static inline bool track_is(const struct track_entry *entry, unsigned long pfn)
+{
+	return entry->page == (u32)(pfn - track_first_pfn);
+}
 
 static inline u32 track_volume(const struct track_entry *entry)
 {
@@ -103,12 +138,15 @@ static inline u64 track_block(const struct track_entry *entry)
 void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
 	       bool returned, u32 sum);
 
+/* The same for a page that is UP, if no page is followed for this block as it is. */
+void track_add(unsigned long pfn, u32 volume, u64 block, bool returned, u32 sum);
+
 /* Ends I/O: the page is UP if it is still in `from` for this block and all went well. */
 void track_finish(unsigned long pfn, u32 volume, u64 block,
 		  enum track_state from, bool ok, u32 sum);
 
 /* Forgets a followed page by its entry; any page; the page of a block, if any. */
-void track_unlink(struct track_entry *entry, unsigned long pfn);
+void track_unlink(struct track_entry *entry);
 void track_forget(unsigned long pfn);
 bool track_forget_block(u32 volume, u64 block);
 
