@@ -89,9 +89,9 @@ static void demote(struct ecache *ec)
  * Stamps matter by their differences alone. Moves all of them, and next_stamp, down
  * together so that the oldest page's is 1, a protected one's without its lead: then
  * demote() finds a lead to take off. A page that is STAMP_SPREAD puts old ages no more,
- * which keeps each part of the list in order. O(frames).
+ * which keeps each part of the list in order. O(listed pages).
  */
-static void renumber(struct ecache *ec)
+static ECACHE_COLD void renumber(struct ecache *ec)
 {
 	struct ecache_frame *frames = ec->frames;
 	u32 head = ecache_lru_head(ec);
@@ -107,26 +107,20 @@ static void renumber(struct ecache *ec)
 		oldest = ec->next_stamp - STAMP_SPREAD;
 	floor = oldest - 1;
 
-	for (base = 0; base < ec->nr_bases; base++) {
-		u64 sum = 0;
+	for (base = 0; base < ec->nr_bases && !ECACHE_BROKEN_RENUMBER; base++)
+		ec->bases[base].stamp_sum = 0;
+	for (frame = frames[head].next; frame != head; frame = frames[frame].next) {
+		u32 state = ec->states[frame];
+		u32 least = oldest;
 
-		for (frame = ec->bases[base].first;
-		     frame < ecache_base_end(ec, base); frame++) {
-			u32 state = ec->states[frame];
-			u32 least = oldest;
-
-			if (!(state & FRAME_KEYED))
-				continue;
-			if (state & FRAME_PROTECTED)
-				least += ecache_lead(ec);
-			if (frames[frame].stamp < least)
-				frames[frame].stamp = least;
-			frames[frame].stamp -= floor;
-			if (!(state & FRAME_OWNED))
-				sum += frames[frame].stamp;
-		}
-		if (!ECACHE_BROKEN_RENUMBER)
-			ec->bases[base].stamp_sum = sum;
+		if (state & FRAME_PROTECTED)
+			least += ecache_lead(ec);
+		if (frames[frame].stamp < least)
+			frames[frame].stamp = least;
+		frames[frame].stamp -= floor;
+		if (!(state & FRAME_OWNED) && !ECACHE_BROKEN_RENUMBER)
+			ec->bases[ec->base_of[frame]].stamp_sum +=
+				frames[frame].stamp;
 	}
 	ec->next_stamp -= floor;
 }

@@ -45,6 +45,9 @@
 #define ECACHE_SHARED
 #endif
 
+/* Seldom called: callers that are short stay so. */
+#define ECACHE_COLD	__attribute__((cold, noinline))
+
 /*
  * A frame's state is the combination of these, one byte a frame, apart from the
  * rest, so that alloc marks eight frames with one store:
