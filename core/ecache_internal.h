@@ -46,7 +46,7 @@
 #endif
 
 /* Seldom called: callers that are short stay so. */
-#define ECACHE_COLD	__attribute__((cold, noinline))
+#define ECACHE_COLD	__attribute__((__cold__, __noinline__))
 
 /*
  * A frame's state is the combination of these, one byte a frame, apart from the
