@@ -355,3 +355,27 @@ impl ECache {
         Err(unsafe { CStr::from_ptr(wrong) }.to_str().unwrap_or("broken"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The wrapper always gives them.
+    #[test]
+    fn lru_without_ranks_is_refused() {
+        let cache = ECache::new(&Config::in_order(&[4])).unwrap();
+        let request = RawRequest {
+            cost: None,
+            cost_context: null_mut(),
+            ranks: null_mut(),
+            device: 0,
+            size_frames: 4,
+            policy: policy_number(Policy::Lru),
+            salvage_budget_pages: 0,
+        };
+        let mut region = Region::default();
+        // SAFETY: `raw` is a live cache that we hold alone; request and region are valid for the call.
+        let status = unsafe { ffi::ecache_alloc_region(cache.raw.as_ptr(), &request, &mut region) };
+        assert_eq!((status, cache.counters().allocs, cache.check()), (ffi::EINVAL, 0, Ok(())));
+    }
+}
