@@ -135,7 +135,7 @@ static ECACHE_COLD void renumber(struct ecache *ec)
 ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 key)
 {
 	return (u32)((key * 0x9e3779b97f4a7c15ull + ec->hash_start) >>
-		     (64 - ec->bucket_bits));
+		     ec->bucket_shift);
 }
 
 /* Goes along a chain from `link` to where a key's frame number is, or its end. */

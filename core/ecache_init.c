@@ -99,6 +99,7 @@ static int measure(struct ecache *ec, const struct ecache_config *config)
 	ec->bucket_bits = 1;
 	while (2ull << ec->bucket_bits <= frames)
 		ec->bucket_bits++;
+	ec->bucket_shift = 64 - ec->bucket_bits;
 	return ECACHE_OK;
 }
 

@@ -152,6 +152,7 @@ struct ecache {
 	u32 nr_items;
 	u32 nr_gaps;
 	u32 bucket_bits;
+	u32 bucket_shift;		/* 64 less that */
 	u32 max_candidates;
 	u32 candidate_capacity;		/* per device, home included */
 	u32 base_capacity;
