@@ -70,14 +70,15 @@ static void demote(struct ecache *ec)
 {
 	struct ecache_frame *frames = ec->frames;
 	u32 frame = frames[ec->boundary].prev;
-	u64 stamp = frames[frame].stamp - ecache_lead(ec);
+	u32 stamp = frames[frame].stamp - ecache_lead(ec);
 
 	/* Stamps may not ascend: it counts as put when the page that it goes after was. */
 	if (ec->boundary != ecache_lru_head(ec) &&
 	    stamp < frames[ec->boundary].stamp)
 		stamp = frames[ec->boundary].stamp;
 	if (!(ec->states[frame] & FRAME_OWNED))
-		ec->bases[ec->base_of[frame]].stamp_sum += stamp - frames[frame].stamp;
+		ec->bases[ec->base_of[frame]].stamp_sum +=
+			(u64)stamp - frames[frame].stamp;
 	frames[frame].stamp = stamp;
 	ec->states[frame] &= (u8)~FRAME_PROTECTED;
 	ec->nr_protected--;
@@ -85,25 +86,65 @@ static void demote(struct ecache *ec)
 }
 
 /*
- * Fibonacci hashing: multiples of the golden ratio, so that runs of an object's pages,
- * and pages at any stride that disks know, fall evenly over the buckets; another
- * multiplication sets objects apart. The seed makes chains differ from run to run; it
- * is no defence against who knows it.
+ * Stamps matter by their differences alone. Moves all of them, and next_stamp, down
+ * together so that the oldest page's is 1, a protected one's without its lead: then
+ * demote() finds a lead to take off. A page that is STAMP_SPREAD puts old ages no more,
+ * which keeps each part of the list in order. O(listed pages).
  */
-ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index)
+static ECACHE_COLD void renumber(struct ecache *ec)
 {
-	u64 start = (object ^ ec->hash_seed) * 0xbf58476d1ce4e5b9ull;
+	struct ecache_frame *frames = ec->frames;
+	u32 head = ecache_lru_head(ec);
+	u32 lower = frames[head].prev;
+	u32 upper = frames[ec->boundary].prev;
+	u32 oldest = ec->next_stamp, floor, base, frame;
 
-	return (u32)((start + index) * 0x9e3779b97f4a7c15ull >> (64 - ec->bucket_bits));
+	if (ec->boundary != head)
+		oldest = frames[lower].stamp;
+	if (upper != head && frames[upper].stamp - ecache_lead(ec) < oldest)
+		oldest = frames[upper].stamp - ecache_lead(ec);
+	if (ec->next_stamp - oldest > STAMP_SPREAD)
+		oldest = ec->next_stamp - STAMP_SPREAD;
+	floor = oldest - 1;
+
+	for (base = 0; base < ec->nr_bases && !ECACHE_BROKEN_RENUMBER; base++)
+		ec->bases[base].stamp_sum = 0;
+	for (frame = frames[head].next; frame != head; frame = frames[frame].next) {
+		u32 state = ec->states[frame];
+		u32 least = oldest;
+
+		if (state & FRAME_PROTECTED)
+			least += ecache_lead(ec);
+		if (frames[frame].stamp < least)
+			frames[frame].stamp = least;
+		frames[frame].stamp -= floor;
+		if (!(state & FRAME_OWNED) && !ECACHE_BROKEN_RENUMBER)
+			ec->bases[ec->base_of[frame]].stamp_sum +=
+				frames[frame].stamp;
+	}
+	ec->next_stamp -= floor;
+}
+
+/*
+ * Fibonacci hashing: multiples of the golden ratio, so that runs of an object's pages,
+ * and pages at any stride that disks know, fall evenly over the buckets. The object is
+ * the key's upper end: multiples of the multiplier's low bits, which are odd, set
+ * objects apart. The seed moves the buckets' borders, so that chains differ from run to
+ * run; it is no defence against who knows it.
+ */
+ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 key)
+{
+	return (u32)((key * 0x9e3779b97f4a7c15ull + ec->hash_start) >>
+		     ec->bucket_shift);
 }
 
 /* Goes along a chain from `link` to where a key's frame number is, or its end. */
-static u32 *chain_find(const struct ecache *ec, u32 *link, u64 object, u64 index)
+static u32 *chain_find(const struct ecache *ec, u32 *link, u64 key)
 {
 	while (*link != ECACHE_NONE) {
 		struct ecache_frame *frame = &ec->frames[*link];
 
-		if (frame->index == index && frame->object == object)
+		if (frame->key == key)
 			break;
 		link = &frame->hash_next;
 	}
@@ -111,16 +152,15 @@ static u32 *chain_find(const struct ecache *ec, u32 *link, u64 object, u64 index
 }
 
 /* Where a key's frame number is stored, or would be: a bucket or a chain link. */
-ECACHE_SHARED u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index)
+ECACHE_SHARED u32 *ecache_hash_link(const struct ecache *ec, u64 key)
 {
-	return chain_find(ec, &ec->buckets[ecache_bucket(ec, object, index)],
-			  object, index);
+	return chain_find(ec, &ec->buckets[ecache_bucket(ec, key)], key);
 }
 
 ECACHE_SHARED void ecache_unhash(struct ecache *ec, u32 frame)
 {
 	const struct ecache_frame *f = &ec->frames[frame];
-	u32 *link = &ec->buckets[ecache_bucket(ec, f->object, f->index)];
+	u32 *link = &ec->buckets[ecache_bucket(ec, f->key)];
 
 	while (*link != frame)
 		link = &ec->frames[*link].hash_next;
@@ -189,10 +229,8 @@ ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
 	}
 
 	if (state & FRAME_KEYED) {
-		if (evicted) {
-			evicted->object = ec->frames[frame].object;
-			evicted->index = ec->frames[frame].index;
-		}
+		if (evicted)
+			*evicted = ecache_unpack(ec->frames[frame].key);
 		++*evictions;
 		ecache_unhash(ec, frame);
 		uncount(ec, frame);
@@ -230,18 +268,25 @@ static void list_page(struct ecache *ec, u32 frame, bool returned)
 }
 
 /*
- * ecache_put() that returns the frame, or ECACHE_NONE; a caller in the same unit that
- * passes NULL for `result` pays nothing for it.
+ * ecache_put() that returns the frame, or ECACHE_NONE for whatever reason; a caller in
+ * the same unit that passes NULL for `result` pays nothing for it.
  */
 ECACHE_SHARED u32 ecache_put_page(struct ecache *ec, u64 object, u64 index,
 				  bool returned, struct ecache_put_result *result)
 {
-	u32 *bucket = &ec->buckets[ecache_bucket(ec, object, index)];
-	u32 frame = *chain_find(ec, bucket, object, index);
+	u64 key = ecache_pack(object, index);
 	u64 evictions = ec->counters.evictions;
 	struct ecache_frame *f;
 	struct ecache_base *base;
+	u32 *bucket, frame;
 
+	if (!ecache_in_range(object, index))
+		return ECACHE_NONE;
+	/* Now, while each frame is where its state says. */
+	if (ec->next_stamp >= STAMP_LIMIT)
+		renumber(ec);
+	bucket = &ec->buckets[ecache_bucket(ec, key)];
+	frame = *chain_find(ec, bucket, key);
 	ec->counters.puts++;
 	if (frame != ECACHE_NONE && ec->states[frame] & FRAME_OWNED) {
 		ecache_withdraw(ec, frame);
@@ -262,8 +307,7 @@ ECACHE_SHARED u32 ecache_put_page(struct ecache *ec, u64 object, u64 index,
 			return ECACHE_NONE;
 		}
 		f = &ec->frames[frame];
-		f->object = object;
-		f->index = index;
+		f->key = key;
 		f->hash_next = *bucket;
 		*bucket = frame;
 	}
@@ -282,14 +326,19 @@ int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
 {
 	result->evicted = 0;
 	result->frame = ecache_put_page(ec, object, index, returned, result);
-	return result->frame == ECACHE_NONE ? ECACHE_ENOSPC : ECACHE_OK;
+	if (result->frame != ECACHE_NONE)
+		return ECACHE_OK;
+	return ecache_in_range(object, index) ? ECACHE_ENOSPC : ECACHE_EINVAL;
 }
 
 u32 ecache_get(struct ecache *ec, u64 object, u64 index)
 {
-	u32 *link = ecache_hash_link(ec, object, index);
-	u32 frame = *link;
+	u32 *link, frame;
 
+	if (!ecache_in_range(object, index))
+		return ECACHE_NONE;
+	link = ecache_hash_link(ec, ecache_pack(object, index));
+	frame = *link;
 	ec->counters.gets++;
 	if (frame == ECACHE_NONE)
 		return ECACHE_NONE;
@@ -311,16 +360,20 @@ u32 ecache_get(struct ecache *ec, u64 object, u64 index)
 
 u32 ecache_peek(const struct ecache *ec, u64 object, u64 index)
 {
-	u32 frame = *ecache_hash_link(ec, object, index);
+	u32 frame;
 
+	if (!ecache_in_range(object, index))
+		return ECACHE_NONE;
+	frame = *ecache_hash_link(ec, ecache_pack(object, index));
 	if (frame == ECACHE_NONE || ec->states[frame] & FRAME_OWNED)
 		return ECACHE_NONE;
 	return frame;
 }
 
-/* Drops what `link` points at, if anything; returns whether that was a live page. */
-static bool flush_link(struct ecache *ec, u32 *link)
+/* Drops the page that has this key, if any; returns whether it was a live one. */
+static bool flush_key(struct ecache *ec, u64 key)
 {
+	u32 *link = ecache_hash_link(ec, key);
 	u32 frame = *link;
 
 	if (frame == ECACHE_NONE)
@@ -336,45 +389,36 @@ static bool flush_link(struct ecache *ec, u32 *link)
 
 bool ecache_flush_page(struct ecache *ec, u64 object, u64 index)
 {
-	return flush_link(ec, ecache_hash_link(ec, object, index));
-}
-
-/* Drops pages of an object whose index is at most `last_offset` past `first`. */
-static u32 flush_scan(struct ecache *ec, u64 object, u64 first, u64 last_offset)
-{
-	u32 frame, flushed = 0;
-
-	for (frame = 0; frame < ec->nr_frames; frame++) {
-		const struct ecache_frame *f = &ec->frames[frame];
-
-		if (!(ec->states[frame] & FRAME_KEYED) || f->object != object ||
-		    f->index - first > last_offset)
-			continue;
-		flushed += ecache_flush_page(ec, f->object, f->index);
-	}
-	return flushed;
+	return ecache_in_range(object, index) &&
+	       flush_key(ec, ecache_pack(object, index));
 }
 
 u32 ecache_flush_range(struct ecache *ec, u64 object, u64 first, u64 count)
 {
-	u32 flushed = 0;
-	u64 i;
+	u64 start = ecache_pack(object, first), i;
+	u32 frame, flushed = 0;
 
-	if (!count)
+	if (!ecache_in_range(object, first))
 		return 0;
-	/* A range ends at the last index: it does not go on at 0. */
-	if (count - 1 > ~0ull - first)
-		count = ~0ull - first + 1;
-	if (count > ec->nr_frames)
-		return flush_scan(ec, object, first, count - 1);
-	for (i = 0; i < count; i++)
-		flushed += ecache_flush_page(ec, object, first + i);
+	if (count > ECACHE_MAX_INDEX - first)
+		count = ECACHE_MAX_INDEX - first + 1;
+	if (count <= ec->nr_frames) {
+		for (i = 0; i < count; i++)
+			flushed += flush_key(ec, start + i);
+		return flushed;
+	}
+	for (frame = 0; frame < ec->nr_frames; frame++) {
+		u64 key = ec->frames[frame].key;
+
+		if (ec->states[frame] & FRAME_KEYED && key - start < count)
+			flushed += flush_key(ec, key);
+	}
 	return flushed;
 }
 
 u32 ecache_flush_object(struct ecache *ec, u64 object)
 {
-	return flush_scan(ec, object, 0, ~0ull);
+	return ecache_flush_range(ec, object, 0, ECACHE_MAX_INDEX + 1);
 }
 
 void ecache_counters_read(const struct ecache *ec,
@@ -403,7 +447,6 @@ bool ecache_frame_key(const struct ecache *ec, u32 frame,
 	if (ecache_state(ec, frame) != ECACHE_CACHED ||
 	    frame >= ec->nr_frames)
 		return false;
-	key->object = ec->frames[frame].object;
-	key->index = ec->frames[frame].index;
+	*key = ecache_unpack(ec->frames[frame].key);
 	return true;
 }

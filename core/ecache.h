@@ -11,16 +11,16 @@
  * Frames are numbered from 0 over all carve-outs, one after the other. No device
  * region ever crosses the border between two carve-outs.
  *
- * Memory. With N frames, B = N rounded up to a power of two, m devices, k = the
+ * Memory. With N frames, B = N rounded down to a power of two, m devices, k = the
  * most candidates one device can have (the smaller of max_candidates and
  * carve-outs * 2^(m-1), plus 1), R = the smaller of N and 2mk + carve-outs base
  * regions, and C carve-outs, ecache_memory_size() is at most
  *
- *	43 N + 4 B + 24 R + 4 m k + 28 k + 76 m + 20 C + 1024	bytes,
+ *	27 N + 4 B + 24 R + 4 m k + 24 k + 76 m + 16 C + 512	bytes,
  *
- * at most 51 bytes a frame and a part that does not grow with N once the base
- * regions are fewer than the frames: 1.3 % of what is managed with 4 KiB frames
- * (the bound is 61 bytes, 1.5 %).
+ * at most 31 bytes a frame and a part that does not grow with N once the base
+ * regions are fewer than the frames: 0.76 % of what is managed with 4 KiB frames.
+ * ECACHE_LRU takes 4 bytes a frame more, of the caller's.
  */
 #ifndef FOVEA_CORE_ECACHE_H
 #define FOVEA_CORE_ECACHE_H
@@ -29,8 +29,19 @@
 
 /* "No frame": also the home of a device that has none of its own. */
 #define ECACHE_NONE		0xffffffffu
-/* Most frames in all (8 TiB of 4 KiB frames). */
-#define ECACHE_MAX_FRAMES	0x7ffffff0u
+/*
+ * Most frames in all (512 GiB of 4 KiB frames): ages have 32 bits, of which a
+ * protected page's head start of four times as many takes its share.
+ */
+#define ECACHE_MAX_FRAMES	(1u << 27)
+/*
+ * A page's object and index are kept in one word: these are the greatest. Pages beyond
+ * are never cached.
+ */
+#define ECACHE_OBJECT_BITS	24
+#define ECACHE_INDEX_BITS	40
+#define ECACHE_MAX_OBJECT	((1ull << ECACHE_OBJECT_BITS) - 1)
+#define ECACHE_MAX_INDEX	((1ull << ECACHE_INDEX_BITS) - 1)
 /* Most devices. */
 #define ECACHE_MAX_DEVICES	256u
 /* Most base regions: a frame names its own in 16 bits. */
@@ -44,7 +55,7 @@
 /* What calls return; the negative values are Linux's errno. */
 enum ecache_status {
 	ECACHE_OK = 0,
-	/* Device number, size, policy or configuration out of range. */
+	/* Key, device number, size, policy or configuration out of range. */
 	ECACHE_EINVAL = -22,
 	/* The device already has its region, or has not given all of it back. */
 	ECACHE_EBUSY = -16,
@@ -80,7 +91,10 @@ enum ecache_policy {
 	ECACHE_RANDOM = 1,
 	/* Fewest cached pages (seed 000, section 5.4, Count). */
 	ECACHE_COUNT = 2,
-	/* Least sum of LRU distances, by one walk (seed 000, section 3.3). */
+	/*
+	 * Least sum of LRU distances, by one walk (seed 000, section 3.3). Needs the
+	 * request's `ranks`.
+	 */
 	ECACHE_LRU = 3,
 	/*
 	 * Least sum of ages, kept up to date per base region: an allocation walks
@@ -156,6 +170,8 @@ typedef u32 (*ecache_cost_fn)(void *context, u32 frame, u64 object, u64 index);
 struct ecache_request {
 	ecache_cost_fn cost;
 	void *cost_context;
+	/* ECACHE_LRU: ecache_frames() entries that the call may overwrite. */
+	u32 *ranks;
 	u32 device;
 	/* 1 to the device's reservation. */
 	u32 size_frames;
@@ -230,8 +246,9 @@ int ecache_copy(void *memory, u64 size, const struct ecache *from,
 
 /*
  * Stores a page: names the frame to fill, a free one or else the one at the LRU end.
- * ECACHE_ENOSPC if there is none. O(1), but for tombstones found on the way, each of
- * which is withdrawn once.
+ * ECACHE_ENOSPC if there is none; ECACHE_EINVAL, with nothing changed or counted, if the
+ * key is out of range. O(1), but for tombstones found on the way, each of which is
+ * withdrawn once, and for one put in 2^30, and an early one, that renumbers all frames.
  *
  * `returned`: the page was got from here before and has not been read from disk since.
  * Such a page goes to the MRU end, and any other below those (protect_percent): a film
@@ -242,7 +259,8 @@ int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
 
 /*
  * Takes a page out: returns the frame that holds it, or ECACHE_NONE. The frame is
- * free from then on, first in line for the next put: copy out before that.
+ * free from then on, first in line for the next put: copy out before that. A key out of
+ * range does not count as a get.
  */
 u32 ecache_get(struct ecache *ec, u64 object, u64 index);
 
@@ -252,7 +270,10 @@ u32 ecache_peek(const struct ecache *ec, u64 object, u64 index);
 /* Drops one page; returns whether it was cached. */
 bool ecache_flush_page(struct ecache *ec, u64 object, u64 index);
 
-/* Drops pages [first, first + count) of an object; returns how many were cached. */
+/*
+ * Drops pages [first, first + count) of an object; returns how many were cached. A range
+ * ends at the last index.
+ */
 u32 ecache_flush_range(struct ecache *ec, u64 object, u64 first, u64 count);
 
 /* Drops all pages of an object; returns how many were cached. O(frames). */

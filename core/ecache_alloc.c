@@ -33,12 +33,13 @@ static u64 frame_cost(const struct ecache *ec, const struct ecache_request *req,
 		      u32 frame)
 {
 	const struct ecache_frame *f = &ec->frames[frame];
+	struct ecache_key page;
 	u8 state = ec->states[frame];
 
 	if (state & FRAME_OWNED)
 		return 0;
 	if (req->policy == ECACHE_LRU)
-		return f->rank;
+		return req->ranks[frame];
 	if (!(state & FRAME_KEYED))
 		return 0;
 	switch (req->policy) {
@@ -47,7 +48,8 @@ static u64 frame_cost(const struct ecache *ec, const struct ecache_request *req,
 	case ECACHE_AGED:
 		return f->stamp - oldest_stamp(ec);
 	case ECACHE_CALLBACK:
-		return req->cost(req->cost_context, frame, f->object, f->index);
+		page = ecache_unpack(f->key);
+		return req->cost(req->cost_context, frame, page.object, page.index);
 	default:
 		return 0;
 	}
@@ -57,9 +59,9 @@ static u64 frame_cost(const struct ecache *ec, const struct ecache_request *req,
  * l_i, the offset from the LRU position, for every frame by one walk over the list,
  * free frames first; tombstones are on their way out and do not count.
  */
-static void rank_frames(struct ecache *ec, u64 *cost)
+static void rank_frames(const struct ecache *ec, u32 *ranks, u64 *cost)
 {
-	struct ecache_frame *frames = ec->frames;
+	const struct ecache_frame *frames = ec->frames;
 	u32 frame, rank = 0;
 
 	for (frame = frames[ecache_free_head(ec)].next;
@@ -67,14 +69,14 @@ static void rank_frames(struct ecache *ec, u64 *cost)
 		if (ec->states[frame] & FRAME_OWNED)
 			continue;
 		cost[ec->base_of[frame]] += rank;
-		frames[frame].rank = rank++;
+		ranks[frame] = rank++;
 	}
 	for (frame = frames[ecache_lru_head(ec)].prev;
 	     frame != ecache_lru_head(ec); frame = frames[frame].prev) {
 		if (ec->states[frame] & FRAME_OWNED)
 			continue;
 		cost[ec->base_of[frame]] += rank;
-		frames[frame].rank = rank++;
+		ranks[frame] = rank++;
 	}
 }
 
@@ -91,7 +93,7 @@ static void cost_bases(struct ecache *ec, const struct ecache_request *req)
 	for (base = 0; base <= ec->nr_bases; base++)
 		cost[base] = 0;
 	if (req->policy == ECACHE_LRU)
-		rank_frames(ec, cost);
+		rank_frames(ec, req->ranks, cost);
 	for (base = 0; base < ec->nr_bases; base++) {
 		const struct ecache_base *b = &ec->bases[base];
 
@@ -292,6 +294,7 @@ int ecache_alloc_region(struct ecache *ec, const struct ecache_request *req,
 	region->first = ECACHE_NONE;
 	region->count = 0;
 	if (req->device >= ec->nr_devices || req->policy > ECACHE_CALLBACK ||
+	    (req->policy == ECACHE_LRU && !req->ranks) ||
 	    (req->policy == ECACHE_CALLBACK && !req->cost))
 		return ECACHE_EINVAL;
 	d = &ec->devices[req->device];

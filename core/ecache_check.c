@@ -37,20 +37,34 @@ static const char *check_list(const struct ecache *ec, u32 head, u8 wanted,
 	}
 }
 
+/* Whether a page's stamp is that of a put before the next one; none is 0. */
+static bool stamp_in_range(const struct ecache *ec, u32 frame, u32 lead)
+{
+	u32 stamp = ec->frames[frame].stamp;
+
+	return stamp > lead && stamp - lead < ec->next_stamp;
+}
+
 /* The LRU list's upper part is what is protected, and ends at the boundary. */
 static const char *check_parts(const struct ecache *ec)
 {
 	u32 head = ecache_lru_head(ec), at, upper = 0;
 
 	for (at = ec->frames[head].next; at != head && at != ec->boundary;
-	     at = ec->frames[at].next, upper++)
+	     at = ec->frames[at].next, upper++) {
 		if (!(ec->states[at] & FRAME_PROTECTED))
 			return "LRU list: an unprotected frame in the upper part";
+		if (!stamp_in_range(ec, at, ecache_lead(ec)))
+			return "LRU list: a protected frame's stamp is out of range";
+	}
 	if (at != ec->boundary)
 		return "LRU list: the boundary is not on it";
-	for (; at != head; at = ec->frames[at].next)
+	for (; at != head; at = ec->frames[at].next) {
 		if (ec->states[at] & FRAME_PROTECTED)
 			return "LRU list: a protected frame in the lower part";
+		if (!stamp_in_range(ec, at, 0))
+			return "LRU list: a frame's stamp is out of range";
+	}
 	return upper == ec->nr_protected ? NULL :
 	       "LRU list: the number of protected frames is wrong";
 }
@@ -63,8 +77,7 @@ static bool hashed_twice(const struct ecache *ec, u32 frame)
 
 	for (other = f->hash_next; other != ECACHE_NONE;
 	     other = ec->frames[other].hash_next)
-		if (ec->frames[other].index == f->index &&
-		    ec->frames[other].object == f->object)
+		if (ec->frames[other].key == f->key)
 			return true;
 	return false;
 }
@@ -87,7 +100,7 @@ static const char *check_hash(const struct ecache *ec, struct tally *tally)
 			f = &ec->frames[frame];
 			if (!(ec->states[frame] & FRAME_KEYED))
 				return "hash: holds a frame without a page";
-			if (ecache_bucket(ec, f->object, f->index) != bucket)
+			if (ecache_bucket(ec, f->key) != bucket)
 				return "hash: frame in another key's bucket";
 		}
 		for (frame = ec->buckets[bucket]; frame != ECACHE_NONE;

@@ -95,8 +95,11 @@ static int measure(struct ecache *ec, const struct ecache_config *config)
 		return ECACHE_EINVAL;
 	ec->base_capacity = (u32)bases;
 
-	while ((1ull << ec->bucket_bits) < frames || !ec->bucket_bits)
+	/* One to two frames a bucket, as long as there are two buckets. */
+	ec->bucket_bits = 1;
+	while (2ull << ec->bucket_bits <= frames)
 		ec->bucket_bits++;
+	ec->bucket_shift = 64 - ec->bucket_bits;
 	return ECACHE_OK;
 }
 
@@ -199,10 +202,12 @@ int ecache_init(void *memory, u64 size, const struct ecache_config *config,
 	ecache_layout_candidates(ec);
 	ecache_layout_bases(ec);
 
-	ec->hash_seed = config->seed;
+	/* The buckets' numbers come from the upper bits, seeds often have lower ones only. */
+	ec->hash_start = config->seed * 0xbf58476d1ce4e5b9ull;
 	/* xorshift has a fixed point at 0: any odd constant keeps off it. */
 	ec->random = config->seed ? config->seed : 0x9e3779b97f4a7c15ull;
-	ec->next_stamp = 1;
+	/* The first renumbering comes early in every life, at different puts. */
+	ec->next_stamp = STAMP_LIMIT - (u32)(config->seed % 64);
 	ec->boundary = ecache_lru_head(ec);
 	ec->salvage_device = ECACHE_NONE;
 	ec->salvage_cursor = ecache_lru_head(ec);

@@ -33,6 +33,9 @@
 #ifndef ECACHE_BROKEN_SALVAGE	/* salvage leaves the page's entry on the old frame */
 #define ECACHE_BROKEN_SALVAGE 0
 #endif
+#ifndef ECACHE_BROKEN_RENUMBER	/* renumbering leaves the sums of ages as they were */
+#define ECACHE_BROKEN_RENUMBER 0
+#endif
 
 /*
  * Small functions that several files share. A build that takes all files as one unit
@@ -41,6 +44,9 @@
 #ifndef ECACHE_SHARED
 #define ECACHE_SHARED
 #endif
+
+/* Seldom called: callers that are short stay so. */
+#define ECACHE_COLD	__attribute__((__cold__, __noinline__))
 
 /*
  * A frame's state is the combination of these, one byte a frame, apart from the
@@ -56,19 +62,26 @@
 #define FRAME_PROTECTED	(1u << FRAME_PROTECTED_SHIFT)
 
 struct ecache_frame {
-	u64 object;
-	u64 index;
+	/* Its page: ecache_pack(). */
+	u64 key;
 	/*
 	 * Number of the put that filled it, a protected one's greater by ecache_lead():
-	 * never ascending along either part of the LRU list.
+	 * never ascending along either part of the LRU list. Numbers count from some put
+	 * in the past, which moves on: see renumber().
 	 */
-	u64 stamp;
+	u32 stamp;
 	u32 prev;
 	u32 next;
 	u32 hash_next;
-	/* LRU distance; valid within an allocation by ECACHE_LRU. */
-	u32 rank;
 };
+
+/*
+ * Puts renumber when they reach this: the greatest stamp is a protected page's, at most
+ * four times ECACHE_MAX_FRAMES greater, and must have 32 bits.
+ */
+#define STAMP_LIMIT	(0xffffffffu - 4 * ECACHE_MAX_FRAMES)
+/* Puts before the next one beyond which all pages are equally old. */
+#define STAMP_SPREAD	(1u << 31)
 
 /* A piece of BR: no candidate region begins or ends inside it. */
 struct ecache_base {
@@ -127,11 +140,11 @@ struct ecache {
 	u32 *fixed;			/* nr_devices */
 	struct ecache_gap *gaps;	/* nr_devices + nr_carveouts */
 
-	u64 hash_seed;
-	u64 next_stamp;
+	u64 hash_start;
 	u64 random;
 	struct ecache_counters counters;
 
+	u32 next_stamp;
 	u32 nr_frames;
 	u32 nr_bases;
 	u32 nr_devices;
@@ -139,6 +152,7 @@ struct ecache {
 	u32 nr_items;
 	u32 nr_gaps;
 	u32 bucket_bits;
+	u32 bucket_shift;		/* 64 less that */
 	u32 max_candidates;
 	u32 candidate_capacity;		/* per device, home included */
 	u32 base_capacity;
@@ -169,9 +183,29 @@ static inline u32 ecache_lru_head(const struct ecache *ec)
  * How much later a protected page counts as put: four cachefuls. The laboratory's
  * figure 10 of seed 000 reads least with it, of 0, 1 and 4.
  */
-static inline u64 ecache_lead(const struct ecache *ec)
+static inline u32 ecache_lead(const struct ecache *ec)
 {
-	return 4ull * ec->nr_frames;
+	return 4 * ec->nr_frames;
+}
+
+/* Whether a page can be named: object and index tested as one. */
+static inline bool ecache_in_range(u64 object, u64 index)
+{
+	return !((object | index >> (ECACHE_INDEX_BITS - ECACHE_OBJECT_BITS)) >>
+		 ECACHE_OBJECT_BITS);
+}
+
+/* An object's pages are neighbours. */
+static inline u64 ecache_pack(u64 object, u64 index)
+{
+	return object << ECACHE_INDEX_BITS | index;
+}
+
+static inline struct ecache_key ecache_unpack(u64 key)
+{
+	struct ecache_key page = { key >> ECACHE_INDEX_BITS, key & ECACHE_MAX_INDEX };
+
+	return page;
 }
 
 static inline u32 ecache_base_end(const struct ecache *ec, u32 base)
@@ -192,8 +226,8 @@ void ecache_limit_protected(struct ecache *ec);
 ECACHE_SHARED void ecache_list_add(struct ecache *ec, u32 after, u32 frame);
 ECACHE_SHARED void ecache_list_del(struct ecache *ec, u32 frame);
 ECACHE_SHARED void ecache_lru_del(struct ecache *ec, u32 frame, u32 state);
-ECACHE_SHARED u32 *ecache_hash_link(const struct ecache *ec, u64 object, u64 index);
-ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 object, u64 index);
+ECACHE_SHARED u32 *ecache_hash_link(const struct ecache *ec, u64 key);
+ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 key);
 ECACHE_SHARED void ecache_unhash(struct ecache *ec, u32 frame);
 ECACHE_SHARED void ecache_withdraw(struct ecache *ec, u32 frame);
 ECACHE_SHARED u32 ecache_put_page(struct ecache *ec, u64 object, u64 index,

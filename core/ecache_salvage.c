@@ -38,11 +38,10 @@ static void move_entry(struct ecache *ec, u32 from, u32 to)
 	struct ecache_frame *t = &ec->frames[to];
 	struct ecache_base *base = &ec->bases[ec->base_of[to]];
 
-	t->object = f->object;
-	t->index = f->index;
+	t->key = f->key;
 	t->stamp = f->stamp;
 	if (!ECACHE_BROKEN_SALVAGE) {
-		*ecache_hash_link(ec, f->object, f->index) = to;
+		*ecache_hash_link(ec, f->key) = to;
 		t->hash_next = f->hash_next;
 	}
 	ec->states[to] = ec->states[from] & (u8)~FRAME_OWNED;
@@ -87,8 +86,7 @@ bool ecache_salvage_next(struct ecache *ec, struct ecache_move *move)
 		return false;
 	}
 	move->evicted = ec->counters.salvage_evictions != evictions;
-	move->key.object = ec->frames[from].object;
-	move->key.index = ec->frames[from].index;
+	move->key = ecache_unpack(ec->frames[from].key);
 	move->from = from;
 	move->to = to;
 	/* Past `from`, and past `to`, which takes its place. */

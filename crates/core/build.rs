@@ -24,7 +24,7 @@ const WARNINGS: [&str; 9] = [
     "-Wstrict-prototypes",
     "-Wmissing-prototypes",
 ];
-const BROKEN: [&str; 8] = ["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT"];
+const BROKEN: [&str; 9] = ["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER"];
 
 fn main() {
     println!("cargo:rerun-if-changed={CORE}");

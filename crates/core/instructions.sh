@@ -5,6 +5,8 @@ set -eu
 cd "$(dirname "$0")"
 target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 triple=$(rustc -vV | sed -n 's/^host: //p')
+# callgrind finds functions by their names.
+export CARGO_PROFILE_RELEASE_STRIP=none
 cargo build --quiet --release --target "$triple" --package fovea-core --example ecache_instructions
 program=$target/$triple/release/examples/ecache_instructions
 

@@ -31,10 +31,10 @@ static int policy_set(const char *text, const struct kernel_param *param)
 {
 	int policy = pool_policy(text);
 
-	if (policy < 0) {
+	if (policy == -EINVAL)
 		pr_err("policy: none of static, random, count, lru, aged\n");
+	if (policy < 0)
 		return policy;
-	}
 	WRITE_ONCE(pool.policy, policy);
 	return 0;
 }

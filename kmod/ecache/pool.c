@@ -3,6 +3,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -36,14 +37,43 @@ static const char * const policy_names[] = {
 	[ECACHE_AGED] = "aged",
 };
 
+static int make_ranks(void)
+{
+	u32 frames = ecache_frames(pool.core);
+	u32 *ranks;
+
+	if (READ_ONCE(pool.ranks))
+		return 0;
+	ranks = kvmalloc_array(frames, sizeof(*ranks), GFP_KERNEL);
+	if (!ranks) {
+		pr_err("policy: no memory for lru: 4 bytes a page of the pool\n");
+		return -ENOMEM;
+	}
+	/* The parameter and a target's message may both be here. */
+	spin_lock_irq(&pool.lock);
+	if (!pool.ranks) {
+		swap(pool.ranks, ranks);
+		pool.memory_bytes += (u64)frames * sizeof(*ranks);
+	}
+	spin_unlock_irq(&pool.lock);
+	kvfree(ranks);
+	return 0;
+}
+
 int pool_policy(const char *name)
 {
 	u32 policy;
+	int error = 0;
 
 	for (policy = 0; policy < ARRAY_SIZE(policy_names); policy++)
 		if (sysfs_streq(name, policy_names[policy]))
-			return policy;
-	return -EINVAL;
+			break;
+	if (policy == ARRAY_SIZE(policy_names))
+		return -EINVAL;
+	/* At load there is no pool yet: pool_init() sees to it. */
+	if (policy == ECACHE_LRU && pool.core)
+		error = make_ranks();
+	return error ? error : policy;
 }
 
 const char *pool_policy_name(u32 policy)
@@ -125,6 +155,7 @@ int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
 
 	spin_lock_irq(&pool.lock);
 	ecache_counters_read(pool.core, &before);
+	request.ranks = pool.ranks;
 	error = ecache_alloc_region(pool.core, &request, region);
 	ecache_counters_read(pool.core, &after);
 	spin_unlock_irq(&pool.lock);
@@ -258,7 +289,6 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 	kfree(configs);
 	if (error) {
 		kvfree(memory);
-		kvfree(pool.sums);
 		if (error == -ENOMEM)
 			pr_err("no memory for the table of frames\n");
 		else
@@ -267,6 +297,15 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 	}
 	pool.memory_bytes = size + frames * sizeof(*pool.sums);
 	return 0;
+}
+
+static void give_back(void)
+{
+	kvfree(pool.core);
+	kvfree(pool.sums);
+	kvfree(pool.ranks);
+	pool.core = NULL;
+	carveouts_give_back(pool.carveouts, pool.nr_carveouts);
 }
 
 int pool_init(const char *carveouts, const struct pool_device *devices,
@@ -278,17 +317,19 @@ int pool_init(const char *carveouts, const struct pool_device *devices,
 	pool.nr_carveouts = carveouts_take(carveouts, pool.carveouts);
 	if (pool.nr_carveouts < 0)
 		return pool.nr_carveouts;
+	/* The parameter's file is there already: no policy slips in between. */
+	kernel_param_lock(THIS_MODULE);
 	error = make_core(devices, nr_devices);
+	if (!error && pool.policy == ECACHE_LRU)
+		error = make_ranks();
+	kernel_param_unlock(THIS_MODULE);
 	if (error)
-		carveouts_give_back(pool.carveouts, pool.nr_carveouts);
+		give_back();
 	return error;
 }
 
 void pool_exit(void)
 {
 	cancel_delayed_work_sync(&pool.sweep);
-	kvfree(pool.core);
-	kvfree(pool.sums);
-	pool.core = NULL;
-	carveouts_give_back(pool.carveouts, pool.nr_carveouts);
+	give_back();
 }

@@ -46,6 +46,8 @@ struct pool {
 	struct ecache *core;
 	/* Checksum of each frame that was put with one, else POOL_NO_SUM. */
 	u32 *sums;
+	/* Scratch for policy lru, from its first use on; an entry a frame. */
+	u32 *ranks;
 	/* First frame of each carve-out; one more at the end. */
 	u32 first_frame[CARVEOUTS_MAX + 1];
 	struct carveout carveouts[CARVEOUTS_MAX];
@@ -159,7 +161,10 @@ u32 pool_salvage(u32 device);
 void pool_free(u32 device);
 u32 pool_held(u32 device);
 
-/* Number of a policy's name, or -EINVAL. */
+/*
+ * Number of a policy's name, once all is there that allocations under it need: or
+ * -EINVAL, or -ENOMEM with a line in the log.
+ */
 int pool_policy(const char *name);
 const char *pool_policy_name(u32 policy);
 

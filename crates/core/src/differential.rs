@@ -183,7 +183,7 @@ impl Pair {
                 let copy = self.core.clone();
                 let mut first = std::mem::replace(&mut self.core, copy);
                 // What happens to the first must not reach the copy.
-                first.put(Key { object: u64::MAX, index: 0 });
+                first.put(Key { object: Key::MAX_OBJECT, index: 0 });
                 first.flush_object(0);
                 Ok(())
             }
@@ -304,6 +304,18 @@ pub fn run(config: &Config, ops: &[Op]) -> Result<Counters, String> {
     Ok(pair.core.counters())
 }
 
+/// Keys at the ends of their range, and beyond each.
+pub const EDGES: [Key; 8] = [
+    Key { object: Key::MAX_OBJECT, index: Key::MAX_INDEX },
+    Key { object: Key::MAX_OBJECT, index: Key::MAX_INDEX - 1 },
+    Key { object: Key::MAX_OBJECT, index: 0 },
+    Key { object: 0, index: Key::MAX_INDEX },
+    Key { object: Key::MAX_OBJECT + 1, index: 0 },
+    Key { object: 0, index: Key::MAX_INDEX + 1 },
+    Key { object: u64::MAX, index: 1 },
+    Key { object: 1, index: u64::MAX },
+];
+
 /// Reads numbers from bytes; zeros after their end.
 struct Bytes<'a>(&'a [u8]);
 
@@ -320,7 +332,12 @@ impl Bytes<'_> {
 
     fn key(&mut self) -> Key {
         let byte = self.next();
-        Key { object: u64::from(byte >> 6), index: u64::from(byte & 63) }
+        let (object, index) = (u64::from(byte >> 6), u64::from(byte & 63));
+        // Eight bytes of 256 name a page at the ends of what keys can say, inside and out.
+        match byte & 7 {
+            edge if byte >> 3 == 31 => EDGES[edge as usize],
+            _ => Key { object, index },
+        }
     }
 
     fn op(&mut self) -> Op {
@@ -329,7 +346,7 @@ impl Bytes<'_> {
             12..=17 => Op::Get(self.key()),
             18 => Op::FlushPage(self.key()),
             19 => Op::FlushRange(self.key(), u64::from(self.below(128))),
-            20 => Op::FlushObject(u64::from(self.below(4))),
+            20 => Op::FlushObject(self.key().object),
             21..=25 => Op::Alloc {
                 device: self.below(7),
                 size_frames: self.below(16),

@@ -16,6 +16,8 @@ pub struct ECache {
     /// Where `raw` and all it points to lies; never touched while `raw` is in use, and never reallocated.
     memory: Vec<u64>,
     devices: Vec<u32>,
+    /// The core's scratch for [`Policy::Lru`], made when first needed: one entry a frame.
+    ranks: Vec<u32>,
 }
 
 // SAFETY: `raw` points into `memory`, which this value owns alone; the core has no thread-local or global state.
@@ -32,7 +34,7 @@ impl Clone for ECache {
         // SAFETY: `memory` is 8-byte aligned and as large as what this cache was made in; `raw` is a live cache, only read.
         let status = unsafe { ffi::ecache_copy(memory.as_mut_ptr().cast(), size, self.raw.as_ptr(), &mut raw) };
         match (status, NonNull::new(raw)) {
-            (ffi::OK, Some(raw)) => ECache { raw, memory, devices: self.devices.clone() },
+            (ffi::OK, Some(raw)) => ECache { raw, memory, devices: self.devices.clone(), ranks: Vec::new() },
             _ => unreachable!("a cache's own memory is large enough for its copy"),
         }
     }
@@ -114,14 +116,14 @@ impl ECache {
         match (status, NonNull::new(raw)) {
             (ffi::OK, Some(raw)) => {
                 let devices = config.devices.iter().map(|d| d.size_frames).collect();
-                Ok(ECache { raw, memory, devices })
+                Ok(ECache { raw, memory, devices, ranks: Vec::new() })
             }
             (ffi::ENOSPC, _) => Err(Error::Fit),
             _ => Err(Error::Config),
         }
     }
 
-    /// Bytes of metadata in use.
+    /// Bytes of metadata in use; [`Policy::Lru`] takes 4 a frame more.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.len() as u64 * 8
     }
@@ -131,7 +133,8 @@ impl ECache {
         self.put_page(key, false)
     }
 
-    /// Stores a page; `returned`: it was got from here before and has not been read from disk since. `None` if no frame was to be had.
+    /// Stores a page; `returned`: it was got from here before and has not been read from disk since. `None` if no frame was to be had,
+    /// or if the key is out of range, which counts as no put.
     pub fn put_page(&mut self, key: Key, returned: bool) -> Option<Put> {
         let mut result = RawPut::default();
         // SAFETY: `raw` is a live cache that we hold alone; `result` is valid for writing.
@@ -185,12 +188,24 @@ impl ECache {
     pub fn alloc_with(&mut self, request: Request<'_>) -> Result<Region, Error> {
         let Request { device, size_frames, choice, salvage_budget_pages } = request;
         let mut region = Region::default();
-        let mut raw =
-            RawRequest { cost: None, cost_context: null_mut(), device, size_frames, policy: 0, salvage_budget_pages };
+        let mut raw = RawRequest {
+            cost: None,
+            cost_context: null_mut(),
+            ranks: null_mut(),
+            device,
+            size_frames,
+            policy: 0,
+            salvage_budget_pages,
+        };
         let status = match choice {
             Choice::Policy(policy) => {
                 raw.policy = policy_number(policy);
-                // SAFETY: `raw` is a live cache that we hold alone; request and region are valid for the call.
+                if policy == Policy::Lru {
+                    self.ranks.resize(self.frames() as usize, 0);
+                    raw.ranks = self.ranks.as_mut_ptr();
+                }
+                // SAFETY: `raw` is a live cache that we hold alone; request and region are valid for the call, and so are the
+                // ranks, one for each frame.
                 unsafe { ffi::ecache_alloc_region(self.raw.as_ptr(), &raw, &mut region) }
             }
             Choice::Cost(cost) => {
@@ -338,5 +353,29 @@ impl ECache {
         }
         // SAFETY: not null, so it is one of the core's string literals.
         Err(unsafe { CStr::from_ptr(wrong) }.to_str().unwrap_or("broken"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The wrapper always gives them.
+    #[test]
+    fn lru_without_ranks_is_refused() {
+        let cache = ECache::new(&Config::in_order(&[4])).unwrap();
+        let request = RawRequest {
+            cost: None,
+            cost_context: null_mut(),
+            ranks: null_mut(),
+            device: 0,
+            size_frames: 4,
+            policy: policy_number(Policy::Lru),
+            salvage_budget_pages: 0,
+        };
+        let mut region = Region::default();
+        // SAFETY: `raw` is a live cache that we hold alone; request and region are valid for the call.
+        let status = unsafe { ffi::ecache_alloc_region(cache.raw.as_ptr(), &request, &mut region) };
+        assert_eq!((status, cache.counters().allocs, cache.check()), (ffi::EINVAL, 0, Ok(())));
     }
 }

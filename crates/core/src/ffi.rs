@@ -64,6 +64,7 @@ pub type RawCostFn = unsafe extern "C" fn(context: *mut c_void, frame: u32, obje
 pub struct RawRequest {
     pub cost: Option<RawCostFn>,
     pub cost_context: *mut c_void,
+    pub ranks: *mut u32,
     pub device: u32,
     pub size_frames: u32,
     pub policy: u32,
@@ -89,7 +90,7 @@ const _: () = {
     assert!(size_of::<RawConfig>() == 48);
     assert!(size_of::<RawPut>() == 24);
     assert!(size_of::<Region>() == 8);
-    assert!(size_of::<RawRequest>() == 32);
+    assert!(size_of::<RawRequest>() == 40);
     assert!(size_of::<RawMove>() == 48);
     assert!(size_of::<Counters>() == 144);
 };

@@ -238,6 +238,9 @@ impl Model {
 
     /// Stores a page.
     pub fn put_page(&mut self, key: Key, returned: bool) -> Option<Put> {
+        if !key.is_in_range() {
+            return None;
+        }
         self.counters.puts += 1;
         let mut put = Put { frame: 0, evicted: None, replaced: false };
         match self.find(key) {
@@ -302,6 +305,9 @@ impl Model {
 
     /// Takes a page out.
     pub fn get(&mut self, key: Key) -> Option<u32> {
+        if !key.is_in_range() {
+            return None;
+        }
         self.counters.gets += 1;
         let frame = self.remove(key)?;
         self.counters.hits += 1;
@@ -325,8 +331,8 @@ impl Model {
         let wanted = |key: Key| key.object == object && key.index >= first && key.index - first < count;
         let mut keys: Vec<Key> =
             self.frames.iter().filter_map(|f| f.page.map(|(key, _)| key)).filter(|&key| wanted(key)).collect();
-        let possible = u128::from(count).min(u128::from(u64::MAX) + 1 - u128::from(first));
-        if possible <= self.frames.len() as u128 {
+        // A range ends at the last index.
+        if count.min((Key::MAX_INDEX + 1).saturating_sub(first)) <= self.frames.len() as u64 {
             keys.sort();
         }
         keys.into_iter().map(|key| u32::from(self.flush_page(key))).sum()

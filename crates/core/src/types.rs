@@ -7,10 +7,22 @@ use thiserror::Error as ThisError;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// File (inode) or block device.
+    /// File (inode) or block device; at most [`Key::MAX_OBJECT`].
     pub object: u64,
-    /// Page within the object.
+    /// Page within the object; at most [`Key::MAX_INDEX`].
     pub index: u64,
+}
+
+impl Key {
+    /// `ECACHE_MAX_OBJECT`.
+    pub const MAX_OBJECT: u64 = (1 << 24) - 1;
+    /// `ECACHE_MAX_INDEX`.
+    pub const MAX_INDEX: u64 = (1 << 40) - 1;
+
+    /// Whether the core can name the page: what it cannot is never cached.
+    pub fn is_in_range(self) -> bool {
+        self.object <= Self::MAX_OBJECT && self.index <= Self::MAX_INDEX
+    }
 }
 
 /// Contiguous frames within one carve-out.
@@ -215,7 +227,7 @@ pub struct Counters {
 pub enum Error {
     /// The configuration is out of the core's bounds.
     #[error(
-        "eCache configuration: a size of 0, no carve-out, more than 256 devices, fewer candidates than carve-outs or \
+        "eCache configuration: a size of 0, no carve-out, more than 2^27 frames or 256 devices, fewer candidates than carve-outs or \
              more than 16384, or more than 65535 base regions: lower max_candidates or mend the sizes"
     )]
     Config,

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The core against the reference, on random operations.
 
-use fovea_core::differential::{decode, run, Op, Way};
+use fovea_core::differential::{decode, run, Op, Way, EDGES};
 use fovea_core::{Config, Counters, DeviceConfig, Key, Policy};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 fn key() -> impl Strategy<Value = Key> {
-    (0..3_u64, 0..40_u64).prop_map(|(object, index)| Key { object, index })
+    prop_oneof![
+        19 => (0..3_u64, 0..40_u64).prop_map(|(object, index)| Key { object, index }),
+        1 => proptest::sample::select(&EDGES[..]),
+    ]
 }
 
 fn way() -> impl Strategy<Value = Way> {
@@ -40,7 +43,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => key().prop_map(Op::FlushPage),
         1 => (key(), 0..80_u64).prop_map(|(key, count)| Op::FlushRange(key, count)),
         1 => (key(), Just(u64::MAX)).prop_map(|(key, count)| Op::FlushRange(key, count)),
-        1 => (0..4_u64).prop_map(Op::FlushObject),
+        1 => key().prop_map(|key| Op::FlushObject(key.object)),
         6 => alloc(),
         2 => (0..6_u32).prop_map(Op::Salvage),
         1 => Just(Op::SalvageEnd),

@@ -37,7 +37,8 @@ const MOST_DEVICES: usize = 255;
 struct Reading {
     trace: Trace,
     pages: HashMap<Key, u32>,
-    /// Any page of a file, for dropping it.
+    /// Any page of a file, for dropping it. Files are numbered in order of appearance: inode numbers may be greater than the
+    /// core's objects.
     files: HashMap<u64, u32>,
     /// Of the first event, and the seconds told since.
     begin_ns: Option<u64>,
@@ -52,13 +53,18 @@ fn number<T: std::str::FromStr>(field: Option<&str>, what: &str) -> Result<T, St
 }
 
 impl Reading {
-    fn page(&mut self, key: Key) -> Result<u32, String> {
+    fn page(&mut self, file: u64, index: u64) -> Result<u32, String> {
         let next = u32::try_from(self.pages.len()).ok().filter(|&n| n < u32::MAX - 16);
         let next = next.ok_or("more than 4 billion distinct pages")?;
+        let known = self.files.get(&file).map(|&page| self.trace.pages[page as usize].object);
+        let key = Key { object: known.unwrap_or(self.files.len() as u64), index };
+        if !key.is_in_range() {
+            return Err(format!("more than {} files, or a page beyond {}", Key::MAX_OBJECT, Key::MAX_INDEX));
+        }
         let page = *self.pages.entry(key).or_insert(next);
         if page == next {
             self.trace.pages.push(key);
-            self.files.entry(key.object).or_insert(page);
+            self.files.entry(file).or_insert(page);
         }
         Ok(page)
     }
@@ -113,14 +119,14 @@ impl Reading {
 
     fn event<'f>(&mut self, fields: &mut impl Iterator<Item = &'f str>) -> Result<Option<Event>, String> {
         let what = fields.next().ok_or("no event after the time")?;
-        let mut key = || {
-            let object = number(fields.next(), "file")?;
-            Ok::<_, String>(Key { object, index: number(fields.next(), "page")? })
+        let mut page = || {
+            let file = number(fields.next(), "file")?;
+            self.page(file, number(fields.next(), "page")?)
         };
         Ok(Some(match what {
-            "put" => Event::Put(key().and_then(|key| self.page(key))?),
-            "get" => Event::Get(key().and_then(|key| self.page(key))?),
-            "flush" => Event::FlushPage(key().and_then(|key| self.page(key))?),
+            "put" => Event::Put(page()?),
+            "get" => Event::Get(page()?),
+            "flush" => Event::FlushPage(page()?),
             // A file that no page was ever named of has nothing to drop.
             "flush-file" => match self.files.get(&number(fields.next(), "file")?) {
                 Some(&page) => Event::FlushFile(page),
@@ -266,6 +272,7 @@ mod tests {
             ("5 alloc a 1\n6 alloc a 1", "allocates twice"),
             ("0 put 1 1\n9999999999999999999 get 1 1", "times are in nanoseconds"),
             ("5", "no event"),
+            ("5 put 1 1099511627776", "beyond 1099511627775"),
         ] {
             let error = read_text(&format!("{head}{line}\n")).unwrap_err().to_string();
             assert!(error.contains(what) && error.contains("line "), "{line}: {error}");
@@ -280,6 +287,13 @@ mod tests {
         let text = format!("{HEADER}\ndevice a 4\n0 put 7 1\n0 put 7 2\n0 flush-file 7\n0 flush-file 8\n0 get 7 1\n");
         let outcome = replay(&read_text(&text).unwrap(), &RegionPolicy::Count).unwrap();
         assert_eq!((outcome.gets, outcome.hits), (1, 0));
+    }
+
+    #[test]
+    fn files_of_any_number_are_cached() {
+        let text = format!("{HEADER}\ndevice a 4\n0 put {0} 1\n0 put 0 1\n0 get {0} 1\n0 get 0 1\n", u64::MAX);
+        let outcome = replay(&read_text(&text).unwrap(), &RegionPolicy::Count).unwrap();
+        assert_eq!((outcome.gets, outcome.hits), (2, 2));
     }
 
     proptest::proptest! {
