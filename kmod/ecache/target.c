@@ -391,7 +391,7 @@ static int target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		return -EINVAL;
 	}
 	if (ti->len >> BLOCK_SHIFT >= TRACK_BLOCKS_MAX) {
-		ti->error = "Device is too large";
+		ti->error = "Range is larger than 4 PiB";
 		return -EINVAL;
 	}
 	t = kzalloc(sizeof(*t), GFP_KERNEL);
@@ -523,6 +523,9 @@ static int target_message(struct dm_target *ti, unsigned int argc, char **argv,
 			WRITE_ONCE(pool.policy, policy);
 			return 0;
 		}
+		/* It has said so. */
+		if (policy == -ENOMEM)
+			return policy;
 	}
 	if (argc == 2 && !strcmp(argv[0], "salvage_pages") &&
 	    !kstrtou32(argv[1], 10, &pages)) {

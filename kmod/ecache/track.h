@@ -30,7 +30,8 @@ enum track_state {
 	TRACK_UP = 3,
 };
 
-#define TRACK_BLOCK_BITS	48
+/* As many as the core's. */
+#define TRACK_BLOCK_BITS	40
 #define TRACK_BLOCKS_MAX	(1ull << TRACK_BLOCK_BITS)
 #define TRACK_SUM_BITS		29
 
@@ -41,7 +42,7 @@ enum track_state {
 
 /* One page. */
 struct track_entry {
-	/* Volume above the block's 48 bits. */
+	/* Volume above the block's 40 bits. */
 	u64 key;
 	/* Its number; TRACK_NO_PAGE while the entry is unused. */
 	u32 page;

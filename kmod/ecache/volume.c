@@ -66,12 +66,18 @@ struct volume *volume_get(struct block_device *bdev, struct block_device *lower,
 		v = ERR_PTR(-ENOSPC);
 		goto out;
 	}
+	if (next_generation > ECACHE_MAX_OBJECT) {
+		*why = "All numbers of volumes have been used: load the module anew";
+		v = ERR_PTR(-ENOSPC);
+		goto out;
+	}
 	v = kvzalloc(sizeof(*v), GFP_KERNEL);
 	if (!v) {
 		*why = "No memory for the volume";
 		v = ERR_PTR(-ENOMEM);
 		goto out;
 	}
+	BUILD_BUG_ON(TRACK_BLOCK_BITS != ECACHE_INDEX_BITS);
 	v->object = next_generation++;
 	v->id = unused;
 	v->users = 1;
