@@ -2,6 +2,7 @@
 /* The pool; pool.h says what it is. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/random.h>
@@ -36,6 +37,9 @@ static const char * const policy_names[] = {
 	[ECACHE_LRU] = "lru",
 	[ECACHE_AGED] = "aged",
 };
+
+/* Few pages have a checksum: about two of a hundred, and one that is lost is made anew. */
+#define FRAMES_PER_SUM		16
 
 static int make_ranks(void)
 {
@@ -188,7 +192,7 @@ u32 pool_salvage(u32 device)
 				break;
 			memcpy(pool_frame(move.to), pool_frame(move.from),
 			       PAGE_SIZE);
-			pool.sums[move.to] = pool.sums[move.from];
+			pool_keep_sum(move.to, pool_sum(move.from));
 			moved++;
 		}
 		spin_unlock_irq(&pool.lock);
@@ -249,6 +253,7 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 		.protect_percent = pool.protect_percent,
 	};
 	u64 frames = 0, size;
+	size_t sums_bytes;
 	void *memory;
 	int c, error;
 	u32 d;
@@ -280,7 +285,9 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 	config.seed = get_random_u64();
 	size = ecache_memory_size(&config);
 	memory = size ? kvmalloc(size, GFP_KERNEL) : NULL;
-	pool.sums = kvmalloc_array(frames, sizeof(*pool.sums), GFP_KERNEL);
+	pool.sums_mask = roundup_pow_of_two(DIV_ROUND_UP(frames, FRAMES_PER_SUM)) - 1;
+	sums_bytes = (pool.sums_mask + 1ul) * sizeof(*pool.sums);
+	pool.sums = kvmalloc(sums_bytes, GFP_KERNEL);
 	error = -EINVAL;
 	if (!pool.sums || (size && !memory))
 		error = -ENOMEM;
@@ -295,7 +302,8 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 			pr_err("devices: the reservations do not fit the carve-outs: make these larger or those smaller\n");
 		return error;
 	}
-	pool.memory_bytes = size + frames * sizeof(*pool.sums);
+	memset(pool.sums, 0xff, sums_bytes);
+	pool.memory_bytes = size + sums_bytes;
 	return 0;
 }
 

@@ -41,11 +41,18 @@ struct pool_cost {
 	u64 count;
 };
 
+/* The frame is ECACHE_NONE where there is none. */
+struct pool_sum {
+	u32 frame;
+	u32 sum;
+};
+
 struct pool {
 	spinlock_t lock;
 	struct ecache *core;
-	/* Checksum of each frame that was put with one, else POOL_NO_SUM. */
-	u32 *sums;
+	/* Checksums of frames that were put with one, each at its frame's low bits. */
+	struct pool_sum *sums;
+	u32 sums_mask;
 	/* Scratch for policy lru, from its first use on; an entry a frame. */
 	u32 *ranks;
 	/* First frame of each carve-out; one more at the end. */
@@ -127,6 +134,26 @@ static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
 /* ecache_put() without what nobody here asks for; core.c. The frame, or ECACHE_NONE. */
 u32 core_put(struct ecache *core, u64 object, u64 block, bool returned);
 
+/* A frame's checksum, or POOL_NO_SUM if it has none or another's came to its place. */
+static inline u32 pool_sum(u32 frame)
+{
+	const struct pool_sum *place = &pool.sums[frame & pool.sums_mask];
+
+	return place->frame == frame ? place->sum : POOL_NO_SUM;
+}
+
+static inline void pool_keep_sum(u32 frame, u32 sum)
+{
+	struct pool_sum *place = &pool.sums[frame & pool.sums_mask];
+
+	if (unlikely(sum != POOL_NO_SUM)) {
+		place->frame = frame;
+		place->sum = sum;
+	} else if (unlikely(place->frame == frame)) {
+		place->frame = ECACHE_NONE;
+	}
+}
+
 /*
  * Keeps a page's content, of which `sum` is the checksum or POOL_NO_SUM. With the lock
  * held. Cycles of the copy are added up.
@@ -139,7 +166,7 @@ static inline bool pool_put(u64 object, u64 block, bool returned,
 
 	if (frame == ECACHE_NONE)
 		return false;
-	pool.sums[frame] = sum;
+	pool_keep_sum(frame, sum);
 	start = pool_cycles();
 	memcpy(pool_frame(frame), content, PAGE_SIZE);
 	if (unlikely(start))

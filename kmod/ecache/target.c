@@ -86,7 +86,7 @@ static void trace_get(const struct volume *v, struct page *page,
 /* A file's page may be put, and its block be read as the device's own. */
 static u32 frame_sum(u32 frame)
 {
-	u32 sum = pool.sums[frame];
+	u32 sum = pool_sum(frame);
 
 	return likely(sum != POOL_NO_SUM) ? sum : follow_sum(pool_frame(frame));
 }
@@ -176,7 +176,7 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 
 	if (!io->whole || !READ_ONCE(pool.caching) || !READ_ONCE(v->enabled))
 		return DM_MAPIO_REMAPPED;
-	track_prepare(min_t(u64, io->count, POOL_BATCH_FRAMES));
+	track_prepare(min_t(u64, io->count, TRACK_PREPARED_MAX));
 	count = min_t(u64, io->count, POOL_BATCH_PAGES);
 	spin_lock_irq(&pool.lock);
 	done = serve(v, bio, io->block, count);
@@ -216,7 +216,7 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 	io->kind = IO_WRITE;
 	io->iter = iter;
 	if (data)
-		track_prepare(min_t(u64, io->count, U32_MAX));
+		track_prepare(min_t(u64, io->count, TRACK_PREPARED_MAX));
 	spin_lock_irq(&pool.lock);
 	if (data)
 		for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {
@@ -250,7 +250,7 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 /* Writes without pages: discards, zeroes, and data in pieces of blocks. */
 static void drop_blocks(struct volume *v, u64 block, u64 count)
 {
-	unsigned long chunk;
+	struct track_chunk *chunk = NULL;
 	bool more;
 	u64 i;
 
@@ -267,12 +267,12 @@ static void drop_blocks(struct volume *v, u64 block, u64 count)
 		return;
 	}
 	/* Pages first: one that is still followed could be put after the frames went. */
-	for (chunk = 0, more = true; more; chunk++) {
+	do {
 		spin_lock_irq(&pool.lock);
-		more = track_forget_range(v->id, block, count, chunk);
+		more = track_forget_range(v->id, block, count, &chunk);
 		spin_unlock_irq(&pool.lock);
 		cond_resched();
-	}
+	} while (more);
 	pool_flush_range(v, block, count);
 }
 
@@ -485,15 +485,15 @@ static void target_status(struct dm_target *ti, status_type_t type,
 /* Forgets the volume: pages first, so that none is put behind the frames' back. */
 static void drop_all(struct volume *v)
 {
-	unsigned long chunk;
+	struct track_chunk *chunk = NULL;
 	bool more;
 
-	for (chunk = 0, more = true; more; chunk++) {
+	do {
 		spin_lock_irq(&pool.lock);
-		more = track_forget_range(v->id, 0, TRACK_BLOCKS_MAX, chunk);
+		more = track_forget_range(v->id, 0, TRACK_BLOCKS_MAX, &chunk);
 		spin_unlock_irq(&pool.lock);
 		cond_resched();
-	}
+	} while (more);
 	pool_flush_range(v, 0, TRACK_BLOCKS_MAX);
 }
 

@@ -25,9 +25,9 @@ u64 *track_origin;
 static u32 *block_heads;
 static u8 block_shift;
 /* Pages full of entries, in the order they were made; kept until the end. */
-static struct track_entry **chunks;
-static u32 nr_chunks;
-static u32 max_chunks;
+static struct track_chunk *first_chunk;
+static struct track_chunk **last_link = &first_chunk;
+static u64 nr_chunks;
 /* Unused entries, linked by block: whoever stands at one goes on along its old chain. */
 static u32 unused;
 static u32 nr_unused;
@@ -63,6 +63,7 @@ int track_init(void)
 	int node;
 
 	BUILD_BUG_ON(sizeof(struct track_entry) != 24);
+	BUILD_BUG_ON(sizeof(struct track_chunk) > PAGE_SIZE);
 	track_first_pfn = ULONG_MAX;
 	for_each_online_node(node) {
 		track_first_pfn = min(track_first_pfn, node_start_pfn(node));
@@ -74,12 +75,10 @@ int track_init(void)
 	track_origin = __va(PFN_PHYS(track_first_pfn));
 	track_page_shift = 32 - bits_for(present / PAGES_PER_HEAD);
 	block_shift = 64 - bits_for(present / PAGES_PER_BLOCK_HEAD);
-	max_chunks = min_t(u64, DIV_ROUND_UP(present, TRACK_CHUNK_ENTRIES), U32_MAX);
-	chunks = kvcalloc(max_chunks, sizeof(*chunks), GFP_KERNEL);
 	track_heads = make_heads(page_bits());
 	block_heads = make_heads(block_bits());
 	unused = TRACK_END;
-	if (!chunks || !track_heads || !block_heads) {
+	if (!track_heads || !block_heads) {
 		track_exit();
 		pr_err("no memory for the location table\n");
 		return -ENOMEM;
@@ -89,27 +88,30 @@ int track_init(void)
 
 void track_exit(void)
 {
-	while (nr_chunks)
-		free_page((unsigned long)chunks[--nr_chunks]);
-	kvfree(chunks);
+	while (first_chunk) {
+		struct track_chunk *chunk = first_chunk;
+
+		first_chunk = chunk->next;
+		free_page((unsigned long)chunk);
+	}
+	last_link = &first_chunk;
+	nr_chunks = 0;
+	nr_unused = 0;
 	kvfree(track_heads);
 	kvfree(block_heads);
-	chunks = NULL;
 	track_heads = NULL;
 	block_heads = NULL;
-	nr_unused = 0;
 }
 
 u64 track_memory_bytes(void)
 {
-	return max_chunks * sizeof(*chunks) + (sizeof(u32) << page_bits()) +
-	       (sizeof(u32) << block_bits()) +
-	       (u64)READ_ONCE(nr_chunks) * PAGE_SIZE;
+	return (sizeof(u32) << page_bits()) + (sizeof(u32) << block_bits()) +
+	       READ_ONCE(nr_chunks) * PAGE_SIZE;
 }
 
 u64 track_pages(void)
 {
-	return (u64)READ_ONCE(nr_chunks) * TRACK_CHUNK_ENTRIES - READ_ONCE(nr_unused);
+	return READ_ONCE(nr_chunks) * TRACK_CHUNK_ENTRIES - READ_ONCE(nr_unused);
 }
 
 static u64 link_to(const struct track_entry *entry)
@@ -118,13 +120,13 @@ static u64 link_to(const struct track_entry *entry)
 }
 
 /* On the way to disk: no waiting, no reserves. */
-static struct track_entry *make_chunk(gfp_t zone)
+static struct track_chunk *make_chunk(gfp_t zone)
 {
-	struct track_entry *chunk =
+	struct track_chunk *chunk =
 		(void *)__get_free_page(GFP_NOWAIT | __GFP_NOWARN |
 					__GFP_NOMEMALLOC | zone);
 
-	if (chunk && link_to(chunk + TRACK_CHUNK_ENTRIES) >= TRACK_END) {
+	if (chunk && link_to(&chunk->entries[TRACK_CHUNK_ENTRIES]) >= TRACK_END) {
 		free_page((unsigned long)chunk);
 		/* The zone is below 4 GiB, and links reach 16. */
 		return zone ? NULL : make_chunk(GFP_DMA32);
@@ -132,41 +134,37 @@ static struct track_entry *make_chunk(gfp_t zone)
 	return chunk;
 }
 
-/* Hands out a chunk's entries; false if there may be no more of them. */
-static bool add_chunk(struct track_entry *chunk)
+/* Hands out a chunk's entries. */
+static void add_chunk(struct track_chunk *chunk)
 {
 	u32 i;
 
-	if (nr_chunks == max_chunks)
-		return false;
 	for (i = 0; i < TRACK_CHUNK_ENTRIES; i++) {
-		chunk[i].page = TRACK_NO_PAGE;
-		chunk[i].next_by_page = TRACK_END;
-		chunk[i].next_by_block = unused;
-		unused = link_to(&chunk[i]);
+		struct track_entry *entry = &chunk->entries[i];
+
+		entry->page = TRACK_NO_PAGE;
+		entry->next_by_page = TRACK_END;
+		entry->next_by_block = unused;
+		unused = link_to(entry);
 	}
 	nr_unused += i;
-	chunks[nr_chunks] = chunk;
+	chunk->next = NULL;
+	*last_link = chunk;
+	last_link = &chunk->next;
 	WRITE_ONCE(nr_chunks, nr_chunks + 1);
-	return true;
 }
 
 void track_prepare(u32 pages)
 {
 	while (READ_ONCE(nr_unused) < pages) {
-		struct track_entry *chunk = make_chunk(0);
+		struct track_chunk *chunk = make_chunk(0);
 		unsigned long flags;
-		bool added;
 
 		if (!chunk)
 			return;
 		spin_lock_irqsave(&pool.lock, flags);
-		added = add_chunk(chunk);
+		add_chunk(chunk);
 		spin_unlock_irqrestore(&pool.lock, flags);
-		if (!added) {
-			free_page((unsigned long)chunk);
-			return;
-		}
 	}
 }
 
@@ -323,14 +321,16 @@ void track_move(unsigned long to, unsigned long from)
 	link_page(entry, to - track_first_pfn);
 }
 
-bool track_forget_range(u32 volume, u64 first, u64 count, unsigned long chunk)
+bool track_forget_range(u32 volume, u64 first, u64 count,
+			struct track_chunk **chunk)
 {
 	unsigned long i;
 
-	if (chunk >= nr_chunks)
+	*chunk = *chunk ? (*chunk)->next : first_chunk;
+	if (!*chunk)
 		return false;
 	for (i = 0; i < TRACK_CHUNK_ENTRIES; i++) {
-		struct track_entry *entry = &chunks[chunk][i];
+		struct track_entry *entry = &(*chunk)->entries[i];
 
 		if (entry->page != TRACK_NO_PAGE && track_volume(entry) == volume &&
 		    track_block(entry) - first < count)

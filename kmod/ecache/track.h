@@ -10,8 +10,8 @@
  * anew. What is not followed is only not cached; so every doubt ends in forgetting.
  *
  * Memory: 24 bytes for each page that is followed, 170 of them in a page that is made
- * when those before are in use, and 8 bytes for every 16 to 32 pages of RAM for finding
- * entries by page and by block.
+ * when those before are in use, and at most 0.75 bytes for each page of RAM, by which
+ * entries are found by page and by block.
  */
 #ifndef FOVEA_ECACHE_TRACK_H
 #define FOVEA_ECACHE_TRACK_H
@@ -56,7 +56,13 @@ struct track_entry {
 	u32 state : 2;
 };
 
-#define TRACK_CHUNK_ENTRIES	(PAGE_SIZE / sizeof(struct track_entry))
+#define TRACK_CHUNK_ENTRIES	((PAGE_SIZE - sizeof(void *)) / sizeof(struct track_entry))
+
+/* What entries are made in: a page. */
+struct track_chunk {
+	struct track_entry entries[TRACK_CHUNK_ENTRIES];
+	struct track_chunk *next;
+};
 
 int track_init(void);
 void track_exit(void);
@@ -65,7 +71,11 @@ void track_exit(void);
 u64 track_memory_bytes(void);
 u64 track_pages(void);
 
-/* Makes room for the entries of so many pages more, if there is memory. Takes the pool's lock. */
+/*
+ * Makes room for the entries of so many pages more, if there is memory. Takes the pool's
+ * lock. More than a large bio has would only lie idle.
+ */
+#define TRACK_PREPARED_MAX	256
 void track_prepare(u32 pages);
 
 /* Chains by page, and which pages may be followed; for the functions here alone. */
@@ -156,8 +166,10 @@ void track_move(unsigned long to, unsigned long from);
 
 /*
  * Forgets pages with a block in [first, first + count) of a volume, looking at one
- * chunk: `chunk` counts from 0, false when there is no such chunk any more.
+ * chunk: the one after *chunk, which becomes that one, or the first if it is NULL. False
+ * if there is none.
  */
-bool track_forget_range(u32 volume, u64 first, u64 count, unsigned long chunk);
+bool track_forget_range(u32 volume, u64 first, u64 count,
+			struct track_chunk **chunk);
 
 #endif /* FOVEA_ECACHE_TRACK_H */

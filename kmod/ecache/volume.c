@@ -97,7 +97,7 @@ out:
 
 void volume_put(struct volume *v)
 {
-	unsigned long chunk;
+	struct track_chunk *chunk = NULL;
 	bool more;
 
 	mutex_lock(&volumes_lock);
@@ -109,12 +109,12 @@ void volume_put(struct volume *v)
 	spin_lock_irq(&pool.lock);
 	v->enabled = false;
 	spin_unlock_irq(&pool.lock);
-	for (chunk = 0, more = true; more; chunk++) {
+	do {
 		spin_lock_irq(&pool.lock);
-		more = track_forget_range(v->id, 0, TRACK_BLOCKS_MAX, chunk);
+		more = track_forget_range(v->id, 0, TRACK_BLOCKS_MAX, &chunk);
 		spin_unlock_irq(&pool.lock);
 		cond_resched();
-	}
+	} while (more);
 	pool_flush_range(v, 0, TRACK_BLOCKS_MAX);
 	spin_lock_irq(&pool.lock);
 	volumes[v->id] = NULL;
