@@ -268,8 +268,8 @@ static void list_page(struct ecache *ec, u32 frame, bool returned)
 }
 
 /*
- * ecache_put() that returns the frame, or ECACHE_NONE for whatever reason; a caller in
- * the same unit that passes NULL for `result` pays nothing for it.
+ * ecache_put() of a key in range that returns the frame, or ECACHE_NONE; a caller in the
+ * same unit that passes NULL for `result` pays nothing for it.
  */
 ECACHE_SHARED u32 ecache_put_page(struct ecache *ec, u64 object, u64 index,
 				  bool returned, struct ecache_put_result *result)
@@ -280,8 +280,6 @@ ECACHE_SHARED u32 ecache_put_page(struct ecache *ec, u64 object, u64 index,
 	struct ecache_base *base;
 	u32 *bucket, frame;
 
-	if (!ecache_in_range(object, index))
-		return ECACHE_NONE;
 	/* Now, while each frame is where its state says. */
 	if (ec->next_stamp >= STAMP_LIMIT)
 		renumber(ec);
@@ -325,10 +323,12 @@ int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
 	       struct ecache_put_result *result)
 {
 	result->evicted = 0;
+	result->replaced = 0;
+	result->frame = ECACHE_NONE;
+	if (!ecache_in_range(object, index))
+		return ECACHE_EINVAL;
 	result->frame = ecache_put_page(ec, object, index, returned, result);
-	if (result->frame != ECACHE_NONE)
-		return ECACHE_OK;
-	return ecache_in_range(object, index) ? ECACHE_ENOSPC : ECACHE_EINVAL;
+	return result->frame == ECACHE_NONE ? ECACHE_ENOSPC : ECACHE_OK;
 }
 
 u32 ecache_get(struct ecache *ec, u64 object, u64 index)

@@ -16,6 +16,7 @@
 
 #include "pool.h"
 
+/* Volumes' numbers and blocks are in range: volume_get(), the target's constructor. */
 u32 core_put(struct ecache *core, u64 object, u64 block, bool returned)
 {
 	return ecache_put_page(core, object, block, returned, NULL);

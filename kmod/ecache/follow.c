@@ -105,12 +105,13 @@ static void on_delete(void *unused, struct folio *folio)
 	unsigned long pfn = folio_pfn(folio), end = pfn + folio_nr_pages(folio);
 	struct track_entry *entry;
 	u64 start, copying;
+	u32 chain;
 
 	lockdep_assert_irqs_disabled();
 	for (; pfn < end; pfn++) {
 		start = pool_cycles();
 		/* Nobody can begin to follow a page that is on its way out. */
-		entry = track_entry(pfn);
+		entry = track_find(pfn, &chain);
 		if (!entry)
 			continue;
 		copying = 0;
@@ -120,7 +121,7 @@ static void on_delete(void *unused, struct folio *folio)
 			if (reclaimed)
 				put_page_of(folio, pfn - folio_pfn(folio), entry,
 					    &copying);
-			track_unlink(entry);
+			track_unlink(entry, chain);
 		}
 		if (copying)
 			pool_cost_add(&pool.put_cost, start, copying, 1);

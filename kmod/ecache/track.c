@@ -178,15 +178,10 @@ static u32 *block_head(u64 key)
 	return &block_heads[key * GOLDEN_RATIO_64 >> block_shift];
 }
 
-static u32 *page_head(u32 page)
-{
-	return &track_heads[track_bucket(page)];
-}
-
 /* Takes an entry off its chain by page. */
-static void unlink_page(const struct track_entry *entry)
+static void unlink_page(const struct track_entry *entry, u32 chain)
 {
-	u32 *link = page_head(entry->page);
+	u32 *link = &track_heads[chain];
 
 	while (track_linked(*link) != entry)
 		link = &track_linked(*link)->next_by_page;
@@ -196,18 +191,18 @@ static void unlink_page(const struct track_entry *entry)
 /* Puts an entry that has everything else on its chain by page, for all to see. */
 static void link_page(struct track_entry *entry, u32 page)
 {
-	u32 *head = page_head(page);
+	u32 *head = &track_heads[track_bucket(page)];
 
 	WRITE_ONCE(entry->page, page);
 	WRITE_ONCE(entry->next_by_page, *head);
 	smp_store_release(head, link_to(entry));
 }
 
-void track_unlink(struct track_entry *entry)
+void track_unlink(struct track_entry *entry, u32 chain)
 {
 	u32 *link = block_head(entry->key);
 
-	unlink_page(entry);
+	unlink_page(entry, chain);
 	while (track_linked(*link) != entry)
 		link = &track_linked(*link)->next_by_block;
 	*link = entry->next_by_block;
@@ -219,10 +214,11 @@ void track_unlink(struct track_entry *entry)
 
 void track_forget(unsigned long pfn)
 {
-	struct track_entry *entry = track_entry(pfn);
+	u32 chain;
+	struct track_entry *entry = track_find(pfn, &chain);
 
 	if (entry)
-		track_unlink(entry);
+		track_unlink(entry, chain);
 }
 
 /* Forgets the page with a key, if it is on this chain. */
@@ -232,7 +228,7 @@ static bool forget_key(u32 link, u64 key)
 		struct track_entry *entry = track_linked(link);
 
 		if (entry->key == key) {
-			track_unlink(entry);
+			track_unlink(entry, track_bucket(entry->page));
 			return true;
 		}
 		link = entry->next_by_block;
@@ -290,13 +286,14 @@ void track_add(unsigned long pfn, u32 volume, u64 block, bool returned, u32 sum)
 void track_finish(unsigned long pfn, u32 volume, u64 block,
 		  enum track_state from, bool ok, u32 sum)
 {
-	struct track_entry *entry = track_entry(pfn);
+	u32 chain;
+	struct track_entry *entry = track_find(pfn, &chain);
 
 	if (!entry || entry->state != from ||
 	    entry->key != make_key(volume, block))
 		return;
 	if (!ok) {
-		track_unlink(entry);
+		track_unlink(entry, chain);
 		return;
 	}
 	entry->state = TRACK_UP;
@@ -307,17 +304,18 @@ void track_finish(unsigned long pfn, u32 volume, u64 block,
 void track_move(unsigned long to, unsigned long from)
 {
 	struct track_entry *entry;
+	u32 chain;
 
 	track_forget(to);
-	entry = track_entry(from);
+	entry = track_find(from, &chain);
 	if (!entry)
 		return;
 	if (to - track_first_pfn >= track_nr_pages) {
-		track_unlink(entry);
+		track_unlink(entry, chain);
 		return;
 	}
 	/* The entry stays where it is: track_forget_range() comes by there once. */
-	unlink_page(entry);
+	unlink_page(entry, chain);
 	link_page(entry, to - track_first_pfn);
 }
 
@@ -334,7 +332,7 @@ bool track_forget_range(u32 volume, u64 first, u64 count,
 
 		if (entry->page != TRACK_NO_PAGE && track_volume(entry) == volume &&
 		    track_block(entry) - first < count)
-			track_unlink(entry);
+			track_unlink(entry, track_bucket(entry->page));
 	}
 	return true;
 }

@@ -87,6 +87,11 @@ extern unsigned long track_nr_pages;
 /* What links are counted from. */
 extern u64 *track_origin;
 
+/* Negative control: who strays onto another chain takes its end for the right one. */
+#ifndef TRACK_BROKEN_STRAY
+#define TRACK_BROKEN_STRAY 0
+#endif
+
 /* A link names an entry by its place in the kernel's map of RAM, in 8 bytes: 16 GiB. */
 static inline struct track_entry *track_linked(u32 link)
 {
@@ -99,14 +104,14 @@ static inline u32 track_bucket(u32 page)
 }
 
 /*
- * A page's entry if it is followed, else NULL. Without the pool's lock this is a hint,
+ * A page's entry, and which chain it is on, if it is followed, else NULL. Without the pool's lock this is a hint,
  * good for a page that nobody can begin to follow meanwhile; and with the lock the
  * entry may turn out to be another page's: track_is().
  *
  * An entry that is taken off its chain may be put on another one while somebody is at
  * it who holds no lock. That one then ends at another chain's end, and begins again.
  */
-static inline struct track_entry *track_entry(unsigned long pfn)
+static inline struct track_entry *track_find(unsigned long pfn, u32 *chain)
 {
 	unsigned long number = pfn - track_first_pfn;
 	struct track_entry *entry;
@@ -115,6 +120,7 @@ static inline struct track_entry *track_entry(unsigned long pfn)
 	if (unlikely(number >= track_nr_pages))
 		return NULL;
 	bucket = track_bucket(number);
+	*chain = bucket;
 	do {
 		link = READ_ONCE(track_heads[bucket]);
 		while (!(link & TRACK_END)) {
@@ -123,8 +129,15 @@ static inline struct track_entry *track_entry(unsigned long pfn)
 				return entry;
 			link = READ_ONCE(entry->next_by_page);
 		}
-	} while (unlikely(link != (TRACK_END | bucket)));
+	} while (unlikely(link != (TRACK_END | bucket)) && !TRACK_BROKEN_STRAY);
 	return NULL;
+}
+
+static inline struct track_entry *track_entry(unsigned long pfn)
+{
+	u32 chain;
+
+	return track_find(pfn, &chain);
 }
 
 /* All below are called with the pool's lock held. */
@@ -157,7 +170,7 @@ void track_finish(unsigned long pfn, u32 volume, u64 block,
 		  enum track_state from, bool ok, u32 sum);
 
 /* Forgets a followed page by its entry; any page; the page of a block, if any. */
-void track_unlink(struct track_entry *entry);
+void track_unlink(struct track_entry *entry, u32 chain);
 void track_forget(unsigned long pfn);
 bool track_forget_block(u32 volume, u64 block);
 

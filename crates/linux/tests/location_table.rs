@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The module's location table (`kmod/ecache/track.c`) as a program of its own: `kmod/ecache/tests/track_model.c`.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::{env, fs};
+
+/// Headers of the kernel that the table names; the program has what it needs of them.
+const HEADERS: [&str; 7] = ["compiler", "hash", "log2", "mm", "mmzone", "slab", "types"];
+
+fn run(flags: &[&str]) -> Output {
+    let dir = tempfile::tempdir().unwrap();
+    let linux = dir.path().join("linux");
+    fs::create_dir(&linux).unwrap();
+    for header in HEADERS {
+        fs::write(linux.join(header).with_extension("h"), "").unwrap();
+    }
+    let program = dir.path().join("track");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod/ecache/tests/track_model.c");
+    let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let built = Command::new(compiler)
+        .args(["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-sign-compare", "-pthread"])
+        .args(flags)
+        .arg("-I")
+        .arg(dir.path())
+        .arg("-o")
+        .arg(&program)
+        .arg(source)
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    Command::new(program).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn it_does_what_the_model_does_and_nobody_who_looks_without_the_lock_misses_a_page() {
+    let output = run(&[]);
+    assert!(output.status.success() && said(&output).ends_with("done\n"), "{}", said(&output));
+}
+
+/// Who strays onto another chain and does not begin again must miss pages: else the test above shows nothing.
+#[test]
+fn without_its_ends_numbers_pages_are_missed() {
+    let output = run(&["-DTRACK_BROKEN_STRAY=1"]);
+    assert!(!output.status.success() && said(&output).contains("not so: !missed"), "{}", said(&output));
+}
+
+#[test]
+fn it_keeps_within_its_memory() {
+    let output = run(&["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
+    assert!(output.status.success(), "{}", said(&output));
+}
