@@ -104,9 +104,9 @@ static inline u32 track_bucket(u32 page)
 }
 
 /*
- * A page's entry, and which chain it is on, if it is followed, else NULL. Without the pool's lock this is a hint,
- * good for a page that nobody can begin to follow meanwhile; and with the lock the
- * entry may turn out to be another page's: track_is().
+ * A page's entry, and which chain it is on, if it is followed, else NULL. Without the
+ * pool's lock this is a hint, good for a page that nobody can begin to follow meanwhile;
+ * and once the lock is had the entry may turn out to be another page's: track_is().
  *
  * An entry that is taken off its chain may be put on another one while somebody is at
  * it who holds no lock. That one then ends at another chain's end, and begins again.
