@@ -15,7 +15,8 @@
  * Metadata that a journal manages (jbd2) is changed in memory without the page's
  * dirty flag, until the transaction commits; if the journal aborts, the page becomes
  * clean again with content that never was on disk. So pages of anything but regular
- * files, directories and links carry a checksum of what was read or written, and are put only if it holds.
+ * files, directories and links carry a checksum of what was read or written, and are put
+ * only if it holds.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -195,6 +195,7 @@ static void link_page(struct track_entry *entry, u32 page)
 
 	WRITE_ONCE(entry->page, page);
 	WRITE_ONCE(entry->next_by_page, *head);
+	/* Pairs with track_find()'s loads through the link, which depend on it. */
 	smp_store_release(head, link_to(entry));
 }
 
