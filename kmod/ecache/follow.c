@@ -24,30 +24,71 @@
 #include <linux/kprobes.h>
 #include <linux/pagemap.h>
 #include <linux/tracepoint.h>
+#ifdef CONFIG_X86_64
+#include <asm/cpufeature.h>
+#endif
 
 #include "follow.h"
 #include "pool.h"
 #include "trace.h"
 #include "track.h"
 
+#define SUM_ODD		0x9e3779b185ebca87ull
+
+/* All bits of both into the upper ones. */
+static u32 sum_of(u64 sum)
+{
+	sum = (sum ^ sum >> 32) * SUM_ODD;
+	return sum >> (64 - TRACK_SUM_BITS);
+}
+
+#ifdef CONFIG_X86_64
+static inline u64 crc_step(u64 crc, const u64 *word)
+{
+	asm("crc32q %1, %0" : "+r"(crc) : "rm"(*word));
+	return crc;
+}
+
 /*
- * Three instructions for 8 bytes, where xxh64() takes six. Each step is one-to-one in
- * what came before, and the rotation brings high bits where the product spreads them.
- * No CRC-32C, which would be cheaper still: ext4's blocks hold their own, so that one
- * of the whole block stays the same whatever changes.
+ * One instruction for 8 bytes: a CRC-32C of every other word each. Not one of the whole
+ * block: ext4's blocks hold their own, so that one stays the same whatever changes. With
+ * half of the words between a change and the checksum that follows from it, the change
+ * is multiplied by x^64m + x^128m instead of 0, which the polynomial divides for no m
+ * that a page has.
+ */
+static u32 crc_sum(const u64 *word)
+{
+	u64 even = 0, odd = 0;
+	u32 i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < PAGE_SIZE / sizeof(*word); i += 2) {
+		even = crc_step(even, &word[i]);
+		odd = crc_step(odd, &word[i + 1]);
+	}
+	return sum_of((even << 32 | odd) * SUM_ODD);
+}
+#endif
+
+/*
+ * Elsewhere three instructions for 8 bytes, where xxh64() takes six. Each step is
+ * one-to-one in what came before, and the rotation brings high bits where the product
+ * spreads them.
  */
 u32 follow_sum(const void *content)
 {
 	const u64 *word = content;
-	const u64 odd = 0x9e3779b185ebca87ull;
 	u64 sum = 0;
 	u32 i;
 
+#ifdef CONFIG_X86_64
+	if (static_cpu_has(X86_FEATURE_XMM4_2))
+		return crc_sum(word);
+#endif
 #pragma GCC unroll 16
 	for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
-		sum = rol64(sum ^ word[i], 31) * odd;
-	sum = (sum ^ sum >> 32) * odd;
-	return sum >> (64 - TRACK_SUM_BITS);
+		sum = rol64(sum ^ word[i], 31) * SUM_ODD;
+	return sum_of(sum);
 }
 
 static noinline void trace_put(const struct volume *v, struct folio *folio,
