@@ -86,7 +86,7 @@ static const char *check_hash(const struct ecache *ec, struct tally *tally)
 {
 	u32 bucket, frame;
 
-	for (bucket = 0; bucket < 1u << ec->bucket_bits; bucket++) {
+	for (bucket = 0; bucket < ecache_nr_buckets(ec); bucket++) {
 		u64 steps = 0;
 
 		for (frame = ec->buckets[bucket]; frame != ECACHE_NONE;

@@ -96,10 +96,9 @@ static int measure(struct ecache *ec, const struct ecache_config *config)
 	ec->base_capacity = (u32)bases;
 
 	/* One to two frames a bucket, as long as there are two buckets. */
-	ec->bucket_bits = 1;
-	while (2ull << ec->bucket_bits <= frames)
-		ec->bucket_bits++;
-	ec->bucket_shift = 64 - ec->bucket_bits;
+	ec->bucket_shift = 63;
+	while (2ull * ecache_nr_buckets(ec) <= frames)
+		ec->bucket_shift--;
 	return ECACHE_OK;
 }
 
@@ -112,8 +111,7 @@ static u64 carve(struct ecache *ec, u8 *memory)
 
 	(void)take(&arena, 1, sizeof(*ec));
 	ec->frames = take(&arena, ec->nr_frames + 2ull, sizeof(*ec->frames));
-	ec->buckets = take(&arena, 1ull << ec->bucket_bits,
-			   sizeof(*ec->buckets));
+	ec->buckets = take(&arena, ecache_nr_buckets(ec), sizeof(*ec->buckets));
 	ec->states = take(&arena, ec->nr_frames, sizeof(*ec->states));
 	ec->base_of = take(&arena, ec->nr_frames, sizeof(*ec->base_of));
 	ec->bases = take(&arena, ec->base_capacity + 1ull, sizeof(*ec->bases));
@@ -211,7 +209,7 @@ int ecache_init(void *memory, u64 size, const struct ecache_config *config,
 	ec->boundary = ecache_lru_head(ec);
 	ec->salvage_device = ECACHE_NONE;
 	ec->salvage_cursor = ecache_lru_head(ec);
-	for (i = 0; i < 1u << ec->bucket_bits; i++)
+	for (i = 0; i < ecache_nr_buckets(ec); i++)
 		ec->buckets[i] = ECACHE_NONE;
 
 	i = ecache_free_head(ec);
@@ -254,7 +252,7 @@ int ecache_copy(void *memory, u64 size, const struct ecache *from,
 	/* All state is numbers but for these arrays' places. The others are scratch. */
 	copy(ec->frames, from->frames, ec->nr_frames + 2ull,
 	     sizeof(*ec->frames));
-	copy(ec->buckets, from->buckets, 1ull << ec->bucket_bits,
+	copy(ec->buckets, from->buckets, ecache_nr_buckets(ec),
 	     sizeof(*ec->buckets));
 	copy(ec->states, from->states, ec->nr_frames, sizeof(*ec->states));
 	copy(ec->base_of, from->base_of, ec->nr_frames, sizeof(*ec->base_of));

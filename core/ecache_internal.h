@@ -151,8 +151,7 @@ struct ecache {
 	u32 nr_carveouts;
 	u32 nr_items;
 	u32 nr_gaps;
-	u32 bucket_bits;
-	u32 bucket_shift;		/* 64 less that */
+	u32 bucket_shift;		/* 64 less the bits of a bucket's number */
 	u32 max_candidates;
 	u32 candidate_capacity;		/* per device, home included */
 	u32 base_capacity;
@@ -186,6 +185,11 @@ static inline u32 ecache_lru_head(const struct ecache *ec)
 static inline u32 ecache_lead(const struct ecache *ec)
 {
 	return 4 * ec->nr_frames;
+}
+
+static inline u32 ecache_nr_buckets(const struct ecache *ec)
+{
+	return 1u << (64 - ec->bucket_shift);
 }
 
 /* Whether a page can be named: object and index tested as one. */

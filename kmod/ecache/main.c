@@ -29,14 +29,11 @@ MODULE_PARM_DESC(devices, "Reservations: NAME:SIZE, separated by commas");
 
 static int policy_set(const char *text, const struct kernel_param *param)
 {
-	int policy = pool_policy(text);
+	int error = pool_set_policy(text);
 
-	if (policy == -EINVAL)
+	if (error == -EINVAL)
 		pr_err("policy: none of static, random, count, lru, aged\n");
-	if (policy < 0)
-		return policy;
-	WRITE_ONCE(pool.policy, policy);
-	return 0;
+	return error;
 }
 
 static int policy_get(char *buffer, const struct kernel_param *param)

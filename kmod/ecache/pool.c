@@ -64,10 +64,10 @@ static int make_ranks(void)
 	return 0;
 }
 
-int pool_policy(const char *name)
+int pool_set_policy(const char *name)
 {
 	u32 policy;
-	int error = 0;
+	int error;
 
 	for (policy = 0; policy < ARRAY_SIZE(policy_names); policy++)
 		if (sysfs_streq(name, policy_names[policy]))
@@ -75,9 +75,13 @@ int pool_policy(const char *name)
 	if (policy == ARRAY_SIZE(policy_names))
 		return -EINVAL;
 	/* At load there is no pool yet: pool_init() sees to it. */
-	if (policy == ECACHE_LRU && pool.core)
+	if (policy == ECACHE_LRU && pool.core) {
 		error = make_ranks();
-	return error ? error : policy;
+		if (error)
+			return error;
+	}
+	WRITE_ONCE(pool.policy, policy);
+	return 0;
 }
 
 const char *pool_policy_name(u32 policy)
@@ -115,7 +119,8 @@ static void flush_scan(struct volume *volume, u64 first, u64 count)
 	}
 }
 
-void pool_flush_range(struct volume *volume, u64 first, u64 count)
+/* Drops a volume's frames of a range. */
+static void flush_range(struct volume *volume, u64 first, u64 count)
 {
 	u32 part;
 
@@ -131,6 +136,21 @@ void pool_flush_range(struct volume *volume, u64 first, u64 count)
 		spin_unlock_irq(&pool.lock);
 		cond_resched();
 	}
+}
+
+void pool_drop_range(struct volume *volume, u64 first, u64 count)
+{
+	struct track_chunk *chunk = NULL;
+	bool more;
+
+	/* Pages first: one that is still followed could be put after the frames went. */
+	do {
+		spin_lock_irq(&pool.lock);
+		more = track_forget_range(volume->id, first, count, &chunk);
+		spin_unlock_irq(&pool.lock);
+		cond_resched();
+	} while (more);
+	flush_range(volume, first, count);
 }
 
 /* Withdraws tombstones, so that no put has to (seed 000, section 4: lazy discard). */

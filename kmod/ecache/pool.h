@@ -174,8 +174,11 @@ static inline bool pool_put(u64 object, u64 block, bool returned,
 	return true;
 }
 
-/* Drops [first, first + count) of a volume, in batches, taking the lock for each. */
-void pool_flush_range(struct volume *volume, u64 first, u64 count);
+/*
+ * Forgets the pages and drops the frames that a volume has of [first, first + count), in
+ * batches, taking the lock for each.
+ */
+void pool_drop_range(struct volume *volume, u64 first, u64 count);
 
 /* Gives contiguous frames to a device: 0, -EINVAL or -EBUSY. */
 int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
@@ -189,10 +192,10 @@ void pool_free(u32 device);
 u32 pool_held(u32 device);
 
 /*
- * Number of a policy's name, once all is there that allocations under it need: or
- * -EINVAL, or -ENOMEM with a line in the log.
+ * Sets the policy by its name, once all is there that allocations under it need: or
+ * -EINVAL for a wrong name, or -ENOMEM with a line in the log.
  */
-int pool_policy(const char *name);
+int pool_set_policy(const char *name);
 const char *pool_policy_name(u32 policy);
 
 #endif /* FOVEA_ECACHE_POOL_H */

@@ -176,7 +176,7 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 
 	if (!io->whole || !READ_ONCE(pool.caching) || !READ_ONCE(v->enabled))
 		return DM_MAPIO_REMAPPED;
-	track_prepare(min_t(u64, io->count, TRACK_PREPARED_MAX));
+	track_prepare(io->count);
 	count = min_t(u64, io->count, POOL_BATCH_PAGES);
 	spin_lock_irq(&pool.lock);
 	done = serve(v, bio, io->block, count);
@@ -216,7 +216,7 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 	io->kind = IO_WRITE;
 	io->iter = iter;
 	if (data)
-		track_prepare(min_t(u64, io->count, TRACK_PREPARED_MAX));
+		track_prepare(io->count);
 	spin_lock_irq(&pool.lock);
 	if (data)
 		for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {
@@ -250,8 +250,6 @@ static void map_write(struct target *t, struct bio *bio, struct io *io)
 /* Writes without pages: discards, zeroes, and data in pieces of blocks. */
 static void drop_blocks(struct volume *v, u64 block, u64 count)
 {
-	struct track_chunk *chunk = NULL;
-	bool more;
 	u64 i;
 
 	if (ECACHE_BROKEN_WRITE)
@@ -266,14 +264,7 @@ static void drop_blocks(struct volume *v, u64 block, u64 count)
 		spin_unlock_irq(&pool.lock);
 		return;
 	}
-	/* Pages first: one that is still followed could be put after the frames went. */
-	do {
-		spin_lock_irq(&pool.lock);
-		more = track_forget_range(v->id, block, count, &chunk);
-		spin_unlock_irq(&pool.lock);
-		cond_resched();
-	} while (more);
-	pool_flush_range(v, block, count);
+	pool_drop_range(v, block, count);
 }
 
 static int target_map(struct dm_target *ti, struct bio *bio)
@@ -482,30 +473,15 @@ static void target_status(struct dm_target *ti, status_type_t type,
 	}
 }
 
-/* Forgets the volume: pages first, so that none is put behind the frames' back. */
-static void drop_all(struct volume *v)
-{
-	struct track_chunk *chunk = NULL;
-	bool more;
-
-	do {
-		spin_lock_irq(&pool.lock);
-		more = track_forget_range(v->id, 0, TRACK_BLOCKS_MAX, &chunk);
-		spin_unlock_irq(&pool.lock);
-		cond_resched();
-	} while (more);
-	pool_flush_range(v, 0, TRACK_BLOCKS_MAX);
-}
-
 static int target_message(struct dm_target *ti, unsigned int argc, char **argv,
 			  char *result, unsigned int maxlen)
 {
 	struct target *t = ti->private;
-	int policy;
+	int error;
 	u32 pages;
 
 	if (argc == 1 && !strcmp(argv[0], "drop")) {
-		drop_all(t->volume);
+		pool_drop_range(t->volume, 0, TRACK_BLOCKS_MAX);
 		return 0;
 	}
 	if (argc == 2 && !strcmp(argv[0], "cache") &&
@@ -514,18 +490,14 @@ static int target_message(struct dm_target *ti, unsigned int argc, char **argv,
 		t->volume->enabled = argv[1][1] == 'n';
 		spin_unlock_irq(&pool.lock);
 		if (argv[1][1] == 'f')
-			drop_all(t->volume);
+			pool_drop_range(t->volume, 0, TRACK_BLOCKS_MAX);
 		return 0;
 	}
 	if (argc == 2 && !strcmp(argv[0], "policy")) {
-		policy = pool_policy(argv[1]);
-		if (policy >= 0) {
-			WRITE_ONCE(pool.policy, policy);
-			return 0;
-		}
-		/* It has said so. */
-		if (policy == -ENOMEM)
-			return policy;
+		error = pool_set_policy(argv[1]);
+		/* Of anything else than a wrong name it has told. */
+		if (error != -EINVAL)
+			return error;
 	}
 	if (argc == 2 && !strcmp(argv[0], "salvage_pages") &&
 	    !kstrtou32(argv[1], 10, &pages)) {

@@ -13,6 +13,7 @@
 #define PAGES_PER_HEAD		8
 /* Those by block are gone along less often. */
 #define PAGES_PER_BLOCK_HEAD	16
+#define PREPARED_MAX		256
 #define BUCKET_BITS_MIN		10
 #define BUCKET_BITS_MAX		28
 
@@ -154,8 +155,9 @@ static void add_chunk(struct track_chunk *chunk)
 	WRITE_ONCE(nr_chunks, nr_chunks + 1);
 }
 
-void track_prepare(u32 pages)
+void track_prepare(u64 pages)
 {
+	pages = min_t(u64, pages, PREPARED_MAX);
 	while (READ_ONCE(nr_unused) < pages) {
 		struct track_chunk *chunk = make_chunk(0);
 		unsigned long flags;

@@ -72,11 +72,10 @@ u64 track_memory_bytes(void);
 u64 track_pages(void);
 
 /*
- * Makes room for the entries of so many pages more, if there is memory. Takes the pool's
- * lock. More than a large bio has would only lie idle.
+ * Makes room for the entries of so many pages more, if there is memory; of not more than
+ * a large bio has, which would only lie idle. Takes the pool's lock.
  */
-#define TRACK_PREPARED_MAX	256
-void track_prepare(u32 pages);
+void track_prepare(u64 pages);
 
 /* Chains by page, and which pages may be followed; for the functions here alone. */
 extern u32 *track_heads;

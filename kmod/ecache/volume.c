@@ -97,9 +97,6 @@ out:
 
 void volume_put(struct volume *v)
 {
-	struct track_chunk *chunk = NULL;
-	bool more;
-
 	mutex_lock(&volumes_lock);
 	if (--v->users) {
 		mutex_unlock(&volumes_lock);
@@ -109,13 +106,7 @@ void volume_put(struct volume *v)
 	spin_lock_irq(&pool.lock);
 	v->enabled = false;
 	spin_unlock_irq(&pool.lock);
-	do {
-		spin_lock_irq(&pool.lock);
-		more = track_forget_range(v->id, 0, TRACK_BLOCKS_MAX, &chunk);
-		spin_unlock_irq(&pool.lock);
-		cond_resched();
-	} while (more);
-	pool_flush_range(v, 0, TRACK_BLOCKS_MAX);
+	pool_drop_range(v, 0, TRACK_BLOCKS_MAX);
 	spin_lock_irq(&pool.lock);
 	volumes[v->id] = NULL;
 	spin_unlock_irq(&pool.lock);

@@ -228,7 +228,7 @@ static void against_the_model(void)
 		step(false);
 		compare();
 	}
-	CHECK(!track_memory_bytes() == false && track_pages() == 0);
+	CHECK(track_memory_bytes() > 0 && track_pages() == 0);
 	chunks_allowed = CHUNK_PAGES;
 	for (i = 0; i < 300000; i++) {
 		track_prepare(1);
@@ -275,9 +275,10 @@ static void without_the_lock(void)
 	for (i = 0; i < CHAINED; pfn++)
 		if (track_bucket(pfn - FIRST_PFN) < 4)
 			chained[i++] = pfn;
-	track_prepare(CHAINED);
-	for (i = 0; i < CHAINED; i++)
+	for (i = 0; i < CHAINED; i++) {
+		track_prepare(1);
 		track_set(chained[i], 0, i, TRACK_UP, false, 0);
+	}
 	for (i = 0; i < 2; i++)
 		CHECK(!pthread_create(&lookers[i], NULL, look, &missed[i]));
 	for (i = 0; i < CHANGES; i++) {
