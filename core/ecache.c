@@ -58,7 +58,8 @@ ECACHE_SHARED void ecache_lru_del(struct ecache *ec, u32 frame, u32 state)
 void ecache_limit_protected(struct ecache *ec)
 {
 	u32 frames = ec->nr_frames - (u32)(ec->counters.device_frames +
-					   ec->counters.tombstone_frames);
+					   ec->counters.tombstone_frames) -
+		     ec->owned_pins;
 
 	/* No product exceeds 32 bits, and a kernel need not divide 64. */
 	ec->protect_limit = frames / 100 * ec->protect_percent +
@@ -190,16 +191,28 @@ static void uncount(struct ecache *ec, u32 frame)
 	base->cached--;
 }
 
-/* Makes a CACHED frame FREE, at the LRU end; `link` is where it hangs in the hash. */
-static void release(struct ecache *ec, u32 frame, u32 *link)
+/* Takes a CACHED frame off everything; `link` is where it hangs in the hash. */
+static void remove_page(struct ecache *ec, u32 frame, u32 *link)
 {
 	*link = ec->frames[frame].hash_next;
 	uncount(ec, frame);
 	ec->counters.cached_frames--;
 	ecache_lru_del(ec, frame, ec->states[frame]);
+}
+
+/* Makes a frame that is on no list FREE, at the LRU end. */
+static void free_frame(struct ecache *ec, u32 frame)
+{
 	ec->states[frame] = FRAME_LISTED;
 	ecache_list_add(ec, ecache_free_head(ec), frame);
 	ec->counters.free_frames++;
+}
+
+/* Makes a CACHED frame FREE. */
+static void release(struct ecache *ec, u32 frame, u32 *link)
+{
+	remove_page(ec, frame, link);
+	free_frame(ec, frame);
 }
 
 /*
@@ -234,10 +247,9 @@ ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
 		++*evictions;
 		ecache_unhash(ec, frame);
 		uncount(ec, frame);
+		ec->counters.cached_frames--;
 	} else {
 		ec->counters.free_frames--;
-		/* Whoever takes a frame puts a page into it. */
-		ec->counters.cached_frames++;
 	}
 	ecache_lru_del(ec, frame, state);
 	return frame;
@@ -267,71 +279,91 @@ static void list_page(struct ecache *ec, u32 frame, bool returned)
 	}
 }
 
-/*
- * ecache_put() of a key in range that returns the frame, or ECACHE_NONE; a caller in the
- * same unit that passes NULL for `result` pays nothing for it.
- */
-ECACHE_SHARED u32 ecache_put_page(struct ecache *ec, u64 object, u64 index,
-				  bool returned, struct ecache_put_result *result)
+/* A frame for a page, or ECACHE_NONE; of a page that has to go, `evicted` gets the key. */
+static u32 pin_frame(struct ecache *ec, struct ecache_key *evicted)
+{
+	u32 frame;
+
+	ec->counters.puts++;
+	frame = ecache_take_frame(ec, ec->put_work_limit, ECACHE_NONE,
+				  &ec->counters.evictions, evicted);
+	if (frame == ECACHE_NONE)
+		ec->counters.puts_refused++;
+	else
+		ec->states[frame] = FRAME_PINNED;
+	return frame;
+}
+
+u32 ecache_put_begin(struct ecache *ec)
+{
+	return pin_frame(ec, NULL);
+}
+
+/* A page is about to be stored: one that is there under its key is dropped. */
+static bool make_way(struct ecache *ec, u32 *link)
+{
+	u32 frame = *link;
+
+	if (frame == ECACHE_NONE)
+		return false;
+	if (ec->states[frame] & FRAME_OWNED) {
+		ecache_withdraw(ec, frame);
+		return false;
+	}
+	release(ec, frame, link);
+	ec->counters.puts_replaced++;
+	return true;
+}
+
+void ecache_put_end(struct ecache *ec, u32 frame, u64 object, u64 index,
+		    bool returned)
 {
 	u64 key = ecache_pack(object, index);
-	u64 evictions = ec->counters.evictions;
-	struct ecache_frame *f;
+	struct ecache_frame *f = &ec->frames[frame];
 	struct ecache_base *base;
-	u32 *bucket, frame;
+	u32 *bucket, *link;
 
-	/* Now, while each frame is where its state says. */
+	if (ec->states[frame] & FRAME_OWNED) {
+		ecache_unpin(ec, frame);
+		return;
+	}
 	if (ec->next_stamp >= STAMP_LIMIT)
 		renumber(ec);
 	bucket = &ec->buckets[ecache_bucket(ec, key)];
-	frame = *chain_find(ec, bucket, key);
-	ec->counters.puts++;
-	if (frame != ECACHE_NONE && ec->states[frame] & FRAME_OWNED) {
-		ecache_withdraw(ec, frame);
-		frame = ECACHE_NONE;
-	}
-	if (result)
-		result->replaced = frame != ECACHE_NONE;
-	if (frame != ECACHE_NONE) {
-		ec->counters.puts_replaced++;
-		uncount(ec, frame);
-		ecache_lru_del(ec, frame, ec->states[frame]);
-	} else {
-		frame = ecache_take_frame(ec, ec->put_work_limit, ECACHE_NONE,
-					  &ec->counters.evictions,
-					  result ? &result->evicted_key : NULL);
-		if (frame == ECACHE_NONE) {
-			ec->counters.puts_refused++;
-			return ECACHE_NONE;
-		}
-		f = &ec->frames[frame];
-		f->key = key;
-		f->hash_next = *bucket;
-		*bucket = frame;
-	}
-	if (result)
-		result->evicted = ec->counters.evictions != evictions;
-
+	link = chain_find(ec, bucket, key);
+	if (*link != ECACHE_NONE)
+		(void)make_way(ec, link);
+	f->key = key;
+	f->hash_next = *bucket;
+	*bucket = frame;
 	list_page(ec, frame, returned);
 	base = &ec->bases[ec->base_of[frame]];
-	base->stamp_sum += ec->frames[frame].stamp;
+	base->stamp_sum += f->stamp;
 	base->cached++;
-	return frame;
+	ec->counters.cached_frames++;
 }
 
 int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
 	       struct ecache_put_result *result)
 {
+	u64 evictions = ec->counters.evictions;
+
 	result->evicted = 0;
 	result->replaced = 0;
 	result->frame = ECACHE_NONE;
 	if (!ecache_in_range(object, index))
 		return ECACHE_EINVAL;
-	result->frame = ecache_put_page(ec, object, index, returned, result);
-	return result->frame == ECACHE_NONE ? ECACHE_ENOSPC : ECACHE_OK;
+	/* First, so that the page's own frame is the one that is taken. */
+	result->replaced = make_way(ec, ecache_hash_link(ec, ecache_pack(object, index)));
+	result->frame = pin_frame(ec, &result->evicted_key);
+	if (result->frame == ECACHE_NONE)
+		return ECACHE_ENOSPC;
+	result->evicted = ec->counters.evictions != evictions;
+	ecache_put_end(ec, result->frame, object, index, returned);
+	return ECACHE_OK;
 }
 
-u32 ecache_get(struct ecache *ec, u64 object, u64 index)
+u32 ecache_get_begin(struct ecache *ec, u64 object, u64 index)
 {
 	u32 *link, frame;
 
@@ -354,7 +386,33 @@ u32 ecache_get(struct ecache *ec, u64 object, u64 index)
 			ec->frames[frame].stamp;
 	if (ECACHE_BROKEN_GET)
 		return frame;
-	release(ec, frame, link);
+	remove_page(ec, frame, link);
+	ec->states[frame] = FRAME_PINNED;
+	return frame;
+}
+
+void ecache_unpin(struct ecache *ec, u32 frame)
+{
+	if (!(ec->states[frame] & FRAME_OWNED) || ECACHE_BROKEN_PIN) {
+		free_frame(ec, frame);
+		return;
+	}
+	ec->states[frame] = FRAME_OWNED;
+	ec->owned_pins--;
+	ec->counters.device_frames++;
+}
+
+u32 ecache_owned_pins(const struct ecache *ec)
+{
+	return ec->owned_pins;
+}
+
+u32 ecache_get(struct ecache *ec, u64 object, u64 index)
+{
+	u32 frame = ecache_get_begin(ec, object, index);
+
+	if (frame != ECACHE_NONE && ec->states[frame] & FRAME_PINNED)
+		ecache_unpin(ec, frame);
 	return frame;
 }
 
@@ -436,6 +494,8 @@ enum ecache_frame_state ecache_state(const struct ecache *ec, u32 frame)
 {
 	u8 state = frame < ec->nr_frames ? ec->states[frame] : FRAME_LISTED;
 
+	if (state & FRAME_PINNED)
+		return ECACHE_PINNED;
 	if (state & FRAME_OWNED)
 		return state & FRAME_LISTED ? ECACHE_TOMBSTONE : ECACHE_DEVICE;
 	return state & FRAME_KEYED ? ECACHE_CACHED : ECACHE_FREE;

@@ -75,12 +75,18 @@ enum ecache_status {
  *	FREE, CACHED -alloc-> TOMBSTONE -found, swept-> DEVICE
  *	TOMBSTONE, DEVICE -free-> FREE
  *	TOMBSTONE -salvaged: its page goes to another frame-> DEVICE
+ *	FREE, CACHED -put_begin-> PINNED -put_end-> CACHED
+ *	CACHED -get_begin-> PINNED -unpin-> FREE
+ *
+ * A PINNED frame is being copied to or from: it is on no list and no key finds it. A
+ * device may take its region all the same; then the end of the pin makes it DEVICE.
  */
 enum ecache_frame_state {
 	ECACHE_FREE = 0,
 	ECACHE_CACHED = 1,
 	ECACHE_DEVICE = 2,
 	ECACHE_TOMBSTONE = 3,
+	ECACHE_PINNED = 4,
 };
 
 /* How alloc chooses among a device's candidate regions. */
@@ -216,7 +222,7 @@ struct ecache_counters {
 	u64 withdrawn;
 	/* Steps of the placement search. */
 	u64 search_steps;
-	/* Frames by state now; they sum up to all frames. */
+	/* Frames by state now; with those pinned they sum up to all frames. */
 	u64 free_frames;
 	u64 cached_frames;
 	u64 device_frames;
@@ -264,6 +270,24 @@ int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
  */
 u32 ecache_get(struct ecache *ec, u64 object, u64 index);
 
+/*
+ * put and get in two steps, for a caller that copies the page between them and holds no
+ * lock meanwhile. Each begin names a frame that is PINNED, or ECACHE_NONE, and each such
+ * frame is given back once: by ecache_put_end(), which stores the page (its key must be in
+ * range), or by ecache_unpin(), which stores nothing.
+ */
+u32 ecache_put_begin(struct ecache *ec);
+void ecache_put_end(struct ecache *ec, u32 frame, u64 object, u64 index,
+		    bool returned);
+u32 ecache_get_begin(struct ecache *ec, u64 object, u64 index);
+void ecache_unpin(struct ecache *ec, u32 frame);
+
+/*
+ * Pinned frames of all devices' regions: after an allocation nobody may write to the
+ * region before this is 0. Only allocations make it grow.
+ */
+u32 ecache_owned_pins(const struct ecache *ec);
+
 /* The frame that holds a page, or ECACHE_NONE. Changes nothing. */
 u32 ecache_peek(const struct ecache *ec, u64 object, u64 index);
 
@@ -295,13 +319,24 @@ int ecache_alloc_region(struct ecache *ec, const struct ecache_request *request,
  */
 void ecache_salvage_begin(struct ecache *ec, u32 device, u32 budget_pages);
 
+/* What ecache_salvage_next() found. */
+enum ecache_salvage {
+	/* No page is worth it, or the budget is spent: salvage has ended. */
+	ECACHE_SALVAGE_DONE = 0,
+	/* A page to move. */
+	ECACHE_SALVAGE_MOVE = 1,
+	/* Nothing within `step_limit` frames: call again. */
+	ECACHE_SALVAGE_AGAIN = 2,
+};
+
 /*
  * Next page to save from the region whose salvage began last, by an allocation with a
  * budget or by ecache_salvage_begin(), most recently put first: copy `from` to `to`
- * before any other use of the page. Returns false when there is none worth it or the
- * budget is spent.
+ * before any other use of the page. Looks at `step_limit` frames at most (0: no limit),
+ * each in O(1).
  */
-bool ecache_salvage_next(struct ecache *ec, struct ecache_move *move);
+enum ecache_salvage ecache_salvage_next(struct ecache *ec, u32 step_limit,
+					struct ecache_move *move);
 
 /* Ends salvage: to be called before the device writes to its memory. */
 void ecache_salvage_end(struct ecache *ec);

@@ -7,6 +7,19 @@
 #include "ecache_internal.h"
 
 /*
+ * A build that sets this has the one policy that a device uses, and none of those that
+ * the laboratory compares it with.
+ */
+#ifndef ECACHE_ONLY_AGED
+#define ECACHE_ONLY_AGED 0
+#endif
+
+static u32 policy_of(const struct ecache_request *req)
+{
+	return ECACHE_ONLY_AGED ? ECACHE_AGED : req->policy;
+}
+
+/*
  * The least stamp, less one: every cached page's age is at least 1. Each part of the LRU
  * list is in order of stamps, so it is one of their tails'.
  */
@@ -26,7 +39,7 @@ static u64 oldest_stamp(const struct ecache *ec)
 }
 
 /*
- * C_i of seed 000, for one frame. Frames of devices cost 0 here: equation (1)'s
+ * C_i of seed 000, for one frame; a pinned one holds no page. Frames of devices cost 0 here: equation (1)'s
  * infinity is ecache_place()'s refusal of whatever meets an active device's slot.
  */
 static u64 frame_cost(const struct ecache *ec, const struct ecache_request *req,
@@ -36,13 +49,13 @@ static u64 frame_cost(const struct ecache *ec, const struct ecache_request *req,
 	struct ecache_key page;
 	u8 state = ec->states[frame];
 
-	if (state & FRAME_OWNED)
+	if (state & (FRAME_OWNED | FRAME_PINNED))
 		return 0;
-	if (req->policy == ECACHE_LRU)
+	if (policy_of(req) == ECACHE_LRU)
 		return req->ranks[frame];
 	if (!(state & FRAME_KEYED))
 		return 0;
-	switch (req->policy) {
+	switch (policy_of(req)) {
 	case ECACHE_COUNT:
 		return 1;
 	case ECACHE_AGED:
@@ -92,16 +105,16 @@ static void cost_bases(struct ecache *ec, const struct ecache_request *req)
 
 	for (base = 0; base <= ec->nr_bases; base++)
 		cost[base] = 0;
-	if (req->policy == ECACHE_LRU)
+	if (policy_of(req) == ECACHE_LRU)
 		rank_frames(ec, req->ranks, cost);
 	for (base = 0; base < ec->nr_bases; base++) {
 		const struct ecache_base *b = &ec->bases[base];
 
-		if (req->policy == ECACHE_COUNT)
+		if (policy_of(req) == ECACHE_COUNT)
 			cost[base] = b->cached;
-		else if (req->policy == ECACHE_AGED)
+		else if (policy_of(req) == ECACHE_AGED)
 			cost[base] = b->stamp_sum - b->cached * oldest;
-		else if (req->policy == ECACHE_CALLBACK)
+		else if (policy_of(req) == ECACHE_CALLBACK)
 			for (frame = b->first;
 			     frame < ecache_base_end(ec, base); frame++)
 				cost[base] += frame_cost(ec, req, frame);
@@ -153,7 +166,7 @@ static void add_choice(struct ecache *ec, const struct ecache_request *req,
 	choice->slot = slot;
 	choice->window = slot;
 	choice->cost = 0;
-	if (req->policy == ECACHE_STATIC || req->policy == ECACHE_RANDOM)
+	if (policy_of(req) == ECACHE_STATIC || policy_of(req) == ECACHE_RANDOM)
 		return;
 	choice->cost = range_cost(ec, req, slot, slot + size);
 	if (!rest)
@@ -172,7 +185,7 @@ static u32 list_choices(struct ecache *ec, const struct ecache_request *req)
 	bool slot_listed = false;
 	u32 i, count = 0;
 
-	if (req->policy == ECACHE_STATIC) {
+	if (policy_of(req) == ECACHE_STATIC) {
 		add_choice(ec, req, d->home, &count);
 		slot_listed = d->slot == d->home;
 	} else {
@@ -218,16 +231,16 @@ static u32 choose(struct ecache *ec, const struct ecache_request *req)
 	u32 count, i;
 
 	ec->steps_left = ec->search_steps;
-	if (req->policy >= ECACHE_COUNT)
+	if (policy_of(req) >= ECACHE_COUNT)
 		cost_bases(ec, req);
 	count = list_choices(ec, req);
 
 	while (count) {
 		struct ecache_choice choice;
 
-		if (req->policy == ECACHE_STATIC)
+		if (policy_of(req) == ECACHE_STATIC)
 			i = 0;
-		else if (req->policy == ECACHE_RANDOM)
+		else if (policy_of(req) == ECACHE_RANDOM)
 			i = random_below(ec, count);
 		else
 			i = cheapest(ec, count);
@@ -269,33 +282,43 @@ static u32 discount(struct ecache *ec, u32 first, u32 end)
 	return discarded;
 }
 
-/* Sets FRAME_OWNED, eight frames at a time. */
-static void mark_owned(u8 *states, u32 count)
+/* Sets FRAME_OWNED, eight frames at a time; returns how many of them are pinned. */
+static u32 mark_owned(u8 *states, u32 count)
 {
-	while (count >= 8) {
+	const u64 each = 0x0101010101010101ull;
+	u32 i, pinned = 0;
+	u64 all = 0;
+
+	for (i = 0; count - i >= 8; i += 8) {
 		u64 word;
 
-		memcpy(&word, states, 8);
-		word |= 0x0101010101010101ull * FRAME_OWNED;
-		memcpy(states, &word, 8);
-		states += 8;
-		count -= 8;
+		memcpy(&word, states + i, 8);
+		all |= word;
+		word |= each * FRAME_OWNED;
+		memcpy(states + i, &word, 8);
 	}
-	while (count--)
-		*states++ |= FRAME_OWNED;
+	for (; i < count; i++) {
+		all |= states[i];
+		states[i] |= FRAME_OWNED;
+	}
+	/* Seldom: a page is being copied on another CPU this very moment. */
+	if (all & each * FRAME_PINNED)
+		for (i = 0; i < count; i++)
+			pinned += !!(states[i] & FRAME_PINNED);
+	return pinned;
 }
 
 int ecache_alloc_region(struct ecache *ec, const struct ecache_request *req,
 			struct ecache_region *region)
 {
 	struct ecache_device *d;
-	u32 first, discarded, size = req->size_frames;
+	u32 first, discarded, pinned, size = req->size_frames;
 
 	region->first = ECACHE_NONE;
 	region->count = 0;
-	if (req->device >= ec->nr_devices || req->policy > ECACHE_CALLBACK ||
-	    (req->policy == ECACHE_LRU && !req->ranks) ||
-	    (req->policy == ECACHE_CALLBACK && !req->cost))
+	if (req->device >= ec->nr_devices || policy_of(req) > ECACHE_CALLBACK ||
+	    (policy_of(req) == ECACHE_LRU && !req->ranks) ||
+	    (policy_of(req) == ECACHE_CALLBACK && !req->cost))
 		return ECACHE_EINVAL;
 	d = &ec->devices[req->device];
 	if (!size || size > d->size)
@@ -307,14 +330,15 @@ int ecache_alloc_region(struct ecache *ec, const struct ecache_request *req,
 	if (first == ECACHE_NONE)
 		return ECACHE_ENOSPC;
 
-	/* None of these frames is a device's, so each is on a list: a tombstone. */
+	/* None of these frames is a device's, so each is on a list, a tombstone, or pinned. */
 	discarded = discount(ec, first, first + size);
-	mark_owned(ec->states + first, size);
+	pinned = mark_owned(ec->states + first, size);
 	ec->counters.allocs++;
 	ec->counters.discarded += discarded;
 	ec->counters.cached_frames -= discarded;
-	ec->counters.free_frames -= size - discarded;
-	ec->counters.tombstone_frames += size;
+	ec->counters.free_frames -= size - discarded - pinned;
+	ec->counters.tombstone_frames += size - pinned;
+	ec->owned_pins += pinned;
 	ecache_limit_protected(ec);
 	d->first = first;
 	d->count = size;
@@ -340,6 +364,11 @@ u32 ecache_free_some(struct ecache *ec, u32 device, u32 budget)
 
 		if (ECACHE_BROKEN_FREE && d->count == 1)
 			continue;
+		if (ec->states[frame] & FRAME_PINNED) {
+			ec->states[frame] = FRAME_PINNED;
+			ec->owned_pins--;
+			continue;
+		}
 		if (ec->states[frame] & FRAME_LISTED)
 			ecache_withdraw(ec, frame);
 		ec->states[frame] = FRAME_LISTED;

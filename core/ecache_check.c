@@ -6,7 +6,8 @@
 struct tally {
 	u64 listed;
 	u64 keyed;
-	u64 by_state[4];
+	u64 by_state[5];
+	u64 owned_pins;
 };
 
 /* Walks one list; returns what is wrong with it. */
@@ -129,6 +130,8 @@ static const char *check_states(const struct ecache *ec, struct tally *tally)
 		case FRAME_OWNED | FRAME_LISTED | FRAME_KEYED:
 		case FRAME_PROTECTED | FRAME_LISTED | FRAME_KEYED:
 		case FRAME_PROTECTED | FRAME_OWNED | FRAME_LISTED | FRAME_KEYED:
+		case FRAME_PINNED:
+		case FRAME_PINNED | FRAME_OWNED:
 			break;
 		default:
 			return "state: no such combination";
@@ -136,6 +139,7 @@ static const char *check_states(const struct ecache *ec, struct tally *tally)
 		listed += !!(state & FRAME_LISTED);
 		keyed += !!(state & FRAME_KEYED);
 		tally->by_state[ecache_state(ec, frame)]++;
+		tally->owned_pins += state == (FRAME_PINNED | FRAME_OWNED);
 	}
 	if (listed != tally->listed)
 		return "state: a frame is marked as listed and is on no list";
@@ -146,6 +150,8 @@ static const char *check_states(const struct ecache *ec, struct tally *tally)
 	    c->device_frames != tally->by_state[ECACHE_DEVICE] ||
 	    c->tombstone_frames != tally->by_state[ECACHE_TOMBSTONE])
 		return "counters: frames by state disagree with the frames";
+	if (ec->owned_pins != tally->owned_pins)
+		return "counters: pinned frames of devices disagree with the frames";
 	return NULL;
 }
 
@@ -228,7 +234,7 @@ static const char *check_devices(const struct ecache *ec,
 		}
 	}
 	if (held != tally->by_state[ECACHE_DEVICE] +
-			    tally->by_state[ECACHE_TOMBSTONE])
+			    tally->by_state[ECACHE_TOMBSTONE] + tally->owned_pins)
 		return "device: a frame is a device's and no device holds it";
 	return NULL;
 }

@@ -36,6 +36,9 @@
 #ifndef ECACHE_BROKEN_RENUMBER	/* renumbering leaves the sums of ages as they were */
 #define ECACHE_BROKEN_RENUMBER 0
 #endif
+#ifndef ECACHE_BROKEN_PIN	/* a pinned frame that a device took is free after the pin */
+#define ECACHE_BROKEN_PIN 0
+#endif
 
 /*
  * Small functions that several files share. A build that takes all files as one unit
@@ -60,6 +63,7 @@
 #define FRAME_OWNED	4u	/* a device's */
 #define FRAME_PROTECTED_SHIFT	3
 #define FRAME_PROTECTED	(1u << FRAME_PROTECTED_SHIFT)
+#define FRAME_PINNED	16u	/* being copied to or from: on no list, alone or OWNED */
 
 struct ecache_frame {
 	/* Its page: ecache_pack(). */
@@ -161,6 +165,7 @@ struct ecache {
 	u32 salvage_device;
 	u32 salvage_left;
 	u32 salvage_cursor;		/* next frame to look at, or the list's head */
+	u32 owned_pins;			/* frames that are PINNED and OWNED */
 	/* First frame of the LRU list's lower part, or the list's head: ecache.c. */
 	u32 boundary;
 	u32 nr_protected;
@@ -234,8 +239,6 @@ ECACHE_SHARED u32 *ecache_hash_link(const struct ecache *ec, u64 key);
 ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 key);
 ECACHE_SHARED void ecache_unhash(struct ecache *ec, u32 frame);
 ECACHE_SHARED void ecache_withdraw(struct ecache *ec, u32 frame);
-ECACHE_SHARED u32 ecache_put_page(struct ecache *ec, u64 object, u64 index,
-				  bool returned, struct ecache_put_result *result);
 ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
 		      u64 *evictions, struct ecache_key *evicted);
 

@@ -53,37 +53,58 @@ static void move_entry(struct ecache *ec, u32 from, u32 to)
 	base->cached++;
 	ec->counters.tombstone_frames--;
 	ec->counters.device_frames++;
+	ec->counters.cached_frames++;
 }
 
-bool ecache_salvage_next(struct ecache *ec, struct ecache_move *move)
+/* Whether the frame that would be used next is a tombstone, before frame `keep`. */
+static bool tombstone_is_next(const struct ecache *ec, u32 keep)
+{
+	u32 frame = ec->frames[ecache_free_head(ec)].next;
+
+	if (frame == ecache_free_head(ec))
+		frame = ec->frames[ecache_lru_head(ec)].prev;
+	return frame != ecache_lru_head(ec) && frame != keep &&
+	       ec->states[frame] & FRAME_OWNED;
+}
+
+enum ecache_salvage ecache_salvage_next(struct ecache *ec, u32 step_limit,
+					struct ecache_move *move)
 {
 	const struct ecache_device *d;
+	u32 from, to, steps = 0;
 	u64 evictions;
-	u32 from, to;
 
 	memset(move, 0, sizeof(*move));
 	if (ec->salvage_device == ECACHE_NONE)
-		return false;
+		return ECACHE_SALVAGE_DONE;
 	d = &ec->devices[ec->salvage_device];
 
 	from = ec->salvage_cursor;
 	while (from != ecache_lru_head(ec) &&
 	       (!(ec->states[from] & FRAME_OWNED) || from < d->first ||
-		from - d->first >= d->count))
+		from - d->first >= d->count)) {
 		from = ec->frames[from].next;
+		if (++steps == step_limit) {
+			ec->salvage_cursor = from;
+			return ECACHE_SALVAGE_AGAIN;
+		}
+	}
 	ec->salvage_cursor = from;
 	if (from == ecache_lru_head(ec) || !ec->salvage_left) {
 		ecache_salvage_end(ec);
-		return false;
+		return ECACHE_SALVAGE_DONE;
 	}
 
 	/* All frames further down the LRU list hold less valuable pages than `from` does. */
 	evictions = ec->counters.salvage_evictions;
-	to = ecache_take_frame(ec, 0, from, &ec->counters.salvage_evictions,
+	to = ecache_take_frame(ec, step_limit, from,
+			       &ec->counters.salvage_evictions,
 			       &move->evicted_key);
 	if (to == ECACHE_NONE) {
+		if (step_limit && tombstone_is_next(ec, from))
+			return ECACHE_SALVAGE_AGAIN;
 		ecache_salvage_end(ec);
-		return false;
+		return ECACHE_SALVAGE_DONE;
 	}
 	move->evicted = ec->counters.salvage_evictions != evictions;
 	move->key = ecache_unpack(ec->frames[from].key);
@@ -94,5 +115,5 @@ bool ecache_salvage_next(struct ecache *ec, struct ecache_move *move)
 	move_entry(ec, from, to);
 	ec->salvage_left--;
 	ec->counters.salvaged++;
-	return true;
+	return ECACHE_SALVAGE_MOVE;
 }

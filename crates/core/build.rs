@@ -24,7 +24,8 @@ const WARNINGS: [&str; 9] = [
     "-Wstrict-prototypes",
     "-Wmissing-prototypes",
 ];
-const BROKEN: [&str; 9] = ["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER"];
+const BROKEN: [&str; 10] =
+    ["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER", "PIN"];
 
 fn main() {
     println!("cargo:rerun-if-changed={CORE}");

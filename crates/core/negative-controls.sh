@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")"
 passed=0
-for control in get alloc free place tombstone sum salvage protect renumber; do
+for control in get alloc free place tombstone sum salvage protect renumber pin; do
 	# A build that fails proves nothing: it ends the script here.
 	cargo test --quiet --package fovea-core --features "broken-$control" --no-run 2>/dev/null
 	for test in differential guarantee; do

@@ -23,6 +23,17 @@ pub enum Op {
     Put(Key, bool),
     /// Take a page out.
     Get(Key),
+    /// Pin a frame to store this page in, as one that returned or not.
+    PutBegin(Key, bool),
+    /// Take a page out and keep its frame pinned.
+    GetBegin(Key),
+    /// End one of the pins, the oldest being 0: a put's by storing its page if `store`.
+    EndPin {
+        /// Which; any number.
+        pin: u32,
+        /// Whether a page that was to be put is stored.
+        store: bool,
+    },
     /// Drop a page.
     FlushPage(Key),
     /// Drop pages from a key on.
@@ -67,10 +78,18 @@ enum Content {
     Device(u32),
 }
 
+/// A frame that is being copied to (`put`: as one that returned or not) or from.
+struct Pin {
+    frame: u32,
+    key: Key,
+    put: Option<bool>,
+}
+
 struct Pair {
     core: ECache,
     model: Model,
     contents: Vec<Content>,
+    pins: Vec<Pin>,
     /// The device whose region is being salvaged.
     salvaging: Option<u32>,
     /// Devices that have a region and wrote nothing to it; of them, all but the one above are not being salvaged.
@@ -109,10 +128,57 @@ impl Pair {
         same("peek after get", self.core.peek(key), None).map(|_| ())
     }
 
-    /// The device writes all over its region.
+    fn pin(&mut self, pin: Option<Pin>) {
+        self.pins.extend(pin);
+    }
+
+    fn put_begin(&mut self, key: Key, returned: bool) -> Result<(), String> {
+        let frame = same("put_begin", self.core.put_begin(), self.model.put_begin())?;
+        if let Some(frame) = frame {
+            if matches!(self.contents[frame as usize], Content::Device(_)) {
+                return Err(format!("put_begin: frame {frame} is a device's"));
+            }
+            self.contents[frame as usize] = Content::Page(key);
+        }
+        self.pin(frame.map(|frame| Pin { frame, key, put: Some(returned) }));
+        Ok(())
+    }
+
+    fn get_begin(&mut self, key: Key) -> Result<(), String> {
+        let frame = same("get_begin", self.core.get_begin(key), self.model.get_begin(key))?;
+        self.pin(frame.map(|frame| Pin { frame, key, put: None }));
+        same("peek after get_begin", self.core.peek(key), None).map(|_| ())
+    }
+
+    fn end_pin(&mut self, nth: usize, store: bool) -> Result<(), String> {
+        let Pin { frame, key, put } = self.pins.remove(nth);
+        // Whoever copies sees what was there, and what was copied stays.
+        if self.contents[frame as usize] != Content::Page(key) {
+            return Err(format!("frame {frame} was touched while it was pinned for {key:?}"));
+        }
+        match put.filter(|_| store && key.is_in_range()) {
+            Some(returned) => {
+                self.core.put_end(frame, key, returned);
+                self.model.put_end(frame, key, returned);
+            }
+            None => {
+                self.core.unpin(frame);
+                self.model.unpin(frame);
+            }
+        }
+        Ok(())
+    }
+
+    /// The device writes all over its region, as soon as nobody copies there any more.
     fn hand_over(&mut self, device: u32) -> Result<(), String> {
         self.unwritten.remove(&device);
         let Some(region) = self.core.held(device) else { return Ok(()) };
+        while let Some(nth) = self.pins.iter().position(|pin| region.contains(pin.frame)) {
+            if self.core.owned_pins() == 0 {
+                return Err(format!("alloc: frame {} is pinned and not counted", self.pins[nth].frame));
+            }
+            self.end_pin(nth, nth % 2 == 0)?;
+        }
         for frame in region.first..region.end() {
             let content = &mut self.contents[frame as usize];
             if matches!(content, Content::Device(other) if *other != device) {
@@ -125,7 +191,9 @@ impl Pair {
 
     fn salvage(&mut self, steps: u32) -> Result<bool, String> {
         for _ in 0..steps {
-            let Some(step) = same("salvage", self.core.salvage_next(), self.model.salvage_next())? else {
+            // In small steps at times: the outcome must be the same.
+            let in_steps = self.core.salvage_in_steps(steps % 3);
+            let Some(step) = same("salvage", in_steps, self.model.salvage_next())? else {
                 return Ok(false);
             };
             let (from, to) = (step.from as usize, step.to as usize);
@@ -188,6 +256,10 @@ impl Pair {
                 Ok(())
             }
             Op::Get(key) => self.get(key),
+            Op::PutBegin(key, returned) => self.put_begin(key, returned),
+            Op::GetBegin(key) => self.get_begin(key),
+            Op::EndPin { .. } if self.pins.is_empty() => Ok(()),
+            Op::EndPin { pin, store } => self.end_pin(pin as usize % self.pins.len(), store),
             Op::FlushPage(key) => same("flush page", self.core.flush_page(key), self.model.flush_page(key)).map(|_| ()),
             Op::FlushRange(Key { object, index }, count) => same(
                 "flush range",
@@ -249,6 +321,9 @@ impl Pair {
         let Some(region) = self.core.held(device) else { return Ok(()) };
         let left = same("free", self.core.free_some(device, budget), self.model.free_some(device, budget))?;
         for frame in region.first + left..region.end() {
+            if self.pins.iter().any(|pin| pin.frame == frame) {
+                continue;
+            }
             if !unwritten && self.contents[frame as usize] != Content::Device(device) {
                 return Err(format!("free: frame {frame} was touched while device {device} held it"));
             }
@@ -263,6 +338,7 @@ impl Pair {
     fn compare(&self, devices: u32) -> Result<(), String> {
         let counters = Counters { search_steps: 0, ..self.core.counters() };
         same("counters", counters, self.model.counters())?;
+        same("owned pins", self.core.owned_pins(), self.model.owned_pins())?;
         for device in 0..devices {
             same("held", self.core.held(device), self.model.held(device))?;
             same("slot", self.core.slot(device), self.model.slot(device))?;
@@ -295,7 +371,7 @@ pub fn run(config: &Config, ops: &[Op]) -> Result<Counters, String> {
         same("candidates", core.candidates(device), model.candidates(device))?;
     }
     let contents = vec![Content::Nothing; core.frames() as usize];
-    let mut pair = Pair { core, model, contents, salvaging: None, unwritten: BTreeSet::new() };
+    let mut pair = Pair { core, model, contents, pins: Vec::new(), salvaging: None, unwritten: BTreeSet::new() };
     pair.compare(devices)?;
     for (i, &op) in ops.iter().enumerate() {
         let done = pair.step(op).and_then(|()| pair.compare(devices));
@@ -342,8 +418,11 @@ impl Bytes<'_> {
 
     fn op(&mut self) -> Op {
         match self.below(32) {
-            0..=11 => Op::Put(self.key(), self.next() & 1 == 1),
-            12..=17 => Op::Get(self.key()),
+            0..=8 => Op::Put(self.key(), self.next() & 1 == 1),
+            9 | 10 => Op::PutBegin(self.key(), self.next() & 1 == 1),
+            11 => Op::GetBegin(self.key()),
+            12 => Op::EndPin { pin: self.next(), store: self.next() & 7 != 0 },
+            13..=17 => Op::Get(self.key()),
             18 => Op::FlushPage(self.key()),
             19 => Op::FlushRange(self.key(), u64::from(self.below(128))),
             20 => Op::FlushObject(self.key().object),

@@ -153,6 +153,46 @@ impl ECache {
         (frame != ffi::NONE).then_some(frame)
     }
 
+    /// A frame for a page that is copied before it is stored: each is given back by [`ECache::put_end`] or [`ECache::unpin`].
+    pub fn put_begin(&mut self) -> Option<u32> {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        let frame = unsafe { ffi::ecache_put_begin(self.raw.as_ptr()) };
+        (frame != ffi::NONE).then_some(frame)
+    }
+
+    /// Stores a page in a pinned frame; whether it did: not if the frame is not pinned or the key out of range.
+    pub fn put_end(&mut self, frame: u32, key: Key, returned: bool) -> bool {
+        let right = key.is_in_range() && self.state(frame) == Some(FrameState::Pinned);
+        if right {
+            // SAFETY: `raw` is a live cache that we hold alone; the frame is pinned and the key in range.
+            unsafe { ffi::ecache_put_end(self.raw.as_ptr(), frame, key.object, key.index, returned) };
+        }
+        right
+    }
+
+    /// Takes a page out; its frame is pinned until [`ECache::unpin`].
+    pub fn get_begin(&mut self, key: Key) -> Option<u32> {
+        // SAFETY: `raw` is a live cache that we hold alone.
+        let frame = unsafe { ffi::ecache_get_begin(self.raw.as_ptr(), key.object, key.index) };
+        (frame != ffi::NONE).then_some(frame)
+    }
+
+    /// Gives a pinned frame back with nothing in it; whether it was pinned.
+    pub fn unpin(&mut self, frame: u32) -> bool {
+        let pinned = self.state(frame) == Some(FrameState::Pinned);
+        if pinned {
+            // SAFETY: `raw` is a live cache that we hold alone; the frame is pinned.
+            unsafe { ffi::ecache_unpin(self.raw.as_ptr(), frame) };
+        }
+        pinned
+    }
+
+    /// Pinned frames of devices' regions, which nobody may write to before this is 0.
+    pub fn owned_pins(&self) -> u32 {
+        // SAFETY: `raw` is a live cache; the call reads only.
+        unsafe { ffi::ecache_owned_pins(self.raw.as_ptr()) }
+    }
+
     /// The frame that holds a page; changes nothing.
     pub fn peek(&self, key: Key) -> Option<u32> {
         // SAFETY: `raw` is a live cache; the call reads only.
@@ -245,15 +285,26 @@ impl ECache {
 
     /// The next page to save: copy it before any other use. `None` when no page is worth it or the budget is spent.
     pub fn salvage_next(&mut self) -> Option<Move> {
+        self.salvage_in_steps(0)
+    }
+
+    /// The same, a few frames looked at in each of the core's calls (0: all at once), as who holds a lock would.
+    pub fn salvage_in_steps(&mut self, step_limit: u32) -> Option<Move> {
         let mut step = RawMove::default();
-        // SAFETY: `raw` is a live cache that we hold alone; `step` is valid for writing.
-        let found = unsafe { ffi::ecache_salvage_next(self.raw.as_ptr(), &mut step) };
-        found.then(|| Move {
-            key: step.key,
-            from: step.from,
-            to: step.to,
-            evicted: (step.evicted != 0).then_some(step.evicted_key),
-        })
+        loop {
+            // SAFETY: `raw` is a live cache that we hold alone; `step` is valid for writing.
+            match unsafe { ffi::ecache_salvage_next(self.raw.as_ptr(), step_limit, &mut step) } {
+                ffi::SALVAGE_AGAIN => {}
+                found => {
+                    return (found == ffi::SALVAGE_MOVE).then(|| Move {
+                        key: step.key,
+                        from: step.from,
+                        to: step.to,
+                        evicted: (step.evicted != 0).then_some(step.evicted_key),
+                    });
+                }
+            }
+        }
     }
 
     /// Ends salvage: to be called before the device gets its memory.
@@ -304,7 +355,8 @@ impl ECache {
             0 => FrameState::Free,
             1 => FrameState::Cached,
             2 => FrameState::Device,
-            _ => FrameState::Tombstone,
+            3 => FrameState::Tombstone,
+            _ => FrameState::Pinned,
         })
     }
 

@@ -18,6 +18,11 @@ pub const ENOSPC: c_int = -28;
 /// `ECACHE_CALLBACK`.
 pub const POLICY_CALLBACK: u32 = 5;
 
+/// `ECACHE_SALVAGE_MOVE`.
+pub const SALVAGE_MOVE: u32 = 1;
+/// `ECACHE_SALVAGE_AGAIN`.
+pub const SALVAGE_AGAIN: u32 = 2;
+
 /// `struct ecache`.
 #[repr(C)]
 pub struct Raw {
@@ -101,13 +106,18 @@ extern "C" {
     pub fn ecache_copy(memory: *mut c_void, size: u64, from: *const Raw, out: *mut *mut Raw) -> c_int;
     pub fn ecache_put(ec: *mut Raw, object: u64, index: u64, returned: bool, result: *mut RawPut) -> c_int;
     pub fn ecache_get(ec: *mut Raw, object: u64, index: u64) -> u32;
+    pub fn ecache_put_begin(ec: *mut Raw) -> u32;
+    pub fn ecache_put_end(ec: *mut Raw, frame: u32, object: u64, index: u64, returned: bool);
+    pub fn ecache_get_begin(ec: *mut Raw, object: u64, index: u64) -> u32;
+    pub fn ecache_unpin(ec: *mut Raw, frame: u32);
+    pub fn ecache_owned_pins(ec: *const Raw) -> u32;
     pub fn ecache_peek(ec: *const Raw, object: u64, index: u64) -> u32;
     pub fn ecache_flush_page(ec: *mut Raw, object: u64, index: u64) -> bool;
     pub fn ecache_flush_range(ec: *mut Raw, object: u64, first: u64, count: u64) -> u32;
     pub fn ecache_flush_object(ec: *mut Raw, object: u64) -> u32;
     pub fn ecache_alloc_region(ec: *mut Raw, request: *const RawRequest, region: *mut Region) -> c_int;
     pub fn ecache_salvage_begin(ec: *mut Raw, device: u32, budget_pages: u32);
-    pub fn ecache_salvage_next(ec: *mut Raw, step: *mut RawMove) -> bool;
+    pub fn ecache_salvage_next(ec: *mut Raw, step_limit: u32, step: *mut RawMove) -> u32;
     pub fn ecache_salvage_end(ec: *mut Raw);
     pub fn ecache_free_some(ec: *mut Raw, device: u32, budget: u32) -> u32;
     pub fn ecache_free_region(ec: *mut Raw, device: u32);

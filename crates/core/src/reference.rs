@@ -17,6 +17,8 @@ struct Frame {
     owned: bool,
     /// It is in the upper part of the LRU list.
     protected: bool,
+    /// It is being copied to or from.
+    pinned: bool,
 }
 
 struct Device {
@@ -169,6 +171,7 @@ impl Model {
     fn state_of(&self, frame: u32) -> FrameState {
         let f = &self.frames[frame as usize];
         match (f.owned, f.page) {
+            _ if f.pinned => FrameState::Pinned,
             (true, _) if self.free.contains(&frame) || self.lru.contains(&frame) => FrameState::Tombstone,
             (true, _) => FrameState::Device,
             (false, Some(_)) => FrameState::Cached,
@@ -241,30 +244,65 @@ impl Model {
         if !key.is_in_range() {
             return None;
         }
+        let replaced = self.make_way(key);
+        let (frame, evicted) = self.pin()?;
+        self.put_end(frame, key, returned);
+        Some(Put { frame, evicted, replaced })
+    }
+
+    /// Drops the page that is there under a key; whether it was a live one.
+    fn make_way(&mut self, key: Key) -> bool {
+        let replaced = self.remove(key).is_some();
+        self.counters.puts_replaced += u64::from(replaced);
+        replaced
+    }
+
+    fn pin(&mut self) -> Option<(u32, Option<Key>)> {
         self.counters.puts += 1;
-        let mut put = Put { frame: 0, evicted: None, replaced: false };
-        match self.find(key) {
-            Some(frame) if !self.frames[frame as usize].owned => {
-                self.counters.puts_replaced += 1;
-                put.frame = frame;
-                put.replaced = true;
-                self.unlist(frame);
-            }
-            found => {
-                if let Some(tombstone) = found {
-                    self.withdraw(tombstone);
-                }
-                let Some((frame, evicted)) = self.take_frame(self.put_work_limit, None) else {
-                    self.counters.puts_refused += 1;
-                    return None;
-                };
-                put.frame = frame;
-                put.evicted = evicted;
-                self.counters.evictions += u64::from(evicted.is_some());
-            }
+        let Some((frame, evicted)) = self.take_frame(self.put_work_limit, None) else {
+            self.counters.puts_refused += 1;
+            return None;
+        };
+        self.counters.evictions += u64::from(evicted.is_some());
+        self.frames[frame as usize].pinned = true;
+        Some((frame, evicted))
+    }
+
+    /// A frame for a page that is copied before it is stored.
+    pub fn put_begin(&mut self) -> Option<u32> {
+        self.pin().map(|(frame, _)| frame)
+    }
+
+    /// Stores a page in a pinned frame, unless a device took that meanwhile.
+    pub fn put_end(&mut self, frame: u32, key: Key, returned: bool) {
+        if self.frames[frame as usize].owned {
+            return self.unpin(frame);
         }
-        self.list_page(put.frame, key, returned);
-        Some(put)
+        self.make_way(key);
+        self.frames[frame as usize].pinned = false;
+        self.list_page(frame, key, returned);
+    }
+
+    /// Takes a page out; its frame is pinned.
+    pub fn get_begin(&mut self, key: Key) -> Option<u32> {
+        let frame = self.get(key)?;
+        self.unlist(frame);
+        self.frames[frame as usize].pinned = true;
+        Some(frame)
+    }
+
+    /// Gives a pinned frame back.
+    pub fn unpin(&mut self, frame: u32) {
+        let f = &mut self.frames[frame as usize];
+        f.pinned = false;
+        if !f.owned {
+            self.free.push(frame);
+        }
+    }
+
+    /// Pinned frames of devices.
+    pub fn owned_pins(&self) -> u32 {
+        self.frames.iter().filter(|f| f.pinned && f.owned).count() as u32
     }
 
     fn list_page(&mut self, frame: u32, key: Key, returned: bool) {
@@ -348,7 +386,7 @@ impl Model {
     /// C_i of equation (1).
     fn cost_of(&self, frame: u32, choice: &mut Choice<'_>) -> u64 {
         let f = &self.frames[frame as usize];
-        if f.owned {
+        if f.owned || f.pinned {
             return 0;
         }
         match (choice, f.page) {
@@ -487,8 +525,13 @@ impl Model {
         let Some(Region { first, count }) = self.devices.get(device).and_then(|d| d.held) else { return 0 };
         let left = count - count.min(budget);
         for frame in (first + left..first + count).rev() {
-            if self.state_of(frame) == FrameState::Tombstone {
-                self.withdraw(frame);
+            match self.state_of(frame) {
+                FrameState::Pinned => {
+                    self.frames[frame as usize].owned = false;
+                    continue;
+                }
+                FrameState::Tombstone => self.withdraw(frame),
+                _ => {}
             }
             self.frames[frame as usize] = Frame::default();
             self.free.push(frame);

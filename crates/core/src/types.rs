@@ -178,6 +178,8 @@ pub enum FrameState {
     Device,
     /// Is a device's, and still in the cache's lists.
     Tombstone,
+    /// Is being copied to or from, and perhaps a device's already.
+    Pinned,
 }
 
 /// Totals since the start, then the present state. `struct ecache_counters`.

@@ -40,6 +40,9 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         20 => (key(), any::<bool>()).prop_map(|(key, returned)| Op::Put(key, returned)),
         8 => key().prop_map(Op::Get),
+        3 => (key(), any::<bool>()).prop_map(|(key, returned)| Op::PutBegin(key, returned)),
+        2 => key().prop_map(Op::GetBegin),
+        4 => (any::<u32>(), 0..8_u32).prop_map(|(pin, store)| Op::EndPin { pin, store: store > 0 }),
         1 => key().prop_map(Op::FlushPage),
         1 => (key(), 0..80_u64).prop_map(|(key, count)| Op::FlushRange(key, count)),
         1 => (key(), Just(u64::MAX)).prop_map(|(key, count)| Op::FlushRange(key, count)),
