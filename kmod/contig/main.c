@@ -183,6 +183,9 @@ static int __init contig_init(void)
 			return error;
 		}
 	}
+	/* Nothing can fail any more: buffers may be had. */
+	for (i = 0; i < count; i++)
+		smp_store_release(&places[i].node.open, true);
 	return 0;
 }
 

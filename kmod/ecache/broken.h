@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Negative controls: `make BROKEN=name` builds a module without one of its safeties,
- * and the torture test must notice (docs/ecache.md, "Proof").
+ * and the tests must notice (docs/torture.md).
  */
 #ifndef FOVEA_ECACHE_BROKEN_H
 #define FOVEA_ECACHE_BROKEN_H
@@ -10,7 +10,17 @@
 #ifndef ECACHE_BROKEN_WRITE
 #define ECACHE_BROKEN_WRITE 0
 #endif
-/* A page's move to another frame of memory goes unnoticed. */
+/* Pages are put without a look at whose they are and what is in them. */
+#ifndef ECACHE_BROKEN_VERIFY
+#define ECACHE_BROKEN_VERIFY 0
+#endif
+/*
+ * A page's move to another frame of memory goes unnoticed. That alone costs hits and
+ * must do no harm: the control is this one with the one above.
+ */
+#ifndef ECACHE_BROKEN_BLIND
+#define ECACHE_BROKEN_BLIND 0
+#endif
 #ifndef ECACHE_BROKEN_MIGRATION
 #define ECACHE_BROKEN_MIGRATION 0
 #endif
@@ -18,14 +28,21 @@
 #ifndef ECACHE_BROKEN_TRUNCATED
 #define ECACHE_BROKEN_TRUNCATED 0
 #endif
-/* A read is followed even if a write to its block is in flight. */
+/* A read is served and followed even if a write to its blocks is in flight. */
 #ifndef ECACHE_BROKEN_DIRECT
 #define ECACHE_BROKEN_DIRECT 0
 #endif
-
 /* Pages are salvaged too late, when a buffer is being written to. */
 #ifndef ECACHE_BROKEN_LATE
 #define ECACHE_BROKEN_LATE 0
+#endif
+/* A device writes to its memory while pages are still copied to or from there. */
+#ifndef ECACHE_BROKEN_PINNED
+#define ECACHE_BROKEN_PINNED 0
+#endif
+/* Hibernation goes unnoticed. */
+#ifndef ECACHE_BROKEN_POWER
+#define ECACHE_BROKEN_POWER 0
 #endif
 
 #endif /* FOVEA_ECACHE_BROKEN_H */

@@ -31,21 +31,65 @@
 /* struct pages are made in units of this. */
 #define CARVEOUT_ALIGN ((u64)PAGES_PER_SUBSECTION << PAGE_SHIFT)
 
+/*
+ * Memory that was kept for devices, on x86: firmware says that it is RAM, and the kernel's
+ * own map, changed by memmap=SIZE$ADDRESS, that it is reserved. What firmware reserved is
+ * firmware's, or a device's registers; what is on neither map is a hole. (/proc/iomem does
+ * not tell: machines without PCI do not list such entries there.)
+ *
+ * With a device tree: a reserved-memory node holds it.
+ */
+#ifdef CONFIG_X86
+static bool is_reserved(const struct carveout *c)
+{
+	u64 at, end = c->start + c->size_bytes;
+
+	for (at = c->start; at < end; at += PAGE_SIZE)
+		if (!e820__mapped_raw_any(at, at + PAGE_SIZE, E820_TYPE_RAM) ||
+		    !e820__mapped_any(at, at + PAGE_SIZE, E820_TYPE_RESERVED) ||
+		    e820__mapped_any(at, at + PAGE_SIZE, E820_TYPE_RAM))
+			return false;
+	return true;
+}
+#elif defined(CONFIG_OF_RESERVED_MEM)
+static bool is_reserved(const struct carveout *c)
+{
+	struct device_node *all = of_find_node_by_path("/reserved-memory"), *node;
+	bool found = false;
+
+	for_each_available_child_of_node(all, node) {
+		struct reserved_mem *rmem = of_reserved_mem_lookup(node);
+
+		found |= rmem && c->start >= rmem->base &&
+			 c->start + c->size_bytes <= rmem->base + rmem->size;
+	}
+	of_node_put(all);
+	return found;
+}
+#else
+static bool is_reserved(const struct carveout *c)
+{
+	return false;
+}
+#endif
+
 static bool all_reserved(unsigned long pfn, unsigned long count)
 {
 	for (; count; pfn++, count--)
-		if (!pfn_valid(pfn) || !PageReserved(pfn_to_page(pfn)))
+		if (!pfn_valid(pfn) || !PageReserved(pfn_to_page(pfn)) ||
+		    PageHighMem(pfn_to_page(pfn)))
 			return false;
 	return true;
 }
 
-/* In the linear mapping: a reserved-memory node without no-map. */
+/*
+ * In the linear mapping: a reserved-memory node without no-map. Its pages are reserved,
+ * but so are the kernel's own, of which no node tells; x86 has none of this kind.
+ */
 static int take_linear(struct carveout *c)
 {
-	unsigned long pfn = PHYS_PFN(c->start);
-
-	if (!all_reserved(pfn, c->size_bytes >> PAGE_SHIFT) ||
-	    PageHighMem(pfn_to_page(pfn + (c->size_bytes >> PAGE_SHIFT) - 1))) {
+	if (IS_ENABLED(CONFIG_X86) || !is_reserved(c) ||
+	    !all_reserved(PHYS_PFN(c->start), c->size_bytes >> PAGE_SHIFT)) {
 		pr_err("carveouts: %#llx bytes at %pa are Linux's own memory: reserve them at boot (memmap=%#llx$%pa)\n",
 		       c->size_bytes, &c->start, c->size_bytes, &c->start);
 		return -EBUSY;
@@ -53,25 +97,6 @@ static int take_linear(struct carveout *c)
 	c->vaddr = phys_to_virt(c->start);
 	c->source = CARVEOUT_LINEAR;
 	return 0;
-}
-
-/*
- * Memory that firmware or the command line keeps has entries in the machine's memory
- * map on x86; a range without one is a hole or a device's registers. (/proc/iomem does
- * not tell: machines without PCI do not list such entries there.)
- */
-static bool is_reserved(const struct carveout *c)
-{
-#ifdef CONFIG_X86
-	u64 at;
-
-	for (at = 0; at < c->size_bytes; at += CARVEOUT_ALIGN)
-		if (!e820__mapped_any(c->start + at,
-				      c->start + at + CARVEOUT_ALIGN,
-				      E820_TYPE_RESERVED))
-			return false;
-#endif
-	return true;
 }
 
 /* Outside of Linux's memory: gets struct pages and a mapping. */
@@ -162,7 +187,7 @@ static bool take_from_zone(struct carveout *c, struct zone *zone)
 			    page_zone(pfn_to_page(pfn + i)) != zone)
 				break;
 		if (i >= count &&
-		    !alloc_contig_range(pfn, pfn + count, MIGRATE_MOVABLE,
+		    !alloc_contig_range(pfn, pfn + count, FOVEA_CONTIG_FOR,
 					GFP_KERNEL | __GFP_NOWARN)) {
 			c->start = PFN_PHYS(pfn);
 			c->vaddr = phys_to_virt(c->start);

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What differs between the kernels that the modules build against (6.1 to 6.12). */
+/* What differs between the kernels that the modules build against (6.1 and later). */
 #ifndef FOVEA_COMPAT_H
 #define FOVEA_COMPAT_H
 
+#include <linux/ftrace.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/version.h>
+
+/*
+ * The page cache calls with its own spinlock held, and a spinlock of ours below that one
+ * sleeps on such a kernel.
+ */
+#ifdef CONFIG_PREEMPT_RT
+#error "dm-ecache does not work on PREEMPT_RT kernels: use one without"
+#endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
@@ -35,6 +44,31 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define fovea_assign_str(dst, src) __assign_str(dst, src)
 #else
 #define fovea_assign_str(dst, src) __assign_str(dst)
+#endif
+
+/* The bits of folio->mapping that say that it is no page cache's; renamed in 6.17. */
+#ifdef PAGE_MAPPING_FLAGS
+#define FOVEA_MAPPING_FLAGS PAGE_MAPPING_FLAGS
+#else
+#define FOVEA_MAPPING_FLAGS FOLIO_MAPPING_FLAGS
+#endif
+
+/* A function's arguments as ftrace saw them; those alone can be had since 6.2. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) && \
+	defined(CONFIG_HAVE_DYNAMIC_FTRACE_WITH_ARGS)
+#define FOVEA_FTRACE_FLAGS	0
+#define fovea_ftrace_argument(fregs, n) ftrace_regs_get_argument(fregs, n)
+#else
+#define FOVEA_FTRACE_FLAGS	FTRACE_OPS_FL_SAVE_REGS
+#define fovea_ftrace_argument(fregs, n) \
+	regs_get_kernel_argument(ftrace_get_regs(fregs), n)
+#endif
+
+/* What the range is for became a set of flags in 6.16, where 1 is something else. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define FOVEA_CONTIG_FOR	ACR_FLAGS_NONE
+#else
+#define FOVEA_CONTIG_FOR	MIGRATE_MOVABLE
 #endif
 
 #endif /* FOVEA_COMPAT_H */

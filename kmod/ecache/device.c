@@ -13,6 +13,10 @@
 static struct pool_device *devices;
 static struct heap_node *nodes;
 static u32 nr_devices;
+/* Buffers are numbered, so that one given back twice is not somebody else's. */
+static DEFINE_MUTEX(serials_lock);
+static u64 serials[ECACHE_MAX_DEVICES];
+static u64 last_serial;
 
 static int take(u32 device, u64 size_bytes, struct heap_range *range)
 {
@@ -104,25 +108,42 @@ int ecache_alloc(const char *name, size_t size_bytes,
 	buffer->phys = range.phys;
 	buffer->vaddr = range.vaddr;
 	buffer->size_bytes = range.size_bytes;
+	buffer->device = device;
+	mutex_lock(&serials_lock);
+	buffer->serial = ++last_serial;
+	serials[device] = buffer->serial;
+	mutex_unlock(&serials_lock);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(ecache_alloc);
 
-void ecache_salvage(const char *name)
+static bool is_held(const struct ecache_buffer *buffer)
 {
-	int device = find(name);
+	lockdep_assert_held(&serials_lock);
+	return buffer->device < nr_devices && buffer->serial &&
+	       serials[buffer->device] == buffer->serial;
+}
 
-	if (device >= 0)
-		salvage(device);
+void ecache_salvage(const struct ecache_buffer *buffer)
+{
+	mutex_lock(&serials_lock);
+	if (!WARN_ON_ONCE(!is_held(buffer)))
+		salvage(buffer->device);
+	mutex_unlock(&serials_lock);
 }
 EXPORT_SYMBOL_GPL(ecache_salvage);
 
-void ecache_free(const char *name)
+void ecache_free(const struct ecache_buffer *buffer)
 {
-	int device = find(name);
+	bool held;
 
-	if (device >= 0)
-		give_back(device);
+	mutex_lock(&serials_lock);
+	held = is_held(buffer);
+	if (held)
+		serials[buffer->device] = 0;
+	mutex_unlock(&serials_lock);
+	if (!WARN_ON_ONCE(!held))
+		give_back(buffer->device);
 }
 EXPORT_SYMBOL_GPL(ecache_free);
 
@@ -148,6 +169,14 @@ int devices_add(struct pool_device *list, u32 count)
 		}
 	}
 	return 0;
+}
+
+void devices_open(void)
+{
+	u32 d;
+
+	for (d = 0; d < nr_devices; d++)
+		smp_store_release(&nodes[d].open, true);
 }
 
 void devices_remove(void)

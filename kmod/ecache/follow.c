@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Following pages through the page cache: what the kernel tells on its own (trace
- * points, one probe) is turned into puts and into forgetting.
+ * points, one function's calls) is turned into puts and into forgetting.
  *
  *	enters the page cache	forget: the page is somebody new
  *	is dirtied		forget: it no longer equals its block; its write-back
  *				will name it again
  *	moves (migration)	the entry moves along
- *	leaves it		put, if it was reclaimed; forget in any case
+ *	leaves it		put, if it was reclaimed and is what its tag says; forget
+ *				in any case
  *
  * Reclaim freezes a folio's reference count at 0 before the folio leaves; truncation,
  * invalidation and unmounting hold a reference.
  *
- * Metadata that a journal manages (jbd2) is changed in memory without the page's
- * dirty flag, until the transaction commits; if the journal aborts, the page becomes
- * clean again with content that never was on disk. So pages of anything but regular
- * files, directories and links carry a checksum of what was read or written, and are put
- * only if it holds.
+ * What is not told does no harm, but costs hits: see follow.h on tags. Not told is what
+ * khugepaged gathers into a huge page, and any move while function tracing is broken.
+ *
+ * Which contents are compared. Some pages hold something else than the bio brought, or
+ * are changed without being marked dirty: a compressed EROFS decompresses over them; a
+ * truncation clears the rest of a page of several blocks; a journal (jbd2) changes
+ * metadata, and on older kernels file data, and marks it dirty when it commits; if it
+ * aborts, the page becomes clean again with content that never was on disk. So contents
+ * are compared, but for regular files with blocks no smaller than a page of the file
+ * systems that are listed here and in the torture test.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bitops.h>
-#include <linux/kprobes.h>
+#include <linux/kallsyms.h>
 #include <linux/pagemap.h>
 #include <linux/tracepoint.h>
 #ifdef CONFIG_X86_64
@@ -29,18 +35,67 @@
 #endif
 
 #include "follow.h"
-#include "pool.h"
+#include "moves.h"
 #include "trace.h"
-#include "track.h"
+
+/*
+ * Files whose pages change only where they are marked dirty, and which hold what was read
+ * into them: by the file system's name and by the function that dirties their pages. (The
+ * files of ext4 with data=journal have another one.)
+ */
+static const struct {
+	const char *type;
+	const char *dirty_folio;
+} listed_kinds[] = {
+	{ "ext4", "ext4_dirty_folio" },
+	{ "xfs", "iomap_dirty_folio" },
+	{ "xfs", "filemap_dirty_folio" },
+};
+
+static bool is_listed(const struct file_system_type *type,
+		      const struct address_space_operations *ops)
+{
+	char name[KSYM_SYMBOL_LEN];
+	int i;
+
+	sprint_symbol_no_offset(name, (unsigned long)ops->dirty_folio);
+	/* "NAME [MODULE]" */
+	name[strcspn(name, " ")] = '\0';
+	for (i = 0; i < ARRAY_SIZE(listed_kinds); i++)
+		if (!strcmp(type->name, listed_kinds[i].type) &&
+		    !strcmp(name, listed_kinds[i].dirty_folio))
+			return true;
+	return false;
+}
+
+void follow_learn(struct volume *v, const struct inode *host)
+{
+	const struct address_space_operations *ops = host->i_mapping->a_ops;
+	const struct file_system_type *type = host->i_sb->s_type;
+	struct volume_kind *kind;
+	unsigned long flags;
+	bool listed;
+	u32 i;
+
+	for (i = 0; i < smp_load_acquire(&v->nr_kinds); i++)
+		if (v->kinds[i].ops == ops && v->kinds[i].type == type)
+			return;
+	/* Beyond so many kinds all are compared. */
+	if (i == VOLUME_KINDS)
+		return;
+	listed = is_listed(type, ops);
+	spin_lock_irqsave(&v->lock, flags);
+	if (v->nr_kinds < VOLUME_KINDS) {
+		kind = &v->kinds[v->nr_kinds];
+		kind->ops = ops;
+		kind->type = type;
+		kind->listed = listed;
+		smp_store_release(&v->nr_kinds, v->nr_kinds + 1);
+	}
+	spin_unlock_irqrestore(&v->lock, flags);
+}
 
 #define SUM_ODD		0x9e3779b185ebca87ull
-
-/* All bits of both into the upper ones. */
-static u32 sum_of(u64 sum)
-{
-	sum = (sum ^ sum >> 32) * SUM_ODD;
-	return sum >> (64 - TRACK_SUM_BITS);
-}
 
 #ifdef CONFIG_X86_64
 static inline u64 crc_step(u64 crc, const u64 *word)
@@ -66,7 +121,7 @@ static u32 crc_sum(const u64 *word)
 		even = crc_step(even, &word[i]);
 		odd = crc_step(odd, &word[i + 1]);
 	}
-	return sum_of((even << 32 | odd) * SUM_ODD);
+	return follow_mix((even << 32 | odd) * SUM_ODD);
 }
 #endif
 
@@ -88,7 +143,7 @@ u32 follow_sum(const void *content)
 #pragma GCC unroll 16
 	for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
 		sum = rol64(sum ^ word[i], 31) * SUM_ODD;
-	return sum_of(sum);
+	return follow_mix(sum);
 }
 
 static noinline void trace_put(const struct volume *v, struct folio *folio,
@@ -101,87 +156,136 @@ static noinline void trace_put(const struct volume *v, struct folio *folio,
 			 folio->index + i, block);
 }
 
-/*
- * Whether a page on its way out still equals its block. It is in a page cache, so its
- * owner is there. Encrypted files' pages are never followed.
- */
-static bool still_equal(const struct volume *v, struct folio *folio,
-			const struct track_entry *entry, const void *content,
-			bool needs_sum)
+/* Forgets the page of an entry that was found without the lock; it may be another's. */
+static void forget_entry(struct track_entry *entry, u32 chain, unsigned long pfn)
 {
-	if (ECACHE_BROKEN_TRUNCATED)
-		return true;
-	if (folio_test_dirty(folio))
-		return false;
-	if (likely(!needs_sum))
-		return folio->mapping->host->i_sb->s_bdev == v->bdev &&
-		       folio_test_uptodate(folio);
-	return follow_owner(v, folio) && entry->sum == follow_sum(content);
+	unsigned long flags = pool_lock_irqsave();
+
+	if (track_is(entry, pfn))
+		track_unlink(entry, chain);
+	pool_unlock_irqrestore(flags);
 }
 
-/* One page leaves by reclaim; with the pool's lock held. */
-static void put_page_of(struct folio *folio, unsigned long i,
-			const struct track_entry *entry, u64 *copying)
+/*
+ * A frame for a page on its way out, or ECACHE_NONE, and then the page is forgotten. With
+ * the pool's lock held.
+ */
+static u32 begin_put(struct volume *v, struct folio *folio,
+		     struct track_entry *entry, u32 chain, u32 tag)
 {
+	u32 frame = ECACHE_NONE;
+
+	if (entry->state == TRACK_UP && pool.active && v->enabled &&
+	    (ECACHE_BROKEN_TRUNCATED ||
+	     (!folio_test_dirty(folio) && folio_test_uptodate(folio)))) {
+		if (likely(entry->tag == tag) || ECACHE_BROKEN_VERIFY ||
+		    ECACHE_BROKEN_MIGRATION || ECACHE_BROKEN_TRUNCATED)
+			frame = ecache_put_begin(pool.core);
+		else
+			v->mismatched++;
+	}
+	if (frame == ECACHE_NONE)
+		track_unlink(entry, chain);
+	else
+		entry->state = TRACK_PUTTING;
+	return frame;
+}
+
+/*
+ * One page leaves by reclaim: nobody else has it, interrupts are off, and so is
+ * preemption, which is why a volume does not go (RCU). Returns what it took, in pages
+ * copied.
+ */
+static u32 put_page_of(struct folio *folio, unsigned long i,
+		       struct track_entry *entry, u32 chain)
+{
+	unsigned long pfn = folio_pfn(folio) + i;
 	struct volume *v = volume_by_id(track_volume(entry));
-	bool needs_sum;
+	u64 start = pool_cycles(), copying = 0, block, before;
+	u32 frame = ECACHE_NONE, tag;
+	struct page *page = folio_page(folio, i);
+	bool summed;
 	void *content;
 
-	if (entry->state != TRACK_UP || !pool.caching || !v || !v->enabled)
-		return;
-	needs_sum = follow_needs_sum(folio->mapping->host);
-	content = kmap_local_page(folio_page(folio, i));
-	if (still_equal(v, folio, entry, content, needs_sum) &&
-	    pool_put(v->object, track_block(entry), entry->returned, content,
-		     needs_sum ? entry->sum : POOL_NO_SUM, copying)) {
-		v->puts++;
-		if (trace_ecache_put_enabled())
-			trace_put(v, folio, i, track_block(entry));
+	if (unlikely(!v)) {
+		forget_entry(entry, chain, pfn);
+		return 0;
 	}
+	content = kmap_local_page(page);
+	tag = follow_place(folio->mapping, folio->index + i);
+	summed = follow_summed(v, folio->mapping->host);
+	if (summed)
+		tag ^= follow_sum(content);
+
+	pool_lock();
+	if (likely(track_is(entry, pfn)))
+		frame = begin_put(v, folio, entry, chain, tag);
+	block = track_block(entry);
+	pool_unlock();
+	if (frame == ECACHE_NONE)
+		goto out;
+
+	before = pool_cycles();
+	memcpy(pool_frame(frame), content, PAGE_SIZE);
+	if (unlikely(before))
+		copying = get_cycles() - before;
+
+	pool_lock();
+	/* Else something was done to the block meanwhile. */
+	if (likely(track_is(entry, pfn) && entry->state == TRACK_PUTTING)) {
+		ecache_put_end(pool.core, frame, v->object, block, entry->returned);
+		v->puts++;
+		track_unlink(entry, chain);
+		if (trace_ecache_put_enabled())
+			trace_put(v, folio, i, block);
+	} else {
+		ecache_unpin(pool.core, frame);
+	}
+	if (unlikely(start)) {
+		pool_cost_add(&pool.put_cost, start, copying, 1);
+		pool.longest_put = max(pool.longest_put, get_cycles() - start);
+	}
+	pool_unlock();
+out:
 	kunmap_local(content);
+	return frame == ECACHE_NONE ? 0 : 1 + summed;
 }
 
 static void on_delete(void *unused, struct folio *folio)
 {
 	bool reclaimed = !folio_ref_count(folio) || ECACHE_BROKEN_TRUNCATED;
-	unsigned long pfn = folio_pfn(folio), end = pfn + folio_nr_pages(folio);
+	unsigned long first = folio_pfn(folio), end = first + folio_nr_pages(folio);
+	/* The kernel keeps interrupts off: what is beyond is only forgotten. */
+	u32 left = POOL_BATCH_PAGES;
 	struct track_entry *entry;
-	u64 start, copying;
-	u32 chain;
+	unsigned long pfn;
+	u32 chain, taken;
 
 	lockdep_assert_irqs_disabled();
-	for (; pfn < end; pfn++) {
-		start = pool_cycles();
+	for (pfn = first; pfn < end; pfn++) {
 		/* Nobody can begin to follow a page that is on its way out. */
 		entry = track_find(pfn, &chain);
 		if (!entry)
 			continue;
-		copying = 0;
-		/* Interrupts are off: the page cache's own lock is held (xa_lock_irq). */
-		spin_lock(&pool.lock);
-		if (track_is(entry, pfn)) {
-			if (reclaimed)
-				put_page_of(folio, pfn - folio_pfn(folio), entry,
-					    &copying);
-			track_unlink(entry, chain);
+		if (!reclaimed || !left) {
+			forget_entry(entry, chain, pfn);
+			continue;
 		}
-		if (copying)
-			pool_cost_add(&pool.put_cost, start, copying, 1);
-		spin_unlock(&pool.lock);
+		taken = put_page_of(folio, pfn - first, entry, chain);
+		left -= min(left, taken);
 	}
 }
 
 static void forget_folio(struct folio *folio)
 {
-	unsigned long i, count = folio_nr_pages(folio);
-	unsigned long flags;
+	unsigned long pfn = folio_pfn(folio), end = pfn + folio_nr_pages(folio);
+	struct track_entry *entry;
+	u32 chain;
 
-	for (i = 0; i < count; i++) {
-		if (!track_entry(folio_pfn(folio) + i))
-			continue;
-		spin_lock_irqsave(&pool.lock, flags);
-		track_forget(folio_pfn(folio) + i);
-		spin_unlock_irqrestore(&pool.lock, flags);
+	for (; pfn < end; pfn++) {
+		entry = track_find(pfn, &chain);
+		if (entry)
+			forget_entry(entry, chain, pfn);
 	}
 }
 
@@ -196,34 +300,6 @@ static void on_dirty(void *unused, struct folio *folio,
 	if (!ECACHE_BROKEN_TRUNCATED)
 		forget_folio(folio);
 }
-
-/* folio_migrate_flags(new, old): content and index are the new folio's by now. */
-static int on_migrate(struct kprobe *probe, struct pt_regs *regs)
-{
-	struct folio *to = (void *)regs_get_kernel_argument(regs, 0);
-	struct folio *from = (void *)regs_get_kernel_argument(regs, 1);
-	unsigned long i, count = folio_nr_pages(from);
-	unsigned long flags;
-
-	if (ECACHE_BROKEN_MIGRATION)
-		return 0;
-	for (i = 0; i < count; i++) {
-		if (!track_entry(folio_pfn(from) + i) &&
-		    !track_entry(folio_pfn(to) + i))
-			continue;
-		spin_lock_irqsave(&pool.lock, flags);
-		/* Nothing can be made here: what cannot be followed is forgotten. */
-		track_move(folio_pfn(to) + i, folio_pfn(from) + i);
-		spin_unlock_irqrestore(&pool.lock, flags);
-	}
-	return 0;
-}
-NOKPROBE_SYMBOL(on_migrate);
-
-static struct kprobe migrate_probe = {
-	.symbol_name = "folio_migrate_flags",
-	.pre_handler = on_migrate,
-};
 
 /* Trace points of the page cache; they are not exported by name. */
 static struct watch {
@@ -250,12 +326,9 @@ int follow_init(void)
 {
 	int i, error;
 
-	error = register_kprobe(&migrate_probe);
-	if (error) {
-		pr_err("cannot follow page migration: probing %s: error %d: is CONFIG_KPROBES set?\n",
-		       migrate_probe.symbol_name, error);
+	error = moves_init();
+	if (error)
 		return error;
-	}
 	for_each_kernel_tracepoint(find, NULL);
 	/* In reverse: leaving the page cache is watched last, when all else is. */
 	for (i = ARRAY_SIZE(watches) - 1; i >= 0; i--) {
@@ -285,5 +358,5 @@ void follow_exit(void)
 			watches[i].registered = false;
 		}
 	tracepoint_synchronize_unregister();
-	unregister_kprobe(&migrate_probe);
+	moves_exit();
 }

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which pages of a bio can be followed into and out of the page cache. */
+/*
+ * Following pages into and out of the page cache.
+ *
+ * That a page holds what its bio carried is verified when it is put. Its entry in the
+ * location table has a tag, 29 bits made of
+ *
+ *	whose the page is	its mapping and its index there, always. A page that moved
+ *				unseen, or whose frame of memory is another's by now, has
+ *				another tag.
+ *	what is in it		a checksum taken when its bio ended, but for files of the
+ *				kinds listed in follow.c. A page that was changed without
+ *				being marked dirty has another tag.
+ *
+ * One page in 2^29 of those that differ passes.
+ */
 #ifndef FOVEA_ECACHE_FOLLOW_H
 #define FOVEA_ECACHE_FOLLOW_H
 
@@ -9,16 +23,33 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 
+#include "compat.h"
+#include "pool.h"
+#include "track.h"
 #include "volume.h"
 
-/* The page's owner if its folio is a page cache's and on this volume, else NULL. */
+/* A page of a bio that can be followed. */
+struct follow_page {
+	/* NULL if it cannot be. */
+	struct page *page;
+	/* Its tag, as far as it does not depend on the content. */
+	u32 tag;
+	/* Whether its content is compared, too. */
+	bool summed;
+};
+
+/*
+ * The page's owner if its folio is a page cache's and on this volume, else NULL. Under
+ * RCU, for a page that may leave its file meanwhile: then the owner's memory is still
+ * there, and what is read of it decides nothing, since such a page is not locked by us.
+ */
 static inline struct inode *follow_owner(const struct volume *v,
 					 struct folio *folio)
 {
 	struct address_space *mapping = READ_ONCE(folio->mapping);
 	struct inode *host;
 
-	if (!mapping || (unsigned long)mapping & PAGE_MAPPING_FLAGS ||
+	if (!mapping || (unsigned long)mapping & FOVEA_MAPPING_FLAGS ||
 	    folio_test_slab(folio) || folio_test_swapcache(folio))
 		return NULL;
 	host = mapping->host;
@@ -67,15 +98,50 @@ static inline struct page *follow_bvec(const struct volume *v,
 		       bv->bv_page : NULL;
 }
 
-/* Whether a page's content may change without being marked dirty: metadata's may. */
-static inline bool follow_needs_sum(const struct inode *host)
+/* Learns what kind of file this is, if it is new to the volume. Process context. */
+void follow_learn(struct volume *v, const struct inode *host);
+
+/* Whether the contents of a file's pages are compared; what is not known yet is. */
+static inline bool follow_summed(const struct volume *v, const struct inode *host)
 {
-	return !S_ISREG(host->i_mode) && !S_ISDIR(host->i_mode) &&
-	       !S_ISLNK(host->i_mode);
+	const struct address_space_operations *ops = host->i_mapping->a_ops;
+	u32 i;
+
+	if (unlikely(READ_ONCE(pool.verify) == POOL_VERIFY_ALWAYS))
+		return true;
+	if (!S_ISREG(host->i_mode) || host->i_blkbits < PAGE_SHIFT)
+		return true;
+	for (i = 0; i < smp_load_acquire(&v->nr_kinds); i++)
+		if (v->kinds[i].ops == ops &&
+		    v->kinds[i].type == host->i_sb->s_type)
+			return !v->kinds[i].listed;
+	return true;
 }
 
-/* Checksum of such a page. */
+static inline u32 follow_mix(u64 bits)
+{
+	bits = (bits ^ bits >> 32) * GOLDEN_RATIO_64;
+	return bits >> (64 - TRACK_TAG_BITS);
+}
+
+/* The part of a tag that says whose a page is. */
+static inline u32 follow_place(const struct address_space *mapping, pgoff_t index)
+{
+	return follow_mix((unsigned long)mapping + index * 0x9e3779b185ebca87ull);
+}
+
+/* The part that says what is in it. */
 u32 follow_sum(const void *content);
+
+/* The same of a page. */
+static inline u32 follow_page_sum(struct page *page)
+{
+	void *content = kmap_local_page(page);
+	u32 sum = follow_sum(content);
+
+	kunmap_local(content);
+	return sum;
+}
 
 /* Probes in the page cache. */
 int follow_init(void);

@@ -41,6 +41,8 @@ struct heap_node {
 	u64 size_bytes;
 	/* The device's number in its owner's list. */
 	u32 device;
+	/* Set once by the owner, when buffers may be asked for. */
+	bool open;
 };
 
 /* Makes and removes a node; name, source, size_bytes and device are set by the caller. */

@@ -50,10 +50,19 @@ static long node_ioctl(struct file *file, unsigned int command,
 	return allocate(node, (void __user *)argument);
 }
 
+static int node_open(struct inode *inode, struct file *file)
+{
+	struct heap_node *node =
+		container_of(file->private_data, struct heap_node, misc);
+
+	if (!smp_load_acquire(&node->open))
+		return -EAGAIN;
+	return nonseekable_open(inode, file);
+}
 
 static const struct file_operations node_fops = {
 	.owner = THIS_MODULE,
-	.open = nonseekable_open,
+	.open = node_open,
 	.unlocked_ioctl = node_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };

@@ -12,9 +12,12 @@
 #include "devices.h"
 #include "follow.h"
 #include "heap.h"
+#include "moves.h"
 #include "pool.h"
+#include "power.h"
 #include "target.h"
 #include "track.h"
+#include "volume.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -26,28 +29,6 @@ MODULE_PARM_DESC(carveouts, "Memory: SIZE@ADDRESS, of:NODE or contig:SIZE, separ
 static char *devices = "";
 module_param(devices, charp, 0444);
 MODULE_PARM_DESC(devices, "Reservations: NAME:SIZE, separated by commas");
-
-static int policy_set(const char *text, const struct kernel_param *param)
-{
-	int error = pool_set_policy(text);
-
-	if (error == -EINVAL)
-		pr_err("policy: none of static, random, count, lru, aged\n");
-	return error;
-}
-
-static int policy_get(char *buffer, const struct kernel_param *param)
-{
-	return sysfs_emit(buffer, "%s\n",
-			  pool_policy_name(READ_ONCE(pool.policy)));
-}
-
-static const struct kernel_param_ops policy_ops = {
-	.set = policy_set,
-	.get = policy_get,
-};
-module_param_cb(policy, &policy_ops, NULL, 0644);
-MODULE_PARM_DESC(policy, "How a device's region is chosen: static, random, count, lru, aged");
 
 static int zero_set(const char *text, const struct kernel_param *param)
 {
@@ -79,28 +60,88 @@ module_param_named(salvage_pages, pool.salvage_pages, uint, 0644);
 MODULE_PARM_DESC(salvage_pages, "Pages that are saved from a device's region before it is first written to, at most");
 module_param_named(protect_percent, pool.protect_percent, uint, 0444);
 MODULE_PARM_DESC(protect_percent, "Share of the cache that pages which came back may keep from those read once; 0: plain LRU");
-module_param_named(gap_pages, pool.gap_pages, uint, 0644);
-MODULE_PARM_DESC(gap_pages, "Cached pages between missing ones that are read along with them");
-module_param_named(caching, pool.caching, bool, 0644);
+
+static int verify_set(const char *text, const struct kernel_param *param)
+{
+	if (sysfs_streq(text, "auto"))
+		WRITE_ONCE(pool.verify, POOL_VERIFY_AUTO);
+	else if (sysfs_streq(text, "always"))
+		WRITE_ONCE(pool.verify, POOL_VERIFY_ALWAYS);
+	else {
+		pr_err("verify: neither auto nor always\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int verify_get(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%s\n", READ_ONCE(pool.verify) == POOL_VERIFY_AUTO ?
+						  "auto" : "always");
+}
+
+static const struct kernel_param_ops verify_ops = {
+	.set = verify_set,
+	.get = verify_get,
+};
+module_param_cb(verify, &verify_ops, NULL, 0644);
+MODULE_PARM_DESC(verify, "Whose pages' contents are compared before they are put: auto (all but on listed file systems) or always");
+
+static int caching_set(const char *text, const struct kernel_param *param)
+{
+	bool value;
+	int error = kstrtobool(text, &value);
+
+	if (!error)
+		pool_set(&pool.caching, value);
+	return error;
+}
+
+static const struct kernel_param_ops caching_ops = {
+	.set = caching_set,
+	.get = param_get_bool,
+};
+module_param_cb(caching, &caching_ops, &pool.caching, 0644);
 MODULE_PARM_DESC(caching, "Whether anything is cached");
+
+static bool measure;
 
 static int measure_set(const char *text, const struct kernel_param *param)
 {
 	int error = param_set_bool(text, param);
 
-	if (!error && pool.measure)
-		pool_calibrate();
-	return error;
+	if (error)
+		return error;
+	static_branch_disable(&pool_measure);
+	if (!measure)
+		return 0;
+	spin_lock_irq(&pool.lock);
+	pool.held_since = 0;
+	spin_unlock_irq(&pool.lock);
+	static_branch_enable(&pool_measure);
+	pool_calibrate();
+	return 0;
 }
 
 static const struct kernel_param_ops measure_ops = {
 	.set = measure_set,
 	.get = param_get_bool,
 };
-module_param_cb(measure, &measure_ops, &pool.measure, 0644);
+/* What a put and a get cost over their copies cannot be seen from outside. */
+module_param_cb(measure, &measure_ops, &measure, 0644);
 MODULE_PARM_DESC(measure, "Whether cycles are counted");
 
 static struct kobject *pool_kobject;
+
+static u64 mismatched(void)
+{
+	u64 sum = 0;
+	u32 id;
+
+	for (id = 0; id < VOLUMES_MAX; id++)
+		sum += volumes[id] ? volumes[id]->mismatched : 0;
+	return sum;
+}
 
 #define POOL_ATTRIBUTE(_name, _expression)					\
 static ssize_t _name##_show(struct kobject *kobj,				\
@@ -109,16 +150,15 @@ static ssize_t _name##_show(struct kobject *kobj,				\
 	struct ecache_counters now;						\
 	u64 value;								\
 										\
-	spin_lock_irq(&pool.lock);						\
+	pool_lock_irq();							\
 	ecache_counters_read(pool.core, &now);					\
 	value = (_expression);							\
-	spin_unlock_irq(&pool.lock);						\
+	pool_unlock_irq();							\
 	return sysfs_emit(buf, "%llu\n", value);				\
 }										\
 static struct kobj_attribute _name##_attribute = __ATTR_RO(_name)
 
-POOL_ATTRIBUTE(frames, now.free_frames + now.cached_frames +
-		       now.device_frames + now.tombstone_frames);
+POOL_ATTRIBUTE(frames, ecache_frames(pool.core));
 POOL_ATTRIBUTE(cached, now.cached_frames);
 POOL_ATTRIBUTE(free, now.free_frames);
 POOL_ATTRIBUTE(device, now.device_frames);
@@ -132,12 +172,25 @@ POOL_ATTRIBUTE(flushed, now.flushed);
 POOL_ATTRIBUTE(allocs, now.allocs);
 POOL_ATTRIBUTE(discarded, now.discarded);
 POOL_ATTRIBUTE(salvaged, now.salvaged);
+POOL_ATTRIBUTE(mismatched, mismatched());
 POOL_ATTRIBUTE(tracked, track_pages());
 POOL_ATTRIBUTE(memory_bytes, pool.memory_bytes + track_memory_bytes());
 POOL_ATTRIBUTE(put_insns, pool.put_cost.cycles);
 POOL_ATTRIBUTE(put_count, pool.put_cost.count);
 POOL_ATTRIBUTE(get_insns, pool.get_cost.cycles);
 POOL_ATTRIBUTE(get_count, pool.get_cost.count);
+POOL_ATTRIBUTE(held_insns, pool.held.cycles);
+POOL_ATTRIBUTE(held_count, pool.held.count);
+POOL_ATTRIBUTE(longest_held_insns, pool.longest_held);
+POOL_ATTRIBUTE(longest_put_insns, pool.longest_put);
+
+/* 1 while the kernel moves pages and does not tell: those are not cached. */
+static ssize_t moves_unseen_show(struct kobject *kobj, struct kobj_attribute *attr,
+				 char *buf)
+{
+	return sysfs_emit(buf, "%d\n", moves_are_unseen());
+}
+static struct kobj_attribute moves_unseen_attribute = __ATTR_RO(moves_unseen);
 
 static struct attribute *pool_attrs[] = {
 	&frames_attribute.attr,
@@ -154,12 +207,18 @@ static struct attribute *pool_attrs[] = {
 	&allocs_attribute.attr,
 	&discarded_attribute.attr,
 	&salvaged_attribute.attr,
+	&mismatched_attribute.attr,
 	&tracked_attribute.attr,
 	&memory_bytes_attribute.attr,
 	&put_insns_attribute.attr,
 	&put_count_attribute.attr,
 	&get_insns_attribute.attr,
 	&get_count_attribute.attr,
+	&held_insns_attribute.attr,
+	&held_count_attribute.attr,
+	&longest_held_insns_attribute.attr,
+	&longest_put_insns_attribute.attr,
+	&moves_unseen_attribute.attr,
 	NULL,
 };
 
@@ -194,14 +253,18 @@ static int state_init(void)
 	error = sysfs_create_group(pool_kobject, &pool_group);
 	if (!error)
 		error = sysfs_create_file(module_kobject, &carveouts_attribute.attr);
-	if (error)
+	if (error) {
+		kobject_del(pool_kobject);
 		kobject_put(pool_kobject);
+	}
 	return error;
 }
 
+/* Waits for whoever reads the files: what they read is about to go. */
 static void state_exit(void)
 {
 	sysfs_remove_file(&THIS_MODULE->mkobj.kobj, &carveouts_attribute.attr);
+	kobject_del(pool_kobject);
 	kobject_put(pool_kobject);
 }
 
@@ -227,17 +290,21 @@ static int __init ecache_module_init(void)
 	error = state_init();
 	if (error)
 		goto no_sysfs;
+	error = power_init();
+	if (error)
+		goto no_power;
 	error = devices_add(device_list, count);
 	if (error)
 		goto no_devices;
 	error = follow_init();
 	if (error)
 		goto no_probes;
+	/* Last of what can fail: from here on there are targets, and then buffers. */
 	error = target_init();
 	if (error)
 		goto no_target;
-	pr_info("%u pages, %d devices, policy %s\n", ecache_frames(pool.core),
-		count, pool_policy_name(pool.policy));
+	devices_open();
+	pr_info("%u pages, %d devices\n", ecache_frames(pool.core), count);
 	return 0;
 
 no_target:
@@ -245,6 +312,8 @@ no_target:
 no_probes:
 	devices_remove();
 no_devices:
+	power_exit();
+no_power:
 	state_exit();
 no_sysfs:
 	track_exit();
@@ -261,6 +330,7 @@ static void __exit ecache_module_exit(void)
 	target_exit();
 	follow_exit();
 	devices_remove();
+	power_exit();
 	state_exit();
 	track_exit();
 	pool_exit();

@@ -4,7 +4,6 @@
 
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -24,69 +23,33 @@
 struct pool pool = {
 	.lock = __SPIN_LOCK_UNLOCKED(pool.lock),
 	.salvage_lock = __MUTEX_INITIALIZER(pool.salvage_lock),
+	.active = true,
 	.caching = true,
-	.policy = ECACHE_AGED,
 	.salvage_pages = POOL_SALVAGE_PAGES,
 	.protect_percent = 75,
 };
 
-static const char * const policy_names[] = {
-	[ECACHE_STATIC] = "static",
-	[ECACHE_RANDOM] = "random",
-	[ECACHE_COUNT] = "count",
-	[ECACHE_LRU] = "lru",
-	[ECACHE_AGED] = "aged",
-};
+DEFINE_STATIC_KEY_FALSE(pool_measure);
 
-/* Few pages have a checksum: about two of a hundred, and one that is lost is made anew. */
-#define FRAMES_PER_SUM		16
-
-static int make_ranks(void)
+void pool_set(bool *which, bool value)
 {
-	u32 frames = ecache_frames(pool.core);
-	u32 *ranks;
-
-	if (READ_ONCE(pool.ranks))
-		return 0;
-	ranks = kvmalloc_array(frames, sizeof(*ranks), GFP_KERNEL);
-	if (!ranks) {
-		pr_err("policy: no memory for lru: 4 bytes a page of the pool\n");
-		return -ENOMEM;
-	}
-	/* The parameter and a target's message may both be here. */
-	spin_lock_irq(&pool.lock);
-	if (!pool.ranks) {
-		swap(pool.ranks, ranks);
-		pool.memory_bytes += (u64)frames * sizeof(*ranks);
-	}
-	spin_unlock_irq(&pool.lock);
-	kvfree(ranks);
-	return 0;
+	pool_lock_irq();
+	*which = value;
+	WRITE_ONCE(pool.active, pool.caching && !pool.asleep);
+	pool_unlock_irq();
 }
 
-int pool_set_policy(const char *name)
+void pool_held_to(void)
 {
-	u32 policy;
-	int error;
+	u64 cycles = get_cycles() - pool.held_since;
 
-	for (policy = 0; policy < ARRAY_SIZE(policy_names); policy++)
-		if (sysfs_streq(name, policy_names[policy]))
-			break;
-	if (policy == ARRAY_SIZE(policy_names))
-		return -EINVAL;
-	/* At load there is no pool yet: pool_init() sees to it. */
-	if (policy == ECACHE_LRU && pool.core) {
-		error = make_ranks();
-		if (error)
-			return error;
-	}
-	WRITE_ONCE(pool.policy, policy);
-	return 0;
-}
-
-const char *pool_policy_name(u32 policy)
-{
-	return policy_names[policy];
+	/* The first time after counting began has no beginning. */
+	if (!pool.held_since)
+		return;
+	pool.held.cycles += cycles;
+	pool.held.count++;
+	pool.longest_held = max(pool.longest_held, cycles);
+	pool.held_since = 0;
 }
 
 phys_addr_t pool_frame_phys(u32 frame)
@@ -99,41 +62,44 @@ phys_addr_t pool_frame_phys(u32 frame)
 	       ((u64)(frame - pool.first_frame[c]) << PAGE_SHIFT);
 }
 
-/* Drops what a volume has of a range by looking at all frames. */
-static void flush_scan(struct volume *volume, u64 first, u64 count)
+/* Forgets pages and drops frames of a range, block by block. */
+static void drop_blocks(struct volume *volume, u64 first, u64 count)
 {
-	u32 frame = 0, frames = ecache_frames(pool.core), end;
-	struct ecache_key key;
+	u64 end;
 
-	while (frame < frames) {
-		end = min(frames, frame + POOL_BATCH_FRAMES);
-		spin_lock_irq(&pool.lock);
-		for (; frame < end; frame++)
-			if (ecache_frame_key(pool.core, frame, &key) &&
-			    key.object == volume->object &&
-			    key.index - first < count)
-				volume->invalidated += ecache_flush_page(
-					pool.core, key.object, key.index);
-		spin_unlock_irq(&pool.lock);
+	while (count) {
+		u64 part = min_t(u64, count, POOL_BATCH_PAGES);
+
+		pool_lock_irq();
+		for (end = first + part; first < end; first++) {
+			volume->invalidated += ecache_flush_page(
+				pool.core, volume->object, first);
+			track_forget_block(volume->id, first);
+		}
+		pool_unlock_irq();
+		count -= part;
 		cond_resched();
 	}
 }
 
-/* Drops a volume's frames of a range. */
-static void flush_range(struct volume *volume, u64 first, u64 count)
+/* Drops what a volume has of a range by looking at all frames. */
+static void flush_scan(struct volume *volume, u64 first, u64 count)
 {
-	u32 part;
+	u32 frame = 0, frames = ecache_frames(pool.core), end, flushed;
+	struct ecache_key key;
 
-	if (count > 4ull * ecache_frames(pool.core)) {
-		flush_scan(volume, first, count);
-		return;
-	}
-	for (; count; first += part, count -= part) {
-		part = min_t(u64, count, POOL_BATCH_FRAMES);
-		spin_lock_irq(&pool.lock);
-		volume->invalidated += ecache_flush_range(
-			pool.core, volume->object, first, part);
-		spin_unlock_irq(&pool.lock);
+	while (frame < frames) {
+		end = min(frames, frame + POOL_BATCH_FRAMES);
+		flushed = 0;
+		pool_lock_irq();
+		for (; frame < end && flushed < POOL_BATCH_PAGES; frame++)
+			if (ecache_frame_key(pool.core, frame, &key) &&
+			    key.object == volume->object &&
+			    key.index - first < count)
+				flushed += ecache_flush_page(
+					pool.core, key.object, key.index);
+		volume->invalidated += flushed;
+		pool_unlock_irq();
 		cond_resched();
 	}
 }
@@ -143,14 +109,19 @@ void pool_drop_range(struct volume *volume, u64 first, u64 count)
 	struct track_chunk *chunk = NULL;
 	bool more;
 
+	/* As long as it is less work than to look at everything. */
+	if (count <= ecache_frames(pool.core)) {
+		drop_blocks(volume, first, count);
+		return;
+	}
 	/* Pages first: one that is still followed could be put after the frames went. */
 	do {
-		spin_lock_irq(&pool.lock);
+		pool_lock_irq();
 		more = track_forget_range(volume->id, first, count, &chunk);
-		spin_unlock_irq(&pool.lock);
+		pool_unlock_irq();
 		cond_resched();
 	} while (more);
-	flush_range(volume, first, count);
+	flush_scan(volume, first, count);
 }
 
 /* Withdraws tombstones, so that no put has to (seed 000, section 4: lazy discard). */
@@ -159,9 +130,9 @@ static void sweep(struct work_struct *work)
 	u32 left;
 
 	do {
-		spin_lock_irq(&pool.lock);
-		left = ecache_sweep(pool.core, POOL_BATCH_FRAMES);
-		spin_unlock_irq(&pool.lock);
+		pool_lock_irq();
+		left = ecache_sweep(pool.core, POOL_BATCH_PAGES);
+		pool_unlock_irq();
 		cond_resched();
 	} while (left);
 }
@@ -173,16 +144,25 @@ int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
 	struct ecache_request request = {
 		.device = device,
 		.size_frames = size_frames,
-		.policy = READ_ONCE(pool.policy),
+		.policy = ECACHE_AGED,
 	};
+	u32 pins;
 	int error;
 
-	spin_lock_irq(&pool.lock);
+	pool_lock_irq();
 	ecache_counters_read(pool.core, &before);
-	request.ranks = pool.ranks;
 	error = ecache_alloc_region(pool.core, &request, region);
 	ecache_counters_read(pool.core, &after);
-	spin_unlock_irq(&pool.lock);
+	pins = ecache_owned_pins(pool.core);
+	pool_unlock_irq();
+	/* Whoever copies a page there does nothing else, and will be done with it. */
+	while (pins && !ECACHE_BROKEN_PINNED) {
+		cpu_relax();
+		cond_resched();
+		pool_lock_irq();
+		pins = ecache_owned_pins(pool.core);
+		pool_unlock_irq();
+	}
 	if (!error) {
 		*discarded = after.discarded - before.discarded;
 		mod_delayed_work(system_unbound_wq, &pool.sweep,
@@ -194,30 +174,27 @@ int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
 u32 pool_salvage(u32 device)
 {
 	u32 budget = READ_ONCE(pool.salvage_pages);
+	enum ecache_salvage found;
 	struct ecache_move move;
-	u32 batch, moved = 0;
-	bool more = true;
+	u32 moved = 0;
 
 	if (!budget)
 		return 0;
 	mutex_lock(&pool.salvage_lock);
-	spin_lock_irq(&pool.lock);
+	pool_lock_irq();
 	ecache_salvage_begin(pool.core, device, budget);
-	spin_unlock_irq(&pool.lock);
-	while (more) {
-		spin_lock_irq(&pool.lock);
-		for (batch = 0; batch < POOL_BATCH_PAGES; batch++) {
-			more = ecache_salvage_next(pool.core, &move);
-			if (!more)
-				break;
+	pool_unlock_irq();
+	do {
+		pool_lock_irq();
+		found = ecache_salvage_next(pool.core, POOL_BATCH_PAGES, &move);
+		/* Under the lock: both frames can change hands as soon as it is free. */
+		if (found == ECACHE_SALVAGE_MOVE)
 			memcpy(pool_frame(move.to), pool_frame(move.from),
 			       PAGE_SIZE);
-			pool_keep_sum(move.to, pool_sum(move.from));
-			moved++;
-		}
-		spin_unlock_irq(&pool.lock);
+		pool_unlock_irq();
+		moved += found == ECACHE_SALVAGE_MOVE;
 		cond_resched();
-	}
+	} while (found != ECACHE_SALVAGE_DONE);
 	mutex_unlock(&pool.salvage_lock);
 	return moved;
 }
@@ -227,9 +204,9 @@ void pool_free(u32 device)
 	u32 left;
 
 	do {
-		spin_lock_irq(&pool.lock);
-		left = ecache_free_some(pool.core, device, POOL_BATCH_FRAMES);
-		spin_unlock_irq(&pool.lock);
+		pool_lock_irq();
+		left = ecache_free_some(pool.core, device, POOL_BATCH_PAGES);
+		pool_unlock_irq();
 		cond_resched();
 	} while (left);
 }
@@ -238,9 +215,9 @@ u32 pool_held(u32 device)
 {
 	u32 held;
 
-	spin_lock_irq(&pool.lock);
+	pool_lock_irq();
 	held = ecache_held(pool.core, device).count;
-	spin_unlock_irq(&pool.lock);
+	pool_unlock_irq();
 	return held;
 }
 
@@ -250,15 +227,14 @@ void pool_calibrate(void)
 	u64 start, before, copying = 0;
 	u32 i;
 
-	spin_lock_irq(&pool.lock);
+	local_irq_disable();
 	start = get_cycles();
 	for (i = 0; i < rounds; i++) {
 		before = pool_cycles();
-		if (unlikely(before))
-			copying += get_cycles() - before;
+		copying += get_cycles() - before;
 	}
 	pool.measuring_cycles = (get_cycles() - start - copying) / rounds;
-	spin_unlock_irq(&pool.lock);
+	local_irq_enable();
 }
 
 static int make_core(const struct pool_device *devices, u32 nr_devices)
@@ -273,7 +249,6 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 		.protect_percent = pool.protect_percent,
 	};
 	u64 frames = 0, size;
-	size_t sums_bytes;
 	void *memory;
 	int c, error;
 	u32 d;
@@ -305,11 +280,8 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 	config.seed = get_random_u64();
 	size = ecache_memory_size(&config);
 	memory = size ? kvmalloc(size, GFP_KERNEL) : NULL;
-	pool.sums_mask = roundup_pow_of_two(DIV_ROUND_UP(frames, FRAMES_PER_SUM)) - 1;
-	sums_bytes = (pool.sums_mask + 1ul) * sizeof(*pool.sums);
-	pool.sums = kvmalloc(sums_bytes, GFP_KERNEL);
 	error = -EINVAL;
-	if (!pool.sums || (size && !memory))
+	if (size && !memory)
 		error = -ENOMEM;
 	else if (size)
 		error = ecache_init(memory, size, &config, &pool.core);
@@ -322,16 +294,13 @@ static int make_core(const struct pool_device *devices, u32 nr_devices)
 			pr_err("devices: the reservations do not fit the carve-outs: make these larger or those smaller\n");
 		return error;
 	}
-	memset(pool.sums, 0xff, sums_bytes);
-	pool.memory_bytes = size + sums_bytes;
+	pool.memory_bytes = size;
 	return 0;
 }
 
 static void give_back(void)
 {
 	kvfree(pool.core);
-	kvfree(pool.sums);
-	kvfree(pool.ranks);
 	pool.core = NULL;
 	carveouts_give_back(pool.carveouts, pool.nr_carveouts);
 }
@@ -345,12 +314,7 @@ int pool_init(const char *carveouts, const struct pool_device *devices,
 	pool.nr_carveouts = carveouts_take(carveouts, pool.carveouts);
 	if (pool.nr_carveouts < 0)
 		return pool.nr_carveouts;
-	/* The parameter's file is there already: no policy slips in between. */
-	kernel_param_lock(THIS_MODULE);
 	error = make_core(devices, nr_devices);
-	if (!error && pool.policy == ECACHE_LRU)
-		error = make_ranks();
-	kernel_param_unlock(THIS_MODULE);
 	if (error)
 		give_back();
 	return error;

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The pool: the frames of all carve-outs, the core that decides about them, and the
- * lock under which both that and the location table change. The lock is taken in the
- * page cache's own critical sections, with interrupts off: nothing below it sleeps.
+ * lock under which both that and the location table change.
+ *
+ * The lock is taken in the page cache's own critical sections, with interrupts off. So
+ * nothing below it sleeps, and it is held for what is done to one page, or to
+ * POOL_BATCH_PAGES of them, and for one allocation. Pages are copied without it: their
+ * frames are pinned meanwhile (core/ecache.h). Salvage and reads past the page cache
+ * copy one page under it.
  */
 #ifndef FOVEA_ECACHE_POOL_H
 #define FOVEA_ECACHE_POOL_H
 
+#include <linux/jump_label.h>
 #include <linux/spinlock.h>
 #include <linux/timex.h>
 #include <linux/workqueue.h>
@@ -17,10 +23,10 @@
 
 struct volume;
 
-/* Pages copied in one go with interrupts off. */
+/* Pages, frames or blocks dealt with under the lock at once. */
 #define POOL_BATCH_PAGES	64
-/* Frames or blocks looked at in one go with interrupts off. */
-#define POOL_BATCH_FRAMES	1024
+/* Frames that are only looked at. */
+#define POOL_BATCH_FRAMES	512
 #define POOL_NAME_BYTES		32
 /*
  * Pages salvaged at most, unless set otherwise: 64 MiB, some 25 ms of copying at 1 GHz. In
@@ -35,45 +41,46 @@ enum pool_zero {
 	POOL_ZERO_ALLOC,
 };
 
+enum pool_verify {
+	/* Contents are compared but on file systems that say when they change. */
+	POOL_VERIFY_AUTO,
+	POOL_VERIFY_ALWAYS,
+};
+
 /* What one kind of call cost without its copies; see the parameter `measure`. */
 struct pool_cost {
 	u64 cycles;
 	u64 count;
 };
 
-/* The frame is ECACHE_NONE where there is none. */
-struct pool_sum {
-	u32 frame;
-	u32 sum;
-};
-
 struct pool {
 	spinlock_t lock;
 	struct ecache *core;
-	/* Checksums of frames that were put with one, each at its frame's low bits. */
-	struct pool_sum *sums;
-	u32 sums_mask;
-	/* Scratch for policy lru, from its first use on; an entry a frame. */
-	u32 *ranks;
 	/* First frame of each carve-out; one more at the end. */
 	u32 first_frame[CARVEOUTS_MAX + 1];
 	struct carveout carveouts[CARVEOUTS_MAX];
 	int nr_carveouts;
 
+	/* Whether anything is put and served: unless set off, or the machine hibernates. */
+	bool active;
 	/* Settings, changed at any time. */
 	bool caching;
-	bool measure;
-	u32 policy;
+	bool asleep;
 	u32 salvage_pages;
 	u32 protect_percent;
-	u32 gap_pages;
 	enum pool_zero zero;
+	enum pool_verify verify;
 
 	/* Reads that asked, and that were served; under the lock. */
 	u64 gets;
 	u64 hits;
 	struct pool_cost put_cost;
 	struct pool_cost get_cost;
+	/* Cycles under the lock, and times it was held; the longest time, and a put's. */
+	struct pool_cost held;
+	u64 longest_held;
+	u64 longest_put;
+	u64 held_since;
 	/* What reading the cycles around one copy costs, which no one else pays. */
 	u64 measuring_cycles;
 
@@ -84,9 +91,7 @@ struct pool {
 };
 
 extern struct pool pool;
-
-/* No checksum: they have fewer bits (TRACK_SUM_BITS). */
-#define POOL_NO_SUM	U32_MAX
+DECLARE_STATIC_KEY_FALSE(pool_measure);
 
 /* A device's name and reservation, as the parameter `devices` gives them. */
 struct pool_device {
@@ -97,6 +102,9 @@ struct pool_device {
 int pool_init(const char *carveouts, const struct pool_device *devices,
 	      u32 nr_devices);
 void pool_exit(void);
+
+/* Sets one of the two that make the pool active, and the sum of both. */
+void pool_set(bool *which, bool value);
 
 /* A frame's content. */
 static inline void *pool_frame(u32 frame)
@@ -114,11 +122,62 @@ phys_addr_t pool_frame_phys(u32 frame);
 /* Cycles now while they are being counted, else 0. */
 static inline u64 pool_cycles(void)
 {
-	return unlikely(READ_ONCE(pool.measure)) ? get_cycles() : 0;
+	return static_branch_unlikely(&pool_measure) ? get_cycles() : 0;
 }
 
 /* Finds measuring_cycles. */
 void pool_calibrate(void);
+
+static inline void pool_held_from(void)
+{
+	if (static_branch_unlikely(&pool_measure))
+		pool.held_since = get_cycles();
+}
+
+void pool_held_to(void);
+
+/* The lock with interrupts off already, on, or unknown; counted if that is asked for. */
+static inline void pool_lock(void)
+{
+	spin_lock(&pool.lock);
+	pool_held_from();
+}
+
+static inline void pool_unlock(void)
+{
+	if (static_branch_unlikely(&pool_measure))
+		pool_held_to();
+	spin_unlock(&pool.lock);
+}
+
+static inline void pool_lock_irq(void)
+{
+	spin_lock_irq(&pool.lock);
+	pool_held_from();
+}
+
+static inline void pool_unlock_irq(void)
+{
+	if (static_branch_unlikely(&pool_measure))
+		pool_held_to();
+	spin_unlock_irq(&pool.lock);
+}
+
+static inline unsigned long pool_lock_irqsave(void)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool.lock, flags);
+	pool_held_from();
+	return flags;
+}
+
+static inline void pool_unlock_irqrestore(unsigned long flags)
+{
+	if (static_branch_unlikely(&pool_measure))
+		pool_held_to();
+	spin_unlock_irqrestore(&pool.lock, flags);
+}
 
 /* Adds one call to a cost: from `start` to now, less what copying took. */
 static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
@@ -131,56 +190,16 @@ static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
 	cost->count += count;
 }
 
-/* ecache_put() without what nobody here asks for; core.c. The frame, or ECACHE_NONE. */
-u32 core_put(struct ecache *core, u64 object, u64 block, bool returned);
-
-/* A frame's checksum, or POOL_NO_SUM if it has none or another's came to its place. */
-static inline u32 pool_sum(u32 frame)
-{
-	const struct pool_sum *place = &pool.sums[frame & pool.sums_mask];
-
-	return place->frame == frame ? place->sum : POOL_NO_SUM;
-}
-
-static inline void pool_keep_sum(u32 frame, u32 sum)
-{
-	struct pool_sum *place = &pool.sums[frame & pool.sums_mask];
-
-	if (unlikely(sum != POOL_NO_SUM)) {
-		place->frame = frame;
-		place->sum = sum;
-	} else if (unlikely(place->frame == frame)) {
-		place->frame = ECACHE_NONE;
-	}
-}
-
-/*
- * Keeps a page's content, of which `sum` is the checksum or POOL_NO_SUM. With the lock
- * held. Cycles of the copy are added up.
- */
-static inline bool pool_put(u64 object, u64 block, bool returned,
-			    const void *content, u32 sum, u64 *copying)
-{
-	u32 frame = core_put(pool.core, object, block, returned);
-	u64 start;
-
-	if (frame == ECACHE_NONE)
-		return false;
-	pool_keep_sum(frame, sum);
-	start = pool_cycles();
-	memcpy(pool_frame(frame), content, PAGE_SIZE);
-	if (unlikely(start))
-		*copying += get_cycles() - start;
-	return true;
-}
-
 /*
  * Forgets the pages and drops the frames that a volume has of [first, first + count), in
- * batches, taking the lock for each.
+ * batches, taking the lock for each. Any context that may sleep.
  */
 void pool_drop_range(struct volume *volume, u64 first, u64 count);
 
-/* Gives contiguous frames to a device: 0, -EINVAL or -EBUSY. */
+/*
+ * Gives contiguous frames to a device: 0, -EINVAL or -EBUSY. When it returns nobody else
+ * uses them. May sleep.
+ */
 int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
 	       u64 *discarded);
 /*
@@ -190,12 +209,5 @@ int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
 u32 pool_salvage(u32 device);
 void pool_free(u32 device);
 u32 pool_held(u32 device);
-
-/*
- * Sets the policy by its name, once all is there that allocations under it need: or
- * -EINVAL for a wrong name, or -ENOMEM with a line in the log.
- */
-int pool_set_policy(const char *name);
-const char *pool_policy_name(u32 policy);
 
 #endif /* FOVEA_ECACHE_POOL_H */

@@ -26,6 +26,9 @@ struct target {
 	struct volume *volume;
 };
 
+/* Pages of a bio dealt with at once; what is noted of each is on the stack. */
+#define RUN_PAGES	32
+
 /* A bio on its way through the lower device. */
 struct io {
 	enum {
@@ -33,13 +36,23 @@ struct io {
 		IO_READ,
 		IO_WRITE,
 	} kind;
+	/* It is made of whole blocks. */
+	bool whole;
 	/* Blocks it touches. */
 	u64 block;
 	u64 count;
 	/* Where its data was before the lower device moved through it. */
 	struct bvec_iter iter;
-	/* It is made of whole blocks. */
-	bool whole;
+	/* Of a write. */
+	struct volume_write write;
+};
+
+/* The next blocks of a bio. */
+struct run {
+	u64 block;
+	u32 count;
+	struct follow_page pages[RUN_PAGES];
+	u32 frames[RUN_PAGES];
 };
 
 /* Copies a block into the bio at `iter`, which moves on. */
@@ -69,202 +82,350 @@ static void skip_block(struct bio *bio, struct bvec_iter *iter)
 	bio_advance_iter(bio, iter, PAGE_SIZE);
 }
 
-/* `page` may be NULL: then nobody follows it. */
-static void trace_get(const struct volume *v, struct page *page,
-		      const struct inode *host, u64 block, bool hit)
+/* Under RCU. `page` may be NULL: then nobody follows it. */
+static noinline void trace_get(const struct volume *v, struct page *page, u64 block,
+			       bool hit)
 {
+	struct address_space *mapping;
 	struct folio *folio;
 
-	if (!trace_ecache_get_enabled() || !page)
+	if (!page)
 		return;
 	folio = page_folio(page);
+	mapping = READ_ONCE(folio->mapping);
+	if (!mapping)
+		return;
 	trace_ecache_get(v->bdev->bd_dev,
-			 sb_is_blkdev_sb(host->i_sb) ? 0 : host->i_ino,
+			 sb_is_blkdev_sb(mapping->host->i_sb) ? 0 :
+							 mapping->host->i_ino,
 			 folio->index + folio_page_idx(folio, page), block, hit);
 }
 
-/* A file's page may be put, and its block be read as the device's own. */
-static u32 frame_sum(u32 frame)
+/*
+ * Which pages the next blocks of a bio belong to; `iter` moves past them. Under RCU: a
+ * page of a read past the page cache may be another file's, and leave it.
+ */
+static void find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter,
+		       struct run *run, bool write)
 {
-	u32 sum = pool_sum(frame);
+	struct follow_page *at = run->pages, *end = at + run->count;
+	u64 block = run->block;
 
-	return likely(sum != POOL_NO_SUM) ? sum : follow_sum(pool_frame(frame));
+	for (; at < end; at++, block++, skip_block(bio, iter)) {
+		struct bio_vec bv = bio_iter_iovec(bio, *iter);
+		struct inode *host;
+		struct folio *folio;
+
+		at->page = follow_bvec(v, &bv, block, write, &host);
+		if (!at->page)
+			continue;
+		folio = page_folio(at->page);
+		at->tag = follow_place(host->i_mapping,
+				       folio->index + folio_page_idx(folio, at->page));
+		at->summed = follow_summed(v, host);
+		if (at->summed && S_ISREG(host->i_mode)) {
+			follow_learn(v, host);
+			at->summed = follow_summed(v, host);
+		}
+	}
+}
+
+/* Forgets what was noted of a run: a write is in flight there. */
+static void forget_run(struct volume *v, const struct run *run)
+{
+	u32 i;
+
+	pool_lock_irq();
+	for (i = 0; i < run->count; i++)
+		track_forget_block(v->id, run->block + i);
+	pool_unlock_irq();
 }
 
 /*
- * Serves blocks from the start of a bio until one is missing; returns how many. A page
- * of the page cache takes its frame's place: the frame is freed. Other readers get a
- * copy, and the frame stays.
+ * Takes the frames of a run's first blocks, as far as they are cached and pages of the
+ * page cache take their place, and notes those pages; returns how many. Their frames are
+ * pinned.
  */
-static u32 serve(struct volume *v, struct bio *bio, u64 block, u32 count)
+static u32 take_cached(struct volume *v, struct run *run)
+{
+	u32 i;
+
+	for (i = 0; i < run->count && run->pages[i].page; i++) {
+		const struct follow_page *p = &run->pages[i];
+
+		run->frames[i] = ecache_get_begin(pool.core, v->object,
+						  run->block + i);
+		if (run->frames[i] == ECACHE_NONE)
+			break;
+		/* It is locked: nobody puts it before it is filled. */
+		track_set(page_to_pfn(p->page), v->id, run->block + i,
+			  p->summed ? TRACK_LOADING : TRACK_UP, true, p->tag);
+	}
+	return i;
+}
+
+/* Notes the pages of a run that are to be read, up to one that is cached. */
+static u32 note_loading(struct volume *v, struct run *run)
+{
+	u32 i;
+
+	for (i = 0; i < run->count; i++) {
+		const struct follow_page *p = &run->pages[i];
+		u64 block = run->block + i;
+
+		if (ecache_peek(pool.core, v->object, block) != ECACHE_NONE)
+			break;
+		if (!p->page)
+			continue;
+		/* Salvage finds it no more in a device's region. */
+		ecache_flush_page(pool.core, v->object, block);
+		track_set(page_to_pfn(p->page), v->id, block, TRACK_LOADING, false,
+			  p->tag);
+	}
+	return i;
+}
+
+static void unpin_run(const struct run *run, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		ecache_unpin(pool.core, run->frames[i]);
+}
+
+/* Copies a run's frames to its pages, which then are up to date. */
+static void copy_run(struct volume *v, struct bio *bio, struct run *run, u32 count,
+		     u64 *copying)
 {
 	struct bvec_iter iter = bio->bi_iter;
-	u64 start = pool_cycles(), copying = 0, before;
-	u32 done;
+	u64 before;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct follow_page *p = &run->pages[i];
+		const void *frame = pool_frame(run->frames[i]);
+
+		if (unlikely(p->summed))
+			p->tag ^= follow_sum(frame);
+		before = pool_cycles();
+		copy_out(bio, &iter, frame);
+		if (unlikely(before))
+			*copying += get_cycles() - before;
+	}
+}
+
+static void count_hits(struct volume *v, u32 count)
+{
+	v->reads += count;
+	v->hits += count;
+	pool.gets += count;
+	pool.hits += count;
+}
+
+/* Serves the first blocks of a run that are cached; the lock is held, and given up. */
+static bool serve_run(struct volume *v, struct bio *bio, struct run *run, u32 count,
+		      u64 start)
+{
+	u64 copying = 0;
+	u32 i;
+
+	run->count = count;
+	/* A device may wait for the pins: nothing else comes in between. */
+	preempt_disable();
+	pool_unlock_irq();
+	if (unlikely(volume_busy(v, run->block, count, NULL))) {
+		pool_lock_irq();
+		unpin_run(run, count);
+		pool_unlock_irq();
+		preempt_enable();
+		forget_run(v, run);
+		return false;
+	}
+	copy_run(v, bio, run, count, &copying);
+	pool_lock_irq();
+	count_hits(v, count);
+	unpin_run(run, count);
+	for (i = 0; i < count; i++) {
+		const struct follow_page *p = &run->pages[i];
+
+		if (unlikely(p->summed))
+			track_finish(page_to_pfn(p->page), v->id, run->block + i,
+				     TRACK_LOADING, true, p->tag);
+		if (trace_ecache_get_enabled())
+			trace_get(v, p->page, run->block + i, true);
+	}
+	if (unlikely(start))
+		pool_cost_add(&pool.get_cost, start, copying, count);
+	pool_unlock_irq();
+	preempt_enable();
+	return true;
+}
+
+/* Serves a reader past the page cache: a copy under the lock, and the frame stays. */
+static u32 serve_copies(struct volume *v, struct bio *bio, u64 block, u32 count)
+{
+	struct bvec_iter iter = bio->bi_iter;
+	u32 done, frame;
 
 	for (done = 0; done < count; done++, block++) {
-		struct bio_vec bv = bio_iter_iovec(bio, iter);
-		struct inode *host;
-		struct page *page = follow_bvec(v, &bv, block, false, &host);
-		u32 frame = page ? ecache_get(pool.core, v->object, block) :
-				   ecache_peek(pool.core, v->object, block);
-
+		pool_lock_irq();
+		frame = ecache_peek(pool.core, v->object, block);
+		if (frame != ECACHE_NONE) {
+			copy_out(bio, &iter, pool_frame(frame));
+			count_hits(v, 1);
+		}
+		pool_unlock_irq();
 		if (frame == ECACHE_NONE)
 			break;
-		trace_get(v, page, host, block, true);
-		before = pool_cycles();
-		copy_out(bio, &iter, pool_frame(frame));
-		if (unlikely(before))
-			copying += get_cycles() - before;
-		/* Who is followed for a block is put, and forgotten, before the block is here. */
-		if (page)
-			track_add(page_to_pfn(page), v->id, block, true,
-				  follow_needs_sum(host) ? frame_sum(frame) : 0);
 	}
-	if (done)
-		pool_cost_add(&pool.get_cost, start, copying, done);
 	return done;
 }
 
-/*
- * How many blocks to read at once, of which the first is missing: up to the last that
- * is missing with no more than `gap_pages` cached ones in a row before it. A request
- * more costs a disk more than a few pages that it reads on its way.
- */
-static u32 run_of_missing(const struct volume *v, u64 block, u32 count)
+/* Takes the first `count` blocks of a bio; the rest comes back as another one. */
+static void keep_first(struct bio *bio, struct io *io, u32 count)
 {
-	u32 gap = READ_ONCE(pool.gap_pages);
-	u32 end = 1, i;
-
-	for (i = 1; i < count && i - end <= gap; i++)
-		if (ecache_peek(pool.core, v->object, block + i) == ECACHE_NONE)
-			end = i + 1;
-	return end;
+	if (count == io->count)
+		return;
+	dm_accept_partial_bio(bio, count << BLOCK_SHIFT);
+	io->count = count;
 }
 
-/* Notes the pages of a run that is to be read; returns its length. */
-static u32 note_loading(struct volume *v, struct bio *bio, u64 block, u32 count)
+/* Notes all pages of a bio up to the first that is cached; returns how many. */
+static u32 read_through(struct volume *v, struct bio *bio, struct bvec_iter iter,
+			struct run *run, const struct io *io)
 {
-	struct bvec_iter iter = bio->bi_iter;
-	u32 done;
+	u32 done = 0, noted;
 
-	count = run_of_missing(v, block, count);
-	for (done = 0; done < count; done++, block++, skip_block(bio, &iter)) {
-		struct bio_vec bv = bio_iter_iovec(bio, iter);
-		struct inode *host;
-		bool passed = false;
-		struct page *page;
+	for (;;) {
+		noted = note_loading(v, run);
+		v->reads += noted;
+		pool.gets += noted;
+		pool_unlock_irq();
+		if (unlikely(trace_ecache_get_enabled())) {
+			u32 i;
 
-		page = follow_bvec(v, &bv, block, false, &host);
-		/* The page cache has it from now on. */
-		if (page)
-			passed = ecache_flush_page(pool.core, v->object, block);
-		v->passed += passed;
-		trace_get(v, page, host, block, false);
-		if (page && !volume_busy(v, block))
-			track_set(page_to_pfn(page), v->id, block,
-				  TRACK_LOADING, passed, 0);
+			for (i = 0; i < noted; i++)
+				trace_get(v, run->pages[i].page, run->block + i, false);
+		}
+		if (unlikely(volume_busy(v, run->block, run->count, NULL)))
+			forget_run(v, run);
+		done += noted;
+		if (noted < run->count || done == io->count)
+			return done;
+		run->block += run->count;
+		run->count = min_t(u64, io->count - done, RUN_PAGES);
+		find_pages(v, bio, &iter, run, false);
+		pool_lock_irq();
 	}
-	return done;
 }
 
 static int map_read(struct target *t, struct bio *bio, struct io *io)
 {
 	struct volume *v = t->volume;
-	u32 count, done;
-	bool hit;
+	struct bvec_iter iter = bio->bi_iter;
+	u64 start = pool_cycles();
+	struct run run;
+	u32 done;
 
-	if (!io->whole || !READ_ONCE(pool.caching) || !READ_ONCE(v->enabled))
+	if (!io->whole || !READ_ONCE(pool.active) || !READ_ONCE(v->enabled))
 		return DM_MAPIO_REMAPPED;
 	track_prepare(io->count);
-	count = min_t(u64, io->count, POOL_BATCH_PAGES);
-	spin_lock_irq(&pool.lock);
-	done = serve(v, bio, io->block, count);
-	hit = done;
-	if (!hit)
-		done = note_loading(v, bio, io->block,
-				    min_t(u64, io->count, POOL_BATCH_FRAMES));
-	v->reads += done;
-	pool.gets += done;
-	if (hit) {
-		v->hits += done;
-		pool.hits += done;
+	run.block = io->block;
+	run.count = min_t(u64, io->count, RUN_PAGES);
+	rcu_read_lock();
+	find_pages(v, bio, &iter, &run, false);
+	if (!run.pages[0].page) {
+		done = serve_copies(v, bio, io->block, run.count);
+		if (done)
+			goto served;
 	}
-	spin_unlock_irq(&pool.lock);
-
-	if (done < io->count) {
-		dm_accept_partial_bio(bio, done << BLOCK_SHIFT);
-		io->count = done;
+	pool_lock_irq();
+	done = take_cached(v, &run);
+	if (done) {
+		if (serve_run(v, bio, &run, done, start))
+			goto served;
+		/* Beside a write: it is read as it comes, and nothing is noted. */
+		rcu_read_unlock();
+		return DM_MAPIO_REMAPPED;
 	}
-	if (hit) {
-		bio_endio(bio);
-		return DM_MAPIO_SUBMITTED;
-	}
+	done = read_through(v, bio, iter, &run, io);
+	rcu_read_unlock();
 	io->kind = IO_READ;
+	if (!done) {
+		/* A reader past the page cache, and it came just now: not from here. */
+		io->kind = IO_PLAIN;
+		return DM_MAPIO_REMAPPED;
+	}
 	io->iter = bio->bi_iter;
+	keep_first(bio, io, done);
 	return DM_MAPIO_REMAPPED;
+
+served:
+	rcu_read_unlock();
+	keep_first(bio, io, done);
+	bio_endio(bio);
+	return DM_MAPIO_SUBMITTED;
 }
 
-/* From here until the write ends nothing is read into the cache from these blocks. */
+/* Drops what is cached of a run's blocks, and notes the pages that are written to them. */
+static void note_writing(struct volume *v, struct run *run)
+{
+	u32 i;
+
+	pool_lock_irq();
+	for (i = 0; i < run->count; i++) {
+		const struct follow_page *p = &run->pages[i];
+		u64 block = run->block + i;
+
+		if (!ECACHE_BROKEN_WRITE) {
+			v->invalidated += ecache_flush_page(pool.core, v->object,
+							    block);
+			track_forget_block(v->id, block);
+		}
+		if (p->page && v->enabled)
+			track_set(page_to_pfn(p->page), v->id, block,
+				  TRACK_WRITING, false, p->tag);
+	}
+	pool_unlock_irq();
+}
+
+/* A write of whole blocks, whose pages hold what will be on disk. */
+static void map_data(struct volume *v, struct bio *bio, struct io *io)
+{
+	struct bvec_iter iter = bio->bi_iter;
+	u64 done = 0;
+	struct run run;
+	u32 i;
+
+	track_prepare(io->count);
+	while (done < io->count) {
+		run.block = io->block + done;
+		run.count = min_t(u64, io->count - done, RUN_PAGES);
+		rcu_read_lock();
+		find_pages(v, bio, &iter, &run, true);
+		rcu_read_unlock();
+		for (i = 0; i < run.count; i++)
+			if (run.pages[i].page && run.pages[i].summed)
+				run.pages[i].tag ^= follow_page_sum(run.pages[i].page);
+		note_writing(v, &run);
+		if (unlikely(volume_busy(v, run.block, run.count, &io->write)))
+			forget_run(v, &run);
+		done += run.count;
+	}
+}
+
+/* From here until the write ends nothing of these blocks is served or followed. */
 static void map_write(struct target *t, struct bio *bio, struct io *io)
 {
 	struct volume *v = t->volume;
-	bool data = bio_op(bio) == REQ_OP_WRITE && io->whole;
-	struct bvec_iter iter = bio->bi_iter;
-	u64 i;
 
 	io->kind = IO_WRITE;
-	io->iter = iter;
-	if (data)
-		track_prepare(io->count);
-	spin_lock_irq(&pool.lock);
-	if (data)
-		for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {
-			u64 block = io->block + i;
-			struct bio_vec bv = bio_iter_iovec(bio, iter);
-			struct inode *host;
-			struct page *page =
-				follow_bvec(v, &bv, block, true, &host);
-			u32 sum = 0;
-
-			if (!ECACHE_BROKEN_WRITE) {
-				v->invalidated += ecache_flush_page(
-					pool.core, v->object, block);
-				track_forget_block(v->id, block);
-			}
-			if (!page || volume_busy(v, block) || !v->enabled)
-				continue;
-			if (follow_needs_sum(host)) {
-				void *content = kmap_local_page(page);
-
-				sum = follow_sum(content);
-				kunmap_local(content);
-			}
-			track_set(page_to_pfn(page), v->id, block,
-				  TRACK_WRITING, false, sum);
-		}
-	volume_write_begin(v, io->block, io->count);
-	spin_unlock_irq(&pool.lock);
-}
-
-/* Writes without pages: discards, zeroes, and data in pieces of blocks. */
-static void drop_blocks(struct volume *v, u64 block, u64 count)
-{
-	u64 i;
-
-	if (ECACHE_BROKEN_WRITE)
-		return;
-	if (count <= INFLIGHT_BLOCKS) {
-		spin_lock_irq(&pool.lock);
-		for (i = 0; i < count; i++) {
-			v->invalidated += ecache_flush_page(
-				pool.core, v->object, block + i);
-			track_forget_block(v->id, block + i);
-		}
-		spin_unlock_irq(&pool.lock);
-		return;
-	}
-	pool_drop_range(v, block, count);
+	io->iter = bio->bi_iter;
+	volume_write_begin(v, &io->write, io->block, io->count);
+	if (bio_op(bio) == REQ_OP_WRITE && io->whole)
+		map_data(v, bio, io);
+	else if (!ECACHE_BROKEN_WRITE)
+		pool_drop_range(v, io->block, io->count);
 }
 
 static int target_map(struct dm_target *ti, struct bio *bio)
@@ -292,8 +453,6 @@ static int target_map(struct dm_target *ti, struct bio *bio)
 	case REQ_OP_SECURE_ERASE:
 	case REQ_OP_WRITE_ZEROES:
 		map_write(t, bio, io);
-		if (bio_op(bio) != REQ_OP_WRITE || !io->whole)
-			drop_blocks(t->volume, io->block, io->count);
 		break;
 	default:
 		break;
@@ -303,35 +462,42 @@ static int target_map(struct dm_target *ti, struct bio *bio)
 	return result;
 }
 
-/* Ends the note of each page that this bio read or wrote. */
-static void finish(struct volume *v, struct bio *bio, const struct io *io,
-		   bool ok)
+/*
+ * Ends the note of each page that this bio read or wrote. An entry that says so is of a
+ * page that the bio's sender has locked, or is writing back: it stays in its file.
+ */
+static void finish(struct volume *v, struct bio *bio, const struct io *io, bool ok)
 {
-	bool write = io->kind == IO_WRITE;
+	enum track_state state = io->kind == IO_WRITE ? TRACK_WRITING : TRACK_LOADING;
 	struct bvec_iter iter = io->iter;
+	struct track_entry *entry;
 	unsigned long flags;
 	u64 i;
 
 	for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {
 		struct bio_vec bv = bio_iter_iovec(bio, iter);
 		unsigned long pfn = page_to_pfn(bv.bv_page);
-		struct inode *host;
-		u32 sum = 0;
+		bool good = ok;
+		u32 tag = 0;
 
-		if (!track_entry(pfn))
+		entry = track_entry(pfn);
+		if (!entry || !track_is_io(entry, v->id, io->block + i, state))
 			continue;
-		host = follow_owner(v, page_folio(bv.bv_page));
-		if (ok && host && !write && follow_needs_sum(host)) {
-			void *content = kmap_local_page(bv.bv_page);
+		if (ok && state == TRACK_LOADING) {
+			struct folio *folio = page_folio(bv.bv_page);
+			struct address_space *mapping = folio_mapping(folio);
 
-			sum = follow_sum(content);
-			kunmap_local(content);
+			if (mapping) {
+				tag = follow_place(mapping, folio->index +
+						   folio_page_idx(folio, bv.bv_page));
+				if (follow_summed(v, mapping->host))
+					tag ^= follow_page_sum(bv.bv_page);
+			}
+			good = mapping;
 		}
-		spin_lock_irqsave(&pool.lock, flags);
-		track_finish(pfn, v->id, io->block + i,
-			     write ? TRACK_WRITING : TRACK_LOADING, ok && host,
-			     sum);
-		spin_unlock_irqrestore(&pool.lock, flags);
+		flags = pool_lock_irqsave();
+		track_finish(pfn, v->id, io->block + i, state, good, tag);
+		pool_unlock_irqrestore(flags);
 	}
 }
 
@@ -340,18 +506,14 @@ static int target_end_io(struct dm_target *ti, struct bio *bio,
 {
 	struct target *t = ti->private;
 	struct io *io = dm_per_bio_data(bio, sizeof(*io));
-	unsigned long flags;
 
 	if (io->kind == IO_PLAIN)
 		return DM_ENDIO_DONE;
 	if (io->kind == IO_READ ||
 	    (bio_op(bio) == REQ_OP_WRITE && io->whole))
 		finish(t->volume, bio, io, *error == BLK_STS_OK);
-	if (io->kind == IO_WRITE) {
-		spin_lock_irqsave(&pool.lock, flags);
-		volume_write_end(t->volume, io->block, io->count);
-		spin_unlock_irqrestore(&pool.lock, flags);
-	}
+	if (io->kind == IO_WRITE)
+		volume_write_end(t->volume, &io->write);
 	return DM_ENDIO_DONE;
 }
 
@@ -403,8 +565,8 @@ static int target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		error = -EINVAL;
 		goto no_volume;
 	}
-	t->volume = volume_get(bdev, t->dev->bdev, start, ti->begin, ti->len,
-			       &ti->error);
+	t->volume = volume_get(ti->table, bdev, t->dev->bdev, start, ti->begin,
+			       ti->len, &ti->error);
 	if (IS_ERR(t->volume)) {
 		error = PTR_ERR(t->volume);
 		goto no_volume;
@@ -428,7 +590,7 @@ static void target_dtr(struct dm_target *ti)
 {
 	struct target *t = ti->private;
 
-	volume_put(t->volume);
+	volume_put(t->volume, ti->table);
 	dm_put_device(ti, t->dev);
 	kfree(t);
 }
@@ -456,11 +618,12 @@ static void target_status(struct dm_target *ti, status_type_t type,
 
 	switch (type) {
 	case STATUSTYPE_INFO:
-		spin_lock_irq(&pool.lock);
-		DMEMIT("reads %llu hits %llu misses %llu passed %llu puts %llu invalidated %llu cache %s",
-		       v->reads, v->hits, v->reads - v->hits, v->passed,
-		       v->puts, v->invalidated, v->enabled ? "on" : "off");
-		spin_unlock_irq(&pool.lock);
+		pool_lock_irq();
+		DMEMIT("reads %llu hits %llu misses %llu puts %llu mismatched %llu invalidated %llu cache %s",
+		       v->reads, v->hits, v->reads - v->hits, v->puts,
+		       v->mismatched, v->invalidated,
+		       v->enabled ? "on" : "off");
+		pool_unlock_irq();
 		break;
 	case STATUSTYPE_TABLE:
 		DMEMIT("%s %llu", t->dev->name, (unsigned long long)t->start);
@@ -477,8 +640,6 @@ static int target_message(struct dm_target *ti, unsigned int argc, char **argv,
 			  char *result, unsigned int maxlen)
 {
 	struct target *t = ti->private;
-	int error;
-	u32 pages;
 
 	if (argc == 1 && !strcmp(argv[0], "drop")) {
 		pool_drop_range(t->volume, 0, TRACK_BLOCKS_MAX);
@@ -486,25 +647,14 @@ static int target_message(struct dm_target *ti, unsigned int argc, char **argv,
 	}
 	if (argc == 2 && !strcmp(argv[0], "cache") &&
 	    (!strcmp(argv[1], "on") || !strcmp(argv[1], "off"))) {
-		spin_lock_irq(&pool.lock);
+		pool_lock_irq();
 		t->volume->enabled = argv[1][1] == 'n';
-		spin_unlock_irq(&pool.lock);
+		pool_unlock_irq();
 		if (argv[1][1] == 'f')
 			pool_drop_range(t->volume, 0, TRACK_BLOCKS_MAX);
 		return 0;
 	}
-	if (argc == 2 && !strcmp(argv[0], "policy")) {
-		error = pool_set_policy(argv[1]);
-		/* Of anything else than a wrong name it has told. */
-		if (error != -EINVAL)
-			return error;
-	}
-	if (argc == 2 && !strcmp(argv[0], "salvage_pages") &&
-	    !kstrtou32(argv[1], 10, &pages)) {
-		WRITE_ONCE(pool.salvage_pages, pages);
-		return 0;
-	}
-	pr_err("message: none of: drop, cache on|off, policy static|random|count|lru|aged, salvage_pages N\n");
+	pr_err("message: none of: drop, cache on|off\n");
 	return -EINVAL;
 }
 
@@ -518,7 +668,7 @@ static int target_iterate_devices(struct dm_target *ti,
 
 static struct target_type ecache_target = {
 	.name = "ecache",
-	.version = { 1, 0, 0 },
+	.version = { 2, 0, 0 },
 	.module = THIS_MODULE,
 	.ctr = target_ctr,
 	.dtr = target_dtr,

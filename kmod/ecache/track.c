@@ -246,13 +246,15 @@ bool track_forget_block(u32 volume, u64 block)
 	return forget_key(*block_head(key), key);
 }
 
-/* Follows a page for a block that none is followed for; `head` is the block's chain. */
-static void follow(unsigned long pfn, u64 key, u32 *head, enum track_state state,
-		   bool returned, u32 sum)
+void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
+	       bool returned, u32 tag)
 {
+	u64 key = make_key(volume, block);
+	u32 *head = block_head(key);
 	struct track_entry *entry;
 	u32 link;
 
+	forget_key(*head, key);
 	track_forget(pfn);
 	link = unused;
 	if (link & TRACK_END || pfn - track_first_pfn >= track_nr_pages)
@@ -260,8 +262,8 @@ static void follow(unsigned long pfn, u64 key, u32 *head, enum track_state state
 	entry = track_linked(link);
 	unused = entry->next_by_block;
 	nr_unused--;
-	entry->key = key;
-	entry->sum = sum;
+	WRITE_ONCE(entry->key, key);
+	entry->tag = tag;
 	entry->returned = returned;
 	entry->state = state;
 	entry->next_by_block = *head;
@@ -269,31 +271,13 @@ static void follow(unsigned long pfn, u64 key, u32 *head, enum track_state state
 	link_page(entry, pfn - track_first_pfn);
 }
 
-void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
-	       bool returned, u32 sum)
-{
-	u64 key = make_key(volume, block);
-	u32 *head = block_head(key);
-
-	forget_key(*head, key);
-	follow(pfn, key, head, state, returned, sum);
-}
-
-void track_add(unsigned long pfn, u32 volume, u64 block, bool returned, u32 sum)
-{
-	u64 key = make_key(volume, block);
-
-	follow(pfn, key, block_head(key), TRACK_UP, returned, sum);
-}
-
 void track_finish(unsigned long pfn, u32 volume, u64 block,
-		  enum track_state from, bool ok, u32 sum)
+		  enum track_state from, bool ok, u32 tag)
 {
 	u32 chain;
 	struct track_entry *entry = track_find(pfn, &chain);
 
-	if (!entry || entry->state != from ||
-	    entry->key != make_key(volume, block))
+	if (!entry || !track_is_io(entry, volume, block, from))
 		return;
 	if (!ok) {
 		track_unlink(entry, chain);
@@ -301,7 +285,7 @@ void track_finish(unsigned long pfn, u32 volume, u64 block,
 	}
 	entry->state = TRACK_UP;
 	if (from == TRACK_LOADING)
-		entry->sum = sum;
+		entry->tag = tag;
 }
 
 void track_move(unsigned long to, unsigned long from)

@@ -22,6 +22,8 @@
 #include <linux/types.h>
 
 enum track_state {
+	/* The page is being copied to a frame on its way out. */
+	TRACK_PUTTING = 0,
 	/* A read into the page is in flight. */
 	TRACK_LOADING = 1,
 	/* A write from the page is in flight. */
@@ -33,7 +35,7 @@ enum track_state {
 /* As many as the core's. */
 #define TRACK_BLOCK_BITS	40
 #define TRACK_BLOCKS_MAX	(1ull << TRACK_BLOCK_BITS)
-#define TRACK_SUM_BITS		29
+#define TRACK_TAG_BITS		29
 
 /* A page's number: counted from track_first_pfn, 32 bits, so up to 16 TiB. */
 #define TRACK_NO_PAGE		U32_MAX
@@ -49,8 +51,8 @@ struct track_entry {
 	/* Links: entries after it in its chains by page and by block. */
 	u32 next_by_page;
 	u32 next_by_block;
-	/* Checksum for pages that change without being dirtied; see follow.c. */
-	u32 sum : TRACK_SUM_BITS;
+	/* What the page must be to be put: its owner and place, its content; follow.h. */
+	u32 tag : TRACK_TAG_BITS;
 	/* The content was in the cache before, and came from there or could have. */
 	u32 returned : 1;
 	u32 state : 2;
@@ -159,14 +161,19 @@ static inline u64 track_block(const struct track_entry *entry)
 
 /* Follows a page, and no other page for this block; needs track_prepare() before. */
 void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
-	       bool returned, u32 sum);
+	       bool returned, u32 tag);
 
-/* The same for a page that is UP, if no page is followed for this block as it is. */
-void track_add(unsigned long pfn, u32 volume, u64 block, bool returned, u32 sum);
+/* Whether an entry is that of a page in this state for this block. */
+static inline bool track_is_io(const struct track_entry *entry, u32 volume, u64 block,
+			       enum track_state state)
+{
+	return READ_ONCE(entry->key) == ((u64)volume << TRACK_BLOCK_BITS | block) &&
+	       entry->state == state;
+}
 
 /* Ends I/O: the page is UP if it is still in `from` for this block and all went well. */
 void track_finish(unsigned long pfn, u32 volume, u64 block,
-		  enum track_state from, bool ok, u32 sum);
+		  enum track_state from, bool ok, u32 tag);
 
 /* Forgets a followed page by its entry; any page; the page of a block, if any. */
 void track_unlink(struct track_entry *entry, u32 chain);

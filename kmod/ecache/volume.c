@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Volumes; volume.h says what for. */
 #include <linux/device-mapper.h>
-#include <linux/hash.h>
+#include <linux/interval_tree_generic.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
@@ -20,23 +20,36 @@ static bool same(const struct volume *v, struct block_device *bdev, dev_t lower,
 	       v->lower_start == lower_start && v->len == len;
 }
 
-/* Another mapped device caches part of the same range: neither would see the other's writes. */
-static bool overlaps(const struct volume *v, struct block_device *bdev,
-		     dev_t lower, sector_t lower_start, sector_t len)
+/*
+ * Another mapped device, or another target of the same table, caches part of the same
+ * range: neither would see the other's writes. (A table that replaces this one may.)
+ */
+static bool overlaps(const struct volume *v, const struct dm_table *table,
+		     struct block_device *bdev, dev_t lower, sector_t lower_start,
+		     sector_t len)
 {
-	return v->bdev != bdev && v->lower == lower &&
+	return (v->bdev != bdev || v->table == table) && v->lower == lower &&
 	       v->lower_start < lower_start + len &&
 	       lower_start < v->lower_start + v->len;
 }
 
-struct volume *volume_get(struct block_device *bdev, struct block_device *lower,
-			  sector_t lower_start, sector_t begin, sector_t len,
-			  char **why)
+struct volume *volume_get(const struct dm_table *table, struct block_device *bdev,
+			  struct block_device *lower, sector_t lower_start,
+			  sector_t begin, sector_t len, char **why)
 {
 	dev_t disk = disk_devt(lower->bd_disk);
-	struct volume *v;
+	struct volume *v, *fresh;
 	u32 id, unused = VOLUMES_MAX;
 
+	/*
+	 * Before the mutex, which resume takes: the memory may only be had by writing to a
+	 * device that waits for its resume.
+	 */
+	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
+	if (!fresh) {
+		*why = "No memory for the volume";
+		return ERR_PTR(-ENOMEM);
+	}
 	/* Partitions of one disk are compared by where they lie on it. */
 	lower_start += get_start_sect(lower);
 	mutex_lock(&volumes_lock);
@@ -46,8 +59,8 @@ struct volume *volume_get(struct block_device *bdev, struct block_device *lower,
 			unused = min(unused, id);
 			continue;
 		}
-		if (overlaps(v, bdev, disk, lower_start, len)) {
-			*why = "Range is cached by another ecache device";
+		if (overlaps(v, table, bdev, disk, lower_start, len)) {
+			*why = "Range is cached by another ecache target";
 			v = ERR_PTR(-EBUSY);
 			goto out;
 		}
@@ -58,6 +71,7 @@ struct volume *volume_get(struct block_device *bdev, struct block_device *lower,
 		if (v->active &&
 		    same(v, bdev, disk, lower_start, begin, len)) {
 			v->users++;
+			v->table = table;
 			goto out;
 		}
 	}
@@ -71,33 +85,35 @@ struct volume *volume_get(struct block_device *bdev, struct block_device *lower,
 		v = ERR_PTR(-ENOSPC);
 		goto out;
 	}
-	v = kvzalloc(sizeof(*v), GFP_KERNEL);
-	if (!v) {
-		*why = "No memory for the volume";
-		v = ERR_PTR(-ENOMEM);
-		goto out;
-	}
+	v = fresh;
+	fresh = NULL;
 	BUILD_BUG_ON(TRACK_BLOCK_BITS != ECACHE_INDEX_BITS);
 	v->object = next_generation++;
 	v->id = unused;
 	v->users = 1;
 	v->enabled = true;
+	spin_lock_init(&v->lock);
+	v->writes = RB_ROOT_CACHED;
+	v->table = table;
 	v->bdev = bdev;
 	v->lower = disk;
 	v->lower_start = lower_start;
 	v->begin = begin;
 	v->len = len;
 	spin_lock_irq(&pool.lock);
-	volumes[unused] = v;
+	WRITE_ONCE(volumes[unused], v);
 	spin_unlock_irq(&pool.lock);
 out:
 	mutex_unlock(&volumes_lock);
+	kfree(fresh);
 	return v;
 }
 
-void volume_put(struct volume *v)
+void volume_put(struct volume *v, const struct dm_table *table)
 {
 	mutex_lock(&volumes_lock);
+	if (v->table == table)
+		v->table = NULL;
 	if (--v->users) {
 		mutex_unlock(&volumes_lock);
 		return;
@@ -108,10 +124,21 @@ void volume_put(struct volume *v)
 	spin_unlock_irq(&pool.lock);
 	pool_drop_range(v, 0, TRACK_BLOCKS_MAX);
 	spin_lock_irq(&pool.lock);
-	volumes[v->id] = NULL;
+	WRITE_ONCE(volumes[v->id], NULL);
 	spin_unlock_irq(&pool.lock);
 	mutex_unlock(&volumes_lock);
-	kvfree(v);
+	kfree_rcu(v, rcu);
+}
+
+void volumes_drop_all(void)
+{
+	u32 id;
+
+	mutex_lock(&volumes_lock);
+	for (id = 0; id < VOLUMES_MAX; id++)
+		if (volumes[id])
+			pool_drop_range(volumes[id], 0, TRACK_BLOCKS_MAX);
+	mutex_unlock(&volumes_lock);
 }
 
 void volume_resume(struct volume *v)
@@ -128,37 +155,47 @@ void volume_suspend(struct volume *v)
 	mutex_unlock(&volumes_lock);
 }
 
-static u32 counter(u64 block)
+#define START(write)	((write)->first)
+#define LAST(write)	((write)->last)
+
+INTERVAL_TREE_DEFINE(struct volume_write, node, u64, subtree_last, START, LAST,
+		     static inline, writes)
+
+void volume_write_begin(struct volume *v, struct volume_write *write, u64 first,
+			u64 count)
 {
-	/* Neighbours fall into different ones. */
-	return block & ((1 << INFLIGHT_SHIFT) - 1);
+	unsigned long flags;
+
+	write->first = first;
+	write->last = first + count - 1;
+	spin_lock_irqsave(&v->lock, flags);
+	writes_insert(write, &v->writes);
+	WRITE_ONCE(v->nr_writes, v->nr_writes + 1);
+	spin_unlock_irqrestore(&v->lock, flags);
 }
 
-bool volume_busy(const struct volume *v, u64 block)
+void volume_write_end(struct volume *v, struct volume_write *write)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&v->lock, flags);
+	writes_remove(write, &v->writes);
+	WRITE_ONCE(v->nr_writes, v->nr_writes - 1);
+	spin_unlock_irqrestore(&v->lock, flags);
+}
+
+bool volume_write_overlaps(struct volume *v, u64 first, u64 count,
+			   const struct volume_write *own)
+{
+	struct volume_write *write;
+	unsigned long flags;
+
 	if (ECACHE_BROKEN_DIRECT)
 		return false;
-	return v->bulk_writes || v->inflight[counter(block)];
-}
-
-void volume_write_begin(struct volume *v, u64 block, u64 count)
-{
-	u64 end = block + count;
-
-	if (count > INFLIGHT_BLOCKS)
-		v->bulk_writes++;
-	else
-		for (; block < end; block++)
-			v->inflight[counter(block)]++;
-}
-
-void volume_write_end(struct volume *v, u64 block, u64 count)
-{
-	u64 end = block + count;
-
-	if (count > INFLIGHT_BLOCKS)
-		v->bulk_writes--;
-	else
-		for (; block < end; block++)
-			v->inflight[counter(block)]--;
+	spin_lock_irqsave(&v->lock, flags);
+	write = writes_iter_first(&v->writes, first, first + count - 1);
+	while (write && write == own)
+		write = writes_iter_next(write, first, first + count - 1);
+	spin_unlock_irqrestore(&v->lock, flags);
+	return write;
 }

@@ -47,7 +47,7 @@ static int try_driver(void)
 		pr_err("ecache_alloc of %lu bytes: error %d\n", size, error);
 		return error;
 	}
-	ecache_salvage(device);
+	ecache_salvage(&buffer);
 	memset(buffer.vaddr, 0x5a, buffer.size_bytes);
 	if (buffer.size_bytes != PAGE_ALIGN(size) ||
 	    !IS_ALIGNED(buffer.phys, PAGE_SIZE) ||
@@ -58,7 +58,7 @@ static int try_driver(void)
 		pr_err("a second buffer was given to the same device\n");
 		error = -EPROTO;
 	}
-	ecache_free(device);
+	ecache_free(&buffer);
 	return error;
 }
 

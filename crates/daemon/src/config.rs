@@ -47,28 +47,22 @@ pub struct ZramConfig {
 pub struct EcacheConfig {
     /// Whether the daemon sets what follows.
     pub enabled: bool,
-    /// How a device's region is chosen.
-    pub policy: EcachePolicy,
+    /// Whose pages' contents are compared before they are cached.
+    pub verify: EcacheVerify,
     /// Pages that are saved from a device's region before it is first written to, at some 900 instructions each.
     pub salvage_pages: u32,
     /// When a buffer's memory is cleared.
     pub zero: EcacheZero,
 }
 
-/// How a device's region is chosen (seed 000, sections 3.3 and 5.4; core/ecache.h).
+/// Whose pages' contents are compared before they are cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum EcachePolicy {
-    /// Always the same place.
-    Static,
-    /// Any.
-    Random,
-    /// The one with the fewest cached pages.
-    Count,
-    /// The one with the least sum of LRU distances.
-    Lru,
-    /// The same by ages, without a walk over all pages.
-    Aged,
+pub enum EcacheVerify {
+    /// All but those of file systems that are known to say when a page changes.
+    Auto,
+    /// All.
+    Always,
 }
 
 /// When a buffer's memory is cleared.
@@ -83,26 +77,23 @@ pub enum EcacheZero {
 
 impl Default for EcacheConfig {
     fn default() -> Self {
-        Self { enabled: true, policy: EcachePolicy::Aged, salvage_pages: 16384, zero: EcacheZero::Lazy }
+        Self { enabled: true, verify: EcacheVerify::Auto, salvage_pages: 16384, zero: EcacheZero::Lazy }
     }
 }
 
 impl EcacheConfig {
     /// The module's parameters and their values.
     pub fn parameters(&self) -> [(&'static str, String); 3] {
-        let policy = match self.policy {
-            EcachePolicy::Static => "static",
-            EcachePolicy::Random => "random",
-            EcachePolicy::Count => "count",
-            EcachePolicy::Lru => "lru",
-            EcachePolicy::Aged => "aged",
+        let verify = match self.verify {
+            EcacheVerify::Auto => "auto",
+            EcacheVerify::Always => "always",
         };
         let zero = match self.zero {
             EcacheZero::Lazy => "lazy",
             EcacheZero::Alloc => "alloc",
         };
         [
-            ("module/dm_ecache/policy", policy.to_owned()),
+            ("module/dm_ecache/verify", verify.to_owned()),
             ("module/dm_ecache/salvage_pages", self.salvage_pages.to_string()),
             ("module/dm_ecache/zero", zero.to_owned()),
         ]

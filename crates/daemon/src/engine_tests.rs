@@ -69,7 +69,7 @@ fn bench_with(apps: &[(&str, u64)], config: Config) -> Bench {
 #[test]
 fn the_ecaches_settings_are_given_and_come_back() {
     let device = FakeDevice::default();
-    let there = [("policy", "lru"), ("salvage_pages", "7"), ("zero", "lazy")];
+    let there = [("verify", "always"), ("salvage_pages", "7"), ("zero", "lazy")];
     for (name, value) in there {
         device.0.borrow_mut().sysctls.insert(format!("module/dm_ecache/{name}"), value.into());
     }
@@ -77,7 +77,7 @@ fn the_ecaches_settings_are_given_and_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut engine = engine_in(folder.path(), &device);
     engine.set_up(0).unwrap();
-    assert_eq!(device.0.borrow().sysctls["module/dm_ecache/policy"], "aged");
+    assert_eq!(device.0.borrow().sysctls["module/dm_ecache/verify"], "auto");
     assert_eq!(device.0.borrow().sysctls["module/dm_ecache/salvage_pages"], "16384");
     let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
     assert_eq!(status.ecache.map(|pool| pool.frames), Some(23040));

@@ -208,7 +208,7 @@ pub trait Device {
     /// Gives an app's processes the scores they had; those that `scores` does not name (children born since) get the first one's.
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
 
-    /// Reads a setting below `/proc/sys`, e.g. "vm/page-cluster", or a module's parameter, e.g. "module/dm_ecache/policy".
+    /// Reads a setting below `/proc/sys`, e.g. "vm/page-cluster", or a module's parameter, e.g. "module/dm_ecache/zero".
     fn sysctl(&mut self, name: &str) -> Result<String, Error>;
 
     /// Writes such a setting.

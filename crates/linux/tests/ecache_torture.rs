@@ -167,9 +167,19 @@ fn a_module_that_misses_writes_fails() {
     control("write");
 }
 
+/// Neither told of moves nor looking whose a page is.
 #[test]
 fn a_module_that_misses_migration_fails() {
     control("migration");
+}
+
+/// Not told of moves, but looking: pages that moved are lost to the cache, and none is wrong.
+#[test]
+fn a_module_that_is_not_told_of_migration_does_no_harm() {
+    let words = ["operations=4000", "sequences=50", "blind=1"].map(String::from);
+    if let Some(ended) = torture(Some(Some("blind")), &words, 900) {
+        passes(&ended, 55);
+    }
 }
 
 #[test]

@@ -101,7 +101,7 @@ static u32 below(u32 bound)
 #define MODEL_BLOCKS	24
 static struct model {
 	bool followed, returned;
-	u32 volume, sum;
+	u32 volume, tag;
 	u64 block;
 	enum track_state state;
 } model[MODEL_PAGES];
@@ -145,7 +145,7 @@ static void compare(void)
 		CHECK(track_is(entry, pfns[i]));
 		CHECK(track_volume(entry) == m->volume && track_block(entry) == m->block);
 		CHECK(entry->state == m->state && entry->returned == m->returned);
-		CHECK(entry->sum == m->sum);
+		CHECK(entry->tag == m->tag);
 	}
 	CHECK(track_pages() == followed);
 }
@@ -153,54 +153,46 @@ static void compare(void)
 static void step(bool room)
 {
 	u32 page = below(MODEL_PAGES), volume = below(MODEL_VOLUMES);
-	u32 block = below(MODEL_BLOCKS), sum = below(1u << TRACK_SUM_BITS);
+	u32 block = below(MODEL_BLOCKS), tag = below(1u << TRACK_TAG_BITS);
 	struct model *m = &model[page];
-	struct model made = { true, below(2), volume, sum, block, 1 + below(3) };
+	struct model made = { true, below(2), volume, tag, block, below(4) };
 	struct track_chunk *chunk = NULL;
 	u32 other = below(MODEL_PAGES), i, count;
 	bool ok = below(4);
 
-	switch (below(8)) {
+	switch (below(7)) {
 	case 0:
 	case 1:
 	case 2:
-		track_set(pfns[page], volume, block, made.state, made.returned, sum);
+		track_set(pfns[page], volume, block, made.state, made.returned, tag);
 		model_forget_block(volume, block);
 		*m = made;
 		m->followed = room;
 		break;
 	case 3:
-		if (model_has(volume, block))
-			break;
-		track_add(pfns[page], volume, block, made.returned, sum);
-		*m = made;
-		m->state = TRACK_UP;
-		m->followed = room;
-		break;
-	case 4:
 		track_forget(pfns[page]);
 		m->followed = false;
 		break;
-	case 5:
+	case 4:
 		CHECK(track_forget_block(volume, block) == model_has(volume, block));
 		model_forget_block(volume, block);
 		break;
-	case 6:
+	case 5:
 		if (page == other)
 			break;
 		track_move(pfns[other], pfns[page]);
 		model[other] = *m;
 		m->followed = false;
 		break;
-	case 7:
+	case 6:
 		if (below(2)) {
-			track_finish(pfns[page], volume, block, made.state, ok, sum);
+			track_finish(pfns[page], volume, block, made.state, ok, tag);
 			if (m->followed && m->volume == volume &&
 			    m->block == block && m->state == made.state) {
 				m->followed = ok;
 				m->state = TRACK_UP;
 				if (made.state == TRACK_LOADING)
-					m->sum = sum;
+					m->tag = tag;
 			}
 			break;
 		}

@@ -127,10 +127,8 @@ impl<'a> Disturber<'a> {
                 parameter("caching", "N")?;
                 parameter("caching", "Y")
             }
-            20 => {
-                let policy = ["static", "random", "count", "lru", "aged"][self.random.index(5)];
-                parameter("policy", policy)
-            }
+            // What was noted under the one is read under the other.
+            20 => parameter("verify", ["auto", "always"][self.random.index(2)]),
             21 => parameter("salvage_pages", ["0", "64", "4096"][self.random.index(3)]),
             22 => parameter("zero", ["lazy", "alloc"][self.random.index(2)]),
             _ => {

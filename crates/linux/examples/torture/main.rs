@@ -10,6 +10,7 @@
 //! sequences    of buffers opened and closed           kind        of target; `linear` rehearses without the module
 //! stop         1: end at the first failure            phases      0: none of the targeted phases
 //! carveouts    the module's parameter                 refusals    0: none of wrong carve-outs, which name the phone's places
+//! blind        1: the module is not told of moves, and must notice
 //! ```
 
 mod audit;
@@ -66,6 +67,8 @@ pub struct Options {
     pub carveouts: String,
     /// Whether wrong parameters are tried.
     pub refusals: bool,
+    /// Whether the module is one that is not told when pages move.
+    pub blind: bool,
 }
 
 impl Options {
@@ -84,6 +87,7 @@ impl Options {
             phases: number("phases", 1) == 1,
             carveouts: word("carveouts").map_or_else(reserved, |(_, value)| value.to_owned()),
             refusals: number("refusals", 1) == 1,
+            blind: number("blind", 0) == 1,
         }
     }
 
@@ -130,7 +134,8 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         let right = options.carveouts != reserved() || found == CARVEOUTS;
         report.check("the memory is where it should be", right, format_args!("{found:x?}"));
     }
-    let mut watch = Watch::new().map_err(|e| format!("/dev/kmsg: {e}"))?;
+    let due = if options.blind { "pages move and nothing tells" } else { "" };
+    let mut watch = Watch::new(due).map_err(|e| format!("/dev/kmsg: {e}"))?;
     let contents = Contents::new(options.seed);
     let began = Instant::now();
     let mut stack = Stack::build(&options.kind)?;
@@ -140,6 +145,11 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     }
     if !(options.stop_early && report.failures() > 0) {
         soak(&stack, &contents, options, report, &mut watch)?;
+    }
+    if options.has_module() {
+        let unseen = read_number("/sys/module/dm_ecache/pool/moves_unseen")?;
+        let told = format_args!("unseen: {unseen}");
+        report.check("moves that nobody tells of are noticed", unseen == u64::from(options.blind), told);
     }
     finish(&mut stack, &contents, options, report)?;
     watch.look(report, false);

@@ -65,7 +65,7 @@ pub fn of_parameters(report: &Report) {
         ("a device without a name", good, ":1M", ""),
         ("a device larger than its carve-out", good, "a:13M", ""),
         ("devices larger than the carve-outs", good, "a:8M,b:8M", ""),
-        ("an unknown policy", good, "a:1M", " policy=best"),
+        ("an unknown way of comparing", good, "a:1M", " verify=never"),
         ("more than all of it protected", good, "a:1M", " protect_percent=101"),
         ("an unknown way of clearing", good, "a:1M", " zero=never"),
     ] {
@@ -98,7 +98,7 @@ fn pool() -> BTreeMap<&'static str, String> {
         .into_iter()
         .map(|name| (name, fs::read_to_string(Path::new(POOL).join(name)).unwrap_or_default()))
         .collect();
-    for name in ["policy", "zero"] {
+    for name in ["verify", "zero"] {
         let path = Path::new("/sys/module/dm_ecache/parameters").join(name);
         numbers.insert(name, fs::read_to_string(path).unwrap_or_default());
     }
@@ -122,7 +122,7 @@ pub fn while_in_use(stack: &Stack, options: &Options, report: &Report) {
         let path = Path::new("/sys/module/dm_ecache/parameters").join(name);
         fs::write(path, value).err().and_then(|e| e.raw_os_error())
     };
-    check("an unknown policy at run time", parameter("policy", "best"), &[libc::EINVAL], 1);
+    check("an unknown way of comparing at run time", parameter("verify", "never"), &[libc::EINVAL], 1);
     check("an unknown way of clearing at run time", parameter("zero", "never"), &[libc::EINVAL], 1);
     check("no number of pages", parameter("salvage_pages", "many"), &[libc::EINVAL], 0);
     let again = module::load_with(&Root::at("/"), MODULE, &good_parameters(options)).err();
@@ -131,8 +131,6 @@ pub fn while_in_use(stack: &Stack, options: &Options, report: &Report) {
     check("unloading it under its targets", unload(), &[libc::EWOULDBLOCK, libc::EBUSY], 0);
     let said = stack.mapper.message(stack.volumes[C].name, 0, "dance").err();
     check("an unknown message", said.as_ref().and_then(errno), &[libc::EINVAL], 1);
-    let said = stack.mapper.message(stack.volumes[C].name, 0, "policy best").err();
-    check("an unknown policy by message", said.as_ref().and_then(errno), &[libc::EINVAL], 1);
     tables(stack, &mut check);
     buffers(report, &unload);
 }
@@ -164,7 +162,7 @@ fn tables(stack: &Stack, check: &mut Check) {
         ("too many arguments", vec![table(0, 8, format!("{lower} 0 0"))]),
         ("a lower device that is none", vec![table(0, 8, "9:99 0".into())]),
         ("a start within a page", vec![linear, table(3, 8, format!("{lower} 8"))]),
-        ("a range that another target caches", vec![table(0, 8, format!("{upper} 0"))]),
+        ("a range that another device caches", vec![table(0, 8, format!("{upper} 0"))]),
     ] {
         let error = stack.mapper.load(wrong, &table).err();
         let expected = [libc::EINVAL, libc::ENODEV, libc::ENXIO, libc::EBUSY];

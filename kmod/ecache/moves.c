@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * When a page moves, its entry in the location table moves along. There is no trace
+ * point for that, so calls of folio_migrate_flags() are traced, which every move of a
+ * page of the page cache makes once content and index are the new page's.
+ *
+ * Function tracing can be switched off (kernel.ftrace_enabled=0) or break. We ask for a
+ * permanent one: it is refused while tracing is off, and tracing cannot be switched off
+ * while it is there. If calls are not seen all the same (a compiler that put the function
+ * into its callers, tracing that disabled itself), the kernel's own count of moves tells.
+ * What is not seen costs hits, and does no harm: follow.h.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/ftrace.h>
+#include <linux/migrate.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/vmstat.h>
+#include <linux/workqueue.h>
+
+#include "compat.h"
+#include "moves.h"
+#include "pool.h"
+#include "track.h"
+
+/* Moves that the kernel must have counted before a silence means anything. */
+#define MOVES_ENOUGH	256
+#define LOOK_EVERY	(30 * HZ)
+
+static DEFINE_PER_CPU(unsigned long, moves_seen);
+static DEFINE_MUTEX(look_lock);
+/* Both counts when somebody looked last and there was something to tell. */
+static unsigned long counted_then, seen_then;
+static bool unseen;
+static void look(struct work_struct *work);
+/* Does not wake a CPU that sleeps. */
+static DECLARE_DEFERRABLE_WORK(look_work, look);
+
+/* folio_migrate_flags(new, old): content and index are the new folio's by now. */
+static void on_migrate(unsigned long ip, unsigned long parent_ip,
+		       struct ftrace_ops *ops, struct ftrace_regs *regs)
+{
+	struct folio *to = (void *)fovea_ftrace_argument(regs, 0);
+	struct folio *from = (void *)fovea_ftrace_argument(regs, 1);
+	unsigned long i, count = folio_nr_pages(from);
+	unsigned long flags;
+
+	if (ECACHE_BROKEN_MIGRATION || ECACHE_BROKEN_BLIND)
+		return;
+	this_cpu_inc(moves_seen);
+	for (i = 0; i < count; i++) {
+		if (!track_entry(folio_pfn(from) + i) &&
+		    !track_entry(folio_pfn(to) + i))
+			continue;
+		flags = pool_lock_irqsave();
+		track_move(folio_pfn(to) + i, folio_pfn(from) + i);
+		pool_unlock_irqrestore(flags);
+	}
+}
+
+static struct ftrace_ops moves_ops = {
+	.func = on_migrate,
+	.flags = FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_RECURSION |
+		 FOVEA_FTRACE_FLAGS,
+};
+
+static unsigned long seen(void)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu_ptr(&moves_seen, cpu));
+	return sum;
+}
+
+/* Pages that the kernel has moved since it started; 0 if it does not count. */
+static unsigned long counted(void)
+{
+	unsigned long moved = 0;
+
+#if defined(CONFIG_MIGRATION) && defined(CONFIG_VM_EVENT_COUNTERS)
+	unsigned long *events =
+		kcalloc(NR_VM_EVENT_ITEMS, sizeof(*events), GFP_KERNEL);
+
+	if (events) {
+		all_vm_events(events);
+		moved = events[PGMIGRATE_SUCCESS];
+	}
+	kfree(events);
+#endif
+	return moved;
+}
+
+bool moves_are_unseen(void)
+{
+	unsigned long now_counted = counted(), now_seen = seen();
+	bool were;
+
+	mutex_lock(&look_lock);
+	were = unseen;
+	if (now_seen != seen_then)
+		unseen = false;
+	else if (now_counted - counted_then >= MOVES_ENOUGH && now_counted)
+		unseen = true;
+	else
+		goto out;
+	counted_then = now_counted;
+	seen_then = now_seen;
+	if (unseen && !were)
+		pr_warn("pages move and nothing tells: those are not cached; is function tracing off (dmesg), or folio_migrate_flags() inlined?\n");
+out:
+	were = unseen;
+	mutex_unlock(&look_lock);
+	return were;
+}
+
+static void look(struct work_struct *work)
+{
+	moves_are_unseen();
+	schedule_delayed_work(&look_work, LOOK_EVERY);
+}
+
+int moves_init(void)
+{
+	int error;
+
+	error = ftrace_set_filter_ip(&moves_ops, (unsigned long)folio_migrate_flags,
+				     0, 0);
+	if (!error)
+		error = register_ftrace_function(&moves_ops);
+	if (error) {
+		pr_err("cannot follow page migration: tracing folio_migrate_flags(): error %d: is kernel.ftrace_enabled 1?\n",
+		       error);
+		return error;
+	}
+	counted_then = counted();
+	seen_then = seen();
+	schedule_delayed_work(&look_work, LOOK_EVERY);
+	return 0;
+}
+
+void moves_exit(void)
+{
+	cancel_delayed_work_sync(&look_work);
+	unregister_ftrace_function(&moves_ops);
+	ftrace_free_filter(&moves_ops);
+}
