@@ -13,3 +13,11 @@
 #include "../../core/ecache.c"
 #include "../../core/ecache_alloc.c"
 #include "../../core/ecache_salvage.c"
+
+#include "pool.h"
+
+void core_unpin(struct ecache *core, const u32 *frames, u32 count)
+{
+	while (count--)
+		ecache_unpin(core, *frames++);
+}

@@ -47,7 +47,10 @@ static const struct {
 	const char *type;
 	const char *dirty_folio;
 } listed_kinds[] = {
+	/* ext4's code serves the older two as well. */
 	{ "ext4", "ext4_dirty_folio" },
+	{ "ext3", "ext4_dirty_folio" },
+	{ "ext2", "ext4_dirty_folio" },
 	{ "xfs", "iomap_dirty_folio" },
 	{ "xfs", "filemap_dirty_folio" },
 };
@@ -77,6 +80,8 @@ void follow_learn(struct volume *v, const struct inode *host)
 	bool listed;
 	u32 i;
 
+	if (!S_ISREG(host->i_mode))
+		return;
 	for (i = 0; i < smp_load_acquire(&v->nr_kinds); i++)
 		if (v->kinds[i].ops == ops && v->kinds[i].type == type)
 			return;
@@ -241,10 +246,7 @@ static u32 put_page_of(struct folio *folio, unsigned long i,
 	} else {
 		ecache_unpin(pool.core, frame);
 	}
-	if (unlikely(start)) {
-		pool_cost_add(&pool.put_cost, start, copying, 1);
-		pool.longest_put = max(pool.longest_put, get_cycles() - start);
-	}
+	pool_cost_add(&pool.put_cost, start, copying, 1);
 	pool_unlock();
 out:
 	kunmap_local(content);
@@ -259,9 +261,12 @@ static void on_delete(void *unused, struct folio *folio)
 	u32 left = POOL_BATCH_PAGES;
 	struct track_entry *entry;
 	unsigned long pfn;
+	u64 start = 0;
 	u32 chain, taken;
 
 	lockdep_assert_irqs_disabled();
+	if (static_branch_unlikely(&pool_measure_held))
+		start = get_cycles();
 	for (pfn = first; pfn < end; pfn++) {
 		/* Nobody can begin to follow a page that is on its way out. */
 		entry = track_find(pfn, &chain);
@@ -274,6 +279,8 @@ static void on_delete(void *unused, struct folio *folio)
 		taken = put_page_of(folio, pfn - first, entry, chain);
 		left -= min(left, taken);
 	}
+	if (unlikely(start))
+		pool.longest_put = max(pool.longest_put, get_cycles() - start);
 }
 
 static void forget_folio(struct folio *folio)

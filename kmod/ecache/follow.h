@@ -39,14 +39,15 @@ struct follow_page {
 };
 
 /*
- * The page's owner if its folio is a page cache's and on this volume, else NULL. Under
- * RCU, for a page that may leave its file meanwhile: then the owner's memory is still
- * there, and what is read of it decides nothing, since such a page is not locked by us.
+ * The owner of a folio with this mapping if it is a page cache's and on this volume, else
+ * NULL. Under RCU, for a page that may leave its file meanwhile: then the owner's memory is
+ * still there, and what is read of it decides nothing, since such a page is not locked by
+ * us.
  */
 static inline struct inode *follow_owner(const struct volume *v,
-					 struct folio *folio)
+					 const struct folio *folio,
+					 const struct address_space *mapping)
 {
-	struct address_space *mapping = READ_ONCE(folio->mapping);
 	struct inode *host;
 
 	if (!mapping || (unsigned long)mapping & FOVEA_MAPPING_FLAGS ||
@@ -63,39 +64,24 @@ static inline struct inode *follow_owner(const struct volume *v,
 }
 
 /*
- * The page of a bio's next whole block, if its content stands for that block: a page
- * being read that nobody sees yet, or one being written. Else NULL. `owner` is set to
- * the page's owner. Inline: it is called for each page that is read.
+ * Whether the content of a page stands for this block of its owner's volume: a page being
+ * read that nobody sees yet, or one being written. `index` is its place in the owner.
  */
-static inline struct page *follow_bvec(const struct volume *v,
-				       const struct bio_vec *bv, u64 block,
-				       bool write, struct inode **owner)
+static inline bool follow_stands(const struct volume *v, const struct folio *folio,
+				 const struct inode *host, pgoff_t index, u64 block,
+				 bool write)
 {
-	struct folio *folio;
-	struct inode *host;
-
-	if (bv->bv_offset || bv->bv_len != PAGE_SIZE)
-		return NULL;
-	folio = page_folio(bv->bv_page);
-	host = follow_owner(v, folio);
-	*owner = host;
-	if (!host)
-		return NULL;
-	if (sb_is_blkdev_sb(host->i_sb)) {
-		/*
-		 * A journal writes such pages to places that are not theirs; and their
-		 * buffers are locked for I/O one by one, not the page.
-		 */
-		if (folio->index + folio_page_idx(folio, bv->bv_page) !=
-		    (v->begin >> BLOCK_SHIFT) + block)
-			return NULL;
-		return write || !folio_test_dirty(folio) ? bv->bv_page : NULL;
-	}
+	/*
+	 * A journal writes such pages to places that are not theirs; and their buffers are
+	 * locked for I/O one by one, not the page.
+	 */
+	if (unlikely(S_ISBLK(host->i_mode)))
+		return index == (v->begin >> BLOCK_SHIFT) + block &&
+		       (write || !folio_test_dirty(folio));
 	if (write)
-		return folio_test_writeback(folio) ? bv->bv_page : NULL;
+		return folio_test_writeback(folio);
 	/* Direct reads into a mapping of a file: that page is up to date. */
-	return folio_test_locked(folio) && !folio_test_uptodate(folio) ?
-		       bv->bv_page : NULL;
+	return folio_test_locked(folio) && !folio_test_uptodate(folio);
 }
 
 /* Learns what kind of file this is, if it is new to the volume. Process context. */

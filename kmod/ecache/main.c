@@ -105,6 +105,15 @@ module_param_cb(caching, &caching_ops, &pool.caching, 0644);
 MODULE_PARM_DESC(caching, "Whether anything is cached");
 
 static bool measure;
+static bool measure_held;
+
+static void measure_with(struct static_key_false *key, bool on)
+{
+	if (on)
+		static_branch_enable(key);
+	else
+		static_branch_disable(key);
+}
 
 static int measure_set(const char *text, const struct kernel_param *param)
 {
@@ -112,13 +121,12 @@ static int measure_set(const char *text, const struct kernel_param *param)
 
 	if (error)
 		return error;
-	static_branch_disable(&pool_measure);
-	if (!measure)
-		return 0;
+	/* Whoever holds the lock meanwhile has no beginning to count from. */
 	spin_lock_irq(&pool.lock);
 	pool.held_since = 0;
 	spin_unlock_irq(&pool.lock);
-	static_branch_enable(&pool_measure);
+	measure_with(&pool_measure, measure);
+	measure_with(&pool_measure_held, measure_held);
 	pool_calibrate();
 	return 0;
 }
@@ -129,7 +137,10 @@ static const struct kernel_param_ops measure_ops = {
 };
 /* What a put and a get cost over their copies cannot be seen from outside. */
 module_param_cb(measure, &measure_ops, &measure, 0644);
-MODULE_PARM_DESC(measure, "Whether cycles are counted");
+MODULE_PARM_DESC(measure, "Whether the cycles of put and get are counted");
+/* Apart: it adds to what the other counts. */
+module_param_cb(measure_held, &measure_ops, &measure_held, 0644);
+MODULE_PARM_DESC(measure_held, "Whether the cycles under the lock, and of the longest put, are counted");
 
 static struct kobject *pool_kobject;
 

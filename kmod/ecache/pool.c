@@ -30,6 +30,7 @@ struct pool pool = {
 };
 
 DEFINE_STATIC_KEY_FALSE(pool_measure);
+DEFINE_STATIC_KEY_FALSE(pool_measure_held);
 
 void pool_set(bool *which, bool value)
 {

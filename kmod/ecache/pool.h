@@ -76,11 +76,12 @@ struct pool {
 	u64 hits;
 	struct pool_cost put_cost;
 	struct pool_cost get_cost;
-	/* Cycles under the lock, and times it was held; the longest time, and a put's. */
+	/* Cycles under the lock, and times it was held; the longest time. */
 	struct pool_cost held;
 	u64 longest_held;
-	u64 longest_put;
 	u64 held_since;
+	/* The longest that a folio's way out took, with all its copies. */
+	u64 longest_put;
 	/* What reading the cycles around one copy costs, which no one else pays. */
 	u64 measuring_cycles;
 
@@ -92,6 +93,7 @@ struct pool {
 
 extern struct pool pool;
 DECLARE_STATIC_KEY_FALSE(pool_measure);
+DECLARE_STATIC_KEY_FALSE(pool_measure_held);
 
 /* A device's name and reservation, as the parameter `devices` gives them. */
 struct pool_device {
@@ -130,7 +132,7 @@ void pool_calibrate(void);
 
 static inline void pool_held_from(void)
 {
-	if (static_branch_unlikely(&pool_measure))
+	if (static_branch_unlikely(&pool_measure_held))
 		pool.held_since = get_cycles();
 }
 
@@ -145,7 +147,7 @@ static inline void pool_lock(void)
 
 static inline void pool_unlock(void)
 {
-	if (static_branch_unlikely(&pool_measure))
+	if (static_branch_unlikely(&pool_measure_held))
 		pool_held_to();
 	spin_unlock(&pool.lock);
 }
@@ -158,7 +160,7 @@ static inline void pool_lock_irq(void)
 
 static inline void pool_unlock_irq(void)
 {
-	if (static_branch_unlikely(&pool_measure))
+	if (static_branch_unlikely(&pool_measure_held))
 		pool_held_to();
 	spin_unlock_irq(&pool.lock);
 }
@@ -174,10 +176,13 @@ static inline unsigned long pool_lock_irqsave(void)
 
 static inline void pool_unlock_irqrestore(unsigned long flags)
 {
-	if (static_branch_unlikely(&pool_measure))
+	if (static_branch_unlikely(&pool_measure_held))
 		pool_held_to();
 	spin_unlock_irqrestore(&pool.lock, flags);
 }
+
+/* ecache_unpin() of each; in the core's unit, where that is inline (core.c). */
+void core_unpin(struct ecache *core, const u32 *frames, u32 count);
 
 /* Adds one call to a cost: from `start` to now, less what copying took. */
 static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,

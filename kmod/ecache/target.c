@@ -82,51 +82,71 @@ static void skip_block(struct bio *bio, struct bvec_iter *iter)
 	bio_advance_iter(bio, iter, PAGE_SIZE);
 }
 
-/* Under RCU. `page` may be NULL: then nobody follows it. */
-static noinline void trace_get(const struct volume *v, struct page *page, u64 block,
+/* Under RCU. Pages that nobody follows are left out. */
+static noinline void trace_run(const struct volume *v, const struct run *run, u32 count,
 			       bool hit)
 {
 	struct address_space *mapping;
 	struct folio *folio;
+	struct page *page;
+	u32 i;
 
-	if (!page)
-		return;
-	folio = page_folio(page);
-	mapping = READ_ONCE(folio->mapping);
-	if (!mapping)
-		return;
-	trace_ecache_get(v->bdev->bd_dev,
-			 sb_is_blkdev_sb(mapping->host->i_sb) ? 0 :
-							 mapping->host->i_ino,
-			 folio->index + folio_page_idx(folio, page), block, hit);
+	for (i = 0; i < count; i++) {
+		page = run->pages[i].page;
+		folio = page ? page_folio(page) : NULL;
+		mapping = folio ? READ_ONCE(folio->mapping) : NULL;
+		if (mapping)
+			trace_ecache_get(v->bdev->bd_dev,
+					 S_ISBLK(mapping->host->i_mode) ? 0 :
+						mapping->host->i_ino,
+					 folio->index + folio_page_idx(folio, page),
+					 run->block + i, hit);
+	}
 }
 
 /*
  * Which pages the next blocks of a bio belong to; `iter` moves past them. Under RCU: a
- * page of a read past the page cache may be another file's, and leave it.
+ * page of a read past the page cache may be another file's, and leave it. Pages of one
+ * file follow each other: it is looked at once.
  */
 static void find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter,
 		       struct run *run, bool write)
 {
 	struct follow_page *at = run->pages, *end = at + run->count;
+	const struct address_space *mapping, *last = NULL;
+	struct inode *host = NULL;
 	u64 block = run->block;
+	bool summed = false;
+	struct folio *folio;
+	pgoff_t index;
 
-	for (; at < end; at++, block++, skip_block(bio, iter)) {
+	for (; at < end; at++, block++) {
 		struct bio_vec bv = bio_iter_iovec(bio, *iter);
-		struct inode *host;
-		struct folio *folio;
 
-		at->page = follow_bvec(v, &bv, block, write, &host);
-		if (!at->page)
+		at->page = NULL;
+		if (unlikely(bv.bv_len != PAGE_SIZE)) {
+			skip_block(bio, iter);
 			continue;
-		folio = page_folio(at->page);
-		at->tag = follow_place(host->i_mapping,
-				       folio->index + folio_page_idx(folio, at->page));
-		at->summed = follow_summed(v, host);
-		if (at->summed && S_ISREG(host->i_mode)) {
-			follow_learn(v, host);
-			at->summed = follow_summed(v, host);
 		}
+		bio_advance_iter_single(bio, iter, PAGE_SIZE);
+		folio = page_folio(bv.bv_page);
+		mapping = READ_ONCE(folio->mapping);
+		if (mapping != last) {
+			last = mapping;
+			host = follow_owner(v, folio, mapping);
+			if (host) {
+				follow_learn(v, host);
+				summed = follow_summed(v, host);
+			}
+		}
+		if (!host)
+			continue;
+		index = folio->index + folio_page_idx(folio, bv.bv_page);
+		if (!follow_stands(v, folio, host, index, block, write))
+			continue;
+		at->page = bv.bv_page;
+		at->tag = follow_place(mapping, index);
+		at->summed = summed;
 	}
 }
 
@@ -185,19 +205,12 @@ static u32 note_loading(struct volume *v, struct run *run)
 	return i;
 }
 
-static void unpin_run(const struct run *run, u32 count)
-{
-	u32 i;
-
-	for (i = 0; i < count; i++)
-		ecache_unpin(pool.core, run->frames[i]);
-}
-
-/* Copies a run's frames to its pages, which then are up to date. */
-static void copy_run(struct volume *v, struct bio *bio, struct run *run, u32 count,
+/* Copies a run's frames to its pages; whether the content of any is compared later. */
+static bool copy_run(struct volume *v, struct bio *bio, struct run *run, u32 count,
 		     u64 *copying)
 {
 	struct bvec_iter iter = bio->bi_iter;
+	bool summed = false;
 	u64 before;
 	u32 i;
 
@@ -205,12 +218,29 @@ static void copy_run(struct volume *v, struct bio *bio, struct run *run, u32 cou
 		struct follow_page *p = &run->pages[i];
 		const void *frame = pool_frame(run->frames[i]);
 
-		if (unlikely(p->summed))
+		if (unlikely(p->summed)) {
 			p->tag ^= follow_sum(frame);
+			summed = true;
+		}
 		before = pool_cycles();
 		copy_out(bio, &iter, frame);
 		if (unlikely(before))
 			*copying += get_cycles() - before;
+	}
+	return summed;
+}
+
+/* Pages whose content is compared wait for their tags. */
+static void finish_run(struct volume *v, const struct run *run)
+{
+	const struct follow_page *p;
+	u32 i;
+
+	for (i = 0; i < run->count; i++) {
+		p = &run->pages[i];
+		if (p->summed)
+			track_finish(page_to_pfn(p->page), v->id, run->block + i,
+				     TRACK_LOADING, true, p->tag);
 	}
 }
 
@@ -227,37 +257,27 @@ static bool serve_run(struct volume *v, struct bio *bio, struct run *run, u32 co
 		      u64 start)
 {
 	u64 copying = 0;
-	u32 i;
+	bool summed;
 
 	run->count = count;
-	/* A device may wait for the pins: nothing else comes in between. */
-	preempt_disable();
 	pool_unlock_irq();
 	if (unlikely(volume_busy(v, run->block, count, NULL))) {
 		pool_lock_irq();
-		unpin_run(run, count);
+		core_unpin(pool.core, run->frames, count);
 		pool_unlock_irq();
-		preempt_enable();
 		forget_run(v, run);
 		return false;
 	}
-	copy_run(v, bio, run, count, &copying);
+	summed = copy_run(v, bio, run, count, &copying);
 	pool_lock_irq();
 	count_hits(v, count);
-	unpin_run(run, count);
-	for (i = 0; i < count; i++) {
-		const struct follow_page *p = &run->pages[i];
-
-		if (unlikely(p->summed))
-			track_finish(page_to_pfn(p->page), v->id, run->block + i,
-				     TRACK_LOADING, true, p->tag);
-		if (trace_ecache_get_enabled())
-			trace_get(v, p->page, run->block + i, true);
-	}
-	if (unlikely(start))
-		pool_cost_add(&pool.get_cost, start, copying, count);
+	core_unpin(pool.core, run->frames, count);
+	if (unlikely(summed))
+		finish_run(v, run);
+	pool_cost_add(&pool.get_cost, start, copying, count);
 	pool_unlock_irq();
-	preempt_enable();
+	if (trace_ecache_get_enabled())
+		trace_run(v, run, count, true);
 	return true;
 }
 
@@ -301,12 +321,8 @@ static u32 read_through(struct volume *v, struct bio *bio, struct bvec_iter iter
 		v->reads += noted;
 		pool.gets += noted;
 		pool_unlock_irq();
-		if (unlikely(trace_ecache_get_enabled())) {
-			u32 i;
-
-			for (i = 0; i < noted; i++)
-				trace_get(v, run->pages[i].page, run->block + i, false);
-		}
+		if (trace_ecache_get_enabled())
+			trace_run(v, run, noted, false);
 		if (unlikely(volume_busy(v, run->block, run->count, NULL)))
 			forget_run(v, run);
 		done += noted;
@@ -332,7 +348,11 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 	track_prepare(io->count);
 	run.block = io->block;
 	run.count = min_t(u64, io->count, RUN_PAGES);
-	rcu_read_lock();
+	/*
+	 * An RCU reader, for the pages' owners; and a device may wait for the frames that
+	 * are pinned here, so nothing else comes in between.
+	 */
+	preempt_disable();
 	find_pages(v, bio, &iter, &run, false);
 	if (!run.pages[0].page) {
 		done = serve_copies(v, bio, io->block, run.count);
@@ -345,11 +365,11 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 		if (serve_run(v, bio, &run, done, start))
 			goto served;
 		/* Beside a write: it is read as it comes, and nothing is noted. */
-		rcu_read_unlock();
+		preempt_enable();
 		return DM_MAPIO_REMAPPED;
 	}
 	done = read_through(v, bio, iter, &run, io);
-	rcu_read_unlock();
+	preempt_enable();
 	io->kind = IO_READ;
 	if (!done) {
 		/* A reader past the page cache, and it came just now: not from here. */
@@ -361,7 +381,7 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 	return DM_MAPIO_REMAPPED;
 
 served:
-	rcu_read_unlock();
+	preempt_enable();
 	keep_first(bio, io, done);
 	bio_endio(bio);
 	return DM_MAPIO_SUBMITTED;

@@ -190,10 +190,10 @@ static void unlink_page(const struct track_entry *entry, u32 chain)
 	WRITE_ONCE(*link, entry->next_by_page);
 }
 
-/* Puts an entry that has everything else on its chain by page, for all to see. */
-static void link_page(struct track_entry *entry, u32 page)
+/* Puts an entry that has everything else on its page's chain, for all to see. */
+static void link_page(struct track_entry *entry, u32 page, u32 chain)
 {
-	u32 *head = &track_heads[track_bucket(page)];
+	u32 *head = &track_heads[chain];
 
 	WRITE_ONCE(entry->page, page);
 	WRITE_ONCE(entry->next_by_page, *head);
@@ -252,12 +252,16 @@ void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
 	u64 key = make_key(volume, block);
 	u32 *head = block_head(key);
 	struct track_entry *entry;
-	u32 link;
+	u32 link, chain;
 
 	forget_key(*head, key);
-	track_forget(pfn);
+	if (unlikely(pfn - track_first_pfn >= track_nr_pages))
+		return;
+	entry = track_find(pfn, &chain);
+	if (unlikely(entry))
+		track_unlink(entry, chain);
 	link = unused;
-	if (link & TRACK_END || pfn - track_first_pfn >= track_nr_pages)
+	if (link & TRACK_END)
 		return;
 	entry = track_linked(link);
 	unused = entry->next_by_block;
@@ -268,7 +272,7 @@ void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
 	entry->state = state;
 	entry->next_by_block = *head;
 	*head = link;
-	link_page(entry, pfn - track_first_pfn);
+	link_page(entry, pfn - track_first_pfn, chain);
 }
 
 void track_finish(unsigned long pfn, u32 volume, u64 block,
@@ -291,7 +295,7 @@ void track_finish(unsigned long pfn, u32 volume, u64 block,
 void track_move(unsigned long to, unsigned long from)
 {
 	struct track_entry *entry;
-	u32 chain;
+	u32 page = to - track_first_pfn, chain;
 
 	track_forget(to);
 	entry = track_find(from, &chain);
@@ -303,7 +307,7 @@ void track_move(unsigned long to, unsigned long from)
 	}
 	/* The entry stays where it is: track_forget_range() comes by there once. */
 	unlink_page(entry, chain);
-	link_page(entry, to - track_first_pfn);
+	link_page(entry, page, track_bucket(page));
 }
 
 bool track_forget_range(u32 volume, u64 first, u64 count,
