@@ -363,14 +363,12 @@ int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
 	return ECACHE_OK;
 }
 
-u32 ecache_get_begin(struct ecache *ec, u64 object, u64 index)
+/* ecache_get_begin() of a key in range; in the caller's loop, where a build has one. */
+static inline __attribute__((__always_inline__)) u32 get_key(struct ecache *ec, u64 key)
 {
-	u32 *link, frame;
+	u32 *link = ecache_hash_link(ec, key);
+	u32 frame = *link;
 
-	if (!ecache_in_range(object, index))
-		return ECACHE_NONE;
-	link = ecache_hash_link(ec, ecache_pack(object, index));
-	frame = *link;
 	ec->counters.gets++;
 	if (frame == ECACHE_NONE)
 		return ECACHE_NONE;
@@ -389,6 +387,12 @@ u32 ecache_get_begin(struct ecache *ec, u64 object, u64 index)
 	remove_page(ec, frame, link);
 	ec->states[frame] = FRAME_PINNED;
 	return frame;
+}
+
+u32 ecache_get_begin(struct ecache *ec, u64 object, u64 index)
+{
+	return ecache_in_range(object, index) ?
+		       get_key(ec, ecache_pack(object, index)) : ECACHE_NONE;
 }
 
 void ecache_unpin(struct ecache *ec, u32 frame)

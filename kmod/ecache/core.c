@@ -16,6 +16,20 @@
 
 #include "pool.h"
 
+/* Volumes' numbers and blocks are in range: volume_get(), the target's constructor. */
+u32 core_get_run(struct ecache *core, u64 object, u64 block, u32 count, u32 *frames)
+{
+	u64 key = ecache_pack(object, block);
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		frames[i] = get_key(core, key + i);
+		if (frames[i] == ECACHE_NONE)
+			break;
+	}
+	return i;
+}
+
 void core_unpin(struct ecache *core, const u32 *frames, u32 count)
 {
 	while (count--)

@@ -181,7 +181,10 @@ static inline void pool_unlock_irqrestore(unsigned long flags)
 	spin_unlock_irqrestore(&pool.lock, flags);
 }
 
-/* ecache_unpin() of each; in the core's unit, where that is inline (core.c). */
+/* ecache_get_begin() of blocks up to the first that is not cached; how many are. */
+u32 core_get_run(struct ecache *core, u64 object, u64 block, u32 count, u32 *frames);
+
+/* ecache_unpin() of each. Both are in the core's unit, where those are inline (core.c). */
 void core_unpin(struct ecache *core, const u32 *frames, u32 count);
 
 /* Adds one call to a cost: from `start` to now, less what copying took. */

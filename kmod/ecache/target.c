@@ -51,6 +51,8 @@ struct io {
 struct run {
 	u64 block;
 	u32 count;
+	/* Of the first so many the pages are followed. */
+	u32 followed;
 	struct follow_page pages[RUN_PAGES];
 	u32 frames[RUN_PAGES];
 };
@@ -120,6 +122,8 @@ static void find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter
 	struct folio *folio;
 	pgoff_t index;
 
+	run->followed = 0;
+
 	for (; at < end; at++, block++) {
 		struct bio_vec bv = bio_iter_iovec(bio, *iter);
 
@@ -147,6 +151,8 @@ static void find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter
 		at->page = bv.bv_page;
 		at->tag = follow_place(mapping, index);
 		at->summed = summed;
+		if (run->followed == at - run->pages)
+			run->followed++;
 	}
 }
 
@@ -168,20 +174,17 @@ static void forget_run(struct volume *v, const struct run *run)
  */
 static u32 take_cached(struct volume *v, struct run *run)
 {
-	u32 i;
+	u32 i, count = core_get_run(pool.core, v->object, run->block, run->followed,
+				    run->frames);
 
-	for (i = 0; i < run->count && run->pages[i].page; i++) {
+	for (i = 0; i < count; i++) {
 		const struct follow_page *p = &run->pages[i];
 
-		run->frames[i] = ecache_get_begin(pool.core, v->object,
-						  run->block + i);
-		if (run->frames[i] == ECACHE_NONE)
-			break;
 		/* It is locked: nobody puts it before it is filled. */
 		track_set(page_to_pfn(p->page), v->id, run->block + i,
 			  p->summed ? TRACK_LOADING : TRACK_UP, true, p->tag);
 	}
-	return i;
+	return count;
 }
 
 /* Notes the pages of a run that are to be read, up to one that is cached. */
@@ -354,7 +357,7 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 	 */
 	preempt_disable();
 	find_pages(v, bio, &iter, &run, false);
-	if (!run.pages[0].page) {
+	if (!run.followed) {
 		done = serve_copies(v, bio, io->block, run.count);
 		if (done)
 			goto served;

@@ -13,7 +13,6 @@
 #define PAGES_PER_HEAD		8
 /* Those by block are gone along less often. */
 #define PAGES_PER_BLOCK_HEAD	16
-#define PREPARED_MAX		256
 #define BUCKET_BITS_MIN		10
 #define BUCKET_BITS_MAX		28
 
@@ -31,7 +30,7 @@ static struct track_chunk **last_link = &first_chunk;
 static u64 nr_chunks;
 /* Unused entries, linked by block: whoever stands at one goes on along its old chain. */
 static u32 unused;
-static u32 nr_unused;
+u32 track_unused_entries;
 
 static u32 *make_heads(unsigned int bits)
 {
@@ -97,7 +96,7 @@ void track_exit(void)
 	}
 	last_link = &first_chunk;
 	nr_chunks = 0;
-	nr_unused = 0;
+	track_unused_entries = 0;
 	kvfree(track_heads);
 	kvfree(block_heads);
 	track_heads = NULL;
@@ -112,7 +111,7 @@ u64 track_memory_bytes(void)
 
 u64 track_pages(void)
 {
-	return READ_ONCE(nr_chunks) * TRACK_CHUNK_ENTRIES - READ_ONCE(nr_unused);
+	return READ_ONCE(nr_chunks) * TRACK_CHUNK_ENTRIES - READ_ONCE(track_unused_entries);
 }
 
 static u64 link_to(const struct track_entry *entry)
@@ -148,17 +147,16 @@ static void add_chunk(struct track_chunk *chunk)
 		entry->next_by_block = unused;
 		unused = link_to(entry);
 	}
-	nr_unused += i;
+	track_unused_entries += i;
 	chunk->next = NULL;
 	*last_link = chunk;
 	last_link = &chunk->next;
 	WRITE_ONCE(nr_chunks, nr_chunks + 1);
 }
 
-void track_prepare(u64 pages)
+void track_make_room(u32 pages)
 {
-	pages = min_t(u64, pages, PREPARED_MAX);
-	while (READ_ONCE(nr_unused) < pages) {
+	while (READ_ONCE(track_unused_entries) < pages) {
 		struct track_chunk *chunk = make_chunk(0);
 		unsigned long flags;
 
@@ -212,7 +210,7 @@ void track_unlink(struct track_entry *entry, u32 chain)
 	WRITE_ONCE(entry->page, TRACK_NO_PAGE);
 	entry->next_by_block = unused;
 	unused = link_to(entry);
-	nr_unused++;
+	track_unused_entries++;
 }
 
 void track_forget(unsigned long pfn)
@@ -224,26 +222,36 @@ void track_forget(unsigned long pfn)
 		track_unlink(entry, chain);
 }
 
-/* Forgets the page with a key, if it is on this chain. */
-static bool forget_key(u32 link, u64 key)
+/* The entry with a key on this chain, or NULL. */
+static struct track_entry *find_key(u32 link, u64 key)
 {
-	while (!(link & TRACK_END)) {
-		struct track_entry *entry = track_linked(link);
+	struct track_entry *entry;
 
-		if (entry->key == key) {
-			track_unlink(entry, track_bucket(entry->page));
-			return true;
-		}
-		link = entry->next_by_block;
+	for (; !(link & TRACK_END); link = entry->next_by_block) {
+		entry = track_linked(link);
+		if (entry->key == key)
+			return entry;
 	}
-	return false;
+	return NULL;
 }
 
 bool track_forget_block(u32 volume, u64 block)
 {
 	u64 key = make_key(volume, block);
+	struct track_entry *entry = find_key(*block_head(key), key);
 
-	return forget_key(*block_head(key), key);
+	if (entry)
+		track_unlink(entry, track_bucket(entry->page));
+	return entry;
+}
+
+/* Seldom: apart, so that whoever need not forget anything saves no registers for it. */
+static noinline void forget_and_set(unsigned long pfn, u32 volume, u64 block,
+				    enum track_state state, bool returned, u32 tag)
+{
+	track_forget_block(volume, block);
+	track_forget(pfn);
+	track_set(pfn, volume, block, state, returned, tag);
 }
 
 void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
@@ -252,20 +260,21 @@ void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
 	u64 key = make_key(volume, block);
 	u32 *head = block_head(key);
 	struct track_entry *entry;
-	u32 link, chain;
+	u32 link, chain = 0;
 
-	forget_key(*head, key);
-	if (unlikely(pfn - track_first_pfn >= track_nr_pages))
+	entry = find_key(*head, key);
+	if (likely(!entry))
+		entry = track_find(pfn, &chain);
+	if (unlikely(entry)) {
+		forget_and_set(pfn, volume, block, state, returned, tag);
 		return;
-	entry = track_find(pfn, &chain);
-	if (unlikely(entry))
-		track_unlink(entry, chain);
+	}
 	link = unused;
-	if (link & TRACK_END)
+	if (link & TRACK_END || unlikely(pfn - track_first_pfn >= track_nr_pages))
 		return;
 	entry = track_linked(link);
 	unused = entry->next_by_block;
-	nr_unused--;
+	track_unused_entries--;
 	WRITE_ONCE(entry->key, key);
 	entry->tag = tag;
 	entry->returned = returned;

@@ -18,6 +18,7 @@
 
 #include <linux/compiler.h>
 #include <linux/hash.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/types.h>
 
@@ -73,11 +74,18 @@ void track_exit(void);
 u64 track_memory_bytes(void);
 u64 track_pages(void);
 
-/*
- * Makes room for the entries of so many pages more, if there is memory; of not more than
- * a large bio has, which would only lie idle. Takes the pool's lock.
- */
-void track_prepare(u64 pages);
+/* Entries made at once at most: those of a large bio; more would only lie idle. */
+#define TRACK_PREPARED_MAX	256
+extern u32 track_unused_entries;
+void track_make_room(u32 pages);
+
+/* Makes room for the entries of so many pages more, if there is memory. Takes the lock. */
+static inline void track_prepare(u64 pages)
+{
+	pages = min_t(u64, pages, TRACK_PREPARED_MAX);
+	if (unlikely(READ_ONCE(track_unused_entries) < pages))
+		track_make_room(pages);
+}
 
 /* Chains by page, and which pages may be followed; for the functions here alone. */
 extern u32 *track_heads;

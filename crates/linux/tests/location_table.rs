@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::{env, fs};
 
 /// Headers of the kernel that the table names; the program has what it needs of them.
-const HEADERS: [&str; 7] = ["compiler", "hash", "log2", "mm", "mmzone", "slab", "types"];
+const HEADERS: [&str; 8] = ["compiler", "hash", "log2", "minmax", "mm", "mmzone", "slab", "types"];
 
 fn run(flags: &[&str]) -> Output {
     let dir = tempfile::tempdir().unwrap();
