@@ -3,6 +3,7 @@
 #   make test     all tests, the virtual phone's included
 #   make bench    measures, with results as JSON in results/ and as one page, results/report.html
 #   make torture  a million operations on dm-ecache in the virtual phone, every block checked
+#   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make install  into $(DESTDIR)$(PREFIX)
 PREFIX ?= /usr/local
 CARGO ?= cargo
@@ -12,7 +13,7 @@ FOVEA := $(RELEASE)/fovea
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test bench torture install build clean check-style setup fetch test-phone
+.PHONY: demo test bench torture torture-fs install build clean check-style setup fetch test-phone
 
 demo: build
 	$(FOVEA) phone demo
@@ -44,6 +45,14 @@ torture: setup fetch
 	FOVEA_TORTURE_OPERATIONS=1000000 FOVEA_TORTURE_SEQUENCES=10000 FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
 		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture \
 		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong
+
+# All cases; `make test` has a short list. FILESYSTEMS_CASES=xfs-4k,fsx-xfs are some.
+FILESYSTEMS_CASES ?= all
+torture-fs: setup fetch
+	$(CARGO) build --release -p fovea-linux --example filesystems
+	FOVEA_FILESYSTEMS_CASES=$(FILESYSTEMS_CASES) FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_ROUNDS=100 \
+		FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs \
+		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture
 
 # Builds nothing: root may have no cargo.
 install:

@@ -15,6 +15,13 @@ need qemu-system-x86 qemu-system-x86_64
 need gcc gcc
 need make make
 need e2fsprogs /sbin/mkfs.ext4
+# File systems that the tests put on dm-ecache.
+need xfsprogs /usr/sbin/mkfs.xfs
+need btrfs-progs /usr/bin/btrfs
+need dosfstools /usr/sbin/mkfs.vfat
+need exfatprogs /usr/sbin/mkfs.exfat
+need erofs-utils /usr/bin/mkfs.erofs
+need squashfs-tools /usr/bin/mksquashfs
 need libc6-dev /usr/include/stdio.h
 need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
 

@@ -59,6 +59,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
         cpus: 2,
         by_turns: false,
         memory_bytes: 256 << 20,
+        nodes: 1,
         kernel: kernel.vmlinux.clone(),
         initrd: None,
         kernel_args: Vec::new(),

@@ -22,6 +22,7 @@ pub struct Phone {
     base: Vec<u8>,
     accel: Accel,
     by_turns: bool,
+    nodes: u32,
     qemu: String,
 }
 
@@ -47,7 +48,7 @@ impl Phone {
         stage.message("does KVM work?");
         let accel = kvm::best(cache, &kernel, &qemu)?;
         drop(stage);
-        Ok(Phone { cache: cache.clone(), kernel, base, accel, by_turns: false, qemu })
+        Ok(Phone { cache: cache.clone(), kernel, base, accel, by_turns: false, nodes: 1, qemu })
     }
 
     /// With further files in the guest.
@@ -64,6 +65,12 @@ impl Phone {
     /// QEMU before 8.1 does not always survive with several ([`FailureReason::StaleBreakpoint`](crate::FailureReason::StaleBreakpoint)).
     pub fn by_turns(mut self) -> Phone {
         self.by_turns = true;
+        self
+    }
+
+    /// With memory in so many NUMA nodes, between which pages can be moved on request. In fast mode only.
+    pub fn with_nodes(mut self, nodes: u32) -> Phone {
+        self.nodes = nodes;
         self
     }
 
@@ -94,6 +101,7 @@ impl Phone {
             cpus: plan.phone.cpus,
             by_turns: self.by_turns,
             memory_bytes: qemu::memory_bytes(&plan.phone, reservation)?,
+            nodes: if plan.exact { 1 } else { self.nodes },
             kernel: self.kernel.vmlinux.clone(),
             initrd: Some(initrd),
             kernel_args,

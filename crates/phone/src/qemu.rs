@@ -52,6 +52,8 @@ pub struct Machine {
     pub by_turns: bool,
     /// The guest's memory.
     pub memory_bytes: u64,
+    /// NUMA nodes that share the memory; the CPUs are all in the first. With 1 there are none.
+    pub nodes: u32,
     /// The uncompressed kernel.
     pub kernel: PathBuf,
     /// The guest's image; none for a probe.
@@ -166,7 +168,9 @@ impl Machine {
             (false, Accel::Kvm) => args.list(&["-accel", "kvm", "-cpu", "host"]),
         }
         args.pair("-smp", cpus.to_string());
-        args.pair("-m", format!("size={}M", self.memory_bytes.div_ceil(1 << 20)));
+        let memory_mib = self.memory_bytes.div_ceil(1 << 20);
+        args.pair("-m", format!("size={memory_mib}M"));
+        args.nodes(self.nodes, memory_mib);
         args.path("-kernel", &self.kernel);
         if let Some(initrd) = &self.initrd {
             args.path("-initrd", initrd);
@@ -215,6 +219,16 @@ impl Args {
         self.0.push(value.into());
     }
 
+    /// Memory in nodes of the same size; the last has what does not divide, since QEMU wants the sizes to add up.
+    fn nodes(&mut self, count: u32, memory_mib: u64) {
+        let last = u64::from(count.max(1)) - 1;
+        for node in (0..=last).filter(|_| last > 0) {
+            let share = memory_mib / (last + 1) + if node == last { memory_mib % (last + 1) } else { 0 };
+            self.pair("-object", format!("memory-backend-ram,id=node{node},size={share}M"));
+            self.pair("-numa", format!("node,nodeid={node},memdev=node{node}"));
+        }
+    }
+
     fn path(&mut self, option: &str, path: &Path) {
         self.pair(option, path.as_os_str());
     }
@@ -249,6 +263,7 @@ mod tests {
             cpus: 2,
             by_turns: false,
             memory_bytes: 572 << 20,
+            nodes: 1,
             kernel: "/k/vmlinux".into(),
             initrd: Some("/t/initrd".into()),
             kernel_args: vec!["fovea.test".into()],
@@ -290,6 +305,11 @@ mod tests {
         );
         let by_turns = line(&Machine { by_turns: true, ..machine(false) });
         assert!(by_turns.contains("-accel tcg,thread=single -cpu max,cx16=off -smp 2"));
+        let nodes = line(&Machine { nodes: 2, memory_bytes: 573 << 20, ..machine(false) });
+        assert!(nodes.contains(
+            "-m size=573M -object memory-backend-ram,id=node0,size=286M -numa node,nodeid=0,memdev=node0 \
+             -object memory-backend-ram,id=node1,size=287M -numa node,nodeid=1,memdev=node1 -kernel"
+        ));
         let kvm = line(&Machine { accel: Accel::Kvm, ..machine(false) });
         assert!(kvm.contains("-accel kvm -cpu host"));
         assert!(!line(&Machine { accel: Accel::Kvm, ..machine(true) }).contains("kvm"), "exact mode is always TCG");

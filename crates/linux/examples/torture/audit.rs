@@ -102,7 +102,7 @@ fn parse(record: &[u8]) -> Option<(u8, String)> {
 }
 
 /// What no line of the log may say.
-const BAD: [&str; 11] = [
+pub const BAD: [&str; 11] = [
     "WARNING:",
     "BUG:",
     "Oops",

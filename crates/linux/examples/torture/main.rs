@@ -19,10 +19,12 @@ mod boot;
 mod buffers;
 mod content;
 mod disturb;
+mod door;
 mod drivers;
 mod file;
 mod phases;
 mod physical;
+mod pressure;
 mod raw;
 mod refusals;
 mod report;
@@ -199,7 +201,7 @@ fn soak(stack: &Stack, contents: &Contents, options: &Options, report: &Report, 
     let compare_all = || stack.volumes.iter().try_for_each(|volume| audit::compare(volume, contents, report));
     let (done, seconds) = soak::run(stack, contents, report, options, watch, || {
         // Everything that can be put is put, and then every frame is looked at.
-        disturb::drop_caches()?;
+        pressure::drop_caches()?;
         compare_all()
     })?;
     report.check(

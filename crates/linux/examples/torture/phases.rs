@@ -11,8 +11,8 @@ use rustix::fs::{fadvise, Advice};
 
 use crate::audit::compare;
 use crate::content::{Contents, Random};
-use crate::disturb::{drop_caches, Hog};
 use crate::file::{How, TestFile, OPERATION_PAGES};
+use crate::pressure::{drop_caches, Hog};
 use crate::raw::{Pages, PAGE};
 use crate::report::Report;
 use crate::stack::{read_number, Outcome, Stack, A, B, C};

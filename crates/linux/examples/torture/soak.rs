@@ -120,7 +120,7 @@ pub fn run(
     after()?;
     let mut buffer = Pages::new(OPERATION_PAGES);
     for (round, how) in [How::Buffered, How::Direct, How::Buffered].into_iter().enumerate() {
-        crate::disturb::drop_caches()?;
+        crate::pressure::drop_caches()?;
         files.iter().for_each(|file| file.verify(how, &mut buffer));
         report.check(format_args!("cold read {round}"), true, format_args!("{} files", files.len()));
     }

@@ -7,17 +7,15 @@
 //! c    raw                             ecache -> delay (6 ms for writes) -> null_blk, sectors of 512 bytes, discards
 //! ```
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use fovea_linux::dm::{device_number, DeviceMapper, Suspend, Target};
 use fovea_linux::{module, Root};
 use rustix::mount::{mount, unmount, MountFlags, UnmountFlags};
 
-/// What the tests pass errors on as.
-pub type Outcome<T> = Result<T, String>;
+use crate::door::{at, make_disk, run, target, SECTOR};
+pub use crate::door::{open_direct, read_number, write_file, Outcome};
 
 pub const A: usize = 0;
 pub const B: usize = 1;
@@ -25,7 +23,6 @@ pub const C: usize = 2;
 
 /// A null_blk: name, MiB, bytes of a sector, whether it discards, how requests end (1 softirq, 2 timer of 100 us).
 const DISKS: [(&str, u64, u64, u64, u64); 3] = [("n0", 64, 512, 1, 2), ("n1", 64, 4096, 0, 1), ("n2", 8, 512, 1, 1)];
-const SECTOR: u64 = 512;
 /// The delay of writes to c: long against everything that must happen in between.
 const WRITE_DELAY_MS: u64 = 6;
 
@@ -51,49 +48,6 @@ pub struct Stack {
     /// The device between b and its disk.
     lower_b: Volume,
     lower_c: Volume,
-}
-
-fn at<T, E: std::fmt::Display>(what: impl std::fmt::Display, result: Result<T, E>) -> Outcome<T> {
-    result.map_err(|e| format!("{what}: {e}"))
-}
-
-pub fn write_file(path: impl AsRef<Path>, text: &str) -> Outcome<()> {
-    let path = path.as_ref();
-    at(format_args!("writing {text:?} to {}", path.display()), fs::write(path, text))
-}
-
-pub fn read_number(path: impl AsRef<Path>) -> Outcome<u64> {
-    let path = path.as_ref();
-    let text = at(path.display(), fs::read_to_string(path))?;
-    at(path.display(), text.trim().parse())
-}
-
-/// A device or file for O_DIRECT.
-pub fn open_direct(path: &Path) -> Outcome<File> {
-    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(path);
-    at(format_args!("opening {}", path.display()), file)
-}
-
-fn make_disk(name: &str, mib: u64, sector: u64, discard: u64, irqmode: u64) -> Outcome<PathBuf> {
-    let folder = Path::new("/sys/kernel/config/nullb").join(name);
-    at(format_args!("making {}", folder.display()), fs::create_dir(&folder))?;
-    for (key, value) in [
-        ("size", mib),
-        ("blocksize", sector),
-        ("memory_backed", 1),
-        ("discard", discard),
-        ("irqmode", irqmode),
-        ("completion_nsec", 100_000),
-        ("submit_queues", 4),
-        ("power", 1),
-    ] {
-        write_file(folder.join(key), &value.to_string())?;
-    }
-    Ok(Path::new("/dev").join(name))
-}
-
-fn target(kind: &str, start_sectors: u64, size_sectors: u64, parameters: String) -> Target {
-    Target { start_sectors, size_sectors, kind: kind.into(), parameters }
 }
 
 fn make_volume(mapper: &DeviceMapper, name: &'static str, disk: &Path, table: Vec<Target>) -> Outcome<Volume> {
@@ -237,15 +191,4 @@ impl Stack {
         }
         Ok(())
     }
-}
-
-/// Runs a program; its last words are in the error.
-fn run(program: &str, args: &[&str]) -> Outcome<()> {
-    let output = at(program, Command::new(program).args(args).output())?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    let lines: Vec<&str> = said.lines().collect();
-    Err(format!("{program} ended with {}: {}", output.status, lines[lines.len().saturating_sub(8)..].join(" | ")))
 }

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! dm-ecache under every file system, as the first process of a virtual phone: each case makes a disk, a target on it and a file
+//! system on that, works on files whose content it keeps in memory, and compares all of them and every block with the disk.
+//!
+//! Words on the kernel's command line, `fovea.filesystems.KEY=VALUE`:
+//!
+//! ```text
+//! cases        names, separated by commas; `short` (the default), `all`      seed     of all content and choices
+//! kind         of target; `linear` rehearses without the module              rounds   of the races
+//! stop         1: end after the first case that fails                        operations  of each file of fsx
+//! ```
+//!
+//! Modules of the torture test are used in parts; the rest of them is dead code in this program.
+//!
+//! A line for each case, for programs: `case name=… result=ok|failed reads=… hits=… puts=… invalidated=… moved=… elapsed_ms=…`, in pages.
+
+#[path = "../torture/audit.rs"]
+#[allow(dead_code)]
+mod audit;
+mod bed;
+#[path = "../selftest/boot.rs"]
+#[allow(dead_code)]
+mod boot;
+mod calls;
+mod carveouts;
+mod cases;
+mod change;
+mod churn;
+#[path = "../torture/content.rs"]
+#[allow(dead_code)]
+mod content;
+#[path = "../torture/door.rs"]
+#[allow(dead_code)]
+mod door;
+mod filesystem;
+mod fsx;
+mod guarded;
+mod images;
+mod layers;
+mod once;
+#[path = "../torture/pressure.rs"]
+#[allow(dead_code)]
+mod pressure;
+mod race;
+#[path = "../torture/raw.rs"]
+#[allow(dead_code)]
+mod raw;
+#[path = "../torture/report.rs"]
+#[allow(dead_code)]
+mod report;
+mod tree;
+
+/// By the names that the torture test's modules know.
+mod stack {
+    pub use crate::bed::Volume;
+    pub use crate::door::{open_direct, Outcome};
+}
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::Instant;
+
+use fovea_linux::dm::DeviceMapper;
+use fovea_linux::{module, Root};
+use rustix::mount::{mount, MountFlags};
+
+use crate::audit::{KernelLog, BAD};
+use crate::bed::Bed;
+use crate::cases::{Case, CARVEOUTS};
+use crate::content::Contents;
+use crate::door::{at, Outcome};
+use crate::report::Report;
+
+/// The module under test.
+const MODULE: &str = "dm_ecache";
+/// As the kernel's command line keeps them.
+const PARAMETERS: &str = "carveouts=12M@0x10000000,4M@0x12000000 devices=camera:11M,jpeg:2M";
+/// Its devices that the cases use.
+pub(crate) const DEVICES: [(&str, u64); 1] = [("camera", 11 << 20)];
+
+/// What a case works with.
+pub(crate) struct Lab<'a> {
+    pub(crate) bed: Bed<'a>,
+    pub(crate) report: &'a Report,
+    pub(crate) contents: &'a Contents,
+    pub(crate) kind: &'a str,
+    pub(crate) seed: u64,
+    pub(crate) rounds: u32,
+    pub(crate) operations: u64,
+    /// Pages that were seen on the node they were to move to.
+    pub(crate) moved: u64,
+}
+
+impl Lab<'_> {
+    /// Whether the module is there, and not a stand-in for rehearsals.
+    pub fn has_module(&self) -> bool {
+        self.kind == "ecache"
+    }
+}
+
+/// What the command line asks for.
+#[derive(Debug)]
+struct Options {
+    cases: Vec<String>,
+    kind: String,
+    seed: u64,
+    rounds: u32,
+    operations: u64,
+    stop_early: bool,
+}
+
+impl Options {
+    fn read(command_line: &str) -> Outcome<Options> {
+        let word = |key: &str| {
+            let words = command_line.split_ascii_whitespace();
+            words.filter_map(|word| word.strip_prefix("fovea.filesystems.")?.split_once('=')).rfind(|(k, _)| *k == key)
+        };
+        let text = |key: &str, default: &str| word(key).map_or(default, |(_, value)| value).to_owned();
+        let number = |key: &str, default: &str| {
+            let value = text(key, default);
+            value.parse::<u64>().map_err(|_| format!("{key}={value} is no number"))
+        };
+        Ok(Options {
+            cases: text("cases", "short").split(',').map(str::to_owned).collect(),
+            kind: text("kind", "ecache"),
+            seed: number("seed", "1")?,
+            rounds: number("rounds", "30")? as u32,
+            operations: number("operations", "400")?,
+            stop_early: number("stop", "0")? == 1,
+        })
+    }
+
+    fn wants(&self, name: &str, short: bool) -> bool {
+        self.cases.iter().any(|asked| asked == name || asked == "all" || (asked == "short" && short))
+    }
+}
+
+fn main() {
+    if !boot::is_init() {
+        eprintln!(
+            "filesystems: is the first process of a virtual phone, and destroys what it finds on any other machine"
+        );
+        std::process::exit(2);
+    }
+    boot::mount_all();
+    let began = Instant::now();
+    let failures = match run() {
+        Ok(failures) => failures,
+        Err(e) => {
+            println!("FAIL {e}");
+            1
+        }
+    };
+    println!("     all in {:.1?}", began.elapsed());
+    boot::end(failures);
+}
+
+/// Makes ready, and goes through the cases; returns how much failed.
+fn run() -> Outcome<u32> {
+    let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default())?;
+    println!("filesystems: {options:?}");
+    let cases = cases::all();
+    let known =
+        |name: &String| ["all", "short", CARVEOUTS].contains(&name.as_str()) || cases.iter().any(|c| c.name == *name);
+    if let Some(unknown) = options.cases.iter().find(|name| !known(name)) {
+        return Err(format!("cases: there is no case {unknown}"));
+    }
+    let root = Root::at("/");
+    for name in ["dm_mod", "null_blk"] {
+        at(name, module::load(&root, name))?;
+    }
+    for (kind, path) in [("configfs", "/sys/kernel/config"), ("debugfs", "/sys/kernel/debug")] {
+        let _ = mount(kind, path, kind, MountFlags::empty(), None);
+    }
+    let mut log = at("/dev/kmsg", KernelLog::new())?;
+    let mut failures = 0;
+    if options.kind == "ecache" {
+        if options.wants(CARVEOUTS, true) {
+            let report = Report::default();
+            let began = Instant::now();
+            if let Err(e) = cases::carveouts(&report) {
+                report.fail(e);
+            }
+            look(&mut log, &["dm_ecache:"], &report);
+            println!("case name={CARVEOUTS} result={} elapsed_ms={}", result(&report), began.elapsed().as_millis());
+            failures += report.failures();
+        }
+        at(MODULE, module::load_with(&root, MODULE, PARAMETERS))?;
+    }
+    let mapper = at("device-mapper", DeviceMapper::open(&root))?;
+    let contents = Contents::new(options.seed);
+    for (number, case) in cases.iter().enumerate().filter(|(_, case)| options.wants(case.name, case.short)) {
+        if !(options.stop_early && failures > 0) {
+            failures += one(number, case, &options, &contents, &mapper, &mut log);
+        }
+    }
+    Ok(failures)
+}
+
+fn result(report: &Report) -> &'static str {
+    match report.failures() {
+        0 => "ok",
+        _ => "failed",
+    }
+}
+
+/// Runs one case, and takes down what it made; returns how much failed.
+fn one(
+    number: usize,
+    case: &Case,
+    options: &Options,
+    contents: &Contents,
+    mapper: &DeviceMapper,
+    log: &mut KernelLog,
+) -> u32 {
+    println!("     case {}", case.name);
+    let report = Report::default();
+    let began = Instant::now();
+    let mut lab = Lab {
+        bed: Bed::new(mapper, &options.kind, number),
+        report: &report,
+        contents,
+        kind: &options.kind,
+        seed: options.seed,
+        rounds: options.rounds,
+        operations: options.operations,
+        moved: 0,
+    };
+    match catch_unwind(AssertUnwindSafe(|| (case.test)(&mut lab))) {
+        Ok(Ok(())) => {}
+        Ok(Err(e)) => report.fail(e),
+        Err(_) => report.fail("panicked: see the console"),
+    }
+    if let Err(e) = lab.bed.clear() {
+        report.fail(e);
+    }
+    let (counts, moved) = (lab.bed.counts(), lab.moved);
+    look(log, case.meant, &report);
+    println!(
+        "case name={} result={} reads={} hits={} puts={} invalidated={} moved={moved} elapsed_ms={}",
+        case.name,
+        result(&report),
+        counts.reads,
+        counts.hits,
+        counts.puts,
+        counts.invalidated,
+        began.elapsed().as_millis()
+    );
+    report.failures()
+}
+
+/// What the kernel has said meanwhile and should not have.
+fn look(log: &mut KernelLog, meant: &[&str], report: &Report) {
+    const MORE: [&str; 6] =
+        ["failed to decompress", "Corrupt", "BTRFS error", "SQUASHFS error", "I/O error", "FAT-fs ("];
+    for (priority, line) in log.lines() {
+        // That it is not part of the kernel, the kernel's loader says in the module's name.
+        let of_loader = line.contains("taint");
+        let of_module = priority <= 4 && line.starts_with("dm_ecache:") && !of_loader;
+        let bad = BAD.iter().chain(&MORE).any(|bad| line.contains(bad));
+        if (of_module || bad) && !meant.iter().any(|word| line.contains(word)) {
+            report.fail(format_args!("kernel log: {line}"));
+        }
+    }
+}

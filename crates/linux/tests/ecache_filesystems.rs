@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! dm-ecache under every file system, and in every situation in which it once served wrong data (`examples/filesystems`), in the virtual
+//! phone; and modules without the safety that each of these is the guard of, which must fail. Skipped, with a word, where QEMU, the
+//! kernel, a compiler or a file system's program is missing; with `CI=true` that is a failure.
+//!
+//! `FOVEA_FILESYSTEMS_CASES=all cargo test --release -p fovea-linux --test ecache_filesystems` (`make torture-fs`) is the long one.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use fovea_phone::kmod::{build, Sources};
+use fovea_phone::{
+    fetch, with_libraries, Cache, Error, FailureReason, GuestFile, Phone, Programs, Progress, RunOptions,
+};
+use fovea_scenario::{Lacks, Plan};
+
+/// One phone at a time: each wants more CPUs than most hosts have.
+static ONE: Mutex<()> = Mutex::new(());
+
+const MODULES: [&str; 16] = [
+    "dm-mod",
+    "dm-delay",
+    "dm-crypt",
+    "null_blk",
+    "loop",
+    "xfs",
+    "btrfs",
+    "erofs",
+    "squashfs",
+    "nls_cp437",
+    "nls_ascii",
+    "vfat",
+    "exfat",
+    "overlay",
+    "xts",
+    "cts",
+];
+
+/// Programs for the guest, and the package of each.
+const TOOLS: [(&str, &str); 12] = [
+    ("mkfs.ext4", "e2fsprogs"),
+    ("e2fsck", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("xfs_repair", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("btrfs", "btrfs-progs"),
+    ("mkfs.vfat", "dosfstools"),
+    ("fsck.vfat", "dosfstools"),
+    ("mkfs.exfat", "exfatprogs"),
+    ("fsck.exfat", "exfatprogs"),
+    ("mkfs.erofs", "erofs-utils"),
+    ("mksquashfs", "squashfs-tools"),
+];
+
+/// What a boot left behind.
+struct Ended {
+    reason: Option<FailureReason>,
+    console: String,
+}
+
+impl Ended {
+    fn lines(&self, mark: &str) -> Vec<&str> {
+        self.console.lines().filter(|line| line.starts_with(mark)).collect()
+    }
+
+    /// Each case that came to its end, and the first wrong content it found.
+    fn cases(&self) -> Vec<(&str, Option<&str>)> {
+        let mut cases = Vec::new();
+        let mut wrong = None;
+        for line in self.console.lines() {
+            if line.starts_with("FAIL wrong content") {
+                wrong = wrong.or(Some(line));
+            } else if let Some(rest) = line.strip_prefix("case name=") {
+                cases.push((rest.split(' ').next().unwrap_or(rest), wrong.take()));
+            }
+        }
+        cases
+    }
+}
+
+/// Cargo builds the examples before it runs tests, beside the folder this very test is in.
+fn program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(|deps| deps.parent()).unwrap().join("examples/filesystems")
+}
+
+fn plan(words: &[String]) -> Plan {
+    let mut kernel_args: Vec<String> = [
+        // The carve-outs of `examples/filesystems/main.rs`.
+        "memmap=12M$0x10000000",
+        "memmap=4M$0x12000000",
+        // For bios of more than 256 pages; on the second node, since the first has the kernel, the image and all CPUs.
+        "hugepages=1:36",
+        // Errors that are meant are not for the console; the log is watched from within.
+        "loglevel=3",
+        // A loaded host stops virtual CPUs for long.
+        "nosoftlockup",
+        "rcupdate.rcu_cpu_stall_suppress=1",
+    ]
+    .map(String::from)
+    .to_vec();
+    kernel_args.extend(words.iter().map(|word| format!("fovea.filesystems.{word}")));
+    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, ..Plan::bare("filesystems", 480 << 20, 2) }
+}
+
+/// A phone with the program and the module, or what is missing for one.
+fn phone(dir: &Path, module: Option<Option<&str>>) -> Result<Phone, Error> {
+    let cache = Cache::open()?;
+    let missing = |what: &str, mend: &str| Error::Missing { what: what.into(), mend: mend.into() };
+    let kernel = fetch::cached(&cache)?.ok_or_else(|| missing("no kernel in the cache", "`make fetch` gets one"))?;
+    let init = program();
+    if !init.exists() {
+        return Err(missing("the program `filesystems` is not built", "run all of `cargo test -p fovea-linux`"));
+    }
+    let mut own = Vec::new();
+    if let Some(broken) = module {
+        let sources = Sources::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))?;
+        own.push(build(&cache, &kernel, &sources, broken, &Progress::quiet())?.file("dm-ecache")?);
+    }
+    // It needs no other static program; the image wants three.
+    let small = dir.join("small");
+    std::fs::copy(fetch::busybox(&cache, &Progress::quiet())?, &small).unwrap();
+    let programs = Programs { init, fovea: small.clone(), busybox: small };
+    let phone = Phone::prepare(&cache, kernel, &programs, &MODULES, &own, &Progress::quiet())?;
+    let mut files = Vec::new();
+    for (tool, package) in TOOLS {
+        files.extend(with_libraries(tool, &format!("apt-get install {package}"))?);
+    }
+    // What no program is linked with: the C library loads it when a thread ends.
+    let libc = files.iter().find(|file| file.from.ends_with("libc.so.6"));
+    let libgcc = libc.map(|libc| libc.from.with_file_name("libgcc_s.so.1")).filter(|path| path.is_file());
+    files.extend(libgcc.map(|path| GuestFile { to: path.clone(), from: path }));
+    Ok(phone.with_files(&files)?.with_nodes(2))
+}
+
+/// Boots it; `None`, with a word, if this machine cannot.
+fn boot(module: Option<Option<&str>>, words: &[&str], timeout_s: u64) -> Option<Ended> {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let phone = match phone(dir.path(), module) {
+        Ok(phone) => phone,
+        Err(e) if e.is_missing() => {
+            let required = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+            assert!(!required, "nothing may be skipped where CI=true: {e}");
+            println!("skipped: {e}");
+            return None;
+        }
+        Err(e) => panic!("{e}\n{}", e.details().join("\n")),
+    };
+    let results = std::env::var_os("FOVEA_FILESYSTEMS_LOGS").map_or_else(|| dir.path().join("results"), PathBuf::from);
+    let options = RunOptions { timeout: Duration::from_secs(timeout_s), results };
+    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    let (reason, logs) = match phone.run(&plan(&words), &options, &Progress::quiet(), |_| ()) {
+        Ok(outcome) => (None, outcome.logs),
+        Err(Error::Boot(failure)) => (Some(failure.reason.clone()), failure.logs.clone()),
+        Err(e) => panic!("{e}"),
+    };
+    let console = std::fs::read_to_string(logs.join("console.log")).unwrap();
+    Some(Ended { reason, console })
+}
+
+/// A case of each kind, for the rehearsal of `make test`.
+const REHEARSED: &str = "ext4-1k,vfat,erofs-4k-disabled,overlay-on-ext4,race-unaligned,truncate-2k,abort-journal,fsx-xfs,moved-without-ftrace";
+
+/// What the two whole runs do, if nobody names other cases.
+fn asked(cases: &str) -> String {
+    let word = |name: &str, default: &str| std::env::var(format!("FOVEA_FILESYSTEMS_{name}")).unwrap_or(default.into());
+    let (cases, operations, rounds) = (word("CASES", cases), word("OPERATIONS", "400"), word("ROUNDS", "30"));
+    format!("cases={cases} fovea.filesystems.operations={operations} fovea.filesystems.rounds={rounds}")
+}
+
+fn passes(ended: &Ended) {
+    let failures = ended.lines("FAIL");
+    for line in ended.lines("case name=") {
+        println!("{line}");
+    }
+    assert!(ended.reason.is_none() && failures.is_empty(), "{:?}\n{failures:#?}\n{}", ended.reason, ended.console);
+    // That the program came to its end, and not merely to a silent one.
+    assert!(!ended.cases().is_empty(), "no case was run:\n{}", ended.console);
+}
+
+#[test]
+fn the_cases_themselves_raise_no_false_alarm() {
+    if let Some(ended) = boot(None, &["kind=linear", &asked(REHEARSED)], 7200) {
+        passes(&ended);
+    }
+}
+
+#[test]
+fn every_file_system_is_right_on_the_module() {
+    if let Some(ended) = boot(Some(None), &[&asked("short")], 7200) {
+        passes(&ended);
+        let at_work = |line: &&str| !line.contains(" hits=0 ");
+        let ext4 = ended.lines("case name=ext4-4k ");
+        assert!(ext4.iter().all(at_work), "an idle cache proves nothing: {ext4:?}");
+    }
+}
+
+/// A module without one safety must fail each of these, and by wrong content.
+fn control(broken: &str, cases: &[&str]) {
+    let words = [&format!("cases={}", cases.join(",")), "rounds=400"];
+    let Some(ended) = boot(Some(Some(broken)), &words, 1800) else { return };
+    for (case, wrong) in ended.cases() {
+        println!("without {broken}, {case}: {}", wrong.unwrap_or("right"));
+    }
+    let ended_wrong = ended.cases().into_iter().filter(|(_, wrong)| wrong.is_some());
+    let caught: BTreeSet<&str> = ended_wrong.map(|(case, _)| case).collect();
+    let cases: BTreeSet<&str> = cases.iter().copied().collect();
+    assert!(
+        matches!(ended.reason, Some(FailureReason::Plan(_))) && caught == cases,
+        "without {broken} only {caught:?} of {cases:?} fail by wrong content: {:?}\n{}",
+        ended.reason,
+        ended.console
+    );
+}
+
+#[test]
+fn a_module_that_does_not_verify_what_it_puts_fails() {
+    let cases = ["truncate-2k", "moved-without-ftrace", "moved-without-kprobes", "erofs-4k-disabled"];
+    control("verify", &cases);
+}
+
+#[test]
+fn a_module_that_lets_requests_overlap_fails() {
+    control("direct", &["race-unaligned", "race-discard"]);
+}
