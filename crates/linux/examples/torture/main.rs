@@ -12,6 +12,7 @@
 //! carveouts    the module's parameter                 refusals    0: none of wrong carve-outs, which name the phone's places
 //! ```
 
+#[allow(dead_code, reason = "the test of power states does what shows in the log")]
 mod audit;
 #[path = "../selftest/boot.rs"]
 mod boot;
