@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use common::{alone, stock_kernel, unless_missing, Ended, Guest};
+use common::{alone, chosen_kernel, unless_missing, Ended, Guest};
 use fovea_phone::{Cache, FailureReason, GuestFile, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
 
@@ -49,6 +49,8 @@ impl Kind {
 struct Bench {
     phone: Phone,
     kind: Kind,
+    timeout: Duration,
+    memory_bytes: u64,
     folder: tempfile::TempDir,
 }
 
@@ -62,14 +64,17 @@ impl Bench {
     fn new(kind: Kind) -> Result<Bench> {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::open()?;
-        let kernel = stock_kernel(&cache)?;
+        let which = chosen_kernel();
+        let kernel = which.find(&cache)?;
+        let timeout = TIMEOUT * which.slowness() as u32;
+        let memory_bytes = MEMORY_BYTES + if which.is_debug() { 256 << 20 } else { 0 };
         let vmlinuz = kernel.vmlinuz.clone().map(|from| GuestFile { to: "/vmlinuz".into(), from });
         let guest =
             Guest { program: "power", modules: &["dm-mod"], own_modules: &["dm-ecache"], broken: kind.broken() };
         let disks = [disk(folder.path(), "swap", SWAP_BYTES), disk(folder.path(), "data", DATA_BYTES)];
         let phone = guest.phone(&cache, kernel)?.with_files(vmlinuz.as_slice())?;
         // Suspending takes the CPUs off and on and changes the kernel's code for it: QEMU 7.2 does not always survive that with several.
-        Ok(Bench { phone: phone.by_turns().with_disks(&disks), kind, folder })
+        Ok(Bench { phone: phone.by_turns().with_disks(&disks), kind, timeout, memory_bytes, folder })
     }
 
     fn boot(&self, name: &str, words: &[&str]) -> Ended {
@@ -78,10 +83,10 @@ impl Bench {
         let mut kernel_args = vec!["memmap=32M$0x10000000".to_owned(), "loglevel=4".to_owned()];
         kernel_args.extend(own.map(|word| format!("fovea.power.{word}")));
         let lacks = Lacks { kernel_args, ..Lacks::default() };
-        let plan = Plan { lacks, ..Plan::bare(&format!("power-{name}"), MEMORY_BYTES, 2) };
+        let plan = Plan { lacks, ..Plan::bare(&format!("power-{name}"), self.memory_bytes, 2) };
         let results =
             std::env::var_os("FOVEA_POWER_LOGS").map_or_else(|| self.folder.path().join("results"), PathBuf::from);
-        let ended = Ended::of(&self.phone, &plan, &results, TIMEOUT);
+        let ended = Ended::of(&self.phone, &plan, &results, self.timeout);
         for line in ended.lines("     ") {
             println!("{line}");
         }

@@ -34,9 +34,11 @@ impl Kernel {
     /// A kernel in the cache.
     pub(crate) fn unpacked(dir: &Path, release: String, package_version: String) -> Kernel {
         let root = dir.join("root");
+        let vmlinuz = root.join("boot").join(format!("vmlinuz-{release}"));
         Kernel {
             vmlinux: dir.join("vmlinux"),
-            vmlinuz: Some(root.join("boot").join(format!("vmlinuz-{release}"))),
+            // One that was built here has none.
+            vmlinuz: vmlinuz.exists().then_some(vmlinuz),
             modules: Some(root.join("lib/modules").join(&release)),
             headers: Some(root.join("usr/src").join(format!("linux-headers-{release}"))),
             release,

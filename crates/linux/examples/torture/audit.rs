@@ -102,9 +102,19 @@ fn parse(record: &[u8]) -> Option<(u8, String)> {
 }
 
 /// What no line of the log may say.
-const BAD: [&str; 11] = [
+const BAD: [&str; 19] = [
     "WARNING:",
     "BUG:",
+    // The slab allocator's own.
+    "BUG ",
+    "UBSAN:",
+    "ODEBUG:",
+    "DMA-API:",
+    "page dumped because",
+    "trying to register non-static key",
+    // A checker that gave up says nothing any more.
+    "turning off the locking correctness validator",
+    "kmemleak: Kernel memory leak detector disabled",
     "Oops",
     "Call Trace",
     "general protection",

@@ -10,16 +10,18 @@
 //! sequences    of buffers opened and closed           kind        of target; `linear` rehearses without the module
 //! stop         1: end at the first failure            phases      0: none of the targeted phases
 //! carveouts    the module's parameter                 refusals    0: none of wrong carve-outs, which name the phone's places
+//! debug        1: the kernel has checkers, and faults
 //! ```
 
-#[allow(dead_code, reason = "the test of power states does what shows in the log")]
 mod audit;
 #[path = "../selftest/boot.rs"]
 mod boot;
 mod buffers;
+mod checkers;
 mod content;
 mod disturb;
 mod drivers;
+mod faults;
 mod file;
 mod phases;
 mod physical;
@@ -67,6 +69,8 @@ pub struct Options {
     pub carveouts: String,
     /// Whether wrong parameters are tried.
     pub refusals: bool,
+    /// Whether the kernel must be one with checkers, and is asked what they found.
+    pub debug: bool,
 }
 
 impl Options {
@@ -85,6 +89,7 @@ impl Options {
             phases: number("phases", 1) == 1,
             carveouts: word("carveouts").map_or_else(reserved, |(_, value)| value.to_owned()),
             refusals: number("refusals", 1) == 1,
+            debug: number("debug", 0) == 1,
         }
     }
 
@@ -121,6 +126,8 @@ fn main() {
 
 fn run(options: &Options, report: &Report) -> Outcome<()> {
     let root = Root::at("/");
+    checkers::begin(options, report)?;
+    let mut watch = Watch::new().map_err(|e| format!("/dev/kmsg: {e}"))?;
     if options.has_module() {
         module::load(&root, "dm_mod").map_err(|e| e.to_string())?;
         if options.refusals {
@@ -130,8 +137,8 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         let found = physical::carveouts()?;
         let right = options.carveouts != reserved() || found == CARVEOUTS;
         report.check("the memory is where it should be", right, format_args!("{found:x?}"));
+        watch.look(report, true);
     }
-    let mut watch = Watch::new().map_err(|e| format!("/dev/kmsg: {e}"))?;
     let contents = Contents::new(options.seed);
     let began = Instant::now();
     let mut stack = Stack::build(&options.kind)?;
@@ -143,6 +150,11 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         soak(&stack, &contents, options, report, &mut watch)?;
     }
     finish(&mut stack, &contents, options, report)?;
+    watch.look(report, false);
+    if let Err(e) = faults::all(options, &contents, report, &mut watch) {
+        report.fail(format_args!("faults: {e}"));
+    }
+    checkers::end(options, report)?;
     watch.look(report, false);
     report.check("the kernel's log was watched", watch.seen() > 0, format_args!("{} lines", watch.seen()));
     Ok(())

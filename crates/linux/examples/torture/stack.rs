@@ -53,6 +53,13 @@ pub struct Stack {
     lower_c: Volume,
 }
 
+impl Volume {
+    /// One of another making, to be compared with its disk.
+    pub fn of_disk(name: &'static str, node: PathBuf, disk: PathBuf, size_bytes: u64) -> Volume {
+        Volume { name, node, disk, mount: None, size_bytes, table: Vec::new() }
+    }
+}
+
 fn at<T, E: std::fmt::Display>(what: impl std::fmt::Display, result: Result<T, E>) -> Outcome<T> {
     result.map_err(|e| format!("{what}: {e}"))
 }

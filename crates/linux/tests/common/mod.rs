@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use fovea_phone::kmod::{build, Sources};
 use fovea_phone::{
-    fetch, with_libraries, Cache, Error, FailureReason, Kernel, Phone, Programs, Progress, Result, RunOptions,
+    debug_kernel, fetch, with_libraries, Cache, Error, FailureReason, Kernel, Phone, Programs, Progress, Result,
+    RunOptions,
 };
 use fovea_scenario::Plan;
 
@@ -52,9 +53,47 @@ impl Guest<'_> {
     }
 }
 
-/// The kernel that `make fetch` gets.
-pub fn stock_kernel(cache: &Cache) -> Result<Kernel> {
-    fetch::cached(cache)?.ok_or_else(|| missing("no kernel in the cache", "`make fetch` gets one"))
+/// Which kernel a test boots.
+pub enum Which {
+    /// The one that `make fetch` gets.
+    Stock,
+    /// The one with all checkers.
+    Debug,
+}
+
+/// The one that `FOVEA_TEST_KERNEL` names.
+pub fn chosen_kernel() -> Which {
+    match std::env::var("FOVEA_TEST_KERNEL").as_deref() {
+        Err(_) | Ok("") => Which::Stock,
+        Ok("debug") => Which::Debug,
+        Ok(other) => panic!("FOVEA_TEST_KERNEL={other}: say `debug`, or nothing"),
+    }
+}
+
+impl Which {
+    /// It, from the cache.
+    pub fn find(&self, cache: &Cache) -> Result<Kernel> {
+        match self {
+            Which::Stock => {
+                fetch::cached(cache)?.ok_or_else(|| missing("no kernel in the cache", "`make fetch` gets one"))
+            }
+            Which::Debug => debug_kernel::cached(cache)?
+                .ok_or_else(|| missing("no debug kernel in the cache", "`make torture-debug` builds one")),
+        }
+    }
+
+    pub fn is_debug(&self) -> bool {
+        matches!(self, Which::Debug)
+    }
+
+    /// How many times longer than with the stock kernel a test may take.
+    pub fn slowness(&self) -> u64 {
+        if self.is_debug() {
+            8
+        } else {
+            1
+        }
+    }
 }
 
 fn missing(what: &str, mend: &str) -> Error {
