@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What differs between the kernels that the modules build against (6.1 to 6.12). */
+/* What differs between the kernels that the modules build against (6.1 to 7.3). */
 #ifndef FOVEA_COMPAT_H
 #define FOVEA_COMPAT_H
 
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/mmzone.h>
 #include <linux/module.h>
+#include <linux/page-flags.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
@@ -35,6 +37,28 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define fovea_assign_str(dst, src) __assign_str(dst, src)
 #else
 #define fovea_assign_str(dst, src) __assign_str(dst)
+#endif
+
+/* The attributes that a module's sysfs files are called with became const in 6.14. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+typedef struct module_attribute fovea_module_attribute;
+#else
+typedef const struct module_attribute fovea_module_attribute;
+#endif
+
+/*
+ * What alloc_contig_range() is asked for became flags of its own in 6.16. The old
+ * constant, 1, still compiles there and means the CMA allocator.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define FOVEA_CONTIG_ORDINARY MIGRATE_MOVABLE
+#else
+#define FOVEA_CONTIG_ORDINARY ACR_FLAGS_NONE
+#endif
+
+/* Bits of folio->mapping that say it is no page cache's; by its old name gone in 6.17. */
+#ifndef PAGE_MAPPING_FLAGS
+#define PAGE_MAPPING_FLAGS FOLIO_MAPPING_FLAGS
 #endif
 
 #endif /* FOVEA_COMPAT_H */

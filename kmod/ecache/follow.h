@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 
+#include "compat.h"
 #include "volume.h"
 
 /* The page's owner if its folio is a page cache's and on this volume, else NULL. */
