@@ -81,6 +81,8 @@ impl Bench {
         let own = words.iter().map(|&word| word.to_owned()).chain(self.kind.words());
         // The image that is gone on in is of a machine with the same memory: the same words for it in every boot.
         let mut kernel_args = vec!["memmap=32M$0x10000000".to_owned(), "loglevel=4".to_owned()];
+        // For the debug kernel, whose configuration keeps programs from writing to what is mounted.
+        kernel_args.push("bdev_allow_write_mounted=1".to_owned());
         kernel_args.extend(own.map(|word| format!("fovea.power.{word}")));
         let lacks = Lacks { kernel_args, ..Lacks::default() };
         let plan = Plan { lacks, ..Plan::bare(&format!("power-{name}"), self.memory_bytes, 2) };

@@ -22,7 +22,6 @@ fn plan(words: &[String], which: &Which) -> Plan {
     let mut kernel_args: Vec<String> = [
         "memmap=12M$0x10000000",
         "memmap=4M$0x12000000",
-        "movablecore=384M",
         // Reading the carve-outs through /dev/mem.
         "iomem=relaxed",
         // Thousands of errors that are meant are not for the console; the log is watched from within.
@@ -37,12 +36,15 @@ fn plan(words: &[String], which: &Which) -> Plan {
         std::env::var("FOVEA_TEST_KERNEL_ARGS").iter().flat_map(|line| line.split_ascii_whitespace()).map(String::from),
     );
     kernel_args.extend(words.iter().map(|word| format!("fovea.torture.{word}")));
-    let mut memory_bytes = 768 << 20;
+    let (mut memory_bytes, mut movable_bytes) = (768 << 20, 384 << 20);
     if which.is_debug() {
-        kernel_args.push("fovea.torture.debug=1".into());
-        // Shadow memory, quarantine and records of all that is allocated.
-        memory_bytes += 512 << 20;
+        // Shadow memory, quarantine and records of all that is allocated; much of it at boot, from the upper end, which is the movable one.
+        memory_bytes += 768 << 20;
+        movable_bytes += 384 << 20;
+        // Its configuration keeps programs from writing to what is mounted; this one compares.
+        kernel_args.extend(["fovea.torture.debug=1", "bdev_allow_write_mounted=1"].map(String::from));
     }
+    kernel_args.push(format!("movablecore={movable_bytes}"));
     Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, ..Plan::bare("torture", memory_bytes, 4) }
 }
 

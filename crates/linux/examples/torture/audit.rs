@@ -110,7 +110,8 @@ const BAD: [&str; 19] = [
     "UBSAN:",
     "ODEBUG:",
     "DMA-API:",
-    "page dumped because",
+    // Pages that cannot be taken offline are shown as well.
+    "page dumped because: VM_",
     "trying to register non-static key",
     // A checker that gave up says nothing any more.
     "turning off the locking correctness validator",
