@@ -2,7 +2,8 @@
 #   make demo     shows everything working in the virtual phone
 #   make test     all tests, the virtual phone's included
 #   make bench    measures, with results as JSON in results/ and as one page, results/report.html
-#   make torture  a million operations on dm-ecache in the virtual phone, every block checked
+#   make torture  a million operations on dm-ecache in the virtual phone, every block checked; then less with the slab allocator's checks
+#   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make install  into $(DESTDIR)$(PREFIX)
 PREFIX ?= /usr/local
@@ -13,7 +14,7 @@ FOVEA := $(RELEASE)/fovea
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test bench torture torture-fs install build clean check-style setup fetch test-phone
+.PHONY: demo test bench torture torture-debug torture-fs install build clean check-style setup fetch test-phone
 
 demo: build
 	$(FOVEA) phone demo
@@ -45,6 +46,22 @@ torture: setup fetch
 	FOVEA_TORTURE_OPERATIONS=1000000 FOVEA_TORTURE_SEQUENCES=10000 FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
 		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture \
 		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong
+	FOVEA_TEST_KERNEL_ARGS="slab_debug=FZPU kfence.sample_interval=20 preempt=full" \
+		FOVEA_TORTURE_OPERATIONS=100000 FOVEA_TORTURE_SEQUENCES=1000 FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
+		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-slab \
+		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong
+
+# KASAN, lockdep, DEBUG_VM, DEBUG_OBJECTS, kmemleak, and faults on purpose; then the states of power, with the steps that pm_test stops at.
+TORTURE_DEBUG_OPERATIONS ?= 100000
+torture-debug: setup fetch
+	@sh tools/setup.sh debug-kernel
+	$(CARGO) run --release --quiet -p fovea-phone --example fetch -- --debug
+	$(CARGO) build --release -p fovea-linux --example torture --example power
+	FOVEA_TEST_KERNEL=debug FOVEA_TORTURE_OPERATIONS=$(TORTURE_DEBUG_OPERATIONS) FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
+		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-debug \
+		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong the_torture_itself
+	FOVEA_TEST_KERNEL=debug FOVEA_POWER_LOGS=$(CURDIR)/results/power-debug \
+		$(CARGO) test --release -p fovea-linux --test ecache_power -- --nocapture no_block_is_wrong_after_sleep sleep_itself
 
 # All cases; `make test` has a short list. FILESYSTEMS_CASES=xfs-4k,fsx-xfs are some.
 FILESYSTEMS_CASES ?= all

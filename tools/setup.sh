@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Installs what building and running the virtual phone needs and this machine lacks. Says nothing when all is there. Never a kernel.
+# Installs what building and running the virtual phone needs and this machine lacks; with `debug-kernel` also what building a kernel
+# needs. Says nothing when all is there. Never a kernel.
 set -eu
 
 packages=
@@ -24,6 +25,13 @@ need erofs-utils /usr/bin/mkfs.erofs
 need squashfs-tools /usr/bin/mksquashfs
 need libc6-dev /usr/include/stdio.h
 need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
+if [ "${1:-}" = debug-kernel ]; then
+	need flex flex
+	need bison bison
+	need bc bc
+	need xz-utils xz
+	need libelf-dev /usr/include/libelf.h
+fi
 
 if [ -n "$packages" ]; then
 	command -v apt-get >/dev/null 2>&1 || { echo "missing:$packages; install them by your system's means (no apt-get here)" >&2; exit 3; }

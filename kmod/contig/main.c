@@ -16,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "../ecache/compat.h"
 #include "../ecache/heap.h"
 
 static char *region = "auto";
@@ -51,7 +52,7 @@ static int place_alloc(struct heap_node *node, struct heap_range *range)
 	mutex_lock(&p->lock);
 	for (try = 0; !p->held && try < tries && error == -EBUSY; try++)
 		error = alloc_contig_range(p->first_pfn, p->first_pfn + pages,
-					   MIGRATE_MOVABLE,
+					   FOVEA_CONTIG_ORDINARY,
 					   GFP_KERNEL | __GFP_NOWARN);
 	if (!error)
 		p->held = true;

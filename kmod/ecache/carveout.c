@@ -187,7 +187,7 @@ static bool take_from_zone(struct carveout *c, struct zone *zone)
 			    page_zone(pfn_to_page(pfn + i)) != zone)
 				break;
 		if (i >= count &&
-		    !alloc_contig_range(pfn, pfn + count, FOVEA_CONTIG_FOR,
+		    !alloc_contig_range(pfn, pfn + count, FOVEA_CONTIG_ORDINARY,
 					GFP_KERNEL | __GFP_NOWARN)) {
 			c->start = PFN_PHYS(pfn);
 			c->vaddr = phys_to_virt(c->start);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What differs between the kernels that the modules build against (6.1 and later). */
+/* What differs between the kernels that the modules build against (6.1 to 7.3). */
 #ifndef FOVEA_COMPAT_H
 #define FOVEA_COMPAT_H
 
 #include <linux/ftrace.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/mmzone.h>
 #include <linux/module.h>
+#include <linux/page-flags.h>
 #include <linux/version.h>
 
 /*
@@ -46,13 +48,6 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define fovea_assign_str(dst, src) __assign_str(dst)
 #endif
 
-/* The bits of folio->mapping that say that it is no page cache's; renamed in 6.17. */
-#ifdef PAGE_MAPPING_FLAGS
-#define FOVEA_MAPPING_FLAGS PAGE_MAPPING_FLAGS
-#else
-#define FOVEA_MAPPING_FLAGS FOLIO_MAPPING_FLAGS
-#endif
-
 /* A function's arguments as ftrace saw them; those alone can be had since 6.2. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) && \
 	defined(CONFIG_HAVE_DYNAMIC_FTRACE_WITH_ARGS)
@@ -64,11 +59,26 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 	regs_get_kernel_argument(ftrace_get_regs(fregs), n)
 #endif
 
-/* What the range is for became a set of flags in 6.16, where 1 is something else. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
-#define FOVEA_CONTIG_FOR	ACR_FLAGS_NONE
+/* The attributes that a module's sysfs files are called with became const in 6.14. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+typedef struct module_attribute fovea_module_attribute;
 #else
-#define FOVEA_CONTIG_FOR	MIGRATE_MOVABLE
+typedef const struct module_attribute fovea_module_attribute;
+#endif
+
+/*
+ * What alloc_contig_range() is asked for became flags of its own in 6.16. The old
+ * constant, 1, still compiles there and means the CMA allocator.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define FOVEA_CONTIG_ORDINARY MIGRATE_MOVABLE
+#else
+#define FOVEA_CONTIG_ORDINARY ACR_FLAGS_NONE
+#endif
+
+/* Bits of folio->mapping that say it is no page cache's; by its old name gone in 6.17. */
+#ifndef PAGE_MAPPING_FLAGS
+#define PAGE_MAPPING_FLAGS FOLIO_MAPPING_FLAGS
 #endif
 
 #endif /* FOVEA_COMPAT_H */

@@ -142,7 +142,7 @@ u32 follow_sum(const void *content)
 	u32 i;
 
 #ifdef CONFIG_X86_64
-	if (static_cpu_has(X86_FEATURE_XMM4_2))
+	if (cpu_feature_enabled(X86_FEATURE_XMM4_2))
 		return crc_sum(word);
 #endif
 #pragma GCC unroll 16

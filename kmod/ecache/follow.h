@@ -50,7 +50,7 @@ static inline struct inode *follow_owner(const struct volume *v,
 {
 	struct inode *host;
 
-	if (!mapping || (unsigned long)mapping & FOVEA_MAPPING_FLAGS ||
+	if (!mapping || (unsigned long)mapping & PAGE_MAPPING_FLAGS ||
 	    folio_test_slab(folio) || folio_test_swapcache(folio))
 		return NULL;
 	host = mapping->host;

@@ -238,7 +238,7 @@ static const struct attribute_group pool_group = {
 };
 
 /* Where the frames are, a line per carve-out, in the order of their numbers. */
-static ssize_t carveouts_show(struct module_attribute *attr,
+static ssize_t carveouts_show(fovea_module_attribute *attr,
 			      struct module_kobject *kobj, char *buf)
 {
 	int c, length = 0;

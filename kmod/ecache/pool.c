@@ -222,6 +222,19 @@ u32 pool_held(u32 device)
 	return held;
 }
 
+void pool_wipe_free(void)
+{
+	u32 frame, frames = ecache_frames(pool.core);
+
+	for (frame = 0; frame < frames; frame++) {
+		pool_lock_irq();
+		if (ecache_state(pool.core, frame) == ECACHE_FREE)
+			memset(pool_frame(frame), 0, PAGE_SIZE);
+		pool_unlock_irq();
+		cond_resched();
+	}
+}
+
 void pool_calibrate(void)
 {
 	const u32 rounds = 64;

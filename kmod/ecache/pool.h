@@ -218,4 +218,7 @@ u32 pool_salvage(u32 device);
 void pool_free(u32 device);
 u32 pool_held(u32 device);
 
+/* Clears frames that hold nothing and are nobody's. May sleep. */
+void pool_wipe_free(void);
+
 #endif /* FOVEA_ECACHE_POOL_H */

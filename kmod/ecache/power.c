@@ -26,9 +26,14 @@ static int on_power(struct notifier_block *block, unsigned long event, void *unu
 		return NOTIFY_DONE;
 	switch (event) {
 	case PM_HIBERNATION_PREPARE:
+		pool_set(&pool.asleep, true);
+		volumes_drop_all();
+		break;
 	case PM_RESTORE_PREPARE:
 		pool_set(&pool.asleep, true);
 		volumes_drop_all();
+		/* The kernel that comes back may have a program's buffer there. */
+		pool_wipe_free();
 		break;
 	case PM_POST_HIBERNATION:
 	case PM_POST_RESTORE:

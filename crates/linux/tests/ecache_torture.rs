@@ -2,45 +2,26 @@
 //! The torture test of dm-ecache (`examples/torture`) in the virtual phone, whole and with each of its safeties left out. Skipped,
 //! with a word, where QEMU, the kernel or a compiler is missing.
 //!
-//! `FOVEA_TORTURE_OPERATIONS=1000000 cargo test --release -p fovea-linux --test ecache_torture` (`make torture`) is the long one.
+//! `FOVEA_TORTURE_OPERATIONS=1000000 cargo test --release -p fovea-linux --test ecache_torture` (`make torture`) is the long one. Another
+//! kernel is named by `FOVEA_TEST_KERNEL`: `debug` (`make torture-debug`) or a line of Debian's kernels, like `6.1` (`make kernels`);
+//! `FOVEA_TEST_KERNEL_ARGS` are further words for its command line.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+mod common;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
-use fovea_phone::kmod::{build, Sources};
-use fovea_phone::{fetch, with_libraries, Cache, Error, FailureReason, Phone, Programs, Progress, RunOptions};
+use common::{alone, chosen_kernel, unless_missing, Ended, Guest, Which};
+use fovea_phone::{Cache, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
-
-/// One phone at a time: each wants more CPUs than most hosts have.
-static ONE: Mutex<()> = Mutex::new(());
 
 const MODULES: [&str; 4] = ["dm-mod", "dm-delay", "dm-flakey", "null_blk"];
 
-/// What a boot left behind.
-struct Ended {
-    reason: Option<FailureReason>,
-    console: String,
-}
-
-impl Ended {
-    fn lines(&self, mark: &str) -> Vec<&str> {
-        self.console.lines().filter(|line| line.starts_with(mark)).collect()
-    }
-}
-
-/// Cargo builds the examples before it runs tests, beside the folder this very test is in.
-fn program() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().and_then(|deps| deps.parent()).unwrap().join("examples/torture")
-}
-
-fn plan(words: &[String]) -> Plan {
+fn plan(words: &[String], which: &Which) -> Plan {
     // The carve-outs of `examples/torture/main.rs`, and movable memory that can be taken offline in blocks of 128 MiB.
     let mut kernel_args: Vec<String> = [
         "memmap=12M$0x10000000",
         "memmap=4M$0x12000000",
-        "movablecore=384M",
         // Reading the carve-outs through /dev/mem.
         "iomem=relaxed",
         // Thousands of errors that are meant are not for the console; the log is watched from within.
@@ -51,57 +32,38 @@ fn plan(words: &[String]) -> Plan {
     ]
     .map(String::from)
     .to_vec();
+    kernel_args.extend(
+        std::env::var("FOVEA_TEST_KERNEL_ARGS").iter().flat_map(|line| line.split_ascii_whitespace()).map(String::from),
+    );
     kernel_args.extend(words.iter().map(|word| format!("fovea.torture.{word}")));
-    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, ..Plan::bare("torture", 768 << 20, 4) }
+    let (mut memory_bytes, mut movable_bytes) = (768 << 20, 384 << 20);
+    if which.is_debug() {
+        // Shadow memory, quarantine and records of all that is allocated; much of it at boot, from the upper end, which is the movable one.
+        memory_bytes += 768 << 20;
+        movable_bytes += 384 << 20;
+        // Its configuration keeps programs from writing to what is mounted; this one compares.
+        kernel_args.extend(["fovea.torture.debug=1", "bdev_allow_write_mounted=1"].map(String::from));
+    }
+    kernel_args.push(format!("movablecore={movable_bytes}"));
+    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, ..Plan::bare("torture", memory_bytes, 4) }
 }
 
 /// A phone with the torture program and the module, or what is missing for one.
-fn phone(dir: &Path, module: Option<Option<&str>>) -> Result<Phone, Error> {
+fn phone(module: Option<Option<&str>>, which: &Which) -> Result<Phone> {
+    let own_modules: &[&str] = if module.is_some() { &["dm-ecache", "ecache-selftest"] } else { &[] };
+    let guest = Guest { program: "torture", modules: &MODULES, own_modules, broken: module.flatten() };
     let cache = Cache::open()?;
-    let missing = |what: &str, mend: &str| Error::Missing { what: what.into(), mend: mend.into() };
-    let kernel = fetch::cached(&cache)?.ok_or_else(|| missing("no kernel in the cache", "`make fetch` gets one"))?;
-    let torture = program();
-    if !torture.exists() {
-        return Err(missing("the torture program is not built", "run all of `cargo test -p fovea-linux`"));
-    }
-    let mut own = Vec::new();
-    if let Some(broken) = module {
-        let sources = Sources::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))?;
-        let built = build(&cache, &kernel, &sources, broken, &Progress::quiet())?;
-        own.extend([built.file("dm-ecache")?, built.file("ecache-selftest")?]);
-    }
-    // It needs no other static program; the image wants three.
-    let small = dir.join("small");
-    std::fs::copy(fetch::busybox(&cache, &Progress::quiet())?, &small).unwrap();
-    let programs = Programs { init: torture, fovea: small.clone(), busybox: small };
-    let phone = Phone::prepare(&cache, kernel, &programs, &MODULES, &own, &Progress::quiet())?;
-    let mend = "apt-get install e2fsprogs";
-    let mut files = with_libraries("mkfs.ext4", mend)?;
-    files.extend(with_libraries("e2fsck", mend)?);
-    phone.with_files(&files)
+    guest.phone(&cache, which.find(&cache)?)
 }
 
 /// Boots it; `None`, with a word, if this machine cannot.
 fn torture(module: Option<Option<&str>>, words: &[String], timeout_s: u64) -> Option<Ended> {
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let dir = tempfile::tempdir().unwrap();
-    let phone = match phone(dir.path(), module) {
-        Ok(phone) => phone,
-        Err(e) if e.is_missing() => {
-            println!("skipped: {e}");
-            return None;
-        }
-        Err(e) => panic!("{e}\n{}", e.details().join("\n")),
-    };
-    let results = std::env::var_os("FOVEA_TORTURE_LOGS").map_or_else(|| dir.path().join("results"), PathBuf::from);
-    let options = RunOptions { timeout: Duration::from_secs(timeout_s), results };
-    let (reason, logs) = match phone.run(&plan(words), &options, &Progress::quiet(), |_| ()) {
-        Ok(outcome) => (None, outcome.logs),
-        Err(Error::Boot(failure)) => (Some(failure.reason.clone()), failure.logs.clone()),
-        Err(e) => panic!("{e}"),
-    };
-    let console = std::fs::read_to_string(logs.join("console.log")).unwrap();
-    Some(Ended { reason, console })
+    let _alone = alone();
+    let which = chosen_kernel();
+    let phone = unless_missing(phone(module, &which))?;
+    let folder = tempfile::tempdir().unwrap();
+    let results = std::env::var_os("FOVEA_TORTURE_LOGS").map_or_else(|| folder.path().join("results"), PathBuf::from);
+    Some(Ended::of(&phone, &plan(words, &which), &results, Duration::from_secs(timeout_s * which.slowness())))
 }
 
 fn number(name: &str, default: u64) -> u64 {
@@ -109,10 +71,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 fn passes(ended: &Ended, checks: usize) {
-    let failures = ended.lines("FAIL");
-    assert!(ended.reason.is_none() && failures.is_empty(), "{:?}\n{failures:#?}\n{}", ended.reason, ended.console);
-    // That the program came to its end, and not merely to a silent one.
-    assert!(ended.lines("ok ").len() >= checks, "{} checks only:\n{}", ended.lines("ok ").len(), ended.console);
+    ended.passes(checks);
     for line in ended.lines("ok   soak").iter().chain(&ended.lines("     pool")) {
         println!("{line}");
     }
@@ -151,15 +110,7 @@ fn memory_taken_from_the_running_system_serves_as_well() {
 fn control(broken: &str) {
     let words = ["operations=8000", "sequences=50", "stop=1"].map(String::from);
     let Some(ended) = torture(Some(Some(broken)), &words, 900) else { return };
-    let wrong = ended.lines("FAIL wrong content");
-    assert!(
-        matches!(ended.reason, Some(FailureReason::Plan(_))) && !wrong.is_empty(),
-        "without {broken} the module survives: {:?}\n{:#?}\n{}",
-        ended.reason,
-        ended.lines("FAIL"),
-        ended.console
-    );
-    println!("without {broken}: {}", wrong[0]);
+    ended.fails(broken);
 }
 
 #[test]

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Fills the cache, so that the tests that boot a kernel find one: `cargo run -p fovea-phone --example fetch [-- --refresh]`.
+//! Fills the cache, so that the tests that boot a kernel find one: `cargo run -p fovea-phone --example fetch [-- --refresh] [-- --debug]`.
+//! `--debug` builds the debug kernel, too.
 
-use fovea_phone::{fetch, Cache, Error, Progress};
+use fovea_phone::{debug_kernel, fetch, Cache, Error, Progress};
 
 fn main() -> std::process::ExitCode {
-    let refresh = std::env::args().any(|arg| arg == "--refresh");
+    let asked = |word: &str| std::env::args().any(|arg| arg == word);
+    let (refresh, debug) = (asked("--refresh"), asked("--debug"));
     let fetched = (|| -> Result<(), Error> {
         let (cache, progress) = (Cache::open()?, Progress::auto());
         let kernel = fetch::kernel(&cache, refresh, &progress)?;
         let busybox = fetch::busybox(&cache, &progress)?;
         println!("{} ({}), {}", kernel.release, kernel.package_version, busybox.display());
+        if debug {
+            let kernel = debug_kernel::kernel(&cache, &progress)?;
+            println!("{} ({})", kernel.release, kernel.package_version);
+        }
         Ok(())
     })();
     match fetched {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
+            error.details().iter().for_each(|line| eprintln!("    {line}"));
             std::process::ExitCode::from(if error.is_missing() { 3 } else { 1 })
         }
     }

@@ -90,6 +90,9 @@ pub enum FailureReason {
     /// The guest said it was done by its exit code, and sent no `done` event.
     #[error("the guest left without its done event; the event log says how far it came")]
     NoDone,
+    /// The guest switched the machine off. A guest that hibernates ends so; any other has left its plan.
+    #[error("the guest switched the machine off before it was done; the console log says how far it came")]
+    PoweredOff,
     /// QEMU ended by itself.
     #[error("QEMU ended without the guest's exit code ({0})")]
     Qemu(String),

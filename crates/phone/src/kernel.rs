@@ -16,6 +16,8 @@ use crate::unpack;
 pub struct Kernel {
     /// The uncompressed kernel.
     pub vmlinux: PathBuf,
+    /// The kernel as boot loaders and kexec take it; none if only the uncompressed one was named.
+    pub vmlinuz: Option<PathBuf>,
     /// Folder like `/lib/modules/RELEASE`; none if the kernel is to do without modules.
     pub modules: Option<PathBuf>,
     /// Headers to build modules against, for `make -C`; none for a kernel of the user's own.
@@ -32,8 +34,11 @@ impl Kernel {
     /// A kernel in the cache.
     pub(crate) fn unpacked(dir: &Path, release: String, package_version: String) -> Kernel {
         let root = dir.join("root");
+        let vmlinuz = root.join("boot").join(format!("vmlinuz-{release}"));
         Kernel {
             vmlinux: dir.join("vmlinux"),
+            // One that was built here has none.
+            vmlinuz: vmlinuz.exists().then_some(vmlinuz),
             modules: Some(root.join("lib/modules").join(&release)),
             headers: Some(root.join("usr/src").join(format!("linux-headers-{release}"))),
             release,
@@ -51,19 +56,21 @@ impl Kernel {
         let kernel = unpack::vmlinux(&bytes).map_err(|e| Error::bad(image, e.to_string()))?;
         let release = unpack::kernel_release(&kernel)
             .ok_or_else(|| Error::bad(image, "holds no \"Linux version\" banner; name a vmlinux or vmlinuz"))?;
-        let (vmlinux, scratch) = if kernel == bytes {
-            (image.canonicalize().map_err(Error::io("find", image))?, None)
+        let found = image.canonicalize().map_err(Error::io("find", image))?;
+        let (vmlinux, vmlinuz, scratch) = if kernel == bytes {
+            (found, None, None)
         } else {
             let scratch = cache.scratch_dir()?;
             let path = scratch.path().join("vmlinux");
             fs::write(&path, kernel).map_err(Error::io("write", &path))?;
-            (path, Some(Arc::new(scratch)))
+            (path, Some(found), Some(Arc::new(scratch)))
         };
         if let Some(dir) = modules.filter(|dir| !dir.is_dir()) {
             return Err(Error::bad(dir, "is no folder; name one like /lib/modules/RELEASE"));
         }
         let modules = modules.map(Path::to_path_buf);
-        Ok(Kernel { vmlinux, modules, headers: None, release, package_version: String::new(), _unpacked: scratch })
+        let package_version = String::new();
+        Ok(Kernel { vmlinux, vmlinuz, modules, headers: None, release, package_version, _unpacked: scratch })
     }
 }
 

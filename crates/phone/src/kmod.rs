@@ -132,10 +132,7 @@ fn loader_complaint(stderr: &str) -> Option<String> {
 }
 
 fn make(kmod: &Path, headers: &Path, broken: Option<&str>) -> Result<()> {
-    let mut make = Command::new("make");
-    OUTER_MAKE.iter().for_each(|name| {
-        make.env_remove(name);
-    });
+    let mut make = clean_make("make");
     let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
     make.arg(format!("-j{jobs}")).arg("-C").arg(kmod);
     make.arg(assignment("KDIR", headers.as_os_str())).arg(assignment("BROKEN", broken.unwrap_or("").as_ref()));
@@ -145,6 +142,15 @@ fn make(kmod: &Path, headers: &Path, broken: Option<&str>) -> Result<()> {
     }
     let text = [out.stdout, out.stderr].concat();
     Err(Error::Build(Box::new(failure(&String::from_utf8_lossy(&text), kmod))))
+}
+
+/// A command that an outer `make` has no say in.
+pub(crate) fn clean_make(program: &str) -> Command {
+    let mut make = Command::new(program);
+    OUTER_MAKE.iter().for_each(|name| {
+        make.env_remove(name);
+    });
+    make
 }
 
 fn assignment(name: &str, value: &std::ffi::OsStr) -> std::ffi::OsString {

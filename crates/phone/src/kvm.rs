@@ -63,6 +63,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
         kernel: kernel.vmlinux.clone(),
         initrd: None,
         kernel_args: Vec::new(),
+        disks: Vec::new(),
         console: Console::File(log.clone()),
     };
     let mut qemu = Running::start(&machine, &scratch.path().join("qemu.log"))?;

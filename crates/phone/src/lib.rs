@@ -9,6 +9,7 @@ mod cache;
 mod child;
 mod command;
 mod console;
+pub mod debug_kernel;
 mod error;
 pub mod fetch;
 mod host_program;

@@ -23,6 +23,7 @@ pub struct Phone {
     accel: Accel,
     by_turns: bool,
     nodes: u32,
+    disks: Vec<PathBuf>,
     qemu: String,
 }
 
@@ -48,7 +49,7 @@ impl Phone {
         stage.message("does KVM work?");
         let accel = kvm::best(cache, &kernel, &qemu)?;
         drop(stage);
-        Ok(Phone { cache: cache.clone(), kernel, base, accel, by_turns: false, nodes: 1, qemu })
+        Ok(Phone { cache: cache.clone(), kernel, base, accel, by_turns: false, nodes: 1, disks: Vec::new(), qemu })
     }
 
     /// With further files in the guest.
@@ -74,6 +75,13 @@ impl Phone {
         self
     }
 
+    /// With disks: raw image files of the caller's, which every boot in fast mode finds as the boot before left them. In the guest the
+    /// first is the one with 1 in /sys/block/nvme0n*/nsid, and so on; the kernel names them in the order in which it finds them.
+    pub fn with_disks(mut self, images: &[PathBuf]) -> Phone {
+        self.disks = images.to_vec();
+        self
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
@@ -91,6 +99,10 @@ impl Phone {
 
     /// The machine of a plan, its image apart.
     pub(crate) fn machine(&self, plan: &Plan, initrd: PathBuf, console: Console) -> Result<Machine> {
+        if plan.exact && !self.disks.is_empty() {
+            // Their requests end when the host has done them, which no run repeats.
+            return Err(Error::bad(format!("plan {}", plan.scenario), "has disks, which exact mode cannot have"));
+        }
         let reservation = plan.configuration.reservation();
         // What the phone lacks has the last word.
         let mut kernel_args = qemu::reservation_args(&plan.phone, reservation)?;
@@ -105,6 +117,7 @@ impl Phone {
             kernel: self.kernel.vmlinux.clone(),
             initrd: Some(initrd),
             kernel_args,
+            disks: self.disks.clone(),
             console,
         })
     }

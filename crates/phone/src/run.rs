@@ -23,6 +23,8 @@ use crate::stream::{EventParser, Line};
 /// QEMU's status for the guest's exit value v is 2v+1 (isa-debug-exit): 0 for done, 1 for a plan that failed.
 const STATUS_DONE: i32 = 1;
 const STATUS_PLAN_FAILED: i32 = 3;
+/// QEMU's status when the power is switched off, or the machine reset, by the guest.
+const STATUS_POWER_OFF: i32 = 0;
 /// How often the console is looked at for a panic while no event comes.
 const LOOK: Duration = Duration::from_millis(250);
 /// What a panicked guest is given to print its last lines and leave by itself.
@@ -257,6 +259,7 @@ fn judge(
             Some(line) => FailureReason::Qemu(line),
             None => FailureReason::NoDone,
         }),
+        Some(STATUS_POWER_OFF) => Some(FailureReason::PoweredOff),
         Some(STATUS_PLAN_FAILED) => Some(FailureReason::Plan("it did not say why; see the console log".into())),
         _ => Some(FailureReason::Qemu(match last_line(qemu_log) {
             Some(line) => format!("{status}: {line}"),
@@ -307,7 +310,7 @@ mod tests {
             judge(exit(1), &[], None, "qemu: bad -device\n"),
             Some(FailureReason::Qemu("qemu: bad -device".into()))
         );
-        assert!(matches!(judge(exit(0), &[done()], None, ""), Some(FailureReason::Qemu(_))));
+        assert_eq!(judge(exit(0), &[done()], None, ""), Some(FailureReason::PoweredOff));
         let killed = judge(ExitStatus::from_raw(9), &[done()], None, "warning\nlast\n\n");
         assert!(matches!(killed, Some(FailureReason::Qemu(why)) if why.contains("last") && why.contains("signal")));
     }

@@ -11,16 +11,19 @@
 //! stop         1: end at the first failure            phases      0: none of the targeted phases
 //! carveouts    the module's parameter                 refusals    0: none of wrong carve-outs, which name the phone's places
 //! blind        1: the module is not told of moves, and must notice
+//! debug        1: the kernel has checkers, and faults
 //! ```
 
 mod audit;
 #[path = "../selftest/boot.rs"]
 mod boot;
 mod buffers;
+mod checkers;
 mod content;
 mod disturb;
 mod door;
 mod drivers;
+mod faults;
 mod file;
 mod phases;
 mod physical;
@@ -71,6 +74,8 @@ pub struct Options {
     pub refusals: bool,
     /// Whether the module is one that is not told when pages move.
     pub blind: bool,
+    /// Whether the kernel must be one with checkers, and is asked what they found.
+    pub debug: bool,
 }
 
 impl Options {
@@ -90,6 +95,7 @@ impl Options {
             carveouts: word("carveouts").map_or_else(reserved, |(_, value)| value.to_owned()),
             refusals: number("refusals", 1) == 1,
             blind: number("blind", 0) == 1,
+            debug: number("debug", 0) == 1,
         }
     }
 
@@ -126,6 +132,9 @@ fn main() {
 
 fn run(options: &Options, report: &Report) -> Outcome<()> {
     let root = Root::at("/");
+    checkers::begin(options, report)?;
+    let due = if options.blind { "pages move and nothing tells" } else { "" };
+    let mut watch = Watch::new(due).map_err(|e| format!("/dev/kmsg: {e}"))?;
     if options.has_module() {
         module::load(&root, "dm_mod").map_err(|e| e.to_string())?;
         if options.refusals {
@@ -135,9 +144,8 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         let found = physical::carveouts()?;
         let right = options.carveouts != reserved() || found == CARVEOUTS;
         report.check("the memory is where it should be", right, format_args!("{found:x?}"));
+        watch.look(report, true);
     }
-    let due = if options.blind { "pages move and nothing tells" } else { "" };
-    let mut watch = Watch::new(due).map_err(|e| format!("/dev/kmsg: {e}"))?;
     let contents = Contents::new(options.seed);
     let began = Instant::now();
     let mut stack = Stack::build(&options.kind)?;
@@ -154,6 +162,11 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         report.check("moves that nobody tells of are noticed", unseen == u64::from(options.blind), told);
     }
     finish(&mut stack, &contents, options, report)?;
+    watch.look(report, false);
+    if let Err(e) = faults::all(options, &contents, report, &mut watch) {
+        report.fail(format_args!("faults: {e}"));
+    }
+    checkers::end(options, report)?;
     watch.look(report, false);
     report.check("the kernel's log was watched", watch.seen() > 0, format_args!("{} lines", watch.seen()));
     Ok(())

@@ -50,6 +50,13 @@ pub struct Stack {
     lower_c: Volume,
 }
 
+impl Volume {
+    /// One of another making, to be compared with its disk.
+    pub fn of_disk(name: &'static str, node: PathBuf, disk: PathBuf, size_bytes: u64) -> Volume {
+        Volume { name, node, disk, mount: None, size_bytes, table: Vec::new() }
+    }
+}
+
 fn make_volume(mapper: &DeviceMapper, name: &'static str, disk: &Path, table: Vec<Target>) -> Outcome<Volume> {
     let size = table.iter().map(|target| target.size_sectors).sum::<u64>() * SECTOR;
     at(name, mapper.create(name))?;

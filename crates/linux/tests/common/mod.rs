@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Programs of `examples/` as first processes of the virtual phone, with the modules under test.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fovea_phone::kmod::{build, Sources};
+use fovea_phone::{
+    debug_kernel, fetch, with_libraries, Cache, Error, FailureReason, Kernel, Phone, Programs, Progress, Result,
+    RunOptions,
+};
+use fovea_scenario::Plan;
+
+/// One phone at a time: each wants more CPUs than most hosts have.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Held as long as a test has its phone.
+pub fn alone() -> MutexGuard<'static, ()> {
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a guest consists of.
+pub struct Guest<'a> {
+    /// The example that is its first process.
+    pub program: &'a str,
+    /// The kernel's modules.
+    pub modules: &'a [&'a str],
+    /// Ours.
+    pub own_modules: &'a [&'a str],
+    /// A safety that is left out of ours.
+    pub broken: Option<&'a str>,
+}
+
+impl Guest<'_> {
+    /// A phone with it, or what is missing for one.
+    pub fn phone(&self, cache: &Cache, kernel: Kernel) -> Result<Phone> {
+        let program = program(self.program)?;
+        let mut own = Vec::new();
+        if !self.own_modules.is_empty() {
+            let sources = Sources::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))?;
+            let built = build(cache, &kernel, &sources, self.broken, &Progress::quiet())?;
+            own = self.own_modules.iter().map(|name| built.file(name)).collect::<Result<Vec<_>>>()?;
+        }
+        // None of these programs runs another of the project's; the image wants three.
+        let busybox = fetch::busybox(cache, &Progress::quiet())?;
+        let programs = Programs { init: program, fovea: busybox.clone(), busybox };
+        let phone = Phone::prepare(cache, kernel, &programs, self.modules, &own, &Progress::quiet())?;
+        let mend = "apt-get install e2fsprogs";
+        let mut files = with_libraries("mkfs.ext4", mend)?;
+        files.extend(with_libraries("e2fsck", mend)?);
+        phone.with_files(&files)
+    }
+}
+
+/// Which kernel a test boots.
+pub enum Which {
+    /// The one that `make fetch` gets.
+    Stock,
+    /// The one with all checkers.
+    Debug,
+}
+
+/// The one that `FOVEA_TEST_KERNEL` names.
+pub fn chosen_kernel() -> Which {
+    match std::env::var("FOVEA_TEST_KERNEL").as_deref() {
+        Err(_) | Ok("") => Which::Stock,
+        Ok("debug") => Which::Debug,
+        Ok(other) => panic!("FOVEA_TEST_KERNEL={other}: say `debug`, or nothing"),
+    }
+}
+
+impl Which {
+    /// It, from the cache.
+    pub fn find(&self, cache: &Cache) -> Result<Kernel> {
+        match self {
+            Which::Stock => {
+                fetch::cached(cache)?.ok_or_else(|| missing("no kernel in the cache", "`make fetch` gets one"))
+            }
+            Which::Debug => debug_kernel::cached(cache)?
+                .ok_or_else(|| missing("no debug kernel in the cache", "`make torture-debug` builds one")),
+        }
+    }
+
+    pub fn is_debug(&self) -> bool {
+        matches!(self, Which::Debug)
+    }
+
+    /// How many times longer than with the stock kernel a test may take.
+    pub fn slowness(&self) -> u64 {
+        if self.is_debug() {
+            8
+        } else {
+            1
+        }
+    }
+}
+
+fn missing(what: &str, mend: &str) -> Error {
+    Error::Missing { what: what.into(), mend: mend.into() }
+}
+
+/// Cargo builds the examples before it runs tests, beside the folder this very test is in.
+fn program(name: &str) -> Result<PathBuf> {
+    let test = std::env::current_exe().unwrap();
+    let path = test.parent().and_then(|deps| deps.parent()).unwrap().join("examples").join(name);
+    match path.exists() {
+        true => Ok(path),
+        false => Err(missing(&format!("{name} is not built"), "run all of `cargo test -p fovea-linux`")),
+    }
+}
+
+/// Takes what this machine can make; `None`, with a word, where it lacks something.
+pub fn unless_missing<T>(made: Result<T>) -> Option<T> {
+    match made {
+        Ok(made) => Some(made),
+        Err(e) if e.is_missing() => {
+            println!("skipped: {e}");
+            None
+        }
+        Err(e) => panic!("{e}\n{}", e.details().join("\n")),
+    }
+}
+
+/// What a boot left behind.
+pub struct Ended {
+    pub reason: Option<FailureReason>,
+    pub console: String,
+}
+
+impl Ended {
+    /// Boots a phone and waits for its end.
+    pub fn of(phone: &Phone, plan: &Plan, results: &Path, timeout: Duration) -> Ended {
+        let options = RunOptions { timeout, results: results.to_owned() };
+        let (reason, logs) = match phone.run(plan, &options, &Progress::quiet(), |_| ()) {
+            Ok(outcome) => (None, outcome.logs),
+            Err(Error::Boot(failure)) => (Some(failure.reason.clone()), failure.logs.clone()),
+            Err(e) => panic!("{e}"),
+        };
+        let console = std::fs::read_to_string(logs.join("console.log")).unwrap();
+        Ended { reason, console }
+    }
+
+    /// Lines of the console that begin so.
+    pub fn lines(&self, mark: &str) -> Vec<&str> {
+        self.console.lines().filter(|line| line.starts_with(mark)).collect()
+    }
+
+    /// The program came to its end, found nothing wrong and did not leave checks out.
+    pub fn passes(&self, checks: usize) {
+        let failures = self.lines("FAIL");
+        assert!(self.reason.is_none() && failures.is_empty(), "{:?}\n{failures:#?}\n{}", self.reason, self.console);
+        assert!(self.lines("ok ").len() >= checks, "{} checks only:\n{}", self.lines("ok ").len(), self.console);
+    }
+
+    /// It failed, and by wrong content.
+    pub fn fails(&self, without: &str) {
+        let wrong = self.lines("FAIL wrong content");
+        assert!(
+            matches!(self.reason, Some(FailureReason::Plan(_))) && !wrong.is_empty(),
+            "without {without} the module survives: {:?}\n{:#?}\n{}",
+            self.reason,
+            self.lines("FAIL"),
+            self.console
+        );
+        println!("without {without}: {}", wrong[0]);
+    }
+}
