@@ -3,6 +3,7 @@
 #   make test     all tests, the virtual phone's included
 #   make bench    measures, with results as JSON in results/ and as one page, results/report.html
 #   make torture  a million operations on dm-ecache in the virtual phone, every block checked; then less with the slab allocator's checks
+#   make kernels  builds the kernel modules against every line of kernels that Debian offers
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
 #   make install  into $(DESTDIR)$(PREFIX)
 PREFIX ?= /usr/local
@@ -13,7 +14,7 @@ FOVEA := $(RELEASE)/fovea
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test bench torture torture-debug install build clean check-style setup fetch test-phone
+.PHONY: demo test bench torture torture-debug kernels install build clean check-style setup fetch test-phone
 
 demo: build
 	$(FOVEA) phone demo
@@ -61,6 +62,9 @@ torture-debug: setup fetch
 		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong the_torture_itself
 	FOVEA_TEST_KERNEL=debug FOVEA_POWER_LOGS=$(CURDIR)/results/power-debug \
 		$(CARGO) test --release -p fovea-linux --test ecache_power -- --nocapture no_block_is_wrong_after_sleep sleep_itself
+
+kernels: setup
+	@sh tools/kernels.sh
 
 # Builds nothing: root may have no cargo.
 install:

@@ -15,6 +15,7 @@ mirror=${FOVEA_MIRROR:-$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REP
 	echo "no Debian mirror among apt's sources, or no $keyring; run this on Debian, or set FOVEA_MIRROR" >&2
 	exit 3
 }
+command -v file >/dev/null || { echo "file is not installed; apt-get install file" >&2; exit 3; }
 [ $# -gt 0 ] || set -- bookworm bookworm-backports trixie trixie-backports sid
 mkdir -p "$cache"
 work=$(mktemp -d "$cache/tmp.XXXXXX")
@@ -26,7 +27,10 @@ private() { # private SUITE PROGRAM ARGUMENT...
 	apt=$work/$1
 	[ -d "$apt" ] || {
 		mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/state"
-		echo "deb [arch=amd64 signed-by=$keyring lang=none target=Packages] $mirror $1 main" >"$apt/sources.list"
+		# Backports have what is theirs, and for the rest the suite that they are for.
+		for one in $(printf '%s\n' "${1%-backports}" "$1" | uniq); do
+			echo "deb [arch=amd64 signed-by=$keyring lang=none target=Packages] $mirror $one main"
+		done >"$apt/sources.list"
 		: >"$apt/status"
 		private "$1" apt-get update -qq
 	}
@@ -81,8 +85,9 @@ fetch() { # fetch SUITE HEADERS: into $cache/HEADERS, as a whole or not at all
 	[ -n "$compiler" ] || compiler=gcc-12
 	echo "$compiler" >"$root/compiler"
 	if ! command -v "$compiler" >/dev/null; then
-		unpack "$1" "$root/tools" libc6 libelf1t64 zlib1g libzstd1 libisl23 libmpc3 libmpfr6 libgmp10 \
-			"$compiler-x86-64-linux-gnu" "cpp-${compiler#gcc-}-x86-64-linux-gnu" "lib$(echo "$compiler" | sed 's/-/-/')-dev"
+		elf=$(private "$1" apt-cache search --names-only '^libelf1(t64)?$' | cut -d' ' -f1 | tail -1)
+		unpack "$1" "$root/tools" libc6 "$elf" zlib1g libzstd1 libisl23 libmpc3 libmpfr6 libgmp10 \
+			"$compiler-x86-64-linux-gnu" "cpp-${compiler#gcc-}-x86-64-linux-gnu" "lib$compiler-dev"
 	fi
 	mv "$root" "$cache/$2"
 	root=$cache/$2
