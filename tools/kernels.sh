@@ -107,7 +107,7 @@ build() { # build HEADERS: the log is in $work/log
 	compiler=$(cat "$cache/$1/compiler")
 	[ ! -d "$cache/$1/tools" ] || compiler=$cache/$1/tools/usr/bin/x86_64-linux-gnu-$compiler
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL nice -n 10 make -k -j"$(nproc)" -C "$work/src/kmod" CC="$compiler" \
-		KDIR="$cache/$1/usr/src/$1" >"$work/log" 2>&1 && ! grep -q 'warning:' "$work/log"
+		KDIR="$cache/$1/usr/src/$1" >"$work/log" 2>&1 && ! grep -q 'WARNING: modpost' "$work/log"
 }
 
 failed=0
@@ -127,7 +127,7 @@ for suite; do
 		fi ;;
 		cloud0)
 			echo "FAIL $suite: does not build against $headers:"
-			grep -E 'error|warning:|undefined' "$work/log" | grep -v '^make' | sort -u | head -20
+			grep -E 'error|WARNING|undefined' "$work/log" | grep -v '^make' | sort -u | head -20
 			failed=1
 			;;
 		rt1) echo "FAIL $suite: builds against $headers, where it would sleep in atomic context"; failed=1 ;;
