@@ -56,23 +56,22 @@ newest() { # newest SUITE FLAVOUR: the newest headers of the suite's main line
 		cut -d' ' -f1 | sort -V | tail -1
 }
 
-# What was built against a newer C library than the host's runs with its own.
-wrap() { # wrap LIBRARIES FILE...
-	libraries=$1
-	shift
+# What was built against a newer C library than the host's runs with its own. Both are still in $root, and will be in $final.
+wrap() { # wrap FILE...
+	libraries=$final/tools/usr/lib/x86_64-linux-gnu
 	for file; do
 		case $file in *.elf) continue ;; esac
 		file "$file" | grep -q 'ELF 64-bit.*x86-64' || continue
 		mv "$file" "$file.elf"
 		printf '#!/bin/sh\nexec %s/ld-linux-x86-64.so.2 --library-path %s --argv0 "$0" %s.elf "$@"\n' \
-			"$libraries" "$libraries" "$file" >"$file"
+			"$libraries" "$libraries" "$final${file#"$root"}" >"$file"
 		chmod +x "$file"
 	done
 }
 
 fetch() { # fetch SUITE HEADERS: into $cache/HEADERS, as a whole or not at all
 	[ ! -d "$cache/$2" ] || return 0
-	root=$cache/$2.part
+	root=$cache/$2.part final=$cache/$2
 	rm -rf "$root"
 	needed=$(private "$1" apt-cache show "$2" | sed -n 's/^Depends: //p' | head -1 | tr ',' '\n' |
 		sed -n 's/^ *\(linux-headers-[^ ]*-common[^ ]*\|linux-kbuild-[^ ]*\).*/\1/p')
@@ -89,15 +88,13 @@ fetch() { # fetch SUITE HEADERS: into $cache/HEADERS, as a whole or not at all
 		unpack "$1" "$root/tools" libc6 "$elf" zlib1g libzstd1 libisl23 libmpc3 libmpfr6 libgmp10 \
 			"$compiler-x86-64-linux-gnu" "cpp-${compiler#gcc-}-x86-64-linux-gnu" "lib$compiler-dev"
 	fi
-	mv "$root" "$cache/$2"
-	root=$cache/$2
 	if [ -d "$root/tools" ]; then
-		libraries=$root/tools/usr/lib/x86_64-linux-gnu
-		wrap "$libraries" "$root/tools/usr/bin/x86_64-linux-gnu-$compiler" "$root"/tools/usr/libexec/gcc/x86_64-linux-gnu/*/cc1 \
+		wrap "$root/tools/usr/bin/x86_64-linux-gnu-$compiler" "$root"/tools/usr/libexec/gcc/x86_64-linux-gnu/*/cc1 \
 			"$root"/tools/usr/libexec/gcc/x86_64-linux-gnu/*/collect2
-		find "$root"/usr/lib/linux-kbuild-* "$root"/usr/src/linux-kbuild-* -type f -perm -u+x 2>/dev/null |
-			while read -r file; do wrap "$libraries" "$file"; done
+		find "$root"/usr/lib "$root"/usr/src -type f -perm -u+x -path '*linux-kbuild-*' >"$work/programs"
+		while read -r program; do wrap "$program"; done <"$work/programs"
 	fi
+	mv "$root" "$final"
 }
 
 build() { # build HEADERS: the log is in $work/log
