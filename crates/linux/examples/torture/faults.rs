@@ -62,6 +62,9 @@ fn each_place<T>(
     let nth = Nth::open()?;
     let (mut failed, mut survived) = (0, 0);
     for place in 1..=PLACES_MAX {
+        if place % 50 == 0 {
+            println!("     faults: {what}: {place} places");
+        }
         nth.set(place)?;
         let done = call();
         let reached = nth.was_reached()?;
@@ -106,7 +109,6 @@ pub fn all(options: &Options, contents: &Contents, report: &Report, watch: &mut 
     let parameters = good_parameters(options);
     let load = || module::load_with(&root, MODULE, &parameters).map_err(|e| e.to_string());
     let unload = |()| module::remove(MODULE).map_err(|e| e.to_string());
-    each_place("loading the module", report, load, unload)?;
     load()?;
     let volume = targets(report)?;
     buffers(report)?;
@@ -115,6 +117,8 @@ pub fn all(options: &Options, contents: &Contents, report: &Report, watch: &mut 
     let mapper = DeviceMapper::open(&root).map_err(|e| e.to_string())?;
     mapper.remove(NAME).map_err(|e| e.to_string())?;
     unload(())?;
+    // Last, for it takes minutes: the kernel lets go of a module's kobject seconds late, on purpose.
+    each_place("loading the module", report, load, unload)?;
     // An allocation that fails for vmalloc is shown with its stack.
     watch.expect("Call Trace");
     watch.look(report, true);
