@@ -3,6 +3,7 @@
 #   make test     all tests, the virtual phone's included
 #   make bench    measures, with results as JSON in results/ and as one page, results/report.html
 #   make torture  a million operations on dm-ecache in the virtual phone, every block checked; then less with the slab allocator's checks
+#   make kernels  builds the kernel modules against every line of kernels that Debian offers
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make install  into $(DESTDIR)$(PREFIX)
@@ -14,7 +15,7 @@ FOVEA := $(RELEASE)/fovea
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test bench torture torture-debug torture-fs install build clean check-style setup fetch test-phone
+.PHONY: demo test bench torture torture-debug torture-fs kernels install build clean check-style setup fetch test-phone
 
 demo: build
 	$(FOVEA) phone demo
@@ -70,6 +71,9 @@ torture-fs: setup fetch
 	FOVEA_FILESYSTEMS_CASES=$(FILESYSTEMS_CASES) FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_ROUNDS=100 \
 		FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs \
 		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture
+
+kernels: setup
+	@sh tools/kernels.sh
 
 # Builds nothing: root may have no cargo.
 install:

@@ -106,6 +106,8 @@ static int try_import(void)
 		error = PTR_ERR(pdev);
 		goto no_device;
 	}
+	/* A device that is silent takes pieces of 64 KiB, and a buffer is one piece. */
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	error = dma_coerce_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (error)
 		goto no_attach;

@@ -3,8 +3,8 @@
 //! with a word, where QEMU, the kernel or a compiler is missing.
 //!
 //! `FOVEA_TORTURE_OPERATIONS=1000000 cargo test --release -p fovea-linux --test ecache_torture` (`make torture`) is the long one. Another
-//! kernel is named by `FOVEA_TEST_KERNEL`: `debug` (`make torture-debug`) or a line of Debian's kernels, like `6.1` (`make kernels`);
-//! `FOVEA_TEST_KERNEL_ARGS` are further words for its command line.
+//! kernel is named by `FOVEA_TEST_KERNEL`: `debug` (`make torture-debug`). `FOVEA_TEST_KERNEL_ARGS` are further words for its command
+//! line.
 
 mod common;
 
