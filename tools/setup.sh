@@ -17,6 +17,14 @@ need make make
 need e2fsprogs /sbin/mkfs.ext4
 need libc6-dev /usr/include/stdio.h
 need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
+# The desktops that the focus sources are tested with.
+need xvfb Xvfb
+need openbox openbox
+need xterm xterm
+need xdotool xdotool
+need sway sway
+need foot foot
+need dbus dbus-daemon
 
 if [ -n "$packages" ]; then
 	command -v apt-get >/dev/null 2>&1 || { echo "missing:$packages; install them by your system's means (no apt-get here)" >&2; exit 3; }

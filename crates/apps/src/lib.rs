@@ -10,5 +10,5 @@ mod unit;
 
 pub use importance::{Importance, Role};
 pub use io_class::IoClass;
-pub use registry::{App, AppName, BadName, Registry, Unknown};
+pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
 pub use unit::app_of_unit;

@@ -2,12 +2,15 @@
 //! The daemon without its event loop: it is told what happened, looks at the device, decides, acts and writes the journal.
 
 mod act;
+mod attention;
 mod observe;
+mod report;
+mod requests;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::{AppName, Importance, Registry};
+use fovea_apps::{AppName, Importance, Registry, SourceId};
 use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
 use fovea_policy::{decide, Action, AppState, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
 use serde_json::{json, Value};
@@ -98,6 +101,10 @@ pub struct Engine<D> {
     /// PSI has fired since the last look.
     called: bool,
     screen_on: bool,
+    /// Sources that are there, by name.
+    sources: BTreeMap<SourceId, String>,
+    /// What those of them that know say of the screen.
+    screens: BTreeMap<SourceId, bool>,
     focused_ns: Option<u64>,
     memory: MemoryReading,
     looked_ns: u64,
@@ -128,6 +135,8 @@ impl<D: Device> Engine<D> {
             cpu_busy: false,
             called: false,
             screen_on: true,
+            sources: BTreeMap::new(),
+            screens: BTreeMap::new(),
             focused_ns: None,
             memory: MemoryReading::default(),
             looked_ns: 0,
@@ -225,88 +234,6 @@ impl<D: Device> Engine<D> {
         }
     }
 
-    /// The app whose cgroup this is.
-    pub fn owner_of(&self, cgroup: &str) -> Option<AppName> {
-        self.registry.iter().find(|app| app.cgroup == cgroup).map(|app| app.name.clone())
-    }
-
-    /// Answers a request, and does what it asks at once.
-    pub fn handle(&mut self, request: Request, now_ns: u64) -> Reply {
-        let known = match &request {
-            Request::Focus { app } | Request::Close { app } if self.registry.get(app).is_none() => {
-                Err(fovea_apps::Unknown(app.clone()).to_string())
-            }
-            _ => Ok(()),
-        };
-        if let Err(error) = known {
-            return Reply::Error { error };
-        }
-        // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
-        self.busy |= !matches!(request, Request::Status {} | Request::Explain { .. });
-        match request {
-            Request::Register { app, cgroup, role, io_class } => {
-                // An app that was killed frozen leaves its cgroup frozen; its next life must not begin so.
-                self.thaw(&app, Reason::Needed, now_ns);
-                self.registry.insert(app.clone(), cgroup, role, io_class);
-                self.runtime.insert(app.clone(), Runtime { background_since_ns: now_ns, ..Runtime::default() });
-                self.write(now_ns, "register", Some(&app), None, Value::Null);
-                self.rank(now_ns);
-            }
-            Request::Focus { app } => {
-                // Checked above; a race is impossible in one thread.
-                let _ = self.registry.focus(&app);
-                self.focused_ns = Some(now_ns);
-                self.rank(now_ns);
-                self.thaw(&app, Reason::Needed, now_ns);
-                if let Some(runtime) = self.runtime.get_mut(&app) {
-                    runtime.compressed_at_bytes = None;
-                    runtime.cursor = CompressCursor::default();
-                    runtime.returned = runtime.was_compressed;
-                }
-                self.write(now_ns, "focus", Some(&app), None, Value::Null);
-                self.prefetch = Some(app);
-            }
-            Request::FocusPid { pid } => {
-                return match self.app_of_pid(pid) {
-                    Ok(Some(app)) if self.registry.foreground() == Some(&app) => Reply::Done {},
-                    Ok(Some(app)) => self.handle(Request::Focus { app }, now_ns),
-                    Ok(None) => self.handle(Request::Home {}, now_ns),
-                    Err(e) => Reply::Error { error: e.to_string() },
-                }
-            }
-            Request::Home {} => {
-                self.registry.unfocus();
-                self.rank(now_ns);
-            }
-            Request::Close { app } => {
-                let _ = self.registry.close(&app);
-                self.rank(now_ns);
-                self.write(now_ns, "close", Some(&app), None, Value::Null);
-            }
-            Request::Screen { on } => {
-                if self.screen_on != on {
-                    self.screen_on = on;
-                    self.write(now_ns, if on { "screen-on" } else { "screen-off" }, None, None, Value::Null);
-                }
-            }
-            Request::Status {} => return Reply::Status(Box::new(self.status(now_ns))),
-            Request::Explain { app, limit } => {
-                return match self.journal.story(app.as_ref(), limit.unwrap_or(50).min(400)) {
-                    Ok(entries) => Reply::Story { entries },
-                    Err(e) => Reply::Error { error: format!("reading the journal: {e}") },
-                };
-            }
-        }
-        Reply::Done {}
-    }
-
-    /// The app in whose cgroup, or below it, a process is; the innermost one, should an app's cgroup lie in another's.
-    fn app_of_pid(&mut self, pid: u32) -> Result<Option<AppName>, Error> {
-        let Some(member) = self.device.cgroup_of_pid(pid)? else { return Ok(None) };
-        let holders = self.registry.iter().filter(|app| fovea_linux::cgroup::is_within(&member, &app.cgroup));
-        Ok(holders.max_by_key(|app| app.cgroup.len()).map(|app| app.name.clone()))
-    }
-
     /// An app's cgroup has no process any more.
     pub fn ended(&mut self, name: &AppName, now_ns: u64) {
         if self.victim.as_ref().is_some_and(|v| v.app == *name && v.awaited == 0) {
@@ -397,42 +324,5 @@ impl<D: Device> Engine<D> {
         outcome: Value,
     ) {
         self.journal.write(&Entry { t_ns, action, app, reason, readings: None, outcome });
-    }
-
-    fn status(&mut self, now_ns: u64) -> Status {
-        for app in self.registry.iter() {
-            if let Some(runtime) = self.runtime.get_mut(&app.name) {
-                // What cannot be read now is told as it was.
-                let _ = observe::read_usage(&mut self.device, &app.cgroup, runtime, true, now_ns);
-            }
-        }
-        if let Ok(memory) = self.device.memory() {
-            // Only shown: the rates of the next decision still count from the last look.
-            let (some, file, anon) =
-                (self.memory.psi_some_total_us, self.memory.refault_file, self.memory.refault_anon);
-            self.memory = MemoryReading { psi_some_total_us: some, refault_file: file, refault_anon: anon, ..memory };
-        }
-        let apps = self.registry.iter().map(|app| {
-            let runtime = self.runtime.get(&app.name);
-            AppStatus {
-                name: app.name.clone(),
-                cgroup: app.cgroup.clone(),
-                importance: self.registry.importance(app),
-                frozen: runtime.is_some_and(|r| r.frozen),
-                usage: runtime.map(|r| r.usage).unwrap_or_default(),
-            }
-        });
-        Status {
-            pid: std::process::id(),
-            screen_on: self.screen_on,
-            foreground: self.registry.foreground().cloned(),
-            busy: self.busy,
-            memory: self.memory,
-            ecache: self.device.ecache().ok().flatten(),
-            kills: self.kills,
-            compressed_pages: self.compressed_pages,
-            missing: self.missing.clone(),
-            apps: apps.collect(),
-        }
     }
 }

@@ -14,16 +14,23 @@ use crate::protocol::{Reply, Request};
 use crate::undo::{restore, UndoLog};
 
 const MB: u64 = 1 << 20;
-const SECOND_NS: u64 = 1_000_000_000;
+pub const SECOND_NS: u64 = 1_000_000_000;
 
-struct Bench {
-    device: FakeDevice,
-    engine: Engine<FakeDevice>,
+pub struct Bench {
+    pub device: FakeDevice,
+    pub engine: Engine<FakeDevice>,
     folder: tempfile::TempDir,
 }
 
+/// What a phone's maker sets: background apps are frozen.
+fn freezing() -> Config {
+    let mut config = Config::default();
+    config.freeze.classes = vec![fovea_apps::Importance::Hidden, fovea_apps::Importance::Empty];
+    config
+}
+
 fn engine_in(folder: &Path, device: &FakeDevice) -> Engine<FakeDevice> {
-    engine_with(folder, device, Config::default())
+    engine_with(folder, device, freezing())
 }
 
 fn engine_with(folder: &Path, device: &FakeDevice, config: Config) -> Engine<FakeDevice> {
@@ -32,11 +39,11 @@ fn engine_with(folder: &Path, device: &FakeDevice, config: Config) -> Engine<Fak
     Engine::new(device.clone(), config, journal, undo, Vec::new())
 }
 
-fn bench(apps: &[(&str, u64)]) -> Bench {
-    bench_with(apps, Config::default())
+pub fn bench(apps: &[(&str, u64)]) -> Bench {
+    bench_with(apps, freezing())
 }
 
-fn bench_with(apps: &[(&str, u64)], config: Config) -> Bench {
+pub fn bench_with(apps: &[(&str, u64)], config: Config) -> Bench {
     let device = FakeDevice::default();
     {
         let mut state = device.0.borrow_mut();
@@ -103,8 +110,12 @@ fn between_a_request_and_the_look_that_follows_the_daemon_is_busy() {
     assert!(!busy(&mut b));
 }
 
-fn focus(app: &str) -> Request {
+pub fn focus(app: &str) -> Request {
     Request::Focus { app: app.parse().unwrap() }
+}
+
+pub fn in_front(pid: u32) -> Request {
+    Request::Windows { front: Some(pid), visible: vec![pid] }
 }
 
 fn close(app: &str) -> Request {
@@ -113,7 +124,7 @@ fn close(app: &str) -> Request {
 
 impl Bench {
     /// Turns until nothing is due before `until_ns`; returns the time reached.
-    fn run(&mut self, mut now_ns: u64, until_ns: u64) {
+    pub fn run(&mut self, mut now_ns: u64, until_ns: u64) {
         for _ in 0..10_000 {
             let turn = self.engine.turn(now_ns).unwrap();
             if !turn.awaited.is_empty() {
@@ -128,11 +139,11 @@ impl Bench {
         panic!("the engine does not come to rest");
     }
 
-    fn done(&self, what: &str) -> bool {
+    pub fn done(&self, what: &str) -> bool {
         self.device.0.borrow().done.iter().any(|d| d == what)
     }
 
-    fn actions(&self) -> Vec<String> {
+    pub fn actions(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.folder.path().join("journal.jsonl")).unwrap();
         text.lines()
             .map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()["action"].as_str().unwrap().to_owned())
@@ -239,6 +250,7 @@ fn with_the_screen_on_compression_waits_for_an_idle_cpu() {
 #[test]
 fn screen_on_stops_compression_at_once() {
     let mut b = bench(&[("mail", 100)]);
+    b.engine.handle(Request::Home {}, 0);
     b.engine.handle(close("mail"), 0);
     b.engine.handle(Request::Screen { on: false }, 0);
     b.engine.turn(1).unwrap();
@@ -283,7 +295,7 @@ fn short_memory_ends_in_one_kill_when_nothing_can_be_compressed() {
 
 #[test]
 fn the_plain_ladder_kills_by_what_comes_back_and_reads_little_for_it() {
-    let mut config = Config::default();
+    let mut config = freezing();
     config.memory.mode = fovea_policy::Mode::Ladder;
     let mut b = bench_with(&[("reader", 10), ("game", 20)], config);
     let short = |b: &mut Bench, at: u64, stalled_us: u64| {
@@ -386,7 +398,7 @@ fn a_process_in_front_is_its_app_wherever_in_its_cgroup_it_is() {
         (99, None),
     ];
     for (pid, front) in cases {
-        assert_eq!(b.engine.handle(Request::FocusPid { pid }, SECOND_NS), Reply::Done {});
+        assert_eq!(b.engine.handle(in_front(pid), SECOND_NS), Reply::Done {});
         assert_eq!(b.foreground().as_deref(), front, "{pid}");
     }
 }
@@ -395,15 +407,15 @@ fn a_process_in_front_is_its_app_wherever_in_its_cgroup_it_is() {
 fn a_process_in_front_thaws_its_app_before_the_answer() {
     let mut b = bench(&[("mail", 10), ("game", 10)]);
     b.device.0.borrow_mut().pids.extend([(10, "apps/mail/x".to_owned()), (11, "apps/game".to_owned())]);
-    b.engine.handle(Request::FocusPid { pid: 10 }, 0);
-    b.engine.handle(Request::FocusPid { pid: 11 }, SECOND_NS);
+    b.engine.handle(in_front(10), 0);
+    b.engine.handle(in_front(11), SECOND_NS);
     b.run(SECOND_NS, 30 * SECOND_NS);
     assert!(b.device.0.borrow().apps["apps/mail"].frozen);
-    assert_eq!(b.engine.handle(Request::FocusPid { pid: 10 }, 31 * SECOND_NS), Reply::Done {});
+    assert_eq!(b.engine.handle(in_front(10), 31 * SECOND_NS), Reply::Done {});
     assert!(!b.device.0.borrow().apps["apps/mail"].frozen);
     let focused = |b: &Bench| b.actions().iter().filter(|a| *a == "focus").count();
     let before = focused(&b);
-    b.engine.handle(Request::FocusPid { pid: 10 }, 32 * SECOND_NS);
+    b.engine.handle(in_front(10), 32 * SECOND_NS);
     assert_eq!(focused(&b), before, "another window of the app in front is no news");
 }
 
@@ -411,9 +423,9 @@ fn a_process_in_front_thaws_its_app_before_the_answer() {
 fn a_process_that_cannot_be_looked_up_changes_nothing() {
     let mut b = bench(&[("mail", 10)]);
     b.device.0.borrow_mut().pids.insert(10, "apps/mail".into());
-    b.engine.handle(Request::FocusPid { pid: 10 }, 0);
+    b.engine.handle(in_front(10), 0);
     b.device.0.borrow_mut().failing = Some("cgroup_of_pid");
-    let Reply::Error { error } = b.engine.handle(Request::FocusPid { pid: 11 }, 1) else { panic!("accepted") };
+    let Reply::Error { error } = b.engine.handle(in_front(11), 1) else { panic!("accepted") };
     assert!(!error.contains('\n'));
     assert_eq!(b.foreground().as_deref(), Some("mail"));
 }

@@ -13,6 +13,8 @@ macro_rules! say {
     }};
 }
 
+#[cfg(test)]
+mod attention_tests;
 mod client;
 mod config;
 mod control;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The event loop: waits for something to happen, tells the engine, lets it turn. It sleeps without a timer while nothing changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -91,6 +91,8 @@ struct Loop<D> {
     signals: UnixStream,
     _trigger: Option<Trigger>,
     clients: BTreeMap<u64, OwnedFd>,
+    /// Those of the clients that are sources.
+    sources: BTreeSet<u64>,
     victims: BTreeMap<u64, OwnedFd>,
     next_id: u64,
     own_cgroup: Option<String>,
@@ -165,6 +167,7 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
         signals,
         _trigger: trigger,
         clients: BTreeMap::new(),
+        sources: BTreeSet::new(),
         victims: BTreeMap::new(),
         next_id: FIRST_ID,
         own_cgroup,
@@ -227,7 +230,7 @@ impl<D: Device> Loop<D> {
                 while let Some(client) = control::accept(&self.listener).map_err(|e| format!("control socket: {e}"))? {
                     // Clients that stay and ask nothing must not keep others out: the oldest goes.
                     if self.clients.len() >= CLIENTS_MAX {
-                        self.clients.pop_first();
+                        self.let_one_go();
                     }
                     let id = self.add(&client)?;
                     self.clients.insert(id, client);
@@ -238,8 +241,9 @@ impl<D: Device> Loop<D> {
                     drop(pidfd);
                     self.engine.victim_ended(now_ns());
                 } else if let Some(client) = self.clients.remove(&id) {
-                    if self.serve(&client) {
-                        self.clients.insert(id, client);
+                    match self.serve(id, &client) {
+                        true => drop(self.clients.insert(id, client)),
+                        false => self.gone(id),
                     }
                 }
             }
@@ -247,11 +251,31 @@ impl<D: Device> Loop<D> {
         Ok(())
     }
 
+    /// The client that came first; a source only if there is nobody else, for what it said goes with it.
+    fn let_one_go(&mut self) {
+        let first = self.clients.keys().find(|id| !self.sources.contains(id)).or(self.clients.keys().next());
+        if let Some(&id) = first {
+            self.clients.remove(&id);
+            self.gone(id);
+        }
+    }
+
+    fn gone(&mut self, id: u64) {
+        if self.sources.remove(&id) {
+            self.engine.left(id, now_ns());
+        }
+    }
+
     /// Serves what a client has sent; false when it is to be let go.
-    fn serve(&mut self, client: &OwnedFd) -> bool {
+    fn serve(&mut self, id: u64, client: &OwnedFd) -> bool {
         for _ in 0..REQUESTS_MAX {
             let reply = match control::receive(client) {
-                Received::Request(request) => self.answer(request),
+                Received::Request(Request::Attend { name }) => {
+                    self.sources.insert(id);
+                    self.engine.attends(id, name.as_str(), now_ns());
+                    Reply::Done {}
+                }
+                Received::Request(request) => self.answer(self.sources.contains(&id).then_some(id), request),
                 Received::Bad(error) => Reply::Error { error },
                 Received::Nothing => return true,
                 Received::Gone => return false,
@@ -263,7 +287,7 @@ impl<D: Device> Loop<D> {
         true
     }
 
-    fn answer(&mut self, request: Request) -> Reply {
+    fn answer(&mut self, source: Option<u64>, request: Request) -> Reply {
         if let Request::Register { app, cgroup, .. } = &request {
             if !is_plain_path(cgroup) {
                 return Reply::Error {
@@ -298,7 +322,7 @@ impl<D: Device> Loop<D> {
                 Some(Ok(None)) => {}
             }
         }
-        self.engine.handle(request, now_ns())
+        self.engine.handle_from(source, request, now_ns())
     }
 
     fn seen(&mut self, seen: Vec<Seen>) {
@@ -313,7 +337,7 @@ impl<D: Device> Loop<D> {
                 Seen::Appeared(app, cgroup) => {
                     let register = Request::Register { app, cgroup, role: Default::default(), io_class: None };
                     // A scope that ended at once is no news.
-                    let _ = self.answer(register);
+                    let _ = self.answer(None, register);
                 }
             }
         }

@@ -58,6 +58,7 @@ fn reason_in_words(reason: &str) -> &str {
     match reason {
         "background" => "in the background for the debounce time",
         "needed" => "needed",
+        "untold" => "nobody tells any more who is in front",
         "screen-off" => "the screen is off and the app is closed",
         "short-of-memory-empty" => "memory is short and the app is closed",
         "short-of-memory-hidden" => "memory is short and no closed app is left to compress",
@@ -79,6 +80,7 @@ mod tests {
         let all = [
             Background,
             Needed,
+            Untold,
             ScreenOff,
             ShortOfMemoryEmpty,
             ShortOfMemoryHidden,

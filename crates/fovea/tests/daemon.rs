@@ -102,6 +102,30 @@ fn two_hundred_idle_clients_do_not_keep_others_out() {
 }
 
 #[test]
+fn a_source_takes_back_what_it_said_when_it_goes_and_is_not_let_go_for_idle_clients() {
+    let daemon = Daemon::start();
+    let source = Client::connect(&daemon.run_folder());
+    for request in
+        [r#"{"request":"attend","name":"sway"}"#, r#"{"request":"home"}"#, r#"{"request":"screen","on":false}"#]
+    {
+        source.send(request.as_bytes()).unwrap();
+        assert_eq!(source.reply().unwrap()["reply"], "done", "{request}");
+    }
+    let _idle: Vec<Client> = (0..200).map(|_| Client::connect(&daemon.run_folder())).collect();
+    let status = daemon.status();
+    assert_eq!(status["sources"], serde_json::json!(["sway"]));
+    assert_eq!((&status["focus_told"], &status["screen_on"]), (&true.into(), &false.into()));
+    drop(source);
+    let status = daemon.status();
+    assert_eq!(status["sources"], serde_json::json!([]));
+    assert_eq!((&status["focus_told"], &status["screen_on"]), (&false.into(), &true.into()));
+    // What a command says of the screen holds.
+    assert!(run(&daemon.run_folder(), &["screen", "off"]).status.success());
+    assert_eq!(daemon.status()["screen_on"], false);
+    daemon.stop();
+}
+
+#[test]
 fn clients_that_never_read_or_leave_mid_way_do_not_hold_the_daemon() {
     let daemon = Daemon::start();
     let folder = daemon.run_folder();

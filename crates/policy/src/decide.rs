@@ -55,6 +55,8 @@ pub enum Reason {
     Background,
     /// Not in the background any more.
     Needed,
+    /// Nobody tells any more who is in front.
+    Untold,
     /// The screen is off and the app is empty: compress before anyone needs the memory.
     ScreenOff,
     /// Memory is short and the app is empty.
@@ -95,9 +97,12 @@ impl Decision {
 pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
     let mut decision = Decision::default();
     for app in &snapshot.apps {
-        match freezing(app, snapshot.now_ns, &config.freeze) {
+        match freezing(app, snapshot.focus_told, snapshot.now_ns, &config.freeze) {
             Freezing::Freeze => decision.actions.push((Action::Freeze { app: app.name.clone() }, Reason::Background)),
-            Freezing::Thaw => decision.actions.push((Action::Thaw { app: app.name.clone() }, Reason::Needed)),
+            Freezing::Thaw => {
+                let reason = if snapshot.focus_told { Reason::Needed } else { Reason::Untold };
+                decision.actions.push((Action::Thaw { app: app.name.clone() }, reason));
+            }
             Freezing::At(ns) => decision.wake_by(ns),
             Freezing::Leave => {}
         }
@@ -167,10 +172,13 @@ fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Optio
 
     if has_room {
         let short = pressure.shortage.is_some();
+        // While nobody tells, a hidden app may be the one that the user looks at: the kernel knows its idle pages better than we do.
+        let classes: &[Importance] =
+            if snapshot.focus_told { &[Importance::Empty, Importance::Hidden] } else { &[Importance::Empty] };
         let app = match (short, snapshot.screen_on) {
-            (true, _) => candidate(&snapshot.apps, &[Importance::Empty, Importance::Hidden], &config.memory),
-            (false, false) => candidate_ahead(&snapshot.apps, &config.memory),
-            (false, true) => None,
+            (true, _) => candidate(&snapshot.apps, classes, &config.memory),
+            (false, false) if snapshot.focus_told => candidate_ahead(&snapshot.apps, &config.memory),
+            (false, _) => None,
         };
         if let Some(app) = app {
             let reason = match (short, app.importance) {

@@ -32,6 +32,7 @@ mod tests {
             importance,
             focus_seq: 0,
             background_since_ns: 0,
+            seen: true,
             frozen: false,
             anon_bytes,
             current_bytes: anon_bytes,

@@ -13,6 +13,8 @@ pub struct Snapshot {
     pub now_ns: u64,
     /// Whether the screen is on.
     pub screen_on: bool,
+    /// Whether somebody who lives tells who is in front.
+    pub focus_told: bool,
     /// When an app last came to the screen; `None` if none has.
     pub focused_ns: Option<u64>,
     /// Whether the CPUs were more busy than idle of late.
@@ -112,6 +114,8 @@ pub struct AppState {
     pub focus_seq: u64,
     /// When it went to the background (or began there).
     pub background_since_ns: u64,
+    /// It was in front or visible at some time.
+    pub seen: bool,
     /// Frozen by us.
     pub frozen: bool,
     /// Resident anonymous memory.

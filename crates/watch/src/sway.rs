@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::sway_wire::{focused, granted, news, receive, send, News, GET_TREE, SUBSCRIBE, SUBSCRIPTION};
+use crate::sway_wire::{granted, is_news, receive, send, windows, GET_TREE, SUBSCRIBE, SUBSCRIPTION};
 use crate::{Event, Source, SourceError};
 
 /// Where users' run folders are.
@@ -82,6 +82,8 @@ fn follow(mut stream: UnixStream, report: &mut dyn FnMut(Event)) -> io::Result<N
     let mut incoming = BufReader::new(stream.try_clone()?);
     send(&mut stream, SUBSCRIBE, SUBSCRIPTION)?;
     send(&mut stream, GET_TREE, b"")?;
+    // A tree on its way was asked for before the event that is read now: one more will do for all events that come until it is there.
+    let (mut asked, mut stale, mut last) = (true, false, None);
     loop {
         let message = receive(&mut incoming)?;
         match message.kind {
@@ -90,18 +92,25 @@ fn follow(mut stream: UnixStream, report: &mut dyn FnMut(Event)) -> io::Result<N
                 let why = "it grants no window events: sway 1.0 or newer does";
                 return Err(io::Error::new(ErrorKind::Unsupported, why));
             }
-            GET_TREE => report(event(focused(&message.payload)?)),
-            _ => match news(&message) {
-                News::Front(pid) => report(Event::Front { pid }),
-                News::Look => send(&mut stream, GET_TREE, b"")?,
-                News::Nothing => {}
-            },
+            GET_TREE => {
+                asked = stale;
+                if std::mem::take(&mut stale) {
+                    send(&mut stream, GET_TREE, b"")?;
+                }
+                let now = windows(&message.payload)?;
+                if last.as_ref() != Some(&now) {
+                    report(Event::Windows(now.clone()));
+                    last = Some(now);
+                }
+            }
+            _ if !is_news(&message) => {}
+            _ if asked => stale = true,
+            _ => {
+                send(&mut stream, GET_TREE, b"")?;
+                asked = true;
+            }
         }
     }
-}
-
-fn event(pid: Option<u32>) -> Event {
-    pid.map_or(Event::NothingInFront, |pid| Event::Front { pid })
 }
 
 /// All users' sway sockets, the latest first.

@@ -45,8 +45,16 @@ impl<D: Device> Engine<D> {
         }
         let apps = self.registry.iter().filter_map(|app| self.state_of(app)).collect();
         self.look_at_cpus(now_ns)?;
-        let (screen_on, focused_ns, cpu_busy) = (self.screen_on, self.focused_ns, self.cpu_busy);
-        Ok(Snapshot { now_ns, screen_on, focused_ns, cpu_busy, memory, kill_pending: self.victim.is_some(), apps })
+        Ok(Snapshot {
+            now_ns,
+            screen_on: self.screen_on,
+            focus_told: self.registry.is_told(),
+            focused_ns: self.focused_ns,
+            cpu_busy: self.cpu_busy,
+            memory,
+            kill_pending: self.victim.is_some(),
+            apps,
+        })
     }
 
     /// Looks that follow each other within this time watch one and the same shortage.
@@ -79,6 +87,7 @@ impl<D: Device> Engine<D> {
             importance: self.registry.importance(app),
             focus_seq: app.focus_seq,
             background_since_ns: runtime.background_since_ns,
+            seen: app.seen,
             frozen: runtime.frozen,
             anon_bytes: usage.anon_bytes,
             current_bytes: usage.current_bytes,
