@@ -23,6 +23,9 @@ use crate::undo::UndoLog;
 /// How old an app's usage may be for a decision.
 const USAGE_FRESH_NS: u64 = 200_000_000;
 
+/// How old the zones' watermarks may be.
+const WATERMARKS_FRESH_NS: u64 = 10_000_000_000;
+
 /// Least time over which the CPUs' idle share is taken; the kernel counts it in 10 ms.
 const IDLE_OVER_NS: u64 = 40_000_000;
 
@@ -109,6 +112,8 @@ pub struct Engine<D> {
     memory: MemoryReading,
     looked_ns: u64,
     usage_read_ns: Option<u64>,
+    /// When the zones' low watermarks were read, and their sum.
+    watermarks: Option<(u64, u64)>,
     victim: Option<Victim>,
     session: Option<Session>,
     prefetch: Option<AppName>,
@@ -141,6 +146,7 @@ impl<D: Device> Engine<D> {
             memory: MemoryReading::default(),
             looked_ns: 0,
             usage_read_ns: None,
+            watermarks: None,
             victim: None,
             session: None,
             prefetch: None,

@@ -22,9 +22,11 @@ pub struct Bench {
     folder: tempfile::TempDir,
 }
 
-/// What a phone's maker sets: background apps are frozen.
+/// What a phone's maker sets: the paper's thresholds, and background apps are frozen.
 fn freezing() -> Config {
     let mut config = Config::default();
+    config.memory.minfree_pages = Some(fovea_policy::PAPER_PAGES);
+    config.memory.thrash_refaults_per_s = Some(600);
     config.freeze.classes = vec![fovea_apps::Importance::Hidden, fovea_apps::Importance::Empty];
     config
 }

@@ -163,6 +163,11 @@ pub trait Device {
     /// Reads the state of memory.
     fn memory(&mut self) -> Result<MemoryReading, Error>;
 
+    /// Reads the sum of the zones' low watermarks, under which the kernel begins to reclaim; 0 where it does not tell.
+    fn low_watermark_bytes(&mut self) -> Result<u64, Error> {
+        Ok(0)
+    }
+
     /// Reads what the CPUs did.
     fn cpu(&mut self) -> Result<CpuReading, Error>;
 

@@ -160,6 +160,15 @@ impl Device for System {
         self.memory.read(&self.root)
     }
 
+    fn low_watermark_bytes(&mut self) -> Result<u64, Error> {
+        let path = self.root.join("proc/zoneinfo");
+        match read_into(&path, &mut self.text) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
+            Err(e) => Err(Error::file("reading", path, e)),
+            Ok(()) => Ok(crate::memory::low_watermark_bytes(&self.text)),
+        }
+    }
+
     fn ecache(&mut self) -> Result<Option<crate::ecache::PoolReading>, Error> {
         crate::ecache::pool(&self.root)
     }

@@ -31,8 +31,10 @@ pub enum Mode {
 pub struct MemoryConfig {
     /// How much is done.
     pub mode: Mode,
-    /// Free and file-cache pages under which a class may be killed, most important class first (seed 002, figure 2-19).
-    pub minfree_pages: [u64; 6],
+    /// Free and file-cache pages under which a class may be killed, most important class first, as they stand (seed 002, figure 2-19);
+    /// none: by the device's watermarks and size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minfree_pages: Option<[u64; 6]>,
     /// Pages compressed between two looks at memory. The kernel is asked for 32 at a time (seed 002, section 3.3).
     pub batch_pages: u64,
     /// A range is compressed only if its sample shrinks to under so many thousandths (seed 002, section 3, step 5: half).
@@ -48,12 +50,13 @@ pub struct MemoryConfig {
     pub watch_ms: u64,
     /// Full-stall share (PSI full avg10, percent) that counts as thrash.
     pub thrash_full_percent: f64,
-    /// Refaulted pages per second that count as thrash. The default is about what a phone's flash can read at random (seed 000, table 8: 1.51 ms a page).
-    pub thrash_refaults_per_s: u64,
+    /// Refaulted pages per second that count as thrash; none: by the time that they cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thrash_refaults_per_s: Option<u64>,
     /// `ladder` mode with swap: kills wait until less than so much of the swap is free, as Android's lmkd does by SwapFree.
     pub ladder_swap_free_percent: u64,
     /// Time after an app came to the screen in which the CPU is left to it: nothing is compressed unless free memory is below
-    /// the first value of `minfree_pages`.
+    /// the threshold of the foreground.
     pub focus_grace_ms: u64,
     /// Pages read back when an app comes to the screen, at most; 0 for none. What its last return touched if that is known, else
     /// from its main heap on; the latter only where another CPU can do it while the app runs.
@@ -64,7 +67,7 @@ impl Default for MemoryConfig {
     fn default() -> Self {
         Self {
             mode: Mode::Full,
-            minfree_pages: [2048, 3072, 4096, 6144, 7168, 8192],
+            minfree_pages: None,
             batch_pages: 256,
             compress_under_permille: 500,
             compress_least_pages: 64,
@@ -72,7 +75,7 @@ impl Default for MemoryConfig {
             room_least_pages: 256,
             watch_ms: 50,
             thrash_full_percent: 10.0,
-            thrash_refaults_per_s: 600,
+            thrash_refaults_per_s: None,
             ladder_swap_free_percent: 10,
             focus_grace_ms: 1000,
             prefetch_pages: 1024,
@@ -85,10 +88,11 @@ impl MemoryConfig {
     pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
         /// 16 TiB: beyond any device, and far from where sums of pages would overflow.
         const PAGES_MAX: u64 = 1 << 32;
-        if self.minfree_pages.iter().any(|&pages| pages > PAGES_MAX) {
+        let minfree = self.minfree_pages.unwrap_or_default();
+        if minfree.iter().any(|&pages| pages > PAGES_MAX) {
             return Err(("minfree_pages", "must each be at most 4294967296: they are pages, not bytes"));
         }
-        if self.minfree_pages.windows(2).any(|w| w[0] > w[1]) {
+        if minfree.windows(2).any(|w| w[0] > w[1]) {
             return Err(("minfree_pages", "must not fall from left to right: write the most important class first"));
         }
         if !(1..=1000).contains(&self.compress_under_permille) {

@@ -72,10 +72,12 @@ fn done(mut apps: Vec<AppState>, names: &[&str]) -> Vec<AppState> {
     apps
 }
 
-/// What a phone's maker sets: background apps are frozen.
+/// What a phone's maker sets: the paper's thresholds, and background apps are frozen.
 fn freezing() -> Config {
     let classes = vec![Importance::Hidden, Importance::Empty];
-    Config { freeze: FreezeConfig { classes, ..FreezeConfig::default() }, ..Config::default() }
+    let memory =
+        MemoryConfig { minfree_pages: Some(PAPER_PAGES), thrash_refaults_per_s: Some(600), ..MemoryConfig::default() };
+    Config { memory, freeze: FreezeConfig { classes, ..FreezeConfig::default() } }
 }
 
 fn only_step(s: &Snapshot) -> Option<(String, Reason)> {
@@ -221,7 +223,7 @@ fn background_apps_are_frozen_after_the_debounce_and_thawed_when_needed() {
     s.apps[3].frozen = true;
     s.apps[3].importance = Importance::Foreground;
     assert_eq!(decide(&s, &config).actions, [(Action::Thaw { app: "old-hidden".parse().unwrap() }, Reason::Needed)]);
-    let never = Config { freeze: FreezeConfig { debounce_ms: 0, ..config.freeze.clone() }, ..Config::default() };
+    let never = Config { freeze: FreezeConfig { debounce_ms: 0, ..config.freeze.clone() }, ..config.clone() };
     s.apps[3].importance = Importance::Hidden;
     assert!(decide(&s, &never).actions.iter().any(|(a, _)| matches!(a, Action::Thaw { .. })), "off means off");
 }
@@ -259,10 +261,8 @@ fn by_default_nobody_is_frozen_and_an_app_that_was_never_seen_is_not_either() {
 
 #[test]
 fn a_stock_ladder_kills_by_thresholds_and_lmkd_waits_for_swap_free() {
-    let config = Config {
-        memory: MemoryConfig { mode: Mode::Ladder, ..MemoryConfig::default() },
-        freeze: FreezeConfig::default(),
-    };
+    let config =
+        Config { memory: MemoryConfig { mode: Mode::Ladder, ..freezing().memory }, freeze: FreezeConfig::default() };
     let mut apps = household();
     apps.iter_mut().for_each(|a| a.frozen = false);
     let mut s = phone(10, 20, 0, apps);

@@ -12,8 +12,18 @@ impl<D: Device> Engine<D> {
         let refaults = (now.refault_file + now.refault_anon).saturating_sub(last.refault_file + last.refault_anon);
         // Over less than 10 ms a rate says nothing.
         let rate_over_ns = elapsed_ns.max(10_000_000);
+        let stalled_us = match (now.psi_some_total_us, last.psi_some_total_us) {
+            // Stalls too short for the trigger, long ago, are not what this look is about.
+            (Some(_), Some(_)) if !self.called && elapsed_ns > self.watching_ns() => 0,
+            (Some(now), Some(last)) => now.saturating_sub(last),
+            // Without PSI every look counts as called for.
+            _ => 1,
+        };
         let memory = MemoryState {
             free_bytes: now.free_bytes,
+            total_bytes: now.total_bytes,
+            available_bytes: now.available_bytes,
+            low_bytes: self.low_bytes(now_ns),
             file_bytes: now.file_bytes,
             swap: (now.swap_total_bytes > 0).then_some(SwapState {
                 free_bytes: now.swap_free_bytes,
@@ -25,13 +35,8 @@ impl<D: Device> Engine<D> {
                     limit_bytes: z.limit_bytes,
                 }),
             }),
-            stalled_us: match (now.psi_some_total_us, last.psi_some_total_us) {
-                // Stalls too short for the trigger, long ago, are not what this look is about.
-                (Some(_), Some(_)) if !self.called && elapsed_ns > self.watching_ns() => 0,
-                (Some(now), Some(last)) => now.saturating_sub(last),
-                // Without PSI every look counts as called for.
-                _ => 1,
-            },
+            stalled_us,
+            stall_percent: stalled_us as f64 * 100_000.0 / rate_over_ns as f64,
             psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
             untold: now.psi_some_total_us.is_none(),
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
@@ -55,6 +60,25 @@ impl<D: Device> Engine<D> {
             kill_pending: self.victim.is_some(),
             apps,
         })
+    }
+
+    /// The kernel's low watermarks, where the thresholds count from them. They change when huge pages or `vm.min_free_kbytes` are set, so
+    /// they are read now and then.
+    fn low_bytes(&mut self, now_ns: u64) -> u64 {
+        if self.config.memory.minfree_pages.is_some() {
+            return 0;
+        }
+        match self.watermarks {
+            Some((read_ns, low_bytes)) if now_ns.saturating_sub(read_ns) < WATERMARKS_FRESH_NS => low_bytes,
+            _ => {
+                let low_bytes = self.device.low_watermark_bytes().unwrap_or_else(|e| {
+                    say!("fovea: {e}");
+                    self.watermarks.map_or(0, |(_, low_bytes)| low_bytes)
+                });
+                self.watermarks = Some((now_ns, low_bytes));
+                low_bytes
+            }
+        }
     }
 
     /// Looks that follow each other within this time watch one and the same shortage.
