@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Importance, IoClass, Role};
+use crate::{Importance, IoClass, Role, Unit};
 
 /// An app's name: 1 to 64 characters of `[A-Za-z0-9._@+-]`, not starting with a dot or a dash, so that it can stand in a cgroup's path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,6 +79,8 @@ pub struct App {
     pub cgroup: String,
     /// What it is when it is not on the screen.
     pub role: Role,
+    /// Nobody said that it is an app: its cgroup looks like one.
+    pub discovered: bool,
     /// What its I/O needs; `None` lets the daemon infer it.
     pub io_class: Option<IoClass>,
     /// Closed by the user.
@@ -123,8 +125,43 @@ impl Registry {
     /// Adds an app, or replaces the one of that name.
     pub fn insert(&mut self, name: AppName, cgroup: String, role: Role, io_class: Option<IoClass>) {
         let seen = self.is_front(&name) || self.is_visible(&name);
-        let app = App { name: name.clone(), cgroup, role, io_class, closed: false, focus_seq: 0, seen };
+        let app =
+            App { name: name.clone(), cgroup, role, discovered: false, io_class, closed: false, focus_seq: 0, seen };
         self.apps.insert(name, app);
+    }
+
+    /// Adds an app that was found. Its cgroup is what it is known by; its label is its name unless another app has that already, whose
+    /// place it must not take: two users' firefox are two apps. Returns its name; `None` if that cgroup is an app's already.
+    pub fn discover(&mut self, unit: &Unit, cgroup: &str) -> Option<AppName> {
+        if self.at(cgroup).is_some() {
+            return None;
+        }
+        let name = self.free_name(unit)?;
+        self.insert(name.clone(), cgroup.to_owned(), Role::App, None);
+        if let Some(app) = self.apps.get_mut(&name) {
+            app.discovered = true;
+        }
+        Some(name)
+    }
+
+    fn free_name(&self, unit: &Unit) -> Option<AppName> {
+        /// Apps of one label and user.
+        const SAME_MAX: u32 = 1000;
+        let uid = unit.uid;
+        let suffixed = |suffix: String| {
+            let label = unit.label.as_str();
+            // All ASCII.
+            let kept = &label[..label.len().min(AppName::MAX_BYTES - suffix.len())];
+            format!("{kept}{suffix}").parse::<AppName>().ok()
+        };
+        let others = (1..SAME_MAX).map(|n| if n == 1 { format!("@{uid}") } else { format!("@{uid}-{n}") });
+        let mut names = std::iter::once(Some(unit.label.clone())).chain(others.map(suffixed)).flatten();
+        names.find(|name| !self.apps.contains_key(name))
+    }
+
+    /// The app of a cgroup.
+    pub fn at(&self, cgroup: &str) -> Option<&App> {
+        self.apps.values().find(|app| app.cgroup == cgroup)
     }
 
     /// Forgets an app that has ended.
@@ -254,6 +291,8 @@ impl Registry {
             Role::Service => Importance::Service,
             Role::ContentProvider => Importance::ContentProvider,
             Role::App if app.closed => Importance::Empty,
+            // Sources would tell of its windows: it has none, and works for somebody.
+            Role::App if app.discovered && !app.seen && self.is_told() => Importance::Service,
             Role::App => Importance::Hidden,
         }
     }

@@ -81,6 +81,36 @@ fn a_word_of_nobody_who_stays_counts_only_where_no_source_lives() {
 }
 
 #[test]
+fn two_users_firefox_are_two_apps_and_neither_takes_the_others_place() {
+    let mut r = Registry::default();
+    let found = |r: &mut Registry, uid, cgroup: &str| {
+        r.discover(&Unit { label: name("firefox"), uid }, cgroup).map(String::from)
+    };
+    assert_eq!(found(&mut r, 1000, "a/1").as_deref(), Some("firefox"));
+    r.focus(A, &name("firefox")).unwrap();
+    assert_eq!(found(&mut r, 1001, "b/1").as_deref(), Some("firefox@1001"));
+    assert_eq!(found(&mut r, 1001, "b/2").as_deref(), Some("firefox@1001-2"));
+    assert_eq!(found(&mut r, 1001, "b/2"), None, "known");
+    assert_eq!(r.get(&name("firefox")).unwrap().cgroup, "a/1");
+    assert_eq!(importance(&r, "firefox"), Importance::Foreground);
+    let long = Unit { label: name(&"x".repeat(64)), uid: u32::MAX };
+    assert!(r.discover(&long, "c/1").is_some() && r.discover(&long, "c/2").is_some());
+}
+
+#[test]
+fn a_found_app_without_a_window_works_for_somebody_once_sources_would_tell_of_one() {
+    let mut r = registry(&["said"]);
+    r.discover(&Unit { label: name("found"), uid: 1 }, "a/1").unwrap();
+    assert_eq!(importance(&r, "found"), Importance::Hidden);
+    r.unfocus(A);
+    assert_eq!(importance(&r, "found"), Importance::Service);
+    assert_eq!(importance(&r, "said"), Importance::Hidden);
+    r.focus(A, &name("found")).unwrap();
+    r.unfocus(A);
+    assert_eq!(importance(&r, "found"), Importance::Hidden);
+}
+
+#[test]
 fn unknown_apps_are_refused_and_change_nothing() {
     let mut r = registry(&["mail"]);
     r.focus(A, &name("mail")).unwrap();

@@ -246,7 +246,10 @@ impl<D: Device> Engine<D> {
             return self.victim_done(now_ns);
         }
         if let Some(app) = self.registry.remove(name) {
-            self.runtime.remove(name);
+            // Killed while it was frozen, it leaves a cgroup in which nothing that comes next could run.
+            if self.runtime.remove(name).is_some_and(|runtime| runtime.frozen) {
+                self.device.set_frozen(&app.cgroup, false).unwrap_or_else(|e| say!("fovea: {e}"));
+            }
             if let Err(e) = self.undo.ended(&app.cgroup) {
                 say!("fovea: writing the undo log: {e}");
             }

@@ -433,6 +433,45 @@ fn a_process_that_cannot_be_looked_up_changes_nothing() {
 }
 
 #[test]
+fn found_apps_of_two_users_are_two_and_a_frozen_one_that_ends_leaves_nothing_frozen() {
+    let mut b = bench(&[]);
+    let cgroup =
+        |uid: u32, n: u32| format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice/app-firefox-{n}.scope");
+    b.engine.handle(Request::Home {}, 0);
+    for (uid, n) in [(1000, 1), (1001, 1), (1001, 2), (1001, 2)] {
+        b.device.0.borrow_mut().apps.insert(cgroup(uid, n), FakeApp::default());
+        b.engine.found(&cgroup(uid, n), 0);
+    }
+    b.engine.found("system.slice/app-web.service", 0);
+    let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    let names: Vec<_> = status.apps.iter().map(|app| app.name.as_str()).collect();
+    assert_eq!(names, ["firefox", "firefox@1001", "firefox@1001-2"]);
+    assert_eq!(b.engine.owner_of(&cgroup(1001, 2)).unwrap().as_str(), "firefox@1001-2");
+    b.engine.handle(focus("firefox"), 0);
+    b.engine.handle(Request::Home {}, 0);
+    b.run(0, 20 * SECOND_NS);
+    assert!(b.device.0.borrow().apps[&cgroup(1000, 1)].frozen);
+    b.engine.ended(&"firefox".parse().unwrap(), 21 * SECOND_NS);
+    assert!(!b.device.0.borrow().apps[&cgroup(1000, 1)].frozen);
+    assert!(b.engine.give_way(&"firefox@1001".parse().unwrap(), 22 * SECOND_NS));
+    assert_eq!(b.engine.owner_of(&cgroup(1001, 1)), None);
+}
+
+#[test]
+fn one_user_cannot_fill_the_daemon_with_apps() {
+    let mut b = bench(&[]);
+    for n in 0..600 {
+        for uid in [1000, 1001] {
+            if uid == 1000 || n == 599 {
+                b.engine.found(&format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice/app-x-{n}.scope"), 0);
+            }
+        }
+    }
+    let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    assert_eq!(status.apps.len(), 513);
+}
+
+#[test]
 fn a_device_without_zram_is_served_without_compression() {
     let device = FakeDevice::default();
     device.0.borrow_mut().failing = Some("zram_setup");

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
+use fovea_apps::AppName;
 use fovea_linux::cgroup::is_within;
 use fovea_linux::{Device, State, System, Trigger};
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -96,6 +97,8 @@ struct Loop<D> {
     victims: BTreeMap<u64, OwnedFd>,
     next_id: u64,
     own_cgroup: Option<String>,
+    /// Cgroups whose app has just lost its name to another.
+    renamed: Vec<String>,
     stopping: bool,
 }
 
@@ -171,6 +174,7 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
         victims: BTreeMap::new(),
         next_id: FIRST_ID,
         own_cgroup,
+        renamed: Vec::new(),
         stopping: false,
     };
     if discover {
@@ -303,43 +307,68 @@ impl<D: Device> Loop<D> {
                 };
             }
             if let Some(other) = self.engine.owner_of(cgroup).filter(|other| other != app) {
-                return Reply::Error {
-                    error: format!("cgroup {cgroup:?} is that of app {other}: give each app a cgroup of its own"),
-                };
+                // One that was only found gives way to who says what it is.
+                if !self.engine.give_way(&other, now_ns()) {
+                    return Reply::Error {
+                        error: format!("cgroup {cgroup:?} is that of app {other}: give each app a cgroup of its own"),
+                    };
+                }
             }
-            match self.watcher.as_mut().map(|w| w.app(app, cgroup)) {
+            match self.watcher.as_mut().map(|w| w.app(cgroup)) {
                 None => return Reply::Error { error: "cgroup v2 is missing: mount it at /sys/fs/cgroup".into() },
                 Some(Err(e)) => {
                     return Reply::Error {
                         error: format!("cgroup {cgroup:?}: {e}: register an app once its cgroup is there"),
                     }
                 }
-                Some(Ok(Some(_))) => {
+                Some(Ok(false)) => {
                     return Reply::Error {
                         error: format!("cgroup {cgroup:?} has no process: register an app once it runs"),
                     }
                 }
-                Some(Ok(None)) => {}
+                Some(Ok(true)) => {}
             }
+            self.make_way(app.clone(), &cgroup.clone());
         }
-        self.engine.handle_from(source, request, now_ns())
+        let reply = self.engine.handle_from(source, request, now_ns());
+        for cgroup in std::mem::take(&mut self.renamed) {
+            self.found(&cgroup);
+        }
+        reply
+    }
+
+    /// The name that somebody gives an app in a cgroup may be another's by now: one that was found keeps running under another name, one
+    /// that was registered has moved.
+    fn make_way(&mut self, app: AppName, cgroup: &str) {
+        let Some(old) = self.engine.cgroup_of(&app).filter(|old| old != cgroup) else { return };
+        let found = self.engine.give_way(&app, now_ns());
+        if let Some(watcher) = self.watcher.as_mut().filter(|_| !found) {
+            watcher.forget(&old);
+        }
+        if found {
+            self.renamed.push(old);
+        }
     }
 
     fn seen(&mut self, seen: Vec<Seen>) {
         for seen in seen {
             match seen {
-                Seen::Ended(name) => {
-                    self.engine.ended(&name, now_ns());
+                Seen::Ended(cgroup) => {
+                    if let Some(app) = self.engine.owner_of(&cgroup) {
+                        self.engine.ended(&app, now_ns());
+                    }
                     if let Some(watcher) = &mut self.watcher {
-                        watcher.forget(&name);
+                        watcher.forget(&cgroup);
                     }
                 }
-                Seen::Appeared(app, cgroup) => {
-                    let register = Request::Register { app, cgroup, role: Default::default(), io_class: None };
-                    // A scope that ended at once is no news.
-                    let _ = self.answer(None, register);
-                }
+                Seen::Appeared(cgroup) => self.found(&cgroup),
             }
+        }
+    }
+
+    fn found(&mut self, cgroup: &str) {
+        if self.own_cgroup.as_ref().is_none_or(|own| !is_within(own, cgroup)) {
+            self.engine.found(cgroup, now_ns());
         }
     }
 }

@@ -6,10 +6,46 @@ use super::*;
 /// The source that is behind [`Engine::handle`]: it is there from its first word on and for ever.
 const OWNER: SourceId = 0;
 
+/// Apps of one user that are found, at most.
+const FOUND_MAX: usize = 512;
+
 impl<D: Device> Engine<D> {
     /// The app whose cgroup this is.
     pub fn owner_of(&self, cgroup: &str) -> Option<AppName> {
-        self.registry.iter().find(|app| app.cgroup == cgroup).map(|app| app.name.clone())
+        self.registry.at(cgroup).map(|app| app.name.clone())
+    }
+
+    /// The cgroup of an app.
+    pub fn cgroup_of(&self, app: &AppName) -> Option<String> {
+        self.registry.get(app).map(|app| app.cgroup.clone())
+    }
+
+    /// A cgroup that is an app's by its name has a process. Apps of one user are bounded in number, so that none can fill the daemon.
+    pub fn found(&mut self, cgroup: &str, now_ns: u64) {
+        let Some(unit) = fovea_apps::app_of_cgroup(cgroup) else { return };
+        let of_same = |app: &&fovea_apps::App| {
+            app.discovered && fovea_apps::app_of_cgroup(&app.cgroup).is_some_and(|other| other.uid == unit.uid)
+        };
+        if self.registry.iter().filter(of_same).count() >= FOUND_MAX {
+            return;
+        }
+        let Some(name) = self.registry.discover(&unit, cgroup) else { return };
+        self.runtime.insert(name.clone(), Runtime { background_since_ns: now_ns, ..Runtime::default() });
+        self.busy = true;
+        self.write(now_ns, "found", Some(&name), None, json!({ "cgroup": cgroup, "uid": unit.uid }));
+        self.rank(now_ns);
+    }
+
+    /// An app that was only found is forgotten, so that somebody else can have its name or its cgroup; false if it was not found but said.
+    pub fn give_way(&mut self, app: &AppName, now_ns: u64) -> bool {
+        let found = self.registry.get(app).is_some_and(|app| app.discovered);
+        if found {
+            self.thaw(app, Reason::Needed, now_ns);
+            self.registry.remove(app);
+            self.runtime.remove(app);
+            self.end_session_of(app, now_ns);
+        }
+        found
     }
 
     /// Answers a request of whoever runs the engine, who stays as long as it does.
