@@ -34,5 +34,5 @@ pub use client::{request, ClientError, Connection};
 pub use config::{BadConfig, Config, DaemonConfig, ZramConfig};
 pub use engine::{Engine, Turn};
 pub use journal::{Entry, Journal};
-pub use supervisor::run;
+pub use supervisor::{restore_alone, run};
 pub use undo::{restore, Changed, UndoLog};

@@ -26,7 +26,7 @@ pub fn run(config: Config) -> Result<(), String> {
     std::fs::create_dir_all(&run_folder)
         .map_err(|e| format!("{}: {e}: run as root, or name another run_folder in [daemon]", run_folder.display()))?;
     // Held by both processes: a second daemon starts only when neither is left.
-    let _lock = lock(&run_folder)?;
+    let _lock = lock(&run_folder, FlockOperation::NonBlockingLockExclusive)?;
     // What an earlier daemon left, if it and its supervisor died together.
     put_back(&run_folder);
 
@@ -58,12 +58,36 @@ pub fn run(config: Config) -> Result<(), String> {
     }
 }
 
-fn lock(run_folder: &Path) -> Result<File, String> {
+/// Undoes what a dead daemon left changed, as whoever is no daemon: under the daemon's lock, for a living one's log is being written to, and
+/// its changes are its own to undo. `wait` waits for a daemon that is ending; else one that lives is an error. Returns what could not be
+/// undone; it stays in the log.
+pub fn restore_alone(run_folder: &Path, wait: bool) -> Result<Vec<String>, String> {
+    if !run_folder.exists() {
+        return Ok(Vec::new());
+    }
+    let how = if wait { FlockOperation::LockExclusive } else { FlockOperation::NonBlockingLockExclusive };
+    let _lock = lock(run_folder, how)?;
+    let mut system = System::new().map_err(|e| e.to_string())?;
+    restore(run_folder, &mut system).map_err(|e| format!("{}: {e}: run as root", run_folder.display()))
+}
+
+/// The one lock of a run folder: whoever holds it may write the undo log.
+fn lock(run_folder: &Path, how: FlockOperation) -> Result<File, String> {
     let path = run_folder.join("lock");
     let file = File::create(&path).map_err(|e| format!("{}: {e}: make it writable", path.display()))?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| format!("{}: another daemon is running: stop it first", path.display()))?;
-    Ok(file)
+    loop {
+        match flock(&file, how) {
+            Ok(()) => return Ok(file),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(format!(
+                    "{}: another daemon is running: stop it first, and it puts everything back by itself",
+                    path.display()
+                ))
+            }
+            Err(e) => return Err(format!("{}: {e}: name a run_folder on a file system with locks", path.display())),
+        }
+    }
 }
 
 /// A pipe that becomes readable when one of some signals comes.
