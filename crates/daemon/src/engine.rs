@@ -3,6 +3,7 @@
 
 mod act;
 mod attention;
+mod kill;
 mod observe;
 mod report;
 mod requests;
@@ -18,6 +19,7 @@ use serde_json::{json, Value};
 use crate::config::Config;
 use crate::journal::{Entry, Journal};
 use crate::protocol::{AppStatus, Reply, Request, Status};
+use crate::syslog::Syslog;
 use crate::undo::UndoLog;
 
 /// How old an app's usage may be for a decision.
@@ -38,12 +40,17 @@ const RESUME_RANGES_MAX: usize = 512;
 /// A victim that has not ended by then is given up waiting for.
 const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 
+/// Time in which an app that could not be killed, or lived on, is not tried again.
+const SPARED_NS: u64 = 30_000_000_000;
+
 /// What the daemon remembers of an app beside its rank.
 #[derive(Debug, Default)]
 struct Runtime {
     background_since_ns: u64,
     importance: Option<Importance>,
     frozen: bool,
+    /// A kill of it was in vain: others are tried until then.
+    spared_until_ns: u64,
     cursor: CompressCursor,
     /// Pages of it were compressed in this life.
     was_compressed: bool,
@@ -65,7 +72,11 @@ struct Runtime {
 struct Victim {
     app: AppName,
     awaited: usize,
+    /// Those that are awaited are all there are.
+    all_held: bool,
     since_ns: u64,
+    /// It was only asked to end, for this reason: when its grace is over it is killed.
+    asked: Option<Reason>,
 }
 
 /// A run of compressions of one app for one reason: one journal line when it ends.
@@ -119,6 +130,7 @@ pub struct Engine<D> {
     prefetch: Option<AppName>,
     journal: Journal,
     undo: UndoLog,
+    syslog: Option<Syslog>,
     kills: u64,
     compressed_pages: u64,
     missing: Vec<String>,
@@ -152,6 +164,7 @@ impl<D: Device> Engine<D> {
             prefetch: None,
             journal,
             undo,
+            syslog: None,
             kills: 0,
             compressed_pages: 0,
             missing,
@@ -163,6 +176,13 @@ impl<D: Device> Engine<D> {
     #[must_use]
     pub fn with_cpus(mut self, cpus: usize) -> Self {
         self.cpus = cpus;
+        self
+    }
+
+    /// The engine that tells the system's log of its kills.
+    #[must_use]
+    pub fn with_syslog(mut self, syslog: Syslog) -> Self {
+        self.syslog = Some(syslog);
         self
     }
 
@@ -258,32 +278,17 @@ impl<D: Device> Engine<D> {
         }
     }
 
-    /// One of the processes of the last [`Turn::awaited`] has ended.
-    pub fn victim_ended(&mut self, now_ns: u64) {
-        let Some(victim) = &mut self.victim else { return };
-        victim.awaited = victim.awaited.saturating_sub(1);
-        if victim.awaited == 0 {
-            self.victim_done(now_ns);
-        }
-    }
-
-    fn victim_done(&mut self, now_ns: u64) {
-        if let Some(victim) = self.victim.take() {
-            let took_ns = now_ns - victim.since_ns;
-            self.write(now_ns, "victim-gone", Some(&victim.app), None, json!({ "took_ns": took_ns }));
-            self.ended(&victim.app, now_ns);
-        }
-    }
-
     /// Looks at the device, decides and acts, once.
     pub fn turn(&mut self, now_ns: u64) -> Result<Turn, Error> {
-        if self.victim.as_ref().is_some_and(|v| now_ns.saturating_sub(v.since_ns) > VICTIM_PATIENCE_NS) {
-            self.victim = None;
-        }
+        self.lose_patience(now_ns);
         self.read_back(now_ns);
         let snapshot = self.look(now_ns)?;
         let decision = decide(&snapshot, &self.policy);
         let mut turn = Turn { wake_at_ns: decision.wake_at_ns, awaited: Vec::new() };
+        let critical = decision.pressure.is_some_and(|p| p.critical || p.thrash);
+        if let Some((app, reason)) = self.grace_is_over(critical, now_ns) {
+            self.end(Action::Kill { app }, reason, &snapshot, &mut turn);
+        }
         let mut compressing = false;
         for (action, reason) in decision.actions {
             match action {
@@ -295,22 +300,14 @@ impl<D: Device> Engine<D> {
                         turn.wake_at_ns = Some(now_ns);
                     }
                 }
-                Action::Kill { app } => match self.kill(&app, reason, &snapshot) {
-                    Ok(awaited) => turn.awaited = awaited,
-                    Err(e) => {
-                        say!("fovea: killing {app}: {e}");
-                        self.write(now_ns, "kill-failed", Some(&app), Some(reason), json!({ "error": e.to_string() }));
-                        // Not again at every turn: once the patience for a victim is over.
-                        self.victim = Some(Victim { app, awaited: 1, since_ns: now_ns });
-                    }
-                },
+                step => self.end(step, reason, &snapshot, &mut turn),
             }
         }
         if !compressing {
             self.end_session(now_ns);
         }
         if let Some(victim) = &self.victim {
-            let patience_ns = victim.since_ns + VICTIM_PATIENCE_NS;
+            let patience_ns = victim.since_ns + self.patience_ns(victim);
             turn.wake_at_ns = Some(turn.wake_at_ns.map_or(patience_ns, |t| t.min(patience_ns)));
         }
         self.busy = turn.wake_at_ns.is_some();
@@ -332,6 +329,6 @@ impl<D: Device> Engine<D> {
         reason: Option<Reason>,
         outcome: Value,
     ) {
-        self.journal.write(&Entry { t_ns, action, app, reason, readings: None, outcome });
+        self.journal.write(&Entry { t_ns, action, app, reason, outcome, ..Entry::default() });
     }
 }

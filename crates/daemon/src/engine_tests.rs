@@ -27,6 +27,7 @@ fn freezing() -> Config {
     let mut config = Config::default();
     config.memory.minfree_pages = Some(fovea_policy::PAPER_PAGES);
     config.memory.thrash_refaults_per_s = Some(600);
+    config.memory.kill_grace_ms = 0;
     config.freeze.classes = vec![fovea_apps::Importance::Hidden, fovea_apps::Importance::Empty];
     config
 }
@@ -180,8 +181,72 @@ fn a_kill_that_fails_is_written_down_and_tried_again_later_not_at_once() {
     bench.device.0.borrow_mut().failing = None;
     bench.device.0.borrow_mut().memory.psi_some_total_us = Some(999_000);
     bench.engine.pressure();
-    let turn = bench.engine.turn(4 * SECOND_NS).unwrap();
+    let turn = bench.engine.turn(40 * SECOND_NS).unwrap();
     assert_eq!(turn.awaited.len(), 1, "and then it is killed");
+}
+
+/// Short of memory, with nothing to compress to, and somebody waiting.
+fn short(bench: &Bench, stalled_us: u64, free_mb: u64) {
+    let mut state = bench.device.0.borrow_mut();
+    (state.memory.free_bytes, state.memory.file_bytes) = (free_mb * MB, 10 * MB);
+    (state.memory.swap_total_bytes, state.memory.zram) = (0, None);
+    state.memory.psi_some_total_us = Some(stalled_us);
+}
+
+#[test]
+fn a_victim_that_lives_on_is_given_up_and_another_tried() {
+    let mut b = bench(&[("stuck", 90), ("large", 40), ("none", 0)]);
+    for name in ["stuck", "large", "none"] {
+        b.engine.handle(close(name), 0);
+    }
+    b.device.0.borrow_mut().unkillable = Some("apps/stuck".into());
+    for second in 1..30 {
+        short(&b, second * 9000, 12);
+        b.engine.pressure();
+        let turn = b.engine.turn(second * SECOND_NS).unwrap();
+        if b.done("kill apps/large") && !turn.awaited.is_empty() {
+            b.engine.victim_ended(second * SECOND_NS);
+        }
+    }
+    let kills: Vec<_> = b.device.0.borrow().done.iter().filter(|d| d.starts_with("kill")).cloned().collect();
+    assert_eq!(kills, ["kill apps/stuck", "kill apps/large"], "and one of 0 MB is not worth it");
+    assert!(b.actions().contains(&"kill-in-vain".to_owned()));
+}
+
+#[test]
+fn an_app_is_asked_before_it_is_killed_unless_memory_cannot_wait() {
+    for (in_time, short_mb, expected) in [
+        (true, 12, vec!["terminate apps/game"]),
+        (false, 12, vec!["terminate apps/game", "kill apps/game"]),
+        (false, 5, vec!["terminate apps/game", "kill apps/game"]),
+    ] {
+        let mut config = freezing();
+        config.memory.kill_grace_ms = 1000;
+        let mut b = bench_with(&[("game", 40)], config);
+        b.engine.handle(focus("game"), 0);
+        b.engine.handle(close("game"), 0);
+        b.run(0, 20 * SECOND_NS);
+        assert!(b.device.0.borrow().apps["apps/game"].frozen);
+        short(&b, 9000, 12);
+        b.engine.pressure();
+        let turn = b.engine.turn(21 * SECOND_NS).unwrap();
+        assert!(!b.device.0.borrow().apps["apps/game"].frozen, "frozen, it could not answer");
+        assert!(turn.wake_at_ns.is_some_and(|at_ns| at_ns <= 22 * SECOND_NS));
+        if in_time {
+            b.device.0.borrow_mut().apps.remove("apps/game");
+            b.engine.ended(&"game".parse().unwrap(), 21 * SECOND_NS + 1);
+            assert!(b.actions().contains(&"victim-gone".to_owned()));
+        }
+        // Before the grace is over only if memory cannot wait.
+        short(&b, 10_000, short_mb);
+        let half_ns = 21 * SECOND_NS + SECOND_NS / 2;
+        let killed = !b.engine.turn(half_ns).unwrap().awaited.is_empty();
+        assert_eq!(killed, short_mb == 5);
+        b.engine.turn(22 * SECOND_NS).unwrap();
+        let done = b.device.0.borrow().done.clone();
+        let done: Vec<_> = done.iter().filter(|d| d.starts_with("kill") || d.starts_with("term")).collect();
+        assert_eq!(done, expected);
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct State {
     pub pids: BTreeMap<u32, String>,
     pub done: Vec<String>,
     pub cpu: CpuReading,
+    /// Cgroup whose processes live on whatever is done to them.
+    pub unkillable: Option<String>,
     /// Method that fails from now on.
     pub failing: Option<&'static str>,
 }
@@ -125,10 +127,19 @@ impl Device for FakeDevice {
         self.did(format!("kill {cgroup}"));
         let (end, _) = std::os::unix::net::UnixStream::pair().unwrap();
         let state = &mut *self.0.borrow_mut();
+        if state.unkillable.as_deref() == Some(cgroup) {
+            return Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, signalled_ns: 0, released: 0 });
+        }
         if let Some(app) = state.apps.remove(cgroup) {
             state.memory.free_bytes += app.anon_pages * PAGE_BYTES;
         }
         Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, signalled_ns: 0, released: 1 })
+    }
+
+    fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
+        self.check("terminate")?;
+        self.did(format!("terminate {cgroup}"));
+        Ok(u32::from(self.0.borrow().apps.contains_key(cgroup)))
     }
 
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {

@@ -4,6 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use fovea_apps::AppName;
 use fovea_policy::{MemoryState, Reason};
@@ -11,10 +12,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// One line.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry<'a> {
     /// Monotonic time.
     pub t_ns: u64,
+    /// Time of day, in milliseconds since 1970; set when the line is written.
+    pub unix_ms: u64,
     /// What was done: "kill", "compress", "freeze", "thaw", "focus", "start", …
     pub action: &'static str,
     /// The app concerned.
@@ -55,7 +58,9 @@ impl Journal {
             self.rotate();
         }
         self.buffer.clear();
-        if serde_json::to_writer(&mut self.buffer, entry).is_err() {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let entry = Entry { unix_ms: since_1970.as_millis() as u64, ..entry.clone() };
+        if serde_json::to_writer(&mut self.buffer, &entry).is_err() {
             return;
         }
         self.buffer.push(b'\n');
@@ -113,6 +118,7 @@ mod tests {
         let story = journal.story(Some(&mail), 10).unwrap();
         assert!(story.len() >= 2 && story.iter().all(|e| e["app"] == "mail"));
         assert_eq!(story.last().unwrap()["t_ns"], 3);
+        assert!(story[0]["unix_ms"].as_u64().unwrap() > 1_700_000_000_000, "time of day");
         assert_eq!(journal.story(None, 3).unwrap().len(), 3);
     }
 }

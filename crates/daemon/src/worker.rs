@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use fovea_apps::AppName;
 use fovea_linux::cgroup::is_within;
@@ -18,6 +19,7 @@ use crate::control::{self, Received};
 use crate::engine::Engine;
 use crate::journal::Journal;
 use crate::protocol::{Reply, Request};
+use crate::syslog::Syslog;
 use crate::undo::UndoLog;
 use crate::watch::{Seen, Watcher};
 
@@ -160,7 +162,8 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
     }
     let own_cgroup = system.cgroup_of(std::process::id()).ok().flatten().filter(|own| !own.is_empty());
     let discover = config.daemon.discover;
-    let mut engine = Engine::new(system, config, journal, undo, missing);
+    let syslog = Syslog::at(Path::new("/dev/log"));
+    let mut engine = Engine::new(system, config, journal, undo, missing).with_syslog(syslog);
     engine.set_up(now_ns()).map_err(|e| e.to_string())?;
     let mut all = Loop {
         epoll,

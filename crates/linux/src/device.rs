@@ -118,7 +118,7 @@ pub struct CompressOutcome {
 /// What [`Device::kill`] did.
 #[derive(Debug, Default)]
 pub struct KillOutcome {
-    /// One pidfd per process signalled: readable once that process has ended. None where the kernel has no pidfds.
+    /// Pidfds of some of the processes signalled, 64 at most: readable once that process has ended. None where the kernel has no pidfds.
     pub pidfds: Vec<OwnedFd>,
     /// Monotonic time at which the last of them was signalled.
     pub signalled_ns: u64,
@@ -200,6 +200,11 @@ pub trait Device {
 
     /// Kills every process of an app and frees their memory; works on frozen apps.
     fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error>;
+
+    /// Asks every process of an app to end (SIGTERM); returns how many were asked, 0 where nobody can be.
+    fn terminate(&mut self, _cgroup: &str) -> Result<u32, Error> {
+        Ok(0)
+    }
 
     /// The cgroup a process is in; `None` once it has ended.
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error>;

@@ -286,6 +286,10 @@ impl Device for System {
         kill::kill(&self.root, self.cgroups()?, cgroup)
     }
 
+    fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
+        kill::terminate(&self.root, self.cgroups()?, cgroup)
+    }
+
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
         self.cgroup_of(pid)
     }

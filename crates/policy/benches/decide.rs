@@ -15,6 +15,7 @@ fn main() {
             focus_seq: i * 7919 % 500,
             background_since_ns: i,
             seen: true,
+            spared: false,
             frozen: i % 6 >= 3,
             anon_bytes: (i + 1) << 20,
             current_bytes: (i + 2) << 20,

@@ -55,6 +55,8 @@ pub struct MemoryConfig {
     pub thrash_refaults_per_s: Option<u64>,
     /// `ladder` mode with swap: kills wait until less than so much of the swap is free, as Android's lmkd does by SwapFree.
     pub ladder_swap_free_percent: u64,
+    /// Time an app is given to end by itself (SIGTERM) before it is killed, where memory allows for it; 0 to kill at once.
+    pub kill_grace_ms: u64,
     /// Time after an app came to the screen in which the CPU is left to it: nothing is compressed unless free memory is below
     /// the threshold of the foreground.
     pub focus_grace_ms: u64,
@@ -77,6 +79,7 @@ impl Default for MemoryConfig {
             thrash_full_percent: 10.0,
             thrash_refaults_per_s: None,
             ladder_swap_free_percent: 10,
+            kill_grace_ms: 1000,
             focus_grace_ms: 1000,
             prefetch_pages: 1024,
         }
@@ -103,6 +106,9 @@ impl MemoryConfig {
         }
         if !(1..=60_000).contains(&self.watch_ms) {
             return Err(("watch_ms", "must be 1 to 60000"));
+        }
+        if self.kill_grace_ms > 10_000 {
+            return Err(("kill_grace_ms", "must be at most 10000: memory is short meanwhile"));
         }
         if self.focus_grace_ms > 600_000 {
             return Err(("focus_grace_ms", "must be at most 600000"));

@@ -31,6 +31,11 @@ pub enum Action {
         /// How many pages before memory is looked at again.
         pages: u64,
     },
+    /// Ask it to end, and kill it when its grace is over.
+    Ask {
+        /// App.
+        app: AppName,
+    },
     /// End it.
     Kill {
         /// App.
@@ -42,7 +47,11 @@ impl Action {
     /// The app concerned.
     pub fn app(&self) -> &AppName {
         match self {
-            Action::Freeze { app } | Action::Thaw { app } | Action::Compress { app, .. } | Action::Kill { app } => app,
+            Action::Freeze { app }
+            | Action::Thaw { app }
+            | Action::Compress { app, .. }
+            | Action::Ask { app }
+            | Action::Kill { app } => app,
         }
     }
 }
@@ -132,6 +141,13 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
         }
         // Neither does it need the CPU less when it takes longer; a phone in use is idle most of the time.
         Some((Action::Compress { .. }, _)) if !pressure.critical && snapshot.cpu_busy && snapshot.screen_on => {
+            decision.wake_by(look_again_ns);
+        }
+        // What an app wants to save is worth a moment, unless those who wait for its memory cannot wait.
+        Some((Action::Kill { app }, reason))
+            if config.memory.kill_grace_ms > 0 && !pressure.critical && !pressure.thrash =>
+        {
+            decision.actions.push((Action::Ask { app }, reason));
             decision.wake_by(look_again_ns);
         }
         Some(step) => {

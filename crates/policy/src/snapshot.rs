@@ -128,6 +128,9 @@ pub struct AppState {
     pub background_since_ns: u64,
     /// It was in front or visible at some time.
     pub seen: bool,
+    /// A kill of it was in vain a while ago.
+    #[serde(default)]
+    pub spared: bool,
     /// Frozen by us.
     pub frozen: bool,
     /// Resident anonymous memory.

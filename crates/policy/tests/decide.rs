@@ -15,6 +15,7 @@ fn app(name: &str, importance: Importance, focus_seq: u64, anon_mb: u64) -> AppS
         focus_seq,
         background_since_ns: 0,
         seen: true,
+        spared: false,
         frozen: matches!(importance, Importance::Hidden | Importance::Empty),
         anon_bytes: anon_mb * MB,
         current_bytes: anon_mb * MB,
@@ -75,8 +76,12 @@ fn done(mut apps: Vec<AppState>, names: &[&str]) -> Vec<AppState> {
 /// What a phone's maker sets: the paper's thresholds, and background apps are frozen.
 fn freezing() -> Config {
     let classes = vec![Importance::Hidden, Importance::Empty];
-    let memory =
-        MemoryConfig { minfree_pages: Some(PAPER_PAGES), thrash_refaults_per_s: Some(600), ..MemoryConfig::default() };
+    let memory = MemoryConfig {
+        minfree_pages: Some(PAPER_PAGES),
+        thrash_refaults_per_s: Some(600),
+        kill_grace_ms: 0,
+        ..MemoryConfig::default()
+    };
     Config { memory, freeze: FreezeConfig { classes, ..FreezeConfig::default() } }
 }
 
@@ -204,6 +209,32 @@ fn where_nothing_tells_of_a_shortage_memory_is_looked_at_and_that_is_no_work() {
 }
 
 #[test]
+fn where_memory_allows_an_app_is_asked_first() {
+    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
+    let mut config = freezing();
+    config.memory.kill_grace_ms = 1000;
+    let mut s = phone(12, 12, 100, done(household(), &all));
+    let ask = (Action::Ask { app: "new-empty".parse().unwrap() }, Reason::SwapFull);
+    assert_eq!(decide(&s, &config).actions, [ask]);
+    let kill = |reason| (Action::Kill { app: "new-empty".parse().unwrap() }, reason);
+    s.memory.free_bytes = 7 * MB;
+    assert_eq!(decide(&s, &config).actions, [kill(Reason::SwapFull)], "whoever allocates waits already");
+    s.memory.free_bytes = 12 * MB;
+    s.memory.psi_full_avg10 = 30.0;
+    assert_eq!(decide(&s, &config).actions, [kill(Reason::SwapFull)], "everybody waits");
+}
+
+#[test]
+fn one_that_was_killed_in_vain_or_gives_nothing_back_is_passed_over() {
+    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
+    let mut s = phone(10, 10, 100, done(household(), &all));
+    s.apps[6].spared = true;
+    assert_eq!(only_step(&s), Some(("kill old-empty".into(), Reason::SwapFull)));
+    s.apps[5].anon_bytes = 0;
+    assert_eq!(only_step(&s), Some(("kill new-hidden".into(), Reason::SwapFull)));
+}
+
+#[test]
 fn nothing_is_killed_while_a_victims_memory_is_awaited() {
     let mut s = phone(5, 5, 100, household());
     s.kill_pending = true;
@@ -306,9 +337,10 @@ proptest! {
                     let nothing_left = free_mb < 8 && file_mb < 8 && class_of(app) > Importance::Foreground;
                     prop_assert!(!kill_pending && (stalled_us > 0 || nothing_left));
                     prop_assert!(free_mb < 32 && file_mb < 32);
-                    let worst = s.apps.iter().map(|a| a.importance).max().unwrap();
+                    let worst = s.apps.iter().filter(|a| a.anon_bytes > 0).map(|a| a.importance).max().unwrap();
                     prop_assert_eq!(class_of(app), worst, "highest adj first");
                 }
+                Action::Ask { .. } => prop_assert!(false, "no grace is configured"),
                 Action::Thaw { app } => prop_assert!(class_of(app) < Importance::Hidden || class_of(app) == Importance::ContentProvider),
             }
             if let Action::Compress { pages, .. } = action {

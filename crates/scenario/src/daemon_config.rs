@@ -29,7 +29,7 @@ pub fn daemon_config_for(configuration: Configuration, user_bytes: u64) -> Strin
     };
     format!(
         "[memory]\nmode = \"{mode}\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\n\
-         thrash_refaults_per_s = 600\n\n\
+         thrash_refaults_per_s = 600\nkill_grace_ms = 0\n\n\
          [zram]\nenabled = {zram}\nsize_percent = 25\nuser_memory_bytes = {user_bytes}\n\n\
          [freeze]\nclasses = [{classes}]\ndebounce_ms = {debounce_ms}\n"
     )

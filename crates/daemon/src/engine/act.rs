@@ -171,36 +171,7 @@ impl<D: Device> Engine<D> {
             reason: Some(session.reason),
             readings: Some(session.readings),
             outcome,
+            ..Entry::default()
         });
-    }
-
-    pub(super) fn kill(&mut self, name: &AppName, reason: Reason, snapshot: &Snapshot) -> Result<Vec<OwnedFd>, Error> {
-        let Some(app) = self.registry.get(name) else { return Ok(Vec::new()) };
-        let usage = self.runtime.get(name).map(|r| r.usage).unwrap_or_default();
-        let killed = self.device.kill(&app.cgroup)?;
-        self.kills += 1;
-        let outcome = json!({
-            "importance": self.registry.importance(app),
-            "usage": usage,
-            // From the wake-up that led here to the last signal sent.
-            "signal_after_ns": killed.signalled_ns.saturating_sub(snapshot.now_ns),
-            "signalled": killed.signalled,
-            "released": killed.released,
-        });
-        self.journal.write(&Entry {
-            t_ns: snapshot.now_ns,
-            action: "kill",
-            app: Some(name),
-            reason: Some(reason),
-            readings: Some(snapshot.memory),
-            outcome,
-        });
-        self.usage_read_ns = None;
-        self.victim = Some(Victim { app: name.clone(), awaited: killed.pidfds.len(), since_ns: snapshot.now_ns });
-        // Without pidfds (before Linux 5.3) the end of its cgroup's last process is waited for.
-        if killed.signalled == 0 {
-            self.victim_done(snapshot.now_ns);
-        }
-        Ok(killed.pidfds)
     }
 }

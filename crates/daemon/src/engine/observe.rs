@@ -48,7 +48,7 @@ impl<D: Device> Engine<D> {
         if short.shortage.is_some() || short.ladder.is_some() || !self.screen_on {
             self.refresh_usage(now_ns);
         }
-        let apps = self.registry.iter().filter_map(|app| self.state_of(app)).collect();
+        let apps = self.registry.iter().filter_map(|app| self.state_of(app, now_ns)).collect();
         self.look_at_cpus(now_ns)?;
         Ok(Snapshot {
             now_ns,
@@ -103,7 +103,7 @@ impl<D: Device> Engine<D> {
         Ok(())
     }
 
-    pub(super) fn state_of(&self, app: &fovea_apps::App) -> Option<AppState> {
+    pub(super) fn state_of(&self, app: &fovea_apps::App, now_ns: u64) -> Option<AppState> {
         let runtime = self.runtime.get(&app.name)?;
         let usage = &runtime.usage;
         Some(AppState {
@@ -112,6 +112,7 @@ impl<D: Device> Engine<D> {
             focus_seq: app.focus_seq,
             background_since_ns: runtime.background_since_ns,
             seen: app.seen,
+            spared: now_ns < runtime.spared_until_ns,
             frozen: runtime.frozen,
             anon_bytes: usage.anon_bytes,
             current_bytes: usage.current_bytes,
