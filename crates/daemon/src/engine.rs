@@ -114,6 +114,10 @@ pub struct Engine<D> {
     cpu_busy: bool,
     /// PSI has fired since the last look.
     called: bool,
+    /// Nobody calls: the kernel has no PSI, or refuses the trigger.
+    uncalled: bool,
+    /// The CPUs could not be read the last time.
+    cpu_unread: bool,
     screen_on: bool,
     /// Sources that are there, by name.
     sources: BTreeMap<SourceId, String>,
@@ -151,6 +155,8 @@ impl<D: Device> Engine<D> {
             cpu_looked: (0, CpuReading::default()),
             cpu_busy: false,
             called: false,
+            uncalled: false,
+            cpu_unread: false,
             screen_on: true,
             sources: BTreeMap::new(),
             screens: BTreeMap::new(),
@@ -184,6 +190,31 @@ impl<D: Device> Engine<D> {
     pub fn with_syslog(mut self, syslog: Syslog) -> Self {
         self.syslog = Some(syslog);
         self
+    }
+
+    /// The engine whom nobody calls when memory gets short: it looks by itself, and every look counts as called for.
+    #[must_use]
+    pub fn uncalled(mut self, uncalled: bool) -> Self {
+        self.uncalled = uncalled;
+        self
+    }
+
+    /// Takes another configuration's word on what is decided; what was set up at the start (swap, eCache, files) stays as it is until the
+    /// next. Returns the sections that would have to wait.
+    pub fn reconfigure(&mut self, config: Config, now_ns: u64) -> Vec<&'static str> {
+        let old = &self.config;
+        let waiting = [
+            ("zram", old.zram != config.zram),
+            ("ecache", old.ecache != config.ecache),
+            ("daemon", old.daemon != config.daemon),
+        ];
+        let waiting: Vec<_> = waiting.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect();
+        self.policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
+        self.config =
+            Config { zram: old.zram.clone(), ecache: old.ecache.clone(), daemon: old.daemon.clone(), ..config };
+        self.busy = true;
+        self.write(now_ns, "reload", None, None, json!({ "at-the-next-start": waiting }));
+        waiting
     }
 
     /// Sets the device up: compressed swap where there is none.

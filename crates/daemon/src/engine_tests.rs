@@ -416,6 +416,47 @@ fn a_stall_long_ago_kills_nobody() {
 }
 
 #[test]
+fn cpus_that_cannot_be_read_end_nothing() {
+    let mut b = bench(&[("mail", 10)]);
+    b.device.0.borrow_mut().failing = Some("cpu");
+    b.engine.turn(SECOND_NS).unwrap();
+    b.engine.turn(2 * SECOND_NS).unwrap();
+}
+
+#[test]
+fn where_the_trigger_is_refused_memory_is_looked_at_and_a_look_may_kill() {
+    let mut b = bench(&[("game", 40)]);
+    short(&b, 9000, 12);
+    b.engine.turn(SECOND_NS).unwrap();
+    assert_eq!(b.engine.turn(60 * SECOND_NS).unwrap().awaited.len(), 0, "nobody called: an old stall is none");
+    let folder = tempfile::tempdir().unwrap();
+    b.engine = engine_in(folder.path(), &b.device).uncalled(true);
+    b.engine.set_up(0).unwrap();
+    let (app, cgroup) = ("game".parse().unwrap(), "apps/game".into());
+    b.engine.handle(Request::Register { app, cgroup, role: Default::default(), io_class: None }, 0);
+    short(&b, 18_000, 100);
+    let turn = b.engine.turn(SECOND_NS).unwrap();
+    assert!(turn.wake_at_ns.is_some(), "it looks by itself");
+    short(&b, 27_000, 12);
+    let turn = b.engine.turn(61 * SECOND_NS).unwrap();
+    assert!(b.done("kill apps/game") && turn.awaited.len() == 1);
+}
+
+#[test]
+fn another_configuration_counts_from_then_on_but_for_what_was_set_up() {
+    let mut b = bench(&[("mail", 10)]);
+    b.engine.handle(focus("mail"), 0);
+    b.engine.handle(Request::Home {}, 0);
+    b.run(0, 20 * SECOND_NS);
+    assert!(b.device.0.borrow().apps["apps/mail"].frozen);
+    let mut config = Config::default();
+    config.zram.size_percent = 50;
+    assert_eq!(b.engine.reconfigure(config, 21 * SECOND_NS), ["zram"]);
+    b.run(21 * SECOND_NS, 22 * SECOND_NS);
+    assert!(!b.device.0.borrow().apps["apps/mail"].frozen, "freezing is off now");
+}
+
+#[test]
 fn unknown_apps_get_one_line_and_change_nothing() {
     let mut b = bench(&[("mail", 1)]);
     let Reply::Error { error } = b.engine.handle(focus("nope"), 1) else { panic!("accepted") };

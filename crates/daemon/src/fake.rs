@@ -64,6 +64,7 @@ impl Device for FakeDevice {
     }
 
     fn cpu(&mut self) -> Result<CpuReading, Error> {
+        self.check("cpu")?;
         Ok(self.0.borrow().cpu)
     }
 

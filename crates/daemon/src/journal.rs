@@ -11,6 +11,8 @@ use fovea_policy::{MemoryState, Reason};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::protocol::Reply;
+
 /// One line.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry<'a> {
@@ -81,10 +83,15 @@ impl Journal {
         self.written_bytes = 0;
     }
 
-    /// The latest entries of an app (of all without one), oldest first. Lines that are not JSON are passed over.
+    /// The latest entries of an app (of all without one), oldest first.
     pub fn story(&self, app: Option<&AppName>, limit: usize) -> std::io::Result<Vec<Value>> {
+        Self::story_in(&self.path, app, limit)
+    }
+
+    /// The same of a journal that somebody else writes. Lines that are not JSON are passed over.
+    pub fn story_in(path: &Path, app: Option<&AppName>, limit: usize) -> std::io::Result<Vec<Value>> {
         let mut entries = std::collections::VecDeque::new();
-        for path in [self.path.with_extension("old.jsonl"), self.path.clone()] {
+        for path in [path.with_extension("old.jsonl"), path.to_owned()] {
             let Ok(file) = File::open(path) else { continue };
             for line in BufReader::new(file).lines() {
                 let Ok(value) = serde_json::from_str::<Value>(&line?) else { continue };
@@ -97,6 +104,19 @@ impl Journal {
             }
         }
         Ok(entries.into())
+    }
+}
+
+/// How many entries a story has.
+pub fn at_most(limit: Option<usize>) -> usize {
+    limit.unwrap_or(50).min(400)
+}
+
+/// A story as a reply.
+pub fn told(story: std::io::Result<Vec<Value>>) -> Reply {
+    match story {
+        Ok(entries) => Reply::Story { entries },
+        Err(e) => Reply::Error { error: format!("reading the journal: {e}") },
     }
 }
 

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 use fovea_apps::AppName;
 use fovea_linux::cgroup::is_within;
@@ -16,8 +18,8 @@ use rustix::time::{clock_gettime, ClockId};
 
 use crate::config::Config;
 use crate::control::{self, Received};
-use crate::engine::Engine;
-use crate::journal::Journal;
+use crate::engine::{Engine, Turn};
+use crate::journal::{self, Journal};
 use crate::protocol::{Reply, Request};
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
@@ -39,6 +41,7 @@ enum Source {
     Pressure,
     Cgroups,
     Signal,
+    Reload,
     Other(u64),
 }
 
@@ -49,6 +52,7 @@ impl Source {
             Source::Pressure => 1,
             Source::Cgroups => 2,
             Source::Signal => 3,
+            Source::Reload => 4,
             Source::Other(id) => id,
         })
     }
@@ -59,6 +63,7 @@ impl Source {
             1 => Source::Pressure,
             2 => Source::Cgroups,
             3 => Source::Signal,
+            4 => Source::Reload,
             id => Source::Other(id),
         }
     }
@@ -91,7 +96,12 @@ struct Loop<D> {
     engine: Engine<D>,
     watcher: Option<Watcher>,
     listener: OwnedFd,
-    signals: UnixStream,
+    signals: Signals,
+    journal_path: PathBuf,
+    /// Somebody is being told a story.
+    telling: Arc<AtomicBool>,
+    /// The device could not be read at the last turn.
+    unread: bool,
     _trigger: Option<Trigger>,
     clients: BTreeMap<u64, OwnedFd>,
     /// Those of the clients that are sources.
@@ -104,9 +114,21 @@ struct Loop<D> {
     stopping: bool,
 }
 
-/// Runs the daemon until it is told to stop. `signals` becomes readable on SIGTERM, SIGINT and SIGHUP. Restoring the device is the
-/// caller's part.
-pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
+/// What the worker is told by signals.
+pub struct Signals {
+    /// Readable on SIGTERM and SIGINT.
+    pub stop: UnixStream,
+    /// Readable on SIGHUP.
+    pub reload: UnixStream,
+    /// Reads the configuration again; an error is one line.
+    pub read: Box<dyn Fn() -> Result<Config, String>>,
+}
+
+/// Time until the device is looked at again when it could not be read.
+const UNREAD_NS: u64 = 1_000_000_000;
+
+/// Runs the daemon until it is told to stop. Restoring the device is the caller's part.
+pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     let mut missing = Vec::new();
     let mut system = System::new().map_err(|e| e.to_string())?;
     let run_folder = config.daemon.run_folder.clone();
@@ -153,7 +175,8 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
         epoll::add(&epoll, fd.as_fd(), source.data(), flags).map_err(|e| file_error(e.into()))
     };
     add(&listener, Source::Listener, EventFlags::IN)?;
-    add(&signals, Source::Signal, EventFlags::IN)?;
+    add(&signals.stop, Source::Signal, EventFlags::IN)?;
+    add(&signals.reload, Source::Reload, EventFlags::IN)?;
     if let Some(trigger) = &trigger {
         add(trigger, Source::Pressure, EventFlags::PRI)?;
     }
@@ -163,7 +186,9 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
     let own_cgroup = system.cgroup_of(std::process::id()).ok().flatten().filter(|own| !own.is_empty());
     let discover = config.daemon.discover;
     let syslog = Syslog::at(Path::new("/dev/log"));
-    let mut engine = Engine::new(system, config, journal, undo, missing).with_syslog(syslog);
+    let journal_path = config.journal_path();
+    let engine = Engine::new(system, config, journal, undo, missing).with_syslog(syslog);
+    let mut engine = engine.uncalled(trigger.is_none());
     engine.set_up(now_ns()).map_err(|e| e.to_string())?;
     let mut all = Loop {
         epoll,
@@ -171,6 +196,9 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
         watcher,
         listener,
         signals,
+        journal_path,
+        telling: Arc::default(),
+        unread: false,
         _trigger: trigger,
         clients: BTreeMap::new(),
         sources: BTreeSet::new(),
@@ -191,7 +219,7 @@ impl<D: Device> Loop<D> {
     fn run(&mut self) -> Result<(), String> {
         let mut events = Vec::with_capacity(32);
         while !self.stopping {
-            let turn = self.engine.turn(now_ns()).map_err(|e| e.to_string())?;
+            let turn = self.turn();
             for pidfd in turn.awaited {
                 let id = self.add(&pidfd)?;
                 self.victims.insert(id, pidfd);
@@ -212,6 +240,22 @@ impl<D: Device> Loop<D> {
         Ok(())
     }
 
+    /// A device that cannot be read now may be read in a moment; until then there is nothing to decide on, and nothing is lost.
+    fn turn(&mut self) -> Turn {
+        match self.engine.turn(now_ns()) {
+            Ok(turn) => {
+                self.unread = false;
+                turn
+            }
+            Err(e) => {
+                if !std::mem::replace(&mut self.unread, true) {
+                    say!("fovea: {e}: trying again every second");
+                }
+                Turn { wake_at_ns: Some(now_ns() + UNREAD_NS), ..Turn::default() }
+            }
+        }
+    }
+
     fn add(&mut self, fd: &OwnedFd) -> Result<u64, String> {
         let id = self.next_id;
         self.next_id += 1;
@@ -226,8 +270,12 @@ impl<D: Device> Loop<D> {
             Source::Signal => {
                 let mut byte = [0];
                 // Read so that a second signal wakes anew; the pipe is never empty here.
-                let _ = self.signals.read(&mut byte);
+                let _ = self.signals.stop.read(&mut byte);
                 self.stopping = true;
+            }
+            Source::Reload => {
+                let _ = self.signals.reload.read(&mut [0; 16]);
+                self.reload();
             }
             Source::Cgroups => {
                 let seen = self.watcher.as_mut().map(Watcher::take).unwrap_or_default();
@@ -258,6 +306,45 @@ impl<D: Device> Loop<D> {
         Ok(())
     }
 
+    /// A configuration that makes no sense changes nothing.
+    fn reload(&mut self) {
+        match (self.signals.read)() {
+            Ok(config) => {
+                let waiting = self.engine.reconfigure(config, now_ns());
+                let rest = match waiting.is_empty() {
+                    true => String::new(),
+                    false => format!("; [{}] counts from the next start on", waiting.join("], [")),
+                };
+                say!("fovea: the configuration has been read again{rest}");
+            }
+            Err(e) => say!("fovea: {e}: going on with the old configuration"),
+        }
+    }
+
+    /// Tells a story in a thread of its own, for it takes half a second to read; one at a time.
+    fn tell(&self, client: &OwnedFd, app: Option<AppName>, limit: Option<usize>) -> Option<Reply> {
+        let busy = |what: &str| Some(Reply::Error { error: format!("{what}: ask again in a moment") });
+        let Ok(client) = client.try_clone() else { return busy("too many clients") };
+        if self.telling.swap(true, Ordering::AcqRel) {
+            return busy("somebody else is being told a story");
+        }
+        let (telling, path) = (Arc::clone(&self.telling), self.journal_path.clone());
+        let tell = move || {
+            // The loop's priority is for killing.
+            let _ = rustix::process::setpriority_process(None, 0);
+            let story = Journal::story_in(&path, app.as_ref(), journal::at_most(limit));
+            telling.store(false, Ordering::Release);
+            let _ = control::reply(&client, &journal::told(story));
+        };
+        match std::thread::Builder::new().name("story".into()).spawn(tell) {
+            Ok(_) => None,
+            Err(e) => {
+                self.telling.store(false, Ordering::Release);
+                busy(&format!("starting a thread: {e}"))
+            }
+        }
+    }
+
     /// The client that came first; a source only if there is nobody else, for what it said goes with it.
     fn let_one_go(&mut self) {
         let first = self.clients.keys().find(|id| !self.sources.contains(id)).or(self.clients.keys().next());
@@ -282,6 +369,10 @@ impl<D: Device> Loop<D> {
                     self.engine.attends(id, name.as_str(), now_ns());
                     Reply::Done {}
                 }
+                Received::Request(Request::Explain { app, limit }) => match self.tell(client, app, limit) {
+                    Some(reply) => reply,
+                    None => continue,
+                },
                 Received::Request(request) => self.answer(self.sources.contains(&id).then_some(id), request),
                 Received::Bad(error) => Reply::Error { error },
                 Received::Nothing => return true,

@@ -138,7 +138,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
     let folder = &settings.run_folder();
     match cli.command {
         Command::Check { json } => check::check(json),
-        Command::Run => fovea_daemon::run(settings.load()?).map_err(Failure::failed),
+        Command::Run => {
+            let config = settings.load()?;
+            fovea_daemon::run(config, move || settings.load().map_err(Failure::line)).map_err(Failure::failed)
+        }
         Command::Restore { wait } => signals::restore(folder, wait),
         Command::Launch(launch) => launch::launch(folder, launch),
         Command::Focus { name: Some(app), .. } => signals::focus(folder, app),

@@ -207,7 +207,7 @@ fn a_worker_whose_supervisor_is_killed_ends_by_itself() {
 
 #[test]
 fn it_stops_in_order_when_the_worker_is_asked_and_by_every_signal() {
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+    for signal in [Signal::TERM, Signal::INT] {
         let mut daemon = Daemon::start();
         kill_process(daemon.supervisor_pid(), signal).unwrap();
         let status = daemon.ended();
@@ -217,6 +217,33 @@ fn it_stops_in_order_when_the_worker_is_asked_and_by_every_signal() {
     kill_process(daemon.worker(), Signal::TERM).unwrap();
     assert!(daemon.ended().success());
     assert_eq!(fs::read(daemon.run_folder().join("undo.log")).unwrap(), b"");
+}
+
+#[test]
+fn sighup_reads_the_configuration_again_and_a_broken_one_changes_nothing() {
+    let mut daemon = Daemon::start();
+    let config = daemon.folder.path().join("fovea.toml");
+    let reloads = |daemon: &Daemon| {
+        let output = run(&daemon.run_folder(), &["explain", "--json", "--limit", "400"]);
+        String::from_utf8(output.stdout).unwrap().matches("\"reload\"").count()
+    };
+    let mut times = 0;
+    for (text, counts) in [("[freeze]\nclasses = [\"hidden\"]\n", true), ("nonsense", false), (common::HARMLESS, true)]
+    {
+        fs::write(&config, text).unwrap();
+        let before = daemon.stderr().len();
+        kill_process(daemon.supervisor_pid(), Signal::HUP).unwrap();
+        while daemon.stderr()[before..].is_empty() {
+            daemon.status();
+        }
+        let said = &daemon.stderr()[before..];
+        assert_eq!(said.contains("has been read again"), counts, "{said}");
+        assert_eq!(said.contains("going on with the old configuration"), !counts, "{said}");
+        times += usize::from(counts);
+        assert_eq!(reloads(&daemon), times);
+    }
+    kill_process(daemon.supervisor_pid(), Signal::TERM).unwrap();
+    assert!(daemon.ended().success());
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn watch(mut sway: Sway) -> (mpsc::Receiver<Event>, std::thread::JoinHandle<Sour
 #[test]
 fn focus_is_followed_through_windows_workspaces_and_a_new_compositor() {
     let folder = tempfile::tempdir().unwrap();
-    let user = folder.path().join("1000");
+    let user = folder.path().join(rustix::process::geteuid().as_raw().to_string());
     std::fs::create_dir(&user).unwrap();
     let sway = || Sway { socket: None, run_user: folder.path().into() };
 
@@ -156,6 +156,24 @@ fn focus_is_followed_through_windows_workspaces_and_a_new_compositor() {
         drop(listener);
         std::fs::remove_file(path).unwrap();
     }
+}
+
+#[test]
+fn of_several_users_nobody_is_believed_for_having_the_latest_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = |uid: &str| {
+        std::fs::create_dir(folder.path().join(uid)).unwrap();
+        UnixListener::bind(folder.path().join(uid).join("sway-ipc.x.sock")).unwrap()
+    };
+    let sway = Sway { socket: None, run_user: folder.path().into() };
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (_one, other) = (socket("1000"), socket("1001"));
+    let Err(SourceError::Refused(line)) = sway.connect() else { panic!("believed") };
+    assert!(line.contains("1000/") && line.contains("1001/") && line.contains("--socket"), "{line}");
+    drop(other);
+    assert!(sway.connect().unwrap().1.ends_with("1000/sway-ipc.x.sock"), "the other's has ended");
 }
 
 #[test]

@@ -14,7 +14,7 @@ impl<D: Device> Engine<D> {
         let rate_over_ns = elapsed_ns.max(10_000_000);
         let stalled_us = match (now.psi_some_total_us, last.psi_some_total_us) {
             // Stalls too short for the trigger, long ago, are not what this look is about.
-            (Some(_), Some(_)) if !self.called && elapsed_ns > self.watching_ns() => 0,
+            (Some(_), Some(_)) if !(self.called || self.uncalled) && elapsed_ns > self.watching_ns() => 0,
             (Some(now), Some(last)) => now.saturating_sub(last),
             // Without PSI every look counts as called for.
             _ => 1,
@@ -38,7 +38,7 @@ impl<D: Device> Engine<D> {
             stalled_us,
             stall_percent: stalled_us as f64 * 100_000.0 / rate_over_ns as f64,
             psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
-            untold: now.psi_some_total_us.is_none(),
+            untold: self.uncalled || now.psi_some_total_us.is_none(),
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
         };
         self.memory = now;
@@ -49,7 +49,7 @@ impl<D: Device> Engine<D> {
             self.refresh_usage(now_ns);
         }
         let apps = self.registry.iter().filter_map(|app| self.state_of(app, now_ns)).collect();
-        self.look_at_cpus(now_ns)?;
+        self.look_at_cpus(now_ns);
         Ok(Snapshot {
             now_ns,
             screen_on: self.screen_on,
@@ -87,20 +87,29 @@ impl<D: Device> Engine<D> {
     }
 
     /// Whether the others kept the CPUs busy for more than half of the time that the daemon left them.
-    pub(super) fn look_at_cpus(&mut self, now_ns: u64) -> Result<(), Error> {
+    pub(super) fn look_at_cpus(&mut self, now_ns: u64) {
         let (then_ns, then) = self.cpu_looked;
         let elapsed_ns = now_ns.saturating_sub(then_ns);
         if elapsed_ns < IDLE_OVER_NS {
-            return Ok(());
+            return;
         }
-        let now = self.device.cpu()?;
+        let now = match self.device.cpu() {
+            Ok(now) => now,
+            // What was last known of them stands; it only says when to compress.
+            Err(e) => {
+                if !std::mem::replace(&mut self.cpu_unread, true) {
+                    say!("fovea: {e}: going on without");
+                }
+                return;
+            }
+        };
+        self.cpu_unread = false;
         self.cpu_looked = (now_ns, now);
         let own_ns = now.own_ns.saturating_sub(then.own_ns);
         let left_ns = (elapsed_ns * self.cpus as u64).saturating_sub(own_ns);
         let idle_ns = now.idle_ns.saturating_sub(then.idle_ns);
         // The idle time is counted in 10 ms: less left than that says nothing.
         self.cpu_busy = left_ns > 10_000_000 && idle_ns * 2 < left_ns;
-        Ok(())
     }
 
     pub(super) fn state_of(&self, app: &fovea_apps::App, now_ns: u64) -> Option<AppState> {

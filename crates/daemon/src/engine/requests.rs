@@ -95,10 +95,7 @@ impl<D: Device> Engine<D> {
             Request::Screen { on } => self.screen(source, on, now_ns),
             Request::Status {} => return Reply::Status(Box::new(self.status(now_ns))),
             Request::Explain { app, limit } => {
-                return match self.journal.story(app.as_ref(), limit.unwrap_or(50).min(400)) {
-                    Ok(entries) => Reply::Story { entries },
-                    Err(e) => Reply::Error { error: format!("reading the journal: {e}") },
-                };
+                return crate::journal::told(self.journal.story(app.as_ref(), crate::journal::at_most(limit)));
             }
         }
         Reply::Done {}
