@@ -49,6 +49,8 @@ struct Runtime {
     background_since_ns: u64,
     importance: Option<Importance>,
     frozen: bool,
+    /// What was added to its processes' `oom_score_adj`.
+    score_shift: i32,
     /// A kill of it was in vain: others are tried until then.
     spared_until_ns: u64,
     cursor: CompressCursor,

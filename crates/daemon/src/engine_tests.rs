@@ -416,6 +416,29 @@ fn a_stall_long_ago_kills_nobody() {
 }
 
 #[test]
+fn scores_that_others_set_keep_their_offsets_and_come_back() {
+    let mut b = bench(&[]);
+    let browser = FakeApp { score: 100, other_scores: vec![300, -900], ..FakeApp::default() };
+    b.device.0.borrow_mut().apps.insert("apps/browser".into(), browser);
+    let (app, cgroup) = ("browser".parse().unwrap(), "apps/browser".into());
+    b.engine.handle(Request::Register { app, cgroup, role: Default::default(), io_class: None }, 0);
+    let scores = |b: &Bench| {
+        let app = b.device.0.borrow().apps["apps/browser"].clone();
+        (app.score, app.other_scores)
+    };
+    assert_eq!(scores(&b), (800, vec![1000, -900]), "tabs still before the browser, what is protected stays so");
+    b.engine.handle(focus("browser"), 1);
+    assert_eq!(scores(&b), (100, vec![300, -900]), "in front it has what it had");
+    b.engine.handle(Request::Home {}, 2);
+    // A tab is born in the background: it has its parent's.
+    b.device.0.borrow_mut().apps.get_mut("apps/browser").unwrap().other_scores.push(800);
+    b.engine.handle(close("browser"), 3);
+    assert_eq!(scores(&b), (800, vec![1000, -900, 800]));
+    restore(b.folder.path(), &mut b.device.clone()).unwrap();
+    assert_eq!(scores(&b), (100, vec![300, -900, 100]));
+}
+
+#[test]
 fn cpus_that_cannot_be_read_end_nothing() {
     let mut b = bench(&[("mail", 10)]);
     b.device.0.borrow_mut().failing = Some("cpu");

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::Importance;
 use fovea_linux::*;
 
 #[derive(Debug, Default)]
@@ -35,7 +34,10 @@ pub struct FakeApp {
     /// Page cache that it is charged for.
     pub file_pages: u64,
     pub frozen: bool,
+    /// `oom_score_adj` of its first process,
     pub score: i32,
+    /// and of the others.
+    pub other_scores: Vec<i32>,
 }
 
 /// Shares its state with the test.
@@ -150,23 +152,27 @@ impl Device for FakeDevice {
 
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
         let state = self.0.borrow();
-        let score = |a: &FakeApp| OldScore { pid: 1, start_ticks: 1, oom_score_adj: a.score };
-        Ok(state.apps.get(cgroup).map(score).into_iter().collect())
+        let score = |pid, oom_score_adj| OldScore { pid, start_ticks: 1, oom_score_adj };
+        let Some(app) = state.apps.get(cgroup) else { return Ok(Vec::new()) };
+        let others = app.other_scores.iter().zip(2..).map(|(&adj, pid)| score(pid, adj));
+        Ok(std::iter::once(score(1, app.score)).chain(others).collect())
     }
 
-    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<(), Error> {
-        self.check("set_importance")?;
+    fn set_scores(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
+        self.check("set_scores")?;
         if let Some(app) = self.0.borrow_mut().apps.get_mut(cgroup) {
-            app.score = importance.oom_score_adj();
+            for score in scores {
+                match score.pid {
+                    1 => app.score = score.oom_score_adj,
+                    pid => app.other_scores[pid as usize - 2] = score.oom_score_adj,
+                }
+            }
         }
         Ok(())
     }
 
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
-        if let (Some(app), Some(old)) = (self.0.borrow_mut().apps.get_mut(cgroup), scores.first()) {
-            app.score = old.oom_score_adj;
-        }
-        Ok(())
+        self.set_scores(cgroup, scores)
     }
 
     fn sysctl(&mut self, name: &str) -> Result<String, Error> {

@@ -4,7 +4,6 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::Importance;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -212,8 +211,8 @@ pub trait Device {
     /// `oom_score_adj` of an app's processes as it is, by PID and start time.
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error>;
 
-    /// Sets `oom_score_adj` of an app's processes to the class's.
-    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<(), Error>;
+    /// Sets `oom_score_adj` of the processes named, if they are still those.
+    fn set_scores(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
 
     /// Gives an app's processes the scores they had; those that `scores` does not name (children born since) get the first one's.
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
@@ -241,7 +240,7 @@ pub trait Device {
     fn zram_teardown(&mut self, zram: &ZramDevice) -> Result<(), Error>;
 }
 
-/// A process's `oom_score_adj` before we changed it.
+/// A process's `oom_score_adj`, as it was or is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OldScore {
     /// PID.

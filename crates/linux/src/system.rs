@@ -5,8 +5,6 @@ use std::cell::OnceCell;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use fovea_apps::Importance;
-
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::{read_into, write_named, Root};
@@ -298,8 +296,8 @@ impl Device for System {
         importance::scores(&self.root, self.cgroups()?, cgroup)
     }
 
-    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<(), Error> {
-        importance::set(&self.root, self.cgroups()?, cgroup, importance)
+    fn set_scores(&mut self, _cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
+        importance::restore(&self.root, scores).map(drop)
     }
 
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
