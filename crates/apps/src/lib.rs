@@ -11,4 +11,4 @@ mod unit;
 pub use importance::{score_shift, Importance, Role};
 pub use io_class::IoClass;
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
-pub use unit::{app_of_cgroup, leads_to_apps, Unit};
+pub use unit::{app_of_cgroup, leads_to_apps, scope_of_app, Unit, OWN_SLICE};

@@ -52,8 +52,23 @@ const PARTS: [&str; 27] = [
 /// Words in application IDs of the session's own parts.
 const PART_WORDS: [&str; 4] = ["polkit", "policykit", "authentication-agent", "portal"];
 
+/// Slice of the apps that `fovea launch` starts where there is no systemd: each has a cgroup of its name there, which only root can make. So
+/// a daemon that comes anew finds them again.
+pub const OWN_SLICE: &str = "fovea.slice";
+
+/// The scope in which systemd is to run an app, of which [`app_of_cgroup`] says the name again; `tag` tells it from others of that name.
+pub fn scope_of_app(app: &AppName, tag: u32) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._".contains(&b);
+    let escaped = |b: u8| if plain(b) { char::from(b).to_string() } else { format!("\\x{b:02x}") };
+    let id: String = app.as_str().bytes().map(escaped).collect();
+    format!("app-fovea-{id}-{tag}.scope")
+}
+
 /// The app of a cgroup (a path below the mount); `None` if it is none's.
 pub fn app_of_cgroup(cgroup: &str) -> Option<Unit> {
+    if let Some(name) = cgroup.strip_prefix(OWN_SLICE).and_then(|rest| rest.strip_prefix('/')) {
+        return name.parse().ok().map(|label| Unit { label, uid: 0 });
+    }
     let (slices, unit) = cgroup.rsplit_once('/')?;
     let (uid, below) = in_app_slice(slices)?;
     let plain = below.iter().all(|part| part.ends_with(".slice"));
@@ -64,7 +79,7 @@ pub fn app_of_cgroup(cgroup: &str) -> Option<Unit> {
 /// Whether cgroups of apps may lie below this one.
 pub fn leads_to_apps(cgroup: &str) -> bool {
     match cgroup.split('/').collect::<Vec<_>>()[..] {
-        [""] | ["user.slice"] => true,
+        [""] | ["user.slice"] | [OWN_SLICE] => true,
         ["user.slice", user] => uid_of(user, "user-", ".slice").is_some(),
         ["user.slice", user, manager] => {
             let uid = uid_of(user, "user-", ".slice");
@@ -155,6 +170,19 @@ mod tests {
         assert_eq!(app("app-flatpak-org.mozilla.firefox-2711.scope").as_deref(), Some("org.mozilla.firefox"));
         for other in ["session-2.scope", "dbus.service", "app-.scope", "gnome-terminal-server.service"] {
             assert_eq!(app(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_launch_starts_is_found_again_by_its_name() {
+        let unit = app_of_cgroup("fovea.slice/maps").unwrap();
+        assert_eq!((unit.label.as_str(), unit.uid), ("maps", 0));
+        assert_eq!(label("fovea.slice/maps/helper"), None);
+        assert_eq!(label("fovea.slice/.."), None);
+        for name in ["maps", "my-app", "a@b", "org.x.Y+1", "x_y-12", "7"] {
+            let scope = scope_of_app(&name.parse().unwrap(), 4711);
+            assert_eq!(label(&format!("{APPS}/{scope}")).as_deref(), Some(name), "{scope}");
+            assert!(scope.bytes().all(|b| b.is_ascii_alphanumeric() || b":-_.\\".contains(&b)), "{scope}");
         }
     }
 

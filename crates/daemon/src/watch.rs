@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use fovea_apps::{app_of_cgroup, leads_to_apps};
+use fovea_apps::{app_of_cgroup, leads_to_apps, OWN_SLICE};
 use rustix::fs::inotify::{add_watch, init, remove_watch, CreateFlags, ReadFlags, Reader, WatchFlags};
 
 /// What was seen of a cgroup (path below the mount).
@@ -78,6 +78,13 @@ impl Watcher {
             self.watched.remove(&id);
             // Fails when the cgroup is gone already, and then the kernel has forgotten the watch itself.
             let _ = remove_watch(&self.inotify, id);
+        }
+    }
+
+    /// Takes the cgroup of an app that has ended away, if it is one that `fovea launch` made. Fails when somebody is there again, rightly.
+    pub fn remove(&mut self, cgroup: &str) {
+        if cgroup.strip_prefix(OWN_SLICE).is_some_and(|rest| rest.starts_with('/')) {
+            let _ = std::fs::remove_dir(self.mount.join(cgroup));
         }
     }
 

@@ -453,6 +453,7 @@ impl<D: Device> Loop<D> {
                     }
                     if let Some(watcher) = &mut self.watcher {
                         watcher.forget(&cgroup);
+                        watcher.remove(&cgroup);
                     }
                 }
                 Seen::Appeared(cgroup) => self.found(&cgroup),

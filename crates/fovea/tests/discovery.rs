@@ -101,3 +101,47 @@ fn a_scope_that_comes_before_its_process_is_found_with_it_and_forgotten_at_its_e
     assert!(fovea(&daemon.run_folder()).args(["explain", "atlas"]).output().unwrap().status.success());
     daemon.stop();
 }
+
+/// After a crash of the daemon's, `focus` and `launch` must agree on who runs; and nothing is left of an app that has ended.
+#[test]
+fn what_was_launched_is_found_again_runs_as_who_asked_and_leaves_no_cgroup() {
+    let Some(mount) = System::new().ok().and_then(|s| s.cgroup_mount().ok()).filter(|_| is_root()) else { return };
+    if fs::create_dir_all(mount.join("fovea.slice")).is_err() || Path::new("/run/systemd/system").exists() {
+        println!("skipped: no cgroup can be made here, or systemd makes them");
+        return;
+    }
+    let start = || {
+        Daemon::start_with(|command, folder| {
+            fs::write(folder.join("fovea.toml"), "[zram]\nenabled = false\n").unwrap();
+            command.stderr(fs::File::create(folder.join("stderr")).unwrap());
+        })
+    };
+    let daemon = start();
+    let name = format!("fovea-test-{}", std::process::id());
+    let launch = |daemon: &Daemon| {
+        let mut command = fovea(&daemon.run_folder());
+        command.args(["launch", &name, "--", "sleep", "1000"]).env("SUDO_UID", "65534").env("SUDO_GID", "65534");
+        command
+    };
+    let has = |daemon: &Daemon| daemon.status()["apps"].as_array().unwrap().iter().any(|app| app["name"] == *name);
+    let mut app = launch(&daemon).spawn().unwrap();
+    while !has(&daemon) || !fs::read_to_string(format!("/proc/{}/comm", app.id())).unwrap().starts_with("sleep") {
+        assert!(app.try_wait().unwrap().is_none());
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", app.id())).unwrap();
+    let ids =
+        |key: &str| status.lines().find(|l| l.starts_with(key)).unwrap().split_whitespace().skip(1).collect::<Vec<_>>();
+    assert_eq!((ids("Uid:"), ids("Gid:")), (vec!["65534"; 4], vec!["65534"; 4]));
+    daemon.stop();
+    let daemon = start();
+    assert!(has(&daemon));
+    let again = launch(&daemon).output().unwrap();
+    assert!(common::one_line(&again).contains("already running"));
+    assert!(fovea(&daemon.run_folder()).args(["focus", &name]).status().unwrap().success());
+    app.kill().unwrap();
+    app.wait().unwrap();
+    while has(&daemon) {}
+    assert!(!mount.join("fovea.slice").join(&name).exists());
+    let _ = fs::remove_dir(mount.join("fovea.slice"));
+    daemon.stop();
+}
