@@ -24,6 +24,7 @@ mod engine_tests;
 #[cfg(test)]
 mod fake;
 mod journal;
+mod notify;
 pub mod protocol;
 mod supervisor;
 mod syslog;

@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::control::{self, Received};
 use crate::engine::{Engine, Turn};
 use crate::journal::{self, Journal};
+use crate::notify::Notify;
 use crate::protocol::{Reply, Request};
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
@@ -217,6 +218,8 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
 
 impl<D: Device> Loop<D> {
     fn run(&mut self) -> Result<(), String> {
+        let notify = Notify::from_environment();
+        notify.ready();
         let mut events = Vec::with_capacity(32);
         while !self.stopping {
             let turn = self.turn();
@@ -224,7 +227,9 @@ impl<D: Device> Loop<D> {
                 let id = self.add(&pidfd)?;
                 self.victims.insert(id, pidfd);
             }
-            let timeout = turn.wake_at_ns.map(|at_ns| {
+            notify.alive();
+            let alive_ns = notify.period_ns.map(|period_ns| now_ns() + period_ns);
+            let timeout = turn.wake_at_ns.into_iter().chain(alive_ns).min().map(|at_ns| {
                 let left_ns = at_ns.saturating_sub(now_ns());
                 Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as _ }
             });

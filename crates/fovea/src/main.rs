@@ -137,7 +137,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
     let settings = Settings::new(cli.config, cli.run_folder);
     let folder = &settings.run_folder();
     match cli.command {
-        Command::Check { json } => check::check(json),
+        // Named, it is looked at as well; unnamed, the machine is what was asked about.
+        Command::Check { json } => settings.check().and_then(|()| check::check(json)),
         Command::Run => {
             let config = settings.load()?;
             fovea_daemon::run(config, move || settings.load().map_err(Failure::line)).map_err(Failure::failed)

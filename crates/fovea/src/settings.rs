@@ -14,13 +14,15 @@ const DEFAULT_CONFIG: &str = "/etc/fovea.toml";
 /// What the command line says of them.
 pub struct Settings {
     config: Option<PathBuf>,
+    /// Somebody named it.
+    named: bool,
     run_folder: Option<PathBuf>,
 }
 
 impl Settings {
     pub fn new(config: Option<PathBuf>, run_folder: Option<PathBuf>) -> Self {
         let default = PathBuf::from(DEFAULT_CONFIG);
-        Self { config: config.or_else(|| default.exists().then_some(default)), run_folder }
+        Self { named: config.is_some(), config: config.or_else(|| default.exists().then_some(default)), run_folder }
     }
 
     /// The configuration.
@@ -33,6 +35,14 @@ impl Settings {
             config.daemon.run_folder.clone_from(folder);
         }
         Ok(config)
+    }
+
+    /// Whether a configuration that was named makes sense.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.named {
+            true => self.load().map(drop),
+            false => Ok(()),
+        }
     }
 
     /// The run folder alone, for those who need no more: a file that is broken or not theirs to read does not keep them from the usual one.
