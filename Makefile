@@ -15,12 +15,12 @@ FOVEA := $(RELEASE)/fovea
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test bench torture torture-debug torture-fs kernels install build clean check-style setup fetch test-phone
+.PHONY: demo test bench torture torture-debug torture-fs kernels install build clean check-style setup setup-tests fetch test-phone
 
 demo: build
 	$(FOVEA) phone demo
 
-test: setup check-style fetch
+test: setup-tests check-style fetch
 	$(CARGO) test --workspace
 	$(MAKE) --no-print-directory test-phone
 
@@ -66,7 +66,7 @@ torture-debug: setup fetch
 
 # All cases; `make test` has a short list. FILESYSTEMS_CASES=xfs-4k,fsx-xfs are some.
 FILESYSTEMS_CASES ?= all
-torture-fs: setup fetch
+torture-fs: setup-tests fetch
 	$(CARGO) build --release -p fovea-linux --example filesystems
 	FOVEA_FILESYSTEMS_CASES=$(FILESYSTEMS_CASES) FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_ROUNDS=100 \
 		FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs \
@@ -93,6 +93,10 @@ install:
 
 setup:
 	@sh tools/setup.sh
+
+# Besides, the file systems and desktops that the tests need.
+setup-tests:
+	@sh tools/setup.sh tests
 
 build: setup
 	$(CARGO) build --release --workspace

@@ -16,15 +16,25 @@ need qemu-system-x86 qemu-system-x86_64
 need gcc gcc
 need make make
 need e2fsprogs /sbin/mkfs.ext4
-# File systems that the tests put on dm-ecache.
-need xfsprogs /usr/sbin/mkfs.xfs
-need btrfs-progs /usr/bin/btrfs
-need dosfstools /usr/sbin/mkfs.vfat
-need exfatprogs /usr/sbin/mkfs.exfat
-need erofs-utils /usr/bin/mkfs.erofs
-need squashfs-tools /usr/bin/mksquashfs
 need libc6-dev /usr/include/stdio.h
 need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
+if [ "${1:-}" = tests ]; then
+	# File systems that the tests put on dm-ecache.
+	need xfsprogs /usr/sbin/mkfs.xfs
+	need btrfs-progs /usr/bin/btrfs
+	need dosfstools /usr/sbin/mkfs.vfat
+	need exfatprogs /usr/sbin/mkfs.exfat
+	need erofs-utils /usr/bin/mkfs.erofs
+	need squashfs-tools /usr/bin/mksquashfs
+	# The desktops that the focus sources are tested with.
+	need xvfb Xvfb
+	need openbox openbox
+	need xterm xterm
+	need xdotool xdotool
+	need sway sway
+	need foot foot
+	need dbus dbus-daemon
+fi
 if [ "${1:-}" = debug-kernel ]; then
 	need flex flex
 	need bison bison

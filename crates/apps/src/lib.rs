@@ -8,7 +8,7 @@ mod io_class;
 mod registry;
 mod unit;
 
-pub use importance::{Importance, Role};
+pub use importance::{score_shift, Importance, Role};
 pub use io_class::IoClass;
-pub use registry::{App, AppName, BadName, Registry, Unknown};
-pub use unit::app_of_unit;
+pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
+pub use unit::{app_of_cgroup, leads_to_apps, scope_of_app, Unit, OWN_SLICE};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The registry of running apps: the one place that knows who is in front and who was left when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Importance, IoClass, Role};
+use crate::{Importance, IoClass, Role, Unit};
 
 /// An app's name: 1 to 64 characters of `[A-Za-z0-9._@+-]`, not starting with a dot or a dash, so that it can stand in a cgroup's path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,65 +79,183 @@ pub struct App {
     pub cgroup: String,
     /// What it is when it is not on the screen.
     pub role: Role,
+    /// Nobody said that it is an app: its cgroup looks like one.
+    pub discovered: bool,
     /// What its I/O needs; `None` lets the daemon infer it.
     pub io_class: Option<IoClass>,
     /// Closed by the user.
     pub closed: bool,
     /// When it was last on the screen, as a count of focus changes; 0 for never. Greater is more recent.
     pub focus_seq: u64,
+    /// It was in front or visible at some time: whoever tells that knows it, and will tell when it is wanted again. Of an app that was
+    /// never seen nobody knows whether the user waits for its first window.
+    pub seen: bool,
+}
+
+/// Whoever tells who is in front: one connection, for as long as it lasts.
+pub type SourceId = u64;
+
+/// What one source says is on its screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Attention {
+    front: Option<AppName>,
+    visible: BTreeSet<AppName>,
+}
+
+impl Attention {
+    fn forget(&mut self, name: &AppName) {
+        self.front.take_if(|front| front == name);
+        self.visible.remove(name);
+    }
 }
 
 /// All running apps.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     apps: BTreeMap<AppName, App>,
-    foreground: Option<AppName>,
+    /// By source: each has a screen of its own (a seat, a user's session).
+    told: BTreeMap<SourceId, Attention>,
+    /// What was said last by somebody who is not there any more. It ranks apps while no source lives, for a guess is better than none
+    /// when one must die; nothing else rests on it.
+    last: Attention,
     focus_seq: u64,
 }
 
 impl Registry {
     /// Adds an app, or replaces the one of that name.
     pub fn insert(&mut self, name: AppName, cgroup: String, role: Role, io_class: Option<IoClass>) {
-        let app = App { name: name.clone(), cgroup, role, io_class, closed: false, focus_seq: 0 };
+        let seen = self.is_front(&name) || self.is_visible(&name);
+        let app =
+            App { name: name.clone(), cgroup, role, discovered: false, io_class, closed: false, focus_seq: 0, seen };
         self.apps.insert(name, app);
+    }
+
+    /// Adds an app that was found. Its cgroup is what it is known by; its label is its name unless another app has that already, whose
+    /// place it must not take: two users' firefox are two apps. Returns its name; `None` if that cgroup is an app's already.
+    pub fn discover(&mut self, unit: &Unit, cgroup: &str) -> Option<AppName> {
+        if self.at(cgroup).is_some() {
+            return None;
+        }
+        let name = self.free_name(unit)?;
+        self.insert(name.clone(), cgroup.to_owned(), Role::App, None);
+        if let Some(app) = self.apps.get_mut(&name) {
+            app.discovered = true;
+        }
+        Some(name)
+    }
+
+    fn free_name(&self, unit: &Unit) -> Option<AppName> {
+        /// Apps of one label and user.
+        const SAME_MAX: u32 = 1000;
+        let uid = unit.uid;
+        let suffixed = |suffix: String| {
+            let label = unit.label.as_str();
+            // All ASCII.
+            let kept = &label[..label.len().min(AppName::MAX_BYTES - suffix.len())];
+            format!("{kept}{suffix}").parse::<AppName>().ok()
+        };
+        let others = (1..SAME_MAX).map(|n| if n == 1 { format!("@{uid}") } else { format!("@{uid}-{n}") });
+        let mut names = std::iter::once(Some(unit.label.clone())).chain(others.map(suffixed)).flatten();
+        names.find(|name| !self.apps.contains_key(name))
+    }
+
+    /// The app of a cgroup.
+    pub fn at(&self, cgroup: &str) -> Option<&App> {
+        self.apps.values().find(|app| app.cgroup == cgroup)
     }
 
     /// Forgets an app that has ended.
     pub fn remove(&mut self, name: &AppName) -> Option<App> {
-        if self.foreground.as_ref() == Some(name) {
-            self.foreground = None;
-        }
+        self.attentions().for_each(|a| a.forget(name));
         self.apps.remove(name)
     }
 
-    /// Brings an app to the screen; it is open again if it was closed.
-    pub fn focus(&mut self, name: &AppName) -> Result<(), Unknown> {
-        let app = self.apps.get_mut(name).ok_or_else(|| Unknown(name.clone()))?;
-        self.focus_seq += 1;
-        app.focus_seq = self.focus_seq;
-        app.closed = false;
-        self.foreground = Some(name.clone());
+    fn attentions(&mut self) -> impl Iterator<Item = &mut Attention> {
+        self.told.values_mut().chain(std::iter::once(&mut self.last))
+    }
+
+    /// An app comes to a source's screen, and nothing else is on it; it is open again if it was closed. Said by nobody who stays
+    /// (`None`), it is a guess where no source lives and else only news of the app: the source will tell.
+    pub fn focus(&mut self, source: Option<SourceId>, name: &AppName) -> Result<(), Unknown> {
+        self.reopen(name)?;
+        let attention = Attention { front: Some(name.clone()), visible: BTreeSet::new() };
+        self.tell(source, attention);
         Ok(())
     }
 
-    /// Nothing is in front: the user is on the home screen.
-    pub fn unfocus(&mut self) {
-        self.foreground = None;
+    /// What a source's screen shows: the app in front, and all that can be seen beside it. Names of no app are passed over.
+    pub fn show(&mut self, source: Option<SourceId>, front: Option<AppName>, visible: BTreeSet<AppName>) {
+        let front = front.filter(|name| self.apps.contains_key(name));
+        let was_front = front.as_ref().is_some_and(|name| self.is_front(name));
+        if let Some(name) = front.as_ref().filter(|_| !was_front) {
+            let _ = self.reopen(name);
+        }
+        for name in &visible {
+            if let Some(app) = self.apps.get_mut(name) {
+                (app.seen, app.closed) = (true, false);
+            }
+        }
+        let visible = visible.into_iter().filter(|name| self.apps.contains_key(name)).collect();
+        self.tell(source, Attention { front, visible });
+    }
+
+    /// Nothing is on a source's screen: the user is on the home screen.
+    pub fn unfocus(&mut self, source: Option<SourceId>) {
+        self.tell(source, Attention::default());
+    }
+
+    fn reopen(&mut self, name: &AppName) -> Result<(), Unknown> {
+        let app = self.apps.get_mut(name).ok_or_else(|| Unknown(name.clone()))?;
+        self.focus_seq += 1;
+        (app.focus_seq, app.closed, app.seen) = (self.focus_seq, false, true);
+        Ok(())
+    }
+
+    fn tell(&mut self, source: Option<SourceId>, attention: Attention) {
+        match source {
+            Some(source) => drop(self.told.insert(source, attention)),
+            None => self.last = attention,
+        }
+    }
+
+    /// A source is gone, and with it what it said; of the last one a guess remains.
+    pub fn leave(&mut self, source: SourceId) {
+        if let Some(attention) = self.told.remove(&source) {
+            self.last = attention;
+        }
+    }
+
+    /// Whether somebody who lives tells who is in front.
+    pub fn is_told(&self) -> bool {
+        !self.told.is_empty()
     }
 
     /// The user closed an app; it is kept as an empty one.
     pub fn close(&mut self, name: &AppName) -> Result<(), Unknown> {
         let app = self.apps.get_mut(name).ok_or_else(|| Unknown(name.clone()))?;
         app.closed = true;
-        if self.foreground.as_ref() == Some(name) {
-            self.foreground = None;
-        }
+        self.attentions().for_each(|a| a.forget(name));
         Ok(())
     }
 
-    /// The app on the screen.
+    /// What counts now: what the living sources say, or what was said last.
+    fn screens(&self) -> impl Iterator<Item = &Attention> {
+        let last = self.told.is_empty().then_some(&self.last);
+        self.told.values().chain(last)
+    }
+
+    /// The app in front; with several screens that of the source that has been there longest.
     pub fn foreground(&self) -> Option<&AppName> {
-        self.foreground.as_ref()
+        self.screens().find_map(|a| a.front.as_ref())
+    }
+
+    /// Whether an app is in front on some screen.
+    pub fn is_front(&self, name: &AppName) -> bool {
+        self.screens().any(|a| a.front.as_ref() == Some(name))
+    }
+
+    fn is_visible(&self, name: &AppName) -> bool {
+        self.screens().any(|a| a.visible.contains(name))
     }
 
     /// The app of that name.
@@ -162,93 +280,24 @@ impl Registry {
 
     /// How much an app matters now (seed 002, figure 2-18).
     pub fn importance(&self, app: &App) -> Importance {
-        if self.foreground.as_ref() == Some(&app.name) {
+        if self.is_front(&app.name) {
             return Importance::Foreground;
+        }
+        if self.is_visible(&app.name) {
+            return Importance::Visible;
         }
         match app.role {
             Role::Visible => Importance::Visible,
             Role::Service => Importance::Service,
             Role::ContentProvider => Importance::ContentProvider,
             Role::App if app.closed => Importance::Empty,
+            // Sources would tell of its windows: it has none, and works for somebody.
+            Role::App if app.discovered && !app.seen && self.is_told() => Importance::Service,
             Role::App => Importance::Hidden,
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn name(text: &str) -> AppName {
-        text.parse().unwrap()
-    }
-
-    fn registry(names: &[&str]) -> Registry {
-        let mut registry = Registry::default();
-        for text in names {
-            registry.insert(name(text), format!("apps/{text}"), Role::App, None);
-        }
-        registry
-    }
-
-    #[test]
-    fn a_left_app_is_hidden_and_a_closed_one_empty() {
-        let mut r = registry(&["mail", "game"]);
-        r.focus(&name("mail")).unwrap();
-        r.focus(&name("game")).unwrap();
-        let importance = |r: &Registry, n: &str| r.importance(r.get(&name(n)).unwrap());
-        assert_eq!(importance(&r, "mail"), Importance::Hidden);
-        assert_eq!(importance(&r, "game"), Importance::Foreground);
-        r.close(&name("game")).unwrap();
-        assert_eq!(importance(&r, "game"), Importance::Empty);
-        assert_eq!(r.foreground(), None);
-        r.focus(&name("game")).unwrap();
-        assert_eq!(importance(&r, "game"), Importance::Foreground);
-    }
-
-    #[test]
-    fn unknown_apps_are_refused_and_change_nothing() {
-        let mut r = registry(&["mail"]);
-        r.focus(&name("mail")).unwrap();
-        assert_eq!(r.focus(&name("nope")), Err(Unknown(name("nope"))));
-        assert_eq!(r.foreground(), Some(&name("mail")));
-    }
-
-    #[test]
-    fn a_role_outranks_being_closed() {
-        let mut r = Registry::default();
-        r.insert(name("ime"), "apps/ime".into(), Role::Visible, None);
-        r.close(&name("ime")).unwrap();
-        assert_eq!(r.importance(r.get(&name("ime")).unwrap()), Importance::Visible);
-    }
-
-    proptest! {
-        #[test]
-        fn names_never_leave_their_folder(text in ".{0,80}") {
-            if let Ok(name) = text.parse::<AppName>() {
-                prop_assert!(!name.as_str().contains('/'));
-                prop_assert!(name.as_str() != ".." && name.as_str() != "." && !name.as_str().is_empty());
-            }
-        }
-
-        #[test]
-        fn at_most_one_app_is_in_front(ops in prop::collection::vec((0u8..5, 0usize..4), 0..60)) {
-            let names = ["a", "b", "c", "d"];
-            let mut r = registry(&names);
-            for (op, i) in ops {
-                let n = name(names[i]);
-                match op {
-                    0 => drop(r.focus(&n)),
-                    1 => drop(r.close(&n)),
-                    2 => r.unfocus(),
-                    3 => drop(r.remove(&n)),
-                    _ => r.insert(n, "x".into(), Role::App, None),
-                }
-                let front = r.iter().filter(|a| r.importance(a) == Importance::Foreground).count();
-                prop_assert!(front <= 1);
-                prop_assert_eq!(front == 1, r.foreground().is_some());
-            }
-        }
-    }
-}
+#[path = "registry_tests.rs"]
+mod tests;

@@ -185,6 +185,7 @@ impl Config {
             broken(line, error.message().replace('\n', "; "))
         })?;
         config.memory.check().map_err(|(key, wrong)| broken(line_of(text, key), format!("memory.{key} {wrong}")))?;
+        config.freeze.check().map_err(|(key, wrong)| broken(line_of(text, key), format!("freeze.{key} {wrong}")))?;
         if !(1..=100).contains(&config.zram.size_percent) {
             return Err(broken(line_of(text, "size_percent"), "zram.size_percent must be 1 to 100".into()));
         }
@@ -246,6 +247,7 @@ mod tests {
             ("[memory]\nbatch_pages = 31", "batch_pages"),
             ("[zram]\npriority = 40000", "zram.priority"),
             ("[daemon]\npsi_stall_us = 0", "daemon.psi_stall_us"),
+            ("[freeze]\nclasses = [\"visible\"]", "freeze.classes may name hidden and empty"),
         ] {
             let error = error(text);
             assert!(error.starts_with("fovea.toml:2: ") && error.contains(named), "{error}");

@@ -2,12 +2,16 @@
 //! The daemon without its event loop: it is told what happened, looks at the device, decides, acts and writes the journal.
 
 mod act;
+mod attention;
+mod kill;
 mod observe;
+mod report;
+mod requests;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::{AppName, Importance, Registry};
+use fovea_apps::{AppName, Importance, Registry, SourceId};
 use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
 use fovea_policy::{decide, Action, AppState, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
 use serde_json::{json, Value};
@@ -15,10 +19,14 @@ use serde_json::{json, Value};
 use crate::config::Config;
 use crate::journal::{Entry, Journal};
 use crate::protocol::{AppStatus, Reply, Request, Status};
+use crate::syslog::Syslog;
 use crate::undo::UndoLog;
 
 /// How old an app's usage may be for a decision.
 const USAGE_FRESH_NS: u64 = 200_000_000;
+
+/// How old the zones' watermarks may be.
+const WATERMARKS_FRESH_NS: u64 = 10_000_000_000;
 
 /// Least time over which the CPUs' idle share is taken; the kernel counts it in 10 ms.
 const IDLE_OVER_NS: u64 = 40_000_000;
@@ -32,12 +40,19 @@ const RESUME_RANGES_MAX: usize = 512;
 /// A victim that has not ended by then is given up waiting for.
 const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 
+/// Time in which an app that could not be killed, or lived on, is not tried again.
+const SPARED_NS: u64 = 30_000_000_000;
+
 /// What the daemon remembers of an app beside its rank.
 #[derive(Debug, Default)]
 struct Runtime {
     background_since_ns: u64,
     importance: Option<Importance>,
     frozen: bool,
+    /// What was added to its processes' `oom_score_adj`.
+    score_shift: i32,
+    /// A kill of it was in vain: others are tried until then.
+    spared_until_ns: u64,
     cursor: CompressCursor,
     /// Pages of it were compressed in this life.
     was_compressed: bool,
@@ -59,7 +74,11 @@ struct Runtime {
 struct Victim {
     app: AppName,
     awaited: usize,
+    /// Those that are awaited are all there are.
+    all_held: bool,
     since_ns: u64,
+    /// It was only asked to end, for this reason: when its grace is over it is killed.
+    asked: Option<Reason>,
 }
 
 /// A run of compressions of one app for one reason: one journal line when it ends.
@@ -97,16 +116,27 @@ pub struct Engine<D> {
     cpu_busy: bool,
     /// PSI has fired since the last look.
     called: bool,
+    /// Nobody calls: the kernel has no PSI, or refuses the trigger.
+    uncalled: bool,
+    /// The CPUs could not be read the last time.
+    cpu_unread: bool,
     screen_on: bool,
+    /// Sources that are there, by name.
+    sources: BTreeMap<SourceId, String>,
+    /// What those of them that know say of the screen.
+    screens: BTreeMap<SourceId, bool>,
     focused_ns: Option<u64>,
     memory: MemoryReading,
     looked_ns: u64,
     usage_read_ns: Option<u64>,
+    /// When the zones' low watermarks were read, and their sum.
+    watermarks: Option<(u64, u64)>,
     victim: Option<Victim>,
     session: Option<Session>,
     prefetch: Option<AppName>,
     journal: Journal,
     undo: UndoLog,
+    syslog: Option<Syslog>,
     kills: u64,
     compressed_pages: u64,
     missing: Vec<String>,
@@ -127,16 +157,22 @@ impl<D: Device> Engine<D> {
             cpu_looked: (0, CpuReading::default()),
             cpu_busy: false,
             called: false,
+            uncalled: false,
+            cpu_unread: false,
             screen_on: true,
+            sources: BTreeMap::new(),
+            screens: BTreeMap::new(),
             focused_ns: None,
             memory: MemoryReading::default(),
             looked_ns: 0,
             usage_read_ns: None,
+            watermarks: None,
             victim: None,
             session: None,
             prefetch: None,
             journal,
             undo,
+            syslog: None,
             kills: 0,
             compressed_pages: 0,
             missing,
@@ -149,6 +185,38 @@ impl<D: Device> Engine<D> {
     pub fn with_cpus(mut self, cpus: usize) -> Self {
         self.cpus = cpus;
         self
+    }
+
+    /// The engine that tells the system's log of its kills.
+    #[must_use]
+    pub fn with_syslog(mut self, syslog: Syslog) -> Self {
+        self.syslog = Some(syslog);
+        self
+    }
+
+    /// The engine whom nobody calls when memory gets short: it looks by itself, and every look counts as called for.
+    #[must_use]
+    pub fn uncalled(mut self, uncalled: bool) -> Self {
+        self.uncalled = uncalled;
+        self
+    }
+
+    /// Takes another configuration's word on what is decided; what was set up at the start (swap, eCache, files) stays as it is until the
+    /// next. Returns the sections that would have to wait.
+    pub fn reconfigure(&mut self, config: Config, now_ns: u64) -> Vec<&'static str> {
+        let old = &self.config;
+        let waiting = [
+            ("zram", old.zram != config.zram),
+            ("ecache", old.ecache != config.ecache),
+            ("daemon", old.daemon != config.daemon),
+        ];
+        let waiting: Vec<_> = waiting.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect();
+        self.policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
+        self.config =
+            Config { zram: old.zram.clone(), ecache: old.ecache.clone(), daemon: old.daemon.clone(), ..config };
+        self.busy = true;
+        self.write(now_ns, "reload", None, None, json!({ "at-the-next-start": waiting }));
+        waiting
     }
 
     /// Sets the device up: compressed swap where there is none.
@@ -225,95 +293,16 @@ impl<D: Device> Engine<D> {
         }
     }
 
-    /// The app whose cgroup this is.
-    pub fn owner_of(&self, cgroup: &str) -> Option<AppName> {
-        self.registry.iter().find(|app| app.cgroup == cgroup).map(|app| app.name.clone())
-    }
-
-    /// Answers a request, and does what it asks at once.
-    pub fn handle(&mut self, request: Request, now_ns: u64) -> Reply {
-        let known = match &request {
-            Request::Focus { app } | Request::Close { app } if self.registry.get(app).is_none() => {
-                Err(fovea_apps::Unknown(app.clone()).to_string())
-            }
-            _ => Ok(()),
-        };
-        if let Err(error) = known {
-            return Reply::Error { error };
-        }
-        // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
-        self.busy |= !matches!(request, Request::Status {} | Request::Explain { .. });
-        match request {
-            Request::Register { app, cgroup, role, io_class } => {
-                // An app that was killed frozen leaves its cgroup frozen; its next life must not begin so.
-                self.thaw(&app, Reason::Needed, now_ns);
-                self.registry.insert(app.clone(), cgroup, role, io_class);
-                self.runtime.insert(app.clone(), Runtime { background_since_ns: now_ns, ..Runtime::default() });
-                self.write(now_ns, "register", Some(&app), None, Value::Null);
-                self.rank(now_ns);
-            }
-            Request::Focus { app } => {
-                // Checked above; a race is impossible in one thread.
-                let _ = self.registry.focus(&app);
-                self.focused_ns = Some(now_ns);
-                self.rank(now_ns);
-                self.thaw(&app, Reason::Needed, now_ns);
-                if let Some(runtime) = self.runtime.get_mut(&app) {
-                    runtime.compressed_at_bytes = None;
-                    runtime.cursor = CompressCursor::default();
-                    runtime.returned = runtime.was_compressed;
-                }
-                self.write(now_ns, "focus", Some(&app), None, Value::Null);
-                self.prefetch = Some(app);
-            }
-            Request::FocusPid { pid } => {
-                return match self.app_of_pid(pid) {
-                    Ok(Some(app)) if self.registry.foreground() == Some(&app) => Reply::Done {},
-                    Ok(Some(app)) => self.handle(Request::Focus { app }, now_ns),
-                    Ok(None) => self.handle(Request::Home {}, now_ns),
-                    Err(e) => Reply::Error { error: e.to_string() },
-                }
-            }
-            Request::Home {} => {
-                self.registry.unfocus();
-                self.rank(now_ns);
-            }
-            Request::Close { app } => {
-                let _ = self.registry.close(&app);
-                self.rank(now_ns);
-                self.write(now_ns, "close", Some(&app), None, Value::Null);
-            }
-            Request::Screen { on } => {
-                if self.screen_on != on {
-                    self.screen_on = on;
-                    self.write(now_ns, if on { "screen-on" } else { "screen-off" }, None, None, Value::Null);
-                }
-            }
-            Request::Status {} => return Reply::Status(Box::new(self.status(now_ns))),
-            Request::Explain { app, limit } => {
-                return match self.journal.story(app.as_ref(), limit.unwrap_or(50).min(400)) {
-                    Ok(entries) => Reply::Story { entries },
-                    Err(e) => Reply::Error { error: format!("reading the journal: {e}") },
-                };
-            }
-        }
-        Reply::Done {}
-    }
-
-    /// The app in whose cgroup, or below it, a process is; the innermost one, should an app's cgroup lie in another's.
-    fn app_of_pid(&mut self, pid: u32) -> Result<Option<AppName>, Error> {
-        let Some(member) = self.device.cgroup_of_pid(pid)? else { return Ok(None) };
-        let holders = self.registry.iter().filter(|app| fovea_linux::cgroup::is_within(&member, &app.cgroup));
-        Ok(holders.max_by_key(|app| app.cgroup.len()).map(|app| app.name.clone()))
-    }
-
     /// An app's cgroup has no process any more.
     pub fn ended(&mut self, name: &AppName, now_ns: u64) {
         if self.victim.as_ref().is_some_and(|v| v.app == *name && v.awaited == 0) {
             return self.victim_done(now_ns);
         }
         if let Some(app) = self.registry.remove(name) {
-            self.runtime.remove(name);
+            // Killed while it was frozen, it leaves a cgroup in which nothing that comes next could run.
+            if self.runtime.remove(name).is_some_and(|runtime| runtime.frozen) {
+                self.device.set_frozen(&app.cgroup, false).unwrap_or_else(|e| say!("fovea: {e}"));
+            }
             if let Err(e) = self.undo.ended(&app.cgroup) {
                 say!("fovea: writing the undo log: {e}");
             }
@@ -322,32 +311,17 @@ impl<D: Device> Engine<D> {
         }
     }
 
-    /// One of the processes of the last [`Turn::awaited`] has ended.
-    pub fn victim_ended(&mut self, now_ns: u64) {
-        let Some(victim) = &mut self.victim else { return };
-        victim.awaited = victim.awaited.saturating_sub(1);
-        if victim.awaited == 0 {
-            self.victim_done(now_ns);
-        }
-    }
-
-    fn victim_done(&mut self, now_ns: u64) {
-        if let Some(victim) = self.victim.take() {
-            let took_ns = now_ns - victim.since_ns;
-            self.write(now_ns, "victim-gone", Some(&victim.app), None, json!({ "took_ns": took_ns }));
-            self.ended(&victim.app, now_ns);
-        }
-    }
-
     /// Looks at the device, decides and acts, once.
     pub fn turn(&mut self, now_ns: u64) -> Result<Turn, Error> {
-        if self.victim.as_ref().is_some_and(|v| now_ns.saturating_sub(v.since_ns) > VICTIM_PATIENCE_NS) {
-            self.victim = None;
-        }
+        self.lose_patience(now_ns);
         self.read_back(now_ns);
         let snapshot = self.look(now_ns)?;
         let decision = decide(&snapshot, &self.policy);
         let mut turn = Turn { wake_at_ns: decision.wake_at_ns, awaited: Vec::new() };
+        let critical = decision.pressure.is_some_and(|p| p.critical || p.thrash);
+        if let Some((app, reason)) = self.grace_is_over(critical, now_ns) {
+            self.end(Action::Kill { app }, reason, &snapshot, &mut turn);
+        }
         let mut compressing = false;
         for (action, reason) in decision.actions {
             match action {
@@ -359,22 +333,14 @@ impl<D: Device> Engine<D> {
                         turn.wake_at_ns = Some(now_ns);
                     }
                 }
-                Action::Kill { app } => match self.kill(&app, reason, &snapshot) {
-                    Ok(awaited) => turn.awaited = awaited,
-                    Err(e) => {
-                        say!("fovea: killing {app}: {e}");
-                        self.write(now_ns, "kill-failed", Some(&app), Some(reason), json!({ "error": e.to_string() }));
-                        // Not again at every turn: once the patience for a victim is over.
-                        self.victim = Some(Victim { app, awaited: 1, since_ns: now_ns });
-                    }
-                },
+                step => self.end(step, reason, &snapshot, &mut turn),
             }
         }
         if !compressing {
             self.end_session(now_ns);
         }
         if let Some(victim) = &self.victim {
-            let patience_ns = victim.since_ns + VICTIM_PATIENCE_NS;
+            let patience_ns = victim.since_ns + self.patience_ns(victim);
             turn.wake_at_ns = Some(turn.wake_at_ns.map_or(patience_ns, |t| t.min(patience_ns)));
         }
         self.busy = turn.wake_at_ns.is_some();
@@ -396,43 +362,6 @@ impl<D: Device> Engine<D> {
         reason: Option<Reason>,
         outcome: Value,
     ) {
-        self.journal.write(&Entry { t_ns, action, app, reason, readings: None, outcome });
-    }
-
-    fn status(&mut self, now_ns: u64) -> Status {
-        for app in self.registry.iter() {
-            if let Some(runtime) = self.runtime.get_mut(&app.name) {
-                // What cannot be read now is told as it was.
-                let _ = observe::read_usage(&mut self.device, &app.cgroup, runtime, true, now_ns);
-            }
-        }
-        if let Ok(memory) = self.device.memory() {
-            // Only shown: the rates of the next decision still count from the last look.
-            let (some, file, anon) =
-                (self.memory.psi_some_total_us, self.memory.refault_file, self.memory.refault_anon);
-            self.memory = MemoryReading { psi_some_total_us: some, refault_file: file, refault_anon: anon, ..memory };
-        }
-        let apps = self.registry.iter().map(|app| {
-            let runtime = self.runtime.get(&app.name);
-            AppStatus {
-                name: app.name.clone(),
-                cgroup: app.cgroup.clone(),
-                importance: self.registry.importance(app),
-                frozen: runtime.is_some_and(|r| r.frozen),
-                usage: runtime.map(|r| r.usage).unwrap_or_default(),
-            }
-        });
-        Status {
-            pid: std::process::id(),
-            screen_on: self.screen_on,
-            foreground: self.registry.foreground().cloned(),
-            busy: self.busy,
-            memory: self.memory,
-            ecache: self.device.ecache().ok().flatten(),
-            kills: self.kills,
-            compressed_pages: self.compressed_pages,
-            missing: self.missing.clone(),
-            apps: apps.collect(),
-        }
+        self.journal.write(&Entry { t_ns, action, app, reason, outcome, ..Entry::default() });
     }
 }

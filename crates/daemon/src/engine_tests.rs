@@ -14,16 +14,26 @@ use crate::protocol::{Reply, Request};
 use crate::undo::{restore, UndoLog};
 
 const MB: u64 = 1 << 20;
-const SECOND_NS: u64 = 1_000_000_000;
+pub const SECOND_NS: u64 = 1_000_000_000;
 
-struct Bench {
-    device: FakeDevice,
-    engine: Engine<FakeDevice>,
+pub struct Bench {
+    pub device: FakeDevice,
+    pub engine: Engine<FakeDevice>,
     folder: tempfile::TempDir,
 }
 
+/// What a phone's maker sets: the paper's thresholds, and background apps are frozen.
+fn freezing() -> Config {
+    let mut config = Config::default();
+    config.memory.minfree_pages = Some(fovea_policy::PAPER_PAGES);
+    config.memory.thrash_refaults_per_s = Some(600);
+    config.memory.kill_grace_ms = 0;
+    config.freeze.classes = vec![fovea_apps::Importance::Hidden, fovea_apps::Importance::Empty];
+    config
+}
+
 fn engine_in(folder: &Path, device: &FakeDevice) -> Engine<FakeDevice> {
-    engine_with(folder, device, Config::default())
+    engine_with(folder, device, freezing())
 }
 
 fn engine_with(folder: &Path, device: &FakeDevice, config: Config) -> Engine<FakeDevice> {
@@ -32,11 +42,11 @@ fn engine_with(folder: &Path, device: &FakeDevice, config: Config) -> Engine<Fak
     Engine::new(device.clone(), config, journal, undo, Vec::new())
 }
 
-fn bench(apps: &[(&str, u64)]) -> Bench {
-    bench_with(apps, Config::default())
+pub fn bench(apps: &[(&str, u64)]) -> Bench {
+    bench_with(apps, freezing())
 }
 
-fn bench_with(apps: &[(&str, u64)], config: Config) -> Bench {
+pub fn bench_with(apps: &[(&str, u64)], config: Config) -> Bench {
     let device = FakeDevice::default();
     {
         let mut state = device.0.borrow_mut();
@@ -103,8 +113,12 @@ fn between_a_request_and_the_look_that_follows_the_daemon_is_busy() {
     assert!(!busy(&mut b));
 }
 
-fn focus(app: &str) -> Request {
+pub fn focus(app: &str) -> Request {
     Request::Focus { app: app.parse().unwrap() }
+}
+
+pub fn in_front(pid: u32) -> Request {
+    Request::Windows { front: Some(pid), visible: vec![pid] }
 }
 
 fn close(app: &str) -> Request {
@@ -113,7 +127,7 @@ fn close(app: &str) -> Request {
 
 impl Bench {
     /// Turns until nothing is due before `until_ns`; returns the time reached.
-    fn run(&mut self, mut now_ns: u64, until_ns: u64) {
+    pub fn run(&mut self, mut now_ns: u64, until_ns: u64) {
         for _ in 0..10_000 {
             let turn = self.engine.turn(now_ns).unwrap();
             if !turn.awaited.is_empty() {
@@ -128,11 +142,11 @@ impl Bench {
         panic!("the engine does not come to rest");
     }
 
-    fn done(&self, what: &str) -> bool {
+    pub fn done(&self, what: &str) -> bool {
         self.device.0.borrow().done.iter().any(|d| d == what)
     }
 
-    fn actions(&self) -> Vec<String> {
+    pub fn actions(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.folder.path().join("journal.jsonl")).unwrap();
         text.lines()
             .map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()["action"].as_str().unwrap().to_owned())
@@ -167,8 +181,72 @@ fn a_kill_that_fails_is_written_down_and_tried_again_later_not_at_once() {
     bench.device.0.borrow_mut().failing = None;
     bench.device.0.borrow_mut().memory.psi_some_total_us = Some(999_000);
     bench.engine.pressure();
-    let turn = bench.engine.turn(4 * SECOND_NS).unwrap();
+    let turn = bench.engine.turn(40 * SECOND_NS).unwrap();
     assert_eq!(turn.awaited.len(), 1, "and then it is killed");
+}
+
+/// Short of memory, with nothing to compress to, and somebody waiting.
+fn short(bench: &Bench, stalled_us: u64, free_mb: u64) {
+    let mut state = bench.device.0.borrow_mut();
+    (state.memory.free_bytes, state.memory.file_bytes) = (free_mb * MB, 10 * MB);
+    (state.memory.swap_total_bytes, state.memory.zram) = (0, None);
+    state.memory.psi_some_total_us = Some(stalled_us);
+}
+
+#[test]
+fn a_victim_that_lives_on_is_given_up_and_another_tried() {
+    let mut b = bench(&[("stuck", 90), ("large", 40), ("none", 0)]);
+    for name in ["stuck", "large", "none"] {
+        b.engine.handle(close(name), 0);
+    }
+    b.device.0.borrow_mut().unkillable = Some("apps/stuck".into());
+    for second in 1..30 {
+        short(&b, second * 9000, 12);
+        b.engine.pressure();
+        let turn = b.engine.turn(second * SECOND_NS).unwrap();
+        if b.done("kill apps/large") && !turn.awaited.is_empty() {
+            b.engine.victim_ended(second * SECOND_NS);
+        }
+    }
+    let kills: Vec<_> = b.device.0.borrow().done.iter().filter(|d| d.starts_with("kill")).cloned().collect();
+    assert_eq!(kills, ["kill apps/stuck", "kill apps/large"], "and one of 0 MB is not worth it");
+    assert!(b.actions().contains(&"kill-in-vain".to_owned()));
+}
+
+#[test]
+fn an_app_is_asked_before_it_is_killed_unless_memory_cannot_wait() {
+    for (in_time, short_mb, expected) in [
+        (true, 12, vec!["terminate apps/game"]),
+        (false, 12, vec!["terminate apps/game", "kill apps/game"]),
+        (false, 5, vec!["terminate apps/game", "kill apps/game"]),
+    ] {
+        let mut config = freezing();
+        config.memory.kill_grace_ms = 1000;
+        let mut b = bench_with(&[("game", 40)], config);
+        b.engine.handle(focus("game"), 0);
+        b.engine.handle(close("game"), 0);
+        b.run(0, 20 * SECOND_NS);
+        assert!(b.device.0.borrow().apps["apps/game"].frozen);
+        short(&b, 9000, 12);
+        b.engine.pressure();
+        let turn = b.engine.turn(21 * SECOND_NS).unwrap();
+        assert!(!b.device.0.borrow().apps["apps/game"].frozen, "frozen, it could not answer");
+        assert!(turn.wake_at_ns.is_some_and(|at_ns| at_ns <= 22 * SECOND_NS));
+        if in_time {
+            b.device.0.borrow_mut().apps.remove("apps/game");
+            b.engine.ended(&"game".parse().unwrap(), 21 * SECOND_NS + 1);
+            assert!(b.actions().contains(&"victim-gone".to_owned()));
+        }
+        // Before the grace is over only if memory cannot wait.
+        short(&b, 10_000, short_mb);
+        let half_ns = 21 * SECOND_NS + SECOND_NS / 2;
+        let killed = !b.engine.turn(half_ns).unwrap().awaited.is_empty();
+        assert_eq!(killed, short_mb == 5);
+        b.engine.turn(22 * SECOND_NS).unwrap();
+        let done = b.device.0.borrow().done.clone();
+        let done: Vec<_> = done.iter().filter(|d| d.starts_with("kill") || d.starts_with("term")).collect();
+        assert_eq!(done, expected);
+    }
 }
 
 #[test]
@@ -239,6 +317,7 @@ fn with_the_screen_on_compression_waits_for_an_idle_cpu() {
 #[test]
 fn screen_on_stops_compression_at_once() {
     let mut b = bench(&[("mail", 100)]);
+    b.engine.handle(Request::Home {}, 0);
     b.engine.handle(close("mail"), 0);
     b.engine.handle(Request::Screen { on: false }, 0);
     b.engine.turn(1).unwrap();
@@ -283,7 +362,7 @@ fn short_memory_ends_in_one_kill_when_nothing_can_be_compressed() {
 
 #[test]
 fn the_plain_ladder_kills_by_what_comes_back_and_reads_little_for_it() {
-    let mut config = Config::default();
+    let mut config = freezing();
     config.memory.mode = fovea_policy::Mode::Ladder;
     let mut b = bench_with(&[("reader", 10), ("game", 20)], config);
     let short = |b: &mut Bench, at: u64, stalled_us: u64| {
@@ -337,6 +416,70 @@ fn a_stall_long_ago_kills_nobody() {
 }
 
 #[test]
+fn scores_that_others_set_keep_their_offsets_and_come_back() {
+    let mut b = bench(&[]);
+    let browser = FakeApp { score: 100, other_scores: vec![300, -900], ..FakeApp::default() };
+    b.device.0.borrow_mut().apps.insert("apps/browser".into(), browser);
+    let (app, cgroup) = ("browser".parse().unwrap(), "apps/browser".into());
+    b.engine.handle(Request::Register { app, cgroup, role: Default::default(), io_class: None }, 0);
+    let scores = |b: &Bench| {
+        let app = b.device.0.borrow().apps["apps/browser"].clone();
+        (app.score, app.other_scores)
+    };
+    assert_eq!(scores(&b), (800, vec![1000, -900]), "tabs still before the browser, what is protected stays so");
+    b.engine.handle(focus("browser"), 1);
+    assert_eq!(scores(&b), (100, vec![300, -900]), "in front it has what it had");
+    b.engine.handle(Request::Home {}, 2);
+    // A tab is born in the background: it has its parent's.
+    b.device.0.borrow_mut().apps.get_mut("apps/browser").unwrap().other_scores.push(800);
+    b.engine.handle(close("browser"), 3);
+    assert_eq!(scores(&b), (800, vec![1000, -900, 800]));
+    restore(b.folder.path(), &mut b.device.clone()).unwrap();
+    assert_eq!(scores(&b), (100, vec![300, -900, 100]));
+}
+
+#[test]
+fn cpus_that_cannot_be_read_end_nothing() {
+    let mut b = bench(&[("mail", 10)]);
+    b.device.0.borrow_mut().failing = Some("cpu");
+    b.engine.turn(SECOND_NS).unwrap();
+    b.engine.turn(2 * SECOND_NS).unwrap();
+}
+
+#[test]
+fn where_the_trigger_is_refused_memory_is_looked_at_and_a_look_may_kill() {
+    let mut b = bench(&[("game", 40)]);
+    short(&b, 9000, 12);
+    b.engine.turn(SECOND_NS).unwrap();
+    assert_eq!(b.engine.turn(60 * SECOND_NS).unwrap().awaited.len(), 0, "nobody called: an old stall is none");
+    let folder = tempfile::tempdir().unwrap();
+    b.engine = engine_in(folder.path(), &b.device).uncalled(true);
+    b.engine.set_up(0).unwrap();
+    let (app, cgroup) = ("game".parse().unwrap(), "apps/game".into());
+    b.engine.handle(Request::Register { app, cgroup, role: Default::default(), io_class: None }, 0);
+    short(&b, 18_000, 100);
+    let turn = b.engine.turn(SECOND_NS).unwrap();
+    assert!(turn.wake_at_ns.is_some(), "it looks by itself");
+    short(&b, 27_000, 12);
+    let turn = b.engine.turn(61 * SECOND_NS).unwrap();
+    assert!(b.done("kill apps/game") && turn.awaited.len() == 1);
+}
+
+#[test]
+fn another_configuration_counts_from_then_on_but_for_what_was_set_up() {
+    let mut b = bench(&[("mail", 10)]);
+    b.engine.handle(focus("mail"), 0);
+    b.engine.handle(Request::Home {}, 0);
+    b.run(0, 20 * SECOND_NS);
+    assert!(b.device.0.borrow().apps["apps/mail"].frozen);
+    let mut config = Config::default();
+    config.zram.size_percent = 50;
+    assert_eq!(b.engine.reconfigure(config, 21 * SECOND_NS), ["zram"]);
+    b.run(21 * SECOND_NS, 22 * SECOND_NS);
+    assert!(!b.device.0.borrow().apps["apps/mail"].frozen, "freezing is off now");
+}
+
+#[test]
 fn unknown_apps_get_one_line_and_change_nothing() {
     let mut b = bench(&[("mail", 1)]);
     let Reply::Error { error } = b.engine.handle(focus("nope"), 1) else { panic!("accepted") };
@@ -386,7 +529,7 @@ fn a_process_in_front_is_its_app_wherever_in_its_cgroup_it_is() {
         (99, None),
     ];
     for (pid, front) in cases {
-        assert_eq!(b.engine.handle(Request::FocusPid { pid }, SECOND_NS), Reply::Done {});
+        assert_eq!(b.engine.handle(in_front(pid), SECOND_NS), Reply::Done {});
         assert_eq!(b.foreground().as_deref(), front, "{pid}");
     }
 }
@@ -395,15 +538,15 @@ fn a_process_in_front_is_its_app_wherever_in_its_cgroup_it_is() {
 fn a_process_in_front_thaws_its_app_before_the_answer() {
     let mut b = bench(&[("mail", 10), ("game", 10)]);
     b.device.0.borrow_mut().pids.extend([(10, "apps/mail/x".to_owned()), (11, "apps/game".to_owned())]);
-    b.engine.handle(Request::FocusPid { pid: 10 }, 0);
-    b.engine.handle(Request::FocusPid { pid: 11 }, SECOND_NS);
+    b.engine.handle(in_front(10), 0);
+    b.engine.handle(in_front(11), SECOND_NS);
     b.run(SECOND_NS, 30 * SECOND_NS);
     assert!(b.device.0.borrow().apps["apps/mail"].frozen);
-    assert_eq!(b.engine.handle(Request::FocusPid { pid: 10 }, 31 * SECOND_NS), Reply::Done {});
+    assert_eq!(b.engine.handle(in_front(10), 31 * SECOND_NS), Reply::Done {});
     assert!(!b.device.0.borrow().apps["apps/mail"].frozen);
     let focused = |b: &Bench| b.actions().iter().filter(|a| *a == "focus").count();
     let before = focused(&b);
-    b.engine.handle(Request::FocusPid { pid: 10 }, 32 * SECOND_NS);
+    b.engine.handle(in_front(10), 32 * SECOND_NS);
     assert_eq!(focused(&b), before, "another window of the app in front is no news");
 }
 
@@ -411,11 +554,50 @@ fn a_process_in_front_thaws_its_app_before_the_answer() {
 fn a_process_that_cannot_be_looked_up_changes_nothing() {
     let mut b = bench(&[("mail", 10)]);
     b.device.0.borrow_mut().pids.insert(10, "apps/mail".into());
-    b.engine.handle(Request::FocusPid { pid: 10 }, 0);
+    b.engine.handle(in_front(10), 0);
     b.device.0.borrow_mut().failing = Some("cgroup_of_pid");
-    let Reply::Error { error } = b.engine.handle(Request::FocusPid { pid: 11 }, 1) else { panic!("accepted") };
+    let Reply::Error { error } = b.engine.handle(in_front(11), 1) else { panic!("accepted") };
     assert!(!error.contains('\n'));
     assert_eq!(b.foreground().as_deref(), Some("mail"));
+}
+
+#[test]
+fn found_apps_of_two_users_are_two_and_a_frozen_one_that_ends_leaves_nothing_frozen() {
+    let mut b = bench(&[]);
+    let cgroup =
+        |uid: u32, n: u32| format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice/app-firefox-{n}.scope");
+    b.engine.handle(Request::Home {}, 0);
+    for (uid, n) in [(1000, 1), (1001, 1), (1001, 2), (1001, 2)] {
+        b.device.0.borrow_mut().apps.insert(cgroup(uid, n), FakeApp::default());
+        b.engine.found(&cgroup(uid, n), 0);
+    }
+    b.engine.found("system.slice/app-web.service", 0);
+    let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    let names: Vec<_> = status.apps.iter().map(|app| app.name.as_str()).collect();
+    assert_eq!(names, ["firefox", "firefox@1001", "firefox@1001-2"]);
+    assert_eq!(b.engine.owner_of(&cgroup(1001, 2)).unwrap().as_str(), "firefox@1001-2");
+    b.engine.handle(focus("firefox"), 0);
+    b.engine.handle(Request::Home {}, 0);
+    b.run(0, 20 * SECOND_NS);
+    assert!(b.device.0.borrow().apps[&cgroup(1000, 1)].frozen);
+    b.engine.ended(&"firefox".parse().unwrap(), 21 * SECOND_NS);
+    assert!(!b.device.0.borrow().apps[&cgroup(1000, 1)].frozen);
+    assert!(b.engine.give_way(&"firefox@1001".parse().unwrap(), 22 * SECOND_NS));
+    assert_eq!(b.engine.owner_of(&cgroup(1001, 1)), None);
+}
+
+#[test]
+fn one_user_cannot_fill_the_daemon_with_apps() {
+    let mut b = bench(&[]);
+    for n in 0..600 {
+        for uid in [1000, 1001] {
+            if uid == 1000 || n == 599 {
+                b.engine.found(&format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice/app-x-{n}.scope"), 0);
+            }
+        }
+    }
+    let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    assert_eq!(status.apps.len(), 513);
 }
 
 #[test]

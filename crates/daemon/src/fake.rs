@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::Importance;
 use fovea_linux::*;
 
 #[derive(Debug, Default)]
@@ -20,6 +19,8 @@ pub struct State {
     pub pids: BTreeMap<u32, String>,
     pub done: Vec<String>,
     pub cpu: CpuReading,
+    /// Cgroup whose processes live on whatever is done to them.
+    pub unkillable: Option<String>,
     /// Method that fails from now on.
     pub failing: Option<&'static str>,
 }
@@ -33,7 +34,10 @@ pub struct FakeApp {
     /// Page cache that it is charged for.
     pub file_pages: u64,
     pub frozen: bool,
+    /// `oom_score_adj` of its first process,
     pub score: i32,
+    /// and of the others.
+    pub other_scores: Vec<i32>,
 }
 
 /// Shares its state with the test.
@@ -62,6 +66,7 @@ impl Device for FakeDevice {
     }
 
     fn cpu(&mut self) -> Result<CpuReading, Error> {
+        self.check("cpu")?;
         Ok(self.0.borrow().cpu)
     }
 
@@ -125,10 +130,19 @@ impl Device for FakeDevice {
         self.did(format!("kill {cgroup}"));
         let (end, _) = std::os::unix::net::UnixStream::pair().unwrap();
         let state = &mut *self.0.borrow_mut();
+        if state.unkillable.as_deref() == Some(cgroup) {
+            return Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, signalled_ns: 0, released: 0 });
+        }
         if let Some(app) = state.apps.remove(cgroup) {
             state.memory.free_bytes += app.anon_pages * PAGE_BYTES;
         }
         Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, signalled_ns: 0, released: 1 })
+    }
+
+    fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
+        self.check("terminate")?;
+        self.did(format!("terminate {cgroup}"));
+        Ok(u32::from(self.0.borrow().apps.contains_key(cgroup)))
     }
 
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
@@ -138,23 +152,27 @@ impl Device for FakeDevice {
 
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
         let state = self.0.borrow();
-        let score = |a: &FakeApp| OldScore { pid: 1, start_ticks: 1, oom_score_adj: a.score };
-        Ok(state.apps.get(cgroup).map(score).into_iter().collect())
+        let score = |pid, oom_score_adj| OldScore { pid, start_ticks: 1, oom_score_adj };
+        let Some(app) = state.apps.get(cgroup) else { return Ok(Vec::new()) };
+        let others = app.other_scores.iter().zip(2..).map(|(&adj, pid)| score(pid, adj));
+        Ok(std::iter::once(score(1, app.score)).chain(others).collect())
     }
 
-    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<(), Error> {
-        self.check("set_importance")?;
+    fn set_scores(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
+        self.check("set_scores")?;
         if let Some(app) = self.0.borrow_mut().apps.get_mut(cgroup) {
-            app.score = importance.oom_score_adj();
+            for score in scores {
+                match score.pid {
+                    1 => app.score = score.oom_score_adj,
+                    pid => app.other_scores[pid as usize - 2] = score.oom_score_adj,
+                }
+            }
         }
         Ok(())
     }
 
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
-        if let (Some(app), Some(old)) = (self.0.borrow_mut().apps.get_mut(cgroup), scores.first()) {
-            app.score = old.oom_score_adj;
-        }
-        Ok(())
+        self.set_scores(cgroup, scores)
     }
 
     fn sysctl(&mut self, name: &str) -> Result<String, Error> {

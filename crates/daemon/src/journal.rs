@@ -4,17 +4,22 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use fovea_apps::AppName;
 use fovea_policy::{MemoryState, Reason};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::protocol::Reply;
+
 /// One line.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry<'a> {
     /// Monotonic time.
     pub t_ns: u64,
+    /// Time of day, in milliseconds since 1970; set when the line is written.
+    pub unix_ms: u64,
     /// What was done: "kill", "compress", "freeze", "thaw", "focus", "start", …
     pub action: &'static str,
     /// The app concerned.
@@ -55,7 +60,9 @@ impl Journal {
             self.rotate();
         }
         self.buffer.clear();
-        if serde_json::to_writer(&mut self.buffer, entry).is_err() {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let entry = Entry { unix_ms: since_1970.as_millis() as u64, ..entry.clone() };
+        if serde_json::to_writer(&mut self.buffer, &entry).is_err() {
             return;
         }
         self.buffer.push(b'\n');
@@ -76,10 +83,15 @@ impl Journal {
         self.written_bytes = 0;
     }
 
-    /// The latest entries of an app (of all without one), oldest first. Lines that are not JSON are passed over.
+    /// The latest entries of an app (of all without one), oldest first.
     pub fn story(&self, app: Option<&AppName>, limit: usize) -> std::io::Result<Vec<Value>> {
+        Self::story_in(&self.path, app, limit)
+    }
+
+    /// The same of a journal that somebody else writes. Lines that are not JSON are passed over.
+    pub fn story_in(path: &Path, app: Option<&AppName>, limit: usize) -> std::io::Result<Vec<Value>> {
         let mut entries = std::collections::VecDeque::new();
-        for path in [self.path.with_extension("old.jsonl"), self.path.clone()] {
+        for path in [path.with_extension("old.jsonl"), path.to_owned()] {
             let Ok(file) = File::open(path) else { continue };
             for line in BufReader::new(file).lines() {
                 let Ok(value) = serde_json::from_str::<Value>(&line?) else { continue };
@@ -92,6 +104,19 @@ impl Journal {
             }
         }
         Ok(entries.into())
+    }
+}
+
+/// How many entries a story has.
+pub fn at_most(limit: Option<usize>) -> usize {
+    limit.unwrap_or(50).min(400)
+}
+
+/// A story as a reply.
+pub fn told(story: std::io::Result<Vec<Value>>) -> Reply {
+    match story {
+        Ok(entries) => Reply::Story { entries },
+        Err(e) => Reply::Error { error: format!("reading the journal: {e}") },
     }
 }
 
@@ -113,6 +138,7 @@ mod tests {
         let story = journal.story(Some(&mail), 10).unwrap();
         assert!(story.len() >= 2 && story.iter().all(|e| e["app"] == "mail"));
         assert_eq!(story.last().unwrap()["t_ns"], 3);
+        assert!(story[0]["unix_ms"].as_u64().unwrap() > 1_700_000_000_000, "time of day");
         assert_eq!(journal.story(None, 3).unwrap().len(), 3);
     }
 }

@@ -13,6 +13,8 @@ macro_rules! say {
     }};
 }
 
+#[cfg(test)]
+mod attention_tests;
 mod client;
 mod config;
 mod control;
@@ -22,8 +24,10 @@ mod engine_tests;
 #[cfg(test)]
 mod fake;
 mod journal;
+mod notify;
 pub mod protocol;
 mod supervisor;
+mod syslog;
 mod undo;
 mod watch;
 mod worker;
@@ -32,5 +36,6 @@ pub use client::{request, ClientError, Connection};
 pub use config::{BadConfig, Config, DaemonConfig, ZramConfig};
 pub use engine::{Engine, Turn};
 pub use journal::{Entry, Journal};
-pub use supervisor::run;
+pub use supervisor::{restore_alone, run};
+pub use syslog::Syslog;
 pub use undo::{restore, Changed, UndoLog};

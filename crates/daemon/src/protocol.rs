@@ -38,10 +38,19 @@ pub enum Request {
         /// Name.
         app: AppName,
     },
-    /// A process comes to the screen: answered as `Focus` for the app in whose cgroup it is, and as `Home` if it is in none's.
-    FocusPid {
-        /// Its PID, in the daemon's PID namespace.
-        pid: u32,
+    /// This connection is a source's: what it says of focus and screen from now on holds as long as it lasts. What is said on one that
+    /// is none's is a guess about the focus, and holds for the screen until the next word.
+    Attend {
+        /// Who tells, for people: "x11", "sway".
+        name: AppName,
+    },
+    /// The windows that can be seen now, by their processes: answered once the apps in whose cgroups those are run. A process of no
+    /// app's is passed over.
+    Windows {
+        /// PID of the window in front, in the daemon's PID namespace; none if nothing of which the process is known is in front.
+        front: Option<u32>,
+        /// PIDs of all windows that can be seen.
+        visible: Vec<u32>,
     },
     /// Nothing is in front any more.
     Home {},
@@ -95,7 +104,13 @@ pub struct Status {
     pub pid: u32,
     /// Whether the screen is on.
     pub screen_on: bool,
-    /// App on the screen.
+    /// Who tells of focus and screen, by name.
+    #[serde(default)]
+    pub sources: Vec<String>,
+    /// Whether one of them tells who is in front; else nobody is frozen, and nothing compressed ahead.
+    #[serde(default)]
+    pub focus_told: bool,
+    /// App on the screen; where nobody tells, a guess.
     pub foreground: Option<AppName>,
     /// Whether there is work under way or a timer set; false when the daemon sleeps until something happens.
     pub busy: bool,

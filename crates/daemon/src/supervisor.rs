@@ -17,22 +17,22 @@ use signal_hook::SigId;
 
 use crate::config::Config;
 use crate::undo::restore;
-use crate::worker::work;
+use crate::worker::{work, Signals};
 
 /// Runs the daemon: a supervisor and a worker. Returns, in both processes, once that process is done; the device is then as it was.
-/// An error is one line, and empty where the other process has said it already.
-pub fn run(config: Config) -> Result<(), String> {
+/// An error is one line, and empty where the other process has said it already. `read` reads the configuration again, when SIGHUP asks for it.
+pub fn run(config: Config, read: impl Fn() -> Result<Config, String> + 'static) -> Result<(), String> {
     let run_folder = config.daemon.run_folder.clone();
     std::fs::create_dir_all(&run_folder)
         .map_err(|e| format!("{}: {e}: run as root, or name another run_folder in [daemon]", run_folder.display()))?;
     // Held by both processes: a second daemon starts only when neither is left.
-    let _lock = lock(&run_folder)?;
+    let _lock = lock(&run_folder, FlockOperation::NonBlockingLockExclusive)?;
     // What an earlier daemon left, if it and its supervisor died together.
     put_back(&run_folder);
 
     let supervisor = getpid();
     // Caught before there is a worker: whoever sees the daemon listen may ask it to stop.
-    let signals = signal_pipe()?;
+    let (stop, reload) = signal_pipes()?;
     match fork_worker().map_err(|e| e.to_string())? {
         Forked::Worker => {
             // If the supervisor is killed, the worker ends and restores in its place.
@@ -41,9 +41,10 @@ pub fn run(config: Config) -> Result<(), String> {
                 return Ok(());
             }
             // A pipe of its own first, so that no signal is lost between the two.
-            let done = signal_pipe().and_then(|own| {
-                signals.forget();
-                work(config, own.reader)
+            let done = signal_pipes().and_then(|own| {
+                stop.forget();
+                reload.forget();
+                work(config, Signals { stop: own.0.reader, reload: own.1.reader, read: Box::new(read) })
             });
             if getppid() != Some(supervisor) {
                 put_back(&run_folder);
@@ -51,19 +52,43 @@ pub fn run(config: Config) -> Result<(), String> {
             done
         }
         Forked::Supervisor(worker) => {
-            let ended = supervise(worker, signals.reader);
+            let ended = supervise(worker, [(stop.reader, Signal::TERM), (reload.reader, Signal::HUP)]);
             put_back(&run_folder);
             ended
         }
     }
 }
 
-fn lock(run_folder: &Path) -> Result<File, String> {
+/// Undoes what a dead daemon left changed, as whoever is no daemon: under the daemon's lock, for a living one's log is being written to, and
+/// its changes are its own to undo. `wait` waits for a daemon that is ending; else one that lives is an error. Returns what could not be
+/// undone; it stays in the log.
+pub fn restore_alone(run_folder: &Path, wait: bool) -> Result<Vec<String>, String> {
+    if !run_folder.exists() {
+        return Ok(Vec::new());
+    }
+    let how = if wait { FlockOperation::LockExclusive } else { FlockOperation::NonBlockingLockExclusive };
+    let _lock = lock(run_folder, how)?;
+    let mut system = System::new().map_err(|e| e.to_string())?;
+    restore(run_folder, &mut system).map_err(|e| format!("{}: {e}: run as root", run_folder.display()))
+}
+
+/// The one lock of a run folder: whoever holds it may write the undo log.
+fn lock(run_folder: &Path, how: FlockOperation) -> Result<File, String> {
     let path = run_folder.join("lock");
     let file = File::create(&path).map_err(|e| format!("{}: {e}: make it writable", path.display()))?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| format!("{}: another daemon is running: stop it first", path.display()))?;
-    Ok(file)
+    loop {
+        match flock(&file, how) {
+            Ok(()) => return Ok(file),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(format!(
+                    "{}: another daemon is running: stop it first, and it puts everything back by itself",
+                    path.display()
+                ))
+            }
+            Err(e) => return Err(format!("{}: {e}: name a run_folder on a file system with locks", path.display())),
+        }
+    }
 }
 
 /// A pipe that becomes readable when one of some signals comes.
@@ -92,12 +117,13 @@ impl SignalPipe {
     }
 }
 
-fn signal_pipe() -> Result<SignalPipe, String> {
-    SignalPipe::of(&[SIGTERM, SIGINT, SIGHUP])
+/// For what asks us to stop, and what asks us to read the configuration again.
+fn signal_pipes() -> Result<(SignalPipe, SignalPipe), String> {
+    Ok((SignalPipe::of(&[SIGTERM, SIGINT])?, SignalPipe::of(&[SIGHUP])?))
 }
 
-/// Waits for the worker, passing on what asks us to stop. Its PID is its own until it has been waited for, so no pidfd is needed.
-fn supervise(worker: Pid, mut signals: UnixStream) -> Result<(), String> {
+/// Waits for the worker, passing on what we are asked. Its PID is its own until it has been waited for, so no pidfd is needed.
+fn supervise(worker: Pid, mut signals: [(UnixStream, Signal); 2]) -> Result<(), String> {
     let mut children = SignalPipe::of(&[SIGCHLD])?.reader;
     children.set_nonblocking(true).map_err(|e| format!("making a pipe for signals: {e}"))?;
     let status = loop {
@@ -107,17 +133,17 @@ fn supervise(worker: Pid, mut signals: UnixStream) -> Result<(), String> {
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(format!("waiting for the worker: {e}")),
         }
-        let mut fds = [PollFd::new(&children, PollFlags::IN), PollFd::new(&signals, PollFlags::IN)];
+        let mut fds = [&children, &signals[0].0, &signals[1].0].map(|fd| PollFd::new(fd, PollFlags::IN));
         match poll(&mut fds, None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(format!("waiting for the worker: {e}")),
         }
-        let asked = !fds[1].revents().is_empty();
+        let asked = [1, 2].map(|at| !fds[at].revents().is_empty());
         while matches!(children.read(&mut [0; 16]), Ok(1..)) {}
-        if asked {
-            let _ = signals.read(&mut [0; 16]);
+        for ((pipe, signal), _) in signals.iter_mut().zip(asked).filter(|(_, asked)| *asked) {
+            let _ = pipe.read(&mut [0; 16]);
             // Fails only if it has ended meanwhile.
-            let _ = kill_process(worker, Signal::TERM);
+            let _ = kill_process(worker, *signal);
         }
     };
     if status.exited() && status.exit_status() == Some(0) {

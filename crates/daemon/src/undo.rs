@@ -143,6 +143,12 @@ impl UndoLog {
         self.push(Line::Thawed(cgroup.into()))
     }
 
+    /// What a process of a cgroup had before it was changed, if that is known.
+    pub fn old_score(&self, cgroup: &str, score: &OldScore) -> Option<i32> {
+        let known = self.changed.scores.get(cgroup)?;
+        known.iter().find(|k| (k.pid, k.start_ticks) == (score.pid, score.start_ticks)).map(|k| k.oom_score_adj)
+    }
+
     /// Scores as they were; known processes are left out.
     pub fn scores(&mut self, cgroup: &str, scores: Vec<OldScore>) -> std::io::Result<()> {
         let known = self.changed.scores.get(cgroup).map_or(&[][..], Vec::as_slice);

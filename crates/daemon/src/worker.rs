@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The event loop: waits for something to happen, tells the engine, lets it turn. It sleeps without a timer while nothing changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
+use fovea_apps::AppName;
 use fovea_linux::cgroup::is_within;
 use fovea_linux::{Device, State, System, Trigger};
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -14,9 +18,11 @@ use rustix::time::{clock_gettime, ClockId};
 
 use crate::config::Config;
 use crate::control::{self, Received};
-use crate::engine::Engine;
-use crate::journal::Journal;
+use crate::engine::{Engine, Turn};
+use crate::journal::{self, Journal};
+use crate::notify::Notify;
 use crate::protocol::{Reply, Request};
+use crate::syslog::Syslog;
 use crate::undo::UndoLog;
 use crate::watch::{Seen, Watcher};
 
@@ -36,6 +42,7 @@ enum Source {
     Pressure,
     Cgroups,
     Signal,
+    Reload,
     Other(u64),
 }
 
@@ -46,6 +53,7 @@ impl Source {
             Source::Pressure => 1,
             Source::Cgroups => 2,
             Source::Signal => 3,
+            Source::Reload => 4,
             Source::Other(id) => id,
         })
     }
@@ -56,6 +64,7 @@ impl Source {
             1 => Source::Pressure,
             2 => Source::Cgroups,
             3 => Source::Signal,
+            4 => Source::Reload,
             id => Source::Other(id),
         }
     }
@@ -88,18 +97,39 @@ struct Loop<D> {
     engine: Engine<D>,
     watcher: Option<Watcher>,
     listener: OwnedFd,
-    signals: UnixStream,
+    signals: Signals,
+    journal_path: PathBuf,
+    /// Somebody is being told a story.
+    telling: Arc<AtomicBool>,
+    /// The device could not be read at the last turn.
+    unread: bool,
     _trigger: Option<Trigger>,
     clients: BTreeMap<u64, OwnedFd>,
+    /// Those of the clients that are sources.
+    sources: BTreeSet<u64>,
     victims: BTreeMap<u64, OwnedFd>,
     next_id: u64,
     own_cgroup: Option<String>,
+    /// Cgroups whose app has just lost its name to another.
+    renamed: Vec<String>,
     stopping: bool,
 }
 
-/// Runs the daemon until it is told to stop. `signals` becomes readable on SIGTERM, SIGINT and SIGHUP. Restoring the device is the
-/// caller's part.
-pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
+/// What the worker is told by signals.
+pub struct Signals {
+    /// Readable on SIGTERM and SIGINT.
+    pub stop: UnixStream,
+    /// Readable on SIGHUP.
+    pub reload: UnixStream,
+    /// Reads the configuration again; an error is one line.
+    pub read: Box<dyn Fn() -> Result<Config, String>>,
+}
+
+/// Time until the device is looked at again when it could not be read.
+const UNREAD_NS: u64 = 1_000_000_000;
+
+/// Runs the daemon until it is told to stop. Restoring the device is the caller's part.
+pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     let mut missing = Vec::new();
     let mut system = System::new().map_err(|e| e.to_string())?;
     let run_folder = config.daemon.run_folder.clone();
@@ -146,7 +176,8 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
         epoll::add(&epoll, fd.as_fd(), source.data(), flags).map_err(|e| file_error(e.into()))
     };
     add(&listener, Source::Listener, EventFlags::IN)?;
-    add(&signals, Source::Signal, EventFlags::IN)?;
+    add(&signals.stop, Source::Signal, EventFlags::IN)?;
+    add(&signals.reload, Source::Reload, EventFlags::IN)?;
     if let Some(trigger) = &trigger {
         add(trigger, Source::Pressure, EventFlags::PRI)?;
     }
@@ -155,7 +186,10 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
     }
     let own_cgroup = system.cgroup_of(std::process::id()).ok().flatten().filter(|own| !own.is_empty());
     let discover = config.daemon.discover;
-    let mut engine = Engine::new(system, config, journal, undo, missing);
+    let syslog = Syslog::at(Path::new("/dev/log"));
+    let journal_path = config.journal_path();
+    let engine = Engine::new(system, config, journal, undo, missing).with_syslog(syslog);
+    let mut engine = engine.uncalled(trigger.is_none());
     engine.set_up(now_ns()).map_err(|e| e.to_string())?;
     let mut all = Loop {
         epoll,
@@ -163,11 +197,16 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
         watcher,
         listener,
         signals,
+        journal_path,
+        telling: Arc::default(),
+        unread: false,
         _trigger: trigger,
         clients: BTreeMap::new(),
+        sources: BTreeSet::new(),
         victims: BTreeMap::new(),
         next_id: FIRST_ID,
         own_cgroup,
+        renamed: Vec::new(),
         stopping: false,
     };
     if discover {
@@ -179,14 +218,18 @@ pub fn work(config: Config, signals: UnixStream) -> Result<(), String> {
 
 impl<D: Device> Loop<D> {
     fn run(&mut self) -> Result<(), String> {
+        let notify = Notify::from_environment();
+        notify.ready();
         let mut events = Vec::with_capacity(32);
         while !self.stopping {
-            let turn = self.engine.turn(now_ns()).map_err(|e| e.to_string())?;
+            let turn = self.turn();
             for pidfd in turn.awaited {
                 let id = self.add(&pidfd)?;
                 self.victims.insert(id, pidfd);
             }
-            let timeout = turn.wake_at_ns.map(|at_ns| {
+            notify.alive();
+            let alive_ns = notify.period_ns.map(|period_ns| now_ns() + period_ns);
+            let timeout = turn.wake_at_ns.into_iter().chain(alive_ns).min().map(|at_ns| {
                 let left_ns = at_ns.saturating_sub(now_ns());
                 Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as _ }
             });
@@ -200,6 +243,22 @@ impl<D: Device> Loop<D> {
             }
         }
         Ok(())
+    }
+
+    /// A device that cannot be read now may be read in a moment; until then there is nothing to decide on, and nothing is lost.
+    fn turn(&mut self) -> Turn {
+        match self.engine.turn(now_ns()) {
+            Ok(turn) => {
+                self.unread = false;
+                turn
+            }
+            Err(e) => {
+                if !std::mem::replace(&mut self.unread, true) {
+                    say!("fovea: {e}: trying again every second");
+                }
+                Turn { wake_at_ns: Some(now_ns() + UNREAD_NS), ..Turn::default() }
+            }
+        }
     }
 
     fn add(&mut self, fd: &OwnedFd) -> Result<u64, String> {
@@ -216,8 +275,12 @@ impl<D: Device> Loop<D> {
             Source::Signal => {
                 let mut byte = [0];
                 // Read so that a second signal wakes anew; the pipe is never empty here.
-                let _ = self.signals.read(&mut byte);
+                let _ = self.signals.stop.read(&mut byte);
                 self.stopping = true;
+            }
+            Source::Reload => {
+                let _ = self.signals.reload.read(&mut [0; 16]);
+                self.reload();
             }
             Source::Cgroups => {
                 let seen = self.watcher.as_mut().map(Watcher::take).unwrap_or_default();
@@ -227,7 +290,7 @@ impl<D: Device> Loop<D> {
                 while let Some(client) = control::accept(&self.listener).map_err(|e| format!("control socket: {e}"))? {
                     // Clients that stay and ask nothing must not keep others out: the oldest goes.
                     if self.clients.len() >= CLIENTS_MAX {
-                        self.clients.pop_first();
+                        self.let_one_go();
                     }
                     let id = self.add(&client)?;
                     self.clients.insert(id, client);
@@ -238,8 +301,9 @@ impl<D: Device> Loop<D> {
                     drop(pidfd);
                     self.engine.victim_ended(now_ns());
                 } else if let Some(client) = self.clients.remove(&id) {
-                    if self.serve(&client) {
-                        self.clients.insert(id, client);
+                    match self.serve(id, &client) {
+                        true => drop(self.clients.insert(id, client)),
+                        false => self.gone(id),
                     }
                 }
             }
@@ -247,11 +311,74 @@ impl<D: Device> Loop<D> {
         Ok(())
     }
 
+    /// A configuration that makes no sense changes nothing.
+    fn reload(&mut self) {
+        match (self.signals.read)() {
+            Ok(config) => {
+                let waiting = self.engine.reconfigure(config, now_ns());
+                let rest = match waiting.is_empty() {
+                    true => String::new(),
+                    false => format!("; [{}] counts from the next start on", waiting.join("], [")),
+                };
+                say!("fovea: the configuration has been read again{rest}");
+            }
+            Err(e) => say!("fovea: {e}: going on with the old configuration"),
+        }
+    }
+
+    /// Tells a story in a thread of its own, for it takes half a second to read; one at a time.
+    fn tell(&self, client: &OwnedFd, app: Option<AppName>, limit: Option<usize>) -> Option<Reply> {
+        let busy = |what: &str| Some(Reply::Error { error: format!("{what}: ask again in a moment") });
+        let Ok(client) = client.try_clone() else { return busy("too many clients") };
+        if self.telling.swap(true, Ordering::AcqRel) {
+            return busy("somebody else is being told a story");
+        }
+        let (telling, path) = (Arc::clone(&self.telling), self.journal_path.clone());
+        let tell = move || {
+            // The loop's priority is for killing.
+            let _ = rustix::process::setpriority_process(None, 0);
+            let story = Journal::story_in(&path, app.as_ref(), journal::at_most(limit));
+            telling.store(false, Ordering::Release);
+            let _ = control::reply(&client, &journal::told(story));
+        };
+        match std::thread::Builder::new().name("story".into()).spawn(tell) {
+            Ok(_) => None,
+            Err(e) => {
+                self.telling.store(false, Ordering::Release);
+                busy(&format!("starting a thread: {e}"))
+            }
+        }
+    }
+
+    /// The client that came first; a source only if there is nobody else, for what it said goes with it.
+    fn let_one_go(&mut self) {
+        let first = self.clients.keys().find(|id| !self.sources.contains(id)).or(self.clients.keys().next());
+        if let Some(&id) = first {
+            self.clients.remove(&id);
+            self.gone(id);
+        }
+    }
+
+    fn gone(&mut self, id: u64) {
+        if self.sources.remove(&id) {
+            self.engine.left(id, now_ns());
+        }
+    }
+
     /// Serves what a client has sent; false when it is to be let go.
-    fn serve(&mut self, client: &OwnedFd) -> bool {
+    fn serve(&mut self, id: u64, client: &OwnedFd) -> bool {
         for _ in 0..REQUESTS_MAX {
             let reply = match control::receive(client) {
-                Received::Request(request) => self.answer(request),
+                Received::Request(Request::Attend { name }) => {
+                    self.sources.insert(id);
+                    self.engine.attends(id, name.as_str(), now_ns());
+                    Reply::Done {}
+                }
+                Received::Request(Request::Explain { app, limit }) => match self.tell(client, app, limit) {
+                    Some(reply) => reply,
+                    None => continue,
+                },
+                Received::Request(request) => self.answer(self.sources.contains(&id).then_some(id), request),
                 Received::Bad(error) => Reply::Error { error },
                 Received::Nothing => return true,
                 Received::Gone => return false,
@@ -263,7 +390,7 @@ impl<D: Device> Loop<D> {
         true
     }
 
-    fn answer(&mut self, request: Request) -> Reply {
+    fn answer(&mut self, source: Option<u64>, request: Request) -> Reply {
         if let Request::Register { app, cgroup, .. } = &request {
             if !is_plain_path(cgroup) {
                 return Reply::Error {
@@ -279,43 +406,69 @@ impl<D: Device> Loop<D> {
                 };
             }
             if let Some(other) = self.engine.owner_of(cgroup).filter(|other| other != app) {
-                return Reply::Error {
-                    error: format!("cgroup {cgroup:?} is that of app {other}: give each app a cgroup of its own"),
-                };
+                // One that was only found gives way to who says what it is.
+                if !self.engine.give_way(&other, now_ns()) {
+                    return Reply::Error {
+                        error: format!("cgroup {cgroup:?} is that of app {other}: give each app a cgroup of its own"),
+                    };
+                }
             }
-            match self.watcher.as_mut().map(|w| w.app(app, cgroup)) {
+            match self.watcher.as_mut().map(|w| w.app(cgroup)) {
                 None => return Reply::Error { error: "cgroup v2 is missing: mount it at /sys/fs/cgroup".into() },
                 Some(Err(e)) => {
                     return Reply::Error {
                         error: format!("cgroup {cgroup:?}: {e}: register an app once its cgroup is there"),
                     }
                 }
-                Some(Ok(Some(_))) => {
+                Some(Ok(false)) => {
                     return Reply::Error {
                         error: format!("cgroup {cgroup:?} has no process: register an app once it runs"),
                     }
                 }
-                Some(Ok(None)) => {}
+                Some(Ok(true)) => {}
             }
+            self.make_way(app.clone(), &cgroup.clone());
         }
-        self.engine.handle(request, now_ns())
+        let reply = self.engine.handle_from(source, request, now_ns());
+        for cgroup in std::mem::take(&mut self.renamed) {
+            self.found(&cgroup);
+        }
+        reply
+    }
+
+    /// The name that somebody gives an app in a cgroup may be another's by now: one that was found keeps running under another name, one
+    /// that was registered has moved.
+    fn make_way(&mut self, app: AppName, cgroup: &str) {
+        let Some(old) = self.engine.cgroup_of(&app).filter(|old| old != cgroup) else { return };
+        let found = self.engine.give_way(&app, now_ns());
+        if let Some(watcher) = self.watcher.as_mut().filter(|_| !found) {
+            watcher.forget(&old);
+        }
+        if found {
+            self.renamed.push(old);
+        }
     }
 
     fn seen(&mut self, seen: Vec<Seen>) {
         for seen in seen {
             match seen {
-                Seen::Ended(name) => {
-                    self.engine.ended(&name, now_ns());
+                Seen::Ended(cgroup) => {
+                    if let Some(app) = self.engine.owner_of(&cgroup) {
+                        self.engine.ended(&app, now_ns());
+                    }
                     if let Some(watcher) = &mut self.watcher {
-                        watcher.forget(&name);
+                        watcher.forget(&cgroup);
+                        watcher.remove(&cgroup);
                     }
                 }
-                Seen::Appeared(app, cgroup) => {
-                    let register = Request::Register { app, cgroup, role: Default::default(), io_class: None };
-                    // A scope that ended at once is no news.
-                    let _ = self.answer(register);
-                }
+                Seen::Appeared(cgroup) => self.found(&cgroup),
             }
+        }
+    }
+
+    fn found(&mut self, cgroup: &str) {
+        if self.own_cgroup.as_ref().is_none_or(|own| !is_within(own, cgroup)) {
+            self.engine.found(cgroup, now_ns());
         }
     }
 }

@@ -36,7 +36,8 @@ pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool
 /// One entry in words: when, what, whom, why, on what readings, with what outcome.
 fn sentence(entry: &Value) -> String {
     let seconds = entry["t_ns"].as_u64().unwrap_or(0) as f64 / 1e9;
-    let mut line = format!("{seconds:12.3} s  {:<11}", entry["action"].as_str().unwrap_or("?"));
+    let mut line = entry["unix_ms"].as_u64().map(|ms| format!("{}  ", time_of_day(ms))).unwrap_or_default();
+    line += &format!("{seconds:12.3} s  {:<11}", entry["action"].as_str().unwrap_or("?"));
     if let Some(app) = entry["app"].as_str() {
         line += &format!(" {app}");
     }
@@ -54,10 +55,26 @@ fn sentence(entry: &Value) -> String {
     line
 }
 
+/// Universal time, so that it can be held against any log's: `2026-03-01 12:00:00Z`.
+fn time_of_day(unix_ms: u64) -> String {
+    let (days, seconds) = (unix_ms / 86_400_000, unix_ms / 1000 % 86_400);
+    // Years begin in March, so that the leap day is the last of one: 400 of them have 146,097 days.
+    let day = days + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day_of_month = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day_of_month:02} {:02}:{:02}:{:02}Z", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
 fn reason_in_words(reason: &str) -> &str {
     match reason {
         "background" => "in the background for the debounce time",
         "needed" => "needed",
+        "untold" => "nobody tells any more who is in front",
         "screen-off" => "the screen is off and the app is closed",
         "short-of-memory-empty" => "memory is short and the app is closed",
         "short-of-memory-hidden" => "memory is short and no closed app is left to compress",
@@ -79,6 +96,7 @@ mod tests {
         let all = [
             Background,
             Needed,
+            Untold,
             ScreenOff,
             ShortOfMemoryEmpty,
             ShortOfMemoryHidden,
@@ -92,6 +110,19 @@ mod tests {
             let name = name.as_str().unwrap();
             let words = reason_in_words(name);
             assert!(!words.contains('-'), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_day_is_what_date_says() {
+        for (unix_ms, text) in [
+            (0, "1970-01-01 00:00:00Z"),
+            (951_782_399_999, "2000-02-28 23:59:59Z"),
+            (951_782_400_000, "2000-02-29 00:00:00Z"),
+            (1_709_251_199_000, "2024-02-29 23:59:59Z"),
+            (4_107_542_400_000, "2100-03-01 00:00:00Z"),
+        ] {
+            assert_eq!(time_of_day(unix_ms), text);
         }
     }
 

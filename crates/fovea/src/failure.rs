@@ -23,6 +23,12 @@ impl Failure {
         Failure::Failed(line.into())
     }
 
+    /// The line.
+    pub fn line(self) -> String {
+        let (Failure::Failed(line) | Failure::Usage(line) | Failure::Lacks(line)) = self;
+        line
+    }
+
     /// Prints the line and gives the code.
     pub fn report(self) -> ExitCode {
         let (line, code) = match self {

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `fovea launch`: a cgroup, a word to the daemon, and exec.
+//! `fovea launch`: a cgroup, and exec as the user who asked.
 
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::{Args, ValueEnum};
-use fovea_apps::{AppName, IoClass, Role};
+use fovea_apps::{scope_of_app, AppName, IoClass, Role, OWN_SLICE};
 use fovea_daemon::protocol::Request;
 use fovea_linux::System;
+use rustix::process::{Gid, Uid};
 
 use crate::failure::Failure;
 use crate::signals::tell;
-
-/// Slice of the apps launched by this command.
-const SLICE: &str = "fovea.slice";
 
 /// What to launch.
 #[derive(Args)]
@@ -74,13 +73,51 @@ impl RoleArgument {
     }
 }
 
-/// Moves this very process into the app's cgroup, so that every page is charged there from the first, and becomes the command.
+/// Becomes the command, as the user who asked, in a cgroup of the app's own: a scope of the user's systemd where there is one, where the
+/// daemon finds it by its name; else one that root makes.
 pub fn launch(run_folder: &Path, launch: Launch) -> Result<(), Failure> {
+    let user = User::asking()?;
+    if user.has_manager() {
+        return in_scope(&launch, &user);
+    }
+    in_own_slice(run_folder, &launch)?;
+    let program = &launch.command[0];
+    let mut command = Command::new(program);
+    command.args(&launch.command[1..]);
+    user.become_it(&mut command)?;
+    let error = command.exec();
+    Err(Failure::failed(format!("{}: {error}: name a program that can be run", program.to_string_lossy())))
+}
+
+fn in_scope(launch: &Launch, user: &User) -> Result<(), Failure> {
+    let said = launch.focus || launch.class.is_some() || launch.role.role() != Role::App;
+    if said {
+        return Err(Failure::Usage(
+            "--focus, --class and --role are for apps of a device without systemd: here the app is found by itself"
+                .into(),
+        ));
+    }
+    let mut command = scope_command(launch, std::process::id());
+    command.env("XDG_RUNTIME_DIR", user.run_folder());
+    user.become_it(&mut command)?;
+    let error = command.exec();
+    Err(Failure::Lacks(format!("systemd-run: {error}: install systemd, which this machine runs")))
+}
+
+fn scope_command(launch: &Launch, tag: u32) -> Command {
+    let mut command = Command::new("systemd-run");
+    command.args(["--user", "--scope", "--quiet", "--collect", "--slice=app.slice"]);
+    command.arg(format!("--unit={}", scope_of_app(&launch.name, tag))).arg("--").args(&launch.command);
+    command
+}
+
+/// Moves this very process into the app's cgroup, so that every page is charged there from the first, and tells the daemon.
+fn in_own_slice(run_folder: &Path, launch: &Launch) -> Result<(), Failure> {
     let system = System::new().map_err(|e| Failure::Failed(e.to_string()))?;
     let mount = system.cgroup_mount().map_err(|e| Failure::Lacks(e.to_string()))?;
     // Before anything is made: a cgroup of an app that nobody knows would be left behind.
     fovea_daemon::request(run_folder, &Request::Status {})?;
-    let cgroup = format!("{SLICE}/{}", launch.name);
+    let cgroup = format!("{OWN_SLICE}/{}", launch.name);
     let folder = mount.join(&cgroup);
     let failed =
         |path: PathBuf| move |e: std::io::Error| Failure::failed(format!("{}: {e}: run as root", path.display()));
@@ -93,7 +130,7 @@ pub fn launch(run_folder: &Path, launch: Launch) -> Result<(), Failure> {
             "an app named {name} is already running: `fovea focus {name}` brings it to the screen"
         )));
     }
-    for level in [mount.clone(), mount.join(SLICE)] {
+    for level in [mount.clone(), mount.join(OWN_SLICE)] {
         let control = level.join("cgroup.subtree_control");
         for controller in ["+memory", "+io"] {
             // A controller that is missing here is named by `fovea check`.
@@ -107,10 +144,86 @@ pub fn launch(run_folder: &Path, launch: Launch) -> Result<(), Failure> {
     let io_class = launch.class.map(Class::io_class);
     let app = launch.name.clone();
     tell(run_folder, &Request::Register { app: app.clone(), cgroup, role: launch.role.role(), io_class })?;
-    if launch.focus {
-        tell(run_folder, &Request::Focus { app })?;
+    match launch.focus {
+        true => tell(run_folder, &Request::Focus { app }),
+        false => Ok(()),
     }
-    let program = &launch.command[0];
-    let error = std::process::Command::new(program).args(&launch.command[1..]).exec();
-    Err(Failure::failed(format!("{}: {error}: name a program that can be run", program.to_string_lossy())))
+}
+
+/// Whose app it is: under sudo the user who called it, for whom the app's files and screen are.
+#[derive(Debug, PartialEq, Eq)]
+struct User {
+    uid: u32,
+    gid: u32,
+    /// Whether this process is somebody else.
+    other: bool,
+}
+
+impl User {
+    fn asking() -> Result<User, Failure> {
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let said = |name: &str| std::env::var(name).ok();
+        match (uid, said("SUDO_UID"), said("SUDO_GID")) {
+            (0, Some(uid), Some(gid)) => match (uid.parse(), gid.parse()) {
+                (Ok(uid), Ok(gid)) => Ok(User { uid, gid, other: uid != 0 }),
+                _ => Err(Failure::failed(format!(
+                    "SUDO_UID={uid} SUDO_GID={gid} name nobody: unset them to run as root"
+                ))),
+            },
+            _ => Ok(User { uid, gid, other: false }),
+        }
+    }
+
+    fn run_folder(&self) -> PathBuf {
+        format!("/run/user/{}", self.uid).into()
+    }
+
+    /// Whether the user's systemd runs.
+    fn has_manager(&self) -> bool {
+        Path::new("/run/systemd/system").exists() && self.run_folder().join("systemd/private").exists()
+    }
+
+    fn become_it(&self, command: &mut Command) -> Result<(), Failure> {
+        if !self.other {
+            return Ok(());
+        }
+        // With the groups that give the sound card and the screen.
+        let listed = Command::new("id").arg("-G").arg(self.uid.to_string()).output();
+        let groups: Vec<Gid> = listed
+            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+            .unwrap_or_default()
+            .split_ascii_whitespace()
+            .filter_map(|word| word.parse().ok().map(Gid::from_raw))
+            .collect();
+        let failed = |e: rustix::io::Errno| Failure::failed(format!("becoming user {}: {e}: run as root", self.uid));
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        rustix::thread::set_thread_groups(&groups).map_err(failed)?;
+        rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(failed)?;
+        rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(failed)?;
+        for name in ["SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"] {
+            command.env_remove(name);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        launch: Launch,
+    }
+
+    #[test]
+    fn a_scope_is_asked_for_under_a_name_that_discovery_understands() {
+        let line = Line::parse_from(["launch", "my-maps", "--", "gnome-maps", "--fullscreen"]);
+        let command = scope_command(&line.launch, 77);
+        let args: Vec<_> = command.get_args().map(|arg| arg.to_str().unwrap()).collect();
+        assert_eq!(args[..5], ["--user", "--scope", "--quiet", "--collect", "--slice=app.slice"]);
+        assert_eq!(args[5..], ["--unit=app-fovea-my\\x2dmaps-77.scope", "--", "gnome-maps", "--fullscreen"]);
+    }
 }

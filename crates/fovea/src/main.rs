@@ -9,6 +9,7 @@ mod launch;
 mod output;
 mod phone;
 mod record;
+mod settings;
 mod signals;
 mod status;
 mod watch;
@@ -19,17 +20,21 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use fovea_apps::AppName;
-use fovea_daemon::Config;
 
 use crate::failure::Failure;
+use crate::settings::Settings;
 
 /// Gives a device's memory, storage and network to the app the user is looking at.
 #[derive(Parser)]
 #[command(name = "fovea", version, max_term_width = 100)]
 struct Cli {
-    /// Folder of the daemon's socket and state.
-    #[arg(long, global = true, env = "FOVEA_RUN", default_value = fovea_daemon::protocol::RUN_FOLDER, value_name = "FOLDER")]
-    run_folder: PathBuf,
+    /// Folder of the daemon's socket and state, in place of the configured one.
+    #[arg(long, global = true, env = "FOVEA_RUN", value_name = "FOLDER")]
+    run_folder: Option<PathBuf>,
+
+    /// Configuration file; /etc/fovea.toml without it, and the defaults without that.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
 
     #[command(subcommand)]
     command: Command,
@@ -44,13 +49,13 @@ enum Command {
         json: bool,
     },
     /// Run the daemon.
-    Run {
-        /// Configuration file; the defaults without one. /etc/fovea.toml is read if it is there.
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
-    },
+    Run,
     /// Undo what a dead daemon left changed.
-    Restore,
+    Restore {
+        /// Wait for a daemon that is ending.
+        #[arg(long)]
+        wait: bool,
+    },
     /// Start an app in a cgroup of its own, known to the daemon.
     Launch(launch::Launch),
     /// Say that an app has come to the screen.
@@ -114,9 +119,6 @@ enum TraceCommand {
     Files(fovea_lab::cli::TraceCommand),
 }
 
-/// The configuration file that is read when none is named.
-const DEFAULT_CONFIG: &str = "/etc/fovea.toml";
-
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -132,21 +134,16 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
-    let folder = &cli.run_folder;
+    let settings = Settings::new(cli.config, cli.run_folder);
+    let folder = &settings.run_folder();
     match cli.command {
-        Command::Check { json } => check::check(json),
-        Command::Run { config } => {
-            let default = PathBuf::from(DEFAULT_CONFIG);
-            let mut config = match config.or_else(|| default.exists().then_some(default)) {
-                Some(path) => Config::load(&path).map_err(|e| Failure::failed(e.to_string()))?,
-                None => Config::default(),
-            };
-            if folder.as_os_str() != fovea_daemon::protocol::RUN_FOLDER {
-                config.daemon.run_folder.clone_from(folder);
-            }
-            fovea_daemon::run(config).map_err(Failure::failed)
+        // Named, it is looked at as well; unnamed, the machine is what was asked about.
+        Command::Check { json } => settings.check().and_then(|()| check::check(json)),
+        Command::Run => {
+            let config = settings.load()?;
+            fovea_daemon::run(config, move || settings.load().map_err(Failure::line)).map_err(Failure::failed)
         }
-        Command::Restore => signals::restore(folder),
+        Command::Restore { wait } => signals::restore(folder, wait),
         Command::Launch(launch) => launch::launch(folder, launch),
         Command::Focus { name: Some(app), .. } => signals::focus(folder, app),
         Command::Focus { name: None, .. } => signals::home(folder),

@@ -6,7 +6,6 @@ use std::path::Path;
 use clap::ValueEnum;
 use fovea_apps::AppName;
 use fovea_daemon::protocol::{Reply, Request};
-use fovea_linux::System;
 
 use crate::failure::Failure;
 
@@ -44,14 +43,9 @@ pub fn screen(run_folder: &Path, state: ScreenState) -> Result<(), Failure> {
     tell(run_folder, &Request::Screen { on: matches!(state, ScreenState::On) })
 }
 
-/// For systemd's ExecStopPost and for people: works without a daemon.
-pub fn restore(run_folder: &Path) -> Result<(), Failure> {
-    if !run_folder.exists() {
-        return Ok(());
-    }
-    let mut system = System::new().map_err(|e| Failure::failed(e.to_string()))?;
-    let complaints = fovea_daemon::restore(run_folder, &mut system)
-        .map_err(|e| Failure::failed(format!("{}: {e}: run as root", run_folder.display())))?;
+/// For systemd's ExecStopPost and for people: works without a daemon, and only without one.
+pub fn restore(run_folder: &Path, wait: bool) -> Result<(), Failure> {
+    let complaints = fovea_daemon::restore_alone(run_folder, wait).map_err(Failure::Failed)?;
     match complaints.is_empty() {
         true => Ok(()),
         false => Err(Failure::Failed(complaints.join("; "))),

@@ -56,6 +56,13 @@ fn table(status: &Status) -> String {
     let front = status.foreground.as_ref().map_or("nothing", |n| n.as_str());
     let screen = if status.screen_on { "on" } else { "off" };
     out += &format!("screen   {screen}, in front: {front}\n");
+    let sources = match status.sources.is_empty() {
+        true => "nobody".to_owned(),
+        false => status.sources.join(", "),
+    };
+    let untold =
+        if status.focus_told { "" } else { "; who is in front is a guess, so nothing is frozen or compressed ahead" };
+    out += &format!("told by  {sources}{untold}\n");
     out += &format!("so far   {} kills, {} pages compressed\n", status.kills, status.compressed_pages);
     for what in &status.missing {
         out += &format!("lacking  {what}\n");

@@ -101,7 +101,8 @@ pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
         .name(name.into())
         .spawn(attending)
         .map_err(|e| Failure::failed(format!("starting a thread: {e}")))?;
-    match deliver(run_folder, &mailbox, &mut |line| eprintln!("fovea: {line}")) {
+    let named = name.parse().map_err(|e: fovea_apps::BadName| Failure::failed(e.to_string()))?;
+    match deliver(run_folder, &named, &mailbox, &mut |line| eprintln!("fovea: {line}")) {
         Undelivered::Source(SourceError::Absent(line)) => Err(Failure::Lacks(line)),
         Undelivered::Source(SourceError::Refused(line) | SourceError::Lost(line)) => Err(Failure::Failed(line)),
         Undelivered::Daemon(error) => Err(error.into()),

@@ -102,6 +102,30 @@ fn two_hundred_idle_clients_do_not_keep_others_out() {
 }
 
 #[test]
+fn a_source_takes_back_what_it_said_when_it_goes_and_is_not_let_go_for_idle_clients() {
+    let daemon = Daemon::start();
+    let source = Client::connect(&daemon.run_folder());
+    for request in
+        [r#"{"request":"attend","name":"sway"}"#, r#"{"request":"home"}"#, r#"{"request":"screen","on":false}"#]
+    {
+        source.send(request.as_bytes()).unwrap();
+        assert_eq!(source.reply().unwrap()["reply"], "done", "{request}");
+    }
+    let _idle: Vec<Client> = (0..200).map(|_| Client::connect(&daemon.run_folder())).collect();
+    let status = daemon.status();
+    assert_eq!(status["sources"], serde_json::json!(["sway"]));
+    assert_eq!((&status["focus_told"], &status["screen_on"]), (&true.into(), &false.into()));
+    drop(source);
+    let status = daemon.status();
+    assert_eq!(status["sources"], serde_json::json!([]));
+    assert_eq!((&status["focus_told"], &status["screen_on"]), (&false.into(), &true.into()));
+    // What a command says of the screen holds.
+    assert!(run(&daemon.run_folder(), &["screen", "off"]).status.success());
+    assert_eq!(daemon.status()["screen_on"], false);
+    daemon.stop();
+}
+
+#[test]
 fn clients_that_never_read_or_leave_mid_way_do_not_hold_the_daemon() {
     let daemon = Daemon::start();
     let folder = daemon.run_folder();
@@ -183,7 +207,7 @@ fn a_worker_whose_supervisor_is_killed_ends_by_itself() {
 
 #[test]
 fn it_stops_in_order_when_the_worker_is_asked_and_by_every_signal() {
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+    for signal in [Signal::TERM, Signal::INT] {
         let mut daemon = Daemon::start();
         kill_process(daemon.supervisor_pid(), signal).unwrap();
         let status = daemon.ended();
@@ -193,6 +217,33 @@ fn it_stops_in_order_when_the_worker_is_asked_and_by_every_signal() {
     kill_process(daemon.worker(), Signal::TERM).unwrap();
     assert!(daemon.ended().success());
     assert_eq!(fs::read(daemon.run_folder().join("undo.log")).unwrap(), b"");
+}
+
+#[test]
+fn sighup_reads_the_configuration_again_and_a_broken_one_changes_nothing() {
+    let mut daemon = Daemon::start();
+    let config = daemon.folder.path().join("fovea.toml");
+    let reloads = |daemon: &Daemon| {
+        let output = run(&daemon.run_folder(), &["explain", "--json", "--limit", "400"]);
+        String::from_utf8(output.stdout).unwrap().matches("\"reload\"").count()
+    };
+    let mut times = 0;
+    for (text, counts) in [("[freeze]\nclasses = [\"hidden\"]\n", true), ("nonsense", false), (common::HARMLESS, true)]
+    {
+        fs::write(&config, text).unwrap();
+        let before = daemon.stderr().len();
+        kill_process(daemon.supervisor_pid(), Signal::HUP).unwrap();
+        while daemon.stderr()[before..].is_empty() {
+            daemon.status();
+        }
+        let said = &daemon.stderr()[before..];
+        assert_eq!(said.contains("has been read again"), counts, "{said}");
+        assert_eq!(said.contains("going on with the old configuration"), !counts, "{said}");
+        times += usize::from(counts);
+        assert_eq!(reloads(&daemon), times);
+    }
+    kill_process(daemon.supervisor_pid(), Signal::TERM).unwrap();
+    assert!(daemon.ended().success());
 }
 
 #[test]

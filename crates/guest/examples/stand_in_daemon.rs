@@ -73,11 +73,11 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
         let mut status = false;
         match serde_json::from_slice(&buffer[..length])? {
             Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
-            Request::Focus { app } => registry.focus(&app)?,
+            Request::Focus { app } => registry.focus(Some(0), &app)?,
             // Nobody watches a compositor in the phone.
-            Request::FocusPid { .. } => {}
+            Request::Attend { .. } | Request::Windows { .. } => {}
             Request::Home {} => {
-                registry.unfocus();
+                registry.unfocus(Some(0));
                 if config.contains("stand_in_change = true") {
                     std::fs::write("/proc/sys/vm/swappiness", "99")?;
                     registry.iter().try_for_each(|app| change(&app.cgroup))?;
@@ -147,6 +147,8 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
     Reply::Status(Box::new(Status {
         pid: std::process::id(),
         screen_on: true,
+        sources: vec!["phone".into()],
+        focus_told: registry.is_told(),
         foreground: registry.foreground().cloned(),
         busy: false,
         memory: Default::default(),

@@ -31,11 +31,12 @@ impl Phone {
             let request = Request::Close { app: name.parse().at(|| "closing".into())? };
             self.daemon.tell(&request)?.map_err(|error| format!("the new daemon refused to close {name}: {error}"))?;
         }
-        if let Some(name) = &self.focused {
-            let request = Request::Focus { app: name.parse().at(|| "focusing".into())? };
-            self.daemon.tell(&request)?.map_err(|error| format!("the new daemon refused to focus {name}: {error}"))?;
-        }
-        Ok(())
+        // Said even if nothing is in front: until it is, the daemon takes nobody for idle.
+        let request = match &self.focused {
+            Some(name) => Request::Focus { app: name.parse().at(|| "focusing".into())? },
+            None => Request::Home {},
+        };
+        self.daemon.tell(&request)?.map_err(|error| format!("the new daemon refused {request:?}: {error}"))
     }
 
     fn await_daemon(&mut self, deadline: u64) -> Outcome<()> {

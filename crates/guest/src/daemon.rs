@@ -98,10 +98,25 @@ impl Daemon {
         match connect(&socket, &address) {
             Ok(()) => {
                 self.socket = Some(socket);
-                Ok(true)
+                self.attend()
             }
             Err(Errno::NOENT | Errno::CONNREFUSED) => Ok(false),
             Err(error) => Err(format!("connecting to {}: {error}", path.display())),
+        }
+    }
+
+    /// What is said on this connection holds as long as it does: the first process stands for the phone's shell. False if the daemon
+    /// hung up, as one that is ending does.
+    fn attend(&mut self) -> Outcome<bool> {
+        let request = Request::Attend { name: "phone".parse().at(|| "naming the phone".into())? };
+        let bytes = serde_json::to_vec(&request).at(|| "writing a request".into())?;
+        match self.exchange(&bytes)? {
+            Some(Reply::Done {}) => Ok(true),
+            Some(other) => Err(format!("the daemon answered {other:?} to {request:?}: it must be Done")),
+            None => {
+                self.socket = None;
+                Ok(false)
+            }
         }
     }
 

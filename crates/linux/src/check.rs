@@ -11,7 +11,7 @@ use crate::proc::{self, Status};
 use crate::psi::Pressure;
 use crate::sample::Codec;
 use crate::swap::parse_swaps;
-use crate::{module, sys, zram};
+use crate::{module, neighbours, sys, zram};
 
 /// Whether something is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ impl Report {
 }
 
 /// What a probe found.
-enum Finding {
+pub(crate) enum Finding {
     Present(String),
     Missing { found: String, mend: String },
     Unknown(String),
@@ -70,7 +70,7 @@ enum Finding {
 
 use Finding::{Present, Unknown};
 
-fn missing(found: impl Into<String>, mend: impl Into<String>) -> Finding {
+pub(crate) fn missing(found: impl Into<String>, mend: impl Into<String>) -> Finding {
     Finding::Missing { found: found.into(), mend: mend.into() }
 }
 
@@ -106,6 +106,11 @@ pub(crate) fn check(root: &Root) -> Report {
         ("ecache", "reserved memory as file cache while its device is idle", ecache(root)),
         ("ksm", "merging equal pages of kindred apps", ksm(root)),
         ("locked-memory", "the daemon staying in memory itself", locked_memory(root)),
+        (
+            "alone",
+            "one policy: nobody else who kills apps, freezes or ranks them, or sets swap up",
+            neighbours::look(root),
+        ),
         ("page-size", "page counts that are right", page_size(root)),
     ];
     let rows = rows.into_iter().map(|(name, gives, finding)| row(name, gives, finding)).collect();

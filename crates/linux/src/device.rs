@@ -4,7 +4,6 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::Importance;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -118,7 +117,7 @@ pub struct CompressOutcome {
 /// What [`Device::kill`] did.
 #[derive(Debug, Default)]
 pub struct KillOutcome {
-    /// One pidfd per process signalled: readable once that process has ended. None where the kernel has no pidfds.
+    /// Pidfds of some of the processes signalled, 64 at most: readable once that process has ended. None where the kernel has no pidfds.
     pub pidfds: Vec<OwnedFd>,
     /// Monotonic time at which the last of them was signalled.
     pub signalled_ns: u64,
@@ -163,6 +162,11 @@ pub trait Device {
     /// Reads the state of memory.
     fn memory(&mut self) -> Result<MemoryReading, Error>;
 
+    /// Reads the sum of the zones' low watermarks, under which the kernel begins to reclaim; 0 where it does not tell.
+    fn low_watermark_bytes(&mut self) -> Result<u64, Error> {
+        Ok(0)
+    }
+
     /// Reads what the CPUs did.
     fn cpu(&mut self) -> Result<CpuReading, Error>;
 
@@ -196,14 +200,19 @@ pub trait Device {
     /// Kills every process of an app and frees their memory; works on frozen apps.
     fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error>;
 
+    /// Asks every process of an app to end (SIGTERM); returns how many were asked, 0 where nobody can be.
+    fn terminate(&mut self, _cgroup: &str) -> Result<u32, Error> {
+        Ok(0)
+    }
+
     /// The cgroup a process is in; `None` once it has ended.
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error>;
 
     /// `oom_score_adj` of an app's processes as it is, by PID and start time.
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error>;
 
-    /// Sets `oom_score_adj` of an app's processes to the class's.
-    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<(), Error>;
+    /// Sets `oom_score_adj` of the processes named, if they are still those.
+    fn set_scores(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
 
     /// Gives an app's processes the scores they had; those that `scores` does not name (children born since) get the first one's.
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
@@ -231,7 +240,7 @@ pub trait Device {
     fn zram_teardown(&mut self, zram: &ZramDevice) -> Result<(), Error>;
 }
 
-/// A process's `oom_score_adj` before we changed it.
+/// A process's `oom_score_adj`, as it was or is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OldScore {
     /// PID.

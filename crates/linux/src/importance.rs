@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 
-use fovea_apps::Importance;
 use rustix::fs::{openat, Mode, OFlags};
 
 use crate::cgroup::Cgroups;
@@ -53,11 +52,6 @@ pub(crate) fn scores(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<Vec
     Ok(scores)
 }
 
-/// Sets every process of an app.
-pub(crate) fn set(root: &Root, cgroups: &Cgroups, cgroup: &str, importance: Importance) -> Result<(), Error> {
-    each(root, cgroups, cgroup, |process, _| write(process, importance.oom_score_adj()))
-}
-
 /// Gives an app's processes back what they had: those named in `scores` wherever they are now, and those of the cgroup that are
 /// not named, its children born since, what the first one had.
 pub(crate) fn restore_app(root: &Root, cgroups: &Cgroups, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
@@ -77,9 +71,9 @@ fn write(process: &Process, value: i32) -> io::Result<()> {
     File::from(process.open_file(FILE, OFlags::WRONLY)?).write_all(value.to_string().as_bytes())
 }
 
-/// Gives processes back the values they had; those that ended, and whoever has their PID now, are left alone. Returns how many
-/// were restored. Goes on after a failure, and reports the first.
-fn restore(root: &Root, scores: &[OldScore]) -> Result<u32, Error> {
+/// Gives processes the values named; those that ended, and whoever has their PID now, are left alone. Returns how many
+/// were changed. Goes on after a failure, and reports the first.
+pub(crate) fn restore(root: &Root, scores: &[OldScore]) -> Result<u32, Error> {
     let mut restored = 0;
     let mut failure = None;
     for score in scores {

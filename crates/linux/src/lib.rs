@@ -18,6 +18,7 @@ mod kill;
 mod maps;
 mod memory;
 pub mod module;
+mod neighbours;
 mod pagemap;
 mod pageout;
 mod prefetch;

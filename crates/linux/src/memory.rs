@@ -9,6 +9,15 @@ use crate::swap::{parse_swaps, SwapArea};
 use crate::zram::{algorithm_in_use, parse_mm_stat};
 use crate::{Error, MemoryReading, ZramReading};
 
+/// The sum of the zones' low watermarks in a /proc/zoneinfo. A CPU's list of pages has a `high:` of its own, with a colon.
+pub(crate) fn low_watermark_bytes(zoneinfo: &[u8]) -> u64 {
+    let lows = zoneinfo.split(|&b| b == b'\n').filter_map(|line| {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        (words.next()? == b"low").then(|| crate::proc::number(words.next()?)).flatten()
+    });
+    lows.fold(0u64, u64::saturating_add).saturating_mul(crate::PAGE_BYTES)
+}
+
 /// Open files and what was last found out about the swap areas.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryReader {
@@ -150,5 +159,47 @@ fn opened<'a>(slot: &'a mut Option<KernelFile>, root: &Root, path: &str) -> Resu
     match slot {
         Some(file) => Ok(file),
         None => Ok(slot.insert(KernelFile::open(root.join(path))?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Two zones of 6.12, shortened.
+    const ZONEINFO: &[u8] = b"\
+Node 0, zone      DMA
+  pages free     3840
+        boost    0
+        min      66
+        low      82
+        high     98
+        promo    114
+        managed  3840
+  pagesets
+    cpu: 0
+              count:    0
+              high:     28
+              batch:    1
+Node 0, zone    DMA32
+  pages free     16000
+        min      11200
+        low      14000
+        high     16800
+  start_pfn:           4096
+";
+
+    #[test]
+    fn the_low_watermarks_of_all_zones_are_summed() {
+        assert_eq!(low_watermark_bytes(ZONEINFO), (82 + 14000) * 4096);
+        assert_eq!(low_watermark_bytes(b""), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..200), line in "( low +[0-9]{0,30}\n){0,4}") {
+            let _ = (low_watermark_bytes(&text), low_watermark_bytes(line.as_bytes()));
+        }
     }
 }

@@ -99,9 +99,9 @@ impl Process {
         Ok(Stat::parse(text))
     }
 
-    /// Sends SIGKILL; false if it has ended already.
-    pub(crate) fn kill(&self) -> io::Result<bool> {
-        match pidfd_send_signal(self.pidfd.as_ref().unwrap_or(&self.folder), Signal::KILL).map_err(io::Error::from) {
+    /// Sends a signal; false if it has ended already.
+    pub(crate) fn signal(&self, signal: Signal) -> io::Result<bool> {
+        match pidfd_send_signal(self.pidfd.as_ref().unwrap_or(&self.folder), signal).map_err(io::Error::from) {
             Err(e) if is_gone(&e) => Ok(false),
             result => result.map(|()| true),
         }
@@ -157,10 +157,10 @@ mod tests {
         let mut child = sleeper();
         let process = Process::open(&Root::at("/"), child.id()).unwrap();
         assert!(!process.has_ended());
-        assert!(process.kill().unwrap());
+        assert!(process.signal(Signal::KILL).unwrap());
         child.wait().unwrap();
         assert!(process.has_ended());
-        assert!(!process.kill().unwrap());
+        assert!(!process.signal(Signal::KILL).unwrap());
         assert!(process.read("stat", &mut Vec::new()).is_err_and(|e| is_gone(&e)));
     }
 
@@ -170,11 +170,11 @@ mod tests {
         let process = Process { pidfd: None, ..Process::open(&Root::at("/"), child.id()).unwrap() };
         assert!(!process.has_ended());
         assert_eq!(process.pidfd().unwrap_err().raw_os_error(), Some(libc::ENOSYS));
-        assert!(process.kill().unwrap());
+        assert!(process.signal(Signal::KILL).unwrap());
         // Reaped: the PID is free to be given to somebody else, and the folder still names nobody but the dead.
         child.wait().unwrap();
         assert!(process.has_ended());
-        assert!(!process.kill().unwrap());
+        assert!(!process.signal(Signal::KILL).unwrap());
     }
 
     #[test]

@@ -5,8 +5,6 @@ use std::cell::OnceCell;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use fovea_apps::Importance;
-
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::{read_into, write_named, Root};
@@ -160,6 +158,15 @@ impl Device for System {
         self.memory.read(&self.root)
     }
 
+    fn low_watermark_bytes(&mut self) -> Result<u64, Error> {
+        let path = self.root.join("proc/zoneinfo");
+        match read_into(&path, &mut self.text) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
+            Err(e) => Err(Error::file("reading", path, e)),
+            Ok(()) => Ok(crate::memory::low_watermark_bytes(&self.text)),
+        }
+    }
+
     fn ecache(&mut self) -> Result<Option<crate::ecache::PoolReading>, Error> {
         crate::ecache::pool(&self.root)
     }
@@ -277,6 +284,10 @@ impl Device for System {
         kill::kill(&self.root, self.cgroups()?, cgroup)
     }
 
+    fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
+        kill::terminate(&self.root, self.cgroups()?, cgroup)
+    }
+
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
         self.cgroup_of(pid)
     }
@@ -285,8 +296,8 @@ impl Device for System {
         importance::scores(&self.root, self.cgroups()?, cgroup)
     }
 
-    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<(), Error> {
-        importance::set(&self.root, self.cgroups()?, cgroup, importance)
+    fn set_scores(&mut self, _cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
+        importance::restore(&self.root, scores).map(drop)
     }
 
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {

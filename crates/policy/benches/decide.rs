@@ -14,6 +14,8 @@ fn main() {
             importance: Importance::ALL[(i % 6) as usize],
             focus_seq: i * 7919 % 500,
             background_since_ns: i,
+            seen: true,
+            spared: false,
             frozen: i % 6 >= 3,
             anon_bytes: (i + 1) << 20,
             current_bytes: (i + 2) << 20,
@@ -25,6 +27,7 @@ fn main() {
     let snapshot = Snapshot {
         now_ns: 1 << 40,
         screen_on: true,
+        focus_told: true,
         focused_ns: None,
         cpu_busy: false,
         memory: MemoryState { free_bytes: 5 << 20, file_bytes: 5 << 20, stalled_us: 1000, ..Default::default() },

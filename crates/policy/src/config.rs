@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Knobs of the policies: meaning, unit, default.
 
+use fovea_apps::Importance;
 use serde::{Deserialize, Serialize};
 
 /// All policies' configuration.
@@ -30,8 +31,10 @@ pub enum Mode {
 pub struct MemoryConfig {
     /// How much is done.
     pub mode: Mode,
-    /// Free and file-cache pages under which a class may be killed, most important class first (seed 002, figure 2-19).
-    pub minfree_pages: [u64; 6],
+    /// Free and file-cache pages under which a class may be killed, most important class first, as they stand (seed 002, figure 2-19);
+    /// none: by the device's watermarks and size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minfree_pages: Option<[u64; 6]>,
     /// Pages compressed between two looks at memory. The kernel is asked for 32 at a time (seed 002, section 3.3).
     pub batch_pages: u64,
     /// A range is compressed only if its sample shrinks to under so many thousandths (seed 002, section 3, step 5: half).
@@ -47,12 +50,15 @@ pub struct MemoryConfig {
     pub watch_ms: u64,
     /// Full-stall share (PSI full avg10, percent) that counts as thrash.
     pub thrash_full_percent: f64,
-    /// Refaulted pages per second that count as thrash. The default is about what a phone's flash can read at random (seed 000, table 8: 1.51 ms a page).
-    pub thrash_refaults_per_s: u64,
+    /// Refaulted pages per second that count as thrash; none: by the time that they cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thrash_refaults_per_s: Option<u64>,
     /// `ladder` mode with swap: kills wait until less than so much of the swap is free, as Android's lmkd does by SwapFree.
     pub ladder_swap_free_percent: u64,
+    /// Time an app is given to end by itself (SIGTERM) before it is killed, where memory allows for it; 0 to kill at once.
+    pub kill_grace_ms: u64,
     /// Time after an app came to the screen in which the CPU is left to it: nothing is compressed unless free memory is below
-    /// the first value of `minfree_pages`.
+    /// the threshold of the foreground.
     pub focus_grace_ms: u64,
     /// Pages read back when an app comes to the screen, at most; 0 for none. What its last return touched if that is known, else
     /// from its main heap on; the latter only where another CPU can do it while the app runs.
@@ -63,7 +69,7 @@ impl Default for MemoryConfig {
     fn default() -> Self {
         Self {
             mode: Mode::Full,
-            minfree_pages: [2048, 3072, 4096, 6144, 7168, 8192],
+            minfree_pages: None,
             batch_pages: 256,
             compress_under_permille: 500,
             compress_least_pages: 64,
@@ -71,8 +77,9 @@ impl Default for MemoryConfig {
             room_least_pages: 256,
             watch_ms: 50,
             thrash_full_percent: 10.0,
-            thrash_refaults_per_s: 600,
+            thrash_refaults_per_s: None,
             ladder_swap_free_percent: 10,
+            kill_grace_ms: 1000,
             focus_grace_ms: 1000,
             prefetch_pages: 1024,
         }
@@ -84,10 +91,11 @@ impl MemoryConfig {
     pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
         /// 16 TiB: beyond any device, and far from where sums of pages would overflow.
         const PAGES_MAX: u64 = 1 << 32;
-        if self.minfree_pages.iter().any(|&pages| pages > PAGES_MAX) {
+        let minfree = self.minfree_pages.unwrap_or_default();
+        if minfree.iter().any(|&pages| pages > PAGES_MAX) {
             return Err(("minfree_pages", "must each be at most 4294967296: they are pages, not bytes"));
         }
-        if self.minfree_pages.windows(2).any(|w| w[0] > w[1]) {
+        if minfree.windows(2).any(|w| w[0] > w[1]) {
             return Err(("minfree_pages", "must not fall from left to right: write the most important class first"));
         }
         if !(1..=1000).contains(&self.compress_under_permille) {
@@ -98,6 +106,9 @@ impl MemoryConfig {
         }
         if !(1..=60_000).contains(&self.watch_ms) {
             return Err(("watch_ms", "must be 1 to 60000"));
+        }
+        if self.kill_grace_ms > 10_000 {
+            return Err(("kill_grace_ms", "must be at most 10000: memory is short meanwhile"));
         }
         if self.focus_grace_ms > 600_000 {
             return Err(("focus_grace_ms", "must be at most 600000"));
@@ -119,16 +130,30 @@ impl MemoryConfig {
     }
 }
 
-/// The freezer.
+/// The freezer. Off by default: what an app does in the background, only its user can say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FreezeConfig {
+    /// Which apps may be frozen; only hidden and empty ones can be.
+    pub classes: Vec<Importance>,
     /// Time an app must have been in the background before it is frozen; 0 for never.
     pub debounce_ms: u64,
 }
 
 impl Default for FreezeConfig {
     fn default() -> Self {
-        Self { debounce_ms: 10_000 }
+        Self { classes: Vec::new(), debounce_ms: 10_000 }
+    }
+}
+
+impl FreezeConfig {
+    /// Checks what serde cannot; the error is the key and what is wrong with it.
+    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        match self.classes.iter().all(|class| matches!(class, Importance::Hidden | Importance::Empty)) {
+            true => Ok(()),
+            false => {
+                Err(("classes", "may name hidden and empty: apps of the other classes work for the user or for others"))
+            }
+        }
     }
 }

@@ -31,6 +31,11 @@ pub enum Action {
         /// How many pages before memory is looked at again.
         pages: u64,
     },
+    /// Ask it to end, and kill it when its grace is over.
+    Ask {
+        /// App.
+        app: AppName,
+    },
     /// End it.
     Kill {
         /// App.
@@ -42,7 +47,11 @@ impl Action {
     /// The app concerned.
     pub fn app(&self) -> &AppName {
         match self {
-            Action::Freeze { app } | Action::Thaw { app } | Action::Compress { app, .. } | Action::Kill { app } => app,
+            Action::Freeze { app }
+            | Action::Thaw { app }
+            | Action::Compress { app, .. }
+            | Action::Ask { app }
+            | Action::Kill { app } => app,
         }
     }
 }
@@ -55,6 +64,8 @@ pub enum Reason {
     Background,
     /// Not in the background any more.
     Needed,
+    /// Nobody tells any more who is in front.
+    Untold,
     /// The screen is off and the app is empty: compress before anyone needs the memory.
     ScreenOff,
     /// Memory is short and the app is empty.
@@ -95,9 +106,12 @@ impl Decision {
 pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
     let mut decision = Decision::default();
     for app in &snapshot.apps {
-        match freezing(app, snapshot.now_ns, &config.freeze) {
+        match freezing(app, snapshot.focus_told, snapshot.now_ns, &config.freeze) {
             Freezing::Freeze => decision.actions.push((Action::Freeze { app: app.name.clone() }, Reason::Background)),
-            Freezing::Thaw => decision.actions.push((Action::Thaw { app: app.name.clone() }, Reason::Needed)),
+            Freezing::Thaw => {
+                let reason = if snapshot.focus_told { Reason::Needed } else { Reason::Untold };
+                decision.actions.push((Action::Thaw { app: app.name.clone() }, reason));
+            }
             Freezing::At(ns) => decision.wake_by(ns),
             Freezing::Leave => {}
         }
@@ -127,6 +141,13 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
         }
         // Neither does it need the CPU less when it takes longer; a phone in use is idle most of the time.
         Some((Action::Compress { .. }, _)) if !pressure.critical && snapshot.cpu_busy && snapshot.screen_on => {
+            decision.wake_by(look_again_ns);
+        }
+        // What an app wants to save is worth a moment, unless those who wait for its memory cannot wait.
+        Some((Action::Kill { app }, reason))
+            if config.memory.kill_grace_ms > 0 && !pressure.critical && !pressure.thrash =>
+        {
+            decision.actions.push((Action::Ask { app }, reason));
             decision.wake_by(look_again_ns);
         }
         Some(step) => {
@@ -167,10 +188,13 @@ fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Optio
 
     if has_room {
         let short = pressure.shortage.is_some();
+        // While nobody tells, a hidden app may be the one that the user looks at: the kernel knows its idle pages better than we do.
+        let classes: &[Importance] =
+            if snapshot.focus_told { &[Importance::Empty, Importance::Hidden] } else { &[Importance::Empty] };
         let app = match (short, snapshot.screen_on) {
-            (true, _) => candidate(&snapshot.apps, &[Importance::Empty, Importance::Hidden], &config.memory),
-            (false, false) => candidate_ahead(&snapshot.apps, &config.memory),
-            (false, true) => None,
+            (true, _) => candidate(&snapshot.apps, classes, &config.memory),
+            (false, false) if snapshot.focus_told => candidate_ahead(&snapshot.apps, &config.memory),
+            (false, _) => None,
         };
         if let Some(app) = app {
             let reason = match (short, app.importance) {

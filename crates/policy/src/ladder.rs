@@ -5,11 +5,15 @@ use fovea_apps::Importance;
 
 use crate::{AppState, MemoryState, SwapState, PAGE_BYTES};
 
-/// The app to kill among those of class `least_important` and less important ones.
+/// A kill that gives back less than this ends an app for nothing.
+const LEAST_GAIN_BYTES: u64 = 1 << 20;
+
+/// The app to kill among those of class `least_important` and less important ones. Not one that was killed in vain, nor one of which nothing
+/// would come back: however little they matter, memory is found elsewhere.
 pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: Importance) -> Option<&'a AppState> {
     let size = |app: &AppState| size_bytes(app, memory.swap);
     apps.iter()
-        .filter(|a| a.importance >= least_important)
+        .filter(|a| a.importance >= least_important && !a.spared && size(a) >= LEAST_GAIN_BYTES)
         .max_by(|a, b| (a.importance, size(a), &b.name).cmp(&(b.importance, size(b), &a.name)))
 }
 
@@ -26,12 +30,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(crate) fn app(name: &str, importance: Importance, anon_bytes: u64) -> AppState {
+    pub(crate) fn app(name: &str, importance: Importance, anon_mb: u64) -> AppState {
+        let anon_bytes = anon_mb << 20;
         AppState {
             name: name.parse().unwrap(),
             importance,
             focus_seq: 0,
             background_since_ns: 0,
+            seen: true,
+            spared: false,
             frozen: false,
             anon_bytes,
             current_bytes: anon_bytes,
@@ -56,10 +63,10 @@ mod tests {
 
     #[test]
     fn what_a_kill_gives_back_is_what_counts() {
-        let reader = AppState { current_bytes: 300 << 20, ..app("reader", Importance::Hidden, 10 << 20) };
-        let compressed = AppState { swap_bytes: 40 << 20, ..app("sleeper", Importance::Hidden, 1 << 20) };
-        let game = app("game", Importance::Hidden, 12 << 20);
-        let shrunk = AppState { current_bytes: 5 << 20, ..app("shrunk", Importance::Hidden, 90 << 20) };
+        let reader = AppState { current_bytes: 300 << 20, ..app("reader", Importance::Hidden, 10) };
+        let compressed = AppState { swap_bytes: 40 << 20, ..app("sleeper", Importance::Hidden, 1) };
+        let game = app("game", Importance::Hidden, 12);
+        let shrunk = AppState { current_bytes: 5 << 20, ..app("shrunk", Importance::Hidden, 90) };
         let apps = [reader, compressed, game, shrunk];
         let pick = |zram| {
             let swap = Some(SwapState { zram, ..SwapState::default() });
@@ -74,11 +81,11 @@ mod tests {
     proptest! {
         /// Reference: sort all, take the last.
         #[test]
-        fn the_victim_is_the_worst_of_all(picks in prop::collection::vec((0usize..6, 0u64..9), 0..30), least in 0usize..6) {
+        fn the_victim_is_the_worst_of_all(picks in prop::collection::vec((0usize..6, 0u64..9, any::<bool>()), 0..30), least in 0usize..6) {
             let apps: Vec<_> = picks.iter().enumerate()
-                .map(|(i, &(class, size))| app(&format!("a{i:02}"), Importance::ALL[class], size)).collect();
+                .map(|(i, &(class, size, spared))| AppState { spared, ..app(&format!("a{i:02}"), Importance::ALL[class], size) }).collect();
             let least = Importance::ALL[least];
-            let mut order: Vec<_> = apps.iter().filter(|a| a.importance >= least).collect();
+            let mut order: Vec<_> = apps.iter().filter(|a| a.importance >= least && !a.spared && a.anon_bytes > 0).collect();
             order.sort_by_key(|a| (a.importance.weight(), a.anon_bytes, std::cmp::Reverse(a.name.clone())));
             prop_assert_eq!(victim(&apps, &MemoryState::default(), least).map(|a| &a.name), order.last().map(|a| &a.name));
         }

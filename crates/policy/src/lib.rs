@@ -9,12 +9,14 @@ mod freeze;
 mod ladder;
 mod pressure;
 mod snapshot;
+mod thresholds;
 mod watch;
 
 pub use config::{Config, FreezeConfig, MemoryConfig, Mode};
 pub use decide::{decide, Action, Decision, Reason};
 pub use pressure::{pressure, Pressure, Shortage};
 pub use snapshot::{AppState, MemoryState, Snapshot, SwapState, ZramState};
+pub use thresholds::PAPER_PAGES;
 
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;

@@ -4,7 +4,11 @@
 use fovea_apps::Importance;
 use serde::{Deserialize, Serialize};
 
+use crate::thresholds::{is_refaulting, thresholds};
 use crate::{MemoryConfig, MemoryState, PAGE_BYTES};
+
+/// Little memory is left when less than such a part of it is available.
+const LITTLE_LEFT: u64 = 10;
 
 /// How short memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,21 +39,26 @@ pub struct Shortage {
 pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let free_pages = memory.free_bytes / PAGE_BYTES;
     let file_pages = memory.file_bytes / PAGE_BYTES;
-    let refaulting = memory.refaults_per_s >= config.thrash_refaults_per_s;
-    let thrash = memory.psi_full_avg10 >= config.thrash_full_percent || refaulting;
+    let limits = thresholds(memory, config);
+    let refaulting = is_refaulting(memory, config);
+    let everybody_waits = memory.psi_full_avg10 >= config.thrash_full_percent;
+    let thrash = everybody_waits || refaulting;
 
-    let below = |i: Importance| {
-        let least = config.minfree_pages[i.index()];
-        free_pages < least && file_pages < least
-    };
-    let ladder = Importance::ALL.into_iter().find(|&i| below(i));
+    let below = |i: Importance| free_pages < limits.free_pages[i.index()] && file_pages < limits.file_pages[i.index()];
+    let mut ladder = Importance::ALL.into_iter().find(|&i| below(i));
 
-    let target_pages = config.minfree_pages[Importance::Empty.index()];
+    let target_pages = limits.free_pages[Importance::Empty.index()];
+    // A working set of files larger than any threshold can thrash as well: then the time that is lost counts. Not where much memory is left,
+    // for a cgroup that is held to a limit of its own waits without anything being short.
+    let little_left = memory.available_bytes < memory.total_bytes / LITTLE_LEFT && free_pages < target_pages;
+    if ladder.is_none() && config.minfree_pages.is_none() && everybody_waits && refaulting && little_left {
+        ladder = Some(Importance::Hidden);
+    }
     // Half as much again as the killing threshold: compression, which loses nothing, comes before it.
-    let caches_spent = file_pages < target_pages * 3 / 2;
+    let caches_spent = file_pages < limits.file_pages[Importance::Empty.index()] * 3 / 2;
     let wanted = target_pages.saturating_sub(free_pages);
     let shortage = (wanted > 0 && (caches_spent || refaulting)).then_some(Shortage { pages: wanted, caches_spent });
-    let critical = free_pages < config.minfree_pages[Importance::Foreground.index()];
+    let critical = free_pages < limits.free_pages[Importance::Foreground.index()];
     Pressure { shortage, ladder, critical, thrash }
 }
 
@@ -63,8 +72,45 @@ mod tests {
         MemoryState { free_bytes: free_mb * MB, file_bytes: file_mb * MB, ..Default::default() }
     }
 
+    fn paper() -> MemoryConfig {
+        MemoryConfig {
+            minfree_pages: Some(crate::PAPER_PAGES),
+            thrash_refaults_per_s: Some(600),
+            ..MemoryConfig::default()
+        }
+    }
+
     fn at(free_mb: u64, file_mb: u64) -> Pressure {
-        pressure(&memory(free_mb, file_mb), &MemoryConfig::default())
+        pressure(&memory(free_mb, file_mb), &paper())
+    }
+
+    /// A guest of 1.25 GiB with transparent huge pages as Debian has them.
+    fn laptop(free_mb: u64, file_mb: u64) -> MemoryState {
+        MemoryState { total_bytes: 1280 * MB, low_bytes: 47 * MB, ..memory(free_mb, file_mb) }
+    }
+
+    #[test]
+    fn what_huge_pages_keep_free_does_not_put_the_thresholds_out_of_reach() {
+        let at = |free_mb, file_mb| pressure(&laptop(free_mb, file_mb), &MemoryConfig::default());
+        assert_eq!(at(52, 12).ladder, Some(Importance::Foreground));
+        assert_eq!(at(60, 30).ladder, Some(Importance::Hidden));
+        assert_eq!(at(92, 30).ladder, Some(Importance::Empty));
+        assert_eq!(at(60, 60).ladder, None, "caches first");
+        assert_eq!(at(110, 10).ladder, None);
+        assert!(at(90, 70).shortage.is_some());
+    }
+
+    #[test]
+    fn a_large_working_set_that_thrashes_opens_the_ladder_but_not_to_the_foreground() {
+        let mut m = laptop(60, 120);
+        (m.psi_full_avg10, m.refaults_per_s, m.stall_percent) = (30.0, 5000, 60.0);
+        let ladder = |m: &MemoryState| pressure(m, &MemoryConfig::default()).ladder;
+        assert_eq!(ladder(&m), Some(Importance::Hidden));
+        m.available_bytes = 400 * MB;
+        assert_eq!(ladder(&m), None, "somebody waits at a limit of his own");
+        m.available_bytes = 0;
+        m.refaults_per_s = 0;
+        assert_eq!(ladder(&m), None, "nothing is read back");
     }
 
     #[test]
@@ -92,7 +138,7 @@ mod tests {
     fn refaults_count_as_pressure_though_caches_look_large() {
         let mut m = memory(20, 100);
         m.refaults_per_s = 601;
-        let p = pressure(&m, &MemoryConfig::default());
+        let p = pressure(&m, &paper());
         assert!(p.thrash && p.shortage.is_some_and(|s| !s.caches_spent));
     }
 }

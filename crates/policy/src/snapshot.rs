@@ -13,6 +13,8 @@ pub struct Snapshot {
     pub now_ns: u64,
     /// Whether the screen is on.
     pub screen_on: bool,
+    /// Whether somebody who lives tells who is in front.
+    pub focus_told: bool,
     /// When an app last came to the screen; `None` if none has.
     pub focused_ns: Option<u64>,
     /// Whether the CPUs were more busy than idle of late.
@@ -30,12 +32,24 @@ pub struct Snapshot {
 pub struct MemoryState {
     /// MemFree.
     pub free_bytes: u64,
+    /// MemTotal; 0 if it is not known.
+    #[serde(default)]
+    pub total_bytes: u64,
+    /// MemAvailable.
+    #[serde(default)]
+    pub available_bytes: u64,
+    /// Sum of the zones' low watermarks: what the kernel keeps free by itself. 0 if it is not known.
+    #[serde(default)]
+    pub low_bytes: u64,
     /// Page cache that can be dropped.
     pub file_bytes: u64,
     /// Swap, if there is any.
     pub swap: Option<SwapState>,
     /// Time some task waited for memory since the last look; the kernel's reclaim thread at work counts.
     pub stalled_us: u64,
+    /// The same as a share of that time, percent.
+    #[serde(default)]
+    pub stall_percent: f64,
     /// Share of the last 10 s in which every task waited, percent.
     pub psi_full_avg10: f64,
     /// Pages read again that had been evicted, per second since the last look.
@@ -112,6 +126,11 @@ pub struct AppState {
     pub focus_seq: u64,
     /// When it went to the background (or began there).
     pub background_since_ns: u64,
+    /// It was in front or visible at some time.
+    pub seen: bool,
+    /// A kill of it was in vain a while ago.
+    #[serde(default)]
+    pub spared: bool,
     /// Frozen by us.
     pub frozen: bool,
     /// Resident anonymous memory.

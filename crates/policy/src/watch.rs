@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! How often to look at memory when nothing calls: all the time on a kernel without PSI, and on any near a shortage that swap cannot end.
 
+use crate::thresholds::thresholds;
 use crate::{MemoryConfig, Snapshot, PAGE_BYTES};
 
 /// How fast apps can fill memory, at most: bytes per millisecond, 1 GiB/s. A phone's CPU faults a page in in some microseconds.
@@ -35,8 +36,10 @@ pub(crate) fn interval_ns(snapshot: &Snapshot, config: &MemoryConfig) -> Option<
 
 fn excess_bytes(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
     let memory = &snapshot.memory;
-    let short_bytes = config.minfree_pages.iter().copied().max().unwrap_or(0).saturating_mul(PAGE_BYTES);
-    memory.free_bytes.saturating_sub(short_bytes) + memory.file_bytes.saturating_sub(short_bytes / 2 * 3)
+    let limits = thresholds(memory, config);
+    let [free_bytes, file_bytes] =
+        [limits.free_pages, limits.file_pages].map(|pages| pages[5].saturating_mul(PAGE_BYTES));
+    memory.free_bytes.saturating_sub(free_bytes) + memory.file_bytes.saturating_sub(file_bytes / 2 * 3)
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ fn app(name: &str, importance: Importance, focus_seq: u64, anon_mb: u64) -> AppS
         importance,
         focus_seq,
         background_since_ns: 0,
+        seen: true,
+        spared: false,
         frozen: matches!(importance, Importance::Hidden | Importance::Empty),
         anon_bytes: anon_mb * MB,
         current_bytes: anon_mb * MB,
@@ -33,6 +35,7 @@ fn phone(free_mb: u64, file_mb: u64, zram_used_mb: u64, apps: Vec<AppState>) -> 
     Snapshot {
         now_ns: 100 * SECOND_NS,
         screen_on: true,
+        focus_told: true,
         focused_ns: None,
         cpu_busy: false,
         memory: MemoryState {
@@ -70,8 +73,20 @@ fn done(mut apps: Vec<AppState>, names: &[&str]) -> Vec<AppState> {
     apps
 }
 
+/// What a phone's maker sets: the paper's thresholds, and background apps are frozen.
+fn freezing() -> Config {
+    let classes = vec![Importance::Hidden, Importance::Empty];
+    let memory = MemoryConfig {
+        minfree_pages: Some(PAPER_PAGES),
+        thrash_refaults_per_s: Some(600),
+        kill_grace_ms: 0,
+        ..MemoryConfig::default()
+    };
+    Config { memory, freeze: FreezeConfig { classes, ..FreezeConfig::default() } }
+}
+
 fn only_step(s: &Snapshot) -> Option<(String, Reason)> {
-    let d = decide(s, &Config::default());
+    let d = decide(s, &freezing());
     assert!(d.actions.len() <= 1, "{d:?}");
     d.actions.into_iter().next().map(|(a, r)| {
         let verb = match a {
@@ -127,9 +142,9 @@ fn an_app_that_comes_to_the_screen_has_the_cpu_to_itself_unless_memory_is_critic
     let mut s = phone(10, 10, 0, household());
     s.focused_ns = Some(s.now_ns - SECOND_NS / 4);
     assert_eq!(only_step(&s), None);
-    assert_eq!(decide(&s, &Config::default()).wake_at_ns, Some(s.now_ns + 50_000_000), "memory is watched meanwhile");
+    assert_eq!(decide(&s, &freezing()).wake_at_ns, Some(s.now_ns + 50_000_000), "memory is watched meanwhile");
     s.memory.stalled_us = 0;
-    assert_eq!(decide(&s, &Config::default()).wake_at_ns, Some(s.now_ns + SECOND_NS / 4 * 3));
+    assert_eq!(decide(&s, &freezing()).wake_at_ns, Some(s.now_ns + SECOND_NS / 4 * 3));
     s.memory.free_bytes = 7 * MB;
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
     s.memory.free_bytes = 10 * MB;
@@ -137,7 +152,7 @@ fn an_app_that_comes_to_the_screen_has_the_cpu_to_itself_unless_memory_is_critic
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
     s.cpu_busy = true;
     assert_eq!(only_step(&s), None);
-    assert_eq!(decide(&s, &Config::default()).wake_at_ns, Some(s.now_ns + 50_000_000));
+    assert_eq!(decide(&s, &freezing()).wake_at_ns, Some(s.now_ns + 50_000_000));
     s.memory.free_bytes = 7 * MB;
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
 }
@@ -173,7 +188,7 @@ fn with_caches_spent_a_background_app_dies_before_anybody_has_to_wait() {
 
 #[test]
 fn where_nothing_tells_of_a_shortage_memory_is_looked_at_and_that_is_no_work() {
-    let config = Config::default();
+    let config = freezing();
     let mut s = phone(300, 100, 0, household());
     s.memory.stalled_us = 1;
     assert_eq!(decide(&s, &config).watch_at_ns, None, "PSI tells");
@@ -194,6 +209,32 @@ fn where_nothing_tells_of_a_shortage_memory_is_looked_at_and_that_is_no_work() {
 }
 
 #[test]
+fn where_memory_allows_an_app_is_asked_first() {
+    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
+    let mut config = freezing();
+    config.memory.kill_grace_ms = 1000;
+    let mut s = phone(12, 12, 100, done(household(), &all));
+    let ask = (Action::Ask { app: "new-empty".parse().unwrap() }, Reason::SwapFull);
+    assert_eq!(decide(&s, &config).actions, [ask]);
+    let kill = |reason| (Action::Kill { app: "new-empty".parse().unwrap() }, reason);
+    s.memory.free_bytes = 7 * MB;
+    assert_eq!(decide(&s, &config).actions, [kill(Reason::SwapFull)], "whoever allocates waits already");
+    s.memory.free_bytes = 12 * MB;
+    s.memory.psi_full_avg10 = 30.0;
+    assert_eq!(decide(&s, &config).actions, [kill(Reason::SwapFull)], "everybody waits");
+}
+
+#[test]
+fn one_that_was_killed_in_vain_or_gives_nothing_back_is_passed_over() {
+    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
+    let mut s = phone(10, 10, 100, done(household(), &all));
+    s.apps[6].spared = true;
+    assert_eq!(only_step(&s), Some(("kill old-empty".into(), Reason::SwapFull)));
+    s.apps[5].anon_bytes = 0;
+    assert_eq!(only_step(&s), Some(("kill new-hidden".into(), Reason::SwapFull)));
+}
+
+#[test]
 fn nothing_is_killed_while_a_victims_memory_is_awaited() {
     let mut s = phone(5, 5, 100, household());
     s.kill_pending = true;
@@ -202,7 +243,7 @@ fn nothing_is_killed_while_a_victims_memory_is_awaited() {
 
 #[test]
 fn background_apps_are_frozen_after_the_debounce_and_thawed_when_needed() {
-    let config = Config::default();
+    let config = freezing();
     let mut s = phone(300, 100, 0, household());
     s.apps[3].frozen = false;
     s.apps[3].background_since_ns = s.now_ns - 4 * SECOND_NS;
@@ -213,17 +254,46 @@ fn background_apps_are_frozen_after_the_debounce_and_thawed_when_needed() {
     s.apps[3].frozen = true;
     s.apps[3].importance = Importance::Foreground;
     assert_eq!(decide(&s, &config).actions, [(Action::Thaw { app: "old-hidden".parse().unwrap() }, Reason::Needed)]);
-    let never = Config { freeze: FreezeConfig { debounce_ms: 0 }, ..Config::default() };
+    let never = Config { freeze: FreezeConfig { debounce_ms: 0, ..config.freeze.clone() }, ..config.clone() };
     s.apps[3].importance = Importance::Hidden;
     assert!(decide(&s, &never).actions.iter().any(|(a, _)| matches!(a, Action::Thaw { .. })), "off means off");
 }
 
 #[test]
+fn while_nobody_tells_who_is_in_front_all_are_left_alone_and_the_frozen_thawed() {
+    let mut s = phone(300, 100, 0, household());
+    s.screen_on = false;
+    s.focus_told = false;
+    let d = decide(&s, &freezing());
+    let thawed: Vec<_> =
+        d.actions.iter().map(|(a, r)| (a.app().as_str(), matches!(a, Action::Thaw { .. }), *r)).collect();
+    let names = ["old-hidden", "new-hidden", "old-empty", "new-empty"];
+    assert_eq!(thawed, names.map(|n| (n, true, Reason::Untold)), "and nothing is compressed ahead");
+    assert_eq!(d.wake_at_ns, None);
+    // Short of memory: what the user closed may go, what is only hidden may be in front for all we know.
+    s.apps.iter_mut().for_each(|a| a.frozen = false);
+    (s.memory.free_bytes, s.memory.file_bytes) = (10 * MB, 10 * MB);
+    assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
+    s.apps = done(s.apps, &["old-empty", "new-empty"]);
+    assert_eq!(only_step(&s), None);
+}
+
+#[test]
+fn by_default_nobody_is_frozen_and_an_app_that_was_never_seen_is_not_either() {
+    let mut s = phone(300, 100, 0, household());
+    s.apps.iter_mut().for_each(|a| a.frozen = false);
+    assert_eq!(decide(&s, &Config::default()).actions, []);
+    s.apps.iter_mut().for_each(|a| a.seen = false);
+    let d = decide(&s, &freezing());
+    assert_eq!((d.actions, d.wake_at_ns), (vec![], None));
+    let config = FreezeConfig { classes: vec![Importance::Empty, Importance::Visible], ..FreezeConfig::default() };
+    assert!(config.check().is_err());
+}
+
+#[test]
 fn a_stock_ladder_kills_by_thresholds_and_lmkd_waits_for_swap_free() {
-    let config = Config {
-        memory: MemoryConfig { mode: Mode::Ladder, ..MemoryConfig::default() },
-        freeze: FreezeConfig { debounce_ms: 0 },
-    };
+    let config =
+        Config { memory: MemoryConfig { mode: Mode::Ladder, ..freezing().memory }, freeze: FreezeConfig::default() };
     let mut apps = household();
     apps.iter_mut().for_each(|a| a.frozen = false);
     let mut s = phone(10, 20, 0, apps);
@@ -251,7 +321,7 @@ proptest! {
         let mut s = phone(free_mb, file_mb, used_mb, apps);
         (s.memory.stalled_us, s.memory.psi_full_avg10) = (stalled_us, psi);
         (s.screen_on, s.kill_pending) = (screen_on, kill_pending);
-        let mut config = Config::default();
+        let mut config = freezing();
         if ladder { config.memory.mode = Mode::Ladder; }
         let d = decide(&s, &config);
         prop_assert_eq!(&d, &decide(&s, &config), "pure");
@@ -267,9 +337,10 @@ proptest! {
                     let nothing_left = free_mb < 8 && file_mb < 8 && class_of(app) > Importance::Foreground;
                     prop_assert!(!kill_pending && (stalled_us > 0 || nothing_left));
                     prop_assert!(free_mb < 32 && file_mb < 32);
-                    let worst = s.apps.iter().map(|a| a.importance).max().unwrap();
+                    let worst = s.apps.iter().filter(|a| a.anon_bytes > 0).map(|a| a.importance).max().unwrap();
                     prop_assert_eq!(class_of(app), worst, "highest adj first");
                 }
+                Action::Ask { .. } => prop_assert!(false, "no grace is configured"),
                 Action::Thaw { app } => prop_assert!(class_of(app) < Importance::Hidden || class_of(app) == Importance::ContentProvider),
             }
             if let Action::Compress { pages, .. } = action {
@@ -291,7 +362,7 @@ proptest! {
         s.screen_on = false;
         s.memory.stalled_us = 0;
         for _ in 0..10_000 {
-            let d = decide(&s, &Config::default());
+            let d = decide(&s, &freezing());
             let Some((Action::Compress { app, pages }, _)) = d.actions.first() else { return Ok(()) };
             let a = s.apps.iter_mut().find(|a| a.name == *app).unwrap();
             let moved = (pages * 4096).min(a.anon_bytes);

@@ -22,15 +22,16 @@ pub fn daemon_config(configuration: Configuration, phone: &PhoneProfile) -> Stri
 /// The thresholds are Android's (seed 002, figure 2-19); swap is a quarter of user memory (seed 002, section 4.2: "25% of user space").
 /// `stock` and `zram` leave apps running in the background, as Android did; `fovea` freezes them a second after they are left.
 pub fn daemon_config_for(configuration: Configuration, user_bytes: u64) -> String {
-    let (mode, zram, debounce_ms) = match configuration.management() {
-        Management::Stock => ("ladder", false, 0),
-        Management::Zram => ("ladder", true, 0),
-        Management::Fovea => ("full", true, 1000),
+    let (mode, zram, classes, debounce_ms) = match configuration.management() {
+        Management::Stock => ("ladder", false, "", 0),
+        Management::Zram => ("ladder", true, "", 0),
+        Management::Fovea => ("full", true, r#""hidden", "empty""#, 1000),
     };
     format!(
-        "[memory]\nmode = \"{mode}\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\n\n\
+        "[memory]\nmode = \"{mode}\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\n\
+         thrash_refaults_per_s = 600\nkill_grace_ms = 0\n\n\
          [zram]\nenabled = {zram}\nsize_percent = 25\nuser_memory_bytes = {user_bytes}\n\n\
-         [freeze]\ndebounce_ms = {debounce_ms}\n"
+         [freeze]\nclasses = [{classes}]\ndebounce_ms = {debounce_ms}\n"
     )
 }
 
@@ -47,6 +48,7 @@ mod tests {
         assert_eq!(texts[0]["zram"]["enabled"].as_bool(), Some(false));
         assert_eq!(texts[1]["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));
         assert_eq!(texts[2]["memory"]["mode"].as_str(), Some("full"));
+        assert_eq!(texts[2]["freeze"]["classes"].as_array().map(Vec::len), Some(2));
         assert_eq!(texts[2]["freeze"]["debounce_ms"].as_integer(), Some(1000));
         assert!(texts[0] != texts[1] && texts[1] != texts[2]);
     }

@@ -94,7 +94,9 @@ mod tests {
         }
     }
 
-    const FRONT: Event = Event::Front { pid: 7 };
+    fn front() -> Event {
+        Event::Windows(crate::Windows::new(Some(7), []))
+    }
 
     fn absent() -> SourceError {
         SourceError::Absent("none here".into())
@@ -125,18 +127,18 @@ mod tests {
 
     #[test]
     fn a_source_that_is_not_there_ends_it_at_once() {
-        let (said, waits, mailbox) = play(vec![(vec![], absent()), (vec![FRONT], lost())], false);
+        let (said, waits, mailbox) = play(vec![(vec![], absent()), (vec![front()], lost())], false);
         assert_eq!((said, waits), (vec!["ended: none here".to_owned()], vec![]));
-        assert_eq!(mailbox.take().front, None);
+        assert_eq!(mailbox.take().windows, None);
     }
 
     #[test]
     fn a_source_that_was_there_is_waited_for_with_one_line() {
-        let lives = vec![(vec![FRONT], lost()), (vec![], absent()), (vec![], absent()), (vec![FRONT], lost())];
+        let lives = vec![(vec![front()], lost()), (vec![], absent()), (vec![], absent()), (vec![front()], lost())];
         let (said, waits, mailbox) = play(lives, false);
         assert_eq!(said, ["it went; waiting for it", "there again", "it went; waiting for it"]);
         assert_eq!(waits, [250, 500, 1000, 2000]);
-        assert_eq!(mailbox.take().front, Some(None));
+        assert_eq!(mailbox.take().windows, None, "nobody knows");
     }
 
     #[test]

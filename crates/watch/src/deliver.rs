@@ -4,11 +4,12 @@
 use std::path::Path;
 use std::time::Instant;
 
+use fovea_apps::AppName;
 use fovea_daemon::protocol::{Reply, Request};
 use fovea_daemon::{ClientError, Connection};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
-use crate::{Backoff, Mailbox, SourceError, Wanted};
+use crate::{Backoff, Mailbox, SourceError, Wanted, Windows};
 
 /// Why nothing is delivered any more.
 #[derive(Debug)]
@@ -19,10 +20,13 @@ pub enum Undelivered {
     Daemon(ClientError),
 }
 
-/// Delivers until the source gives up, or the daemon says that this user may not steer it. `say` gets a line for people.
+/// Delivers until the source gives up, or the daemon says that this user may not steer it. `name` is how the daemon calls the source;
+/// `say` gets a line for people.
 ///
-/// The connection is kept between two requests: its end is how a restart of the daemon is noticed, which must be told everything.
-pub fn deliver(run_folder: &Path, mailbox: &Mailbox, say: &mut dyn FnMut(&str)) -> Undelivered {
+/// The connection is a lease: what was told holds for as long as it lasts. It is kept while the source lives and given up when that goes,
+/// so that nothing the source said outlives it, nor this process however it ends. And its end is how a restart of the daemon is noticed,
+/// which must be told everything.
+pub fn deliver(run_folder: &Path, name: &AppName, mailbox: &Mailbox, say: &mut dyn FnMut(&str)) -> Undelivered {
     let mut link: Option<Connection> = None;
     let mut told = Wanted::default();
     let mut backoff = Backoff::new();
@@ -33,8 +37,11 @@ pub fn deliver(run_folder: &Path, mailbox: &Mailbox, say: &mut dyn FnMut(&str)) 
         if let Some(error) = wanted.ended {
             return Undelivered::Source(error);
         }
+        if took_back(&wanted, &told) {
+            (link, told) = (None, Wanted::default());
+        }
         if wanted != told && retry_at.is_none_or(|at| at <= Instant::now()) {
-            match tell(run_folder, &mut link, &wanted, &mut told, say) {
+            match tell(run_folder, name, &mut link, &wanted, &mut told, say) {
                 Ok(()) => {
                     if complained {
                         say("the daemon is there again");
@@ -59,6 +66,11 @@ pub fn deliver(run_folder: &Path, mailbox: &Mailbox, say: &mut dyn FnMut(&str)) 
     }
 }
 
+/// Whether something was told that nobody knows any more. There is no word for that but hanging up.
+fn took_back(wanted: &Wanted, told: &Wanted) -> bool {
+    (told.windows.is_some() && wanted.windows.is_none()) || (told.screen_on.is_some() && wanted.screen_on.is_none())
+}
+
 /// Waits for a change, the end of the connection (true), or the time for another attempt.
 fn wait(mailbox: &Mailbox, link: Option<&Connection>, retry_at: Option<Instant>) -> bool {
     let mut polled = vec![PollFd::new(mailbox, PollFlags::IN)];
@@ -78,6 +90,7 @@ fn wait(mailbox: &Mailbox, link: Option<&Connection>, retry_at: Option<Instant>)
 /// Tells the daemon what differs from what it was told; `told` is kept in step request by request.
 fn tell(
     run_folder: &Path,
+    name: &AppName,
     link: &mut Option<Connection>,
     wanted: &Wanted,
     told: &mut Wanted,
@@ -85,16 +98,21 @@ fn tell(
 ) -> Result<(), ClientError> {
     let link = match link {
         Some(link) => link,
-        None => link.insert(Connection::open(run_folder)?),
+        None => {
+            let link = link.insert(Connection::open(run_folder)?);
+            ask(link, &Request::Attend { name: name.clone() }, say)?;
+            link
+        }
     };
     // The screen first: what comes to a screen that is off would be compressed again.
     if let Some(on) = wanted.screen_on.filter(|_| wanted.screen_on != told.screen_on) {
         ask(link, &Request::Screen { on }, say)?;
         told.screen_on = wanted.screen_on;
     }
-    if let Some(front) = wanted.front.filter(|_| wanted.front != told.front) {
-        ask(link, &front.map_or(Request::Home {}, |pid| Request::FocusPid { pid }), say)?;
-        told.front = wanted.front;
+    if let Some(windows) = wanted.windows.as_ref().filter(|_| wanted.windows != told.windows) {
+        let Windows { front, visible } = windows.clone();
+        ask(link, &Request::Windows { front, visible }, say)?;
+        told.windows.clone_from(&wanted.windows);
     }
     Ok(())
 }

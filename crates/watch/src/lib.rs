@@ -12,6 +12,7 @@ mod sway;
 mod sway_wire;
 mod top_app;
 mod x11;
+mod x11_desktop;
 
 use thiserror::Error;
 
@@ -23,16 +24,34 @@ pub use sway::Sway;
 pub use top_app::TopApp;
 pub use x11::X11;
 
+/// The windows that can be seen, by their processes: PIDs in this program's PID namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// Whose window is in front; none if nothing is, or nothing of which the process is known.
+    pub front: Option<u32>,
+    /// Whose windows can be seen, that in front among them, and who asks for the user's attention; ascending, each once.
+    pub visible: Vec<u32>,
+}
+
+impl Windows {
+    /// As many as a request to the daemon holds; more distinct processes than that have no window on a screen.
+    const VISIBLE_MAX: usize = 256;
+
+    /// Windows by their processes, in any order.
+    pub fn new(front: Option<u32>, visible: impl IntoIterator<Item = u32>) -> Self {
+        let mut visible: Vec<u32> = visible.into_iter().chain(front).collect();
+        visible.sort_unstable();
+        visible.dedup();
+        visible.truncate(Self::VISIBLE_MAX);
+        Self { front, visible }
+    }
+}
+
 /// What a source tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A window of this process is in front.
-    Front {
-        /// PID, in this program's PID namespace.
-        pid: u32,
-    },
-    /// Nothing is in front, or nothing of which the process is known.
-    NothingInFront,
+    /// What can be seen now.
+    Windows(Windows),
     /// The screen is on or off.
     Screen {
         /// On.

@@ -7,14 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{eventfd, EventfdFlags};
 
-use crate::{Event, SourceError};
+use crate::{Event, SourceError, Windows};
 
 /// How things stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Process in front, `Some(None)` for nothing in front, `None` if no source has said.
-    pub front: Option<Option<u32>>,
-    /// Whether the screen is on; `None` if no source has said.
+    /// What can be seen; `None` if no source says.
+    pub windows: Option<Windows>,
+    /// Whether the screen is on; `None` if no source says.
     pub screen_on: Option<bool>,
     /// Why the source has given up.
     pub ended: Option<SourceError>,
@@ -37,19 +37,14 @@ impl Mailbox {
     /// Notes what a source tells.
     pub fn put(&self, event: Event) {
         self.change(|wanted| match event {
-            Event::Front { pid } => wanted.front = Some(Some(pid)),
-            Event::NothingInFront => wanted.front = Some(None),
+            Event::Windows(windows) => wanted.windows = Some(windows),
             Event::Screen { on } => wanted.screen_on = Some(on),
         });
     }
 
-    /// Notes that the source has gone: what it had in front is not in front any more, and a screen that nobody can say is off counts
-    /// as on, for that is the state in which the daemon does least.
+    /// Notes that the source has gone: from now on nobody knows.
     pub fn source_lost(&self) {
-        self.change(|wanted| {
-            wanted.front = wanted.front.map(|_| None);
-            wanted.screen_on = wanted.screen_on.map(|_| true);
-        });
+        self.change(|wanted| (wanted.windows, wanted.screen_on) = (None, None));
     }
 
     /// Notes that the source has given up.
@@ -99,16 +94,18 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_source_leaves_nothing_in_front_and_the_screen_on_but_says_nothing_it_never_said() {
+    fn of_a_lost_source_nothing_is_known() {
         let mailbox = Mailbox::new().unwrap();
+        mailbox.put(Event::Screen { on: false });
+        mailbox.put(Event::Windows(Windows::new(Some(5), [])));
         mailbox.source_lost();
         assert_eq!(mailbox.take(), Wanted::default());
-        mailbox.put(Event::Screen { on: false });
-        mailbox.source_lost();
-        assert_eq!(mailbox.take(), Wanted { screen_on: Some(true), ..Wanted::default() });
-        mailbox.put(Event::Front { pid: 5 });
-        mailbox.source_lost();
-        assert_eq!(mailbox.take().front, Some(None));
+    }
+
+    #[test]
+    fn processes_come_once_and_ascending_with_that_in_front() {
+        assert_eq!(Windows::new(Some(7), [9, 3, 9]), Windows { front: Some(7), visible: vec![3, 7, 9] });
+        assert_eq!(Windows::new(None, 0..1000).visible.len(), 256);
     }
 
     proptest! {
@@ -116,28 +113,25 @@ mod tests {
         #[test]
         fn the_last_word_counts(events in prop::collection::vec((0u8..4, 0u32..3), 0..40)) {
             let mailbox = Mailbox::new().unwrap();
-            let (mut front, mut screen_on, mut news) = (None, None, false);
+            let (mut windows, mut screen_on, mut news) = (None, None, false);
             for (kind, n) in events {
-                let before = (front, screen_on);
+                let before = (windows.clone(), screen_on);
                 match kind {
-                    0 => {
-                        mailbox.put(Event::Front { pid: n });
-                        front = Some(Some(n));
-                    }
-                    1 => {
-                        mailbox.put(Event::NothingInFront);
-                        front = Some(None);
+                    0 | 1 => {
+                        let seen = Windows::new((kind == 0).then_some(n), [7]);
+                        mailbox.put(Event::Windows(seen.clone()));
+                        windows = Some(seen);
                     }
                     2 => {
                         mailbox.put(Event::Screen { on: n == 0 });
                         screen_on = Some(n == 0);
                     }
                     _ => {
-                        prop_assert_eq!(mailbox.take(), Wanted { front, screen_on, ended: None });
+                        prop_assert_eq!(mailbox.take(), Wanted { windows: windows.clone(), screen_on, ended: None });
                         news = false;
                     }
                 }
-                news |= before != (front, screen_on);
+                news |= before != (windows.clone(), screen_on);
                 prop_assert_eq!(readable(&mailbox), news);
             }
         }

@@ -8,13 +8,16 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::sway_wire::{Message, WINDOW_EVENT, WORKSPACE_EVENT};
+use crate::sway_wire::{Message, BINDING_EVENT, WINDOW_EVENT, WORKSPACE_EVENT};
+use crate::Windows;
 
 /// sway 1.7, `swaymsg -t get_tree`: an output with two workspaces, a split container, a floating window; fields we do not use left out
 /// but for some.
 fn tree(focused: i64) -> Vec<u8> {
     let window = |id: i64, pid: i64| {
-        json!({"id": id, "type": "con", "name": "w", "focused": id == focused, "pid": pid, "focus": [], "nodes": [],
+        // The second workspace is shown instead of the first when it has the focus.
+        json!({"id": id, "type": "con", "name": "w", "focused": id == focused, "visible": focused != 11 && id != 31,
+               "urgent": false, "pid": pid, "focus": [], "nodes": [],
                "floating_nodes": [], "rect": {"x": 0, "y": 0, "width": 960, "height": 1080}, "shell": "xdg_shell"})
     };
     let con = |id: i64, kind: &str, focus: &[i64], nodes: serde_json::Value, floating: serde_json::Value| {
@@ -23,39 +26,44 @@ fn tree(focused: i64) -> Vec<u8> {
     };
     let split = con(20, "con", &[22, 21], json!([window(21, 321), window(22, 322)]), json!([]));
     let one = con(10, "workspace", &[20, 30], json!([split]), json!([window(30, 330)]));
+    let tabs = con(40, "con", &[31], json!([window(31, 331)]), json!([]));
     let two = con(11, "workspace", &[], json!([]), json!([]));
-    let output = con(3, "output", &[10, 11], json!([one, two]), json!([]));
+    let three = con(12, "workspace", &[40], json!([tabs]), json!([]));
+    let output = con(3, "output", &[10, 11, 12], json!([one, two, three]), json!([]));
     con(1, "root", &[3], json!([output]), json!([])).to_string().into_bytes()
 }
 
+fn seen(front: u32) -> Event {
+    Event::Windows(Windows::new(Some(front), [321, 322, 330]))
+}
+
 #[test]
-fn the_focused_window_of_a_tree_is_found() {
-    let pid = |id| focused(&tree(id)).unwrap();
+fn the_focused_window_of_a_tree_is_found_and_all_that_can_be_seen() {
+    let pid = |id| windows(&tree(id)).unwrap().front;
     assert_eq!((pid(21), pid(22), pid(30)), (Some(321), Some(322), Some(330)));
     assert_eq!(pid(20), Some(322), "a focused container stands for the window in it that had the focus last");
     assert_eq!(pid(10), Some(322));
     assert_eq!(pid(11), None, "an empty workspace");
     assert_eq!(pid(99), None);
-    assert!(focused(b"[]").is_err() && focused(b"").is_err());
+    assert_eq!(windows(&tree(21)).unwrap().visible, [321, 322, 330], "three tiled or floating, not one behind a tab");
+    assert_eq!(windows(&tree(11)).unwrap(), Windows::default());
+    let urgent = String::from_utf8(tree(11)).unwrap().replacen("\"urgent\":false", "\"urgent\":true", 1);
+    assert_eq!(windows(urgent.as_bytes()).unwrap().visible.len(), 1, "it asks for attention");
+    assert!(windows(b"[]").is_err() && windows(b"").is_err());
 }
 
 #[test]
 fn events_are_told_apart() {
-    let news = |kind, payload: &str| news(&Message { kind, payload: payload.into() });
-    let focus = r#"{"change":"focus","container":{"id":12,"type":"con","pid":19787,"app_id":"URxvt","focused":true}}"#;
-    assert_eq!(news(WINDOW_EVENT, focus), News::Front(19787));
-    let split = r#"{"change":"focus","container":{"id":12,"type":"con","nodes":[]}}"#;
-    assert_eq!(news(WINDOW_EVENT, split), News::Look);
-    for pid in ["0", "-1", "4294967296"] {
-        let text = format!(r#"{{"change":"focus","container":{{"pid":{pid}}}}}"#);
-        assert_eq!(news(WINDOW_EVENT, &text), News::Look);
+    let news = |kind, payload: &str| is_news(&Message { kind, payload: payload.into() });
+    for change in ["new", "close", "focus", "fullscreen_mode", "move", "floating", "urgent"] {
+        assert!(news(WINDOW_EVENT, &format!(r#"{{"change":"{change}","container":{{"pid":1}}}}"#)), "{change}");
     }
-    assert_eq!(news(WINDOW_EVENT, r#"{"change":"close","container":{"pid":1}}"#), News::Look);
-    assert_eq!(news(WINDOW_EVENT, r#"{"change":"title","container":{"pid":1}}"#), News::Nothing);
-    assert_eq!(news(WORKSPACE_EVENT, r#"{"change":"focus","old":null,"current":{"nodes":[]}}"#), News::Look);
-    assert_eq!(news(WORKSPACE_EVENT, r#"{"change":"init"}"#), News::Nothing);
-    assert_eq!(news(0x8000_0014, r#"{"change":"focus"}"#), News::Nothing);
-    assert_eq!(news(WINDOW_EVENT, "nonsense"), News::Look);
+    assert!(!news(WINDOW_EVENT, r#"{"change":"title","container":{"pid":1}}"#));
+    assert!(news(WORKSPACE_EVENT, r#"{"change":"focus","old":null,"current":{"nodes":[]}}"#));
+    assert!(!news(WORKSPACE_EVENT, r#"{"change":"init"}"#));
+    assert!(news(BINDING_EVENT, r#"{"change":"run","binding":{"command":"layout default"}}"#));
+    assert!(!news(0x8000_0014, r#"{"change":"focus"}"#));
+    assert!(news(WINDOW_EVENT, "nonsense"));
 }
 
 #[test]
@@ -112,7 +120,7 @@ fn watch(mut sway: Sway) -> (mpsc::Receiver<Event>, std::thread::JoinHandle<Sour
 #[test]
 fn focus_is_followed_through_windows_workspaces_and_a_new_compositor() {
     let folder = tempfile::tempdir().unwrap();
-    let user = folder.path().join("1000");
+    let user = folder.path().join(rustix::process::geteuid().as_raw().to_string());
     std::fs::create_dir(&user).unwrap();
     let sway = || Sway { socket: None, run_user: folder.path().into() };
 
@@ -127,22 +135,45 @@ fn focus_is_followed_through_windows_workspaces_and_a_new_compositor() {
         let mut fake = FakeSway::accept(&listener);
         fake.send(SUBSCRIBE, br#"{"success":true}"#);
         fake.answer_tree(21);
-        assert_eq!(events.recv().unwrap(), Event::Front { pid: 321 }, "how things stood");
+        assert_eq!(events.recv().unwrap(), seen(321), "how things stood");
         fake.send(WINDOW_EVENT, br#"{"change":"focus","container":{"id":30,"pid":330}}"#);
-        assert_eq!(events.recv().unwrap(), Event::Front { pid: 330 });
+        fake.answer_tree(30);
+        assert_eq!(events.recv().unwrap(), seen(330));
         fake.send(WINDOW_EVENT, br#"{"change":"title","container":{"id":30,"pid":330}}"#);
         fake.send(WORKSPACE_EVENT, br#"{"change":"focus","current":{"id":11}}"#);
-        fake.answer_tree(11);
-        assert_eq!(events.recv().unwrap(), Event::NothingInFront);
-        fake.send(WINDOW_EVENT, br#"{"change":"close","container":{"id":22,"pid":322}}"#);
+        fake.expect(GET_TREE);
+        // While the tree is under way more happens; it may or may not know, so one more is asked for, and not one for each.
+        for _ in 0..5 {
+            fake.send(WINDOW_EVENT, br#"{"change":"new","container":{"id":22,"pid":322}}"#);
+        }
+        fake.send(GET_TREE, &tree(11));
         fake.answer_tree(20);
-        assert_eq!(events.recv().unwrap(), Event::Front { pid: 322 });
+        assert_eq!(events.recv().unwrap(), Event::Windows(Windows::default()));
+        assert_eq!(events.recv().unwrap(), seen(322));
         drop(fake);
         assert!(matches!(watching.join().unwrap(), SourceError::Lost(_)));
         assert_eq!(events.try_recv(), Err(mpsc::TryRecvError::Disconnected));
         drop(listener);
         std::fs::remove_file(path).unwrap();
     }
+}
+
+#[test]
+fn of_several_users_nobody_is_believed_for_having_the_latest_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = |uid: &str| {
+        std::fs::create_dir(folder.path().join(uid)).unwrap();
+        UnixListener::bind(folder.path().join(uid).join("sway-ipc.x.sock")).unwrap()
+    };
+    let sway = Sway { socket: None, run_user: folder.path().into() };
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (_one, other) = (socket("1000"), socket("1001"));
+    let Err(SourceError::Refused(line)) = sway.connect() else { panic!("believed") };
+    assert!(line.contains("1000/") && line.contains("1001/") && line.contains("--socket"), "{line}");
+    drop(other);
+    assert!(sway.connect().unwrap().1.ends_with("1000/sway-ipc.x.sock"), "the other's has ended");
 }
 
 #[test]
@@ -179,9 +210,9 @@ proptest! {
         let message = receive(&mut &framed[..]).unwrap();
         prop_assert_eq!(&message, &Message { kind, payload: bytes.clone() });
         for kind in [kind, WINDOW_EVENT, WORKSPACE_EVENT] {
-            let _ = news(&Message { kind, payload: bytes.clone() });
+            let _ = is_news(&Message { kind, payload: bytes.clone() });
         }
-        let _ = (focused(&bytes), granted(&bytes));
+        let _ = (windows(&bytes), granted(&bytes));
     }
 
     /// A tree with bytes changed is still mostly JSON, and gets further in.
@@ -192,6 +223,6 @@ proptest! {
             let index = index.index(bytes.len());
             bytes[index] = byte;
         }
-        let _ = focused(&bytes);
+        let _ = windows(&bytes);
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 
 use serde::Deserialize;
 
+use crate::Windows;
+
 /// Message types: a client's requests and their replies.
 pub const SUBSCRIBE: u32 = 2;
 /// The tree of all containers.
@@ -14,8 +16,12 @@ pub const WORKSPACE_EVENT: u32 = 0x8000_0000;
 /// Event about a window.
 pub const WINDOW_EVENT: u32 = 0x8000_0003;
 
-/// What we subscribe to. Windows alone are not enough: nothing is said of windows when an empty workspace is gone to.
-pub const SUBSCRIPTION: &[u8] = br#"["window","workspace"]"#;
+/// Event about a key binding that was run.
+pub const BINDING_EVENT: u32 = 0x8000_0005;
+
+/// What we subscribe to. Windows alone are not enough: nothing is said of windows when an empty workspace is gone to, nor when another
+/// layout brings those behind a tab to light, which a key does.
+pub const SUBSCRIPTION: &[u8] = br#"["window","workspace","binding"]"#;
 
 const MAGIC: &[u8; 6] = b"i3-ipc";
 const HEADER_BYTES: usize = 14;
@@ -63,38 +69,20 @@ pub fn receive(from: &mut impl Read) -> io::Result<Message> {
     }
 }
 
-/// What an event means to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
-    /// A window of this process has the focus.
-    Front(u32),
-    /// The focus may have changed: the tree knows.
-    Look,
-    /// Nothing of ours.
-    Nothing,
-}
-
-/// Reads an event. One that is not understood is looked into rather than passed over.
-pub fn news(message: &Message) -> News {
-    #[derive(Deserialize)]
-    struct Container {
-        pid: Option<i64>,
-    }
+/// Whether what can be seen may have changed by an event: the tree knows. An event that is not understood is looked into rather than
+/// passed over.
+pub fn is_news(message: &Message) -> bool {
     #[derive(Deserialize)]
     struct Change {
         change: String,
-        container: Option<Container>,
     }
-    if !matches!(message.kind, WINDOW_EVENT | WORKSPACE_EVENT) {
-        return News::Nothing;
-    }
-    let Ok(event) = serde_json::from_slice::<Change>(&message.payload) else { return News::Look };
-    match (message.kind, event.change.as_str()) {
-        // A container of several windows has no PID; the tree says which of them it is.
-        (WINDOW_EVENT, "focus") => event.container.and_then(|c| process(c.pid)).map_or(News::Look, News::Front),
-        (WINDOW_EVENT, "close" | "move" | "floating") => News::Look,
-        (WORKSPACE_EVENT, "focus" | "empty" | "reload") => News::Look,
-        _ => News::Nothing,
+    let Ok(event) = serde_json::from_slice::<Change>(&message.payload) else {
+        return matches!(message.kind, WINDOW_EVENT | WORKSPACE_EVENT | BINDING_EVENT);
+    };
+    match message.kind {
+        WINDOW_EVENT => !matches!(event.change.as_str(), "title" | "mark"),
+        WORKSPACE_EVENT => !matches!(event.change.as_str(), "init" | "rename" | "urgent"),
+        kind => kind == BINDING_EVENT,
     }
 }
 
@@ -113,6 +101,11 @@ struct Node {
     id: i64,
     #[serde(default)]
     focused: bool,
+    /// Views only.
+    #[serde(default)]
+    visible: bool,
+    #[serde(default)]
+    urgent: bool,
     pid: Option<i64>,
     /// Children by how lately they had the focus.
     #[serde(default)]
@@ -135,6 +128,14 @@ impl Node {
         }
     }
 
+    /// Whose windows can be seen, on whichever output, and who asks for attention: the user will want them next.
+    fn seen(&self, into: &mut Vec<u32>) {
+        if self.visible || self.urgent {
+            into.extend(process(self.pid));
+        }
+        self.children().for_each(|child| child.seen(into));
+    }
+
     /// The window that has the focus within a container that has it.
     fn window(&self) -> Option<u32> {
         let mut node = self;
@@ -151,10 +152,12 @@ fn process(pid: Option<i64>) -> Option<u32> {
     pid.and_then(|pid| u32::try_from(pid).ok()).filter(|&pid| pid != 0)
 }
 
-/// The process of the window that has the focus in a tree; `None` if none has.
-pub fn focused(tree: &[u8]) -> io::Result<Option<u32>> {
+/// The windows of a tree.
+pub fn windows(tree: &[u8]) -> io::Result<Windows> {
     let root: Node = serde_json::from_slice(tree).map_err(|_| bad("a tree that is none"))?;
-    Ok(root.focused().and_then(Node::window))
+    let mut seen = Vec::new();
+    root.seen(&mut seen);
+    Ok(Windows::new(root.focused().and_then(Node::window), seen))
 }
 
 fn bad(what: &str) -> io::Error {

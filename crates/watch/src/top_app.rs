@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fovea_linux::{top_app, Root};
 
-use crate::{Event, Source, SourceError};
+use crate::{Event, Source, SourceError, Windows};
 
 /// The cpuset, looked at again and again: there is nothing to wait for (see [`fovea_linux::top_app`]).
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Front {
         self.seen = Some(pids);
         let changed = first || chosen != self.chosen;
         self.chosen = chosen;
-        changed.then(|| chosen.map_or(Event::NothingInFront, |pid| Event::Front { pid }))
+        changed.then(|| Event::Windows(Windows::new(chosen, [])))
     }
 }
 
@@ -101,13 +101,13 @@ mod tests {
     }
 
     fn front(pid: u32) -> Option<Event> {
-        Some(Event::Front { pid })
+        Some(Event::Windows(Windows::new(Some(pid), [])))
     }
 
     #[test]
     fn the_app_that_came_last_is_in_front_and_the_systems_processes_never() {
         let mut f = Front::default();
-        assert_eq!(f.look(vec![100], score), Some(Event::NothingInFront));
+        assert_eq!(f.look(vec![100], score), Some(Event::Windows(Windows::default())));
         assert_eq!(f.look(vec![100, 250], score), front(250));
         assert_eq!(f.look(vec![100, 250], score), None);
         assert_eq!(f.look(vec![100, 210, 250], score), front(210), "the old one is still there");
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(f.look(vec![100, 210, 310], score), front(310));
         assert_eq!(f.look(vec![100, 101, 210], score), front(210));
         assert_eq!(f.look(vec![100, 101, 210, 500], score), None, "one that has ended meanwhile");
-        assert_eq!(f.look(vec![100], score), Some(Event::NothingInFront));
+        assert_eq!(f.look(vec![100], score), Some(Event::Windows(Windows::default())));
     }
 
     #[test]
@@ -155,12 +155,12 @@ mod tests {
             let mut now = None;
             for look in looks {
                 if let Some(event) = f.look(look.iter().copied().collect(), score) {
-                    prop_assert_ne!(now, Some(event), "told twice");
+                    prop_assert_ne!(now.as_ref(), Some(&event), "told twice");
                     now = Some(event);
                 }
-                match now.unwrap() {
-                    Event::Front { pid } => prop_assert!(look.contains(&pid) && (200..400).contains(&pid)),
-                    Event::NothingInFront => prop_assert!(look.iter().all(|p| !(200..400).contains(p))),
+                match now.clone().unwrap() {
+                    Event::Windows(Windows { front: Some(pid), .. }) => prop_assert!(look.contains(&pid) && (200..400).contains(&pid)),
+                    Event::Windows(_) => prop_assert!(look.iter().all(|p| !(200..400).contains(p))),
                     Event::Screen { .. } => prop_assert!(false),
                 }
             }

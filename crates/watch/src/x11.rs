@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! An X server as a source: the active window by the Extended Window Manager Hints, the screen by the MIT-SCREEN-SAVER and DPMS
-//! extensions.
+//! An X server as a source: windows by the Extended Window Manager Hints, the screen by the MIT-SCREEN-SAVER and DPMS extensions.
 
 use std::io::ErrorKind;
 
@@ -8,14 +7,12 @@ use x11rb::connection::{Connection, RequestConnection};
 use x11rb::errors::{ConnectError, ConnectionError, ReplyError};
 use x11rb::protocol::dpms::{self, ConnectionExt as _, DPMSMode};
 use x11rb::protocol::screensaver::{self, ConnectionExt as _};
-use x11rb::protocol::xproto::{Atom, AtomEnum, ChangeWindowAttributesAux, ConnectionExt as _, EventMask, Window};
+use x11rb::protocol::xproto::Window;
 use x11rb::protocol::Event as XEvent;
 use x11rb::rust_connection::RustConnection;
 
+use crate::x11_desktop::{served, Desktop};
 use crate::{one_line, Event, Source, SourceError};
-
-/// A longer host name than Linux has (HOST_NAME_MAX, 64), in units of 4 bytes.
-const HOST_UNITS_MAX: u32 = 64;
 
 /// The last display that has a TCP port.
 const DISPLAY_MAX: u32 = 65535 - 6000;
@@ -80,23 +77,16 @@ enum Never {}
 
 struct Session<'a> {
     connection: &'a RustConnection,
+    desktop: Desktop<'a>,
     root: Window,
-    host: &'a [u8],
-    active_window: Atom,
-    wm_pid: Atom,
     has_saver: bool,
     has_dpms: bool,
 }
 
 impl<'a> Session<'a> {
     fn begin(connection: &'a RustConnection, screen: usize, host: &'a [u8]) -> Result<Self, ReplyError> {
-        let atom = |name: &[u8]| Ok::<_, ReplyError>(connection.intern_atom(false, name)?.reply()?.atom);
         let root = connection.setup().roots[screen].root;
-        let active_window = atom(b"_NET_ACTIVE_WINDOW")?;
-        let wm_pid = atom(b"_NET_WM_PID")?;
-        // Asked to send before asked how things stand: what changes in between is told twice, never missed.
-        let mask = ChangeWindowAttributesAux::new().event_mask(EventMask::PROPERTY_CHANGE);
-        connection.change_window_attributes(root, &mask)?.check()?;
+        let desktop = Desktop::of(connection, root, host)?;
         let has = |name| Ok::<_, ReplyError>(connection.extension_information(name)?.is_some());
         let has_saver = has(screensaver::X11_EXTENSION_NAME)? && {
             connection.screensaver_query_version(1, 1)?.reply()?;
@@ -109,47 +99,39 @@ impl<'a> Session<'a> {
                 && connection.dpms_capable()?.reply()?.capable
                 && served(connection.dpms_select_input(dpms::EventMask::INFO_NOTIFY)?.check())?.is_some()
         };
-        Ok(Self { connection, root, host, active_window, wm_pid, has_saver, has_dpms })
+        Ok(Self { connection, desktop, root, has_saver, has_dpms })
     }
 
-    fn run(&self, report: &mut dyn FnMut(Event)) -> Result<Never, ReplyError> {
-        report(self.front()?);
+    fn run(mut self, report: &mut dyn FnMut(Event)) -> Result<Never, ReplyError> {
+        let mut shown = self.desktop.look()?;
+        report(Event::Windows(shown.clone()));
         if self.has_saver || self.has_dpms {
             report(self.screen()?);
         }
         loop {
-            match self.connection.wait_for_event()? {
-                XEvent::PropertyNotify(e) if e.window == self.root && e.atom == self.active_window => {
-                    report(self.front()?);
+            let mut event = Some(self.connection.wait_for_event()?);
+            let (mut windows, mut screen) = (false, false);
+            // One look for all that is there: a change of desktops is told window by window.
+            while let Some(one) = event {
+                match one {
+                    XEvent::PropertyNotify(e) => windows |= self.desktop.concerns(e.window == self.root, e.atom),
+                    // Either tells its own half only.
+                    XEvent::ScreensaverNotify(_) | XEvent::DpmsInfoNotify(_) => screen = true,
+                    _ => {}
                 }
-                // Either tells its own half only.
-                XEvent::ScreensaverNotify(_) | XEvent::DpmsInfoNotify(_) => report(self.screen()?),
-                _ => {}
+                event = self.connection.poll_for_event()?;
+            }
+            if windows {
+                let now = self.desktop.look()?;
+                if now != shown {
+                    report(Event::Windows(now.clone()));
+                    shown = now;
+                }
+            }
+            if screen {
+                report(self.screen()?);
             }
         }
-    }
-
-    fn front(&self) -> Result<Event, ConnectionError> {
-        let number = |window, property, kind: AtomEnum| {
-            let cookie = self.connection.get_property(false, window, property, kind, 0, 1)?;
-            // A window may be gone by the time it is asked about.
-            let reply = served(cookie.reply())?;
-            Ok::<_, ConnectionError>(reply.and_then(|r| r.value32()?.next()).filter(|&n| n != 0))
-        };
-        let Some(window) = number(self.root, self.active_window, AtomEnum::WINDOW)? else {
-            return Ok(Event::NothingInFront);
-        };
-        let pid = number(window, self.wm_pid, AtomEnum::CARDINAL)?;
-        let machine = self.connection.get_property(
-            false,
-            window,
-            AtomEnum::WM_CLIENT_MACHINE,
-            AtomEnum::ANY,
-            0,
-            HOST_UNITS_MAX,
-        )?;
-        let machine = served(machine.reply())?.map(|r| r.value).unwrap_or_default();
-        Ok(owner(pid, &machine, self.host))
     }
 
     fn screen(&self) -> Result<Event, ConnectionError> {
@@ -166,45 +148,14 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A window's process, if the window is of this host: the PID says nothing without the host it is of (EWMH, "_NET_WM_PID").
-fn owner(pid: Option<u32>, machine: &[u8], host: &[u8]) -> Event {
-    // Some clients send the closing NUL along.
-    let machine = machine.split(|&b| b == 0).next().unwrap_or_default();
-    match pid {
-        Some(pid) if !machine.is_empty() && machine == host => Event::Front { pid },
-        _ => Event::NothingInFront,
-    }
-}
-
 /// The number in `[HOST]:NUMBER[.SCREEN]`.
 fn display_number(display: &str) -> Option<u32> {
     display.rsplit_once(':')?.1.split('.').next()?.parse().ok()
 }
 
-/// `None` for a request that the server answered with an error.
-fn served<T>(reply: Result<T, ReplyError>) -> Result<Option<T>, ConnectionError> {
-    match reply {
-        Ok(reply) => Ok(Some(reply)),
-        Err(ReplyError::X11Error(_)) => Ok(None),
-        Err(ReplyError::ConnectionError(e)) => Err(e),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_window_counts_only_with_a_pid_of_this_host() {
-        let front = Event::Front { pid: 5 };
-        assert_eq!(owner(Some(5), b"here", b"here"), front);
-        assert_eq!(owner(Some(5), b"here\0", b"here"), front);
-        for machine in [&b"there"[..], b"her", b"heretic", b"", b"\0here"] {
-            assert_eq!(owner(Some(5), machine, b"here"), Event::NothingInFront);
-        }
-        assert_eq!(owner(None, b"here", b"here"), Event::NothingInFront);
-        assert_eq!(owner(Some(5), b"", b""), Event::NothingInFront);
-    }
 
     #[test]
     fn no_display_and_nonsense_are_told_in_one_line() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fovea_daemon::protocol::{Reply, Request, SOCKET_NAME};
-use fovea_watch::{deliver, Event, Mailbox, SourceError, Undelivered};
+use fovea_watch::{deliver, Event, Mailbox, SourceError, Undelivered, Windows};
 use rustix::net::{
     accept, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags,
     SocketType,
@@ -15,6 +15,14 @@ use rustix::net::{
 struct Daemon {
     _listener: OwnedFd,
     client: OwnedFd,
+}
+
+fn front(pid: u32) -> Event {
+    Event::Windows(Windows::new(Some(pid), [9]))
+}
+
+fn windows(pid: u32) -> Request {
+    Request::Windows { front: Some(pid), visible: vec![pid, 9] }
 }
 
 fn listener(folder: &Path) -> OwnedFd {
@@ -29,7 +37,9 @@ fn listener(folder: &Path) -> OwnedFd {
 impl Daemon {
     fn accept(listener: OwnedFd) -> Daemon {
         let client = accept(&listener).unwrap();
-        Daemon { _listener: listener, client }
+        let daemon = Daemon { _listener: listener, client };
+        daemon.done(Request::Attend { name: "sway".parse().unwrap() });
+        daemon
     }
 
     fn expect(&self, expected: Request, reply: Reply) {
@@ -49,24 +59,25 @@ fn the_daemon_is_told_changes_and_everything_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let mailbox = Arc::new(Mailbox::new().unwrap());
     // Nobody is listening yet.
-    mailbox.put(Event::Front { pid: 1 });
-    mailbox.put(Event::Front { pid: 2 });
+    mailbox.put(front(1));
+    mailbox.put(front(2));
     let (theirs, run_folder) = (Arc::clone(&mailbox), folder.path().to_owned());
     let (said, lines) = std::sync::mpsc::channel::<String>();
-    let delivering =
-        std::thread::spawn(move || deliver(&run_folder, &theirs, &mut |line| said.send(line.to_owned()).unwrap()));
+    let delivering = std::thread::spawn(move || {
+        deliver(&run_folder, &"sway".parse().unwrap(), &theirs, &mut |line| said.send(line.to_owned()).unwrap())
+    });
     let line = lines.recv().unwrap();
     assert!(line.contains("fovea run") && line.ends_with("waiting for it"), "{line}");
 
     let daemon = Daemon::accept(listener(folder.path()));
-    daemon.done(Request::FocusPid { pid: 2 });
+    daemon.done(windows(2));
     assert_eq!(lines.recv().unwrap(), "the daemon is there again");
-    mailbox.put(Event::NothingInFront);
-    daemon.done(Request::Home {});
+    mailbox.put(Event::Windows(Windows::default()));
+    daemon.done(Request::Windows { front: None, visible: vec![] });
     mailbox.put(Event::Screen { on: false });
     daemon.done(Request::Screen { on: false });
-    mailbox.put(Event::Front { pid: 3 });
-    daemon.expect(Request::FocusPid { pid: 3 }, Reply::Error { error: "no".into() });
+    mailbox.put(front(3));
+    daemon.expect(windows(3), Reply::Error { error: "no".into() });
     assert_eq!(lines.recv().unwrap(), "the daemon refused: no");
 
     // A restart, at a time when nothing changes.
@@ -74,7 +85,15 @@ fn the_daemon_is_told_changes_and_everything_after_a_restart() {
     drop(daemon);
     let daemon = Daemon::accept(listener);
     daemon.done(Request::Screen { on: false });
-    daemon.done(Request::FocusPid { pid: 3 });
+    daemon.done(windows(3));
+
+    // The source goes, and with it all that it said: the connection is the lease.
+    mailbox.source_lost();
+    let Daemon { _listener: listener, client } = daemon;
+    assert_eq!(recv(&client, &mut [0; 64][..], RecvFlags::empty()).unwrap().1, 0, "it hangs up");
+    mailbox.put(Event::Screen { on: true });
+    let daemon = Daemon::accept(listener);
+    daemon.done(Request::Screen { on: true });
 
     mailbox.end(SourceError::Absent("gone".into()));
     assert!(matches!(delivering.join().unwrap(), Undelivered::Source(SourceError::Absent(line)) if line == "gone"));

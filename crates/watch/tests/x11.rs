@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fovea_watch::{Event, Source, SourceError, X11};
+use fovea_watch::{Event, Source, SourceError, Windows, X11};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{
     AtomEnum, ConnectionExt as _, CreateWindowAux, PropMode, ScreenSaver, Window, WindowClass,
@@ -75,11 +75,21 @@ impl Desktop {
         window
     }
 
+    fn set(&self, window: Window, name: &str, kind: AtomEnum, values: &[u32]) {
+        let atom = self.atom(name);
+        self.connection.change_property32(PropMode::REPLACE, window, atom, kind, values).unwrap();
+        self.connection.flush().unwrap();
+    }
+
     fn activate(&self, window: Window) {
         let atom = self.atom("_NET_ACTIVE_WINDOW");
         self.connection.change_property32(PropMode::REPLACE, self.root, atom, AtomEnum::WINDOW, &[window]).unwrap();
         self.connection.flush().unwrap();
     }
+}
+
+fn seen(front: Option<u32>, visible: &[u32]) -> Event {
+    Event::Windows(Windows { front, visible: visible.into() })
 }
 
 #[test]
@@ -95,6 +105,11 @@ fn the_active_window_and_the_screen_are_followed_until_the_server_ends() {
     let foreign = desktop.window(Some(4003), Some(b"elsewhere.example"));
     let unsaid = desktop.window(Some(4004), None);
     let nobody = desktop.window(None, Some(&host));
+    let hidden = desktop.window(Some(4005), Some(&host));
+    desktop.set(root, "_NET_CURRENT_DESKTOP", AtomEnum::CARDINAL, &[0]);
+    desktop.set(root, "_NET_CLIENT_LIST", AtomEnum::WINDOW, &[one, two, foreign, unsaid, nobody, hidden]);
+    let minimised = desktop.atom("_NET_WM_STATE_HIDDEN");
+    desktop.set(hidden, "_NET_WM_STATE", AtomEnum::ATOM, &[minimised]);
     desktop.activate(one);
 
     let (to, events) = mpsc::channel();
@@ -102,23 +117,41 @@ fn the_active_window_and_the_screen_are_followed_until_the_server_ends() {
     let watching = std::thread::spawn(move || X11::new(Some(display)).watch(&mut |event| to.send(event).unwrap()));
     let next = || events.recv_timeout(HANGS).expect("an event");
 
-    assert_eq!(next(), Event::Front { pid: 4001 }, "how things stood");
+    assert_eq!(next(), seen(Some(4001), &[4001, 4002]), "how things stood");
     assert_eq!(next(), Event::Screen { on: true });
     for (window, expected) in [
-        (two, Event::Front { pid: 4002 }),
-        (foreign, Event::NothingInFront),
-        (one, Event::Front { pid: 4001 }),
-        (unsaid, Event::NothingInFront),
-        (two, Event::Front { pid: 4002 }),
-        (nobody, Event::NothingInFront),
-        (one, Event::Front { pid: 4001 }),
-        (0, Event::NothingInFront),
+        (two, seen(Some(4002), &[4001, 4002])),
+        (foreign, seen(None, &[4001, 4002])),
+        (one, seen(Some(4001), &[4001, 4002])),
+        (unsaid, seen(None, &[4001, 4002])),
+        (two, seen(Some(4002), &[4001, 4002])),
+        (nobody, seen(None, &[4001, 4002])),
+        (one, seen(Some(4001), &[4001, 4002])),
+        (0, seen(None, &[4001, 4002])),
+        (two, seen(Some(4002), &[4001, 4002])),
         // No such window.
-        (0x7fff_fff0, Event::NothingInFront),
+        (0x7fff_fff0, seen(None, &[4001, 4002])),
     ] {
         desktop.activate(window);
         assert_eq!(next(), expected, "{window:#x}");
     }
+    // Restored, minimised, moved to another desktop, gone to, brought to all desktops, asking for attention.
+    desktop.set(hidden, "_NET_WM_STATE", AtomEnum::ATOM, &[]);
+    assert_eq!(next(), seen(None, &[4001, 4002, 4005]));
+    desktop.set(one, "_NET_WM_STATE", AtomEnum::ATOM, &[minimised]);
+    assert_eq!(next(), seen(None, &[4002, 4005]));
+    desktop.set(two, "_NET_WM_DESKTOP", AtomEnum::CARDINAL, &[1]);
+    assert_eq!(next(), seen(None, &[4005]));
+    desktop.set(hidden, "_NET_WM_DESKTOP", AtomEnum::CARDINAL, &[0]);
+    desktop.set(root, "_NET_CURRENT_DESKTOP", AtomEnum::CARDINAL, &[1]);
+    assert_eq!(next(), seen(None, &[4002]));
+    desktop.set(hidden, "_NET_WM_DESKTOP", AtomEnum::CARDINAL, &[u32::MAX]);
+    assert_eq!(next(), seen(None, &[4002, 4005]));
+    let attention = desktop.atom("_NET_WM_STATE_DEMANDS_ATTENTION");
+    desktop.set(one, "_NET_WM_STATE", AtomEnum::ATOM, &[minimised, attention]);
+    assert_eq!(next(), seen(None, &[4001, 4002, 4005]));
+    desktop.set(root, "_NET_CLIENT_LIST", AtomEnum::WINDOW, &[one]);
+    assert_eq!(next(), seen(None, &[4001]));
     // Other properties of the root are no news: the next event is the screen's.
     desktop.connection.change_property8(PropMode::REPLACE, root, AtomEnum::WM_NAME, AtomEnum::STRING, b"root").unwrap();
     for (mode, on) in [(ScreenSaver::ACTIVE, false), (ScreenSaver::RESET, true)] {

@@ -17,15 +17,7 @@ impl<D: Device> Engine<D> {
                 runtime.background_since_ns = now_ns;
             }
             runtime.importance = Some(importance);
-            // The scores there were go into the log before they are changed.
-            let told = self.device.scores(&app.cgroup).and_then(|scores| match self.undo.scores(&app.cgroup, scores) {
-                Ok(()) => self.device.set_importance(&app.cgroup, importance),
-                Err(e) => {
-                    say!("fovea: writing the undo log: {e}: leaving {} as it is", app.name);
-                    Ok(())
-                }
-            });
-            if let Err(e) = told {
+            if let Err(e) = rank_processes(&mut self.device, &mut self.undo, &app.cgroup, runtime, importance) {
                 say!("fovea: {e}");
             }
         }
@@ -171,36 +163,32 @@ impl<D: Device> Engine<D> {
             reason: Some(session.reason),
             readings: Some(session.readings),
             outcome,
+            ..Entry::default()
         });
     }
+}
 
-    pub(super) fn kill(&mut self, name: &AppName, reason: Reason, snapshot: &Snapshot) -> Result<Vec<OwnedFd>, Error> {
-        let Some(app) = self.registry.get(name) else { return Ok(Vec::new()) };
-        let usage = self.runtime.get(name).map(|r| r.usage).unwrap_or_default();
-        let killed = self.device.kill(&app.cgroup)?;
-        self.kills += 1;
-        let outcome = json!({
-            "importance": self.registry.importance(app),
-            "usage": usage,
-            // From the wake-up that led here to the last signal sent.
-            "signal_after_ns": killed.signalled_ns.saturating_sub(snapshot.now_ns),
-            "signalled": killed.signalled,
-            "released": killed.released,
-        });
-        self.journal.write(&Entry {
-            t_ns: snapshot.now_ns,
-            action: "kill",
-            app: Some(name),
-            reason: Some(reason),
-            readings: Some(snapshot.memory),
-            outcome,
-        });
-        self.usage_read_ns = None;
-        self.victim = Some(Victim { app: name.clone(), awaited: killed.pidfds.len(), since_ns: snapshot.now_ns });
-        // Without pidfds (before Linux 5.3) the end of its cgroup's last process is waited for.
-        if killed.signalled == 0 {
-            self.victim_done(snapshot.now_ns);
-        }
-        Ok(killed.pidfds)
+/// Tells the kernel's OOM killer how much an app matters. The scores there were go into the log before they are changed.
+fn rank_processes<D: Device>(
+    device: &mut D,
+    undo: &mut UndoLog,
+    cgroup: &str,
+    runtime: &mut Runtime,
+    importance: Importance,
+) -> Result<(), Error> {
+    let mut scores = device.scores(cgroup)?;
+    for score in &mut scores {
+        // Born since, it inherited what its parent had with what was added.
+        let inherited = score.oom_score_adj - runtime.score_shift;
+        score.oom_score_adj = undo.old_score(cgroup, score).unwrap_or(inherited);
     }
+    if let Err(e) = undo.scores(cgroup, scores.clone()) {
+        say!("fovea: writing the undo log: {e}: leaving {cgroup} as it is");
+        return Ok(());
+    }
+    let shift = fovea_apps::score_shift(importance, scores.iter().map(|score| score.oom_score_adj));
+    scores.retain(|score| score.oom_score_adj >= 0);
+    scores.iter_mut().for_each(|score| score.oom_score_adj += shift);
+    runtime.score_shift = shift;
+    device.set_scores(cgroup, &scores)
 }

@@ -12,8 +12,18 @@ impl<D: Device> Engine<D> {
         let refaults = (now.refault_file + now.refault_anon).saturating_sub(last.refault_file + last.refault_anon);
         // Over less than 10 ms a rate says nothing.
         let rate_over_ns = elapsed_ns.max(10_000_000);
+        let stalled_us = match (now.psi_some_total_us, last.psi_some_total_us) {
+            // Stalls too short for the trigger, long ago, are not what this look is about.
+            (Some(_), Some(_)) if !(self.called || self.uncalled) && elapsed_ns > self.watching_ns() => 0,
+            (Some(now), Some(last)) => now.saturating_sub(last),
+            // Without PSI every look counts as called for.
+            _ => 1,
+        };
         let memory = MemoryState {
             free_bytes: now.free_bytes,
+            total_bytes: now.total_bytes,
+            available_bytes: now.available_bytes,
+            low_bytes: self.low_bytes(now_ns),
             file_bytes: now.file_bytes,
             swap: (now.swap_total_bytes > 0).then_some(SwapState {
                 free_bytes: now.swap_free_bytes,
@@ -25,15 +35,10 @@ impl<D: Device> Engine<D> {
                     limit_bytes: z.limit_bytes,
                 }),
             }),
-            stalled_us: match (now.psi_some_total_us, last.psi_some_total_us) {
-                // Stalls too short for the trigger, long ago, are not what this look is about.
-                (Some(_), Some(_)) if !self.called && elapsed_ns > self.watching_ns() => 0,
-                (Some(now), Some(last)) => now.saturating_sub(last),
-                // Without PSI every look counts as called for.
-                _ => 1,
-            },
+            stalled_us,
+            stall_percent: stalled_us as f64 * 100_000.0 / rate_over_ns as f64,
             psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
-            untold: now.psi_some_total_us.is_none(),
+            untold: self.uncalled || now.psi_some_total_us.is_none(),
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
         };
         self.memory = now;
@@ -43,10 +48,37 @@ impl<D: Device> Engine<D> {
         if short.shortage.is_some() || short.ladder.is_some() || !self.screen_on {
             self.refresh_usage(now_ns);
         }
-        let apps = self.registry.iter().filter_map(|app| self.state_of(app)).collect();
-        self.look_at_cpus(now_ns)?;
-        let (screen_on, focused_ns, cpu_busy) = (self.screen_on, self.focused_ns, self.cpu_busy);
-        Ok(Snapshot { now_ns, screen_on, focused_ns, cpu_busy, memory, kill_pending: self.victim.is_some(), apps })
+        let apps = self.registry.iter().filter_map(|app| self.state_of(app, now_ns)).collect();
+        self.look_at_cpus(now_ns);
+        Ok(Snapshot {
+            now_ns,
+            screen_on: self.screen_on,
+            focus_told: self.registry.is_told(),
+            focused_ns: self.focused_ns,
+            cpu_busy: self.cpu_busy,
+            memory,
+            kill_pending: self.victim.is_some(),
+            apps,
+        })
+    }
+
+    /// The kernel's low watermarks, where the thresholds count from them. They change when huge pages or `vm.min_free_kbytes` are set, so
+    /// they are read now and then.
+    fn low_bytes(&mut self, now_ns: u64) -> u64 {
+        if self.config.memory.minfree_pages.is_some() {
+            return 0;
+        }
+        match self.watermarks {
+            Some((read_ns, low_bytes)) if now_ns.saturating_sub(read_ns) < WATERMARKS_FRESH_NS => low_bytes,
+            _ => {
+                let low_bytes = self.device.low_watermark_bytes().unwrap_or_else(|e| {
+                    say!("fovea: {e}");
+                    self.watermarks.map_or(0, |(_, low_bytes)| low_bytes)
+                });
+                self.watermarks = Some((now_ns, low_bytes));
+                low_bytes
+            }
+        }
     }
 
     /// Looks that follow each other within this time watch one and the same shortage.
@@ -55,23 +87,32 @@ impl<D: Device> Engine<D> {
     }
 
     /// Whether the others kept the CPUs busy for more than half of the time that the daemon left them.
-    pub(super) fn look_at_cpus(&mut self, now_ns: u64) -> Result<(), Error> {
+    pub(super) fn look_at_cpus(&mut self, now_ns: u64) {
         let (then_ns, then) = self.cpu_looked;
         let elapsed_ns = now_ns.saturating_sub(then_ns);
         if elapsed_ns < IDLE_OVER_NS {
-            return Ok(());
+            return;
         }
-        let now = self.device.cpu()?;
+        let now = match self.device.cpu() {
+            Ok(now) => now,
+            // What was last known of them stands; it only says when to compress.
+            Err(e) => {
+                if !std::mem::replace(&mut self.cpu_unread, true) {
+                    say!("fovea: {e}: going on without");
+                }
+                return;
+            }
+        };
+        self.cpu_unread = false;
         self.cpu_looked = (now_ns, now);
         let own_ns = now.own_ns.saturating_sub(then.own_ns);
         let left_ns = (elapsed_ns * self.cpus as u64).saturating_sub(own_ns);
         let idle_ns = now.idle_ns.saturating_sub(then.idle_ns);
         // The idle time is counted in 10 ms: less left than that says nothing.
         self.cpu_busy = left_ns > 10_000_000 && idle_ns * 2 < left_ns;
-        Ok(())
     }
 
-    pub(super) fn state_of(&self, app: &fovea_apps::App) -> Option<AppState> {
+    pub(super) fn state_of(&self, app: &fovea_apps::App, now_ns: u64) -> Option<AppState> {
         let runtime = self.runtime.get(&app.name)?;
         let usage = &runtime.usage;
         Some(AppState {
@@ -79,6 +120,8 @@ impl<D: Device> Engine<D> {
             importance: self.registry.importance(app),
             focus_seq: app.focus_seq,
             background_since_ns: runtime.background_since_ns,
+            seen: app.seen,
+            spared: now_ns < runtime.spared_until_ns,
             frozen: runtime.frozen,
             anon_bytes: usage.anon_bytes,
             current_bytes: usage.current_bytes,

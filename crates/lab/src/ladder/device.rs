@@ -5,7 +5,6 @@ use std::cell::{RefCell, RefMut};
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::Importance;
 use fovea_linux::{
     AppUsage, CompressCursor, CompressOutcome, CpuReading, Device, Error, KillOutcome, MemoryReading, OldScore,
     PageRange, ZramDevice, ZramReading, ZramWish,
@@ -269,9 +268,10 @@ impl Device for SimulatedDevice {
         Ok(machine.processes.get(cgroup).map(score).into_iter().collect())
     }
 
-    fn set_importance(&mut self, cgroup: &str, importance: Importance) -> Result<(), Error> {
+    fn set_scores(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
         if let Some(process) = self.hold().processes.get_mut(cgroup) {
-            process.score = importance.oom_score_adj();
+            let named = scores.iter().find(|s| s.pid == process.pid);
+            process.score = named.map_or(process.score, |s| s.oom_score_adj);
         }
         Ok(())
     }

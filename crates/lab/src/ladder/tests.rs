@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use fovea_apps::Importance;
 use fovea_linux::{CompressCursor, Device, ZramWish};
 use fovea_scenario::{Catalog, Configuration, EventBody, Plan, Scenario, Step};
 use proptest::prelude::*;
@@ -264,7 +263,8 @@ fn an_app_that_has_ended_is_no_error() {
     assert_eq!(device.resident("apps/gmail", 8).unwrap(), []);
     assert_eq!(device.scores("apps/gmail").unwrap(), []);
     device.set_frozen("apps/gmail", false).unwrap();
-    device.set_importance("apps/gmail", Importance::Empty).unwrap();
+    let gone = fovea_linux::OldScore { pid: 1, start_ticks: 1, oom_score_adj: 950 };
+    device.set_scores("apps/gmail", &[gone]).unwrap();
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn scores_come_back_and_a_claim_that_fails_leaves_nothing() {
     let scores = device.scores("apps/gmail").unwrap();
     let pid = scores[0].pid;
     assert_eq!(device.cgroup_of_pid(pid).unwrap().as_deref(), Some("apps/gmail"));
-    device.set_importance("apps/gmail", Importance::Hidden).unwrap();
+    device.set_scores("apps/gmail", &[fovea_linux::OldScore { oom_score_adj: 700, ..scores[0] }]).unwrap();
     assert_eq!(device.scores("apps/gmail").unwrap()[0].oom_score_adj, 700);
     device.restore_importance("apps/gmail", &scores).unwrap();
     assert_eq!(device.scores("apps/gmail").unwrap(), scores);

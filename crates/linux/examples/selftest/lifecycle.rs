@@ -5,7 +5,6 @@ use std::fs::{read_to_string, write};
 use std::io::Write;
 use std::os::fd::AsFd;
 
-use fovea_apps::Importance;
 use fovea_linux::process::Process;
 use fovea_linux::psi::{Kind, Trigger};
 use fovea_linux::{CompressCursor, Device, KillOutcome};
@@ -124,7 +123,8 @@ fn importance(bench: &mut Bench) {
     let scores = bench.system.scores(&cgroup).expect("scores");
     let known = scores.len() == 1 && scores[0].oom_score_adj == 33 && scores[0].pid == child.pid;
     bench.check("scores are read", known, format!("{scores:?}"));
-    bench.system.set_importance(&cgroup, Importance::Hidden).expect("set");
+    let hidden: Vec<_> = scores.iter().map(|s| fovea_linux::OldScore { oom_score_adj: 700, ..*s }).collect();
+    bench.system.set_scores(&cgroup, &hidden).expect("set");
     bench.check("the class's score is set", score_of(child.pid) == 700, score_of(child.pid));
     let born = child.tell(Order::Fork).0 as u32;
     let stale: Vec<_> = scores.iter().map(|s| fovea_linux::OldScore { start_ticks: s.start_ticks + 1, ..*s }).collect();

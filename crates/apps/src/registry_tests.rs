@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The registry against what a user would say is in front.
+
+use super::*;
+use proptest::prelude::*;
+
+const A: Option<SourceId> = Some(1);
+const B: Option<SourceId> = Some(2);
+
+fn name(text: &str) -> AppName {
+    text.parse().unwrap()
+}
+
+fn registry(names: &[&str]) -> Registry {
+    let mut registry = Registry::default();
+    for text in names {
+        registry.insert(name(text), format!("apps/{text}"), Role::App, None);
+    }
+    registry
+}
+
+fn importance(r: &Registry, n: &str) -> Importance {
+    r.importance(r.get(&name(n)).unwrap())
+}
+
+#[test]
+fn a_left_app_is_hidden_and_a_closed_one_empty() {
+    let mut r = registry(&["mail", "game"]);
+    r.focus(A, &name("mail")).unwrap();
+    r.focus(A, &name("game")).unwrap();
+    assert_eq!(importance(&r, "mail"), Importance::Hidden);
+    assert_eq!(importance(&r, "game"), Importance::Foreground);
+    r.close(&name("game")).unwrap();
+    assert_eq!(importance(&r, "game"), Importance::Empty);
+    assert_eq!(r.foreground(), None);
+    r.focus(A, &name("game")).unwrap();
+    assert_eq!(importance(&r, "game"), Importance::Foreground);
+}
+
+#[test]
+fn what_can_be_seen_beside_the_app_in_front_is_visible() {
+    let mut r = registry(&["mail", "game", "maps"]);
+    r.close(&name("maps")).unwrap();
+    let shown = [name("mail"), name("maps"), name("nope")].into();
+    r.show(A, Some(name("game")), shown);
+    assert_eq!(importance(&r, "game"), Importance::Foreground);
+    assert_eq!(importance(&r, "mail"), Importance::Visible);
+    assert_eq!(importance(&r, "maps"), Importance::Visible, "open again");
+    r.show(A, None, BTreeSet::new());
+    assert_eq!(importance(&r, "maps"), Importance::Hidden);
+    assert!(r.get(&name("mail")).unwrap().seen);
+}
+
+#[test]
+fn each_source_has_a_screen_and_takes_it_along_when_it_goes() {
+    let mut r = registry(&["mail", "game"]);
+    r.focus(A, &name("mail")).unwrap();
+    r.focus(B, &name("game")).unwrap();
+    assert_eq!(importance(&r, "mail"), Importance::Foreground);
+    assert_eq!(importance(&r, "game"), Importance::Foreground);
+    r.leave(1);
+    assert_eq!(importance(&r, "mail"), Importance::Hidden);
+    assert!(r.is_told());
+    r.leave(2);
+    assert!(!r.is_told());
+    assert_eq!(importance(&r, "game"), Importance::Foreground, "a guess remains");
+    r.unfocus(A);
+    assert_eq!(importance(&r, "game"), Importance::Hidden);
+}
+
+#[test]
+fn a_word_of_nobody_who_stays_counts_only_where_no_source_lives() {
+    let mut r = registry(&["mail", "game"]);
+    r.focus(None, &name("mail")).unwrap();
+    assert_eq!((importance(&r, "mail"), r.is_told()), (Importance::Foreground, false));
+    r.focus(A, &name("game")).unwrap();
+    assert_eq!(importance(&r, "mail"), Importance::Hidden);
+    r.focus(None, &name("mail")).unwrap();
+    assert_eq!(importance(&r, "mail"), Importance::Hidden);
+    assert_eq!(importance(&r, "game"), Importance::Foreground);
+}
+
+#[test]
+fn two_users_firefox_are_two_apps_and_neither_takes_the_others_place() {
+    let mut r = Registry::default();
+    let found = |r: &mut Registry, uid, cgroup: &str| {
+        r.discover(&Unit { label: name("firefox"), uid }, cgroup).map(String::from)
+    };
+    assert_eq!(found(&mut r, 1000, "a/1").as_deref(), Some("firefox"));
+    r.focus(A, &name("firefox")).unwrap();
+    assert_eq!(found(&mut r, 1001, "b/1").as_deref(), Some("firefox@1001"));
+    assert_eq!(found(&mut r, 1001, "b/2").as_deref(), Some("firefox@1001-2"));
+    assert_eq!(found(&mut r, 1001, "b/2"), None, "known");
+    assert_eq!(r.get(&name("firefox")).unwrap().cgroup, "a/1");
+    assert_eq!(importance(&r, "firefox"), Importance::Foreground);
+    let long = Unit { label: name(&"x".repeat(64)), uid: u32::MAX };
+    assert!(r.discover(&long, "c/1").is_some() && r.discover(&long, "c/2").is_some());
+}
+
+#[test]
+fn a_found_app_without_a_window_works_for_somebody_once_sources_would_tell_of_one() {
+    let mut r = registry(&["said"]);
+    r.discover(&Unit { label: name("found"), uid: 1 }, "a/1").unwrap();
+    assert_eq!(importance(&r, "found"), Importance::Hidden);
+    r.unfocus(A);
+    assert_eq!(importance(&r, "found"), Importance::Service);
+    assert_eq!(importance(&r, "said"), Importance::Hidden);
+    r.focus(A, &name("found")).unwrap();
+    r.unfocus(A);
+    assert_eq!(importance(&r, "found"), Importance::Hidden);
+}
+
+#[test]
+fn unknown_apps_are_refused_and_change_nothing() {
+    let mut r = registry(&["mail"]);
+    r.focus(A, &name("mail")).unwrap();
+    assert_eq!(r.focus(A, &name("nope")), Err(Unknown(name("nope"))));
+    assert_eq!(r.foreground(), Some(&name("mail")));
+}
+
+#[test]
+fn a_role_outranks_being_closed() {
+    let mut r = Registry::default();
+    r.insert(name("ime"), "apps/ime".into(), Role::Visible, None);
+    r.close(&name("ime")).unwrap();
+    assert_eq!(importance(&r, "ime"), Importance::Visible);
+}
+
+proptest! {
+    #[test]
+    fn names_never_leave_their_folder(text in ".{0,80}") {
+        if let Ok(name) = text.parse::<AppName>() {
+            prop_assert!(!name.as_str().contains('/'));
+            prop_assert!(name.as_str() != ".." && name.as_str() != "." && !name.as_str().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_source_has_at_most_one_app_in_front(ops in prop::collection::vec((0u8..7, 0usize..4, 0u64..3), 0..60)) {
+        let names = ["a", "b", "c", "d"];
+        let mut r = registry(&names);
+        for (op, i, source) in ops {
+            let n = name(names[i]);
+            let source_or_none = (source > 0).then_some(source);
+            match op {
+                0 => drop(r.focus(source_or_none, &n)),
+                1 => drop(r.close(&n)),
+                2 => r.unfocus(source_or_none),
+                3 => drop(r.remove(&n)),
+                4 => r.leave(source),
+                5 => r.show(source_or_none, Some(n), [name(names[(i + 1) % 4])].into()),
+                _ => r.insert(n, "x".into(), Role::App, None),
+            }
+            let front = r.iter().filter(|a| r.importance(a) == Importance::Foreground).count();
+            prop_assert!(front <= r.told.len().max(1));
+            prop_assert_eq!(front > 0, r.foreground().is_some());
+            prop_assert!(r.iter().all(|a| a.seen || r.importance(a) >= Importance::Hidden));
+        }
+    }
+}

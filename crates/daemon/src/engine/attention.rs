@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Who is in front, what can be seen, whether anybody looks: what sources say, for as long as they are there.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+impl<D: Device> Engine<D> {
+    /// A source is there; what it says from now on holds until it leaves.
+    pub fn attends(&mut self, source: SourceId, name: &str, now_ns: u64) {
+        self.sources.insert(source, name.to_owned());
+        self.write(now_ns, "source", None, None, json!({ "name": name }));
+    }
+
+    /// A source is gone. If nobody else tells who is in front, the turn that follows thaws everybody; and a screen that nobody can say is
+    /// off counts as on.
+    pub fn left(&mut self, source: SourceId, now_ns: u64) {
+        let Some(name) = self.sources.remove(&source) else { return };
+        self.busy = true;
+        self.registry.leave(source);
+        self.rank(now_ns);
+        self.write(now_ns, "source-gone", None, None, json!({ "name": name, "focus_told": self.registry.is_told() }));
+        if self.screens.remove(&source).is_some() {
+            let on = self.screens.is_empty() || self.screens.values().any(|&on| on);
+            self.set_screen(on, now_ns);
+        }
+    }
+
+    /// An app is all that a source's screen shows.
+    pub(super) fn focus(&mut self, source: Option<SourceId>, app: AppName, now_ns: u64) {
+        // The caller has looked; a race is impossible in one thread.
+        let _ = self.registry.focus(source, &app);
+        self.came_to_the_front(app, now_ns);
+    }
+
+    fn came_to_the_front(&mut self, app: AppName, now_ns: u64) {
+        self.focused_ns = Some(now_ns);
+        self.rank(now_ns);
+        // Said by a command while a source lives, it is not in front by that: it has the time of a debounce to get there.
+        if let Some(runtime) = self.runtime.get_mut(&app).filter(|_| !self.registry.is_front(&app)) {
+            runtime.background_since_ns = now_ns;
+        }
+        self.thaw(&app, Reason::Needed, now_ns);
+        if let Some(runtime) = self.runtime.get_mut(&app) {
+            runtime.compressed_at_bytes = None;
+            runtime.cursor = CompressCursor::default();
+            runtime.returned = runtime.was_compressed;
+        }
+        self.write(now_ns, "focus", Some(&app), None, Value::Null);
+        self.prefetch = Some(app);
+    }
+
+    /// The processes whose windows a source's screen shows.
+    pub(super) fn windows(
+        &mut self,
+        source: Option<SourceId>,
+        front: Option<u32>,
+        visible: &[u32],
+        now_ns: u64,
+    ) -> Result<(), Error> {
+        let front = front.map(|pid| self.app_of_pid(pid)).transpose()?.flatten();
+        let mut shown = BTreeSet::new();
+        for &pid in visible {
+            shown.extend(self.app_of_pid(pid)?);
+        }
+        let was_front = front.as_ref().is_some_and(|app| self.registry.is_front(app));
+        self.registry.show(source, front.clone(), shown.clone());
+        for app in &shown {
+            self.thaw(app, Reason::Needed, now_ns);
+        }
+        match front.filter(|_| !was_front) {
+            Some(app) => self.came_to_the_front(app, now_ns),
+            None => self.rank(now_ns),
+        }
+        Ok(())
+    }
+
+    /// The app in whose cgroup, or below it, a process is; the innermost one, should an app's cgroup lie in another's.
+    fn app_of_pid(&mut self, pid: u32) -> Result<Option<AppName>, Error> {
+        let Some(member) = self.device.cgroup_of_pid(pid)? else { return Ok(None) };
+        let holders = self.registry.iter().filter(|app| fovea_linux::cgroup::is_within(&member, &app.cgroup));
+        Ok(holders.max_by_key(|app| app.cgroup.len()).map(|app| app.name.clone()))
+    }
+
+    /// Of several sources that know, one that says "on" is enough; what a command says holds until the next word.
+    pub(super) fn screen(&mut self, source: Option<SourceId>, on: bool, now_ns: u64) {
+        let mut wanted = on;
+        if let Some(source) = source {
+            self.screens.insert(source, on);
+            wanted = self.screens.values().any(|&on| on);
+        }
+        self.set_screen(wanted, now_ns);
+    }
+
+    fn set_screen(&mut self, on: bool, now_ns: u64) {
+        if self.screen_on != on {
+            self.screen_on = on;
+            self.write(now_ns, if on { "screen-on" } else { "screen-off" }, None, None, Value::Null);
+        }
+    }
+}

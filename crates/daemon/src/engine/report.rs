@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What the daemon says of itself.
+
+use super::*;
+
+impl<D: Device> Engine<D> {
+    pub(super) fn status(&mut self, now_ns: u64) -> Status {
+        for app in self.registry.iter() {
+            if let Some(runtime) = self.runtime.get_mut(&app.name) {
+                // What cannot be read now is told as it was.
+                let _ = observe::read_usage(&mut self.device, &app.cgroup, runtime, true, now_ns);
+            }
+        }
+        if let Ok(memory) = self.device.memory() {
+            // Only shown: the rates of the next decision still count from the last look.
+            let (some, file, anon) =
+                (self.memory.psi_some_total_us, self.memory.refault_file, self.memory.refault_anon);
+            self.memory = MemoryReading { psi_some_total_us: some, refault_file: file, refault_anon: anon, ..memory };
+        }
+        let apps = self.registry.iter().map(|app| {
+            let runtime = self.runtime.get(&app.name);
+            AppStatus {
+                name: app.name.clone(),
+                cgroup: app.cgroup.clone(),
+                importance: self.registry.importance(app),
+                frozen: runtime.is_some_and(|r| r.frozen),
+                usage: runtime.map(|r| r.usage).unwrap_or_default(),
+            }
+        });
+        Status {
+            pid: std::process::id(),
+            screen_on: self.screen_on,
+            sources: self.sources.values().cloned().collect(),
+            focus_told: self.registry.is_told(),
+            foreground: self.registry.foreground().cloned(),
+            busy: self.busy,
+            memory: self.memory,
+            ecache: self.device.ecache().ok().flatten(),
+            kills: self.kills,
+            compressed_pages: self.compressed_pages,
+            missing: self.missing.clone(),
+            apps: apps.collect(),
+        }
+    }
+}

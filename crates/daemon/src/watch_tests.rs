@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The watcher on folders that look like a cgroup tree: inotify is the same.
+
+use super::*;
+
+const APPS: &str = "user.slice/user-1000.slice/user@1000.service/app.slice";
+
+struct Tree(tempfile::TempDir);
+
+impl Tree {
+    fn new() -> (Tree, Watcher) {
+        let tree = Tree(tempfile::tempdir().unwrap());
+        let watcher = Watcher::new(tree.0.path()).unwrap();
+        (tree, watcher)
+    }
+
+    fn set(&self, cgroup: &str, populated: bool) {
+        let folder = self.0.path().join(cgroup);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("cgroup.events"), format!("populated {}\nfrozen 0\n", u8::from(populated))).unwrap();
+    }
+
+    fn remove(&self, cgroup: &str) {
+        std::fs::remove_dir_all(self.0.path().join(cgroup)).unwrap();
+    }
+}
+
+fn app(unit: &str) -> String {
+    format!("{APPS}/{unit}")
+}
+
+fn appeared(unit: &str) -> Seen {
+    Seen::Appeared(app(unit))
+}
+
+#[test]
+fn apps_that_are_there_appear_and_others_do_not() {
+    let (tree, mut watcher) = Tree::new();
+    tree.set(&app("app-gnome-mail-12.scope"), true);
+    tree.set(&app("app-mail.slice/app-maps@1.service"), true);
+    for other in ["system.slice/app-web.service", "init.scope/app-x-1.scope", "app-x-1.scope"] {
+        tree.set(other, true);
+    }
+    let mut found = watcher.discover();
+    found.sort_by_key(|seen| format!("{seen:?}"));
+    assert_eq!(found, [appeared("app-gnome-mail-12.scope"), appeared("app-mail.slice/app-maps@1.service")]);
+}
+
+/// systemd makes the cgroup, and moves the process in a moment later.
+#[test]
+fn an_app_whose_cgroup_comes_before_its_process_appears_with_that() {
+    let (tree, mut watcher) = Tree::new();
+    std::fs::create_dir_all(tree.0.path().join(APPS)).unwrap();
+    assert_eq!(watcher.discover(), []);
+    let cgroup = app("app-maps-1.scope");
+    let events = tree.0.path().join(&cgroup).join("cgroup.events");
+    // The kernel makes the folder with its files at once.
+    let made = tempfile::tempdir_in(tree.0.path()).unwrap();
+    std::fs::write(made.path().join("cgroup.events"), "populated 0\nfrozen 0\n").unwrap();
+    std::fs::create_dir(tree.0.path().join(&cgroup)).unwrap();
+    std::fs::copy(made.path().join("cgroup.events"), &events).unwrap();
+    assert_eq!(watcher.take(), []);
+    tree.set(&cgroup, true);
+    assert_eq!(watcher.take(), [Seen::Appeared(cgroup.clone())]);
+    tree.set(&cgroup, true);
+    assert_eq!(watcher.take(), [], "once");
+    tree.set(&cgroup, false);
+    assert_eq!(watcher.take(), [Seen::Ended(cgroup.clone())]);
+    watcher.forget(&cgroup);
+    // A service that is started again has the cgroup it had.
+    tree.set(&cgroup, true);
+    assert_eq!(watcher.take(), [Seen::Appeared(cgroup.clone())]);
+    tree.remove(&cgroup);
+    assert_eq!(watcher.take(), [Seen::Ended(cgroup)], "gone before it was seen to end");
+}
+
+#[test]
+fn a_user_who_logs_in_later_is_looked_into() {
+    let (tree, mut watcher) = Tree::new();
+    assert_eq!(watcher.discover(), []);
+    tree.set(&app("app-maps-1.scope"), true);
+    assert_eq!(watcher.take(), [appeared("app-maps-1.scope")]);
+}
+
+#[test]
+fn a_registered_app_ends_and_does_not_come_back_by_itself() {
+    let (tree, mut watcher) = Tree::new();
+    tree.set("apps/a", true);
+    assert!(watcher.app("apps/a").unwrap());
+    tree.set("apps/a", false);
+    assert_eq!(watcher.take(), [Seen::Ended("apps/a".into())]);
+    tree.set("apps/a", true);
+    assert_eq!(watcher.take(), []);
+    assert!(watcher.app("apps/none").is_err());
+}
+
+/// The kernel drops what does not fit into the queue, and says only that it has.
+#[test]
+fn after_an_overflow_everything_is_looked_at_again() {
+    let (tree, mut watcher) = Tree::new();
+    let cgroup = app("app-maps-1.scope");
+    tree.set(&cgroup, true);
+    assert_eq!(watcher.discover().len(), 1);
+    tree.set("apps/noise", true);
+    watcher.app("apps/noise").unwrap();
+    let most: usize =
+        std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap().trim().parse().unwrap();
+    // The same event twice in a row is told once, so two files take turns; writing truncates first, which is an event as well.
+    for _ in 0..most {
+        for noisy in ["apps/noise", cgroup.as_str()] {
+            let events = tree.0.path().join(noisy).join("cgroup.events");
+            use std::io::Write;
+            std::fs::OpenOptions::new().append(true).open(events).unwrap().write_all(b"x").unwrap();
+        }
+    }
+    tree.set(&app("app-new-1.scope"), true);
+    tree.set(&cgroup, false);
+    let seen = watcher.take();
+    assert!(seen.contains(&Seen::Ended(cgroup)) && seen.contains(&appeared("app-new-1.scope")), "{seen:?}");
+}

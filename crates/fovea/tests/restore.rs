@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! `fovea restore` beside a daemon that lives, that is killed at any moment, that is dead: one lock, and nothing stays frozen.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{fovea, is_root, one_line, run, Client, Daemon, FOVEA};
+use fovea_linux::System;
+use rustix::process::{kill_process, Signal};
+
+const CONFIG: &str =
+    "[zram]\nenabled = false\n[daemon]\ndiscover = false\n[freeze]\nclasses = [\"hidden\"]\ndebounce_ms = 1\n";
+
+/// A process in a cgroup of its own, gone with the test.
+struct App {
+    folder: PathBuf,
+    cgroup: String,
+    process: Child,
+}
+
+impl App {
+    fn new(name: &str) -> Option<App> {
+        let mount = System::new().ok()?.cgroup_mount().ok()?;
+        if !is_root() {
+            return None;
+        }
+        let cgroup = format!("fovea-test-{name}-{}", std::process::id());
+        let folder = mount.join(&cgroup);
+        if fs::create_dir(&folder).is_err() {
+            println!("skipped: no cgroup can be made here");
+            return None;
+        }
+        let process = Command::new("sleep").arg("1000").spawn().unwrap();
+        fs::write(folder.join("cgroup.procs"), process.id().to_string()).unwrap();
+        fs::write(format!("/proc/{}/oom_score_adj", process.id()), "123").unwrap();
+        Some(App { folder, cgroup, process })
+    }
+
+    fn is_frozen(&self) -> bool {
+        fs::read_to_string(self.folder.join("cgroup.freeze")).unwrap() == "1\n"
+    }
+
+    fn score(&self) -> String {
+        fs::read_to_string(format!("/proc/{}/oom_score_adj", self.process.id())).unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+fn daemon() -> Daemon {
+    Daemon::start_with(|command, folder| {
+        fs::write(folder.join("fovea.toml"), CONFIG).unwrap();
+        command.stderr(fs::File::create(folder.join("stderr")).unwrap());
+    })
+}
+
+fn say(client: &Client, request: &str) {
+    client.send(request.as_bytes()).unwrap();
+    assert_eq!(client.reply().unwrap()["reply"], "done", "{request}");
+}
+
+fn focus_and_leave(client: &Client, app: &App) {
+    say(client, r#"{"request":"attend","name":"test"}"#);
+    say(client, &format!(r#"{{"request":"register","app":"mail","cgroup":"{}"}}"#, app.cgroup));
+    say(client, r#"{"request":"focus","app":"mail"}"#);
+    say(client, r#"{"request":"home"}"#);
+}
+
+fn until_frozen(daemon: &Daemon, app: &App) {
+    while !app.is_frozen() {
+        daemon.status();
+    }
+}
+
+#[test]
+fn beside_a_living_daemon_restore_is_refused_and_the_undo_log_stays() {
+    let Some(app) = App::new("beside") else { return };
+    let mut daemon = daemon();
+    let client = Client::connect(&daemon.run_folder());
+    focus_and_leave(&client, &app);
+    until_frozen(&daemon, &app);
+    let log = daemon.run_folder().join("undo.log");
+    let before = fs::read(&log).unwrap();
+    for _ in 0..3 {
+        let output = run(&daemon.run_folder(), &["restore"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(one_line(&output).contains("another daemon is running: stop it first"));
+    }
+    assert!(fs::read(&log).unwrap() == before && app.is_frozen());
+    let worker = daemon.worker();
+    kill_process(daemon.supervisor_pid(), Signal::STOP).unwrap();
+    kill_process(worker, Signal::KILL).unwrap();
+    kill_process(daemon.supervisor_pid(), Signal::KILL).unwrap();
+    daemon.ended();
+    assert!(app.is_frozen(), "both are dead, and nobody has put it back");
+    assert_eq!(run(&daemon.run_folder(), &["restore", "--wait"]).status.code(), Some(0));
+    assert!(!app.is_frozen());
+    assert_eq!(app.score(), "123");
+    assert_eq!(run(&daemon.run_folder(), &["restore"]).status.code(), Some(0), "again, to no effect");
+}
+
+/// By the configuration, without a word on the command line: what the daemon writes down, others must find.
+#[test]
+fn the_configured_run_folder_counts_for_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("fovea.toml");
+    let run_folder = folder.path().join("configured");
+    fs::create_dir(&run_folder).unwrap();
+    fs::write(&config, format!("[daemon]\nrun_folder = {run_folder:?}\n")).unwrap();
+    let by_config = |args: &[&str]| {
+        Command::new(FOVEA).env_remove("FOVEA_RUN").arg("--config").arg(&config).args(args).output().unwrap()
+    };
+    let output = by_config(&["status"]);
+    assert!(one_line(&output).contains(run_folder.to_str().unwrap()), "{output:?}");
+    fs::write(run_folder.join("undo.log"), "{\"sysctl\":[\"fovea/no-such-setting\",\"1\"]}\n").unwrap();
+    let output = by_config(&["restore"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(one_line(&output).contains("no-such-setting"), "{output:?}");
+    fs::write(&config, "nonsense").unwrap();
+    assert!(
+        one_line(&by_config(&["status"])).contains("/run/fovea"),
+        "a broken file does not keep anybody from the usual one"
+    );
+}
+
+/// Restores again and again, as a person or systemd would, until told to stop.
+fn restoring(run_folder: &Path, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        let output = fovea(run_folder).arg("restore").output().unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    }
+}
+
+#[test]
+fn killed_at_any_moment_with_restore_racing_it_it_leaves_nothing_changed() {
+    let Some(app) = App::new("racing") else { return };
+    let mut random: u64 = 20;
+    let mut frozen = 0;
+    for round in 0..25 {
+        let mut daemon = daemon();
+        let worker = daemon.worker();
+        let stop = AtomicBool::new(false);
+        let run_folder = daemon.run_folder();
+        std::thread::scope(|scope| {
+            scope.spawn(|| restoring(&run_folder, &stop));
+            let client = Client::connect(&run_folder);
+            focus_and_leave(&client, &app);
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            for turn in 0..(random >> 33) % 40 {
+                match turn % 4 {
+                    0 => say(&client, r#"{"request":"focus","app":"mail"}"#),
+                    1 => say(&client, r#"{"request":"home"}"#),
+                    _ => drop(daemon.status()),
+                }
+            }
+            // The worker first, or both at once as a crash of the machine's memory would.
+            if round % 2 == 0 {
+                kill_process(daemon.supervisor_pid(), Signal::STOP).unwrap();
+            }
+            kill_process(worker, Signal::KILL).unwrap();
+            frozen += u32::from(app.is_frozen());
+            kill_process(daemon.supervisor_pid(), Signal::KILL).unwrap();
+            daemon.ended();
+            stop.store(true, Ordering::Relaxed);
+        });
+        let output = run(&run_folder, &["restore", "--wait"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(!app.is_frozen(), "round {round}");
+        assert_eq!(app.score(), "123", "round {round}");
+    }
+    assert!(frozen > 0, "it was never killed while something was frozen");
+}
