@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # Builds kmod/ against the headers of every line of kernels that Debian offers for amd64, with the compiler each was built with; and sees
 # to it that PREEMPT_RT refuses. Headers and, on an older Debian than theirs, compilers are unpacked into the cache, and never installed.
-#   tools/kernels.sh [SUITE...]       bookworm bookworm-backports trixie trixie-backports sid
+#   tools/kernels.sh [SUITE...]       bookworm bookworm-backports trixie trixie-backports
 # The host's mirror serves, or FOVEA_MIRROR.
 set -eu
 
@@ -16,7 +16,8 @@ mirror=${FOVEA_MIRROR:-$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REP
 	exit 3
 }
 command -v file >/dev/null || { echo "file is not installed; apt-get install file" >&2; exit 3; }
-[ $# -gt 0 ] || set -- bookworm bookworm-backports trixie trixie-backports sid
+# Not sid: its compiler wants its own assembler too, and backports are as new.
+[ $# -gt 0 ] || set -- bookworm bookworm-backports trixie trixie-backports
 mkdir -p "$cache"
 work=$(mktemp -d "$cache/tmp.XXXXXX")
 trap 'rm -rf "$work"' EXIT
