@@ -279,6 +279,10 @@ fn ksm(root: &Root) -> Finding {
 fn ecache(root: &Root) -> Finding {
     match crate::ecache::pool(root) {
         Err(e) => Unknown(e.to_string()),
+        Ok(Some(_)) if crate::ecache::moves_are_unseen(root) => missing(
+            "pages move in memory and the module is not told: they are lost to the cache",
+            "dmesg says why function tracing stopped; reboot, or load the module anew",
+        ),
         Ok(Some(pool)) => {
             let names = crate::ecache::reservations(root).unwrap_or_default();
             let names: Vec<_> = names.iter().map(|r| format!("{} {} MiB", r.name, r.size_bytes >> 20)).collect();

@@ -80,6 +80,12 @@ pub fn pool(root: &Root) -> Result<Option<PoolReading>, Error> {
     }))
 }
 
+/// Whether the kernel moves pages and the module, which looks anew, is not told.
+pub fn moves_are_unseen(root: &Root) -> bool {
+    let folder = root.join(format!("sys/module/{MODULE}/pool"));
+    file_number(folder.join("moves_unseen")).is_ok_and(|unseen| unseen > 0)
+}
+
 /// All reservations, by name; none without the module. (`contig-heap`, which is there to be compared with, shows up here too.)
 ///
 /// # Errors
@@ -141,6 +147,9 @@ mod tests {
             write(dir.path(), &format!("sys/module/dm_ecache/pool/{name}"), &format!("{}\n", value + 10));
         }
         write(dir.path(), "sys/module/dm_ecache/pool/tombstones", "100\n");
+        assert!(!moves_are_unseen(&Root::at(dir.path())), "an older module does not say");
+        write(dir.path(), "sys/module/dm_ecache/pool/moves_unseen", "1\n");
+        assert!(moves_are_unseen(&Root::at(dir.path())));
         for (name, size) in [("mfc1", 36), ("fimc", 12)] {
             write(dir.path(), &format!("sys/class/misc/ecache!{name}/size_bytes"), &format!("{}\n", size << 20));
             write(dir.path(), &format!("sys/class/misc/ecache!{name}/held_bytes"), "0\n");
