@@ -45,7 +45,7 @@ struct follow_page {
  * us.
  */
 static inline struct inode *follow_owner(const struct volume *v,
-					 const struct folio *folio,
+					 struct folio *folio,
 					 const struct address_space *mapping)
 {
 	struct inode *host;
@@ -67,7 +67,7 @@ static inline struct inode *follow_owner(const struct volume *v,
  * Whether the content of a page stands for this block of its owner's volume: a page being
  * read that nobody sees yet, or one being written. `index` is its place in the owner.
  */
-static inline bool follow_stands(const struct volume *v, const struct folio *folio,
+static inline bool follow_stands(const struct volume *v, struct folio *folio,
 				 const struct inode *host, pgoff_t index, u64 block,
 				 bool write)
 {
