@@ -40,12 +40,22 @@
  * With a device tree: a reserved-memory node holds it.
  */
 #ifdef CONFIG_X86
+/* Where it cannot be asked, only the kernel's map is. */
+static bool firmware_says_ram(u64 start, u64 end)
+{
+#ifdef CARVEOUT_ASKS_FIRMWARE
+	return e820__mapped_raw_any(start, end, E820_TYPE_RAM);
+#else
+	return true;
+#endif
+}
+
 static bool is_reserved(const struct carveout *c)
 {
 	u64 at, end = c->start + c->size_bytes;
 
 	for (at = c->start; at < end; at += PAGE_SIZE)
-		if (!e820__mapped_raw_any(at, at + PAGE_SIZE, E820_TYPE_RAM) ||
+		if (!firmware_says_ram(at, at + PAGE_SIZE) ||
 		    !e820__mapped_any(at, at + PAGE_SIZE, E820_TYPE_RESERVED) ||
 		    e820__mapped_any(at, at + PAGE_SIZE, E820_TYPE_RAM))
 			return false;
