@@ -44,6 +44,11 @@ pub struct Journal {
     written_bytes: u64,
     max_bytes: u64,
     buffer: Vec<u8>,
+    unix_ms: fn() -> u64,
+}
+
+fn time_of_day_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 impl Journal {
@@ -51,7 +56,12 @@ impl Journal {
     pub fn open(path: &Path, max_bytes: u64) -> std::io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         let written_bytes = file.metadata()?.len();
-        Ok(Self { path: path.to_owned(), file, written_bytes, max_bytes, buffer: Vec::new() })
+        Ok(Self { path: path.to_owned(), file, written_bytes, max_bytes, buffer: Vec::new(), unix_ms: time_of_day_ms })
+    }
+
+    /// With another clock, for a device whose time is not ours: in milliseconds since 1970.
+    pub fn with_time_of_day(self, unix_ms: fn() -> u64) -> Self {
+        Self { unix_ms, ..self }
     }
 
     /// Adds a line. A full disk must not stop the daemon from freeing memory, so a failure is said on stderr and no more.
@@ -60,8 +70,7 @@ impl Journal {
             self.rotate();
         }
         self.buffer.clear();
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let entry = Entry { unix_ms: since_1970.as_millis() as u64, ..entry.clone() };
+        let entry = Entry { unix_ms: (self.unix_ms)(), ..entry.clone() };
         if serde_json::to_writer(&mut self.buffer, &entry).is_err() {
             return;
         }

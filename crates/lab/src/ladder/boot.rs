@@ -69,7 +69,8 @@ pub struct Boot<'p> {
 
 fn engine(config: &Config, folder: &Path, machine: &Rc<RefCell<Machine>>) -> Outcome<Engine<SimulatedDevice>> {
     let failed = |e: std::io::Error| format!("{}: {e}: make room there", folder.display());
-    let journal = Journal::open(&config.journal_path(), u64::MAX).map_err(failed)?;
+    // Simulated time begins in 1970: what the journal says must not depend on when it was written.
+    let journal = Journal::open(&config.journal_path(), u64::MAX).map_err(failed)?.with_time_of_day(|| 0);
     let undo = UndoLog::open(folder).map_err(failed)?;
     let device = SimulatedDevice::new(Rc::clone(machine));
     // The phone that is simulated has one CPU, whatever runs the simulation.
