@@ -152,7 +152,7 @@ fn targets(report: &Report) -> Outcome<Volume> {
     each_place("reloading", report, reload, Ok)?;
     // Whatever the last fault left: it must go on.
     mapper.resume(NAME).map_err(text)?;
-    for message in ["drop", "cache off", "cache on", "salvage_pages 64"] {
+    for message in ["drop", "cache off", "cache on"] {
         each_place(message, report, || mapper.message(NAME, 0, message).map_err(text), |_| Ok(()))?;
     }
     each_place("status", report, || mapper.status(NAME).map_err(text), |_| Ok(()))?;
