@@ -299,8 +299,8 @@ u32 ecache_put_begin(struct ecache *ec)
 	return pin_frame(ec, NULL);
 }
 
-/* A page is about to be stored: one that is there under its key is dropped. */
-static bool make_way(struct ecache *ec, u32 *link)
+/* Drops the page that hangs at `link`, if any; returns whether it was a live one. */
+static bool drop(struct ecache *ec, u32 *link)
 {
 	u32 frame = *link;
 
@@ -311,8 +311,16 @@ static bool make_way(struct ecache *ec, u32 *link)
 		return false;
 	}
 	release(ec, frame, link);
-	ec->counters.puts_replaced++;
 	return true;
+}
+
+/* A page is about to be stored: one that is there under its key is dropped. */
+static bool make_way(struct ecache *ec, u32 *link)
+{
+	bool replaced = drop(ec, link);
+
+	ec->counters.puts_replaced += replaced;
+	return replaced;
 }
 
 void ecache_put_end(struct ecache *ec, u32 frame, u64 object, u64 index,
@@ -432,21 +440,13 @@ u32 ecache_peek(const struct ecache *ec, u64 object, u64 index)
 	return frame;
 }
 
-/* Drops the page that has this key, if any; returns whether it was a live one. */
+/* The same of a key. */
 static bool flush_key(struct ecache *ec, u64 key)
 {
-	u32 *link = ecache_hash_link(ec, key);
-	u32 frame = *link;
+	bool flushed = drop(ec, ecache_hash_link(ec, key));
 
-	if (frame == ECACHE_NONE)
-		return false;
-	if (ec->states[frame] & FRAME_OWNED) {
-		ecache_withdraw(ec, frame);
-		return false;
-	}
-	release(ec, frame, link);
-	ec->counters.flushed++;
-	return true;
+	ec->counters.flushed += flushed;
+	return flushed;
 }
 
 bool ecache_flush_page(struct ecache *ec, u64 object, u64 index)
