@@ -191,8 +191,11 @@ static void uncount(struct ecache *ec, u32 frame)
 	base->cached--;
 }
 
-/* Takes a CACHED frame off everything; `link` is where it hangs in the hash. */
-static void remove_page(struct ecache *ec, u32 frame, u32 *link)
+/*
+ * Takes a CACHED frame off everything; `link` is where it hangs in the hash. In the
+ * caller, as what get does most.
+ */
+static inline __attribute__((__always_inline__)) void remove_page(struct ecache *ec, u32 frame, u32 *link)
 {
 	*link = ec->frames[frame].hash_next;
 	uncount(ec, frame);
@@ -200,8 +203,8 @@ static void remove_page(struct ecache *ec, u32 frame, u32 *link)
 	ecache_lru_del(ec, frame, ec->states[frame]);
 }
 
-/* Makes a frame that is on no list FREE, at the LRU end. */
-static void free_frame(struct ecache *ec, u32 frame)
+/* Makes a frame that is on no list FREE, at the LRU end. In the caller as well. */
+static inline __attribute__((__always_inline__)) void free_frame(struct ecache *ec, u32 frame)
 {
 	ec->states[frame] = FRAME_LISTED;
 	ecache_list_add(ec, ecache_free_head(ec), frame);
