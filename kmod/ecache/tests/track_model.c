@@ -29,7 +29,9 @@ typedef unsigned int gfp_t;
 #define __GFP_NOWARN		0
 #define __GFP_NOMEMALLOC	0
 #define GFP_DMA32		1
+#define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
+#define noinline		__attribute__((__noinline__))
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), (value), __ATOMIC_RELAXED)
 #define smp_store_release(p, value)	__atomic_store_n((p), (value), __ATOMIC_RELEASE)
