@@ -20,6 +20,9 @@ mod boot;
 #[path = "../torture/content.rs"]
 mod content;
 mod device;
+#[path = "../torture/door.rs"]
+#[allow(dead_code, reason = "the torture test makes disks and runs programs, too")]
+mod door;
 #[path = "../torture/file.rs"]
 #[allow(dead_code, reason = "the torture test does more with files")]
 mod file;

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The devices: swap, and a disk with ext4 on the target under test.
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use fovea_linux::dm::{DeviceMapper, Suspend, Target};
 use fovea_linux::{module, Root};
 use rustix::mount::{mount, unmount, MountFlags, UnmountFlags};
 
+use crate::door::SECTOR;
+pub use crate::door::{at, open_direct, run, write_file, Outcome};
 use crate::Options;
-
-/// What the tests pass errors on as.
-pub type Outcome<T> = Result<T, String>;
 
 /// The disks, by their numbers on the controller: their names come in the order in which the kernel finds them.
 #[derive(Clone, Copy)]
@@ -47,7 +44,6 @@ pub const MOUNT: &str = "/mnt/a";
 const NAME: &str = "a";
 /// Not on any target's way: a device of its own, which can be stopped.
 const STOPPED: &str = "stopped";
-const SECTOR: u64 = 512;
 /// One device, and its reservation.
 pub const DEVICE: (&str, u64) = ("camera", 8 << 20);
 
@@ -65,35 +61,9 @@ pub struct Stack {
     mapper: DeviceMapper,
 }
 
-pub fn at<T, E: std::fmt::Display>(what: impl std::fmt::Display, result: Result<T, E>) -> Outcome<T> {
-    result.map_err(|e| format!("{what}: {e}"))
-}
-
-pub fn write_file(path: impl AsRef<Path>, text: &str) -> Outcome<()> {
-    let path = path.as_ref();
-    at(format_args!("writing {text:?} to {}", path.display()), fs::write(path, text))
-}
-
 pub fn read_text(path: impl AsRef<Path>) -> Outcome<String> {
     let path = path.as_ref();
     at(path.display(), fs::read_to_string(path)).map(|text| text.trim().to_owned())
-}
-
-/// A device or file for O_DIRECT.
-pub fn open_direct(path: &Path) -> Outcome<File> {
-    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(path);
-    at(format_args!("opening {}", path.display()), file)
-}
-
-/// Runs a program; its last words are in the error.
-pub fn run(program: &str, args: &[&str]) -> Outcome<()> {
-    let output = at(program, Command::new(program).args(args).output())?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    let lines: Vec<&str> = said.lines().collect();
-    Err(format!("{program} ended with {}: {}", output.status, lines[lines.len().saturating_sub(8)..].join(" | ")))
 }
 
 /// Empties the page cache of what is clean; what is dirty is written first.
