@@ -2,7 +2,8 @@
 #   make demo     shows everything working in the virtual phone
 #   make test     all tests, the virtual phone's included
 #   make bench    measures, with results as JSON in results/ and as one page, results/report.html
-#   make torture  a million operations on dm-ecache in the virtual phone, every block checked; then less with the slab allocator's checks
+#   make torture  a million operations on dm-ecache in the virtual phone, every block checked; all states of power; then less with the
+#                 slab allocator's checks
 #   make kernels  builds the kernel modules against every line of kernels that Debian offers
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
@@ -43,10 +44,11 @@ bench: build
 # The long torture test; `make test` has a short one, and the modules that must fail it. Another seed is another test.
 TORTURE_SEED ?= 1
 torture: setup fetch
-	$(CARGO) build --release -p fovea-linux --example torture
+	$(CARGO) build --release -p fovea-linux --example torture --example power
 	FOVEA_TORTURE_OPERATIONS=1000000 FOVEA_TORTURE_SEQUENCES=10000 FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
 		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture \
-		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong
+		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture --include-ignored no_block_is_ever_wrong the_torture_itself
+	$(CARGO) test --release -p fovea-linux --test ecache_power -- --nocapture --include-ignored
 	FOVEA_TEST_KERNEL_ARGS="slab_debug=FZPU kfence.sample_interval=20 preempt=full" \
 		FOVEA_TORTURE_OPERATIONS=100000 FOVEA_TORTURE_SEQUENCES=1000 FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
 		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-slab \
@@ -60,9 +62,9 @@ torture-debug: setup fetch
 	$(CARGO) build --release -p fovea-linux --example torture --example power
 	FOVEA_TEST_KERNEL=debug FOVEA_TORTURE_OPERATIONS=$(TORTURE_DEBUG_OPERATIONS) FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
 		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-debug \
-		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong the_torture_itself
+		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture --include-ignored no_block_is_ever_wrong the_torture_itself
 	FOVEA_TEST_KERNEL=debug FOVEA_POWER_LOGS=$(CURDIR)/results/power-debug \
-		$(CARGO) test --release -p fovea-linux --test ecache_power -- --nocapture no_block_is_wrong_after_sleep sleep_itself
+		$(CARGO) test --release -p fovea-linux --test ecache_power -- --nocapture --include-ignored no_block_is_wrong_after_sleep sleep_itself
 
 # All cases; `make test` has a short list. FILESYSTEMS_CASES=xfs-4k,fsx-xfs are some.
 FILESYSTEMS_CASES ?= all
@@ -70,7 +72,7 @@ torture-fs: setup-tests fetch
 	$(CARGO) build --release -p fovea-linux --example filesystems
 	FOVEA_FILESYSTEMS_CASES=$(FILESYSTEMS_CASES) FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_ROUNDS=100 \
 		FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs \
-		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture
+		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture --include-ignored
 
 kernels: setup
 	@sh tools/kernels.sh

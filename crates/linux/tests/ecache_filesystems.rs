@@ -5,19 +5,15 @@
 //!
 //! `FOVEA_FILESYSTEMS_CASES=all cargo test --release -p fovea-linux --test ecache_filesystems` (`make torture-fs`) is the long one.
 
+mod common;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use fovea_phone::kmod::{build, Sources};
-use fovea_phone::{
-    fetch, with_libraries, Cache, Error, FailureReason, GuestFile, Phone, Programs, Progress, RunOptions,
-};
+use common::{unless_missing, Ended, Guest, Turn, Which};
+use fovea_phone::{Cache, FailureReason, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
-
-/// One phone at a time: each wants more CPUs than most hosts have.
-static ONE: Mutex<()> = Mutex::new(());
 
 const MODULES: [&str; 16] = [
     "dm-mod",
@@ -54,36 +50,18 @@ const TOOLS: [(&str, &str); 12] = [
     ("mksquashfs", "squashfs-tools"),
 ];
 
-/// What a boot left behind.
-struct Ended {
-    reason: Option<FailureReason>,
-    console: String,
-}
-
-impl Ended {
-    fn lines(&self, mark: &str) -> Vec<&str> {
-        self.console.lines().filter(|line| line.starts_with(mark)).collect()
-    }
-
-    /// Each case that came to its end, and the first wrong content it found.
-    fn cases(&self) -> Vec<(&str, Option<&str>)> {
-        let mut cases = Vec::new();
-        let mut wrong = None;
-        for line in self.console.lines() {
-            if line.starts_with("FAIL wrong content") {
-                wrong = wrong.or(Some(line));
-            } else if let Some(rest) = line.strip_prefix("case name=") {
-                cases.push((rest.split(' ').next().unwrap_or(rest), wrong.take()));
-            }
+/// Each case that came to its end, and the first wrong content it found.
+fn cases(console: &str) -> Vec<(&str, Option<&str>)> {
+    let mut cases = Vec::new();
+    let mut wrong = None;
+    for line in console.lines() {
+        if line.starts_with("FAIL wrong content") {
+            wrong = wrong.or(Some(line));
+        } else if let Some(rest) = line.strip_prefix("case name=") {
+            cases.push((rest.split(' ').next().unwrap_or(rest), wrong.take()));
         }
-        cases
     }
-}
-
-/// Cargo builds the examples before it runs tests, beside the folder this very test is in.
-fn program() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().and_then(|deps| deps.parent()).unwrap().join("examples/filesystems")
+    cases
 }
 
 fn plan(words: &[String]) -> Plan {
@@ -106,59 +84,23 @@ fn plan(words: &[String]) -> Plan {
 }
 
 /// A phone with the program and the module, or what is missing for one.
-fn phone(dir: &Path, module: Option<Option<&str>>) -> Result<Phone, Error> {
+fn phone(module: Option<Option<&str>>) -> Result<Phone> {
+    let own_modules: &[&str] = if module.is_some() { &["dm-ecache"] } else { &[] };
+    let broken = module.flatten();
+    let guest = Guest { program: "filesystems", modules: &MODULES, own_modules, broken, tools: &TOOLS };
     let cache = Cache::open()?;
-    let missing = |what: &str, mend: &str| Error::Missing { what: what.into(), mend: mend.into() };
-    let kernel = fetch::cached(&cache)?.ok_or_else(|| missing("no kernel in the cache", "`make fetch` gets one"))?;
-    let init = program();
-    if !init.exists() {
-        return Err(missing("the program `filesystems` is not built", "run all of `cargo test -p fovea-linux`"));
-    }
-    let mut own = Vec::new();
-    if let Some(broken) = module {
-        let sources = Sources::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))?;
-        own.push(build(&cache, &kernel, &sources, broken, &Progress::quiet())?.file("dm-ecache")?);
-    }
-    // It needs no other static program; the image wants three.
-    let small = dir.join("small");
-    std::fs::copy(fetch::busybox(&cache, &Progress::quiet())?, &small).unwrap();
-    let programs = Programs { init, fovea: small.clone(), busybox: small };
-    let phone = Phone::prepare(&cache, kernel, &programs, &MODULES, &own, &Progress::quiet())?;
-    let mut files = Vec::new();
-    for (tool, package) in TOOLS {
-        files.extend(with_libraries(tool, &format!("apt-get install {package}"))?);
-    }
-    // What no program is linked with: the C library loads it when a thread ends.
-    let libc = files.iter().find(|file| file.from.ends_with("libc.so.6"));
-    let libgcc = libc.map(|libc| libc.from.with_file_name("libgcc_s.so.1")).filter(|path| path.is_file());
-    files.extend(libgcc.map(|path| GuestFile { to: path.clone(), from: path }));
-    Ok(phone.with_files(&files)?.with_nodes(2))
+    Ok(guest.phone(&cache, Which::Stock.find(&cache)?)?.with_nodes(2))
 }
 
 /// Boots it; `None`, with a word, if this machine cannot.
 fn boot(module: Option<Option<&str>>, words: &[&str], timeout_s: u64) -> Option<Ended> {
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let dir = tempfile::tempdir().unwrap();
-    let phone = match phone(dir.path(), module) {
-        Ok(phone) => phone,
-        Err(e) if e.is_missing() => {
-            let required = std::env::var_os("CI").is_some_and(|ci| ci == "true");
-            assert!(!required, "nothing may be skipped where CI=true: {e}");
-            println!("skipped: {e}");
-            return None;
-        }
-        Err(e) => panic!("{e}\n{}", e.details().join("\n")),
-    };
-    let results = std::env::var_os("FOVEA_FILESYSTEMS_LOGS").map_or_else(|| dir.path().join("results"), PathBuf::from);
-    let options = RunOptions { timeout: Duration::from_secs(timeout_s), results };
+    let _turn = Turn::wait();
+    let phone = unless_missing(phone(module))?;
+    let folder = tempfile::tempdir().unwrap();
+    let results =
+        std::env::var_os("FOVEA_FILESYSTEMS_LOGS").map_or_else(|| folder.path().join("results"), PathBuf::from);
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-    let (reason, logs) = match phone.run(&plan(&words), &options, &Progress::quiet(), |_| ()) {
-        Ok(outcome) => (None, outcome.logs),
-        Err(Error::Boot(failure)) => (Some(failure.reason.clone()), failure.logs.clone()),
-        Err(e) => panic!("{e}"),
-    };
-    let console = std::fs::read_to_string(logs.join("console.log")).unwrap();
-    Some(Ended { reason, console })
+    Some(Ended::of(&phone, &plan(&words), &results, Duration::from_secs(timeout_s)))
 }
 
 /// A case of each kind, for the rehearsal of `make test`.
@@ -168,7 +110,7 @@ const REHEARSED: &str =
 /// What the two whole runs do, if nobody names other cases.
 fn asked(cases: &str) -> String {
     let word = |name: &str, default: &str| std::env::var(format!("FOVEA_FILESYSTEMS_{name}")).unwrap_or(default.into());
-    let (cases, operations, rounds) = (word("CASES", cases), word("OPERATIONS", "400"), word("ROUNDS", "30"));
+    let (cases, operations, rounds) = (word("CASES", cases), word("OPERATIONS", "400"), word("ROUNDS", "12"));
     format!("cases={cases} fovea.filesystems.operations={operations} fovea.filesystems.rounds={rounds}")
 }
 
@@ -179,10 +121,11 @@ fn passes(ended: &Ended) {
     }
     assert!(ended.reason.is_none() && failures.is_empty(), "{:?}\n{failures:#?}\n{}", ended.reason, ended.console);
     // That the program came to its end, and not merely to a silent one.
-    assert!(!ended.cases().is_empty(), "no case was run:\n{}", ended.console);
+    assert!(!cases(&ended.console).is_empty(), "no case was run:\n{}", ended.console);
 }
 
 #[test]
+#[ignore = "long: make torture-fs"]
 fn the_cases_themselves_raise_no_false_alarm() {
     if let Some(ended) = boot(None, &["kind=linear", &asked(REHEARSED)], 7200) {
         passes(&ended);
@@ -200,18 +143,18 @@ fn every_file_system_is_right_on_the_module() {
 }
 
 /// A module without one safety must fail each of these, and by wrong content.
-fn control(broken: &str, cases: &[&str]) {
-    let words = [&format!("cases={}", cases.join(",")), "rounds=400"];
+fn control(broken: &str, wanted: &[&str]) {
+    let words = [&format!("cases={}", wanted.join(",")), "rounds=400"];
     let Some(ended) = boot(Some(Some(broken)), &words, 1800) else { return };
-    for (case, wrong) in ended.cases() {
+    for (case, wrong) in cases(&ended.console) {
         println!("without {broken}, {case}: {}", wrong.unwrap_or("right"));
     }
-    let ended_wrong = ended.cases().into_iter().filter(|(_, wrong)| wrong.is_some());
-    let caught: BTreeSet<&str> = ended_wrong.map(|(case, _)| case).collect();
-    let cases: BTreeSet<&str> = cases.iter().copied().collect();
+    let wrong = cases(&ended.console).into_iter().filter(|(_, wrong)| wrong.is_some());
+    let caught: BTreeSet<&str> = wrong.map(|(case, _)| case).collect();
+    let wanted: BTreeSet<&str> = wanted.iter().copied().collect();
     assert!(
-        matches!(ended.reason, Some(FailureReason::Plan(_))) && caught == cases,
-        "without {broken} only {caught:?} of {cases:?} fail by wrong content: {:?}\n{}",
+        matches!(ended.reason, Some(FailureReason::Plan(_))) && caught == wanted,
+        "without {broken} only {caught:?} of {wanted:?} fail by wrong content: {:?}\n{}",
         ended.reason,
         ended.console
     );

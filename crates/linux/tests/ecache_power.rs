@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use common::{alone, chosen_kernel, unless_missing, Ended, Guest};
+use common::{chosen_kernel, unless_missing, Ended, Guest, Turn, EXT4_TOOLS};
 use fovea_phone::{Cache, FailureReason, GuestFile, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
 
@@ -69,8 +69,13 @@ impl Bench {
         let timeout = TIMEOUT * which.slowness() as u32;
         let memory_bytes = MEMORY_BYTES + if which.is_debug() { 256 << 20 } else { 0 };
         let vmlinuz = kernel.vmlinuz.clone().map(|from| GuestFile { to: "/vmlinuz".into(), from });
-        let guest =
-            Guest { program: "power", modules: &["dm-mod"], own_modules: &["dm-ecache"], broken: kind.broken() };
+        let guest = Guest {
+            program: "power",
+            modules: &["dm-mod"],
+            own_modules: &["dm-ecache"],
+            broken: kind.broken(),
+            tools: &EXT4_TOOLS,
+        };
         let disks = [disk(folder.path(), "swap", SWAP_BYTES), disk(folder.path(), "data", DATA_BYTES)];
         let phone = guest.phone(&cache, kernel)?.with_files(vmlinuz.as_slice())?;
         // Suspending takes the CPUs off and on and changes the kernel's code for it: QEMU 7.2 does not always survive that with several.
@@ -116,13 +121,14 @@ fn holds_image(swap: &Path) -> bool {
 }
 
 fn with(kind: Kind, test: impl FnOnce(&Bench)) {
-    let _alone = alone();
+    let _turn = Turn::wait();
     if let Some(bench) = unless_missing(Bench::new(kind)) {
         test(&bench);
     }
 }
 
 #[test]
+#[ignore = "long: make torture"]
 fn hibernation_itself_raises_no_false_alarm() {
     with(Kind::Linear, |bench| bench.hibernate("resume=1").passes(9));
 }
@@ -133,11 +139,13 @@ fn no_block_is_wrong_after_hibernation() {
 }
 
 #[test]
+#[ignore = "long: make torture"]
 fn no_block_is_wrong_if_the_resuming_kernel_used_the_module_too() {
     with(Kind::Reserved, |bench| bench.hibernate("resume=early").passes(13));
 }
 
 #[test]
+#[ignore = "long: make torture"]
 fn no_block_is_wrong_after_hibernation_with_memory_taken_from_the_running_system() {
     with(Kind::Contig, |bench| bench.hibernate("resume=1").passes(13));
 }
@@ -149,6 +157,7 @@ fn a_module_that_is_told_nothing_of_hibernation_fails() {
 }
 
 #[test]
+#[ignore = "long: make torture"]
 fn sleep_itself_raises_no_false_alarm() {
     with(Kind::Linear, |bench| bench.boot("sleep", &["to=sleep"]).passes(16));
 }

@@ -11,7 +11,7 @@ mod common;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::{alone, chosen_kernel, unless_missing, Ended, Guest, Which};
+use common::{chosen_kernel, unless_missing, Ended, Guest, Turn, Which, EXT4_TOOLS};
 use fovea_phone::{Cache, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
 
@@ -51,14 +51,15 @@ fn plan(words: &[String], which: &Which) -> Plan {
 /// A phone with the torture program and the module, or what is missing for one.
 fn phone(module: Option<Option<&str>>, which: &Which) -> Result<Phone> {
     let own_modules: &[&str] = if module.is_some() { &["dm-ecache", "ecache-selftest"] } else { &[] };
-    let guest = Guest { program: "torture", modules: &MODULES, own_modules, broken: module.flatten() };
+    let broken = module.flatten();
+    let guest = Guest { program: "torture", modules: &MODULES, own_modules, broken, tools: &EXT4_TOOLS };
     let cache = Cache::open()?;
     guest.phone(&cache, which.find(&cache)?)
 }
 
 /// Boots it; `None`, with a word, if this machine cannot.
 fn torture(module: Option<Option<&str>>, words: &[String], timeout_s: u64) -> Option<Ended> {
-    let _alone = alone();
+    let _turn = Turn::wait();
     let which = chosen_kernel();
     let phone = unless_missing(phone(module, &which))?;
     let folder = tempfile::tempdir().unwrap();
@@ -78,6 +79,7 @@ fn passes(ended: &Ended, checks: usize) {
 }
 
 #[test]
+#[ignore = "long: make torture"]
 fn the_torture_itself_raises_no_false_alarm() {
     let words = ["kind=linear".to_owned(), "operations=6000".to_owned()];
     if let Some(ended) = torture(None, &words, 900) {

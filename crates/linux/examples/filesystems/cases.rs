@@ -121,11 +121,11 @@ fn file_systems() -> Vec<Case> {
         of("btrfs", false, BTRFS),
         of("btrfs-lzo", false, FileSystem { options: "compress-force=lzo", ..BTRFS }),
         of("btrfs-zstd", false, FileSystem { options: "compress-force=zstd", ..BTRFS }),
-        of("vfat", true, VFAT),
+        of("vfat", false, VFAT),
         of("exfat", false, EXFAT),
         erofs("erofs-4k-disabled", true, CLUSTERS_4K, "disabled"),
         erofs("erofs-4k-readahead", false, CLUSTERS_4K, "readahead"),
-        erofs("erofs-4k-readaround", true, CLUSTERS_4K, "readaround"),
+        erofs("erofs-4k-readaround", false, CLUSTERS_4K, "readaround"),
         erofs("erofs-64k-disabled", false, CLUSTERS_64K, "disabled"),
         erofs("erofs-64k-readahead", false, CLUSTERS_64K, "readahead"),
         erofs("erofs-64k-readaround", false, CLUSTERS_64K, "readaround"),
@@ -138,7 +138,7 @@ fn file_systems() -> Vec<Case> {
         case("loop-below", false, layers::loop_below),
         case("crypt-below", false, layers::crypt_below),
         case("crypt-above", false, layers::crypt_above),
-        case("swap-partition", true, layers::swap_partition),
+        case("swap-partition", false, layers::swap_partition),
         case("swap-file", false, layers::swap_file),
     ]
 }
@@ -155,7 +155,7 @@ fn once_wrong() -> Vec<Case> {
         ..case(name, short, test)
     };
     vec![
-        case("race-aligned", true, |lab| race(lab, Request::Aligned)),
+        case("race-aligned", false, |lab| race(lab, Request::Aligned)),
         case("race-unaligned", true, |lab| race(lab, Request::Unaligned)),
         case("race-discard", true, |lab| race(lab, Request::Discard)),
         case("race-zero", false, |lab| race(lab, Request::Zero)),
@@ -165,7 +165,7 @@ fn once_wrong() -> Vec<Case> {
         stopped("abort-journal", true, |lab| once::journal_abort(lab, "data=journal,commit=600")),
         stopped("abort-ordered", false, |lab| once::journal_abort(lab, "commit=600")),
         case("big-write", true, once::big_write),
-        case("fsx-ext4-4k", true, |lab| fsx::all(lab, &EXT4)),
+        case("fsx-ext4-4k", false, |lab| fsx::all(lab, &EXT4)),
         case("fsx-ext4-1k", false, |lab| fsx::all(lab, &ext4_of(1024))),
         case("fsx-xfs", true, |lab| fsx::all(lab, &XFS)),
         moved("moved-without-ftrace", Switch::Ftrace),

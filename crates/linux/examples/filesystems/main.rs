@@ -123,7 +123,7 @@ impl Options {
             cases: text("cases", "short").split(',').map(str::to_owned).collect(),
             kind: text("kind", "ecache"),
             seed: number("seed", "1")?,
-            rounds: number("rounds", "30")? as u32,
+            rounds: number("rounds", "12")? as u32,
             operations: number("operations", "400")?,
             stop_early: number("stop", "0")? == 1,
         })

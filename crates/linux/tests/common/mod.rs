@@ -1,23 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Programs of `examples/` as first processes of the virtual phone, with the modules under test.
 
+// Each test uses a part of this.
+#![allow(dead_code)]
+
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use fovea_phone::kmod::{build, Sources};
 use fovea_phone::{
-    debug_kernel, fetch, with_libraries, Cache, Error, FailureReason, Kernel, Phone, Programs, Progress, Result,
-    RunOptions,
+    debug_kernel, fetch, with_libraries, Cache, Error, FailureReason, GuestFile, Kernel, Phone, Programs, Progress,
+    Result, RunOptions,
 };
 use fovea_scenario::Plan;
 
-/// One phone at a time: each wants more CPUs than most hosts have.
-static ONE: Mutex<()> = Mutex::new(());
+/// Phones that run side by side, whatever the host has: their memory adds up.
+const PHONES_MAX: usize = 2;
 
-/// Held as long as a test has its phone.
-pub fn alone() -> MutexGuard<'static, ()> {
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+static RUNNING: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
+
+/// Held as long as a test has its phone: most of the time one CPU of it works, so there may be as many as the host has CPUs.
+pub struct Turn(());
+
+impl Turn {
+    pub fn wait() -> Turn {
+        let may = available_parallelism().map_or(1, |n| n.get().min(PHONES_MAX));
+        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        *ENDED.wait_while(running, |running| *running >= may).unwrap_or_else(PoisonError::into_inner) += 1;
+        Turn(())
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        ENDED.notify_one();
+    }
 }
 
 /// What a guest consists of.
@@ -30,7 +51,12 @@ pub struct Guest<'a> {
     pub own_modules: &'a [&'a str],
     /// A safety that is left out of ours.
     pub broken: Option<&'a str>,
+    /// Programs of the host's, and the package of each.
+    pub tools: &'a [(&'a str, &'a str)],
 }
+
+/// For the file system that most tests use.
+pub const EXT4_TOOLS: [(&str, &str); 2] = [("mkfs.ext4", "e2fsprogs"), ("e2fsck", "e2fsprogs")];
 
 impl Guest<'_> {
     /// A phone with it, or what is missing for one.
@@ -46,9 +72,14 @@ impl Guest<'_> {
         let busybox = fetch::busybox(cache, &Progress::quiet())?;
         let programs = Programs { init: program, fovea: busybox.clone(), busybox };
         let phone = Phone::prepare(cache, kernel, &programs, self.modules, &own, &Progress::quiet())?;
-        let mend = "apt-get install e2fsprogs";
-        let mut files = with_libraries("mkfs.ext4", mend)?;
-        files.extend(with_libraries("e2fsck", mend)?);
+        let mut files = Vec::new();
+        for (tool, package) in self.tools {
+            files.extend(with_libraries(tool, &format!("apt-get install {package}"))?);
+        }
+        // What no program is linked with: the C library loads it when a thread ends.
+        let libc = files.iter().find(|file| file.from.ends_with("libc.so.6"));
+        let libgcc = libc.map(|libc| libc.from.with_file_name("libgcc_s.so.1")).filter(|path| path.is_file());
+        files.extend(libgcc.map(|path| GuestFile { to: path.clone(), from: path }));
         phone.with_files(&files)
     }
 }
@@ -110,11 +141,13 @@ fn program(name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Takes what this machine can make; `None`, with a word, where it lacks something.
+/// Takes what this machine can make; `None`, with a word, where it lacks something. With `CI=true` that is a failure.
 pub fn unless_missing<T>(made: Result<T>) -> Option<T> {
     match made {
         Ok(made) => Some(made),
         Err(e) if e.is_missing() => {
+            let required = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+            assert!(!required, "nothing may be skipped where CI=true: {e}");
             println!("skipped: {e}");
             None
         }
