@@ -40,6 +40,13 @@
 #ifndef ECACHE_BROKEN_PINNED
 #define ECACHE_BROKEN_PINNED 0
 #endif
+/*
+ * Some copies take long, as on a virtual CPU that its host stops. That must do no harm;
+ * the control above has it too, for it is then that a device's memory is copied to.
+ */
+#ifndef ECACHE_BROKEN_SLOW
+#define ECACHE_BROKEN_SLOW ECACHE_BROKEN_PINNED
+#endif
 /* Hibernation goes unnoticed. */
 #ifndef ECACHE_BROKEN_POWER
 #define ECACHE_BROKEN_POWER 0

@@ -230,6 +230,7 @@ static u32 put_page_of(struct folio *folio, unsigned long i,
 	if (frame == ECACHE_NONE)
 		goto out;
 
+	pool_copy_begins();
 	before = pool_cycles();
 	memcpy(pool_frame(frame), content, PAGE_SIZE);
 	if (unlikely(before))

@@ -12,7 +12,9 @@
 #ifndef FOVEA_ECACHE_POOL_H
 #define FOVEA_ECACHE_POOL_H
 
+#include <linux/delay.h>
 #include <linux/jump_label.h>
+#include <linux/random.h>
 #include <linux/spinlock.h>
 #include <linux/timex.h>
 #include <linux/workqueue.h>
@@ -120,6 +122,13 @@ static inline void *pool_frame(u32 frame)
 }
 
 phys_addr_t pool_frame_phys(u32 frame);
+
+/* Comes before a copy to or from a pinned frame. */
+static inline void pool_copy_begins(void)
+{
+	if (ECACHE_BROKEN_SLOW && !get_random_u32_below(32))
+		mdelay(3);
+}
 
 /* Cycles now while they are being counted, else 0. */
 static inline u64 pool_cycles(void)

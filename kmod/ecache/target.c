@@ -225,6 +225,7 @@ static bool copy_run(struct volume *v, struct bio *bio, struct run *run, u32 cou
 			p->tag ^= follow_sum(frame);
 			summed = true;
 		}
+		pool_copy_begins();
 		before = pool_cycles();
 		copy_out(bio, &iter, frame);
 		if (unlikely(before))

@@ -149,3 +149,18 @@ fn a_module_that_takes_reads_beside_direct_writes_fails() {
 fn a_module_that_salvages_too_late_fails() {
     control("late");
 }
+
+#[test]
+fn a_module_that_gives_memory_away_while_it_is_copied_fails() {
+    control("pinned");
+}
+
+/// What the control above has besides, and what must do no harm by itself.
+#[test]
+#[ignore = "long: make torture"]
+fn a_module_whose_copies_take_long_does_no_harm() {
+    let words = ["operations=8000", "sequences=50"].map(String::from);
+    if let Some(ended) = torture(Some(Some("slow")), &words, 900) {
+        passes(&ended, 60);
+    }
+}

@@ -174,13 +174,14 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
 
 fn phases(stack: &Stack, contents: &Contents, options: &Options, report: &Report) -> Outcome<()> {
     let phases = Phases { stack, contents, report, seed: options.seed };
-    let list: [(&str, &dyn Fn() -> Outcome<()>); 5] = [
+    let list: [(&str, &dyn Fn() -> Outcome<()>); 6] = [
         ("write", &|| phases.write()),
         ("truncated", &|| phases.truncated()),
         ("direct", &|| phases.direct()),
         // Memory that arm64 was booted with cannot be taken offline there.
         ("migration", &|| if cfg!(target_arch = "aarch64") { Ok(()) } else { phases.migration() }),
         ("salvaged", &|| if options.has_module() { phases.salvaged() } else { Ok(()) }),
+        ("pinned", &|| if options.has_module() { phases.pinned() } else { Ok(()) }),
     ];
     for (name, phase) in list {
         let (before, began) = (report.failures(), Instant::now());

@@ -168,6 +168,51 @@ impl<'a> Phases<'a> {
         Ok(())
     }
 
+    /// A device takes memory while pages are copied to and from it, and writes to all of it: it may not see theirs, nor they its own.
+    pub fn pinned(&self) -> Outcome<()> {
+        const OPENED: u32 = 40;
+        const HITS: &str = "/sys/module/dm_ecache/pool/hits";
+        let (name, size_bytes) = DEVICES[0];
+        let mut files = self.files("pinned", 3500, 4, &mut Pages::new(OPERATION_PAGES))?;
+        let heap = Heap::open(format!("/dev/ecache/{name}")).map_err(|e| e.to_string())?;
+        let over = AtomicBool::new(false);
+        let work = || -> Outcome<()> {
+            for round in 1..=OPENED {
+                // The readers are in the midst of it.
+                let before = read_number(HITS)?;
+                while read_number(HITS)? < before + 64 && self.report.failures() == 0 {
+                    std::thread::yield_now();
+                }
+                let held = heap.allocate(size_bytes).map_err(|e| format!("{name}: {e}"))?;
+                let mapping = held.map().map_err(|e| format!("{name}: {e}"))?;
+                let stale = mapping.words().iter().filter(|word| word.swap(!0, Ordering::Relaxed) != 0).count();
+                let changed = mapping.words().iter().filter(|word| word.load(Ordering::Relaxed) != !0).count();
+                if stale + changed > 0 {
+                    self.report.fail(format_args!(
+                        "wrong content: buffer {round} of {name} shows {stale} old words, and {changed} changed"
+                    ));
+                }
+            }
+            Ok(())
+        };
+        let done = std::thread::scope(|scope| {
+            for file in &files {
+                scope.spawn(|| {
+                    let mut buffer = Pages::new(OPERATION_PAGES);
+                    while !over.load(Ordering::Relaxed) {
+                        file.evict(0, PAGES, false);
+                        file.verify(How::Buffered, &mut buffer);
+                    }
+                });
+            }
+            let done = work();
+            over.store(true, Ordering::Relaxed);
+            done
+        });
+        files.iter_mut().for_each(TestFile::renew);
+        done
+    }
+
     /// Pages move to where other pages were a moment ago, and are evicted: each must be cached as what it is. Two blocks of movable
     /// memory are emptied in turn, each into the other, by taking them offline: compaction alone moves pages one way only.
     pub fn migration(&self) -> Outcome<()> {
