@@ -32,6 +32,10 @@
 #ifndef ECACHE_BROKEN_DIRECT
 #define ECACHE_BROKEN_DIRECT 0
 #endif
+/* Whoever wants to know that data is permanent is told so, and the disk is not asked. */
+#ifndef ECACHE_BROKEN_FLUSH
+#define ECACHE_BROKEN_FLUSH 0
+#endif
 /* Pages are salvaged too late, when a buffer is being written to. */
 #ifndef ECACHE_BROKEN_LATE
 #define ECACHE_BROKEN_LATE 0

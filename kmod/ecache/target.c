@@ -462,6 +462,12 @@ static int target_map(struct dm_target *ti, struct bio *bio)
 
 	io->kind = IO_PLAIN;
 	bio_set_dev(bio, t->dev->bdev);
+	if (ECACHE_BROKEN_FLUSH)
+		bio->bi_opf &= ~REQ_FUA;
+	if (!sectors && ECACHE_BROKEN_FLUSH) {
+		bio_endio(bio);
+		return DM_MAPIO_SUBMITTED;
+	}
 	if (!sectors)
 		return DM_MAPIO_REMAPPED;
 	io->whole = !((at | sectors) & (BLOCK_SECTORS - 1));

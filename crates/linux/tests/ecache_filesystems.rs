@@ -15,9 +15,10 @@ use common::{unless_missing, Ended, Guest, Turn, Which};
 use fovea_phone::{Cache, FailureReason, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
 
-const MODULES: [&str; 16] = [
+const MODULES: [&str; 17] = [
     "dm-mod",
     "dm-delay",
+    "dm-log-writes",
     "dm-crypt",
     "null_blk",
     "loop",
@@ -174,4 +175,10 @@ fn a_module_that_misses_moves_fails() {
 #[test]
 fn a_module_that_lets_requests_overlap_fails() {
     control("direct", &["race-unaligned", "race-discard"]);
+}
+
+/// fsync(2) would promise what is not so.
+#[test]
+fn a_module_that_swallows_flushes_fails() {
+    control("flush", &["power-cut-ext4"]);
 }

@@ -12,39 +12,7 @@
 #include <string.h>
 #include <errno.h>
 
-/* What of the kernel track.c uses. */
-typedef uint8_t u8;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef unsigned int gfp_t;
-#define PAGE_SIZE		4096ul
-#define PFN_PHYS(pfn)		((u64)(pfn) * PAGE_SIZE)
-#define BIT(n)			(1u << (n))
-#define U32_MAX			UINT32_MAX
-#define ULONG_MAX		(~0ul)
-#define GOLDEN_RATIO_32		0x61C88647u
-#define GOLDEN_RATIO_64		0x61C8864680B583EBull
-#define GFP_KERNEL		0
-#define GFP_NOWAIT		0
-#define __GFP_NOWARN		0
-#define __GFP_NOMEMALLOC	0
-#define GFP_DMA32		1
-#define likely(x)		__builtin_expect(!!(x), 1)
-#define unlikely(x)		__builtin_expect(!!(x), 0)
-#define noinline		__attribute__((__noinline__))
-#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define WRITE_ONCE(x, value)	__atomic_store_n(&(x), (value), __ATOMIC_RELAXED)
-#define smp_store_release(p, value)	__atomic_store_n((p), (value), __ATOMIC_RELEASE)
-#define BUILD_BUG_ON(x)		_Static_assert(!(x), #x)
-#define min(a, b)		((a) < (b) ? (a) : (b))
-#define max(a, b)		((a) > (b) ? (a) : (b))
-#define min_t(type, a, b)	min((type)(a), (type)(b))
-#define clamp(x, lo, hi)	min(max((x), (lo)), (hi))
-#define ilog2(x)		(63 - __builtin_clzl(x))
-#define pr_err(...)		fprintf(stderr, __VA_ARGS__)
-#define kvmalloc_array(n, size, gfp)	calloc((n), (size))
-#define kvfree(p)		free(p)
-#define for_each_online_node(node)	for ((node) = 0; (node) < 1; (node)++)
+#include "kernel.h"
 
 /* RAM begins at some page that is not 0; a page in sixteen of it exists, for entries. */
 #define FIRST_PFN		77ul

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fovea_linux::dm::{device_number, DeviceMapper};
+use fovea_linux::{module, Root};
 use rustix::mount::{mount, unmount, MountFlags, UnmountFlags};
 
 use crate::calls::{loop_attach, loop_detach};
@@ -84,6 +85,24 @@ impl<'a> Bed<'a> {
         Ok(Volume { name: name.clone(), size_bytes: size_bytes(&node)?, node, disk: below.to_owned() })
     }
 
+    /// A disk whose writes are written down on another; and its name, for messages.
+    pub fn log_writes(&mut self, below: &Path, log: &Path) -> Outcome<(String, PathBuf)> {
+        at("dm_log_writes", module::load(&Root::at("/"), "dm_log_writes"))?;
+        let log = at(log.display(), device_number(log))?;
+        let node = self.map("log-writes", below, |number| format!("{number} {log}"))?;
+        let Some(Made::Mapped(name)) = self.made.last() else { return Err("no log was made".into()) };
+        Ok((name.clone(), node))
+    }
+
+    pub fn message(&self, name: &str, text: &str) -> Outcome<()> {
+        at(format_args!("{name}: {text}"), self.mapper.message(name, 0, text)).map(drop)
+    }
+
+    /// How many things are made so far: what [`Bed::take_down`] is given.
+    pub fn made(&self) -> usize {
+        self.made.len()
+    }
+
     /// Encrypted, by a key nobody needs to guess.
     pub fn crypt(&mut self, below: &Path) -> Outcome<PathBuf> {
         self.map("crypt", below, |number| format!("aes-cbc-plain64 {} 0 {number} 0", "5a".repeat(32)))
@@ -142,12 +161,22 @@ impl<'a> Bed<'a> {
         })
     }
 
-    /// Takes all down; goes on whatever cannot be, and says it.
+    /// Takes all down.
     pub fn clear(&mut self) -> Outcome<()> {
-        self.gone = self.counts();
-        self.watched.clear();
+        self.take_down(0)
+    }
+
+    /// Takes down what was made since there were so many things; goes on whatever cannot be, and says it.
+    pub fn take_down(&mut self, left: usize) -> Outcome<()> {
         let mut wrong = Vec::new();
-        while let Some(made) = self.made.pop() {
+        while self.made.len() > left {
+            let Some(made) = self.made.pop() else { break };
+            if let Made::Mapped(name) = &made {
+                if let Some(number) = self.watched.iter().position(|watched| watched == name) {
+                    self.gone = self.gone.plus(self.count_of(name).unwrap_or_default());
+                    self.watched.swap_remove(number);
+                }
+            }
             let done = match made {
                 Made::Disk(folder) => at(folder.display(), fs::remove_dir(&folder)),
                 Made::Mapped(name) => at(&name, self.mapper.remove(&name)),

@@ -2,6 +2,7 @@
 //! The cases by name.
 
 use crate::carveouts;
+use crate::cut;
 use crate::door::Outcome;
 use crate::filesystem::FileSystem;
 use crate::fsx;
@@ -165,6 +166,9 @@ fn once_wrong() -> Vec<Case> {
         stopped("abort-journal", true, |lab| once::journal_abort(lab, "data=journal,commit=600")),
         stopped("abort-ordered", false, |lab| once::journal_abort(lab, "commit=600")),
         case("big-write", true, once::big_write),
+        case("power-cut-ext4", true, |lab| cut::power(lab, &EXT4)),
+        case("power-cut-ext4-1k-journal", false, |lab| cut::power(lab, &journalled(ext4_of(1024)))),
+        case("power-cut-xfs", false, |lab| cut::power(lab, &XFS)),
         case("fsx-ext4-4k", false, |lab| fsx::all(lab, &EXT4)),
         case("fsx-ext4-1k", false, |lab| fsx::all(lab, &ext4_of(1024))),
         case("fsx-xfs", true, |lab| fsx::all(lab, &XFS)),

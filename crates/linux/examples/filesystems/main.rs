@@ -29,6 +29,7 @@ mod churn;
 #[path = "../torture/content.rs"]
 #[allow(dead_code)]
 mod content;
+mod cut;
 #[path = "../torture/door.rs"]
 #[allow(dead_code)]
 mod door;
