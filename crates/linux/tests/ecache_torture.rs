@@ -45,7 +45,8 @@ fn plan(words: &[String], which: &Which) -> Plan {
         kernel_args.extend(["fovea.torture.debug=1", "bdev_allow_write_mounted=1"].map(String::from));
     }
     kernel_args.push(format!("movablecore={movable_bytes}"));
-    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, ..Plan::bare("torture", memory_bytes, 4) }
+    let exact = words.iter().any(|word| word == "exact=1");
+    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, exact, ..Plan::bare("torture", memory_bytes, 4) }
 }
 
 /// A phone with the torture program and the module, or what is missing for one.
@@ -162,5 +163,18 @@ fn a_module_whose_copies_take_long_does_no_harm() {
     let words = ["operations=8000", "sequences=50"].map(String::from);
     if let Some(ended) = torture(Some(Some("slow")), &words, 900) {
         passes(&ended, 60);
+    }
+}
+
+/// Where an instruction is a nanosecond, on one CPU: how many there are at most with interrupts off, in all that the test does.
+#[test]
+#[ignore = "long: make torture"]
+fn nobody_keeps_interrupts_off_for_long() {
+    let words = ["operations=6000", "sequences=200", "exact=1"].map(String::from);
+    if let Some(ended) = torture(Some(None), &words, 1800) {
+        passes(&ended, 60);
+        for line in ended.lines("ok   interrupts come in time") {
+            println!("{line}");
+        }
     }
 }

@@ -76,6 +76,8 @@ pub struct Options {
     pub blind: bool,
     /// Whether the kernel must be one with checkers, and is asked what they found.
     pub debug: bool,
+    /// Whether an instruction is a nanosecond here, and those under the module's lock are counted.
+    pub exact: bool,
 }
 
 impl Options {
@@ -96,6 +98,7 @@ impl Options {
             refusals: number("refusals", 1) == 1,
             blind: number("blind", 0) == 1,
             debug: number("debug", 0) == 1,
+            exact: number("exact", 0) == 1,
         }
     }
 
@@ -237,6 +240,9 @@ fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Re
     }
     if options.has_module() {
         numbers(report);
+        if options.exact {
+            interrupts_off(report);
+        }
     }
     stack.remove()?;
     if options.has_module() {
@@ -250,6 +256,15 @@ fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Re
         report.check("it comes and goes again", again.is_ok(), format_args!("{again:?}"));
     }
     Ok(())
+}
+
+/// How long the module kept interrupts off: whoever waits for one may miss what it is for.
+fn interrupts_off(report: &Report) {
+    const INSNS_MAX: u64 = 100_000;
+    for name in ["longest_held_insns", "longest_put_insns"] {
+        let insns = read_number(Path::new("/sys/module/dm_ecache/pool").join(name)).unwrap_or(u64::MAX);
+        report.check(format_args!("interrupts come in time: {name}"), (1..=INSNS_MAX).contains(&insns), insns);
+    }
 }
 
 /// That the cache was at work: a test of an idle one would prove nothing.

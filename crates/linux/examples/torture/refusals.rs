@@ -21,7 +21,8 @@ const POOL: &str = "/sys/module/dm_ecache/pool";
 /// The module's parameters for the whole test.
 pub fn good_parameters(options: &Options) -> String {
     let devices: Vec<String> = DEVICES.iter().map(|(name, size)| format!("{name}:{size}")).collect();
-    format!("carveouts={} devices={}", options.carveouts, devices.join(","))
+    let measure = if options.exact { " measure_held=Y" } else { "" };
+    format!("carveouts={} devices={}{measure}", options.carveouts, devices.join(","))
 }
 
 fn errno(error: &Error) -> Option<i32> {
