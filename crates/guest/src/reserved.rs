@@ -17,6 +17,7 @@ use crate::readings::{field, list};
 const VOLUME: &str = "flash";
 
 const MODULE: &str = "/sys/module/dm_ecache";
+const MEASURE_HELD: &str = "measure_held=";
 
 /// Whether a module takes part in what the plan does with reserved memory, and with which parameters it is loaded; `None` for modules
 /// that have nothing to do with that.
@@ -31,7 +32,10 @@ pub fn module_parameters(plan: &Plan, module: &str) -> Outcome<Option<Option<CSt
         return Ok(Some(None));
     }
     let parameters = match module {
-        "dm_ecache" => ecache_parameters(&plan.phone, reservation)?,
+        "dm_ecache" => {
+            let parameters = ecache_parameters(&plan.phone, reservation)? + " " + &plan.module_parameters;
+            parameters.trim_end().to_owned()
+        }
         "contig_heap" => contig_parameters(&plan.phone, &read_file("/proc/zoneinfo")?)?,
         _ => String::new(),
     };
@@ -99,6 +103,10 @@ pub fn begin(plan: &Plan) -> Outcome<()> {
     }
     let mapper = DeviceMapper::open(&Root::at("/")).map_err(|e| e.to_string())?;
     mapper.message(VOLUME, 0, "drop").map_err(|e| e.to_string())?;
+    // Both at once, each would be in what the other counts.
+    if plan.module_parameters.contains(MEASURE_HELD) {
+        return Ok(());
+    }
     write_file(format!("{MODULE}/parameters/measure"), "Y")
 }
 

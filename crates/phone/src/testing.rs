@@ -24,6 +24,7 @@ pub(crate) fn plan() -> Plan {
         apps: Vec::new(),
         lacks: Default::default(),
         trace_files: false,
+        module_parameters: String::new(),
         steps: Vec::new(),
     }
 }

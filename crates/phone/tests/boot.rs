@@ -88,6 +88,7 @@ fn plan(exact: bool) -> Plan {
         apps: Vec::new(),
         lacks: Default::default(),
         trace_files: false,
+        module_parameters: String::new(),
         steps: Vec::new(),
     }
 }

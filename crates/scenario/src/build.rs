@@ -73,6 +73,10 @@ impl Scenario {
                     apps,
                     lacks: self.lacks.clone(),
                     trace_files,
+                    module_parameters: match self.kind {
+                        Kind::Ecache => self.ecache.module.clone(),
+                        _ => String::new(),
+                    },
                     steps: script.steps.clone(),
                 });
             }

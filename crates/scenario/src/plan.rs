@@ -113,6 +113,9 @@ pub struct Plan {
     /// Whether hits and misses of the eCache are counted by file, which costs time in every read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trace_files: bool,
+    /// Further parameters of dm-ecache, as its loader takes them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub module_parameters: String,
     /// What to do.
     pub steps: Vec<Step>,
 }
@@ -139,6 +142,7 @@ impl Plan {
             apps: Vec::new(),
             lacks: Lacks::default(),
             trace_files: false,
+            module_parameters: String::new(),
             steps: Vec::new(),
         }
     }

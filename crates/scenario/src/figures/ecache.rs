@@ -89,6 +89,18 @@ fn devices(figures: &mut Figures, boots: &[&Folded]) {
             });
         }
     }
+    if boots.iter().all(|f| f.exact) {
+        put("lock_held_insns", &|f| {
+            let end = f.devices.pools.get("end")?;
+            let count = *end.get("held_count")?;
+            (count > 0).then_some(*end.get("held_insns")? as f64 / count as f64)
+        });
+        for name in ["longest_held_insns", "longest_put_insns"] {
+            put(name, &|f| {
+                f.devices.pools.get("end")?.get(name).filter(|&&insns| insns > 0).map(|&insns| insns as f64)
+            });
+        }
+    }
     for name in ["hits", "gets", "puts", "discarded", "evictions"] {
         put(name, &|f| {
             let of = |label: &str| f.devices.pools.get(label)?.get(name).copied();

@@ -26,6 +26,8 @@ pub struct Ecache {
     pub footprint: String,
     /// Those of the cases in which hits are counted by kind of file, in a boot of their own.
     pub traced: Vec<String>,
+    /// Further parameters of dm-ecache.
+    pub module: String,
 }
 
 impl Default for Ecache {
@@ -38,6 +40,7 @@ impl Default for Ecache {
             use_ns: 5_000_000_000,
             footprint: "android-2.3".into(),
             traced: vec!["N".into()],
+            module: String::new(),
         }
     }
 }
