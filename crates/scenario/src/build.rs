@@ -56,6 +56,12 @@ impl Scenario {
                 vec![Script { seed: self.seed, steps, ..Script::default() }]
             }
         };
+        let module_parameters = match self.kind {
+            Kind::Ecache => self.ecache.module.clone(),
+            _ => String::new(),
+        };
+        // The daemon has settings of its own for the module.
+        let leave_module = if module_parameters.is_empty() { "" } else { "\n[ecache]\nenabled = false\n" };
         let mut plans = Vec::new();
         for script in scripts {
             let traced = self.kind == Kind::Ecache && self.ecache.traced.contains(&script.case);
@@ -68,15 +74,12 @@ impl Scenario {
                     seed: script.seed,
                     exact,
                     phone: phone.clone(),
-                    daemon_config: daemon_config_for(configuration, user_bytes),
+                    daemon_config: daemon_config_for(configuration, user_bytes) + leave_module,
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
                     apps,
                     lacks: self.lacks.clone(),
                     trace_files,
-                    module_parameters: match self.kind {
-                        Kind::Ecache => self.ecache.module.clone(),
-                        _ => String::new(),
-                    },
+                    module_parameters: module_parameters.clone(),
                     steps: script.steps.clone(),
                 });
             }
