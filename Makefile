@@ -6,6 +6,7 @@
 #                 slab allocator's checks
 #   make kernels  builds the kernel modules against every line of kernels that Debian offers
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
+#   make torture-6.1  dm-ecache on Debian 12's kernel: the torture test, and the short list of file systems
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make small    what goes on a device: daemon and command line, no phone and no lab; SMALL_TARGET=aarch64-unknown-linux-gnu for another CPU
 #   make install  into $(DESTDIR)$(PREFIX), what `make build` built; install-small: without the phone and the lab
@@ -20,7 +21,7 @@ SMALL_BYTES_MAX := 4000000
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test bench torture torture-debug torture-fs kernels install install-small build whole small clean check-style setup \
+.PHONY: demo test bench torture torture-debug torture-fs torture-6.1 kernels install install-small build whole small clean check-style setup \
 	setup-tests fetch test-phone
 
 demo: whole
@@ -79,6 +80,13 @@ torture-fs: setup-tests fetch
 	FOVEA_FILESYSTEMS_CASES=$(FILESYSTEMS_CASES) FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_ROUNDS=100 \
 		FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs \
 		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture --include-ignored
+
+torture-6.1: setup-tests fetch
+	$(CARGO) build --release -p fovea-linux --example torture --example filesystems
+	FOVEA_TEST_KERNEL=6.1 FOVEA_TORTURE_SEED=$(TORTURE_SEED) FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-6.1 \
+		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong
+	FOVEA_TEST_KERNEL=6.1 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-6.1 \
+		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture every_file_system
 
 kernels: setup
 	@sh tools/kernels.sh
