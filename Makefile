@@ -28,8 +28,9 @@ demo: whole
 	$(FOVEA) phone demo
 
 test: setup-tests check-style fetch
-	$(CARGO) test --workspace
+	# First, for each leaves its fovea in the same place.
 	$(CARGO) test -p fovea --no-default-features --test second
+	$(CARGO) test --workspace
 	$(MAKE) --no-print-directory test-phone
 
 # Full length: the figures of docs/. An hour and a half on two cores. Whatever falls short, the page is made, and says so; a verdict of
