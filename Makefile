@@ -6,29 +6,37 @@
 #                 slab allocator's checks
 #   make kernels  builds the kernel modules against every line of kernels that Debian offers
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
+#   make torture-6.1  dm-ecache on Debian 12's kernel: the torture test, and the short list of file systems
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
-#   make install  into $(DESTDIR)$(PREFIX)
+#   make small    what goes on a device: daemon and command line, no phone and no lab; SMALL_TARGET=aarch64-unknown-linux-gnu for another CPU
+#   make install  into $(DESTDIR)$(PREFIX), what `make build` built; install-small: without the phone and the lab
 PREFIX ?= /usr/local
 CARGO ?= cargo
 # Where .cargo/config.toml makes release programs land.
 RELEASE := target/x86_64-unknown-linux-gnu/release
 FOVEA := $(RELEASE)/fovea
+SMALL_TARGET ?= x86_64-unknown-linux-gnu
+SMALL := target/$(SMALL_TARGET)/small/fovea
+SMALL_BYTES_MAX := 4000000
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test bench torture torture-debug torture-fs kernels install build clean check-style setup setup-tests fetch test-phone
+.PHONY: demo test bench torture torture-debug torture-fs torture-6.1 kernels install install-small build whole small clean check-style setup \
+	setup-tests fetch test-phone
 
-demo: build
+demo: whole
 	$(FOVEA) phone demo
 
 test: setup-tests check-style fetch
+	# First, for each leaves its fovea in the same place.
+	$(CARGO) test -p fovea --no-default-features --test second
 	$(CARGO) test --workspace
 	$(MAKE) --no-print-directory test-phone
 
 # Full length: the figures of docs/. An hour and a half on two cores. Whatever falls short, the page is made, and says so; a verdict of
 # the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/lab.md).
 BENCH_RESULTS := results/lowmem.json results/workload.json results/ecache.json results/reproduce.json
-bench: build
+bench: whole
 	@mkdir -p results
 	@rm -f $(BENCH_RESULTS)
 	$(CARGO) bench -p fovea-policy
@@ -74,24 +82,42 @@ torture-fs: setup-tests fetch
 		FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs \
 		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture --include-ignored
 
+torture-6.1: setup-tests fetch
+	$(CARGO) build --release -p fovea-linux --example torture --example filesystems
+	FOVEA_TEST_KERNEL=6.1 FOVEA_TORTURE_SEED=$(TORTURE_SEED) FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-6.1 \
+		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong
+	FOVEA_TEST_KERNEL=6.1 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-6.1 \
+		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture every_file_system
+
 kernels: setup
 	@sh tools/kernels.sh
 
 # Builds nothing: root may have no cargo.
-install:
-	@[ -x $(FOVEA) ] || { echo "nothing is built: run make build first, as yourself" >&2; exit 1; }
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/fovea
-	install -m 755 $(FOVEA) $(DESTDIR)$(PREFIX)/bin/fovea
-	install -m 755 $(FOVEA) $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
+install: install-small
+	@[ -x $(FOVEA) ] || { echo "the phone and the lab are not built: run make build first, as yourself" >&2; exit 1; }
+	install -d $(DESTDIR)$(PREFIX)/lib/fovea
+	# The whole program, which the small one runs for `fovea phone|trace|lab`.
+	install -m 755 $(FOVEA) $(DESTDIR)$(PREFIX)/lib/fovea/fovea-lab
+	install -m 755 $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
+	# What versions before fovea-lab left here.
+	rm -f $(DESTDIR)$(PREFIX)/lib/fovea/fovea
+	$(call install-modules,$(DESTDIR)$(PREFIX)/share/fovea/src)
+
+install-small:
+	@[ -x $(SMALL) ] || { echo "$(SMALL) is not built: run make build (or make small) first, as yourself" >&2; exit 1; }
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(SMALL) $(DESTDIR)$(PREFIX)/bin/fovea
 	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 644 packaging/fovea.toml README.md $(DESTDIR)$(PREFIX)/share/doc/fovea/
-	# The kernel modules are built for the kernel at hand: by the virtual phone from the first folder, by DKMS from the second.
-	set -e; for to in $(DESTDIR)$(PREFIX)/share/fovea/src $(DESTDIR)/usr/src/fovea-$(VERSION); do \
-		install -d $$to; \
-		tar -c --exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*' kmod core | tar -x -C $$to --no-same-owner; \
-	done
+	$(call install-modules,$(DESTDIR)/usr/src/fovea-$(VERSION))
 	sed 's/@VERSION@/$(VERSION)/' kmod/dkms.conf >$(DESTDIR)/usr/src/fovea-$(VERSION)/dkms.conf
 	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
+
+# The kernel modules are built for the kernel at hand: by the virtual phone from share/fovea/src, by DKMS from /usr/src.
+define install-modules
+	install -d $(1)
+	tar -c --exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*' kmod core | tar -x -C $(1) --no-same-owner
+endef
 
 setup:
 	@sh tools/setup.sh
@@ -100,15 +126,24 @@ setup:
 setup-tests:
 	@sh tools/setup.sh tests
 
-build: setup
+build: whole small
+
+whole: setup
 	$(CARGO) build --release --workspace
+
+# Has a profile, and so a folder, of its own: else it and the whole program would take each other's place.
+small: setup
+	$(CARGO) build --profile small -p fovea --no-default-features --target $(SMALL_TARGET)
+	@size=$$(stat -c %s $(SMALL)); [ $$size -le $(SMALL_BYTES_MAX) ] || { \
+		echo "$(SMALL) has $$size bytes, and may have $(SMALL_BYTES_MAX): leave out a dependency, or move it to the feature lab" >&2; exit 1; }; \
+	echo "$(SMALL): $$size bytes of at most $(SMALL_BYTES_MAX)"
 
 # The kernel, so that tests which boot it are not skipped.
 fetch: setup
 	$(CARGO) run --quiet -p fovea-phone --example fetch
 
 # Each ends with exit code 1 when a verdict fails.
-test-phone: build
+test-phone: whole
 	@mkdir -p results
 	$(FOVEA) phone run lowmem rounds=1 --exact --results results/test --json results/test-lowmem.json
 	$(FOVEA) phone run monkey events=120 kills=3 --results results/test

@@ -61,6 +61,7 @@ impl From<ClientError> for Failure {
     }
 }
 
+#[cfg(feature = "lab")]
 impl From<fovea_lab::Error> for Failure {
     fn from(error: fovea_lab::Error) -> Self {
         let line = error.to_string();

@@ -7,8 +7,12 @@ mod failure;
 mod heap;
 mod launch;
 mod output;
+#[cfg(feature = "lab")]
 mod phone;
+#[cfg(feature = "lab")]
 mod record;
+#[cfg(not(feature = "lab"))]
+mod second;
 mod settings;
 mod signals;
 mod status;
@@ -100,17 +104,24 @@ enum Command {
     #[command(subcommand)]
     Heap(heap::HeapCommand),
     /// The virtual phone.
+    #[cfg(feature = "lab")]
     #[command(subcommand)]
     Phone(phone::Phone),
     /// Trace files.
+    #[cfg(feature = "lab")]
     #[command(subcommand)]
     Trace(TraceCommand),
     /// Replay traces through cache policies.
+    #[cfg(feature = "lab")]
     #[command(subcommand)]
     Lab(fovea_lab::cli::LabCommand),
+    #[cfg(not(feature = "lab"))]
+    #[command(flatten)]
+    Second(second::Command),
 }
 
 /// What makes trace files of this system, and what works on any.
+#[cfg(feature = "lab")]
 #[derive(Subcommand)]
 enum TraceCommand {
     /// Record what this system reads and writes through its page cache and on its disks (as root).
@@ -153,9 +164,15 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Explain { app, limit, json } => explain::explain(folder, app, limit, json),
         Command::Watch(watch) => watch::watch(folder, watch),
         Command::Heap(command) => heap::heap(command),
+        #[cfg(feature = "lab")]
         Command::Phone(phone) => phone::phone(phone),
+        #[cfg(feature = "lab")]
         Command::Trace(TraceCommand::Record(what)) => record::record(folder, what),
+        #[cfg(feature = "lab")]
         Command::Trace(TraceCommand::Files(command)) => Ok(command.run()?),
+        #[cfg(feature = "lab")]
         Command::Lab(command) => Ok(command.run()?),
+        #[cfg(not(feature = "lab"))]
+        Command::Second(command) => Err(second::run(&command)),
     }
 }

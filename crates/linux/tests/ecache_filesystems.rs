@@ -4,6 +4,7 @@
 //! kernel, a compiler or a file system's program is missing; with `CI=true` that is a failure.
 //!
 //! `FOVEA_FILESYSTEMS_CASES=all cargo test --release -p fovea-linux --test ecache_filesystems` (`make torture-fs`) is the long one.
+//! `FOVEA_TEST_KERNEL=6.1` boots that kernel (`make torture-6.1`).
 
 mod common;
 
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::{unless_missing, Ended, Guest, Turn, Which};
+use common::{chosen_kernel, unless_missing, Ended, Guest, Turn};
 use fovea_phone::{Cache, FailureReason, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
 
@@ -89,8 +90,9 @@ fn phone(module: Option<Option<&str>>) -> Result<Phone> {
     let own_modules: &[&str] = if module.is_some() { &["dm-ecache"] } else { &[] };
     let broken = module.flatten();
     let guest = Guest { program: "filesystems", modules: &MODULES, own_modules, broken, tools: &TOOLS };
-    let cache = Cache::open()?;
-    Ok(guest.phone(&cache, Which::Stock.find(&cache)?)?.with_nodes(2))
+    let (cache, which) = (Cache::open()?, chosen_kernel());
+    assert!(!which.is_debug(), "FOVEA_TEST_KERNEL=debug: its shadow memory does not fit here; use ecache_torture");
+    Ok(guest.phone(&cache, which.find(&cache)?)?.with_nodes(2))
 }
 
 /// Boots it; `None`, with a word, if this machine cannot.

@@ -3,7 +3,7 @@
 //! with a word, where QEMU, the kernel or a compiler is missing.
 //!
 //! `FOVEA_TORTURE_OPERATIONS=1000000 cargo test --release -p fovea-linux --test ecache_torture` (`make torture`) is the long one. Another
-//! kernel is named by `FOVEA_TEST_KERNEL`: `debug` (`make torture-debug`). `FOVEA_TEST_KERNEL_ARGS` are further words for its command
+//! kernel is named by `FOVEA_TEST_KERNEL`: `6.1` (`make torture-6.1`) or `debug` (`make torture-debug`). `FOVEA_TEST_KERNEL_ARGS` are further words for its command
 //! line.
 
 mod common;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Gets Debian's newest stock Linux 6.12 (image, headers, kbuild) and busybox into the cache, without installing anything.
+//! Gets Debian's stock kernels (image, headers, kbuild) and busybox into the cache, without installing anything.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,8 +16,8 @@ use crate::kernel::Kernel;
 use crate::progress::Progress;
 use crate::unpack;
 
-/// Names the kernel in use; a file in the cache that holds the folder's name.
-const CURRENT: &str = "kernel/current";
+/// Names the kernel in use; a file in the kernels' folder that holds the folder's name.
+const CURRENT: &str = "current";
 /// Where busybox is unpacked below the cache.
 const BUSYBOX_DIR: &str = "busybox";
 /// The record in a kernel's folder.
@@ -30,29 +30,79 @@ struct Record {
     package_version: String,
 }
 
+/// A line of Debian's kernels; the newest of it is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// What the phone boots: Debian 13's, and Debian 12's backport.
+    Linux6_12,
+    /// The oldest that our modules are for: Debian 12's.
+    Linux6_1,
+}
+
+impl Line {
+    /// Where its kernels are below the cache.
+    fn folder(self) -> &'static str {
+        match self {
+            Line::Linux6_12 => "kernel",
+            Line::Linux6_1 => "kernel-6.1",
+        }
+    }
+
+    fn image_pattern(self) -> &'static str {
+        match self {
+            Line::Linux6_12 => r"^linux-image-6\.12\.[0-9].*-cloud-amd64-unsigned$",
+            Line::Linux6_1 => r"^linux-image-6\.1\.0-[0-9]*-cloud-amd64-unsigned$",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Line::Linux6_12 => "Linux 6.12",
+            Line::Linux6_1 => "Linux 6.1",
+        }
+    }
+
+    /// Where packages come from: those of 6.1 from Debian 12, whatever the host is.
+    fn origin(self) -> Result<Origin> {
+        let host = Origin::of_host()?;
+        match self {
+            Line::Linux6_12 => Ok(host),
+            Line::Linux6_1 => Ok(Origin { codename: "bookworm".into(), ..host }),
+        }
+    }
+}
+
 /// The stock kernel from the cache, fetched first if there is none or `refresh` asks for the newest.
 ///
 /// # Errors
 /// It is not in the cache and cannot be fetched: no Debian, no network, no space.
 pub fn kernel(cache: &Cache, refresh: bool, progress: &Progress) -> Result<Kernel> {
+    kernel_of(cache, Line::Linux6_12, refresh, progress)
+}
+
+/// The same of another line.
+///
+/// # Errors
+/// As [`kernel`].
+pub fn kernel_of(cache: &Cache, line: Line, refresh: bool, progress: &Progress) -> Result<Kernel> {
     if !refresh {
-        if let Some(kernel) = cached(cache)? {
+        if let Some(kernel) = cached_of(cache, line)? {
             return Ok(kernel);
         }
     }
     let lock = cache.lock()?;
     // Another run may have fetched it while this one waited for the lock.
     if !refresh {
-        if let Some(kernel) = cached(cache)? {
+        if let Some(kernel) = cached_of(cache, line)? {
             return Ok(kernel);
         }
     }
     let scratch = cache.scratch_dir()?;
     let stage = progress.stage("fetch: package lists", 0);
-    let apt = Apt::new(&scratch.path().join("apt"), &Origin::of_host()?)?;
+    let apt = Apt::new(&scratch.path().join("apt"), &line.origin()?)?;
     drop(stage);
-    let packages = kernel_packages(&apt)?;
-    let name = format!("kernel/{}", packages.image.version);
+    let packages = kernel_packages(&apt, line)?;
+    let name = format!("{}/{}", line.folder(), packages.image.version);
     if !cache.path(&name).join(RECORD).exists() {
         let debs = download(&apt, packages.all(), scratch.path(), progress)?;
         cache.install_dir(&lock, &name, |dir| unpack_kernel(dir, &packages, &debs, progress))?;
@@ -60,8 +110,9 @@ pub fn kernel(cache: &Cache, refresh: bool, progress: &Progress) -> Result<Kerne
     if !busybox_path(cache).exists() {
         fetch_busybox(cache, &lock, &apt, scratch.path(), progress)?;
     }
-    cache.write_file(CURRENT, packages.image.version.as_bytes())?;
-    cached(cache)?.ok_or_else(|| Error::bad(cache.path(&name), "fetched, and yet incomplete; delete it and try again"))
+    cache.write_file(&format!("{}/{CURRENT}", line.folder()), packages.image.version.as_bytes())?;
+    cached_of(cache, line)?
+        .ok_or_else(|| Error::bad(cache.path(&name), "fetched, and yet incomplete; delete it and try again"))
 }
 
 /// The static busybox for the guest, from the cache or fetched.
@@ -104,8 +155,13 @@ fn fetch_busybox(cache: &Cache, lock: &CacheLock, apt: &Apt, scratch: &Path, pro
 /// # Errors
 /// The cache's record of it is damaged.
 pub fn cached(cache: &Cache) -> Result<Option<Kernel>> {
-    let Ok(version) = fs::read_to_string(cache.path(CURRENT)) else { return Ok(None) };
-    let dir = cache.path("kernel").join(version.trim());
+    cached_of(cache, Line::Linux6_12)
+}
+
+fn cached_of(cache: &Cache, line: Line) -> Result<Option<Kernel>> {
+    let folder = cache.path(line.folder());
+    let Ok(version) = fs::read_to_string(folder.join(CURRENT)) else { return Ok(None) };
+    let dir = folder.join(version.trim());
     let record = dir.join(RECORD);
     let Ok(text) = fs::read(&record) else { return Ok(None) };
     let record: Record =
@@ -127,9 +183,10 @@ impl KernelPackages {
     }
 }
 
-fn kernel_packages(apt: &Apt) -> Result<KernelPackages> {
-    let none = || Error::missing("the mirror has no Linux 6.12 for cloud-amd64", "choose another with FOVEA_MIRROR");
-    let found = apt.search(r"^linux-image-6\.12\.[0-9].*-cloud-amd64-unsigned$")?;
+fn kernel_packages(apt: &Apt, line: Line) -> Result<KernelPackages> {
+    let what = format!("the mirror has no {} for cloud-amd64", line.name());
+    let none = || Error::missing(what.clone(), "choose another with FOVEA_MIRROR");
+    let found = apt.search(line.image_pattern())?;
     let image = newest(found)?.ok_or_else(none)?;
     let release = release_of(&image.name).ok_or_else(none)?;
     let headers = exactly(apt, &format!("linux-headers-{release}"), Some(&image.version))?;
@@ -235,6 +292,8 @@ mod tests {
     fn the_release_is_in_the_image_packages_name() {
         let release = release_of("linux-image-6.12.95+deb12-cloud-amd64-unsigned");
         assert_eq!(release.as_deref(), Some("6.12.95+deb12-cloud-amd64"));
+        let release = release_of("linux-image-6.1.0-56-cloud-amd64-unsigned");
+        assert_eq!(release.as_deref(), Some("6.1.0-56-cloud-amd64"));
         assert_eq!(release_of("linux-image-6.12.95+deb12-cloud-amd64"), None);
     }
 
@@ -274,11 +333,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path()).unwrap();
         assert!(cached(&cache).unwrap().is_none());
-        cache.write_file(CURRENT, b"6.12.1-1\n").unwrap();
+        cache.write_file("kernel/current", b"6.12.1-1\n").unwrap();
         fs::create_dir_all(cache.path("kernel/6.12.1-1")).unwrap();
         assert!(cached(&cache).unwrap().is_none(), "an unfinished folder");
         cache.write_file("kernel/6.12.1-1/kernel.json", br#"{"release":"r","package_version":"6.12.1-1"}"#).unwrap();
         assert_eq!(cached(&cache).unwrap().unwrap().release, "r");
+        assert!(cached_of(&cache, Line::Linux6_1).unwrap().is_none(), "each line has its own");
         cache.write_file("kernel/6.12.1-1/kernel.json", b"{").unwrap();
         assert!(cached(&cache).is_err());
     }

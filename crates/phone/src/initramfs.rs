@@ -40,7 +40,7 @@ pub struct Programs {
 
 impl Programs {
     /// `fovea-guest` and `fovea` from `$FOVEA_GUEST_DIR` if that is set, else from beside the running program, else from
-    /// `../lib/fovea` as seen from there.
+    /// `../lib/fovea` as seen from there. Installed, it is called `fovea-lab`: the same program as in a checkout, and so the same figures.
     ///
     /// # Errors
     /// One is in none of these places.
@@ -48,7 +48,8 @@ impl Programs {
         let named = std::env::var_os("FOVEA_GUEST_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         let here = std::env::current_exe().map_err(Error::io("find the running program", "/proc/self/exe"))?;
         let places = places(named, &here);
-        Ok(Programs { init: find("fovea-guest", &places)?, fovea: find("fovea", &places)?, busybox })
+        let fovea = find("fovea-lab", &places).or_else(|_| find("fovea", &places))?;
+        Ok(Programs { init: find("fovea-guest", &places)?, fovea, busybox })
     }
 }
 

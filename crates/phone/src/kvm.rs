@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
 
+use fovea_scenario::HugePages;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
@@ -62,6 +63,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
         nodes: 1,
         kernel: kernel.vmlinux.clone(),
         initrd: None,
+        huge_pages: HugePages::Never,
         kernel_args: Vec::new(),
         disks: Vec::new(),
         console: Console::File(log.clone()),

@@ -116,6 +116,7 @@ impl Phone {
             nodes: if plan.exact { 1 } else { self.nodes },
             kernel: self.kernel.vmlinux.clone(),
             initrd: Some(initrd),
+            huge_pages: plan.phone.huge_pages,
             kernel_args,
             disks: self.disks.clone(),
             console,

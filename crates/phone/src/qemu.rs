@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fovea_scenario::{PhoneProfile, Reservation};
+use fovea_scenario::{HugePages, PhoneProfile, Reservation};
 use serde::{Deserialize, Serialize};
 
 use crate::command;
@@ -58,6 +58,8 @@ pub struct Machine {
     pub kernel: PathBuf,
     /// The guest's image; none for a probe.
     pub initrd: Option<PathBuf>,
+    /// Transparent huge pages.
+    pub huge_pages: HugePages,
     /// Kernel arguments beside the usual ones.
     pub kernel_args: Vec<String>,
     /// Raw images, which outlive the boot: namespaces 1, 2, … of one NVMe controller. In fast mode only; `microvm` has no PCI.
@@ -127,8 +129,7 @@ impl Machine {
         let mut line = String::from("console=ttyS0");
         // No randomness in addresses, none from the CPU; the timer and clock checks fail by chance on a loaded host.
         line += " nokaslr norandmaps random.trust_cpu=off no_timer_check tsc=reliable";
-        // Huge pages would hide the page-wise behaviour that the phone is for, and phones have them off.
-        line += " transparent_hugepage=never psi=1";
+        line += &format!(" transparent_hugepage={} psi=1", self.huge_pages.name());
         // A panic leaves by a triple fault at once, and -no-reboot makes that QEMU's end.
         line += " panic=-1 reboot=t";
         // Console output costs guest time; what goes wrong is printed all the same.
@@ -275,6 +276,7 @@ mod tests {
             nodes: 1,
             kernel: "/k/vmlinux".into(),
             initrd: Some("/t/initrd".into()),
+            huge_pages: HugePages::Never,
             kernel_args: vec!["fovea.test".into()],
             disks: Vec::new(),
             console: Console::File("/r/a,b/console.log".into()),
@@ -323,6 +325,14 @@ mod tests {
         let kvm = line(&Machine { accel: Accel::Kvm, ..machine(false) });
         assert!(kvm.contains("-accel kvm -cpu host"));
         assert!(!line(&Machine { accel: Accel::Kvm, ..machine(true) }).contains("kvm"), "exact mode is always TCG");
+    }
+
+    #[test]
+    fn huge_pages_are_the_profiles() {
+        for (huge_pages, word) in [(HugePages::Always, "always"), (HugePages::Madvise, "madvise")] {
+            let line = line(&Machine { huge_pages, ..machine(true) });
+            assert!(line.contains(&format!(" transparent_hugepage={word} ")) && !line.contains("never"), "{line}");
+        }
     }
 
     #[test]

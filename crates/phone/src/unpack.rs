@@ -9,8 +9,13 @@ pub(crate) const ELF_MAGIC: &[u8] = b"\x7fELF";
 /// Largest result of a decompression: a kernel with everything is below 256 MiB, and damaged input must not fill the memory.
 const LIMIT_BYTES: u64 = 1 << 30;
 
-/// Decompresses zstd, xz or gzip data, told apart by their first bytes; ELF data is returned as it is. What follows the first
-/// compressed stream is ignored (the kernel's build appends the size).
+/// First bytes of LZ4's legacy frames, the kernel's only kind: `lz4 -l`.
+const LZ4_LEGACY_MAGIC: &[u8] = b"\x02\x21\x4c\x18";
+/// What one block of such a frame holds at most.
+const LZ4_BLOCK_BYTES: usize = 8 << 20;
+
+/// Decompresses zstd, xz, gzip or LZ4 data, told apart by their first bytes; ELF data is returned as it is. What follows the first
+/// compressed stream is ignored (the kernel's build appends the size), but for LZ4, whose frames have no end of their own.
 ///
 /// # Errors
 /// The format is none of these, or the data is damaged.
@@ -26,16 +31,39 @@ pub fn decompress(bytes: &[u8]) -> io::Result<Vec<u8>> {
         Box::new(liblzma::read::XzDecoder::new(bytes))
     } else if bytes.starts_with(b"\x1f\x8b") {
         Box::new(flate2::read::GzDecoder::new(bytes))
+    } else if let Some(blocks) = bytes.strip_prefix(LZ4_LEGACY_MAGIC) {
+        return lz4_blocks(blocks);
     } else {
         let head: Vec<String> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         return Err(io::Error::other(format!(
-            "compressed by something else than zstd, xz or gzip ({})",
+            "compressed by something else than zstd, xz, gzip or LZ4 ({})",
             head.join(" ")
         )));
     };
     let mut out = Vec::new();
     reader.take(LIMIT_BYTES).read_to_end(&mut out)?;
     Ok(out)
+}
+
+/// Blocks, each behind its compressed size, and behind the last the size of it all, which has no block.
+fn lz4_blocks(mut bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let damaged = || io::Error::other("the LZ4 data is damaged or cut short; fetch it again");
+    let mut out = Vec::new();
+    let mut block = vec![0; LZ4_BLOCK_BYTES];
+    while let Some((&word, rest)) = bytes.split_first_chunk::<4>() {
+        let number = u32::from_le_bytes(word) as usize;
+        if rest.is_empty() {
+            return if number == out.len() { Ok(out) } else { Err(damaged()) };
+        }
+        let compressed = rest.get(..number).ok_or_else(damaged)?;
+        let length = lz4_flex::block::decompress_into(compressed, &mut block).map_err(|_| damaged())?;
+        out.extend_from_slice(&block[..length]);
+        if out.len() as u64 > LIMIT_BYTES {
+            return Err(damaged());
+        }
+        bytes = &rest[number..];
+    }
+    Err(damaged())
 }
 
 /// The uncompressed kernel of a vmlinuz (bzImage), or the file itself if it is an uncompressed kernel already.
@@ -109,6 +137,17 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    /// In blocks of a few bytes, with the size at the end, which here is LZ4's only mark of it.
+    fn lz4(bytes: &[u8]) -> Vec<u8> {
+        let mut out = LZ4_LEGACY_MAGIC.to_vec();
+        for block in bytes.chunks(30) {
+            let block = lz4_flex::block::compress(block);
+            out.extend_from_slice(&(block.len() as u32).to_le_bytes());
+            out.extend_from_slice(&block);
+        }
+        out
+    }
+
     fn bzimage(payload: &[u8]) -> Vec<u8> {
         let mut image = vec![0u8; (2 + 1) * 512 + 100];
         image[0x1f1] = 2;
@@ -123,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_kernel_comes_out_of_a_vmlinuz_of_each_compression() {
-        for mut payload in [zst(KERNEL), xz(KERNEL), gz(KERNEL), KERNEL.to_vec()] {
+        for mut payload in [zst(KERNEL), xz(KERNEL), gz(KERNEL), lz4(KERNEL), KERNEL.to_vec()] {
             if !payload.starts_with(ELF_MAGIC) {
                 payload.extend_from_slice(&(KERNEL.len() as u32).to_le_bytes());
             }
@@ -151,6 +190,22 @@ mod tests {
         let mut far = good.clone();
         far[0x248..0x24c].copy_from_slice(&u32::MAX.to_le_bytes());
         assert!(vmlinux(&far).is_err());
+    }
+
+    #[test]
+    fn damaged_lz4_is_an_error_wherever_it_is_cut() {
+        let mut whole = lz4(KERNEL);
+        whole.extend_from_slice(&(KERNEL.len() as u32).to_le_bytes());
+        assert_eq!(decompress(&whole).unwrap(), KERNEL);
+        for cut in 0..whole.len() {
+            assert!(decompress(&whole[..cut]).is_err(), "cut at {cut}");
+        }
+        for at in LZ4_LEGACY_MAGIC.len()..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << (at % 8);
+            // No checksum tells of wrong literals; a wrong length is seen.
+            assert!(decompress(&flipped).map_or(true, |out| out.len() == KERNEL.len()), "byte {at}");
+        }
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Scenario {
         if user_bytes == 0 {
             return Err(self.wrong("the kernel leaves no memory".into(), "lower kernel_mib or choose another phone"));
         }
-        let scale = self.scale(user_bytes);
+        let scale = self.scale(user_bytes, phone.app_scale);
         let scripts = match self.kind {
             Kind::Lowmem => self.lowmem.scripts(self.seed, scale, &self.services, &catalog),
             Kind::Workload => self.workload.scripts(&self.name, self.seed, &self.services, &catalog)?,
@@ -74,7 +74,7 @@ impl Scenario {
                     seed: script.seed,
                     exact,
                     phone: phone.clone(),
-                    daemon_config: daemon_config_for(configuration, user_bytes) + leave_module,
+                    daemon_config: daemon_config_for(configuration, phone.thresholds, user_bytes) + leave_module,
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
                     apps,
                     lacks: self.lacks.clone(),
@@ -95,11 +95,12 @@ impl Scenario {
     }
 
     /// The factor of all sizes.
-    fn scale(&self, user_bytes: u64) -> f64 {
-        self.scale.unwrap_or(match self.kind {
-            Kind::Lowmem => user_bytes as f64 / SEED_USER_BYTES as f64,
-            _ => 1.0,
-        })
+    fn scale(&self, user_bytes: u64, app_scale: f64) -> f64 {
+        match (self.scale, self.kind) {
+            (None, Kind::Lowmem) => user_bytes as f64 / SEED_USER_BYTES as f64,
+            (Some(scale), Kind::Lowmem) => scale,
+            (scale, _) => scale.unwrap_or(1.0) * app_scale,
+        }
     }
 
     fn wrong(&self, what: String, mend: &str) -> Error {

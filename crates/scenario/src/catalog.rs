@@ -19,7 +19,13 @@ macro_rules! builtin {
 
 /// Embedded, so that an installed program needs no folder.
 const APPS: &[(&str, &str)] = builtin!["apps/framework.toml", "apps/seed-000.toml", "apps/seed-002.toml"];
-const PHONES: &[(&str, &str)] = builtin!["phones/nexus-s.toml", "phones/nexus-s-emmc.toml", "phones/pocket.toml"];
+const PHONES: &[(&str, &str)] = builtin![
+    "phones/nexus-s.toml",
+    "phones/nexus-s-emmc.toml",
+    "phones/pocket.toml",
+    "phones/handheld.toml",
+    "phones/laptop.toml",
+];
 const FOOTPRINTS: &[(&str, &str)] = builtin!["footprints/android-2.3.toml"];
 const WORKLOADS: &[(&str, &str)] = builtin![
     "workloads/L.toml",

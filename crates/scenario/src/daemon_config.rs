@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The daemon's configuration file for each configuration of a comparison.
 
-use crate::{Configuration, Management, PhoneProfile};
+use crate::{Configuration, Management, PhoneProfile, Thresholds};
 
 /// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
 pub const KERNEL_BYTES: u64 = 78 << 20;
@@ -14,19 +14,24 @@ pub fn user_memory_bytes(phone: &PhoneProfile, kernel_bytes: u64) -> u64 {
 
 /// The daemon's configuration file for a configuration, with user memory estimated from the phone.
 pub fn daemon_config(configuration: Configuration, phone: &PhoneProfile) -> String {
-    daemon_config_for(configuration, user_memory_bytes(phone, KERNEL_BYTES))
+    daemon_config_for(configuration, phone.thresholds, user_memory_bytes(phone, KERNEL_BYTES))
 }
 
 /// The daemon's configuration file for a configuration and so much user memory.
 ///
-/// The thresholds are Android's (seed 002, figure 2-19); swap is a quarter of user memory (seed 002, section 4.2: "25% of user space").
+/// `Paper`: the thresholds are Android's (seed 002, figure 2-19); swap is a quarter of user memory (seed 002, section 4.2: "25% of user space").
 /// `stock` and `zram` leave apps running in the background, as Android did; `fovea` freezes them a second after they are left.
-pub fn daemon_config_for(configuration: Configuration, user_bytes: u64) -> String {
+///
+/// `Device`: the daemon's defaults, which freeze nothing; `stock` and `zram` differ in the mode and the swap.
+pub fn daemon_config_for(configuration: Configuration, thresholds: Thresholds, user_bytes: u64) -> String {
     let (mode, zram, classes, debounce_ms) = match configuration.management() {
         Management::Stock => ("ladder", false, "", 0),
         Management::Zram => ("ladder", true, "", 0),
         Management::Fovea => ("full", true, r#""hidden", "empty""#, 1000),
     };
+    if thresholds == Thresholds::Device {
+        return format!("[memory]\nmode = \"{mode}\"\n\n[zram]\nenabled = {zram}\nuser_memory_bytes = {user_bytes}\n");
+    }
     format!(
         "[memory]\nmode = \"{mode}\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\n\
          thrash_refaults_per_s = 600\nkill_grace_ms = 0\n\n\
@@ -43,7 +48,7 @@ mod tests {
     fn each_configuration_is_toml_and_differs() {
         let texts: Vec<_> = [Configuration::Stock, Configuration::Zram, Configuration::Fovea]
             .into_iter()
-            .map(|c| daemon_config_for(c, 400_000_000).parse::<toml::Table>().unwrap())
+            .map(|c| daemon_config_for(c, Thresholds::Paper, 400_000_000).parse::<toml::Table>().unwrap())
             .collect();
         assert_eq!(texts[0]["zram"]["enabled"].as_bool(), Some(false));
         assert_eq!(texts[1]["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));
@@ -51,5 +56,14 @@ mod tests {
         assert_eq!(texts[2]["freeze"]["classes"].as_array().map(Vec::len), Some(2));
         assert_eq!(texts[2]["freeze"]["debounce_ms"].as_integer(), Some(1000));
         assert!(texts[0] != texts[1] && texts[1] != texts[2]);
+    }
+
+    #[test]
+    fn a_device_says_nothing_that_the_daemon_knows_better() {
+        let text = daemon_config_for(Configuration::Fovea, Thresholds::Device, 400_000_000);
+        let table = text.parse::<toml::Table>().unwrap();
+        assert_eq!(table["memory"].as_table().unwrap().keys().collect::<Vec<_>>(), ["mode"]);
+        assert_eq!(table["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));
+        assert!(table.get("freeze").is_none());
     }
 }

@@ -34,7 +34,7 @@ pub use event::{BufferUse, Event, EventBody, LaunchKind};
 pub use figures::{document, verdict, Boot, Bound, Provenance};
 pub use file_kind::FileKind;
 pub use footprint::Footprint;
-pub use phone::{Carveout, Flash, PhoneProfile};
+pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Thresholds};
 pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Syscall};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use results::{null_if_missing, Case, Document, Verdict};

@@ -43,6 +43,9 @@ pub(crate) fn apply(mut scenario: Scenario, file: &str, text: &str, overrides: &
         if key == "workload" && ["workload", "ecache"].contains(&kind.as_str()) {
             key = "cases";
         }
+        if key == "profile" {
+            key = "phone";
+        }
         let new = if LISTS.contains(&key) { as_list(value(text), text) } else { value(text) };
         if COMMON.contains(&key) || kind == "steps" {
             table.insert(key.into(), new);

@@ -20,8 +20,64 @@ pub struct PhoneProfile {
     pub cpus: u32,
     /// Its storage.
     pub flash: Flash,
+    /// The kernel's transparent huge pages.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub huge_pages: HugePages,
+    /// What the daemon goes by here.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub thresholds: Thresholds,
+    /// How much larger apps are here than on the phones of the papers, whose sizes `profiles/apps` has. `lowmem` scales by memory anyway.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub app_scale: f64,
     /// Where the figures come from.
     pub source: String,
+}
+
+/// The kernel's `transparent_hugepage=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HugePages {
+    /// As on the papers' phones; huge pages would hide the page-wise behaviour that their figures are of.
+    #[default]
+    Never,
+    /// Where a program asks for them.
+    Madvise,
+    /// Debian's default, which also keeps far more memory free.
+    Always,
+}
+
+impl HugePages {
+    /// As the kernel spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            HugePages::Never => "never",
+            HugePages::Madvise => "madvise",
+            HugePages::Always => "always",
+        }
+    }
+}
+
+/// What the daemon's configuration says of thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Thresholds {
+    /// Android's six of 2010, and the rest as the papers' figures need it. Their claims are claimed of such phones only.
+    #[default]
+    Paper,
+    /// Nothing: the daemon goes by the device, as on one that people own.
+    Device,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn is_one(value: &f64) -> bool {
+    *value == 1.0
 }
 
 /// Flash storage, played by null_blk on memory that is added to the machine beside the phone's own.

@@ -265,6 +265,30 @@ fn workload_figures_and_verdicts() {
     }
 }
 
+#[test]
+fn what_the_papers_claim_is_not_claimed_of_other_devices() {
+    let (scenario, plans) = scenario("workload", &["launches=4", "profile=handheld"]);
+    // Slower than stock and zram, and hardly fewer kills: that would fail on the papers' phone.
+    let with = |fovea: Vec<Event>| {
+        let boots = [workload_boot(100, 4), workload_boot(90, 3), fovea];
+        results(&scenario, &plans, &boots)
+    };
+    let d = with(workload_boot(200, 3));
+    assert!(d.passed(), "{}", render(&d));
+    assert!(d.verdicts.iter().all(|v| v.source == "this project" || v.id == "oom-kills-fovea-N"), "{}", render(&d));
+    assert_eq!(failing(&with(workload_boot(50, 4))), ["kills-zram-N"]);
+    let mut boot = workload_boot(50, 3);
+    boot.pop();
+    boot.push(done(3, 1));
+    assert_eq!(failing(&with(boot)), ["oom-kills-fovea-N"]);
+
+    let (scenario, plans) = self::scenario("lowmem", &["profile=laptop"]);
+    let boots: Vec<_> = plans.iter().map(|plan| lowmem_boot(plan, plan.seed - 1)).collect();
+    let d = results(&scenario, &plans, &boots);
+    assert!(d.passed(), "{}", render(&d));
+    assert!(find(&d, "kills-zram").pass && d.verdicts.iter().all(|v| !v.id.starts_with("restart")));
+}
+
 fn monkey_boot(events: u64) -> Vec<Event> {
     let mut all = vec![ready()];
     all.extend((0..events).map(|i| event(i, EventBody::Step { index: i as usize })));

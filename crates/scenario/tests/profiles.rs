@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The built-in profiles are what their sources say.
 
-use fovea_scenario::{AppProfile, Catalog, Error, Scenario, PAGE_BYTES};
+use fovea_scenario::{AppProfile, Catalog, Error, HugePages, Scenario, PAGE_BYTES};
 
 const PAGE: u64 = PAGE_BYTES as u64;
 
@@ -88,6 +88,38 @@ fn the_phone_is_the_seeds() {
     assert_eq!(phone.memory_bytes, 512 << 20);
     assert_eq!(phone.reserved_bytes.values().sum::<u64>(), 90 << 20);
     assert_eq!(phone.flash.request_ns, 1_510_000);
+}
+
+#[test]
+fn devices_that_people_own_have_debians_huge_pages_and_the_daemons_own_thresholds() {
+    let catalog = Catalog::builtin().unwrap();
+    let plans = |kind: &str, profile: &str| {
+        Scenario::load(kind, &[format!("profile={profile}")]).unwrap().plans(&catalog, false).unwrap()
+    };
+    let gmail = |kind: &str, profile: &str| {
+        plans(kind, profile)[0].apps.iter().find(|a| a.name == "gmail").unwrap().anon_bytes as f64
+    };
+    for (profile, memory_mib, app_scale) in [("handheld", 1536, 4.0), ("laptop", 2048, 5.5)] {
+        for kind in ["lowmem", "workload", "monkey"] {
+            let plans = plans(kind, profile);
+            assert!(!plans.is_empty());
+            for plan in plans {
+                assert_eq!((plan.phone.name.as_str(), plan.phone.memory_bytes), (profile, memory_mib << 20));
+                assert_eq!(plan.phone.huge_pages, HugePages::Always);
+                assert!(plan.phone.reserved_bytes.is_empty() && plan.phone.flash.request_ns < 100_000);
+                assert!(!plan.daemon_config.contains("minfree") && !plan.daemon_config.contains("thrash"));
+            }
+        }
+        // As tight as on the papers' phone.
+        assert!((gmail("workload", profile) / gmail("workload", "nexus-s") - app_scale).abs() < 0.01);
+        let every = ["cases=L,N,H,LM,NM,HM".into(), "launches=400".into(), format!("profile={profile}")];
+        assert_eq!(Scenario::load("workload", &every).unwrap().plans(&catalog, true).unwrap().len(), 18);
+    }
+    let paper = &plans("workload", "nexus-s")[2];
+    assert!(paper.daemon_config.contains("minfree_pages") && paper.phone.huge_pages == HugePages::Never);
+    // What is the same in every paper's phone stays out of the image, whose size is part of the figures.
+    let text = serde_json::to_string(paper).unwrap();
+    assert!(!["huge_pages", "thresholds", "app_scale"].iter().any(|key| text.contains(key)));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use fovea_apps::{AppName, Role};
 use fovea_daemon::protocol::{Reply, Request, Status};
 use fovea_daemon::{restore, Config, Engine, Journal, UndoLog};
-use fovea_scenario::{Event, EventBody, Plan};
+use fovea_scenario::{Event, EventBody, HugePages, Plan};
 
 use super::device::SimulatedDevice;
 use super::machine::Machine;
@@ -86,6 +86,9 @@ impl<'p> Boot<'p> {
     /// # Errors
     /// If the daemon's configuration is wrong, or its files cannot be made.
     pub fn new(plan: &'p Plan) -> Outcome<Self> {
+        if plan.phone.huge_pages != HugePages::Never {
+            return Err(format!("huge pages, which {} has, are not simulated: use `fovea phone run`", plan.phone.name));
+        }
         let folder = tempfile::tempdir().map_err(|e| format!("making a temporary folder: {e}"))?;
         let mut config = Config::parse(&plan.daemon_config, Path::new("plan")).map_err(|e| e.to_string())?;
         config.daemon.run_folder = folder.path().to_owned();

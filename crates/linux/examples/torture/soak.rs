@@ -212,12 +212,17 @@ fn victim<'a>(shared: &Shared<'a>, tick: &SyncSender<()>) -> Vec<TestFile<'a>> {
     if blocks.first() == Some(&0) {
         shared.report.fail("the victim has a hole");
     }
+    // Linux 6.1 cannot fail reads alone. Whatever else is wrong with such a table is wrong with the others too, and reported there.
+    let reads_alone = shared.stack.flaky(&blocks, Some("1 error_reads")).is_ok();
+    if !reads_alone {
+        println!("     dm-flakey has no error_reads: where reads are to fail, writes do too");
+    }
     let mut left = 0;
     while !shared.over() {
         if left == 0 {
             let feature = match random.below(5) {
-                0 => Some(""),
-                1 => Some("1 error_reads"),
+                1 if reads_alone => Some("1 error_reads"),
+                0 | 1 => Some(""),
                 2 | 3 => Some("1 error_writes"),
                 _ => None,
             };

@@ -88,6 +88,8 @@ impl Guest<'_> {
 pub enum Which {
     /// The one that `make fetch` gets.
     Stock,
+    /// The oldest that the module is for.
+    Oldest,
     /// The one with all checkers.
     Debug,
 }
@@ -96,18 +98,20 @@ pub enum Which {
 pub fn chosen_kernel() -> Which {
     match std::env::var("FOVEA_TEST_KERNEL").as_deref() {
         Err(_) | Ok("") => Which::Stock,
+        Ok("6.1") => Which::Oldest,
         Ok("debug") => Which::Debug,
-        Ok(other) => panic!("FOVEA_TEST_KERNEL={other}: say `debug`, or nothing"),
+        Ok(other) => panic!("FOVEA_TEST_KERNEL={other}: say `6.1`, `debug`, or nothing"),
     }
 }
 
 impl Which {
-    /// It, from the cache.
+    /// It, from the cache; the oldest, which nobody has unless he asks for it, is fetched.
     pub fn find(&self, cache: &Cache) -> Result<Kernel> {
         match self {
             Which::Stock => {
                 fetch::cached(cache)?.ok_or_else(|| missing("no kernel in the cache", "`make fetch` gets one"))
             }
+            Which::Oldest => fetch::kernel_of(cache, fetch::Line::Linux6_1, false, &Progress::quiet()),
             Which::Debug => debug_kernel::cached(cache)?
                 .ok_or_else(|| missing("no debug kernel in the cache", "`make torture-debug` builds one")),
         }

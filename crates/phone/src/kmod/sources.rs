@@ -25,8 +25,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// `$FOVEA_SOURCE` if that is set, else `../share/fovea/src` as seen from the running program (an installed one), else the
-    /// nearest folder above the program that has them (one built in a checkout).
+    /// `$FOVEA_SOURCE` if that is set, else `share/fovea/src` below the prefix of the running program (`bin/fovea` or
+    /// `lib/fovea/fovea-lab`), else the nearest folder above the program that has them (one built in a checkout).
     ///
     /// # Errors
     /// They are in none of these places.
@@ -55,9 +55,10 @@ impl Sources {
         if let Some(dir) = named {
             return Sources::at(dir);
         }
-        let installed = exe.parent().map(|dir| dir.join("../share/fovea/src"));
+        let installed =
+            ["../share/fovea/src", "../../share/fovea/src"].map(|place| exe.parent().map(|dir| dir.join(place)));
         let above = exe.ancestors().skip(1).map(Path::to_path_buf);
-        let found = installed.into_iter().chain(above).find(|dir| has_sources(dir));
+        let found = installed.into_iter().flatten().chain(above).find(|dir| has_sources(dir));
         found.map(|root| Sources { root }).ok_or_else(|| {
             let beside = exe.parent().unwrap_or(exe).display();
             Error::missing(

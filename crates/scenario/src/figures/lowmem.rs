@@ -3,7 +3,7 @@
 
 use super::fold::{mean, select, set, Folded};
 use super::verdict::{ratio, verdict, Bound};
-use super::{compares, correctness, figure, Figures};
+use super::{compares, correctness, figure, kills_as_zram, Figures};
 use crate::{Case, LaunchKind, Scenario, Verdict};
 
 /// The app that is started and restarted.
@@ -60,11 +60,11 @@ fn one(scenario: &Scenario, folded: &[Folded], configuration: &str) -> Case {
     Case { case: String::new(), configuration: configuration.into(), figures }
 }
 
-pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case]) -> Vec<Verdict> {
+pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], papers: bool) -> Vec<Verdict> {
     let get = |configuration: &str, name: &str| figure(cases, "", configuration, name);
     let has = |case: &str| scenario.lowmem.cases.iter().any(|c| c == case);
     let mut verdicts = Vec::new();
-    if has("free-memory") && compares(scenario, &["zram", "fovea"]) {
+    if papers && has("free-memory") && compares(scenario, &["zram", "fovea"]) {
         let free = |c| get(c, "free_after_idle_bytes");
         let gained = free("fovea").zip(free("zram")).map(|(fovea, zram)| fovea - zram);
         verdicts.push(verdict(
@@ -75,8 +75,11 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case]) -> Vec<Verdict> {
             Bound::AtLeast(0.15),
         ));
     }
-    if has("start-lowmem") {
+    if papers && has("start-lowmem") {
         start_verdicts(scenario, &get, &mut verdicts);
+    }
+    if !papers {
+        verdicts.extend(kills_as_zram(scenario, cases, ""));
     }
     if compares(scenario, &["fovea"]) {
         verdicts.push(verdict(

@@ -11,7 +11,7 @@ mod workload;
 use std::collections::BTreeMap;
 
 use crate::scenario::{Kind, Scenario};
-use crate::{Case, Document, Event, Plan, Verdict};
+use crate::{Case, Document, Event, Plan, Thresholds, Verdict};
 use fold::Folded;
 pub use verdict::{verdict, Bound};
 
@@ -48,6 +48,8 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         Kind::Monkey => monkey::cases(scenario, &folded),
         Kind::Ecache => ecache::cases(scenario, &folded),
     };
+    // What the papers claim, they claim of phones like theirs.
+    let papers = boots.iter().all(|b| b.plan.phone.thresholds == Thresholds::Paper);
     let complete = folded.iter().filter(|f| f.complete()).count();
     let share = (!folded.is_empty()).then(|| complete as f64 / folded.len() as f64 * 100.0);
     let mut verdicts = vec![verdict(
@@ -58,8 +60,8 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         Bound::Equal(100.0),
     )];
     verdicts.extend(match scenario.kind {
-        Kind::Lowmem => lowmem::verdicts(scenario, &cases),
-        Kind::Workload => workload::verdicts(scenario, &cases),
+        Kind::Lowmem => lowmem::verdicts(scenario, &cases, papers),
+        Kind::Workload => workload::verdicts(scenario, &cases, papers),
         Kind::Monkey => monkey::verdicts(scenario, &cases),
         Kind::Ecache => ecache::verdicts(scenario, &cases, boots),
         Kind::Steps => correctness(scenario, &cases, ""),
@@ -106,6 +108,20 @@ pub(crate) fn correctness(scenario: &Scenario, cases: &[Case], case: &str) -> Ve
             )
         })
         .collect()
+}
+
+/// What must hold where nothing of the papers' is claimed: who does more about memory kills no more for it.
+pub(crate) fn kills_as_zram(scenario: &Scenario, cases: &[Case], case: &str) -> Option<Verdict> {
+    let kills = |c: &str| figure(cases, case, c, "kills");
+    compares(scenario, &["zram", "fovea"]).then(|| {
+        verdict(
+            &id("kills-zram", case),
+            "no more kills than zram (kills less zram's)",
+            "this project",
+            kills("fovea").zip(kills("zram")).map(|(fovea, zram)| fovea - zram),
+            Bound::AtMost(0.0),
+        )
+    })
 }
 
 /// Whether all these configurations are compared.

@@ -3,7 +3,7 @@
 
 use super::fold::{geomean, mean, select, set, Folded};
 use super::verdict::{ratio, verdict, Bound};
-use super::{compares, correctness, figure, id, Figures};
+use super::{compares, correctness, figure, id, kills_as_zram, Figures};
 use crate::{Case, Kind, Scenario, Verdict};
 
 fn names(scenario: &Scenario) -> Vec<&str> {
@@ -42,7 +42,7 @@ fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("relaunch_geomean_ns", &|f| geomean(f.launches.iter().filter(|l| l.again).map(|l| l.elapsed_ns)));
 }
 
-pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case]) -> Vec<Verdict> {
+pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], papers: bool) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for case in names(scenario) {
         let get = |configuration: &str, name: &str| figure(cases, case, configuration, name);
@@ -55,7 +55,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case]) -> Vec<Verdict> {
                 Bound::Equal(f64::from(scenario.workload.launches)),
             ));
         }
-        if compares(scenario, &["stock", "fovea"]) {
+        if papers && compares(scenario, &["stock", "fovea"]) {
             let excess = get("fovea", "kills").zip(get("stock", "kills")).map(|(f, s)| f - s / 2.0);
             verdicts.push(verdict(
                 &id("kills", case),
@@ -66,7 +66,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case]) -> Vec<Verdict> {
             ));
         }
         for other in ["stock", "zram"] {
-            if compares(scenario, &[other, "fovea"]) {
+            if papers && compares(scenario, &[other, "fovea"]) {
                 verdicts.push(verdict(
                     &id(&format!("relaunch-{other}"), case),
                     &format!("an app used before comes back faster than under {other}"),
@@ -75,6 +75,9 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case]) -> Vec<Verdict> {
                     Bound::Below(1.0),
                 ));
             }
+        }
+        if !papers {
+            verdicts.extend(kills_as_zram(scenario, cases, case));
         }
         if compares(scenario, &["fovea"]) {
             verdicts.push(verdict(
