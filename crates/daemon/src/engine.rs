@@ -4,6 +4,7 @@
 mod act;
 mod attention;
 mod kill;
+mod listed;
 mod observe;
 mod report;
 mod requests;
@@ -11,7 +12,7 @@ mod requests;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::{AppName, Importance, Registry, SourceId};
+use fovea_apps::{AppName, Importance, Listed, Lists, Registry, SourceId, Standing};
 use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
 use fovea_policy::{decide, Action, AppState, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
 use serde_json::{json, Value};
@@ -48,6 +49,11 @@ const SPARED_NS: u64 = 30_000_000_000;
 struct Runtime {
     background_since_ns: u64,
     importance: Option<Importance>,
+    /// The list it is on, by which entry, and when that was last looked up.
+    listed: Option<Listed>,
+    identified_ns: u64,
+    /// The standing that its processes' scores are by.
+    scored_as: Standing,
     frozen: bool,
     /// What was added to its processes' `oom_score_adj`.
     score_shift: i32,
@@ -67,6 +73,12 @@ struct Runtime {
     usage: AppUsage,
     /// When that was last read in full, and its charge then.
     sized: Option<(u64, u64)>,
+}
+
+impl Runtime {
+    fn standing(&self) -> Standing {
+        self.listed.as_ref().map_or(Standing::Plain, |listed| listed.list)
+    }
 }
 
 /// A victim whose memory is awaited.
@@ -109,6 +121,12 @@ pub struct Engine<D> {
     policy: fovea_policy::Config,
     registry: Registry,
     runtime: BTreeMap<AppName, Runtime>,
+    /// What commands have put on the owner's lists, and those lists with the configuration's.
+    said: Lists,
+    lists: Lists,
+    /// Memory is short, and nobody but listed apps could be killed; when that was last said.
+    only_listed: bool,
+    only_listed_said_ns: Option<u64>,
     /// CPUs that can run the daemon beside an app.
     cpus: usize,
     /// When the CPUs' share was last taken, and what they had done by then.
@@ -149,6 +167,10 @@ impl<D: Device> Engine<D> {
         let policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
         Self {
             device,
+            said: Lists::default(),
+            lists: config.lists.clone(),
+            only_listed: false,
+            only_listed_said_ns: None,
             config,
             policy,
             registry: Registry::default(),
@@ -215,6 +237,7 @@ impl<D: Device> Engine<D> {
         self.config =
             Config { zram: old.zram.clone(), ecache: old.ecache.clone(), daemon: old.daemon.clone(), ..config };
         self.busy = true;
+        self.relist(now_ns);
         self.write(now_ns, "reload", None, None, json!({ "at-the-next-start": waiting }));
         waiting
     }
@@ -317,13 +340,22 @@ impl<D: Device> Engine<D> {
         self.read_back(now_ns);
         let snapshot = self.look(now_ns)?;
         let decision = decide(&snapshot, &self.policy);
+        self.note_only_listed(&decision, &snapshot);
         let mut turn = Turn { wake_at_ns: decision.wake_at_ns, awaited: Vec::new() };
         let critical = decision.pressure.is_some_and(|p| p.critical || p.thrash);
         if let Some((app, reason)) = self.grace_is_over(critical, now_ns) {
-            self.end(Action::Kill { app }, reason, &snapshot, &mut turn);
+            if !self.is_kept(&app, now_ns) {
+                self.end(Action::Kill { app }, reason, &snapshot, &mut turn);
+            }
         }
         let mut compressing = false;
         for (action, reason) in decision.actions {
+            let harms = matches!(action, Action::Freeze { .. } | Action::Ask { .. } | Action::Kill { .. });
+            if harms && self.has_changed(action.app(), now_ns) {
+                // Decided on what is not so any more.
+                turn.wake_at_ns = Some(now_ns);
+                continue;
+            }
             match action {
                 Action::Freeze { app } => self.freeze(&app, reason, now_ns),
                 Action::Thaw { app } => self.thaw(&app, reason, now_ns),

@@ -38,6 +38,7 @@ pub struct FakeApp {
     pub score: i32,
     /// and of the others.
     pub other_scores: Vec<i32>,
+    pub programs: Vec<String>,
 }
 
 /// Shares its state with the test.
@@ -148,6 +149,12 @@ impl Device for FakeDevice {
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
         self.check("cgroup_of_pid")?;
         Ok(self.0.borrow().pids.get(&pid).cloned())
+    }
+
+    fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {
+        self.check("programs")?;
+        self.did(format!("programs {cgroup}"));
+        Ok(self.0.borrow().apps.get(cgroup).map(|app| app.programs.clone()).unwrap_or_default())
     }
 
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {

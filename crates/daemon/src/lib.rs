@@ -24,6 +24,8 @@ mod engine_tests;
 #[cfg(test)]
 mod fake;
 mod journal;
+#[cfg(test)]
+mod listed_tests;
 mod notify;
 pub mod protocol;
 mod supervisor;

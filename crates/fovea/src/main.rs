@@ -6,6 +6,7 @@ mod explain;
 mod failure;
 mod heap;
 mod launch;
+mod list;
 mod output;
 mod phone;
 mod record;
@@ -77,6 +78,9 @@ enum Command {
         /// on or off.
         state: signals::ScreenState,
     },
+    /// The owner's lists: apps that are spared, or taken first.
+    #[command(subcommand)]
+    List(list::List),
     /// Print the state of memory and apps.
     Status {
         /// Print JSON.
@@ -149,6 +153,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Focus { name: None, .. } => signals::home(folder),
         Command::Close { name } => signals::close(folder, name),
         Command::Screen { state } => signals::screen(folder, state),
+        Command::List(list) => list::list(folder, list),
         Command::Status { json } => status::status(folder, json),
         Command::Explain { app, limit, json } => explain::explain(folder, app, limit, json),
         Command::Watch(watch) => watch::watch(folder, watch),

@@ -24,6 +24,7 @@ mod pageout;
 mod prefetch;
 pub mod proc;
 pub mod process;
+mod programs;
 pub mod psi;
 mod sample;
 mod selfcare;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! All that a decision may depend on.
 
-use fovea_apps::{AppName, Importance};
+use fovea_apps::{AppName, Importance, Standing};
 use serde::{Deserialize, Serialize};
 
 use crate::PAGE_BYTES;
@@ -122,6 +122,9 @@ pub struct AppState {
     pub name: AppName,
     /// Rank now.
     pub importance: Importance,
+    /// What the device's owner says of it.
+    #[serde(default)]
+    pub standing: Standing,
     /// When it was last in front, as a count of focus changes; greater is more recent.
     pub focus_seq: u64,
     /// When it went to the background (or began there).

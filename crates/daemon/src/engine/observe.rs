@@ -47,6 +47,7 @@ impl<D: Device> Engine<D> {
         let short = fovea_policy::pressure(&memory, &self.policy.memory);
         if short.shortage.is_some() || short.ladder.is_some() || !self.screen_on {
             self.refresh_usage(now_ns);
+            self.identify_all(now_ns);
         }
         let apps = self.registry.iter().filter_map(|app| self.state_of(app, now_ns)).collect();
         self.look_at_cpus(now_ns);
@@ -118,6 +119,7 @@ impl<D: Device> Engine<D> {
         Some(AppState {
             name: app.name.clone(),
             importance: self.registry.importance(app),
+            standing: runtime.standing(),
             focus_seq: app.focus_seq,
             background_since_ns: runtime.background_since_ns,
             seen: app.seen,

@@ -23,6 +23,7 @@ impl<D: Device> Engine<D> {
                 name: app.name.clone(),
                 cgroup: app.cgroup.clone(),
                 importance: self.registry.importance(app),
+                list: runtime.and_then(|r| r.listed.as_ref()).map(|listed| listed.to_string()),
                 frozen: runtime.is_some_and(|r| r.frozen),
                 usage: runtime.map(|r| r.usage).unwrap_or_default(),
             }
@@ -34,6 +35,7 @@ impl<D: Device> Engine<D> {
             focus_told: self.registry.is_told(),
             foreground: self.registry.foreground().cloned(),
             busy: self.busy,
+            only_listed: self.only_listed,
             memory: self.memory,
             ecache: self.device.ecache().ok().flatten(),
             kills: self.kills,
