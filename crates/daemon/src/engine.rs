@@ -8,6 +8,7 @@ mod listed;
 mod observe;
 mod report;
 mod requests;
+mod simulated;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -15,6 +16,7 @@ use std::os::fd::OwnedFd;
 use fovea_apps::{AppName, Importance, Listed, Lists, Registry, SourceId, Standing};
 use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
 use fovea_policy::{decide, Action, AppState, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
+pub(crate) use observe::state_of_memory;
 use serde_json::{json, Value};
 
 use crate::config::Config;

@@ -28,6 +28,7 @@ mod journal;
 mod listed_tests;
 mod notify;
 pub mod protocol;
+pub mod simulate;
 mod supervisor;
 mod syslog;
 mod undo;

@@ -42,16 +42,28 @@ impl Bench {
         let mut state = self.device.0.borrow_mut();
         (state.memory.free_bytes, state.memory.file_bytes) = (5 * MB, MB);
         state.memory.psi_some_total_us = state.memory.psi_some_total_us.map(|t| t + 100_000);
+        drop(state);
+        self.fill_swap();
+        self.engine.pressure();
+    }
+
+    fn fill_swap(&mut self) {
+        let mut state = self.device.0.borrow_mut();
         if let Some(zram) = &mut state.memory.zram {
             (zram.used_bytes, zram.original_bytes) = (zram.limit_bytes, zram.disk_bytes);
         }
         state.memory.swap_free_bytes = 0;
-        drop(state);
-        self.engine.pressure();
     }
 
     fn did(&self, what: &str) -> bool {
         self.device.0.borrow().done.iter().any(|done| done == what)
+    }
+
+    fn journal_length(&mut self) -> usize {
+        match self.engine.handle(Request::Explain { app: None, limit: None }, 0) {
+            Reply::Story { entries } => entries.len(),
+            other => panic!("{other:?}"),
+        }
     }
 
     fn journal(&mut self, action: &str) -> Vec<serde_json::Value> {
@@ -159,6 +171,37 @@ fn commands_add_to_the_configuration_and_a_reload_changes_only_its_part() {
         assert_eq!(b.engine.handle(add(Standing::Prefer, &format!("n{n}")), 0), Reply::Done {});
     }
     assert!(error(b.engine.handle(add(Standing::Prefer, "one-more"), 0)).contains("configuration"));
+}
+
+#[test]
+fn a_dry_run_tells_what_the_next_turn_does_and_does_nothing() {
+    let simulate = |b: &mut Bench, free_bytes| {
+        let assumed = crate::simulate::Assumed { free_bytes, file_bytes: free_bytes.map(|_| MB) };
+        match b.engine.handle(Request::Simulate { assumed }, SECOND_NS / 2) {
+            Reply::Simulation(simulation) => *simulation,
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut b = bench_with(&[("mail", 60), ("vault", 90)], listing(Standing::Protect, &["vault"]));
+    b.fill_swap();
+    b.engine.turn(0).unwrap();
+    let all_is_well = simulate(&mut b, None);
+    assert!(all_is_well.by_daemon && all_is_well.plan.steps.is_empty() && all_is_well.apps == 2);
+    let entries = b.journal_length();
+    b.device.0.borrow_mut().done.clear();
+    let told = simulate(&mut b, Some(2 * MB)).plan;
+    let last = told.steps.last().expect("a step");
+    assert_eq!(last.action, fovea_policy::Action::Kill { app: "mail".parse().unwrap() });
+    let done = std::mem::take(&mut b.device.0.borrow_mut().done);
+    assert!(done.iter().all(|d| d.starts_with("usage")), "{done:?}");
+    assert_eq!((b.journal_length(), b.status().busy), (entries, false));
+    // It left no trace: memory is as it is, not as it was assumed.
+    assert_eq!(simulate(&mut b, None), all_is_well);
+    b.starve();
+    let told = simulate(&mut b, None).plan.steps;
+    b.engine.turn(SECOND_NS / 2).unwrap();
+    assert_eq!(told[0].action, fovea_policy::Action::Kill { app: "mail".parse().unwrap() });
+    assert!(b.did("kill apps/mail"), "as was told");
 }
 
 #[test]

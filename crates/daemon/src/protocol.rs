@@ -80,6 +80,12 @@ pub enum Request {
         /// The entry as it was added.
         entry: Pattern,
     },
+    /// What would be done now, or if memory were as assumed.
+    Simulate {
+        /// What is assumed.
+        #[serde(default)]
+        assumed: crate::simulate::Assumed,
+    },
     /// The state of everything.
     Status {},
     /// An app's story.
@@ -111,6 +117,8 @@ pub enum Reply {
         /// By command since the daemon began.
         said: Lists,
     },
+    /// What would be done.
+    Simulation(Box<crate::simulate::Simulation>),
     /// The state of everything.
     Status(Box<Status>),
     /// Journal entries, oldest first.

@@ -70,7 +70,7 @@ fn time_of_day(unix_ms: u64) -> String {
     format!("{year}-{month:02}-{day_of_month:02} {:02}:{:02}:{:02}Z", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-fn reason_in_words(reason: &str) -> &str {
+pub fn reason_in_words(reason: &str) -> &str {
     match reason {
         "background" => "in the background for the debounce time",
         "needed" => "needed",

@@ -12,6 +12,7 @@ mod phone;
 mod record;
 mod settings;
 mod signals;
+mod simulate;
 mod status;
 mod watch;
 
@@ -78,6 +79,8 @@ enum Command {
         /// on or off.
         state: signals::ScreenState,
     },
+    /// Tell what the daemon would do now, and why; nothing is done.
+    Simulate(simulate::Simulate),
     /// The owner's lists: apps that are spared, or taken first.
     #[command(subcommand)]
     List(list::List),
@@ -153,6 +156,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Focus { name: None, .. } => signals::home(folder),
         Command::Close { name } => signals::close(folder, name),
         Command::Screen { state } => signals::screen(folder, state),
+        Command::Simulate(options) => simulate::simulate(&settings, folder, options),
         Command::List(list) => list::list(folder, list),
         Command::Status { json } => status::status(folder, json),
         Command::Explain { app, limit, json } => explain::explain(folder, app, limit, json),

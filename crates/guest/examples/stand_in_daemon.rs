@@ -89,7 +89,7 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
             Request::Close { app } => registry.close(&app)?,
             Request::Status {} => status = true,
             Request::Screen { .. } | Request::Explain { .. } => {}
-            Request::List {} | Request::ListAdd { .. } | Request::ListRemove { .. } => {}
+            Request::Simulate { .. } | Request::List {} | Request::ListAdd { .. } | Request::ListRemove { .. } => {}
         }
         if freeze {
             for app in registry.iter() {

@@ -42,7 +42,7 @@ fn gives(app: &AppState, memory: &MemoryState) -> bool {
 
 /// What killing it gives back: its anonymous memory, and what its compressed pages occupy. Not the page cache that it is charged for:
 /// that stays when it dies, and could be had without.
-fn size_bytes(app: &AppState, swap: Option<SwapState>) -> u64 {
+pub(crate) fn size_bytes(app: &AppState, swap: Option<SwapState>) -> u64 {
     let page_cost_bytes = swap.and_then(|s| s.zram).map_or(0, |zram| zram.page_cost_bytes());
     // Its charge is the fresher of the two.
     app.anon_bytes.min(app.current_bytes) + app.swap_bytes / PAGE_BYTES * page_cost_bytes

@@ -7,6 +7,7 @@ mod config;
 mod decide;
 mod freeze;
 mod ladder;
+mod plan;
 mod pressure;
 mod snapshot;
 mod thresholds;
@@ -14,6 +15,7 @@ mod watch;
 
 pub use config::{Config, FreezeConfig, MemoryConfig, Mode};
 pub use decide::{decide, Action, Decision, Reason};
+pub use plan::{plan, Plan, Step};
 pub use pressure::{pressure, Pressure, Shortage};
 pub use snapshot::{AppState, MemoryState, Snapshot, SwapState, ZramState};
 pub use thresholds::PAPER_PAGES;

@@ -84,8 +84,8 @@ impl<D: Device> Engine<D> {
         }
         let old = |r: &Runtime| now_ns.saturating_sub(r.identified_ns) >= PROGRAMS_FRESH_NS;
         let names: Vec<_> = self.runtime.iter().filter(|(_, r)| old(r)).map(|(name, _)| name.clone()).collect();
-        let changed = names.iter().fold(false, |changed, name| self.identify(name, now_ns) || changed);
-        if changed {
+        let changed = names.iter().filter(|name| self.identify(name, now_ns)).count();
+        if changed > 0 {
             self.rank(now_ns);
         }
     }

@@ -20,26 +20,11 @@ impl<D: Device> Engine<D> {
             _ => 1,
         };
         let memory = MemoryState {
-            free_bytes: now.free_bytes,
-            total_bytes: now.total_bytes,
-            available_bytes: now.available_bytes,
-            low_bytes: self.low_bytes(now_ns),
-            file_bytes: now.file_bytes,
-            swap: (now.swap_total_bytes > 0).then_some(SwapState {
-                free_bytes: now.swap_free_bytes,
-                total_bytes: now.swap_total_bytes,
-                zram: now.zram.map(|z| ZramState {
-                    disk_bytes: z.disk_bytes,
-                    original_bytes: z.original_bytes,
-                    used_bytes: z.used_bytes,
-                    limit_bytes: z.limit_bytes,
-                }),
-            }),
             stalled_us,
             stall_percent: stalled_us as f64 * 100_000.0 / rate_over_ns as f64,
-            psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
             untold: self.uncalled || now.psi_some_total_us.is_none(),
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
+            ..state_of_memory(&now, self.low_bytes(now_ns))
         };
         self.memory = now;
         self.looked_ns = now_ns;
@@ -65,7 +50,7 @@ impl<D: Device> Engine<D> {
 
     /// The kernel's low watermarks, where the thresholds count from them. They change when huge pages or `vm.min_free_kbytes` are set, so
     /// they are read now and then.
-    fn low_bytes(&mut self, now_ns: u64) -> u64 {
+    pub(super) fn low_bytes(&mut self, now_ns: u64) -> u64 {
         if self.config.memory.minfree_pages.is_some() {
             return 0;
         }
@@ -148,6 +133,30 @@ impl<D: Device> Engine<D> {
                 say!("fovea: {e}");
             }
         }
+    }
+}
+
+/// A reading as decisions see it, without what changed since an earlier one.
+pub(crate) fn state_of_memory(now: &MemoryReading, low_bytes: u64) -> MemoryState {
+    MemoryState {
+        free_bytes: now.free_bytes,
+        total_bytes: now.total_bytes,
+        available_bytes: now.available_bytes,
+        low_bytes,
+        file_bytes: now.file_bytes,
+        swap: (now.swap_total_bytes > 0).then_some(SwapState {
+            free_bytes: now.swap_free_bytes,
+            total_bytes: now.swap_total_bytes,
+            zram: now.zram.map(|z| ZramState {
+                disk_bytes: z.disk_bytes,
+                original_bytes: z.original_bytes,
+                used_bytes: z.used_bytes,
+                limit_bytes: z.limit_bytes,
+            }),
+        }),
+        psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
+        untold: now.psi_some_total_us.is_none(),
+        ..MemoryState::default()
     }
 }
 

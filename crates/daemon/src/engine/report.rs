@@ -4,13 +4,18 @@
 use super::*;
 
 impl<D: Device> Engine<D> {
-    pub(super) fn status(&mut self, now_ns: u64) -> Status {
+    /// Reads what the apps occupy, to be shown.
+    pub(super) fn read_sizes(&mut self, now_ns: u64) {
         for app in self.registry.iter() {
             if let Some(runtime) = self.runtime.get_mut(&app.name) {
                 // What cannot be read now is told as it was.
                 let _ = observe::read_usage(&mut self.device, &app.cgroup, runtime, true, now_ns);
             }
         }
+    }
+
+    pub(super) fn status(&mut self, now_ns: u64) -> Status {
+        self.read_sizes(now_ns);
         if let Ok(memory) = self.device.memory() {
             // Only shown: the rates of the next decision still count from the last look.
             let (some, file, anon) =

@@ -65,6 +65,12 @@ impl<D: Device> Engine<D> {
         if let Err(error) = known {
             return Reply::Error { error };
         }
+        if let Request::Simulate { assumed } = request {
+            return match self.simulate(assumed, now_ns) {
+                Ok(simulation) => Reply::Simulation(Box::new(simulation)),
+                Err(e) => Reply::Error { error: e.to_string() },
+            };
+        }
         // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
         self.busy |= !matches!(request, Request::Status {} | Request::Explain { .. } | Request::List {});
         match request {
@@ -77,8 +83,8 @@ impl<D: Device> Engine<D> {
                 self.identify(&app, now_ns);
                 self.rank(now_ns);
             }
-            // The loop knows who asked: see `attends`.
-            Request::Attend { .. } => {}
+            // The loop knows who asked: see `attends`; the other was answered above.
+            Request::Attend { .. } | Request::Simulate { .. } => {}
             Request::Focus { app } => self.focus(source, app, now_ns),
             Request::Windows { front, visible } => {
                 if let Err(e) = self.windows(source, front, &visible, now_ns) {
