@@ -8,6 +8,7 @@ mod listed;
 mod observe;
 mod report;
 mod requests;
+mod runaways;
 mod simulated;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use std::os::fd::OwnedFd;
 
 use fovea_apps::{AppName, Importance, Listed, Lists, Registry, SourceId, Standing};
 use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
-use fovea_policy::{decide, Action, AppState, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
+use fovea_policy::{decide, Action, AppState, Growth, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
 pub(crate) use observe::state_of_memory;
 use serde_json::{json, Value};
 
@@ -73,6 +74,8 @@ struct Runtime {
     /// Resident memory when its last range had been looked at; `None` while some are left.
     compressed_at_bytes: Option<u64>,
     usage: AppUsage,
+    /// What it occupied over the last seconds, while memory was short.
+    growth: Growth,
     /// When that was last read in full, and its charge then.
     sized: Option<(u64, u64)>,
 }
@@ -129,6 +132,7 @@ pub struct Engine<D> {
     /// Memory is short, and nobody but listed apps could be killed; when that was last said.
     only_listed: bool,
     only_listed_said_ns: Option<u64>,
+    outside: runaways::Outside,
     /// CPUs that can run the daemon beside an app.
     cpus: usize,
     /// When the CPUs' share was last taken, and what they had done by then.
@@ -173,6 +177,7 @@ impl<D: Device> Engine<D> {
             lists: config.lists.clone(),
             only_listed: false,
             only_listed_said_ns: None,
+            outside: runaways::Outside::default(),
             config,
             policy,
             registry: Registry::default(),

@@ -28,6 +28,8 @@ mod journal;
 mod listed_tests;
 mod notify;
 pub mod protocol;
+#[cfg(test)]
+mod runaway_tests;
 pub mod simulate;
 mod supervisor;
 mod syslog;

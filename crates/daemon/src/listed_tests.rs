@@ -47,7 +47,7 @@ impl Bench {
         self.engine.pressure();
     }
 
-    fn fill_swap(&mut self) {
+    pub fn fill_swap(&mut self) {
         let mut state = self.device.0.borrow_mut();
         if let Some(zram) = &mut state.memory.zram {
             (zram.used_bytes, zram.original_bytes) = (zram.limit_bytes, zram.disk_bytes);
@@ -66,7 +66,7 @@ impl Bench {
         }
     }
 
-    fn journal(&mut self, action: &str) -> Vec<serde_json::Value> {
+    pub fn journal(&mut self, action: &str) -> Vec<serde_json::Value> {
         let reply = self.engine.handle(Request::Explain { app: None, limit: None }, 0);
         let Reply::Story { entries } = reply else { panic!("{reply:?}") };
         entries.into_iter().filter(|entry| entry["action"] == action).collect()

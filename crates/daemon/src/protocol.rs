@@ -148,6 +148,9 @@ pub struct Status {
     /// Memory is short, and nobody but apps on the owner's lists could be killed: the kernel's OOM killer may be next.
     #[serde(default)]
     pub only_listed: bool,
+    /// Cgroups of no app that grew fast while memory was short, in the last minute.
+    #[serde(default)]
+    pub runaways: Vec<String>,
     /// Memory as last read.
     pub memory: fovea_linux::MemoryReading,
     /// The eCache's pool; none without the module.

@@ -134,6 +134,7 @@ fn state_of(
         anon_bytes: usage.anon_bytes,
         current_bytes: usage.current_bytes,
         swap_bytes: usage.swap_bytes,
+        growth_bytes_per_s: 0,
         returned: false,
         compressed: false,
     })

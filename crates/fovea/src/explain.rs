@@ -81,6 +81,7 @@ pub fn reason_in_words(reason: &str) -> &str {
         "nothing-to-compress" => "memory is short and compression can give no more",
         "swap-full" => "memory is short and zram can really take no more",
         "thrash" => "memory is read back as fast as it is reclaimed",
+        "runaway" => "it grows fast, and others would die for it",
         "minfree" => "free memory and file cache are below the threshold of its class",
         other => other,
     }
@@ -103,6 +104,7 @@ mod tests {
             NothingToCompress,
             SwapFull,
             Thrash,
+            Runaway,
             Minfree,
         ];
         for reason in all {

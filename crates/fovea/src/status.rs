@@ -67,6 +67,9 @@ fn table(status: &Status) -> String {
     if status.only_listed {
         out += "short    only apps on the owner's lists are left to kill: take some off, or the kernel's OOM killer may choose\n";
     }
+    for cgroup in &status.runaways {
+        out += &format!("runaway  {cgroup} is no app and grew fast while memory was short: see `fovea explain`\n");
+    }
     for what in &status.missing {
         out += &format!("lacking  {what}\n");
     }

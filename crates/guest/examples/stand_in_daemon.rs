@@ -154,6 +154,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         foreground: registry.foreground().cloned(),
         busy: false,
         only_listed: false,
+        runaways: Vec::new(),
         memory: Default::default(),
         ecache: None,
         kills: 0,

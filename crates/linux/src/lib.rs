@@ -19,6 +19,7 @@ mod maps;
 mod memory;
 pub mod module;
 mod neighbours;
+mod others;
 mod pagemap;
 mod pageout;
 mod prefetch;

@@ -21,6 +21,7 @@ fn main() {
             anon_bytes: (i + 1) << 20,
             current_bytes: (i + 2) << 20,
             swap_bytes: 0,
+            growth_bytes_per_s: 0,
             returned: i % 2 == 0,
             compressed: i % 3 == 0,
         })

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compress::{candidate, candidate_ahead};
 use crate::freeze::{freezing, Freezing};
+use crate::growth::runaway;
 use crate::ladder::{is_kept_by_owner, victim};
 use crate::pressure::{pressure, Pressure};
 use crate::{watch, Config, MemoryState, Mode, Snapshot};
@@ -78,6 +79,8 @@ pub enum Reason {
     SwapFull,
     /// What is reclaimed is read back at once.
     Thrash,
+    /// Memory is short because of it: it grows fast, and others would die for it.
+    Runaway,
     /// Below the threshold of its class (`ladder` mode).
     Minfree,
 }
@@ -137,7 +140,12 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
     };
     let step = match step {
         Step::Kill(class, reason) => {
-            let found = kill_step(snapshot, class, reason);
+            let found = kill_step(snapshot, class, reason).map(|step| match runaway(snapshot, class) {
+                Some(app) if config.memory.mode == Mode::Full => {
+                    (Action::Kill { app: app.name.clone() }, Reason::Runaway)
+                }
+                _ => step,
+            });
             let kept = || snapshot.apps.iter().any(|app| is_kept_by_owner(app, &snapshot.memory, class));
             let is_due = snapshot.memory.stalled_us > 0 || class == Importance::Foreground;
             let nobody = victim(&snapshot.apps, &snapshot.memory, class).is_none();

@@ -36,7 +36,7 @@ pub fn is_kept_by_owner(app: &AppState, memory: &MemoryState, least_important: I
     listed && app.importance >= least_important && gives(app, memory)
 }
 
-fn gives(app: &AppState, memory: &MemoryState) -> bool {
+pub(crate) fn gives(app: &AppState, memory: &MemoryState) -> bool {
     !app.spared && size_bytes(app, memory.swap) >= LEAST_GAIN_BYTES
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn size_bytes(app: &AppState, swap: Option<SwapState>) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
@@ -67,6 +67,7 @@ mod tests {
             anon_bytes,
             current_bytes: anon_bytes,
             swap_bytes: 0,
+            growth_bytes_per_s: 0,
             returned: false,
             compressed: false,
         }

@@ -6,6 +6,7 @@ mod compress;
 mod config;
 mod decide;
 mod freeze;
+mod growth;
 mod ladder;
 mod plan;
 mod pressure;
@@ -15,6 +16,7 @@ mod watch;
 
 pub use config::{Config, FreezeConfig, MemoryConfig, Mode};
 pub use decide::{decide, Action, Decision, Reason};
+pub use growth::{eats_what_is_left, Growth};
 pub use plan::{plan, Plan, Step};
 pub use pressure::{pressure, Pressure, Shortage};
 pub use snapshot::{AppState, MemoryState, Snapshot, SwapState, ZramState};

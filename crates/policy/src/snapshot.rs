@@ -142,6 +142,9 @@ pub struct AppState {
     pub current_bytes: u64,
     /// In swap, uncompressed.
     pub swap_bytes: u64,
+    /// How fast it has been growing all through the last seconds; 0 if it has not, or nobody knows.
+    #[serde(default)]
+    pub growth_bytes_per_s: u64,
     /// It was compressed and has been in front since: what is resident is what its return touched, and what does not compress.
     pub returned: bool,
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.

@@ -21,6 +21,7 @@ fn app(name: &str, importance: Importance, focus_seq: u64, anon_mb: u64) -> AppS
         anon_bytes: anon_mb * MB,
         current_bytes: anon_mb * MB,
         swap_bytes: 0,
+        growth_bytes_per_s: 0,
         returned: false,
         compressed: false,
     }
@@ -324,7 +325,7 @@ fn what_its_owner_protects_lives_thawed_and_that_nobody_else_is_left_is_said() {
     let d = decide(&s, &freezing());
     assert!(!d.only_listed && matches!(&d.actions[..], [(Action::Kill { app }, _)] if app.as_str() == "new-empty"));
     s.apps[4].standing = Standing::Ignore;
-    s.memory.swap.as_mut().unwrap().zram.as_mut().unwrap().used_bytes = 0;
+    s.memory = phone(10, 10, 0, vec![]).memory;
     s.apps.iter_mut().for_each(|a| (a.compressed, a.frozen) = (false, false));
     assert_eq!(
         only_step(&s),

@@ -20,6 +20,7 @@ fn app(name: &str, importance: Importance, anon_mb: u64) -> AppState {
         anon_bytes: anon_mb * MB,
         current_bytes: anon_mb * MB,
         swap_bytes: 0,
+        growth_bytes_per_s: 0,
         returned: false,
         compressed: false,
     }

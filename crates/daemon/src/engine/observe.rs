@@ -3,6 +3,9 @@
 
 use super::*;
 
+/// An app whose charge has changed by so much is read in full again, however large it is: it may be what memory is short of.
+const GROWN_BYTES: u64 = 8 << 20;
+
 impl<D: Device> Engine<D> {
     /// Reads the device and puts together what the decision may depend on.
     pub(super) fn look(&mut self, now_ns: u64) -> Result<Snapshot, Error> {
@@ -33,6 +36,10 @@ impl<D: Device> Engine<D> {
         if short.shortage.is_some() || short.ladder.is_some() || !self.screen_on {
             self.refresh_usage(now_ns);
             self.identify_all(now_ns);
+            let full = self.config.memory.mode == fovea_policy::Mode::Full;
+            if full && (short.shortage.is_some() || short.ladder.is_some()) {
+                self.look_outside(&memory, now_ns);
+            }
         }
         let apps = self.registry.iter().filter_map(|app| self.state_of(app, now_ns)).collect();
         self.look_at_cpus(now_ns);
@@ -113,6 +120,7 @@ impl<D: Device> Engine<D> {
             anon_bytes: usage.anon_bytes,
             current_bytes: usage.current_bytes,
             swap_bytes: usage.swap_bytes,
+            growth_bytes_per_s: runtime.growth.bytes_per_s(),
             returned: runtime.returned,
             compressed: runtime.compressed_at_bytes.is_some_and(|then| usage.anon_bytes < then + REGAINED_BYTES),
         })
@@ -126,12 +134,18 @@ impl<D: Device> Engine<D> {
         }
         self.usage_read_ns = Some(now_ns);
         let compresses = self.config.memory.mode == fovea_policy::Mode::Full;
+        // The plain ladder does not ask who grows.
+        let changed_bytes = if compresses { GROWN_BYTES } else { u64::MAX };
         for app in self.registry.iter() {
             let Some(runtime) = self.runtime.get_mut(&app.name) else { continue };
             let idle = self.registry.importance(app) >= Importance::Hidden;
-            if let Err(e) = read_usage(&mut self.device, &app.cgroup, runtime, compresses && idle, now_ns) {
+            if let Err(e) =
+                read_usage(&mut self.device, &app.cgroup, runtime, compresses && idle, changed_bytes, now_ns)
+            {
                 say!("fovea: {e}");
+                continue;
             }
+            runtime.growth.record(now_ns, runtime.usage.anon_bytes.saturating_add(runtime.usage.swap_bytes));
         }
     }
 }
@@ -160,18 +174,20 @@ pub(crate) fn state_of_memory(now: &MemoryReading, low_bytes: u64) -> MemoryStat
     }
 }
 
-/// Reads what an app occupies, in full if `in_full` or if what is known of it cannot be right any more.
+/// Reads what an app occupies, in full if `in_full` or if what is known of it cannot be right any more: its charge is a quarter off, or by
+/// `changed_bytes`.
 pub(super) fn read_usage<D: Device>(
     device: &mut D,
     cgroup: &str,
     runtime: &mut Runtime,
     in_full: bool,
+    changed_bytes: u64,
     now_ns: u64,
 ) -> Result<(), Error> {
     if let (false, Some((sized_ns, then))) = (in_full, runtime.sized) {
         let charge = device.charge(cgroup)?;
         runtime.usage.current_bytes = charge;
-        if sized_ns >= runtime.background_since_ns && charge.abs_diff(then) <= then / 4 {
+        if sized_ns >= runtime.background_since_ns && charge.abs_diff(then) <= (then / 4).min(changed_bytes) {
             return Ok(());
         }
     }

@@ -9,7 +9,7 @@ impl<D: Device> Engine<D> {
         for app in self.registry.iter() {
             if let Some(runtime) = self.runtime.get_mut(&app.name) {
                 // What cannot be read now is told as it was.
-                let _ = observe::read_usage(&mut self.device, &app.cgroup, runtime, true, now_ns);
+                let _ = observe::read_usage(&mut self.device, &app.cgroup, runtime, true, u64::MAX, now_ns);
             }
         }
     }
@@ -41,6 +41,7 @@ impl<D: Device> Engine<D> {
             foreground: self.registry.foreground().cloned(),
             busy: self.busy,
             only_listed: self.only_listed,
+            runaways: self.outside.named(now_ns),
             memory: self.memory,
             ecache: self.device.ecache().ok().flatten(),
             kills: self.kills,
