@@ -90,7 +90,7 @@ fn sentence(step: &Step) -> String {
         Action::Freeze { app } => format!("freeze {app}"),
         Action::Thaw { app } => format!("thaw {app}"),
         Action::Compress { app, pages } => {
-            format!("compress up to {} MB of {app}, for {gives} MB", pages * PAGE_BYTES >> 20)
+            format!("compress up to {} MB of {app}, for {gives} MB", (pages * PAGE_BYTES) >> 20)
         }
         Action::Ask { app } => format!("ask {app} to end, for {gives} MB"),
         Action::Kill { app } => format!("kill {app}, for {gives} MB"),
