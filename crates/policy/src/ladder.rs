@@ -30,9 +30,10 @@ pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: I
     worst_of(false).or_else(|| worst_of(true).filter(|_| last))
 }
 
-/// Whether an app is alive only because its owner says so: killing it would give memory, and nothing else forbids it.
+/// Whether an app is alive only because its owner says so: killing it would give memory, and nothing else forbids it. An app
+/// to be avoided is not: its turn comes before the kernel's.
 pub fn is_kept_by_owner(app: &AppState, memory: &MemoryState, least_important: Importance) -> bool {
-    let listed = matches!(app.standing, Standing::Avoid | Standing::Protect | Standing::Ignore);
+    let listed = matches!(app.standing, Standing::Protect | Standing::Ignore);
     listed && app.importance >= least_important && gives(app, memory)
 }
 
@@ -130,6 +131,8 @@ pub(crate) mod tests {
         }
         assert_eq!(apps.len(), 2);
         assert!(apps.iter().all(|a| is_kept_by_owner(a, &MemoryState::default(), Importance::Foreground)));
+        let avoided = listed("editor", Importance::Empty, 80, Standing::Avoid);
+        assert!(!is_kept_by_owner(&avoided, &MemoryState::default(), Importance::Hidden), "its turn comes");
         let small = listed("small", Importance::Empty, 0, Standing::Protect);
         assert!(!is_kept_by_owner(&small, &MemoryState::default(), Importance::Foreground), "it has nothing to give");
     }
