@@ -48,12 +48,12 @@ impl Importance {
     }
 }
 
-/// What is added to the `oom_score_adj` of each of an app's processes for its class. What was there before says which of them matters more
+/// What is added to the `oom_score_adj` of each of an app's processes, so that it has the one wanted. What was there before says which of them matters more
 /// (a browser's tabs have a higher value than the browser, systemd gives the session's own parts a lower one): those offsets stay, so the
 /// same is added to all, and no more than the kernel takes. A process with a value below 0 is protected by somebody, and left alone.
-pub fn score_shift(importance: Importance, scores: impl IntoIterator<Item = i32>) -> i32 {
+pub fn score_shift(wanted: i32, scores: impl IntoIterator<Item = i32>) -> i32 {
     let highest = scores.into_iter().filter(|&score| score >= 0).max().unwrap_or(0);
-    importance.oom_score_adj().min(SCORE_MAX - highest).max(0)
+    wanted.min(SCORE_MAX - highest).max(0)
 }
 
 /// The kernel's OOM_SCORE_ADJ_MAX.
@@ -80,12 +80,12 @@ mod tests {
 
     #[test]
     fn what_was_there_before_keeps_its_offsets() {
-        assert_eq!(score_shift(Importance::Hidden, [0]), 700);
-        assert_eq!(score_shift(Importance::Hidden, [100, 300]), 700);
-        assert_eq!(score_shift(Importance::Empty, [100, 300]), 700, "1000 is the most");
-        assert_eq!(score_shift(Importance::Empty, [-900, 0]), 950);
-        assert_eq!(score_shift(Importance::Foreground, [200, 1000]), 0);
-        assert_eq!(score_shift(Importance::Hidden, [1000]), 0);
+        assert_eq!(score_shift(Importance::Hidden.oom_score_adj(), [0]), 700);
+        assert_eq!(score_shift(Importance::Hidden.oom_score_adj(), [100, 300]), 700);
+        assert_eq!(score_shift(Importance::Empty.oom_score_adj(), [100, 300]), 700, "1000 is the most");
+        assert_eq!(score_shift(Importance::Empty.oom_score_adj(), [-900, 0]), 950);
+        assert_eq!(score_shift(Importance::Foreground.oom_score_adj(), [200, 1000]), 0);
+        assert_eq!(score_shift(Importance::Hidden.oom_score_adj(), [1000]), 0);
     }
 
     #[test]

@@ -5,10 +5,12 @@
 
 mod importance;
 mod io_class;
+mod lists;
 mod registry;
 mod unit;
 
 pub use importance::{score_shift, Importance, Role};
 pub use io_class::IoClass;
+pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Standing};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
 pub use unit::{app_of_cgroup, leads_to_apps, scope_of_app, Unit, OWN_SLICE};

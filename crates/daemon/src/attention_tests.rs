@@ -8,7 +8,7 @@ const SWAY: Option<u64> = Some(20);
 const X11: Option<u64> = Some(21);
 
 impl Bench {
-    fn status(&mut self) -> Status {
+    pub fn status(&mut self) -> Status {
         match self.engine.handle_from(None, Request::Status {}, 0) {
             Reply::Status(status) => *status,
             other => panic!("{other:?}"),

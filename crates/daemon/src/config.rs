@@ -16,6 +16,8 @@ pub struct Config {
     pub memory: fovea_policy::MemoryConfig,
     /// The freezer.
     pub freeze: fovea_policy::FreezeConfig,
+    /// Apps that the device's owner wants treated otherwise than their importance says.
+    pub lists: fovea_apps::Lists,
     /// Compressed swap.
     pub zram: ZramConfig,
     /// Reserved memory as file cache.
@@ -247,6 +249,9 @@ mod tests {
             ("[memory]\nbatch_pages = 31", "batch_pages"),
             ("[zram]\npriority = 40000", "zram.priority"),
             ("[daemon]\npsi_stall_us = 0", "daemon.psi_stall_us"),
+            ("[lists]\nprotect = [\"a\", \"fire[fox\"]", "write [*], [?] or [[]"),
+            ("[lists]\nignore = [\"\"]", "name an app, a unit or a program"),
+            ("[lists]\nproect = []", "unknown field `proect`"),
             ("[freeze]\nclasses = [\"visible\"]", "freeze.classes may name hidden and empty"),
         ] {
             let error = error(text);

@@ -4,16 +4,20 @@
 mod act;
 mod attention;
 mod kill;
+mod listed;
 mod observe;
 mod report;
 mod requests;
+mod runaways;
+mod simulated;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::{AppName, Importance, Registry, SourceId};
+use fovea_apps::{AppName, Importance, Listed, Lists, Registry, SourceId, Standing};
 use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
-use fovea_policy::{decide, Action, AppState, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
+use fovea_policy::{decide, Action, AppState, Growth, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
+pub(crate) use observe::state_of_memory;
 use serde_json::{json, Value};
 
 use crate::config::Config;
@@ -48,6 +52,11 @@ const SPARED_NS: u64 = 30_000_000_000;
 struct Runtime {
     background_since_ns: u64,
     importance: Option<Importance>,
+    /// The list it is on, by which entry, and when that was last looked up.
+    listed: Option<Listed>,
+    identified_ns: u64,
+    /// The standing that its processes' scores are by.
+    scored_as: Standing,
     frozen: bool,
     /// What was added to its processes' `oom_score_adj`.
     score_shift: i32,
@@ -65,8 +74,16 @@ struct Runtime {
     /// Resident memory when its last range had been looked at; `None` while some are left.
     compressed_at_bytes: Option<u64>,
     usage: AppUsage,
+    /// What it occupied over the last seconds, while memory was short.
+    growth: Growth,
     /// When that was last read in full, and its charge then.
     sized: Option<(u64, u64)>,
+}
+
+impl Runtime {
+    fn standing(&self) -> Standing {
+        self.listed.as_ref().map_or(Standing::Plain, |listed| listed.list)
+    }
 }
 
 /// A victim whose memory is awaited.
@@ -109,6 +126,13 @@ pub struct Engine<D> {
     policy: fovea_policy::Config,
     registry: Registry,
     runtime: BTreeMap<AppName, Runtime>,
+    /// What commands have put on the owner's lists, and those lists with the configuration's.
+    said: Lists,
+    lists: Lists,
+    /// Memory is short, and nobody but listed apps could be killed; when that was last said.
+    only_listed: bool,
+    only_listed_said_ns: Option<u64>,
+    outside: runaways::Outside,
     /// CPUs that can run the daemon beside an app.
     cpus: usize,
     /// When the CPUs' share was last taken, and what they had done by then.
@@ -149,6 +173,11 @@ impl<D: Device> Engine<D> {
         let policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
         Self {
             device,
+            said: Lists::default(),
+            lists: config.lists.clone(),
+            only_listed: false,
+            only_listed_said_ns: None,
+            outside: runaways::Outside::default(),
             config,
             policy,
             registry: Registry::default(),
@@ -215,6 +244,7 @@ impl<D: Device> Engine<D> {
         self.config =
             Config { zram: old.zram.clone(), ecache: old.ecache.clone(), daemon: old.daemon.clone(), ..config };
         self.busy = true;
+        self.relist(now_ns);
         self.write(now_ns, "reload", None, None, json!({ "at-the-next-start": waiting }));
         waiting
     }
@@ -317,13 +347,22 @@ impl<D: Device> Engine<D> {
         self.read_back(now_ns);
         let snapshot = self.look(now_ns)?;
         let decision = decide(&snapshot, &self.policy);
+        self.note_only_listed(&decision, &snapshot);
         let mut turn = Turn { wake_at_ns: decision.wake_at_ns, awaited: Vec::new() };
         let critical = decision.pressure.is_some_and(|p| p.critical || p.thrash);
         if let Some((app, reason)) = self.grace_is_over(critical, now_ns) {
-            self.end(Action::Kill { app }, reason, &snapshot, &mut turn);
+            if !self.is_kept(&app, now_ns) {
+                self.end(Action::Kill { app }, reason, &snapshot, &mut turn);
+            }
         }
         let mut compressing = false;
         for (action, reason) in decision.actions {
+            let harms = matches!(action, Action::Freeze { .. } | Action::Ask { .. } | Action::Kill { .. });
+            if harms && self.has_changed(action.app(), now_ns) {
+                // Decided on what is not so any more.
+                turn.wake_at_ns = Some(now_ns);
+                continue;
+            }
             match action {
                 Action::Freeze { app } => self.freeze(&app, reason, now_ns),
                 Action::Thaw { app } => self.thaw(&app, reason, now_ns),

@@ -23,7 +23,7 @@ pub struct Bench {
 }
 
 /// What a phone's maker sets: the paper's thresholds, and background apps are frozen.
-fn freezing() -> Config {
+pub fn freezing() -> Config {
     let mut config = Config::default();
     config.memory.minfree_pages = Some(fovea_policy::PAPER_PAGES);
     config.memory.thrash_refaults_per_s = Some(600);

@@ -21,6 +21,8 @@ pub struct State {
     pub cpu: CpuReading,
     /// Cgroup whose processes live on whatever is done to them.
     pub unkillable: Option<String>,
+    /// What cgroups of no app occupy.
+    pub others: Vec<(String, u64)>,
     /// Method that fails from now on.
     pub failing: Option<&'static str>,
 }
@@ -38,6 +40,7 @@ pub struct FakeApp {
     pub score: i32,
     /// and of the others.
     pub other_scores: Vec<i32>,
+    pub programs: Vec<String>,
 }
 
 /// Shares its state with the test.
@@ -148,6 +151,17 @@ impl Device for FakeDevice {
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
         self.check("cgroup_of_pid")?;
         Ok(self.0.borrow().pids.get(&pid).cloned())
+    }
+
+    fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
+        self.check("others")?;
+        Ok(self.0.borrow().others.clone())
+    }
+
+    fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {
+        self.check("programs")?;
+        self.did(format!("programs {cgroup}"));
+        Ok(self.0.borrow().apps.get(cgroup).map(|app| app.programs.clone()).unwrap_or_default())
     }
 
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {

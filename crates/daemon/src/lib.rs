@@ -24,8 +24,13 @@ mod engine_tests;
 #[cfg(test)]
 mod fake;
 mod journal;
+#[cfg(test)]
+mod listed_tests;
 mod notify;
 pub mod protocol;
+#[cfg(test)]
+mod runaway_tests;
+pub mod simulate;
 mod supervisor;
 mod syslog;
 mod undo;

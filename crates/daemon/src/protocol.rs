@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What is said on the control socket: one JSON request per packet (SOCK_SEQPACKET), one JSON reply.
 
-use fovea_apps::{AppName, Importance, IoClass, Role};
+use fovea_apps::{AppName, Importance, IoClass, Lists, Pattern, Role, Standing};
 use serde::{Deserialize, Serialize};
 
 /// Where the socket is, below the run folder.
@@ -64,6 +64,28 @@ pub enum Request {
         /// On.
         on: bool,
     },
+    /// The owner's lists.
+    List {},
+    /// Puts an entry on one of them, until the daemon ends.
+    ListAdd {
+        /// The list.
+        list: Standing,
+        /// Which apps.
+        entry: Pattern,
+    },
+    /// Takes an entry off that was put there so.
+    ListRemove {
+        /// The list.
+        list: Standing,
+        /// The entry as it was added.
+        entry: Pattern,
+    },
+    /// What would be done now, or if memory were as assumed.
+    Simulate {
+        /// What is assumed.
+        #[serde(default)]
+        assumed: crate::simulate::Assumed,
+    },
     /// The state of everything.
     Status {},
     /// An app's story.
@@ -88,6 +110,15 @@ pub enum Reply {
         /// The line.
         error: String,
     },
+    /// The owner's lists.
+    Lists {
+        /// By the configuration.
+        configured: Lists,
+        /// By command since the daemon began.
+        said: Lists,
+    },
+    /// What would be done.
+    Simulation(Box<crate::simulate::Simulation>),
     /// The state of everything.
     Status(Box<Status>),
     /// Journal entries, oldest first.
@@ -114,6 +145,12 @@ pub struct Status {
     pub foreground: Option<AppName>,
     /// Whether there is work under way or a timer set; false when the daemon sleeps until something happens.
     pub busy: bool,
+    /// Memory is short, and nobody but apps on the owner's lists could be killed: the kernel's OOM killer may be next.
+    #[serde(default)]
+    pub only_listed: bool,
+    /// Cgroups of no app that grew fast while memory was short, in the last minute.
+    #[serde(default)]
+    pub runaways: Vec<String>,
     /// Memory as last read.
     pub memory: fovea_linux::MemoryReading,
     /// The eCache's pool; none without the module.
@@ -138,6 +175,9 @@ pub struct AppStatus {
     pub cgroup: String,
     /// Rank now.
     pub importance: Importance,
+    /// The list it is on, and the entry that means it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<String>,
     /// Frozen by the daemon.
     pub frozen: bool,
     /// What it occupies, as last read.

@@ -70,7 +70,7 @@ fn time_of_day(unix_ms: u64) -> String {
     format!("{year}-{month:02}-{day_of_month:02} {:02}:{:02}:{:02}Z", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-fn reason_in_words(reason: &str) -> &str {
+pub fn reason_in_words(reason: &str) -> &str {
     match reason {
         "background" => "in the background for the debounce time",
         "needed" => "needed",
@@ -81,6 +81,7 @@ fn reason_in_words(reason: &str) -> &str {
         "nothing-to-compress" => "memory is short and compression can give no more",
         "swap-full" => "memory is short and zram can really take no more",
         "thrash" => "memory is read back as fast as it is reclaimed",
+        "runaway" => "it grows fast, and others would die for it",
         "minfree" => "free memory and file cache are below the threshold of its class",
         other => other,
     }
@@ -103,6 +104,7 @@ mod tests {
             NothingToCompress,
             SwapFull,
             Thrash,
+            Runaway,
             Minfree,
         ];
         for reason in all {

@@ -221,7 +221,7 @@ fn bench(options: &Bench) -> Result<(), Failure> {
 }
 
 /// "4M", "64K", "65536".
-fn parse_size(text: &str) -> Result<u64, String> {
+pub fn parse_size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.strip_suffix(['K', 'k']) {
         Some(digits) => (digits, 10),
         None => match text.strip_suffix(['M', 'm']) {

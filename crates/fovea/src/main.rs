@@ -6,6 +6,7 @@ mod explain;
 mod failure;
 mod heap;
 mod launch;
+mod list;
 mod output;
 #[cfg(feature = "lab")]
 mod phone;
@@ -15,6 +16,7 @@ mod record;
 mod second;
 mod settings;
 mod signals;
+mod simulate;
 mod status;
 mod watch;
 
@@ -81,6 +83,11 @@ enum Command {
         /// on or off.
         state: signals::ScreenState,
     },
+    /// Tell what the daemon would do now, and why; nothing is done.
+    Simulate(simulate::Simulate),
+    /// The owner's lists: apps that are spared, or taken first.
+    #[command(subcommand)]
+    List(list::List),
     /// Print the state of memory and apps.
     Status {
         /// Print JSON.
@@ -160,6 +167,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Focus { name: None, .. } => signals::home(folder),
         Command::Close { name } => signals::close(folder, name),
         Command::Screen { state } => signals::screen(folder, state),
+        Command::Simulate(options) => simulate::simulate(&settings, folder, options),
+        Command::List(list) => list::list(folder, list),
         Command::Status { json } => status::status(folder, json),
         Command::Explain { app, limit, json } => explain::explain(folder, app, limit, json),
         Command::Watch(watch) => watch::watch(folder, watch),

@@ -64,24 +64,34 @@ fn table(status: &Status) -> String {
         if status.focus_told { "" } else { "; who is in front is a guess, so nothing is frozen or compressed ahead" };
     out += &format!("told by  {sources}{untold}\n");
     out += &format!("so far   {} kills, {} pages compressed\n", status.kills, status.compressed_pages);
+    if status.only_listed {
+        out += "short    only apps on the owner's lists are left to kill: take some off, or the kernel's OOM killer may choose\n";
+    }
+    for cgroup in &status.runaways {
+        out += &format!("runaway  {cgroup} is no app and grew fast while memory was short: see `fovea explain`\n");
+    }
     for what in &status.missing {
         out += &format!("lacking  {what}\n");
     }
     if status.apps.is_empty() {
         return out + "no apps: start one with `fovea launch NAME -- CMD`\n";
     }
-    out += &format!("\n{:<28} {:<17} {:>8} {:>8} {:>6}\n", "app", "importance", "anon MB", "swap MB", "frozen");
+    out += &format!(
+        "\n{:<28} {:<17} {:>8} {:>8} {:>6}  {}\n",
+        "app", "importance", "anon MB", "swap MB", "frozen", "list"
+    );
     let mut apps: Vec<_> = status.apps.iter().collect();
     apps.sort_by_key(|a| (a.importance, std::cmp::Reverse(a.usage.anon_bytes)));
     for app in apps {
         let importance = serde_json::to_value(app.importance).ok().and_then(|v| v.as_str().map(str::to_owned));
         out += &format!(
-            "{:<28} {:<17} {:>8} {:>8} {:>6}\n",
+            "{:<28} {:<17} {:>8} {:>8} {:>6}  {}\n",
             app.name.as_str(),
             importance.unwrap_or_default(),
             mb(app.usage.anon_bytes),
             mb(app.usage.swap_bytes),
-            if app.frozen { "yes" } else { "" }
+            if app.frozen { "yes" } else { "" },
+            app.list.as_deref().unwrap_or_default()
         );
     }
     out

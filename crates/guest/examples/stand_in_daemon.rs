@@ -89,6 +89,7 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
             Request::Close { app } => registry.close(&app)?,
             Request::Status {} => status = true,
             Request::Screen { .. } | Request::Explain { .. } => {}
+            Request::Simulate { .. } | Request::List {} | Request::ListAdd { .. } | Request::ListRemove { .. } => {}
         }
         if freeze {
             for app in registry.iter() {
@@ -141,6 +142,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         name: app.name.clone(),
         cgroup: app.cgroup.clone(),
         importance: registry.importance(app),
+        list: None,
         frozen: frozen.get(&app.name).copied().unwrap_or(false),
         usage: Default::default(),
     };
@@ -151,6 +153,8 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         focus_told: registry.is_told(),
         foreground: registry.foreground().cloned(),
         busy: false,
+        only_listed: false,
+        runaways: Vec::new(),
         memory: Default::default(),
         ecache: None,
         kills: 0,

@@ -208,6 +208,16 @@ pub trait Device {
     /// The cgroup a process is in; `None` once it has ended.
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error>;
 
+    /// Services and sessions that are no apps, and their anonymous memory, in swap too: those that systemd's layout has, 256 at most.
+    fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// The programs of an app's processes, the oldest process first, each path once.
+    fn programs(&mut self, _cgroup: &str) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
     /// `oom_score_adj` of an app's processes as it is, by PID and start time.
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error>;
 

@@ -83,6 +83,11 @@ impl Process {
         !matches!(stat, Ok(Some(stat)) if !matches!(stat.state, b'Z' | b'X'))
     }
 
+    /// Its /proc folder.
+    pub(crate) fn folder(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+
     /// Opens a file of its /proc folder.
     pub(crate) fn open_file(&self, name: &str, flags: OFlags) -> io::Result<OwnedFd> {
         Ok(openat(&self.folder, name, flags | OFlags::CLOEXEC, Mode::empty())?)

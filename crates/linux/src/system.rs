@@ -292,6 +292,15 @@ impl Device for System {
         self.cgroup_of(pid)
     }
 
+    fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
+        crate::others::others(self.cgroups()?.mount())
+    }
+
+    fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {
+        self.list_processes(cgroup)?;
+        crate::programs::programs(&self.root, cgroup, &self.pids)
+    }
+
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
         importance::scores(&self.root, self.cgroups()?, cgroup)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Whom to compress (seed 002, section 3.3): empty apps, then hidden ones; within a class the one longest unused.
 
-use fovea_apps::Importance;
+use fovea_apps::{Importance, Standing};
 
 use crate::{AppState, MemoryConfig, PAGE_BYTES};
 
@@ -24,5 +24,5 @@ pub fn candidate_ahead<'a>(apps: &'a [AppState], config: &MemoryConfig) -> Optio
 }
 
 fn is_worth(app: &AppState, config: &MemoryConfig) -> bool {
-    !app.compressed && app.anon_bytes >= config.compress_least_pages * PAGE_BYTES
+    app.standing != Standing::Ignore && !app.compressed && app.anon_bytes >= config.compress_least_pages * PAGE_BYTES
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::compress::{candidate, candidate_ahead};
 use crate::freeze::{freezing, Freezing};
-use crate::ladder::victim;
+use crate::growth::runaway;
+use crate::ladder::{is_kept_by_owner, victim};
 use crate::pressure::{pressure, Pressure};
 use crate::{watch, Config, MemoryState, Mode, Snapshot};
 
@@ -78,6 +79,8 @@ pub enum Reason {
     SwapFull,
     /// What is reclaimed is read back at once.
     Thrash,
+    /// Memory is short because of it: it grows fast, and others would die for it.
+    Runaway,
     /// Below the threshold of its class (`ladder` mode).
     Minfree,
 }
@@ -94,6 +97,9 @@ pub struct Decision {
     pub watch_at_ns: Option<u64>,
     /// The pressure the decision rests on.
     pub pressure: Option<Pressure>,
+    /// A kill is due, and all that could be killed for it is on the owner's lists: the kernel's OOM killer may be next.
+    #[serde(default)]
+    pub only_listed: bool,
 }
 
 impl Decision {
@@ -132,6 +138,23 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
         Mode::Ladder => ladder_step(snapshot, config, &pressure),
         Mode::Full => full_step(snapshot, config, &pressure),
     };
+    let step = match step {
+        Step::Kill(class, reason) => {
+            let found = kill_step(snapshot, class, reason).map(|step| match runaway(snapshot, class) {
+                Some(app) if config.memory.mode == Mode::Full => {
+                    (Action::Kill { app: app.name.clone() }, Reason::Runaway)
+                }
+                _ => step,
+            });
+            let kept = || snapshot.apps.iter().any(|app| is_kept_by_owner(app, &snapshot.memory, class));
+            let is_due = snapshot.memory.stalled_us > 0 || class == Importance::Foreground;
+            let nobody = victim(&snapshot.apps, &snapshot.memory, class).is_none();
+            decision.only_listed = is_due && nobody && kept();
+            found
+        }
+        Step::Compress(app, pages, reason) => Some((Action::Compress { app: app.clone(), pages }, reason)),
+        Step::Nothing => None,
+    };
     match step {
         // An app that comes to the screen needs the CPU more than memory needs to be ready for the next.
         Some((Action::Compress { .. }, _))
@@ -166,21 +189,27 @@ fn grace_ends_ns(snapshot: &Snapshot, config: &Config) -> u64 {
     }
 }
 
+/// What memory needs, before it is known whether there is a victim.
+enum Step<'a> {
+    Nothing,
+    Compress(&'a AppName, u64, Reason),
+    Kill(Importance, Reason),
+}
+
 /// What a stock device does: kill by thresholds; with swap, only once the kernel says that little of it is free.
-fn ladder_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Option<(Action, Reason)> {
-    let class = pressure.ladder?;
+fn ladder_step<'a>(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Step<'a> {
+    let Some(class) = pressure.ladder else { return Step::Nothing };
     let memory = &snapshot.memory;
     let swap_low =
         memory.swap.is_none_or(|s| s.free_bytes * 100 <= s.total_bytes * config.memory.ladder_swap_free_percent);
     if !(swap_low || pressure.thrash) {
-        return None;
+        return Step::Nothing;
     }
-    let reason = if swap_low { Reason::Minfree } else { Reason::Thrash };
-    kill_step(snapshot, class, reason)
+    Step::Kill(class, if swap_low { Reason::Minfree } else { Reason::Thrash })
 }
 
 /// The optimised policy.
-fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Option<(Action, Reason)> {
+fn full_step<'a>(snapshot: &'a Snapshot, config: &Config, pressure: &Pressure) -> Step<'a> {
     let memory = &snapshot.memory;
     let room_pages = memory.room_pages();
     let has_room = room_pages >= config.memory.room_least_pages.max(1);
@@ -202,13 +231,13 @@ fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Optio
                 (true, _) => Reason::ShortOfMemoryHidden,
                 (false, _) => Reason::ScreenOff,
             };
-            return Some((Action::Compress { app: app.name.clone(), pages: batch_pages }, reason));
+            return Step::Compress(&app.name, batch_pages, reason);
         }
     }
 
-    let class = pressure.ladder?;
+    let Some(class) = pressure.ladder else { return Step::Nothing };
     if !worth_killing(memory, has_room, pressure) {
-        return None;
+        return Step::Nothing;
     }
     let reason = if !has_room && memory.swap.is_some() {
         Reason::SwapFull
@@ -217,7 +246,7 @@ fn full_step(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Optio
     } else {
         Reason::NothingToCompress
     };
-    kill_step(snapshot, class, reason)
+    Step::Kill(class, reason)
 }
 
 /// Kills the worst app of the classes that may be killed, if that is due.

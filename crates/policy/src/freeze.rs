@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Whom to freeze: apps that nobody looks at and that serve nobody, once they have been so for a while.
 
+use fovea_apps::Standing;
+
 use crate::{AppState, FreezeConfig};
 
 /// What to do about one app.
@@ -17,9 +19,12 @@ pub enum Freezing {
 }
 
 /// Decides for one app. While nobody tells who is in front, whoever is frozen may be what the user looks at, so nobody is; nor is an
-/// app that was never seen, whose first window the user may be waiting for. What can be seen ranks as visible and is of no class here.
+/// app that was never seen, whose first window the user may be waiting for, nor one that its owner protects. What can be seen ranks as
+/// visible and is of no class here.
 pub fn freezing(app: &AppState, focus_told: bool, now_ns: u64, config: &FreezeConfig) -> Freezing {
-    let wanted = focus_told && app.seen && config.debounce_ms > 0 && config.classes.contains(&app.importance);
+    let listed = matches!(app.standing, Standing::Protect | Standing::Ignore);
+    let wanted =
+        focus_told && app.seen && !listed && config.debounce_ms > 0 && config.classes.contains(&app.importance);
     let due_ns = app.background_since_ns.saturating_add(config.debounce_ms.saturating_mul(1_000_000));
     match (wanted, app.frozen) {
         (true, false) if now_ns >= due_ns => Freezing::Freeze,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Whom to kill (seed 002, figures 2-18 to 2-20): highest adj first, largest first within a class.
+//! Whom to kill (seed 002, figures 2-18 to 2-20): highest adj first, largest first within a class, and what the owner says of single apps.
 
-use fovea_apps::Importance;
+use fovea_apps::{Importance, Standing};
 
 use crate::{AppState, MemoryState, SwapState, PAGE_BYTES};
 
@@ -9,24 +9,48 @@ use crate::{AppState, MemoryState, SwapState, PAGE_BYTES};
 const LEAST_GAIN_BYTES: u64 = 1 << 20;
 
 /// The app to kill among those of class `least_important` and less important ones. Not one that was killed in vain, nor one of which nothing
-/// would come back: however little they matter, memory is found elsewhere.
+/// would come back: however little they matter, memory is found elsewhere. One to be avoided dies only when every other app may be killed
+/// (the next step is the kernel's) and none is left.
 pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: Importance) -> Option<&'a AppState> {
     let size = |app: &AppState| size_bytes(app, memory.swap);
-    apps.iter()
-        .filter(|a| a.importance >= least_important && !a.spared && size(a) >= LEAST_GAIN_BYTES)
-        .max_by(|a, b| (a.importance, size(a), &b.name).cmp(&(b.importance, size(b), &a.name)))
+    let worst_of = |avoided: bool| {
+        apps.iter()
+            .filter(|a| gives(a, memory) && a.importance >= least_important)
+            .filter(|a| match a.standing {
+                Standing::Protect | Standing::Ignore => false,
+                Standing::Avoid => avoided,
+                Standing::Plain | Standing::Prefer => !avoided,
+            })
+            .max_by(|a, b| {
+                let rank = |app: &AppState| (app.importance, app.standing == Standing::Prefer, size(app));
+                (rank(a), &b.name).cmp(&(rank(b), &a.name))
+            })
+    };
+    let last = least_important == Importance::Foreground;
+    worst_of(false).or_else(|| worst_of(true).filter(|_| last))
+}
+
+/// Whether an app is alive only because its owner says so: killing it would give memory, and nothing else forbids it. An app
+/// to be avoided is not: its turn comes before the kernel's.
+pub fn is_kept_by_owner(app: &AppState, memory: &MemoryState, least_important: Importance) -> bool {
+    let listed = matches!(app.standing, Standing::Protect | Standing::Ignore);
+    listed && app.importance >= least_important && gives(app, memory)
+}
+
+pub(crate) fn gives(app: &AppState, memory: &MemoryState) -> bool {
+    !app.spared && size_bytes(app, memory.swap) >= LEAST_GAIN_BYTES
 }
 
 /// What killing it gives back: its anonymous memory, and what its compressed pages occupy. Not the page cache that it is charged for:
 /// that stays when it dies, and could be had without.
-fn size_bytes(app: &AppState, swap: Option<SwapState>) -> u64 {
+pub(crate) fn size_bytes(app: &AppState, swap: Option<SwapState>) -> u64 {
     let page_cost_bytes = swap.and_then(|s| s.zram).map_or(0, |zram| zram.page_cost_bytes());
     // Its charge is the fresher of the two.
     app.anon_bytes.min(app.current_bytes) + app.swap_bytes / PAGE_BYTES * page_cost_bytes
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
@@ -35,6 +59,7 @@ mod tests {
         AppState {
             name: name.parse().unwrap(),
             importance,
+            standing: Standing::Plain,
             focus_seq: 0,
             background_since_ns: 0,
             seen: true,
@@ -43,6 +68,7 @@ mod tests {
             anon_bytes,
             current_bytes: anon_bytes,
             swap_bytes: 0,
+            growth_bytes_per_s: 0,
             returned: false,
             compressed: false,
         }
@@ -78,15 +104,55 @@ mod tests {
         assert_eq!(pick(Some(zram)), "sleeper");
     }
 
+    #[test]
+    fn the_owners_word_goes_before_the_ladder() {
+        let listed = |name, importance, anon_mb, standing| AppState { standing, ..app(name, importance, anon_mb) };
+        let pick = |apps: &[AppState], least| {
+            victim(apps, &MemoryState::default(), least).map_or("nobody".into(), |a| a.name.to_string())
+        };
+        let mut apps = vec![
+            listed("vault", Importance::Empty, 90, Standing::Protect),
+            listed("foreign", Importance::Empty, 90, Standing::Ignore),
+            listed("editor", Importance::Empty, 80, Standing::Avoid),
+            app("game", Importance::Hidden, 70),
+            listed("tabs", Importance::Hidden, 10, Standing::Prefer),
+            listed("front", Importance::Foreground, 60, Standing::Prefer),
+        ];
+        for (victim, least) in [
+            ("tabs", Importance::Hidden),
+            ("game", Importance::Hidden),
+            ("nobody", Importance::Hidden),
+            ("front", Importance::Foreground),
+            ("editor", Importance::Foreground),
+            ("nobody", Importance::Foreground),
+        ] {
+            assert_eq!(pick(&apps, least), victim);
+            apps.retain(|a| a.name.as_str() != victim);
+        }
+        assert_eq!(apps.len(), 2);
+        assert!(apps.iter().all(|a| is_kept_by_owner(a, &MemoryState::default(), Importance::Foreground)));
+        let avoided = listed("editor", Importance::Empty, 80, Standing::Avoid);
+        assert!(!is_kept_by_owner(&avoided, &MemoryState::default(), Importance::Hidden), "its turn comes");
+        let small = listed("small", Importance::Empty, 0, Standing::Protect);
+        assert!(!is_kept_by_owner(&small, &MemoryState::default(), Importance::Foreground), "it has nothing to give");
+    }
+
     proptest! {
         /// Reference: sort all, take the last.
         #[test]
-        fn the_victim_is_the_worst_of_all(picks in prop::collection::vec((0usize..6, 0u64..9, any::<bool>()), 0..30), least in 0usize..6) {
+        fn the_victim_is_the_worst_of_all(picks in prop::collection::vec((0usize..6, 0u64..9, any::<bool>(), 0usize..5), 0..30), least in 0usize..6) {
+            let standings = [Standing::Plain, Standing::Prefer, Standing::Avoid, Standing::Protect, Standing::Ignore];
             let apps: Vec<_> = picks.iter().enumerate()
-                .map(|(i, &(class, size, spared))| AppState { spared, ..app(&format!("a{i:02}"), Importance::ALL[class], size) }).collect();
+                .map(|(i, &(class, size, spared, standing))| AppState {
+                    spared, standing: standings[standing], ..app(&format!("a{i:02}"), Importance::ALL[class], size)
+                }).collect();
             let least = Importance::ALL[least];
             let mut order: Vec<_> = apps.iter().filter(|a| a.importance >= least && !a.spared && a.anon_bytes > 0).collect();
-            order.sort_by_key(|a| (a.importance.weight(), a.anon_bytes, std::cmp::Reverse(a.name.clone())));
+            order.retain(|a| a.standing <= Standing::Prefer || (a.standing == Standing::Avoid && least == Importance::Foreground));
+            order.sort_by_key(|a| (
+                a.standing != Standing::Avoid, a.importance.weight(), a.standing == Standing::Prefer, a.anon_bytes,
+                std::cmp::Reverse(a.name.clone()),
+            ));
             prop_assert_eq!(victim(&apps, &MemoryState::default(), least).map(|a| &a.name), order.last().map(|a| &a.name));
         }
     }

@@ -6,7 +6,9 @@ mod compress;
 mod config;
 mod decide;
 mod freeze;
+mod growth;
 mod ladder;
+mod plan;
 mod pressure;
 mod snapshot;
 mod thresholds;
@@ -14,6 +16,8 @@ mod watch;
 
 pub use config::{Config, FreezeConfig, MemoryConfig, Mode};
 pub use decide::{decide, Action, Decision, Reason};
+pub use growth::{eats_what_is_left, Growth};
+pub use plan::{plan, Plan, Step};
 pub use pressure::{pressure, Pressure, Shortage};
 pub use snapshot::{AppState, MemoryState, Snapshot, SwapState, ZramState};
 pub use thresholds::PAPER_PAGES;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! All that a decision may depend on.
 
-use fovea_apps::{AppName, Importance};
+use fovea_apps::{AppName, Importance, Standing};
 use serde::{Deserialize, Serialize};
 
 use crate::PAGE_BYTES;
@@ -122,6 +122,9 @@ pub struct AppState {
     pub name: AppName,
     /// Rank now.
     pub importance: Importance,
+    /// What the device's owner says of it.
+    #[serde(default)]
+    pub standing: Standing,
     /// When it was last in front, as a count of focus changes; greater is more recent.
     pub focus_seq: u64,
     /// When it went to the background (or began there).
@@ -139,6 +142,9 @@ pub struct AppState {
     pub current_bytes: u64,
     /// In swap, uncompressed.
     pub swap_bytes: u64,
+    /// How fast it has been growing all through the last seconds; 0 if it has not, or nobody knows.
+    #[serde(default)]
+    pub growth_bytes_per_s: u64,
     /// It was compressed and has been in front since: what is resident is what its return touched, and what does not compress.
     pub returned: bool,
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.

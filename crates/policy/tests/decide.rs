@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The decision as a whole: order of the ladder, and what must hold for every snapshot.
 
-use fovea_apps::Importance;
+use fovea_apps::{Importance, Standing};
 use fovea_policy::*;
 use proptest::prelude::*;
 
@@ -12,6 +12,7 @@ fn app(name: &str, importance: Importance, focus_seq: u64, anon_mb: u64) -> AppS
     AppState {
         name: name.parse().unwrap(),
         importance,
+        standing: Standing::Plain,
         focus_seq,
         background_since_ns: 0,
         seen: true,
@@ -20,6 +21,7 @@ fn app(name: &str, importance: Importance, focus_seq: u64, anon_mb: u64) -> AppS
         anon_bytes: anon_mb * MB,
         current_bytes: anon_mb * MB,
         swap_bytes: 0,
+        growth_bytes_per_s: 0,
         returned: false,
         compressed: false,
     }
@@ -303,8 +305,42 @@ fn a_stock_ladder_kills_by_thresholds_and_lmkd_waits_for_swap_free() {
     assert_eq!(decide(&s, &config).actions, [kill]);
 }
 
-fn arbitrary_app() -> impl Strategy<Value = (usize, u64, u64, bool, bool)> {
-    (0usize..6, 0u64..9, 0u64..100, any::<bool>(), any::<bool>())
+#[test]
+fn what_its_owner_protects_lives_thawed_and_that_nobody_else_is_left_is_said() {
+    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
+    let mut s = phone(10, 10, 100, done(household(), &all));
+    s.apps.retain(|a| a.importance == Importance::Foreground || a.importance >= Importance::Hidden);
+    s.apps[1..].iter_mut().for_each(|a| a.standing = Standing::Protect);
+    let d = decide(&s, &freezing());
+    let thawed: Vec<_> = d.actions.iter().map(|(a, _)| (a.app().as_str(), matches!(a, Action::Thaw { .. }))).collect();
+    assert_eq!(thawed, ["old-hidden", "new-hidden", "old-empty", "new-empty"].map(|name| (name, true)));
+    assert!(d.only_listed, "nobody else of those classes is there");
+    s.apps.iter_mut().for_each(|a| a.frozen = false);
+    assert!(decide(&s, &freezing()).only_listed, "and they stay thawed: {:?}", decide(&s, &freezing()));
+    s.memory.stalled_us = 0;
+    assert!(!decide(&s, &freezing()).only_listed, "nobody waits");
+    s.memory.stalled_us = 1;
+    s.apps[4].standing = Standing::Plain;
+    s.apps[4].frozen = true;
+    let d = decide(&s, &freezing());
+    assert!(!d.only_listed && matches!(&d.actions[..], [(Action::Kill { app }, _)] if app.as_str() == "new-empty"));
+    s.apps[4].standing = Standing::Ignore;
+    s.memory = phone(10, 10, 0, vec![]).memory;
+    s.apps.iter_mut().for_each(|a| (a.compressed, a.frozen) = (false, false));
+    assert_eq!(
+        only_step(&s),
+        Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)),
+        "protected is not resident"
+    );
+    s.apps.retain(|a| a.importance != Importance::Hidden && a.name.as_str() != "old-empty");
+    assert_eq!(only_step(&s), None, "no action whatever");
+}
+
+const STANDINGS: [Standing; 5] =
+    [Standing::Plain, Standing::Prefer, Standing::Avoid, Standing::Protect, Standing::Ignore];
+
+fn arbitrary_app() -> impl Strategy<Value = (usize, u64, u64, bool, bool, usize)> {
+    (0usize..6, 0u64..9, 0u64..100, any::<bool>(), any::<bool>(), 0usize..5)
 }
 
 proptest! {
@@ -315,8 +351,8 @@ proptest! {
         stalled_us in prop::sample::select(vec![0u64, 1, 9000]), psi in 0.0f64..50.0,
         screen_on: bool, kill_pending: bool, ladder: bool,
     ) {
-        let apps: Vec<_> = picks.iter().enumerate().map(|(i, &(class, seq, anon, frozen, compressed))| AppState {
-            frozen, compressed, ..app(&format!("a{i}"), Importance::ALL[class], seq, anon)
+        let apps: Vec<_> = picks.iter().enumerate().map(|(i, &(class, seq, anon, frozen, compressed, standing))| AppState {
+            frozen, compressed, standing: STANDINGS[standing], ..app(&format!("a{i}"), Importance::ALL[class], seq, anon)
         }).collect();
         let mut s = phone(free_mb, file_mb, used_mb, apps);
         (s.memory.stalled_us, s.memory.psi_full_avg10) = (stalled_us, psi);
@@ -326,22 +362,35 @@ proptest! {
         let d = decide(&s, &config);
         prop_assert_eq!(&d, &decide(&s, &config), "pure");
 
-        let class_of = |n: &fovea_apps::AppName| s.apps.iter().find(|a| a.name == *n).unwrap().importance;
+        let of = |n: &fovea_apps::AppName| s.apps.iter().find(|a| a.name == *n).unwrap();
+        let class_of = |n: &fovea_apps::AppName| of(n).importance;
+        let spared = |a: &AppState| matches!(a.standing, Standing::Protect | Standing::Ignore);
         let steps: Vec<_> = d.actions.iter().filter(|(a, _)| matches!(a, Action::Kill { .. } | Action::Compress { .. })).collect();
         prop_assert!(steps.len() <= 1);
         for (action, _) in &d.actions {
             match action {
-                Action::Freeze { app } | Action::Compress { app, .. } =>
-                    prop_assert!(matches!(class_of(app), Importance::Hidden | Importance::Empty)),
+                Action::Freeze { app } =>
+                    prop_assert!(matches!(class_of(app), Importance::Hidden | Importance::Empty) && !spared(of(app))),
+                Action::Compress { app, .. } => {
+                    prop_assert!(matches!(class_of(app), Importance::Hidden | Importance::Empty));
+                    prop_assert!(of(app).standing != Standing::Ignore);
+                }
                 Action::Kill { app } => {
                     let nothing_left = free_mb < 8 && file_mb < 8 && class_of(app) > Importance::Foreground;
                     prop_assert!(!kill_pending && (stalled_us > 0 || nothing_left));
                     prop_assert!(free_mb < 32 && file_mb < 32);
-                    let worst = s.apps.iter().filter(|a| a.anon_bytes > 0).map(|a| a.importance).max().unwrap();
-                    prop_assert_eq!(class_of(app), worst, "highest adj first");
+                    prop_assert!(!spared(of(app)) && !d.only_listed);
+                    let giving = || s.apps.iter().filter(|a| a.anon_bytes > 0);
+                    let plain = giving().filter(|a| a.standing <= Standing::Prefer).map(|a| a.importance).max();
+                    match of(app).standing {
+                        Standing::Avoid => prop_assert!(plain.is_none() && free_mb < 8 && file_mb < 8),
+                        _ => prop_assert_eq!(Some(class_of(app)), plain, "highest adj first"),
+                    }
                 }
                 Action::Ask { .. } => prop_assert!(false, "no grace is configured"),
-                Action::Thaw { app } => prop_assert!(class_of(app) < Importance::Hidden || class_of(app) == Importance::ContentProvider),
+                Action::Thaw { app } => prop_assert!(
+                    class_of(app) < Importance::Hidden || class_of(app) == Importance::ContentProvider || spared(of(app))
+                ),
             }
             if let Action::Compress { pages, .. } = action {
                 prop_assert!(*pages >= 1 && *pages <= s.memory.room_pages());

@@ -9,7 +9,8 @@ impl<D: Device> Engine<D> {
         for app in self.registry.iter() {
             let importance = self.registry.importance(app);
             let Some(runtime) = self.runtime.get_mut(&app.name) else { continue };
-            if runtime.importance == Some(importance) {
+            let standing = runtime.standing();
+            if runtime.importance == Some(importance) && runtime.scored_as == standing {
                 continue;
             }
             let was_front = runtime.importance.is_none_or(|i| i <= Importance::Service);
@@ -17,7 +18,18 @@ impl<D: Device> Engine<D> {
                 runtime.background_since_ns = now_ns;
             }
             runtime.importance = Some(importance);
-            if let Err(e) = rank_processes(&mut self.device, &mut self.undo, &app.cgroup, runtime, importance) {
+            runtime.scored_as = standing;
+            // Nothing is done to it, and nothing is left to be undone.
+            if standing == Standing::Ignore && runtime.score_shift == 0 {
+                continue;
+            }
+            if let Err(e) = rank_processes(
+                &mut self.device,
+                &mut self.undo,
+                &app.cgroup,
+                runtime,
+                standing.oom_score_adj(importance),
+            ) {
                 say!("fovea: {e}");
             }
         }
@@ -174,7 +186,7 @@ fn rank_processes<D: Device>(
     undo: &mut UndoLog,
     cgroup: &str,
     runtime: &mut Runtime,
-    importance: Importance,
+    wanted: i32,
 ) -> Result<(), Error> {
     let mut scores = device.scores(cgroup)?;
     for score in &mut scores {
@@ -186,7 +198,7 @@ fn rank_processes<D: Device>(
         say!("fovea: writing the undo log: {e}: leaving {cgroup} as it is");
         return Ok(());
     }
-    let shift = fovea_apps::score_shift(importance, scores.iter().map(|score| score.oom_score_adj));
+    let shift = fovea_apps::score_shift(wanted, scores.iter().map(|score| score.oom_score_adj));
     scores.retain(|score| score.oom_score_adj >= 0);
     scores.iter_mut().for_each(|score| score.oom_score_adj += shift);
     runtime.score_shift = shift;

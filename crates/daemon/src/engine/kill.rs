@@ -57,13 +57,14 @@ impl<D: Device> Engine<D> {
         self.thaw(name, Reason::Needed, snapshot.now_ns);
         let Some(app) = self.registry.get(name) else { return Ok(()) };
         let asked = self.device.terminate(&app.cgroup)?;
+        let list = self.runtime.get(name).and_then(|r| r.listed.as_ref()).map(|listed| listed.to_string());
         self.journal.write(&Entry {
             t_ns: snapshot.now_ns,
             action: "ask",
             app: Some(name),
             reason: Some(reason),
             readings: Some(snapshot.memory),
-            outcome: json!({ "asked": asked }),
+            outcome: json!({ "asked": asked, "list": list }),
             ..Entry::default()
         });
         self.victim = Some(Victim {
@@ -79,11 +80,13 @@ impl<D: Device> Engine<D> {
     fn kill(&mut self, name: &AppName, reason: Reason, snapshot: &Snapshot) -> Result<Vec<OwnedFd>, Error> {
         let Some(app) = self.registry.get(name) else { return Ok(Vec::new()) };
         let usage = self.runtime.get(name).map(|r| r.usage).unwrap_or_default();
+        let list = self.runtime.get(name).and_then(|r| r.listed.as_ref()).map(|listed| listed.to_string());
         let killed = self.device.kill(&app.cgroup)?;
         self.kills += 1;
         self.syslog(&format!("killed {name} ({} MB): {}", usage.current_bytes >> 20, self.why(reason)));
         let outcome = json!({
             "importance": self.registry.importance(app),
+            "list": list,
             "usage": usage,
             // From the wake-up that led here to the last signal sent.
             "signal_after_ns": killed.signalled_ns.saturating_sub(snapshot.now_ns),
@@ -133,7 +136,7 @@ impl<D: Device> Engine<D> {
     }
 
     /// To the system's log as well, where people look first when something has vanished from their screen.
-    fn syslog(&self, line: &str) {
+    pub(super) fn syslog(&self, line: &str) {
         if let Some(syslog) = &self.syslog {
             syslog.warning(line);
         }

@@ -3,6 +3,9 @@
 
 use super::*;
 
+/// An app whose charge has changed by so much is read in full again, however large it is: it may be what memory is short of.
+const GROWN_BYTES: u64 = 8 << 20;
+
 impl<D: Device> Engine<D> {
     /// Reads the device and puts together what the decision may depend on.
     pub(super) fn look(&mut self, now_ns: u64) -> Result<Snapshot, Error> {
@@ -20,26 +23,11 @@ impl<D: Device> Engine<D> {
             _ => 1,
         };
         let memory = MemoryState {
-            free_bytes: now.free_bytes,
-            total_bytes: now.total_bytes,
-            available_bytes: now.available_bytes,
-            low_bytes: self.low_bytes(now_ns),
-            file_bytes: now.file_bytes,
-            swap: (now.swap_total_bytes > 0).then_some(SwapState {
-                free_bytes: now.swap_free_bytes,
-                total_bytes: now.swap_total_bytes,
-                zram: now.zram.map(|z| ZramState {
-                    disk_bytes: z.disk_bytes,
-                    original_bytes: z.original_bytes,
-                    used_bytes: z.used_bytes,
-                    limit_bytes: z.limit_bytes,
-                }),
-            }),
             stalled_us,
             stall_percent: stalled_us as f64 * 100_000.0 / rate_over_ns as f64,
-            psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
             untold: self.uncalled || now.psi_some_total_us.is_none(),
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
+            ..state_of_memory(&now, self.low_bytes(now_ns))
         };
         self.memory = now;
         self.looked_ns = now_ns;
@@ -47,6 +35,11 @@ impl<D: Device> Engine<D> {
         let short = fovea_policy::pressure(&memory, &self.policy.memory);
         if short.shortage.is_some() || short.ladder.is_some() || !self.screen_on {
             self.refresh_usage(now_ns);
+            self.identify_all(now_ns);
+            let full = self.config.memory.mode == fovea_policy::Mode::Full;
+            if full && (short.shortage.is_some() || short.ladder.is_some()) {
+                self.look_outside(&memory, now_ns);
+            }
         }
         let apps = self.registry.iter().filter_map(|app| self.state_of(app, now_ns)).collect();
         self.look_at_cpus(now_ns);
@@ -64,7 +57,7 @@ impl<D: Device> Engine<D> {
 
     /// The kernel's low watermarks, where the thresholds count from them. They change when huge pages or `vm.min_free_kbytes` are set, so
     /// they are read now and then.
-    fn low_bytes(&mut self, now_ns: u64) -> u64 {
+    pub(super) fn low_bytes(&mut self, now_ns: u64) -> u64 {
         if self.config.memory.minfree_pages.is_some() {
             return 0;
         }
@@ -118,6 +111,7 @@ impl<D: Device> Engine<D> {
         Some(AppState {
             name: app.name.clone(),
             importance: self.registry.importance(app),
+            standing: runtime.standing(),
             focus_seq: app.focus_seq,
             background_since_ns: runtime.background_since_ns,
             seen: app.seen,
@@ -126,6 +120,7 @@ impl<D: Device> Engine<D> {
             anon_bytes: usage.anon_bytes,
             current_bytes: usage.current_bytes,
             swap_bytes: usage.swap_bytes,
+            growth_bytes_per_s: runtime.growth.bytes_per_s(),
             returned: runtime.returned,
             compressed: runtime.compressed_at_bytes.is_some_and(|then| usage.anon_bytes < then + REGAINED_BYTES),
         })
@@ -139,28 +134,60 @@ impl<D: Device> Engine<D> {
         }
         self.usage_read_ns = Some(now_ns);
         let compresses = self.config.memory.mode == fovea_policy::Mode::Full;
+        // The plain ladder does not ask who grows.
+        let changed_bytes = if compresses { GROWN_BYTES } else { u64::MAX };
         for app in self.registry.iter() {
             let Some(runtime) = self.runtime.get_mut(&app.name) else { continue };
             let idle = self.registry.importance(app) >= Importance::Hidden;
-            if let Err(e) = read_usage(&mut self.device, &app.cgroup, runtime, compresses && idle, now_ns) {
+            if let Err(e) =
+                read_usage(&mut self.device, &app.cgroup, runtime, compresses && idle, changed_bytes, now_ns)
+            {
                 say!("fovea: {e}");
+                continue;
             }
+            runtime.growth.record(now_ns, runtime.usage.anon_bytes.saturating_add(runtime.usage.swap_bytes));
         }
     }
 }
 
-/// Reads what an app occupies, in full if `in_full` or if what is known of it cannot be right any more.
+/// A reading as decisions see it, without what changed since an earlier one.
+pub(crate) fn state_of_memory(now: &MemoryReading, low_bytes: u64) -> MemoryState {
+    MemoryState {
+        free_bytes: now.free_bytes,
+        total_bytes: now.total_bytes,
+        available_bytes: now.available_bytes,
+        low_bytes,
+        file_bytes: now.file_bytes,
+        swap: (now.swap_total_bytes > 0).then_some(SwapState {
+            free_bytes: now.swap_free_bytes,
+            total_bytes: now.swap_total_bytes,
+            zram: now.zram.map(|z| ZramState {
+                disk_bytes: z.disk_bytes,
+                original_bytes: z.original_bytes,
+                used_bytes: z.used_bytes,
+                limit_bytes: z.limit_bytes,
+            }),
+        }),
+        psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
+        untold: now.psi_some_total_us.is_none(),
+        ..MemoryState::default()
+    }
+}
+
+/// Reads what an app occupies, in full if `in_full` or if what is known of it cannot be right any more: its charge is a quarter off, or by
+/// `changed_bytes`.
 pub(super) fn read_usage<D: Device>(
     device: &mut D,
     cgroup: &str,
     runtime: &mut Runtime,
     in_full: bool,
+    changed_bytes: u64,
     now_ns: u64,
 ) -> Result<(), Error> {
     if let (false, Some((sized_ns, then))) = (in_full, runtime.sized) {
         let charge = device.charge(cgroup)?;
         runtime.usage.current_bytes = charge;
-        if sized_ns >= runtime.background_since_ns && charge.abs_diff(then) <= then / 4 {
+        if sized_ns >= runtime.background_since_ns && charge.abs_diff(then) <= (then / 4).min(changed_bytes) {
             return Ok(());
         }
     }

@@ -4,13 +4,18 @@
 use super::*;
 
 impl<D: Device> Engine<D> {
-    pub(super) fn status(&mut self, now_ns: u64) -> Status {
+    /// Reads what the apps occupy, to be shown.
+    pub(super) fn read_sizes(&mut self, now_ns: u64) {
         for app in self.registry.iter() {
             if let Some(runtime) = self.runtime.get_mut(&app.name) {
                 // What cannot be read now is told as it was.
-                let _ = observe::read_usage(&mut self.device, &app.cgroup, runtime, true, now_ns);
+                let _ = observe::read_usage(&mut self.device, &app.cgroup, runtime, true, u64::MAX, now_ns);
             }
         }
+    }
+
+    pub(super) fn status(&mut self, now_ns: u64) -> Status {
+        self.read_sizes(now_ns);
         if let Ok(memory) = self.device.memory() {
             // Only shown: the rates of the next decision still count from the last look.
             let (some, file, anon) =
@@ -23,6 +28,7 @@ impl<D: Device> Engine<D> {
                 name: app.name.clone(),
                 cgroup: app.cgroup.clone(),
                 importance: self.registry.importance(app),
+                list: runtime.and_then(|r| r.listed.as_ref()).map(|listed| listed.to_string()),
                 frozen: runtime.is_some_and(|r| r.frozen),
                 usage: runtime.map(|r| r.usage).unwrap_or_default(),
             }
@@ -34,6 +40,8 @@ impl<D: Device> Engine<D> {
             focus_told: self.registry.is_told(),
             foreground: self.registry.foreground().cloned(),
             busy: self.busy,
+            only_listed: self.only_listed,
+            runaways: self.outside.named(now_ns),
             memory: self.memory,
             ecache: self.device.ecache().ok().flatten(),
             kills: self.kills,

@@ -33,6 +33,7 @@ impl<D: Device> Engine<D> {
         self.runtime.insert(name.clone(), Runtime { background_since_ns: now_ns, ..Runtime::default() });
         self.busy = true;
         self.write(now_ns, "found", Some(&name), None, json!({ "cgroup": cgroup, "uid": unit.uid }));
+        self.identify(&name, now_ns);
         self.rank(now_ns);
     }
 
@@ -64,8 +65,14 @@ impl<D: Device> Engine<D> {
         if let Err(error) = known {
             return Reply::Error { error };
         }
+        if let Request::Simulate { assumed } = request {
+            return match self.simulate(assumed, now_ns) {
+                Ok(simulation) => Reply::Simulation(Box::new(simulation)),
+                Err(e) => Reply::Error { error: e.to_string() },
+            };
+        }
         // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
-        self.busy |= !matches!(request, Request::Status {} | Request::Explain { .. });
+        self.busy |= !matches!(request, Request::Status {} | Request::Explain { .. } | Request::List {});
         match request {
             Request::Register { app, cgroup, role, io_class } => {
                 // An app that was killed frozen leaves its cgroup frozen; its next life must not begin so.
@@ -73,10 +80,11 @@ impl<D: Device> Engine<D> {
                 self.registry.insert(app.clone(), cgroup, role, io_class);
                 self.runtime.insert(app.clone(), Runtime { background_since_ns: now_ns, ..Runtime::default() });
                 self.write(now_ns, "register", Some(&app), None, Value::Null);
+                self.identify(&app, now_ns);
                 self.rank(now_ns);
             }
-            // The loop knows who asked: see `attends`.
-            Request::Attend { .. } => {}
+            // The loop knows who asked: see `attends`; the other was answered above.
+            Request::Attend { .. } | Request::Simulate { .. } => {}
             Request::Focus { app } => self.focus(source, app, now_ns),
             Request::Windows { front, visible } => {
                 if let Err(e) = self.windows(source, front, &visible, now_ns) {
@@ -91,6 +99,20 @@ impl<D: Device> Engine<D> {
                 let _ = self.registry.close(&app);
                 self.rank(now_ns);
                 self.write(now_ns, "close", Some(&app), None, Value::Null);
+            }
+            Request::List {} => {
+                let (configured, said) = self.both_lists();
+                return Reply::Lists { configured, said };
+            }
+            Request::ListAdd { list, entry } => {
+                if let Err(error) = self.list_add(list, entry, now_ns) {
+                    return Reply::Error { error };
+                }
+            }
+            Request::ListRemove { list, entry } => {
+                if let Err(error) = self.list_remove(list, &entry, now_ns) {
+                    return Reply::Error { error };
+                }
             }
             Request::Screen { on } => self.screen(source, on, now_ns),
             Request::Status {} => return Reply::Status(Box::new(self.status(now_ns))),

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The owner's lists: which app is meant by which entry, now.
+
+use fovea_apps::{Identity, Listed, Lists, Pattern, Standing};
+
+use super::*;
+
+/// How old what is known of an app's programs may be while memory is short; before it is frozen or killed they are read again.
+const PROGRAMS_FRESH_NS: u64 = 2_000_000_000;
+
+/// Entries that commands may add.
+const SAID_MAX: usize = 256;
+
+/// Least time between two words to the system's log that only listed apps are left.
+const ONLY_LISTED_AGAIN_NS: u64 = 60_000_000_000;
+
+impl<D: Device> Engine<D> {
+    /// The lists in force: the configuration's, and what was said since.
+    pub(super) fn relist(&mut self, now_ns: u64) {
+        self.lists = self.config.lists.clone();
+        for list in Standing::LISTS {
+            let said = self.said.of(list).iter().cloned();
+            self.lists.of_mut(list).into_iter().for_each(|entries| entries.extend(said.clone()));
+        }
+        let names: Vec<_> = self.registry.iter().map(|app| app.name.clone()).collect();
+        for name in names {
+            self.identify(&name, now_ns);
+        }
+        self.rank(now_ns);
+    }
+
+    /// Finds out on which list an app is; says whether that has changed.
+    pub(super) fn identify(&mut self, name: &AppName, now_ns: u64) -> bool {
+        let (Some(app), Some(runtime)) = (self.registry.get(name), self.runtime.get_mut(name)) else { return false };
+        let mut listed = None;
+        if !self.lists.is_empty() {
+            runtime.identified_ns = now_ns;
+            let programs = match self.device.programs(&app.cgroup) {
+                Ok(programs) => programs,
+                Err(e) => {
+                    say!("fovea: {e}: going by the name of {name} alone");
+                    Vec::new()
+                }
+            };
+            let unit = fovea_apps::app_of_cgroup(&app.cgroup);
+            listed = self.lists.entry(&Identity {
+                name: name.as_str(),
+                label: unit.as_ref().map(|unit| unit.label.as_str()),
+                cgroup: &app.cgroup,
+                programs: &programs,
+            });
+        }
+        if listed == runtime.listed {
+            return false;
+        }
+        runtime.listed.clone_from(&listed);
+        let outcome = match &listed {
+            Some(Listed { list, pattern }) => json!({ "list": list, "entry": pattern }),
+            None => json!({ "list": null }),
+        };
+        self.write(now_ns, "listed", Some(name), None, outcome);
+        true
+    }
+
+    /// The same before something is done to an app that a list may forbid: what runs in it may be new.
+    pub(super) fn has_changed(&mut self, name: &AppName, now_ns: u64) -> bool {
+        let changed = self.identify(name, now_ns);
+        if changed {
+            self.rank(now_ns);
+        }
+        changed
+    }
+
+    /// Whether an app that was asked to end has come to be spared since.
+    pub(super) fn is_kept(&mut self, name: &AppName, now_ns: u64) -> bool {
+        self.has_changed(name, now_ns)
+            && self.runtime.get(name).is_some_and(|r| matches!(r.standing(), Standing::Protect | Standing::Ignore))
+    }
+
+    /// While memory is short, what runs in the apps is looked at now and then.
+    pub(super) fn identify_all(&mut self, now_ns: u64) {
+        if self.lists.is_empty() {
+            return;
+        }
+        let old = |r: &Runtime| now_ns.saturating_sub(r.identified_ns) >= PROGRAMS_FRESH_NS;
+        let names: Vec<_> = self.runtime.iter().filter(|(_, r)| old(r)).map(|(name, _)| name.clone()).collect();
+        let changed = names.iter().filter(|name| self.identify(name, now_ns)).count();
+        if changed > 0 {
+            self.rank(now_ns);
+        }
+    }
+
+    /// Nobody but listed apps could be killed, and somebody should be: whoever finds the OOM killer's work must find out why.
+    pub(super) fn note_only_listed(&mut self, decision: &fovea_policy::Decision, snapshot: &Snapshot) {
+        if !decision.only_listed {
+            let kills = decision.actions.iter().any(|(a, _)| matches!(a, Action::Kill { .. } | Action::Ask { .. }));
+            self.only_listed &= !kills && decision.pressure.is_some_and(|p| p.ladder.is_some());
+            return;
+        }
+        self.only_listed = true;
+        let now_ns = snapshot.now_ns;
+        if self.only_listed_said_ns.is_some_and(|said_ns| now_ns.saturating_sub(said_ns) < ONLY_LISTED_AGAIN_NS) {
+            return;
+        }
+        self.only_listed_said_ns = Some(now_ns);
+        let kept = self.runtime.iter().filter_map(|(name, r)| Some(format!("{name} ({})", r.listed.as_ref()?)));
+        let kept: Vec<String> = kept.take(8).collect();
+        let line = format!(
+            "memory is short and only listed apps are left: {}: take some off, or the kernel's OOM killer may choose",
+            kept.join(", ")
+        );
+        say!("fovea: {line}");
+        self.syslog(&line);
+        self.journal.write(&Entry {
+            t_ns: now_ns,
+            action: "only-listed",
+            readings: Some(snapshot.memory),
+            outcome: json!({ "kept": kept }),
+            ..Entry::default()
+        });
+    }
+
+    /// Puts an entry on a list until the daemon ends.
+    pub(super) fn list_add(&mut self, list: Standing, pattern: Pattern, now_ns: u64) -> Result<(), String> {
+        if Standing::LISTS.iter().map(|&list| self.said.of(list).len()).sum::<usize>() >= SAID_MAX {
+            return Err(format!("{SAID_MAX} entries have been added: put them into the configuration's [lists]"));
+        }
+        let known = self.lists.of(list).contains(&pattern);
+        let entries =
+            self.said.of_mut(list).ok_or("there is no list of that name: protect, avoid, prefer or ignore")?;
+        if !known {
+            entries.push(pattern);
+            self.relist(now_ns);
+        }
+        Ok(())
+    }
+
+    /// Takes one off that [`Self::list_add`] put there.
+    pub(super) fn list_remove(&mut self, list: Standing, pattern: &Pattern, now_ns: u64) -> Result<(), String> {
+        let entries =
+            self.said.of_mut(list).ok_or("there is no list of that name: protect, avoid, prefer or ignore")?;
+        let before = entries.len();
+        entries.retain(|entry| entry != pattern);
+        if entries.len() < before {
+            self.relist(now_ns);
+            return Ok(());
+        }
+        Err(match self.config.lists.of(list).contains(pattern) {
+            true => {
+                format!("{list} {pattern} is in the configuration: take it out there and reload the daemon (SIGHUP)")
+            }
+            false => format!("{list} has no entry {pattern}: see `fovea list show`"),
+        })
+    }
+
+    /// The configuration's lists, and what was added to them.
+    pub(super) fn both_lists(&self) -> (Lists, Lists) {
+        (self.config.lists.clone(), self.said.clone())
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Runaways as the engine sees them: by readings over time.
+
+use fovea_linux::PAGE_BYTES;
+
+use crate::engine_tests::{bench_with, focus, freezing, Bench, SECOND_NS};
+use crate::protocol::{Reply, Request};
+
+const MB: u64 = 1 << 20;
+
+impl Bench {
+    fn grow(&self, name: &str, mb: u64) {
+        let mut state = self.device.0.borrow_mut();
+        if let Some(app) = state.apps.get_mut(&format!("apps/{name}")) {
+            app.anon_pages += mb * MB / PAGE_BYTES;
+        }
+    }
+
+    /// Looks at a shortage that nobody waits in, every 0.3 s, while somebody grows.
+    fn watch(&mut self, from_ns: u64, looks: u64, mut grow: impl FnMut(&mut Bench, u64)) -> u64 {
+        self.fill_swap();
+        let mut now_ns = from_ns;
+        for look in 0..looks {
+            grow(self, look);
+            let mut state = self.device.0.borrow_mut();
+            (state.memory.free_bytes, state.memory.file_bytes) = (12 * MB, 12 * MB);
+            drop(state);
+            self.engine.turn(now_ns).unwrap();
+            now_ns += 3 * SECOND_NS / 10;
+        }
+        now_ns
+    }
+
+    fn dies(&mut self, now_ns: u64) -> Vec<String> {
+        self.device.0.borrow_mut().done.clear();
+        let mut state = self.device.0.borrow_mut();
+        state.memory.psi_some_total_us = state.memory.psi_some_total_us.map(|t| t + 100_000);
+        drop(state);
+        self.engine.pressure();
+        self.engine.turn(now_ns).unwrap();
+        let done = &self.device.0.borrow().done;
+        done.iter().filter_map(|d| d.strip_prefix("kill apps/")).map(str::to_owned).collect()
+    }
+}
+
+fn household() -> Bench {
+    let mut b = bench_with(&[("leak", 40), ("big", 200), ("front", 60)], freezing());
+    b.engine.handle(focus("leak"), 0);
+    b.engine.handle(focus("big"), 0);
+    b.engine.handle(focus("front"), 0);
+    b
+}
+
+#[test]
+fn the_leak_dies_and_not_the_largest() {
+    let mut b = household();
+    let now_ns = b.watch(60 * SECOND_NS, 8, |b, _| b.grow("leak", 5));
+    assert_eq!(b.dies(now_ns), ["leak"]);
+    let mut b = household();
+    let now_ns = b.watch(60 * SECOND_NS, 8, |b, look| {
+        if look % 2 == 0 {
+            b.grow("leak", 5);
+        }
+    });
+    assert_eq!(b.dies(now_ns), ["leak"], "8 MB a second with 24 MB left");
+    let mut b = household();
+    let now_ns = b.watch(60 * SECOND_NS, 8, |b, _| b.grow("leak", 1));
+    assert_eq!(b.dies(now_ns), ["big"], "3 MB a second are nobody's emergency");
+}
+
+#[test]
+fn a_service_outside_of_apps_is_named_once_and_lives() {
+    let mut b = household();
+    let (eater, idle) = ("system.slice/indexer.service", "system.slice/cups.service");
+    let now_ns = b.watch(60 * SECOND_NS, 30, |b, look| {
+        b.device.0.borrow_mut().others = vec![(eater.into(), (50 + 5 * look) * MB), (idle.into(), 300 * MB)];
+    });
+    assert_eq!(b.status().runaways, [eater]);
+    let told = |b: &mut Bench, now_ns| match b.engine.handle(Request::Status {}, now_ns) {
+        Reply::Status(status) => status.runaways,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told(&mut b, now_ns + 61 * SECOND_NS), Vec::<String>::new(), "it is over");
+    assert_eq!(b.journal("runaway").len(), 1);
+    assert_eq!(b.journal("runaway")[0]["outcome"]["cgroup"], eater);
+    assert_eq!(b.dies(now_ns), ["big"]);
+    // Registered, it is an app like others.
+    let mut b = household();
+    let register =
+        Request::Register { app: "x".parse().unwrap(), cgroup: eater.into(), role: Default::default(), io_class: None };
+    b.engine.handle(register, 0);
+    b.watch(60 * SECOND_NS, 30, |b, look| b.device.0.borrow_mut().others = vec![(eater.into(), (50 + 5 * look) * MB)]);
+    assert_eq!(b.status().runaways, Vec::<String>::new());
+}

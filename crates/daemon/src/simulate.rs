@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A dry run: what the daemon would do, and why. Reads, decides, does nothing; writes no file and takes no lock.
+
+use std::path::Path;
+
+use fovea_apps::{app_of_cgroup, leads_to_apps, Identity, Registry};
+use fovea_linux::{Device, MemoryReading, System, ZramReading};
+use fovea_policy::{plan, AppState, MemoryState, Plan, Snapshot};
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::engine::state_of_memory;
+
+/// What is taken for granted in place of what is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Assumed {
+    /// Free memory. Given, somebody waits for memory too.
+    pub free_bytes: Option<u64>,
+    /// File cache.
+    pub file_bytes: Option<u64>,
+}
+
+/// What would be done, and on what grounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Simulation {
+    /// A running daemon says so, of what it knows; else somebody who has just looked.
+    pub by_daemon: bool,
+    /// Whether a living source tells who is in front.
+    pub focus_told: bool,
+    /// Memory as it is, or as it is assumed to be.
+    pub memory: MemoryState,
+    /// How many apps there are.
+    pub apps: usize,
+    /// What else to know.
+    pub notes: Vec<String>,
+    /// What would be done.
+    pub plan: Plan,
+}
+
+impl Simulation {
+    pub(crate) fn of(
+        mut snapshot: Snapshot,
+        config: &fovea_policy::Config,
+        assumed: Assumed,
+        by_daemon: bool,
+        notes: Vec<String>,
+    ) -> Self {
+        let memory = &mut snapshot.memory;
+        if let Some(free_bytes) = assumed.free_bytes {
+            memory.available_bytes =
+                memory.available_bytes.saturating_sub(memory.free_bytes).saturating_add(free_bytes);
+            memory.free_bytes = free_bytes;
+            memory.stalled_us = memory.stalled_us.max(1);
+        }
+        if let Some(file_bytes) = assumed.file_bytes {
+            memory.available_bytes =
+                memory.available_bytes.saturating_sub(memory.file_bytes).saturating_add(file_bytes);
+            memory.file_bytes = file_bytes;
+        }
+        Self {
+            by_daemon,
+            focus_told: snapshot.focus_told,
+            memory: snapshot.memory,
+            apps: snapshot.apps.len(),
+            notes,
+            plan: plan(snapshot, config),
+        }
+    }
+}
+
+/// What a daemon of this configuration would do if it had just started: it finds the apps that it would find, and knows of no focus.
+pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linux::Error> {
+    let mut system = System::new()?;
+    let mut reading = system.memory()?;
+    let mut notes = Vec::new();
+    if config.zram.enabled && reading.zram.is_none() {
+        notes.push(with_zram(&mut reading, config));
+    }
+    let low_bytes = match config.memory.minfree_pages {
+        Some(_) => 0,
+        None => system.low_watermark_bytes()?,
+    };
+    let mut registry = Registry::default();
+    match system.cgroup_mount() {
+        Ok(mount) if config.daemon.discover => find(&mount, "", &mut registry),
+        Ok(_) => notes.push("discovery is off: only apps that are registered would be known".into()),
+        Err(e) => notes.push(e.to_string()),
+    }
+    let apps = registry.iter().map(|app| state_of(&mut system, config, &registry, app));
+    let snapshot = Snapshot {
+        screen_on: true,
+        memory: state_of_memory(&reading, low_bytes),
+        apps: apps.collect::<Result<_, _>>()?,
+        ..Snapshot::default()
+    };
+    let policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
+    Ok(Simulation::of(snapshot, &policy, assumed, false, notes))
+}
+
+/// Takes the swap for there that would be set up at the start.
+fn with_zram(reading: &mut MemoryReading, config: &Config) -> String {
+    let (limit_bytes, disk_bytes) = config.zram.sizes(reading.total_bytes);
+    reading.zram = Some(ZramReading { disk_bytes, limit_bytes, ..ZramReading::default() });
+    reading.swap_total_bytes += disk_bytes;
+    reading.swap_free_bytes += disk_bytes;
+    format!("compressed swap is not there and would be set up first, of at most {} MB", limit_bytes >> 20)
+}
+
+fn state_of(
+    system: &mut System,
+    config: &Config,
+    registry: &Registry,
+    app: &fovea_apps::App,
+) -> Result<AppState, fovea_linux::Error> {
+    let usage = system.usage(&app.cgroup)?;
+    let mut standing = Default::default();
+    if !config.lists.is_empty() {
+        let programs = system.programs(&app.cgroup)?;
+        let unit = app_of_cgroup(&app.cgroup);
+        let label = unit.as_ref().map(|unit| unit.label.as_str());
+        let identity = Identity { name: app.name.as_str(), label, cgroup: &app.cgroup, programs: &programs };
+        standing = config.lists.entry(&identity).map_or(standing, |listed| listed.list);
+    }
+    Ok(AppState {
+        name: app.name.clone(),
+        importance: registry.importance(app),
+        standing,
+        focus_seq: 0,
+        background_since_ns: 0,
+        seen: false,
+        spared: false,
+        frozen: false,
+        anon_bytes: usage.anon_bytes,
+        current_bytes: usage.current_bytes,
+        swap_bytes: usage.swap_bytes,
+        growth_bytes_per_s: 0,
+        returned: false,
+        compressed: false,
+    })
+}
+
+/// Enters the apps of all cgroups below a slice that have a process.
+fn find(mount: &Path, slice: &str, registry: &mut Registry) {
+    for entry in std::fs::read_dir(mount.join(slice)).into_iter().flatten().flatten() {
+        let (Ok(kind), Some(name)) = (entry.file_type(), entry.file_name().to_str().map(str::to_owned)) else {
+            continue;
+        };
+        if !kind.is_dir() {
+            continue;
+        }
+        let cgroup = if slice.is_empty() { name } else { format!("{slice}/{name}") };
+        if let Some(unit) = app_of_cgroup(&cgroup) {
+            let events = std::fs::read_to_string(entry.path().join("cgroup.events")).unwrap_or_default();
+            if events.lines().any(|line| line == "populated 1") {
+                registry.discover(&unit, &cgroup);
+            }
+        } else if leads_to_apps(&cgroup) {
+            find(mount, &cgroup, registry);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Who is a runaway and who a bystander.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::ladder::tests::app;
+use crate::{decide, Action, Config, MemoryConfig, Mode, Reason, SwapState};
+
+const MB: u64 = 1 << 20;
+const STEP: u64 = 300_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Growth by readings in MB, 0.3 s apart; in MB per second.
+fn speed(readings_mb: &[u64]) -> u64 {
+    let mut growth = Growth::default();
+    for (i, mb) in readings_mb.iter().enumerate() {
+        growth.record(SECOND_NS + i as u64 * STEP, mb * MB);
+    }
+    growth.bytes_per_s() / MB
+}
+
+#[test]
+fn only_growth_that_goes_on_counts() {
+    assert_eq!(speed(&[100, 105, 110, 115, 120, 125, 130, 135]), 16);
+    assert_eq!(speed(&[0, 0, 0, 0, 0, 0, 100, 105, 110, 115, 120, 125, 130, 135]), 16, "of the last seconds");
+    assert_eq!(speed(&[100, 110, 120]), 0, "for a moment");
+    assert_eq!(speed(&[100, 100, 100, 300, 300, 300, 300, 300]), 0, "it took much and stays so");
+    // Compilers come and go: much is taken, and given back.
+    assert_eq!(speed(&[50, 400, 120, 380, 90, 410, 100, 420]), 0);
+    assert_eq!(speed(&[400, 390, 380, 370, 360, 350, 340, 330]), 0);
+    assert_eq!(speed(&[]), 0);
+}
+
+#[test]
+fn readings_that_come_too_fast_or_are_too_old_do_not_count() {
+    let mut growth = Growth::default();
+    for i in 0..100 {
+        growth.record(SECOND_NS + i * 1_000_000, i * MB);
+    }
+    assert_eq!((growth.length, growth.bytes_per_s()), (1, 0));
+    for i in 0..6 {
+        growth.record(100 * SECOND_NS + i * STEP, (1000 + i) * MB);
+    }
+    assert_eq!((growth.length, growth.bytes_per_s() / MB), (6, 3), "what it was long ago is forgotten");
+}
+
+fn growing(name: &str, importance: Importance, anon_mb: u64, mb_per_s: u64) -> AppState {
+    AppState { growth_bytes_per_s: mb_per_s * MB, ..app(name, importance, anon_mb) }
+}
+
+/// Short of memory with swap full, by the paper's thresholds.
+fn short(free_mb: u64, apps: Vec<AppState>) -> Snapshot {
+    let swap = Some(SwapState { free_bytes: 0, total_bytes: 100 * MB, zram: None });
+    let memory = MemoryState {
+        free_bytes: free_mb * MB,
+        file_bytes: free_mb * MB,
+        swap,
+        stalled_us: 5000,
+        ..MemoryState::default()
+    };
+    let now_ns = 100 * SECOND_NS;
+    Snapshot { now_ns, screen_on: true, focus_told: true, memory, apps, ..Snapshot::default() }
+}
+
+fn config(mode: Mode) -> Config {
+    let memory =
+        MemoryConfig { mode, minfree_pages: Some(crate::PAPER_PAGES), kill_grace_ms: 0, ..MemoryConfig::default() };
+    Config { memory, ..Config::default() }
+}
+
+fn killed(snapshot: &Snapshot) -> Option<(String, bool)> {
+    decide(snapshot, &config(Mode::Full)).actions.into_iter().find_map(|(action, reason)| match action {
+        Action::Kill { app } => Some((app.to_string(), reason == Reason::Runaway)),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_leak_in_a_background_service_dies_and_not_the_bystanders() {
+    let mut s = short(
+        10,
+        vec![
+            app("front", Importance::Foreground, 90),
+            growing("indexer", Importance::Service, 60, 16),
+            app("big", Importance::Hidden, 200),
+            app("closed", Importance::Empty, 30),
+        ],
+    );
+    assert_eq!(killed(&s), Some(("indexer".into(), true)));
+    let stock = decide(&s, &config(Mode::Ladder)).actions;
+    assert!(matches!(&stock[..], [(Action::Kill { app }, Reason::Minfree)] if app.as_str() == "closed"), "{stock:?}");
+    s.apps[1].growth_bytes_per_s = 3 * MB;
+    assert_eq!(killed(&s), Some(("closed".into(), false)), "a slow grower");
+    s.apps[1].growth_bytes_per_s = 16 * MB;
+    s.apps[1].background_since_ns = s.now_ns - 2 * SECOND_NS;
+    assert_eq!(killed(&s), Some(("closed".into(), false)), "it is starting: its user waits for it");
+    s.apps[1].background_since_ns = 0;
+    s.apps[1].standing = Standing::Protect;
+    assert_eq!(killed(&s), Some(("closed".into(), false)));
+    s.apps[1].standing = Standing::Avoid;
+    assert_eq!(killed(&s), Some(("closed".into(), false)));
+    s.apps[1].standing = Standing::Plain;
+    s.memory.stalled_us = 0;
+    assert_eq!(killed(&s), None, "nobody waits");
+    s.memory.stalled_us = 1;
+    s.apps.truncate(2);
+    assert_eq!(killed(&s).map(|(app, _)| app), Some("indexer".into()), "at 10 MB a service may be killed anyway");
+    s.memory.free_bytes = 30 * MB;
+    assert_eq!(killed(&s), None, "at 30 MB only empty apps may, and none dies for it");
+}
+
+#[test]
+fn a_leak_in_front_dies_only_when_the_others_cannot_feed_it_and_before_the_services() {
+    let household = || {
+        vec![
+            growing("leak", Importance::Foreground, 200, 16),
+            app("launcher", Importance::Service, 20),
+            app("phone", Importance::Service, 15),
+            app("left", Importance::Hidden, 100),
+        ]
+    };
+    let mut s = short(5, household());
+    s.focused_ns = Some(s.now_ns - 60 * SECOND_NS);
+    assert_eq!(killed(&s), Some(("left".into(), false)), "100 MB feed it for 6 s");
+    s.apps[3].anon_bytes = 60 * MB;
+    s.apps[3].current_bytes = 60 * MB;
+    assert_eq!(killed(&s), Some(("leak".into(), true)));
+    s.focused_ns = Some(s.now_ns - SECOND_NS);
+    assert_eq!(killed(&s), Some(("left".into(), false)), "it has just come to the screen");
+    s.apps.truncate(3);
+    assert_eq!(killed(&s), Some(("leak".into(), true)), "the services would not feed it for long");
+    s.memory.free_bytes = 14 * MB;
+    assert_eq!(killed(&s).map(|(app, _)| app), Some("launcher".into()), "the kernel is not yet next");
+}
+
+proptest! {
+    /// Saw-teeth of any kind, as long as they come back to where they were, are no growth.
+    #[test]
+    fn what_is_given_back_is_no_growth(peaks in prop::collection::vec(0u64..4000, 8..40), floor in 0u64..1000) {
+        let mut growth = Growth::default();
+        for (i, peak) in peaks.iter().enumerate() {
+            let mb = if i % 2 == 0 { floor + peak } else { floor };
+            growth.record(SECOND_NS + i as u64 * STEP, mb * MB);
+        }
+        prop_assert!(growth.bytes_per_s() == 0 || peaks.iter().rev().take(8).all(|&p| p == 0));
+    }
+
+    /// Against the plain definition, on any times and sizes.
+    #[test]
+    fn growth_is_never_more_than_what_was_read(readings in prop::collection::vec((0u64..3 * SECOND_NS, 0u64..1 << 40), 0..30)) {
+        let (mut growth, mut now_ns) = (Growth::default(), 0);
+        for (gap_ns, bytes) in readings {
+            now_ns += gap_ns;
+            growth.record(now_ns, bytes);
+            let known = &growth.readings[..growth.length];
+            prop_assert!(known.windows(2).all(|w| w[1].0 - w[0].0 >= STEP_NS));
+            let (low, high) = (known.iter().map(|r| r.1).min().unwrap(), known.iter().map(|r| r.1).max().unwrap());
+            prop_assert!(growth.bytes_per_s() <= high - low, "over at least a second");
+        }
+    }
+
+    /// A runaway is one: it eats what is left, gives memory, and nobody protects it; in the background nobody dies who does not grow.
+    #[test]
+    fn whoever_dies_as_a_runaway_is_one(
+        picks in prop::collection::vec((0usize..6, 0u64..300, 0u64..40, 0usize..5, 0u64..100), 0..16),
+        free_mb in 0u64..40, stalled_us in 0u64..2, focused_s in 0u64..100,
+    ) {
+        let standings = [Standing::Plain, Standing::Prefer, Standing::Avoid, Standing::Protect, Standing::Ignore];
+        let apps = picks.iter().enumerate().map(|(i, &(class, anon_mb, mb_per_s, standing, since_s))| AppState {
+            standing: standings[standing], background_since_ns: since_s * SECOND_NS,
+            ..growing(&format!("a{i}"), Importance::ALL[class], anon_mb, mb_per_s)
+        }).collect();
+        let mut s = short(free_mb, apps);
+        (s.memory.stalled_us, s.focused_ns) = (stalled_us, Some(focused_s * SECOND_NS));
+        let calm = Snapshot {
+            apps: s.apps.iter().map(|a| AppState { growth_bytes_per_s: 0, ..a.clone() }).collect(), ..s.clone()
+        };
+        match killed(&s) {
+            Some((name, true)) => {
+                let dead = s.apps.iter().find(|a| a.name.as_str() == name).unwrap();
+                prop_assert!(eats_what_is_left(dead.growth_bytes_per_s, &s.memory) && dead.anon_bytes > 0);
+                prop_assert!(dead.standing <= Standing::Prefer);
+                prop_assert!(dead.importance > Importance::Visible || (free_mb < 8 && stalled_us > 0));
+                prop_assert!(killed(&calm).is_some(), "a bystander would have died");
+            }
+            other => prop_assert_eq!(other, killed(&calm), "without a runaway growth changes nothing"),
+        }
+    }
+}
