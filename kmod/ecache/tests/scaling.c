@@ -5,9 +5,9 @@
  * thread lets RUN pages of its page cache go, which are put one by one, and reads RUN
  * blocks that are cached (target.c, serve_run(); follow.c, put_page_of()).
  *
- *	scaling THREADS SECONDS	prints pages put and got, by all threads in a second
+ *	scaling THREADS SECONDS	prints how many pages all threads put and got in a second
  *
- * crates/linux/benches/ecache_scaling.rs builds and runs it.
+ * crates/core/benches/scaling.rs builds and runs it.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
