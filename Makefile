@@ -87,7 +87,7 @@ torture-6.1: setup-tests fetch
 	FOVEA_TEST_KERNEL=6.1 FOVEA_TORTURE_SEED=$(TORTURE_SEED) FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-6.1 \
 		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong
 	FOVEA_TEST_KERNEL=6.1 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-6.1 \
-		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture every_file_system
+		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture every_file_system what_was_wrong_once
 
 kernels: setup
 	@sh tools/kernels.sh

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use common::{chosen_kernel, unless_missing, Ended, Guest, Turn, EXT4_TOOLS};
+use common::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn, EXT4_TOOLS};
 use fovea_phone::{Cache, FailureReason, GuestFile, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
 
@@ -91,8 +91,7 @@ impl Bench {
         kernel_args.extend(own.map(|word| format!("fovea.power.{word}")));
         let lacks = Lacks { kernel_args, ..Lacks::default() };
         let plan = Plan { lacks, ..Plan::bare(&format!("power-{name}"), self.memory_bytes, 2) };
-        let results =
-            std::env::var_os("FOVEA_POWER_LOGS").map_or_else(|| self.folder.path().join("results"), PathBuf::from);
+        let results = logs("FOVEA_POWER_LOGS", self.folder.path());
         let ended = Ended::of(&self.phone, &plan, &results, self.timeout);
         for line in ended.lines("     ") {
             println!("{line}");

@@ -8,10 +8,9 @@
 
 mod common;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use common::{chosen_kernel, unless_missing, Ended, Guest, Turn, Which, EXT4_TOOLS};
+use common::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn, Which, EXT4_TOOLS};
 use fovea_phone::{Cache, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
 
@@ -64,7 +63,7 @@ fn torture(module: Option<Option<&str>>, words: &[String], timeout_s: u64) -> Op
     let which = chosen_kernel();
     let phone = unless_missing(phone(module, &which))?;
     let folder = tempfile::tempdir().unwrap();
-    let results = std::env::var_os("FOVEA_TORTURE_LOGS").map_or_else(|| folder.path().join("results"), PathBuf::from);
+    let results = logs("FOVEA_TORTURE_LOGS", folder.path());
     Some(Ended::of(&phone, &plan(words, &which), &results, Duration::from_secs(timeout_s * which.slowness())))
 }
 
@@ -90,7 +89,7 @@ fn the_torture_itself_raises_no_false_alarm() {
 
 #[test]
 fn no_block_is_ever_wrong() {
-    let operations = number("FOVEA_TORTURE_OPERATIONS", 30_000);
+    let operations = number("FOVEA_TORTURE_OPERATIONS", 20_000);
     let words = [
         format!("operations={operations}"),
         format!("sequences={}", number("FOVEA_TORTURE_SEQUENCES", 500)),

@@ -5,7 +5,7 @@
 //! Words on the kernel's command line, `fovea.filesystems.KEY=VALUE`:
 //!
 //! ```text
-//! cases        names, separated by commas; `short` (the default), `all`      seed     of all content and choices
+//! cases        names, separated by commas; `short-file-systems` (default), `short-once-wrong`, `all`      seed     of all content and choices
 //! kind         of target; `linear` rehearses without the module              rounds   of the races
 //! stop         1: end after the first case that fails                        operations  of each file of fsx
 //! ```
@@ -78,6 +78,12 @@ const PARAMETERS: &str = "carveouts=12M@0x10000000,4M@0x12000000 devices=camera:
 /// Its devices that the cases use.
 pub(crate) const DEVICES: [(&str, u64); 1] = [("camera", 11 << 20)];
 
+/// The short lists, which run side by side: whole file systems, and what was wrong once.
+const SHORT_FILE_SYSTEMS: &str = "short-file-systems";
+const SHORT_ONCE_WRONG: &str = "short-once-wrong";
+/// What names no single case, or one that is no test of a volume.
+const LISTS: [&str; 4] = ["all", SHORT_FILE_SYSTEMS, SHORT_ONCE_WRONG, CARVEOUTS];
+
 /// What a case works with.
 pub(crate) struct Lab<'a> {
     pub(crate) bed: Bed<'a>,
@@ -121,7 +127,7 @@ impl Options {
             value.parse::<u64>().map_err(|_| format!("{key}={value} is no number"))
         };
         Ok(Options {
-            cases: text("cases", "short").split(',').map(str::to_owned).collect(),
+            cases: text("cases", SHORT_FILE_SYSTEMS).split(',').map(str::to_owned).collect(),
             kind: text("kind", "ecache"),
             seed: number("seed", "1")?,
             rounds: number("rounds", "12")? as u32,
@@ -130,8 +136,13 @@ impl Options {
         })
     }
 
-    fn wants(&self, name: &str, short: bool) -> bool {
-        self.cases.iter().any(|asked| asked == name || asked == "all" || (asked == "short" && short))
+    fn wants(&self, case: &Case) -> bool {
+        self.wants_named(case.name, case.short, case.once_wrong)
+    }
+
+    fn wants_named(&self, name: &str, short: bool, once_wrong: bool) -> bool {
+        let list = if once_wrong { SHORT_ONCE_WRONG } else { SHORT_FILE_SYSTEMS };
+        self.cases.iter().any(|asked| asked == name || asked == "all" || (short && asked == list))
     }
 }
 
@@ -160,8 +171,7 @@ fn run() -> Outcome<u32> {
     let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default())?;
     println!("filesystems: {options:?}");
     let cases = cases::all();
-    let known =
-        |name: &String| ["all", "short", CARVEOUTS].contains(&name.as_str()) || cases.iter().any(|c| c.name == *name);
+    let known = |name: &String| LISTS.contains(&name.as_str()) || cases.iter().any(|c| c.name == *name);
     if let Some(unknown) = options.cases.iter().find(|name| !known(name)) {
         return Err(format!("cases: there is no case {unknown}"));
     }
@@ -175,7 +185,7 @@ fn run() -> Outcome<u32> {
     let mut log = at("/dev/kmsg", KernelLog::new())?;
     let mut failures = 0;
     if options.kind == "ecache" {
-        if options.wants(CARVEOUTS, true) {
+        if options.wants_named(CARVEOUTS, true, true) {
             let report = Report::default();
             let began = Instant::now();
             if let Err(e) = cases::carveouts(&report) {
@@ -189,7 +199,7 @@ fn run() -> Outcome<u32> {
     }
     let mapper = at("device-mapper", DeviceMapper::open(&root))?;
     let contents = Contents::new(options.seed);
-    for (number, case) in cases.iter().enumerate().filter(|(_, case)| options.wants(case.name, case.short)) {
+    for (number, case) in cases.iter().enumerate().filter(|(_, case)| options.wants(case)) {
         if !(options.stop_early && failures > 0) {
             failures += one(number, case, &options, &contents, &mapper, &mut log);
         }

@@ -159,6 +159,13 @@ pub fn unless_missing<T>(made: Result<T>) -> Option<T> {
     }
 }
 
+/// Where a test's boots leave their logs: in a folder of its own, since others boot beside it, below the one that a variable names; or in
+/// one that goes with the test.
+pub fn logs(variable: &str, otherwise: &Path) -> PathBuf {
+    let test = std::thread::current().name().unwrap_or("test").to_owned();
+    std::env::var_os(variable).map_or_else(|| otherwise.join("results"), |folder| PathBuf::from(folder).join(test))
+}
+
 /// What a boot left behind.
 pub struct Ended {
     pub reason: Option<FailureReason>,
