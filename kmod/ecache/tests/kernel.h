@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What of the kernel track.c uses, for programs. */
+/* What of the kernel track.c uses, for programs: names, and RAM (include/linux is this). */
 #ifndef FOVEA_ECACHE_TESTS_KERNEL_H
 #define FOVEA_ECACHE_TESTS_KERNEL_H
 
@@ -39,5 +39,29 @@ typedef unsigned int gfp_t;
 #define kvmalloc_array(n, size, gfp)	calloc((n), (size))
 #define kvfree(p)		free(p)
 #define for_each_online_node(node)	for ((node) = 0; (node) < 1; (node)++)
+
+/* RAM begins at some page that is not 0; a page in sixteen of it exists, for entries. */
+#define FIRST_PFN		77ul
+#define PAGES			(1ul << 20)
+#define CHUNK_PAGES		(PAGES / 16)
+static char *ram;
+static unsigned long chunks_used;
+static unsigned long chunks_allowed = CHUNK_PAGES;
+
+#define node_start_pfn(node)	FIRST_PFN
+#define node_end_pfn(node)	(FIRST_PFN + PAGES)
+#define node_present_pages(node)	1024ul
+#define __va(phys)		((void *)(ram + ((phys) - PFN_PHYS(FIRST_PFN))))
+
+static unsigned long __get_free_page(gfp_t gfp)
+{
+	(void)gfp;
+	return chunks_used < chunks_allowed ? (unsigned long)ram + chunks_used++ * PAGE_SIZE : 0;
+}
+
+static void free_page(unsigned long page)
+{
+	(void)page;
+}
 
 #endif /* FOVEA_ECACHE_TESTS_KERNEL_H */

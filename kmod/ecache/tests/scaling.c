@@ -28,29 +28,6 @@
 #define RUNS_CACHED	512
 #define PAGES_EACH	(RUNS_RESIDENT * RUN)
 
-/* RAM, in whose numbers pages are followed; the table's own pages come after them. */
-#define FIRST_PFN	77ul
-#define PAGES		(1ul << 20)
-#define CHUNK_PAGES	(PAGES / 16)
-static char *ram;
-static unsigned long chunks_used;
-
-#define node_start_pfn(node)	FIRST_PFN
-#define node_end_pfn(node)	(FIRST_PFN + PAGES)
-#define node_present_pages(node)	1024ul
-#define __va(phys)		((void *)(ram + ((phys) - PFN_PHYS(FIRST_PFN))))
-
-static unsigned long __get_free_page(gfp_t gfp)
-{
-	(void)gfp;
-	return chunks_used < CHUNK_PAGES ? (unsigned long)ram + chunks_used++ * PAGE_SIZE : 0;
-}
-
-static void free_page(unsigned long page)
-{
-	(void)page;
-}
-
 /* As the kernel's for two CPUs: in turn. On a line of its own. */
 struct ticket_lock {
 	_Alignas(128) u32 next;

@@ -14,30 +14,6 @@
 
 #include "kernel.h"
 
-/* RAM begins at some page that is not 0; a page in sixteen of it exists, for entries. */
-#define FIRST_PFN		77ul
-#define PAGES			(1ul << 20)
-#define CHUNK_PAGES		(PAGES / 16)
-static char *ram;
-static unsigned long chunks_used;
-static unsigned long chunks_allowed = CHUNK_PAGES;
-
-#define node_start_pfn(node)	FIRST_PFN
-#define node_end_pfn(node)	(FIRST_PFN + PAGES)
-#define node_present_pages(node)	1024ul
-#define __va(phys)		((void *)(ram + ((phys) - PFN_PHYS(FIRST_PFN))))
-
-static unsigned long __get_free_page(gfp_t gfp)
-{
-	(void)gfp;
-	return chunks_used < chunks_allowed ? (unsigned long)ram + chunks_used++ * PAGE_SIZE : 0;
-}
-
-static void free_page(unsigned long page)
-{
-	(void)page;
-}
-
 #define FOVEA_ECACHE_POOL_H
 static struct {
 	pthread_mutex_t lock;
