@@ -4,26 +4,21 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use fovea_apps::{Importance, Standing};
+use fovea_apps::Importance;
 use fovea_policy::{decide, AppState, Config, MemoryState, Snapshot};
 
 fn main() {
     let apps = (0..500u64)
         .map(|i| AppState {
-            name: format!("org.example.app{i}").parse().unwrap(),
-            importance: Importance::ALL[(i % 6) as usize],
-            standing: Standing::Plain,
             focus_seq: i * 7919 % 500,
             background_since_ns: i,
             seen: true,
-            spared: false,
             frozen: i % 6 >= 3,
             anon_bytes: (i + 1) << 20,
             current_bytes: (i + 2) << 20,
-            swap_bytes: 0,
-            growth_bytes_per_s: 0,
             returned: i % 2 == 0,
             compressed: i % 3 == 0,
+            ..AppState::new(format!("org.example.app{i}").parse().unwrap(), Importance::ALL[(i % 6) as usize])
         })
         .collect();
     let snapshot = Snapshot {

@@ -57,20 +57,10 @@ pub(crate) mod tests {
     pub(crate) fn app(name: &str, importance: Importance, anon_mb: u64) -> AppState {
         let anon_bytes = anon_mb << 20;
         AppState {
-            name: name.parse().unwrap(),
-            importance,
-            standing: Standing::Plain,
-            focus_seq: 0,
-            background_since_ns: 0,
             seen: true,
-            spared: false,
-            frozen: false,
             anon_bytes,
             current_bytes: anon_bytes,
-            swap_bytes: 0,
-            growth_bytes_per_s: 0,
-            returned: false,
-            compressed: false,
+            ..AppState::new(name.parse().unwrap(), importance)
         }
     }
 

@@ -150,3 +150,25 @@ pub struct AppState {
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.
     pub compressed: bool,
 }
+
+impl AppState {
+    /// An app of which nothing else is known: it holds no memory, and nobody has seen it.
+    pub fn new(name: AppName, importance: Importance) -> AppState {
+        AppState {
+            name,
+            importance,
+            standing: Standing::Plain,
+            focus_seq: 0,
+            background_since_ns: 0,
+            seen: false,
+            spared: false,
+            frozen: false,
+            anon_bytes: 0,
+            current_bytes: 0,
+            swap_bytes: 0,
+            growth_bytes_per_s: 0,
+            returned: false,
+            compressed: false,
+        }
+    }
+}

@@ -10,20 +10,12 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 fn app(name: &str, importance: Importance, focus_seq: u64, anon_mb: u64) -> AppState {
     AppState {
-        name: name.parse().unwrap(),
-        importance,
-        standing: Standing::Plain,
         focus_seq,
-        background_since_ns: 0,
         seen: true,
-        spared: false,
         frozen: matches!(importance, Importance::Hidden | Importance::Empty),
         anon_bytes: anon_mb * MB,
         current_bytes: anon_mb * MB,
-        swap_bytes: 0,
-        growth_bytes_per_s: 0,
-        returned: false,
-        compressed: false,
+        ..AppState::new(name.parse().unwrap(), importance)
     }
 }
 

@@ -9,20 +9,10 @@ const MB: u64 = 1 << 20;
 
 fn app(name: &str, importance: Importance, anon_mb: u64) -> AppState {
     AppState {
-        name: name.parse().unwrap(),
-        importance,
-        standing: Standing::Plain,
-        focus_seq: 0,
-        background_since_ns: 0,
         seen: true,
-        spared: false,
-        frozen: false,
         anon_bytes: anon_mb * MB,
         current_bytes: anon_mb * MB,
-        swap_bytes: 0,
-        growth_bytes_per_s: 0,
-        returned: false,
-        compressed: false,
+        ..AppState::new(name.parse().unwrap(), importance)
     }
 }
 
