@@ -116,11 +116,10 @@ fn asked(cases: &str) -> String {
 }
 
 fn passes(ended: &Ended) {
-    let failures = ended.lines("FAIL");
     for line in ended.lines("case name=") {
         println!("{line}");
     }
-    assert!(ended.reason.is_none() && failures.is_empty(), "{:?}\n{failures:#?}\n{}", ended.reason, ended.console);
+    ended.passes(0);
     // That the program came to its end, and not merely to a silent one.
     assert!(!cases(&ended.console).is_empty(), "no case was run:\n{}", ended.console);
 }

@@ -66,6 +66,11 @@ impl<'a> Bed<'a> {
 
     /// A device of one target that takes all of the device below; `arguments` stand around that one's number, if need be.
     pub fn map(&mut self, kind: &str, below: &Path, arguments: impl Fn(&str) -> String) -> Outcome<PathBuf> {
+        self.named(kind, below, arguments).map(|(_, node)| node)
+    }
+
+    /// The same, and its name.
+    fn named(&mut self, kind: &str, below: &Path, arguments: impl Fn(&str) -> String) -> Outcome<(String, PathBuf)> {
         let name = format!("{kind}{}-{}", self.case, self.made.len());
         let number = at(below.display(), device_number(below))?;
         let table = target(kind, 0, size_bytes(below)? / SECTOR, arguments(&number));
@@ -73,25 +78,23 @@ impl<'a> Bed<'a> {
         self.made.push(Made::Mapped(name.clone()));
         let loaded = self.mapper.load(&name, std::slice::from_ref(&table));
         at(format_args!("{name}: {}", table.parameters), loaded)?;
-        Ok(at(&name, self.mapper.resume(&name))?.node())
+        let node = at(&name, self.mapper.resume(&name))?.node();
+        Ok((name, node))
     }
 
     /// A device under test.
     pub fn volume(&mut self, below: &Path) -> Outcome<Volume> {
         let kind = self.kind;
-        let node = self.map(kind, below, |number| format!("{number} 0"))?;
-        let Some(Made::Mapped(name)) = self.made.last() else { return Err("no volume was made".into()) };
+        let (name, node) = self.named(kind, below, |number| format!("{number} 0"))?;
         self.watched.push(name.clone());
-        Ok(Volume { name: name.clone(), size_bytes: size_bytes(&node)?, node, disk: below.to_owned() })
+        Ok(Volume { name, size_bytes: size_bytes(&node)?, node, disk: below.to_owned() })
     }
 
     /// A disk whose writes are written down on another; and its name, for messages.
     pub fn log_writes(&mut self, below: &Path, log: &Path) -> Outcome<(String, PathBuf)> {
         at("dm_log_writes", module::load(&Root::at("/"), "dm_log_writes"))?;
         let log = at(log.display(), device_number(log))?;
-        let node = self.map("log-writes", below, |number| format!("{number} {log}"))?;
-        let Some(Made::Mapped(name)) = self.made.last() else { return Err("no log was made".into()) };
-        Ok((name.clone(), node))
+        self.named("log-writes", below, |number| format!("{number} {log}"))
     }
 
     pub fn message(&self, name: &str, text: &str) -> Outcome<()> {
