@@ -171,6 +171,7 @@ fn once_wrong() -> Vec<Case> {
         case("power-cut-ext4", true, |lab| cut::power(lab, &EXT4)),
         case("power-cut-ext4-1k-journal", false, |lab| cut::power(lab, &journalled(ext4_of(1024)))),
         case("power-cut-xfs", false, |lab| cut::power(lab, &XFS)),
+        case("power-cut-btrfs", false, |lab| cut::power(lab, &BTRFS)),
         case("fsx-ext4-4k", false, |lab| fsx::all(lab, &EXT4)),
         case("fsx-ext4-1k", false, |lab| fsx::all(lab, &ext4_of(1024))),
         case("fsx-xfs", true, |lab| fsx::all(lab, &XFS)),
