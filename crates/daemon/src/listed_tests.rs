@@ -173,15 +173,16 @@ fn commands_add_to_the_configuration_and_a_reload_changes_only_its_part() {
     assert!(error(b.engine.handle(add(Standing::Prefer, "one-more"), 0)).contains("configuration"));
 }
 
+fn simulate(b: &mut Bench, free_bytes: Option<u64>) -> crate::simulate::Simulation {
+    let assumed = crate::simulate::Assumed { free_bytes, file_bytes: free_bytes.map(|_| MB) };
+    match b.engine.handle(Request::Simulate { assumed }, SECOND_NS / 2) {
+        Reply::Simulation(simulation) => *simulation,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_dry_run_tells_what_the_next_turn_does_and_does_nothing() {
-    let simulate = |b: &mut Bench, free_bytes| {
-        let assumed = crate::simulate::Assumed { free_bytes, file_bytes: free_bytes.map(|_| MB) };
-        match b.engine.handle(Request::Simulate { assumed }, SECOND_NS / 2) {
-            Reply::Simulation(simulation) => *simulation,
-            other => panic!("{other:?}"),
-        }
-    };
     let mut b = bench_with(&[("mail", 60), ("vault", 90)], listing(Standing::Protect, &["vault"]));
     b.fill_swap();
     b.engine.turn(0).unwrap();
@@ -202,6 +203,25 @@ fn a_dry_run_tells_what_the_next_turn_does_and_does_nothing() {
     b.engine.turn(SECOND_NS / 2).unwrap();
     assert_eq!(told[0].action, fovea_policy::Action::Kill { app: "mail".parse().unwrap() });
     assert!(b.did("kill apps/mail"), "as was told");
+}
+
+/// Nothing tells there whether somebody waits, so every look counts as called for; so does the one that is only asked about.
+#[test]
+fn a_dry_run_tells_the_same_without_psi() {
+    let mut b = bench_with(&[("mail", 60), ("game", 90)], freezing());
+    b.fill_swap();
+    let mut state = b.device.0.borrow_mut();
+    state.memory.psi_some_total_us = None;
+    drop(state);
+    b.engine.turn(0).unwrap();
+    let mut state = b.device.0.borrow_mut();
+    (state.memory.free_bytes, state.memory.file_bytes) = (2 * MB, MB);
+    drop(state);
+    let told = simulate(&mut b, None);
+    assert!(told.memory.untold && told.memory.stalled_us > 0, "{:?}", told.memory);
+    let first = told.plan.steps.first().expect("a step").action.clone();
+    b.engine.turn(SECOND_NS / 2).unwrap();
+    assert!(b.did(&format!("kill apps/{}", first.app())), "told: {first:?}");
 }
 
 #[test]

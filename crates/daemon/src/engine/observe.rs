@@ -15,19 +15,11 @@ impl<D: Device> Engine<D> {
         let refaults = (now.refault_file + now.refault_anon).saturating_sub(last.refault_file + last.refault_anon);
         // Over less than 10 ms a rate says nothing.
         let rate_over_ns = elapsed_ns.max(10_000_000);
-        let stalled_us = match (now.psi_some_total_us, last.psi_some_total_us) {
-            // Stalls too short for the trigger, long ago, are not what this look is about.
-            (Some(_), Some(_)) if !(self.called || self.uncalled) && elapsed_ns > self.watching_ns() => 0,
-            (Some(now), Some(last)) => now.saturating_sub(last),
-            // Without PSI every look counts as called for.
-            _ => 1,
-        };
+        let memory = self.with_stalls(&now, now_ns);
         let memory = MemoryState {
-            stalled_us,
-            stall_percent: stalled_us as f64 * 100_000.0 / rate_over_ns as f64,
-            untold: self.uncalled || now.psi_some_total_us.is_none(),
+            stall_percent: memory.stalled_us as f64 * 100_000.0 / rate_over_ns as f64,
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
-            ..state_of_memory(&now, self.low_bytes(now_ns))
+            ..memory
         };
         self.memory = now;
         self.looked_ns = now_ns;
@@ -41,9 +33,27 @@ impl<D: Device> Engine<D> {
                 self.look_outside(&memory, now_ns);
             }
         }
-        let apps = self.registry.iter().filter_map(|app| self.state_of(app, now_ns)).collect();
         self.look_at_cpus(now_ns);
-        Ok(Snapshot {
+        Ok(self.snapshot(memory, now_ns))
+    }
+
+    /// A reading, and how long somebody waited for memory since the last look.
+    pub(super) fn with_stalls(&mut self, now: &MemoryReading, now_ns: u64) -> MemoryState {
+        let is_late = now_ns.saturating_sub(self.looked_ns) > self.watching_ns();
+        let stalled_us = match (now.psi_some_total_us, self.memory.psi_some_total_us) {
+            // Stalls too short for the trigger, long ago, are not what this look is about.
+            (Some(_), Some(_)) if !(self.called || self.uncalled) && is_late => 0,
+            (Some(now), Some(last)) => now.saturating_sub(last),
+            // Without PSI every look counts as called for.
+            _ => 1,
+        };
+        let untold = self.uncalled || now.psi_some_total_us.is_none();
+        MemoryState { stalled_us, untold, ..state_of_memory(now, self.low_bytes(now_ns)) }
+    }
+
+    /// What is known, put together with memory as it is now.
+    pub(super) fn snapshot(&self, memory: MemoryState, now_ns: u64) -> Snapshot {
+        Snapshot {
             now_ns,
             screen_on: self.screen_on,
             focus_told: self.registry.is_told(),
@@ -51,8 +61,8 @@ impl<D: Device> Engine<D> {
             cpu_busy: self.cpu_busy,
             memory,
             kill_pending: self.victim.is_some(),
-            apps,
-        })
+            apps: self.registry.iter().filter_map(|app| self.state_of(app, now_ns)).collect(),
+        }
     }
 
     /// The kernel's low watermarks, where the thresholds count from them. They change when huge pages or `vm.min_free_kbytes` are set, so
