@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
-use fovea_apps::{app_of_cgroup, leads_to_apps, Identity, Registry};
+use fovea_apps::{app_of_cgroup, Identity, Registry};
 use fovea_linux::{Device, MemoryReading, System, ZramReading};
 use fovea_policy::{plan, AppState, MemoryState, Plan, Snapshot};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::engine::state_of_memory;
+use crate::watch::{Seen, Watcher};
 
 /// What is taken for granted in place of what is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +84,11 @@ pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linu
     };
     let mut registry = Registry::default();
     match system.cgroup_mount() {
-        Ok(mount) if config.daemon.discover => find(&mount, "", &mut registry),
+        Ok(mount) if config.daemon.discover => {
+            if let Err(e) = find(&mount, &mut registry) {
+                notes.push(format!("apps cannot be looked for: inotify: {e}: raise fs.inotify.max_user_instances"));
+            }
+        }
         Ok(_) => notes.push("discovery is off: only apps that are registered would be known".into()),
         Err(e) => notes.push(e.to_string()),
     }
@@ -123,40 +128,22 @@ fn state_of(
         standing = config.lists.entry(&identity).map_or(standing, |listed| listed.list);
     }
     Ok(AppState {
-        name: app.name.clone(),
-        importance: registry.importance(app),
         standing,
-        focus_seq: 0,
-        background_since_ns: 0,
-        seen: false,
-        spared: false,
-        frozen: false,
         anon_bytes: usage.anon_bytes,
         current_bytes: usage.current_bytes,
         swap_bytes: usage.swap_bytes,
-        growth_bytes_per_s: 0,
-        returned: false,
-        compressed: false,
+        ..AppState::new(app.name.clone(), registry.importance(app))
     })
 }
 
-/// Enters the apps of all cgroups below a slice that have a process.
-fn find(mount: &Path, slice: &str, registry: &mut Registry) {
-    for entry in std::fs::read_dir(mount.join(slice)).into_iter().flatten().flatten() {
-        let (Ok(kind), Some(name)) = (entry.file_type(), entry.file_name().to_str().map(str::to_owned)) else {
-            continue;
-        };
-        if !kind.is_dir() {
-            continue;
-        }
-        let cgroup = if slice.is_empty() { name } else { format!("{slice}/{name}") };
-        if let Some(unit) = app_of_cgroup(&cgroup) {
-            let events = std::fs::read_to_string(entry.path().join("cgroup.events")).unwrap_or_default();
-            if events.lines().any(|line| line == "populated 1") {
+/// Enters the apps that a daemon would find.
+fn find(mount: &Path, registry: &mut Registry) -> std::io::Result<()> {
+    for seen in Watcher::new(mount)?.discover() {
+        if let Seen::Appeared(cgroup) = seen {
+            if let Some(unit) = app_of_cgroup(&cgroup) {
                 registry.discover(&unit, &cgroup);
             }
-        } else if leads_to_apps(&cgroup) {
-            find(mount, &cgroup, registry);
         }
     }
+    Ok(())
 }
