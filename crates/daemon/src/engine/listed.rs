@@ -19,8 +19,9 @@ impl<D: Device> Engine<D> {
     pub(super) fn relist(&mut self, now_ns: u64) {
         self.lists = self.config.lists.clone();
         for list in Standing::LISTS {
-            let said = self.said.of(list).iter().cloned();
-            self.lists.of_mut(list).into_iter().for_each(|entries| entries.extend(said.clone()));
+            if let Some(entries) = self.lists.of_mut(list) {
+                entries.extend_from_slice(self.said.of(list));
+            }
         }
         let names: Vec<_> = self.registry.iter().map(|app| app.name.clone()).collect();
         for name in names {
