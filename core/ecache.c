@@ -282,8 +282,11 @@ static void list_page(struct ecache *ec, u32 frame, bool returned)
 	}
 }
 
-/* A frame for a page, or ECACHE_NONE; of a page that has to go, `evicted` gets the key. */
-static u32 pin_frame(struct ecache *ec, struct ecache_key *evicted)
+/*
+ * A frame for a page, or ECACHE_NONE; of a page that has to go, `evicted` gets the key. In
+ * the caller's loop, where a build has one, as put_end() and get_key() are.
+ */
+static inline __attribute__((__always_inline__)) u32 pin_frame(struct ecache *ec, struct ecache_key *evicted)
 {
 	u32 frame;
 
@@ -326,10 +329,9 @@ static bool make_way(struct ecache *ec, u32 *link)
 	return replaced;
 }
 
-void ecache_put_end(struct ecache *ec, u32 frame, u64 object, u64 index,
-		    bool returned)
+/* ecache_put_end() of a key in range. */
+static inline __attribute__((__always_inline__)) void put_end(struct ecache *ec, u32 frame, u64 key, bool returned)
 {
-	u64 key = ecache_pack(object, index);
 	struct ecache_frame *f = &ec->frames[frame];
 	struct ecache_base *base;
 	u32 *bucket, *link;
@@ -352,6 +354,12 @@ void ecache_put_end(struct ecache *ec, u32 frame, u64 object, u64 index,
 	base->stamp_sum += f->stamp;
 	base->cached++;
 	ec->counters.cached_frames++;
+}
+
+void ecache_put_end(struct ecache *ec, u32 frame, u64 object, u64 index,
+		    bool returned)
+{
+	put_end(ec, frame, ecache_pack(object, index), returned);
 }
 
 int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,

@@ -51,6 +51,14 @@
 #ifndef ECACHE_BROKEN_SLOW
 #define ECACHE_BROKEN_SLOW ECACHE_BROKEN_PINNED
 #endif
+/* Whoever forgets a page takes whatever the index names for it (tests/track_model.c). */
+#ifndef TRACK_BROKEN_INDEX
+#define TRACK_BROKEN_INDEX 0
+#endif
+/* What a volume put and did not hand to the core yet is not looked at. */
+#ifndef ECACHE_BROKEN_BATCH
+#define ECACHE_BROKEN_BATCH 0
+#endif
 /* Hibernation goes unnoticed. */
 #ifndef ECACHE_BROKEN_POWER
 #define ECACHE_BROKEN_POWER 0

@@ -14,6 +14,7 @@
 #include "../../core/ecache_alloc.c"
 #include "../../core/ecache_salvage.c"
 
+#include "batch.h"
 #include "pool.h"
 
 /* Volumes' numbers and blocks are in range: volume_get(), the target's constructor. */
@@ -28,6 +29,29 @@ u32 core_get_run(struct ecache *core, u64 object, u64 block, u32 count, u32 *fra
 			break;
 	}
 	return i;
+}
+
+u32 core_begin_puts(struct ecache *core, u32 *frames, u32 count)
+{
+	u64 enough = core->counters.withdrawn + core->put_work_limit;
+	u32 i;
+
+	/* Each may withdraw as many tombstones, too: not one after the other. */
+	for (i = 0; i < count; i++) {
+		frames[i] = pin_frame(core, NULL);
+		if (frames[i] == ECACHE_NONE)
+			break;
+		if (core->counters.withdrawn >= enough)
+			return i + 1;
+	}
+	return i;
+}
+
+void core_end_puts(struct ecache *core, u64 object, const struct batch_put *puts,
+		   u32 count)
+{
+	for (; count; count--, puts++)
+		put_end(core, puts->frame, ecache_pack(object, puts->block), puts->returned);
 }
 
 void core_unpin(struct ecache *core, const u32 *frames, u32 count)

@@ -89,7 +89,7 @@ void follow_learn(struct volume *v, const struct inode *host)
 	if (i == VOLUME_KINDS)
 		return;
 	listed = is_listed(type, ops);
-	spin_lock_irqsave(&v->lock, flags);
+	flags = volume_lock_irqsave(v);
 	if (v->nr_kinds < VOLUME_KINDS) {
 		kind = &v->kinds[v->nr_kinds];
 		kind->ops = ops;
@@ -97,7 +97,7 @@ void follow_learn(struct volume *v, const struct inode *host)
 		kind->listed = listed;
 		smp_store_release(&v->nr_kinds, v->nr_kinds + 1);
 	}
-	spin_unlock_irqrestore(&v->lock, flags);
+	volume_unlock_irqrestore(v, flags);
 }
 
 #define SUM_ODD		0x9e3779b185ebca87ull
@@ -162,37 +162,55 @@ static noinline void trace_put(const struct volume *v, struct folio *folio,
 }
 
 /* Forgets the page of an entry that was found without the lock; it may be another's. */
-static void forget_entry(struct track_entry *entry, u32 chain, unsigned long pfn)
+static void forget_entry(struct track_entry *entry, unsigned long pfn)
 {
-	unsigned long flags = pool_lock_irqsave();
+	struct volume *v = volume_by_id(track_volume(entry));
+	unsigned long flags;
 
+	if (unlikely(!v))
+		return;
+	flags = volume_lock_irqsave(v);
 	if (track_is(entry, pfn))
-		track_unlink(entry, chain);
-	pool_unlock_irqrestore(flags);
+		track_unlink(&v->track, entry);
+	volume_unlock_irqrestore(v, flags);
+}
+
+void follow_forget(unsigned long pfn)
+{
+	struct track_entry *entry = track_entry(pfn);
+
+	if (entry)
+		forget_entry(entry, pfn);
+}
+
+/* Else it was noted when less was compared than is asked for now. */
+static bool compared_enough(const struct track_entry *entry)
+{
+	return entry->about.summed || READ_ONCE(pool.verify) != POOL_VERIFY_ALWAYS;
 }
 
 /*
  * A frame for a page on its way out, or ECACHE_NONE, and then the page is forgotten. With
- * the pool's lock held.
+ * the volume's lock held.
  */
 static u32 begin_put(struct volume *v, struct folio *folio,
-		     struct track_entry *entry, u32 chain, u32 tag)
+		     struct track_entry *entry, u32 tag)
 {
 	u32 frame = ECACHE_NONE;
 
-	if (entry->state == TRACK_UP && pool.active && v->enabled &&
+	if (entry->about.state == TRACK_UP && pool.active && v->enabled &&
 	    (ECACHE_BROKEN_TRUNCATED ||
 	     (!folio_test_dirty(folio) && folio_test_uptodate(folio)))) {
-		if (likely(entry->tag == tag) || ECACHE_BROKEN_VERIFY ||
+		if (likely(entry->tag == tag && compared_enough(entry)) || ECACHE_BROKEN_VERIFY ||
 		    ECACHE_BROKEN_MIGRATION || ECACHE_BROKEN_TRUNCATED)
-			frame = ecache_put_begin(pool.core);
+			frame = batch_take(&v->batch);
 		else
-			v->mismatched++;
+			v->counts.mismatched++;
 	}
 	if (frame == ECACHE_NONE)
-		track_unlink(entry, chain);
+		track_unlink(&v->track, entry);
 	else
-		entry->state = TRACK_PUTTING;
+		entry->about.state = TRACK_PUTTING;
 	return frame;
 }
 
@@ -201,10 +219,9 @@ static u32 begin_put(struct volume *v, struct folio *folio,
  * preemption, which is why a volume does not go (RCU). Returns what it took, in pages
  * copied.
  */
-static u32 put_page_of(struct folio *folio, unsigned long i,
-		       struct track_entry *entry, u32 chain)
+static u32 put_page_of(struct folio *folio, unsigned long i, unsigned long pfn,
+		       struct track_entry *entry)
 {
-	unsigned long pfn = folio_pfn(folio) + i;
 	struct volume *v = volume_by_id(track_volume(entry));
 	u64 start = pool_cycles(), copying = 0, block, before;
 	u32 frame = ECACHE_NONE, tag;
@@ -212,21 +229,20 @@ static u32 put_page_of(struct folio *folio, unsigned long i,
 	bool summed;
 	void *content;
 
-	if (unlikely(!v)) {
-		forget_entry(entry, chain, pfn);
+	if (unlikely(!v))
 		return 0;
-	}
 	content = kmap_local_page(page);
 	tag = follow_place(folio->mapping, folio->index + i);
-	summed = follow_summed(v, folio->mapping->host);
+	/* If the entry is another page's by now, what is found here decides nothing. */
+	summed = READ_ONCE(entry->about.summed);
 	if (summed)
 		tag ^= follow_sum(content);
 
-	pool_lock();
+	gate_lock(&v->gate);
 	if (likely(track_is(entry, pfn)))
-		frame = begin_put(v, folio, entry, chain, tag);
+		frame = begin_put(v, folio, entry, tag);
 	block = track_block(entry);
-	pool_unlock();
+	gate_unlock(&v->gate);
 	if (frame == ECACHE_NONE)
 		goto out;
 
@@ -236,19 +252,18 @@ static u32 put_page_of(struct folio *folio, unsigned long i,
 	if (unlikely(before))
 		copying = get_cycles() - before;
 
-	pool_lock();
+	gate_lock(&v->gate);
 	/* Else something was done to the block meanwhile. */
-	if (likely(track_is(entry, pfn) && entry->state == TRACK_PUTTING)) {
-		ecache_put_end(pool.core, frame, v->object, block, entry->returned);
-		v->puts++;
-		track_unlink(entry, chain);
+	if (likely(track_is(entry, pfn) && entry->about.state == TRACK_PUTTING)) {
+		batch_put(&v->batch, frame, block, entry->about.returned);
+		track_unlink(&v->track, entry);
 		if (trace_ecache_put_enabled())
 			trace_put(v, folio, i, block);
 	} else {
-		ecache_unpin(pool.core, frame);
+		batch_spare(&v->batch, &frame, 1);
 	}
-	pool_cost_add(&pool.put_cost, start, copying, 1);
-	pool_unlock();
+	pool_cost_add(&v->counts.put_cost, start, copying, 1);
+	gate_unlock(&v->gate);
 out:
 	kunmap_local(content);
 	return frame == ECACHE_NONE ? 0 : 1 + summed;
@@ -263,21 +278,21 @@ static void on_delete(void *unused, struct folio *folio)
 	struct track_entry *entry;
 	unsigned long pfn;
 	u64 start = 0;
-	u32 chain, taken;
+	u32 taken;
 
 	lockdep_assert_irqs_disabled();
-	if (static_branch_unlikely(&pool_measure_held))
+	if (static_branch_unlikely(&gate_measure))
 		start = get_cycles();
 	for (pfn = first; pfn < end; pfn++) {
 		/* Nobody can begin to follow a page that is on its way out. */
-		entry = track_find(pfn, &chain);
+		entry = track_entry(pfn);
 		if (!entry)
 			continue;
 		if (!reclaimed || !left) {
-			forget_entry(entry, chain, pfn);
+			forget_entry(entry, pfn);
 			continue;
 		}
-		taken = put_page_of(folio, pfn - first, entry, chain);
+		taken = put_page_of(folio, pfn - first, pfn, entry);
 		left -= min(left, taken);
 	}
 	if (unlikely(start))
@@ -287,14 +302,9 @@ static void on_delete(void *unused, struct folio *folio)
 static void forget_folio(struct folio *folio)
 {
 	unsigned long pfn = folio_pfn(folio), end = pfn + folio_nr_pages(folio);
-	struct track_entry *entry;
-	u32 chain;
 
-	for (; pfn < end; pfn++) {
-		entry = track_find(pfn, &chain);
-		if (entry)
-			forget_entry(entry, chain, pfn);
-	}
+	for (; pfn < end; pfn++)
+		follow_forget(pfn);
 }
 
 static void on_add(void *unused, struct folio *folio)

@@ -3,7 +3,7 @@
  * Following pages into and out of the page cache.
  *
  * That a page holds what its bio carried is verified when it is put. Its entry in the
- * location table has a tag, 29 bits made of
+ * location table has a tag, 32 bits made of
  *
  *	whose the page is	its mapping and its index there, always. A page that moved
  *				unseen, or whose frame of memory is another's by now, has
@@ -12,7 +12,7 @@
  *				kinds listed in follow.c. A page that was changed without
  *				being marked dirty has another tag.
  *
- * One page in 2^29 of those that differ passes.
+ * One page in 2^32 of those that differ passes.
  */
 #ifndef FOVEA_ECACHE_FOLLOW_H
 #define FOVEA_ECACHE_FOLLOW_H
@@ -107,7 +107,7 @@ static inline bool follow_summed(const struct volume *v, const struct inode *hos
 static inline u32 follow_mix(u64 bits)
 {
 	bits = (bits ^ bits >> 32) * GOLDEN_RATIO_64;
-	return bits >> (64 - TRACK_TAG_BITS);
+	return bits >> 32;
 }
 
 /* The part of a tag that says whose a page is. */
@@ -128,6 +128,9 @@ static inline u32 follow_page_sum(struct page *page)
 	kunmap_local(content);
 	return sum;
 }
+
+/* Forgets a page. Under RCU. */
+void follow_forget(unsigned long pfn);
 
 /* Probes in the page cache. */
 int follow_init(void);

@@ -122,11 +122,12 @@ static int measure_set(const char *text, const struct kernel_param *param)
 	if (error)
 		return error;
 	/* Whoever holds the lock meanwhile has no beginning to count from. */
-	spin_lock_irq(&pool.lock);
-	pool.held_since = 0;
-	spin_unlock_irq(&pool.lock);
+	spin_lock_irq(&pool.gate.lock);
+	pool.gate.since = 0;
+	spin_unlock_irq(&pool.gate.lock);
+	volumes_forget_beginnings();
 	measure_with(&pool_measure, measure);
-	measure_with(&pool_measure_held, measure_held);
+	measure_with(&gate_measure, measure_held);
 	pool_calibrate();
 	return 0;
 }
@@ -144,55 +145,64 @@ MODULE_PARM_DESC(measure_held, "Whether the cycles under the lock, and of the lo
 
 static struct kobject *pool_kobject;
 
-static u64 mismatched(void)
-{
-	u64 sum = 0;
-	u32 id;
+/* What the pool's files are made from, all of one time or nearly. */
+struct state {
+	struct ecache_counters core;
+	struct volume_counts volumes;
+	struct gate_held held;
+	u64 tracked;
+	u64 track_bytes;
+};
 
-	for (id = 0; id < VOLUMES_MAX; id++)
-		sum += volumes[id] ? volumes[id]->mismatched : 0;
-	return sum;
+static void read_state(struct state *now)
+{
+	now->volumes = volumes_count();
+	volumes_measure_tables(&now->tracked, &now->track_bytes);
+	pool_lock_irq();
+	ecache_counters_read(pool.core, &now->core);
+	now->held = pool.gate.held;
+	pool_unlock_irq();
 }
 
 #define POOL_ATTRIBUTE(_name, _expression)					\
 static ssize_t _name##_show(struct kobject *kobj,				\
 			    struct kobj_attribute *attr, char *buf)		\
 {										\
-	struct ecache_counters now;						\
-	u64 value;								\
+	struct state now;							\
 										\
-	pool_lock_irq();							\
-	ecache_counters_read(pool.core, &now);					\
-	value = (_expression);							\
-	pool_unlock_irq();							\
-	return sysfs_emit(buf, "%llu\n", value);				\
+	read_state(&now);							\
+	return sysfs_emit(buf, "%llu\n", (u64)(_expression));			\
 }										\
 static struct kobj_attribute _name##_attribute = __ATTR_RO(_name)
 
 POOL_ATTRIBUTE(frames, ecache_frames(pool.core));
-POOL_ATTRIBUTE(cached, now.cached_frames);
-POOL_ATTRIBUTE(free, now.free_frames);
-POOL_ATTRIBUTE(device, now.device_frames);
-POOL_ATTRIBUTE(tombstones, now.tombstone_frames);
-POOL_ATTRIBUTE(puts, now.puts);
-POOL_ATTRIBUTE(puts_refused, now.puts_refused);
-POOL_ATTRIBUTE(gets, pool.gets);
-POOL_ATTRIBUTE(hits, pool.hits);
-POOL_ATTRIBUTE(evictions, now.evictions);
-POOL_ATTRIBUTE(flushed, now.flushed);
-POOL_ATTRIBUTE(allocs, now.allocs);
-POOL_ATTRIBUTE(discarded, now.discarded);
-POOL_ATTRIBUTE(salvaged, now.salvaged);
-POOL_ATTRIBUTE(mismatched, mismatched());
-POOL_ATTRIBUTE(tracked, track_pages());
-POOL_ATTRIBUTE(memory_bytes, pool.memory_bytes + track_memory_bytes());
-POOL_ATTRIBUTE(put_insns, pool.put_cost.cycles);
-POOL_ATTRIBUTE(put_count, pool.put_cost.count);
-POOL_ATTRIBUTE(get_insns, pool.get_cost.cycles);
-POOL_ATTRIBUTE(get_count, pool.get_cost.count);
-POOL_ATTRIBUTE(held_insns, pool.held.cycles);
-POOL_ATTRIBUTE(held_count, pool.held.count);
-POOL_ATTRIBUTE(longest_held_insns, pool.longest_held);
+/* What is in batches has been cached, or is free, for all but the core. */
+POOL_ATTRIBUTE(cached, now.core.cached_frames + now.volumes.batched_puts);
+POOL_ATTRIBUTE(free, now.core.free_frames + now.volumes.batched_spares);
+POOL_ATTRIBUTE(device, now.core.device_frames);
+POOL_ATTRIBUTE(tombstones, now.core.tombstone_frames);
+POOL_ATTRIBUTE(puts, now.volumes.puts);
+POOL_ATTRIBUTE(puts_refused, now.core.puts_refused);
+POOL_ATTRIBUTE(gets, now.volumes.reads);
+POOL_ATTRIBUTE(hits, now.volumes.hits);
+POOL_ATTRIBUTE(evictions, now.core.evictions);
+POOL_ATTRIBUTE(flushed, now.core.flushed);
+POOL_ATTRIBUTE(allocs, now.core.allocs);
+POOL_ATTRIBUTE(discarded, now.core.discarded);
+POOL_ATTRIBUTE(salvaged, now.core.salvaged);
+POOL_ATTRIBUTE(mismatched, now.volumes.mismatched);
+POOL_ATTRIBUTE(tracked, now.tracked);
+POOL_ATTRIBUTE(memory_bytes, pool.memory_bytes + now.track_bytes);
+POOL_ATTRIBUTE(put_insns, now.volumes.put_cost.cycles);
+POOL_ATTRIBUTE(put_count, now.volumes.put_cost.count);
+POOL_ATTRIBUTE(get_insns, now.volumes.get_cost.cycles);
+POOL_ATTRIBUTE(get_count, now.volumes.get_cost.count);
+/* The pool's lock, for all volumes; and each volume's own, under which that is taken. */
+POOL_ATTRIBUTE(held_insns, now.held.cycles);
+POOL_ATTRIBUTE(held_count, now.held.count);
+POOL_ATTRIBUTE(volume_held_insns, now.volumes.held.cycles);
+POOL_ATTRIBUTE(volume_held_count, now.volumes.held.count);
+POOL_ATTRIBUTE(longest_held_insns, max(now.held.longest, now.volumes.held.longest));
 POOL_ATTRIBUTE(longest_put_insns, pool.longest_put);
 
 /* 1 while the kernel moves pages and does not tell: those are not cached. */
@@ -227,6 +237,8 @@ static struct attribute *pool_attrs[] = {
 	&get_count_attribute.attr,
 	&held_insns_attribute.attr,
 	&held_count_attribute.attr,
+	&volume_held_insns_attribute.attr,
+	&volume_held_count_attribute.attr,
 	&longest_held_insns_attribute.attr,
 	&longest_put_insns_attribute.attr,
 	&moves_unseen_attribute.attr,
@@ -295,7 +307,7 @@ static int __init ecache_module_init(void)
 	error = pool_init(carveouts, device_list, count);
 	if (error)
 		goto no_pool;
-	error = track_init();
+	error = track_index_init();
 	if (error)
 		goto no_table;
 	error = state_init();
@@ -327,7 +339,7 @@ no_devices:
 no_power:
 	state_exit();
 no_sysfs:
-	track_exit();
+	track_index_exit();
 no_table:
 	pool_exit();
 no_pool:
@@ -343,7 +355,7 @@ static void __exit ecache_module_exit(void)
 	devices_remove();
 	power_exit();
 	state_exit();
-	track_exit();
+	track_index_exit();
 	pool_exit();
 	kfree(device_list);
 }

@@ -21,9 +21,9 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
+#include "follow.h"
 #include "moves.h"
-#include "pool.h"
-#include "track.h"
+#include "volume.h"
 
 /* Moves that the kernel must have counted before a silence means anything. */
 #define MOVES_ENOUGH	256
@@ -38,6 +38,21 @@ static void look(struct work_struct *work);
 /* Does not wake a CPU that sleeps. */
 static DECLARE_DEFERRABLE_WORK(look_work, look);
 
+static void move_page(unsigned long to, unsigned long from)
+{
+	struct track_entry *entry = track_entry(from);
+	struct volume *v = entry ? volume_by_id(track_volume(entry)) : NULL;
+	unsigned long flags;
+
+	follow_forget(to);
+	if (!v)
+		return;
+	flags = volume_lock_irqsave(v);
+	if (track_is(entry, from))
+		track_move(&v->track, entry, to);
+	volume_unlock_irqrestore(v, flags);
+}
+
 /* folio_migrate_flags(new, old): content and index are the new folio's by now. */
 static void on_migrate(unsigned long ip, unsigned long parent_ip,
 		       struct ftrace_ops *ops, struct ftrace_regs *regs)
@@ -45,19 +60,14 @@ static void on_migrate(unsigned long ip, unsigned long parent_ip,
 	struct folio *to = (void *)fovea_ftrace_argument(regs, 0);
 	struct folio *from = (void *)fovea_ftrace_argument(regs, 1);
 	unsigned long i, count = folio_nr_pages(from);
-	unsigned long flags;
 
 	if (ECACHE_BROKEN_MIGRATION || ECACHE_BROKEN_BLIND)
 		return;
 	this_cpu_inc(moves_seen);
-	for (i = 0; i < count; i++) {
-		if (!track_entry(folio_pfn(from) + i) &&
-		    !track_entry(folio_pfn(to) + i))
-			continue;
-		flags = pool_lock_irqsave();
-		track_move(folio_pfn(to) + i, folio_pfn(from) + i);
-		pool_unlock_irqrestore(flags);
-	}
+	rcu_read_lock();
+	for (i = 0; i < count; i++)
+		move_page(folio_pfn(to) + i, folio_pfn(from) + i);
+	rcu_read_unlock();
 }
 
 static struct ftrace_ops moves_ops = {

@@ -21,7 +21,7 @@
 #define SWEEP_DELAY	HZ
 
 struct pool pool = {
-	.lock = __SPIN_LOCK_UNLOCKED(pool.lock),
+	.gate = { .lock = __SPIN_LOCK_UNLOCKED(pool.gate.lock) },
 	.salvage_lock = __MUTEX_INITIALIZER(pool.salvage_lock),
 	.active = true,
 	.caching = true,
@@ -30,7 +30,20 @@ struct pool pool = {
 };
 
 DEFINE_STATIC_KEY_FALSE(pool_measure);
-DEFINE_STATIC_KEY_FALSE(pool_measure_held);
+DEFINE_STATIC_KEY_FALSE(gate_measure);
+
+void gate_count(struct gate *gate)
+{
+	u64 cycles = get_cycles() - gate->since;
+
+	/* The first time after counting began has no beginning. */
+	if (!gate->since)
+		return;
+	gate->held.cycles += cycles;
+	gate->held.count++;
+	gate->held.longest = max(gate->held.longest, cycles);
+	gate->since = 0;
+}
 
 void pool_set(bool *which, bool value)
 {
@@ -38,19 +51,6 @@ void pool_set(bool *which, bool value)
 	*which = value;
 	WRITE_ONCE(pool.active, pool.caching && !pool.asleep);
 	pool_unlock_irq();
-}
-
-void pool_held_to(void)
-{
-	u64 cycles = get_cycles() - pool.held_since;
-
-	/* The first time after counting began has no beginning. */
-	if (!pool.held_since)
-		return;
-	pool.held.cycles += cycles;
-	pool.held.count++;
-	pool.longest_held = max(pool.longest_held, cycles);
-	pool.held_since = 0;
 }
 
 phys_addr_t pool_frame_phys(u32 frame)
@@ -71,13 +71,16 @@ static void drop_blocks(struct volume *volume, u64 first, u64 count)
 	while (count) {
 		u64 part = min_t(u64, count, POOL_BATCH_PAGES);
 
-		pool_lock_irq();
+		volume_lock_irq(volume);
+		pool_lock();
+		batch_settle(&volume->batch);
 		for (end = first + part; first < end; first++) {
-			volume->invalidated += ecache_flush_page(
-				pool.core, volume->object, first);
-			track_forget_block(volume->id, first);
+			volume->counts.invalidated += ecache_flush_page(
+				pool.core, volume->batch.object, first);
+			track_forget_block(&volume->track, first);
 		}
-		pool_unlock_irq();
+		pool_unlock();
+		volume_unlock_irq(volume);
 		count -= part;
 		cond_resched();
 	}
@@ -89,18 +92,25 @@ static void flush_scan(struct volume *volume, u64 first, u64 count)
 	u32 frame = 0, frames = ecache_frames(pool.core), end, flushed;
 	struct ecache_key key;
 
+	volume_lock_irq(volume);
+	pool_lock();
+	batch_settle(&volume->batch);
+	pool_unlock();
+	volume_unlock_irq(volume);
 	while (frame < frames) {
 		end = min(frames, frame + POOL_BATCH_FRAMES);
 		flushed = 0;
-		pool_lock_irq();
+		volume_lock_irq(volume);
+		pool_lock();
 		for (; frame < end && flushed < POOL_BATCH_PAGES; frame++)
 			if (ecache_frame_key(pool.core, frame, &key) &&
-			    key.object == volume->object &&
+			    key.object == volume->batch.object &&
 			    key.index - first < count)
 				flushed += ecache_flush_page(
 					pool.core, key.object, key.index);
-		volume->invalidated += flushed;
-		pool_unlock_irq();
+		volume->counts.invalidated += flushed;
+		pool_unlock();
+		volume_unlock_irq(volume);
 		cond_resched();
 	}
 }
@@ -117,9 +127,9 @@ void pool_drop_range(struct volume *volume, u64 first, u64 count)
 	}
 	/* Pages first: one that is still followed could be put after the frames went. */
 	do {
-		pool_lock_irq();
-		more = track_forget_range(volume->id, first, count, &chunk);
-		pool_unlock_irq();
+		volume_lock_irq(volume);
+		more = track_forget_range(&volume->track, first, count, &chunk);
+		volume_unlock_irq(volume);
 		cond_resched();
 	} while (more);
 	flush_scan(volume, first, count);
@@ -156,9 +166,12 @@ int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
 	ecache_counters_read(pool.core, &after);
 	pins = ecache_owned_pins(pool.core);
 	pool_unlock_irq();
-	/* Whoever copies a page there does nothing else, and will be done with it. */
+	/*
+	 * Whoever copies a page there does nothing else, and will be done with it; then the
+	 * frame may be its volume's to spare.
+	 */
 	while (pins && !ECACHE_BROKEN_PINNED) {
-		cpu_relax();
+		volumes_empty_batches();
 		cond_resched();
 		pool_lock_irq();
 		pins = ecache_owned_pins(pool.core);

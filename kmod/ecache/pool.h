@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The pool: the frames of all carve-outs, the core that decides about them, and the
- * lock under which both that and the location table change.
+ * core's lock.
  *
- * The lock is taken in the page cache's own critical sections, with interrupts off. So
- * nothing below it sleeps, and it is held for what is done to one page, or to
- * POOL_BATCH_PAGES of them, and for one allocation. Pages are copied without it: their
- * frames are pinned meanwhile (core/ecache.h). Salvage and reads past the page cache
- * copy one page under it.
+ * The lock is taken in the page cache's own critical sections, with interrupts off, and
+ * below volumes' locks. So nothing below it sleeps, and it is held for what is done to
+ * POOL_BATCH_PAGES pages at most, and for one allocation. Pages are copied without it:
+ * their frames are pinned meanwhile (core/ecache.h). Salvage and reads past the page
+ * cache copy one page under it.
  */
 #ifndef FOVEA_ECACHE_POOL_H
 #define FOVEA_ECACHE_POOL_H
@@ -15,14 +15,15 @@
 #include <linux/delay.h>
 #include <linux/jump_label.h>
 #include <linux/random.h>
-#include <linux/spinlock.h>
 #include <linux/timex.h>
 #include <linux/workqueue.h>
 
 #include "../../core/ecache.h"
 #include "broken.h"
 #include "carveout.h"
+#include "gate.h"
 
+struct batch_put;
 struct volume;
 
 /* Pages, frames or blocks dealt with under the lock at once. */
@@ -56,7 +57,7 @@ struct pool_cost {
 };
 
 struct pool {
-	spinlock_t lock;
+	struct gate gate;
 	struct ecache *core;
 	/* First frame of each carve-out; one more at the end. */
 	u32 first_frame[CARVEOUTS_MAX + 1];
@@ -73,15 +74,6 @@ struct pool {
 	enum pool_zero zero;
 	enum pool_verify verify;
 
-	/* Reads that asked, and that were served; under the lock. */
-	u64 gets;
-	u64 hits;
-	struct pool_cost put_cost;
-	struct pool_cost get_cost;
-	/* Cycles under the lock, and times it was held; the longest time. */
-	struct pool_cost held;
-	u64 longest_held;
-	u64 held_since;
 	/* The longest that a folio's way out took, with all its copies. */
 	u64 longest_put;
 	/* What reading the cycles around one copy costs, which no one else pays. */
@@ -95,7 +87,6 @@ struct pool {
 
 extern struct pool pool;
 DECLARE_STATIC_KEY_FALSE(pool_measure);
-DECLARE_STATIC_KEY_FALSE(pool_measure_held);
 
 /* A device's name and reservation, as the parameter `devices` gives them. */
 struct pool_device {
@@ -139,71 +130,54 @@ static inline u64 pool_cycles(void)
 /* Finds measuring_cycles. */
 void pool_calibrate(void);
 
-static inline void pool_held_from(void)
-{
-	if (static_branch_unlikely(&pool_measure_held))
-		pool.held_since = get_cycles();
-}
-
-void pool_held_to(void);
-
-/* The lock with interrupts off already, on, or unknown; counted if that is asked for. */
 static inline void pool_lock(void)
 {
-	spin_lock(&pool.lock);
-	pool_held_from();
+	gate_lock(&pool.gate);
 }
 
 static inline void pool_unlock(void)
 {
-	if (static_branch_unlikely(&pool_measure_held))
-		pool_held_to();
-	spin_unlock(&pool.lock);
+	gate_unlock(&pool.gate);
 }
 
 static inline void pool_lock_irq(void)
 {
-	spin_lock_irq(&pool.lock);
-	pool_held_from();
+	gate_lock_irq(&pool.gate);
 }
 
 static inline void pool_unlock_irq(void)
 {
-	if (static_branch_unlikely(&pool_measure_held))
-		pool_held_to();
-	spin_unlock_irq(&pool.lock);
+	gate_unlock_irq(&pool.gate);
 }
 
-static inline unsigned long pool_lock_irqsave(void)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&pool.lock, flags);
-	pool_held_from();
-	return flags;
-}
-
-static inline void pool_unlock_irqrestore(unsigned long flags)
-{
-	if (static_branch_unlikely(&pool_measure_held))
-		pool_held_to();
-	spin_unlock_irqrestore(&pool.lock, flags);
-}
-
+/*
+ * Loops over the core's functions, in the core's unit, where those are inline (core.c).
+ */
 /* ecache_get_begin() of blocks up to the first that is not cached; how many are. */
 u32 core_get_run(struct ecache *core, u64 object, u64 block, u32 count, u32 *frames);
 
-/* ecache_unpin() of each. Both are in the core's unit, where those are inline (core.c). */
+/*
+ * ecache_put_begin() up to `count` times, and fewer where much else has to be done for it;
+ * how many frames there are.
+ */
+u32 core_begin_puts(struct ecache *core, u32 *frames, u32 count);
+void core_end_puts(struct ecache *core, u64 object, const struct batch_put *puts,
+		   u32 count);
 void core_unpin(struct ecache *core, const u32 *frames, u32 count);
 
-/* Adds one call to a cost: from `start` to now, less what copying took. */
+/*
+ * Adds one call to a cost: from `start` to now, less what copying took. Where a hypervisor
+ * stops CPUs, measuring may have cost less than when it was calibrated.
+ */
 static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
 				 u32 count)
 {
-	if (likely(!start))
+	u64 now = pool_cycles(), spent = now - start;
+
+	if (likely(!start || !now))
 		return;
-	cost->cycles += get_cycles() - start - copying -
-			count * pool.measuring_cycles;
+	copying += count * pool.measuring_cycles;
+	cost->cycles += spent > copying ? spent - copying : 0;
 	cost->count += count;
 }
 

@@ -161,10 +161,10 @@ static void forget_run(struct volume *v, const struct run *run)
 {
 	u32 i;
 
-	pool_lock_irq();
+	volume_lock_irq(v);
 	for (i = 0; i < run->count; i++)
-		track_forget_block(v->id, run->block + i);
-	pool_unlock_irq();
+		track_forget_block(&v->track, run->block + i);
+	volume_unlock_irq(v);
 }
 
 /*
@@ -174,15 +174,22 @@ static void forget_run(struct volume *v, const struct run *run)
  */
 static u32 take_cached(struct volume *v, struct run *run)
 {
-	u32 i, count = core_get_run(pool.core, v->object, run->block, run->followed,
-				    run->frames);
+	u32 i, count;
 
+	pool_lock();
+	batch_settle(&v->batch);
+	count = core_get_run(pool.core, v->batch.object, run->block, run->followed,
+			     run->frames);
+	pool_unlock();
 	for (i = 0; i < count; i++) {
 		const struct follow_page *p = &run->pages[i];
-
 		/* It is locked: nobody puts it before it is filled. */
-		track_set(page_to_pfn(p->page), v->id, run->block + i,
-			  p->summed ? TRACK_LOADING : TRACK_UP, true, p->tag);
+		struct track_about about = {
+			.state = p->summed ? TRACK_LOADING : TRACK_UP,
+			.returned = true,
+		};
+
+		track_set(&v->track, page_to_pfn(p->page), run->block + i, about, p->tag);
 	}
 	return count;
 }
@@ -190,21 +197,25 @@ static u32 take_cached(struct volume *v, struct run *run)
 /* Notes the pages of a run that are to be read, up to one that is cached. */
 static u32 note_loading(struct volume *v, struct run *run)
 {
+	const struct track_about loading = { .state = TRACK_LOADING };
+	u64 object = v->batch.object;
 	u32 i;
 
+	pool_lock();
+	batch_settle(&v->batch);
 	for (i = 0; i < run->count; i++) {
 		const struct follow_page *p = &run->pages[i];
 		u64 block = run->block + i;
 
-		if (ecache_peek(pool.core, v->object, block) != ECACHE_NONE)
+		if (ecache_peek(pool.core, object, block) != ECACHE_NONE)
 			break;
 		if (!p->page)
 			continue;
 		/* Salvage finds it no more in a device's region. */
-		ecache_flush_page(pool.core, v->object, block);
-		track_set(page_to_pfn(p->page), v->id, block, TRACK_LOADING, false,
-			  p->tag);
+		ecache_flush_page(pool.core, object, block);
+		track_set(&v->track, page_to_pfn(p->page), block, loading, p->tag);
 	}
+	pool_unlock();
 	return i;
 }
 
@@ -243,20 +254,21 @@ static void finish_run(struct volume *v, const struct run *run)
 	for (i = 0; i < run->count; i++) {
 		p = &run->pages[i];
 		if (p->summed)
-			track_finish(page_to_pfn(p->page), v->id, run->block + i,
+			track_finish(&v->track, page_to_pfn(p->page), run->block + i,
 				     TRACK_LOADING, true, p->tag);
 	}
 }
 
 static void count_hits(struct volume *v, u32 count)
 {
-	v->reads += count;
-	v->hits += count;
-	pool.gets += count;
-	pool.hits += count;
+	v->counts.reads += count;
+	v->counts.hits += count;
 }
 
-/* Serves the first blocks of a run that are cached; the lock is held, and given up. */
+/*
+ * Serves the first blocks of a run that are cached; the volume's lock is held, and given
+ * up.
+ */
 static bool serve_run(struct volume *v, struct bio *bio, struct run *run, u32 count,
 		      u64 start)
 {
@@ -264,22 +276,22 @@ static bool serve_run(struct volume *v, struct bio *bio, struct run *run, u32 co
 	bool summed;
 
 	run->count = count;
-	pool_unlock_irq();
+	volume_unlock_irq(v);
 	if (unlikely(volume_busy(v, run->block, count, NULL))) {
-		pool_lock_irq();
-		core_unpin(pool.core, run->frames, count);
-		pool_unlock_irq();
+		volume_lock_irq(v);
+		batch_spare(&v->batch, run->frames, count);
+		volume_unlock_irq(v);
 		forget_run(v, run);
 		return false;
 	}
 	summed = copy_run(v, bio, run, count, &copying);
-	pool_lock_irq();
+	volume_lock_irq(v);
 	count_hits(v, count);
-	core_unpin(pool.core, run->frames, count);
+	batch_spare(&v->batch, run->frames, count);
 	if (unlikely(summed))
 		finish_run(v, run);
-	pool_cost_add(&pool.get_cost, start, copying, count);
-	pool_unlock_irq();
+	pool_cost_add(&v->counts.get_cost, start, copying, count);
+	volume_unlock_irq(v);
 	if (trace_ecache_get_enabled())
 		trace_run(v, run, count, true);
 	return true;
@@ -292,13 +304,16 @@ static u32 serve_copies(struct volume *v, struct bio *bio, u64 block, u32 count)
 	u32 done, frame;
 
 	for (done = 0; done < count; done++, block++) {
-		pool_lock_irq();
-		frame = ecache_peek(pool.core, v->object, block);
+		volume_lock_irq(v);
+		pool_lock();
+		batch_settle(&v->batch);
+		frame = ecache_peek(pool.core, v->batch.object, block);
 		if (frame != ECACHE_NONE) {
 			copy_out(bio, &iter, pool_frame(frame));
 			count_hits(v, 1);
 		}
-		pool_unlock_irq();
+		pool_unlock();
+		volume_unlock_irq(v);
 		if (frame == ECACHE_NONE)
 			break;
 	}
@@ -322,9 +337,8 @@ static u32 read_through(struct volume *v, struct bio *bio, struct bvec_iter iter
 
 	for (;;) {
 		noted = note_loading(v, run);
-		v->reads += noted;
-		pool.gets += noted;
-		pool_unlock_irq();
+		v->counts.reads += noted;
+		volume_unlock_irq(v);
 		if (trace_ecache_get_enabled())
 			trace_run(v, run, noted, false);
 		if (unlikely(volume_busy(v, run->block, run->count, NULL)))
@@ -335,7 +349,7 @@ static u32 read_through(struct volume *v, struct bio *bio, struct bvec_iter iter
 		run->block += run->count;
 		run->count = min_t(u64, io->count - done, RUN_PAGES);
 		find_pages(v, bio, &iter, run, false);
-		pool_lock_irq();
+		volume_lock_irq(v);
 	}
 }
 
@@ -349,7 +363,7 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 
 	if (!io->whole || !READ_ONCE(pool.active) || !READ_ONCE(v->enabled))
 		return DM_MAPIO_REMAPPED;
-	track_prepare(io->count);
+	volume_prepare(v, io->count);
 	run.block = io->block;
 	run.count = min_t(u64, io->count, RUN_PAGES);
 	/*
@@ -363,7 +377,7 @@ static int map_read(struct target *t, struct bio *bio, struct io *io)
 		if (done)
 			goto served;
 	}
-	pool_lock_irq();
+	volume_lock_irq(v);
 	done = take_cached(v, &run);
 	if (done) {
 		if (serve_run(v, bio, &run, done, start))
@@ -391,26 +405,37 @@ served:
 	return DM_MAPIO_SUBMITTED;
 }
 
+static void flush_run(struct volume *v, const struct run *run)
+{
+	u32 i;
+
+	pool_lock();
+	batch_settle(&v->batch);
+	for (i = 0; i < run->count; i++)
+		v->counts.invalidated += ecache_flush_page(pool.core, v->batch.object,
+							   run->block + i);
+	pool_unlock();
+}
+
 /* Drops what is cached of a run's blocks, and notes the pages that are written to them. */
 static void note_writing(struct volume *v, struct run *run)
 {
 	u32 i;
 
-	pool_lock_irq();
+	volume_lock_irq(v);
+	if (!ECACHE_BROKEN_WRITE)
+		flush_run(v, run);
 	for (i = 0; i < run->count; i++) {
 		const struct follow_page *p = &run->pages[i];
+		struct track_about about = { .state = TRACK_WRITING, .summed = p->summed };
 		u64 block = run->block + i;
 
-		if (!ECACHE_BROKEN_WRITE) {
-			v->invalidated += ecache_flush_page(pool.core, v->object,
-							    block);
-			track_forget_block(v->id, block);
-		}
+		if (!ECACHE_BROKEN_WRITE)
+			track_forget_block(&v->track, block);
 		if (p->page && v->enabled)
-			track_set(page_to_pfn(p->page), v->id, block,
-				  TRACK_WRITING, false, p->tag);
+			track_set(&v->track, page_to_pfn(p->page), block, about, p->tag);
 	}
-	pool_unlock_irq();
+	volume_unlock_irq(v);
 }
 
 /* A write of whole blocks, whose pages hold what will be on disk. */
@@ -421,7 +446,7 @@ static void map_data(struct volume *v, struct bio *bio, struct io *io)
 	struct run run;
 	u32 i;
 
-	track_prepare(io->count);
+	volume_prepare(v, io->count);
 	while (done < io->count) {
 		run.block = io->block + done;
 		run.count = min_t(u64, io->count - done, RUN_PAGES);
@@ -507,11 +532,11 @@ static void finish(struct volume *v, struct bio *bio, const struct io *io, bool 
 	for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {
 		struct bio_vec bv = bio_iter_iovec(bio, iter);
 		unsigned long pfn = page_to_pfn(bv.bv_page);
-		bool good = ok;
+		bool good = ok, summed = false;
 		u32 tag = 0;
 
 		entry = track_entry(pfn);
-		if (!entry || !track_is_io(entry, v->id, io->block + i, state))
+		if (!entry || !track_is_io(&v->track, entry, io->block + i, state))
 			continue;
 		if (ok && state == TRACK_LOADING) {
 			struct folio *folio = page_folio(bv.bv_page);
@@ -520,14 +545,18 @@ static void finish(struct volume *v, struct bio *bio, const struct io *io, bool 
 			if (mapping) {
 				tag = follow_place(mapping, folio->index +
 						   folio_page_idx(folio, bv.bv_page));
-				if (follow_summed(v, mapping->host))
+				summed = follow_summed(v, mapping->host);
+				if (summed)
 					tag ^= follow_page_sum(bv.bv_page);
 			}
 			good = mapping;
 		}
-		flags = pool_lock_irqsave();
-		track_finish(pfn, v->id, io->block + i, state, good, tag);
-		pool_unlock_irqrestore(flags);
+		flags = volume_lock_irqsave(v);
+		if (good)
+			track_finish(&v->track, pfn, io->block + i, state, summed, tag);
+		else
+			track_fail(&v->track, pfn, io->block + i, state);
+		volume_unlock_irqrestore(v, flags);
 	}
 }
 
@@ -643,17 +672,16 @@ static void target_status(struct dm_target *ti, status_type_t type,
 			  unsigned int flags, char *result, unsigned int maxlen)
 {
 	struct target *t = ti->private;
-	struct volume *v = t->volume;
+	struct volume_counts now;
 	unsigned int sz = 0;
 
 	switch (type) {
 	case STATUSTYPE_INFO:
-		pool_lock_irq();
+		now = volume_count(t->volume);
 		DMEMIT("reads %llu hits %llu misses %llu puts %llu mismatched %llu invalidated %llu cache %s",
-		       v->reads, v->hits, v->reads - v->hits, v->puts,
-		       v->mismatched, v->invalidated,
-		       v->enabled ? "on" : "off");
-		pool_unlock_irq();
+		       now.reads, now.hits, now.reads - now.hits, now.puts,
+		       now.mismatched, now.invalidated,
+		       READ_ONCE(t->volume->enabled) ? "on" : "off");
 		break;
 	case STATUSTYPE_TABLE:
 		DMEMIT("%s %llu", t->dev->name, (unsigned long long)t->start);
@@ -677,9 +705,9 @@ static int target_message(struct dm_target *ti, unsigned int argc, char **argv,
 	}
 	if (argc == 2 && !strcmp(argv[0], "cache") &&
 	    (!strcmp(argv[1], "on") || !strcmp(argv[1], "off"))) {
-		pool_lock_irq();
+		volume_lock_irq(t->volume);
 		t->volume->enabled = argv[1][1] == 'n';
-		pool_unlock_irq();
+		volume_unlock_irq(t->volume);
 		if (argv[1][1] == 'f')
 			pool_drop_range(t->volume, 0, TRACK_BLOCKS_MAX);
 		return 0;

@@ -1,65 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The location table; track.h says what for. */
+/* The location tables; track.h says what for. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/atomic.h>
 #include <linux/log2.h>
 #include <linux/mmzone.h>
 #include <linux/slab.h>
 
-#include "pool.h"
+#include "broken.h"
 #include "track.h"
 
-/* RAM's pages to a chain by page: where an eighth is followed, each has one entry. */
-#define PAGES_PER_HEAD		8
-/* Those by block are gone along less often. */
-#define PAGES_PER_BLOCK_HEAD	16
-#define BUCKET_BITS_MIN		10
-#define BUCKET_BITS_MAX		28
+/* Blocks to a chain: where a sixteenth is followed, each has one entry. */
+#define BLOCKS_PER_HEAD		16
+#define HEADS_BITS_MIN		6
+#define HEADS_BITS_MAX		28
 
-u32 *track_heads;
-u8 track_page_shift;
+u32 **track_leaves;
 unsigned long track_first_pfn;
 unsigned long track_nr_pages;
 u64 *track_origin;
-/* Chains by block. */
-static u32 *block_heads;
-static u8 block_shift;
-/* Pages full of entries, in the order they were made; kept until the end. */
-static struct track_chunk *first_chunk;
-static struct track_chunk **last_link = &first_chunk;
-static u64 nr_chunks;
-/* Unused entries, linked by block: whoever stands at one goes on along its old chain. */
-static u32 unused;
-u32 track_unused_entries;
+/* The leaf of pages that are not there: always empty. */
+static u32 *no_leaf;
+static unsigned long nr_leaves;
+static unsigned long nr_present;
 
-static u32 *make_heads(unsigned int bits)
+static bool any_page(unsigned long first)
 {
-	u32 bucket, *heads;
+	unsigned long pfn;
 
-	heads = kvmalloc_array(1ul << bits, sizeof(*heads), GFP_KERNEL);
-	for (bucket = 0; heads && bucket < 1u << bits; bucket++)
-		heads[bucket] = TRACK_END | bucket;
-	return heads;
+	for (pfn = first; pfn < first + TRACK_LEAF_PAGES; pfn++)
+		if (pfn_valid(pfn))
+			return true;
+	return false;
 }
 
-static unsigned int page_bits(void)
+int track_index_init(void)
 {
-	return 32 - track_page_shift;
-}
-
-static unsigned int block_bits(void)
-{
-	return 64 - block_shift;
-}
-
-static unsigned int bits_for(unsigned long buckets)
-{
-	return clamp(ilog2(buckets | 1), BUCKET_BITS_MIN, BUCKET_BITS_MAX);
-}
-
-int track_init(void)
-{
-	unsigned long end = 0, present = 0;
+	unsigned long end = 0, nr, i;
 	int node;
 
 	BUILD_BUG_ON(sizeof(struct track_entry) != 24);
@@ -68,271 +45,331 @@ int track_init(void)
 	for_each_online_node(node) {
 		track_first_pfn = min(track_first_pfn, node_start_pfn(node));
 		end = max(end, node_end_pfn(node));
-		present += node_present_pages(node);
 	}
 	/* What has no number is not followed. */
 	track_nr_pages = min_t(u64, end - track_first_pfn, TRACK_NO_PAGE);
-	track_origin = __va(PFN_PHYS(track_first_pfn));
-	track_page_shift = 32 - bits_for(present / PAGES_PER_HEAD);
-	block_shift = 64 - bits_for(present / PAGES_PER_BLOCK_HEAD);
-	track_heads = make_heads(page_bits());
-	block_heads = make_heads(block_bits());
-	unused = TRACK_END;
-	if (!track_heads || !block_heads) {
-		track_exit();
-		pr_err("no memory for the location table\n");
-		return -ENOMEM;
+	/* One before: no link is 0. */
+	track_origin = (u64 *)__va(PFN_PHYS(track_first_pfn)) - 1;
+	nr = DIV_ROUND_UP(track_nr_pages, TRACK_LEAF_PAGES);
+	no_leaf = (u32 *)get_zeroed_page(GFP_KERNEL);
+	track_leaves = kvcalloc(nr, sizeof(*track_leaves), GFP_KERNEL);
+	if (!no_leaf || !track_leaves)
+		goto no_memory;
+	for (i = 0; i < nr; i++)
+		track_leaves[i] = no_leaf;
+	for (i = 0; i < nr; i++) {
+		u32 *leaf;
+
+		if (!any_page(track_first_pfn + i * TRACK_LEAF_PAGES))
+			continue;
+		leaf = (u32 *)get_zeroed_page(GFP_KERNEL);
+		if (!leaf)
+			goto no_memory;
+		track_leaves[i] = leaf;
+		nr_present += TRACK_LEAF_PAGES;
+		nr_leaves = i + 1;
 	}
 	return 0;
+
+no_memory:
+	track_index_exit();
+	pr_err("no memory for the location table\n");
+	return -ENOMEM;
 }
 
-void track_exit(void)
+void track_index_exit(void)
 {
-	while (first_chunk) {
-		struct track_chunk *chunk = first_chunk;
+	unsigned long i;
 
-		first_chunk = chunk->next;
+	for (i = 0; i < nr_leaves; i++)
+		if (track_leaves[i] != no_leaf)
+			free_page((unsigned long)track_leaves[i]);
+	nr_leaves = 0;
+	nr_present = 0;
+	kvfree(track_leaves);
+	track_leaves = NULL;
+	free_page((unsigned long)no_leaf);
+	no_leaf = NULL;
+}
+
+u64 track_index_bytes(void)
+{
+	return nr_present * sizeof(u32) + nr_leaves * sizeof(*track_leaves);
+}
+
+static u64 nr_heads(const struct track *t)
+{
+	return 1ull << (64 - t->heads_shift);
+}
+
+int track_init(struct track *t, u64 blocks)
+{
+	u64 heads = min_t(u64, blocks, nr_present) / BLOCKS_PER_HEAD;
+
+	memset(t, 0, sizeof(*t));
+	t->heads_shift = 64 - clamp(ilog2(heads | 1), HEADS_BITS_MIN, HEADS_BITS_MAX);
+	t->heads = kvcalloc(nr_heads(t), sizeof(*t->heads), GFP_KERNEL);
+	t->last_link = &t->first_chunk;
+	return t->heads ? 0 : -ENOMEM;
+}
+
+void track_exit(struct track *t)
+{
+	while (t->first_chunk) {
+		struct track_chunk *chunk = t->first_chunk;
+
+		t->first_chunk = chunk->next;
 		free_page((unsigned long)chunk);
 	}
-	last_link = &first_chunk;
-	nr_chunks = 0;
-	track_unused_entries = 0;
-	kvfree(track_heads);
-	kvfree(block_heads);
-	track_heads = NULL;
-	block_heads = NULL;
+	kvfree(t->heads);
+	t->heads = NULL;
 }
 
-u64 track_memory_bytes(void)
+u64 track_bytes(const struct track *t)
 {
-	return (sizeof(u32) << page_bits()) + (sizeof(u32) << block_bits()) +
-	       READ_ONCE(nr_chunks) * PAGE_SIZE;
+	return sizeof(*t->heads) * nr_heads(t) + READ_ONCE(t->nr_chunks) * PAGE_SIZE;
 }
 
-u64 track_pages(void)
+u64 track_pages(const struct track *t)
 {
-	return READ_ONCE(nr_chunks) * TRACK_CHUNK_ENTRIES - READ_ONCE(track_unused_entries);
+	return READ_ONCE(t->nr_chunks) * TRACK_CHUNK_ENTRIES - READ_ONCE(t->nr_unused);
 }
 
-static u64 link_to(const struct track_entry *entry)
+/* Whether links reach all of a page's entries. */
+static bool in_reach(const struct track_chunk *chunk)
 {
-	return (const u64 *)entry - track_origin;
+	return (u64)((const u64 *)(chunk + 1) - track_origin) <= U32_MAX;
 }
 
 /* On the way to disk: no waiting, no reserves. */
-static struct track_chunk *make_chunk(gfp_t zone)
+static struct track_chunk *chunk_from(gfp_t zone)
 {
-	struct track_chunk *chunk =
-		(void *)__get_free_page(GFP_NOWAIT | __GFP_NOWARN |
-					__GFP_NOMEMALLOC | zone);
+	return (void *)__get_free_page(GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC | zone);
+}
 
-	if (chunk && link_to(&chunk->entries[TRACK_CHUNK_ENTRIES]) >= TRACK_END) {
+struct track_chunk *track_make_chunk(void)
+{
+	struct track_chunk *chunk = chunk_from(0);
+
+	if (chunk && !in_reach(chunk)) {
 		free_page((unsigned long)chunk);
-		/* The zone is below 4 GiB, and links reach 16. */
-		return zone ? NULL : make_chunk(GFP_DMA32);
+		/* The zone is below 4 GiB, and links reach 32. */
+		chunk = chunk_from(GFP_DMA32);
+		if (chunk && !in_reach(chunk)) {
+			free_page((unsigned long)chunk);
+			chunk = NULL;
+		}
 	}
 	return chunk;
 }
 
-/* Hands out a chunk's entries. */
-static void add_chunk(struct track_chunk *chunk)
+void track_add_chunk(struct track *t, struct track_chunk *chunk)
 {
 	u32 i;
 
 	for (i = 0; i < TRACK_CHUNK_ENTRIES; i++) {
 		struct track_entry *entry = &chunk->entries[i];
 
+		entry->key = (u64)t->volume << TRACK_BLOCK_BITS;
 		entry->page = TRACK_NO_PAGE;
-		entry->next_by_page = TRACK_END;
-		entry->next_by_block = unused;
-		unused = link_to(entry);
+		entry->next = t->unused;
+		t->unused = track_link(entry);
 	}
-	track_unused_entries += i;
+	WRITE_ONCE(t->nr_unused, t->nr_unused + i);
 	chunk->next = NULL;
-	*last_link = chunk;
-	last_link = &chunk->next;
-	WRITE_ONCE(nr_chunks, nr_chunks + 1);
+	*t->last_link = chunk;
+	t->last_link = &chunk->next;
+	WRITE_ONCE(t->nr_chunks, t->nr_chunks + 1);
 }
 
-void track_make_room(u32 pages)
+static u64 make_key(const struct track *t, u64 block)
 {
-	while (READ_ONCE(track_unused_entries) < pages) {
-		struct track_chunk *chunk = make_chunk(0);
-		unsigned long flags;
+	return (u64)t->volume << TRACK_BLOCK_BITS | block;
+}
 
-		if (!chunk)
-			return;
-		spin_lock_irqsave(&pool.lock, flags);
-		add_chunk(chunk);
-		spin_unlock_irqrestore(&pool.lock, flags);
+static u32 *block_head(const struct track *t, u64 key)
+{
+	return &t->heads[key * GOLDEN_RATIO_64 >> t->heads_shift];
+}
+
+/* A page's word in the index, or NULL if it has none. */
+static u32 *find_slot(unsigned long pfn)
+{
+	unsigned long number = pfn - track_first_pfn;
+	u32 *leaf;
+
+	if (unlikely(number >= track_nr_pages))
+		return NULL;
+	leaf = track_leaves[number / TRACK_LEAF_PAGES];
+	return likely(leaf != no_leaf) ? &leaf[number % TRACK_LEAF_PAGES] : NULL;
+}
+
+/* Takes an entry out of the index; whether it was there. */
+static bool leave_index(const struct track_entry *entry)
+{
+	u32 link = track_link(entry), *slot = track_slot(entry->page);
+
+	/* Another volume may note the page just now. */
+	if (TRACK_BROKEN_INDEX) {
+		WRITE_ONCE(*slot, 0);
+		return true;
 	}
+	return cmpxchg(slot, link, 0) == link;
 }
 
-static u64 make_key(u32 volume, u64 block)
+/* Where an entry hangs on its chain. */
+static void take_off(struct track *t, u32 *link, struct track_entry *entry)
 {
-	return (u64)volume << TRACK_BLOCK_BITS | block;
+	*link = entry->next;
+	entry->page = TRACK_NO_PAGE;
+	entry->next = t->unused;
+	t->unused = track_link(entry);
+	WRITE_ONCE(t->nr_unused, t->nr_unused + 1);
 }
 
-static u32 *block_head(u64 key)
+void track_unlink(struct track *t, struct track_entry *entry)
 {
-	return &block_heads[key * GOLDEN_RATIO_64 >> block_shift];
+	u32 *link = block_head(t, entry->key), own = track_link(entry);
+
+	while (*link != own)
+		link = &track_linked(*link)->next;
+	leave_index(entry);
+	take_off(t, link, entry);
 }
 
-/* Takes an entry off its chain by page. */
-static void unlink_page(const struct track_entry *entry, u32 chain)
+/* Where the entry of a key hangs, or the end of its chain. */
+static u32 *find_key(u32 *link, u64 key)
 {
-	u32 *link = &track_heads[chain];
-
-	while (track_linked(*link) != entry)
-		link = &track_linked(*link)->next_by_page;
-	WRITE_ONCE(*link, entry->next_by_page);
+	while (*link && track_linked(*link)->key != key)
+		link = &track_linked(*link)->next;
+	return link;
 }
 
-/* Puts an entry that has everything else on its page's chain, for all to see. */
-static void link_page(struct track_entry *entry, u32 page, u32 chain)
+bool track_forget_block(struct track *t, u64 block)
 {
-	u32 *head = &track_heads[chain];
-
-	WRITE_ONCE(entry->page, page);
-	WRITE_ONCE(entry->next_by_page, *head);
-	/* Pairs with track_find()'s loads through the link, which depend on it. */
-	smp_store_release(head, link_to(entry));
-}
-
-void track_unlink(struct track_entry *entry, u32 chain)
-{
-	u32 *link = block_head(entry->key);
-
-	unlink_page(entry, chain);
-	while (track_linked(*link) != entry)
-		link = &track_linked(*link)->next_by_block;
-	*link = entry->next_by_block;
-	WRITE_ONCE(entry->page, TRACK_NO_PAGE);
-	entry->next_by_block = unused;
-	unused = link_to(entry);
-	track_unused_entries++;
-}
-
-void track_forget(unsigned long pfn)
-{
-	u32 chain;
-	struct track_entry *entry = track_find(pfn, &chain);
-
-	if (entry)
-		track_unlink(entry, chain);
-}
-
-/* The entry with a key on this chain, or NULL. */
-static struct track_entry *find_key(u32 link, u64 key)
-{
+	u64 key = make_key(t, block);
+	u32 *link = find_key(block_head(t, key), key);
 	struct track_entry *entry;
+	bool was;
 
-	for (; !(link & TRACK_END); link = entry->next_by_block) {
-		entry = track_linked(link);
-		if (entry->key == key)
-			return entry;
-	}
-	return NULL;
-}
-
-bool track_forget_block(u32 volume, u64 block)
-{
-	u64 key = make_key(volume, block);
-	struct track_entry *entry = find_key(*block_head(key), key);
-
-	if (entry)
-		track_unlink(entry, track_bucket(entry->page));
-	return entry;
+	if (!*link)
+		return false;
+	entry = track_linked(*link);
+	was = leave_index(entry);
+	take_off(t, link, entry);
+	return was;
 }
 
 /* Seldom: apart, so that whoever need not forget anything saves no registers for it. */
-static noinline void forget_and_set(unsigned long pfn, u32 volume, u64 block,
-				    enum track_state state, bool returned, u32 tag)
+static noinline void forget_and_set(struct track *t, unsigned long pfn, u64 block,
+				    struct track_about about, u32 tag)
 {
-	track_forget_block(volume, block);
-	track_forget(pfn);
-	track_set(pfn, volume, block, state, returned, tag);
+	struct track_entry *entry;
+
+	track_forget_block(t, block);
+	entry = track_entry(pfn);
+	if (entry && track_volume(entry) == t->volume)
+		track_unlink(t, entry);
+	track_set(t, pfn, block, about, tag);
 }
 
-void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
-	       bool returned, u32 tag)
+void track_set(struct track *t, unsigned long pfn, u64 block, struct track_about about,
+	       u32 tag)
 {
-	u64 key = make_key(volume, block);
-	u32 *head = block_head(key);
+	u64 key = make_key(t, block);
+	u32 *head = block_head(t, key), *slot = find_slot(pfn), link;
 	struct track_entry *entry;
-	u32 link, chain = 0;
 
-	entry = find_key(*head, key);
-	if (likely(!entry))
-		entry = track_find(pfn, &chain);
-	if (unlikely(entry)) {
-		forget_and_set(pfn, volume, block, state, returned, tag);
+	if (unlikely(!slot)) {
+		track_forget_block(t, block);
 		return;
 	}
-	link = unused;
-	if (link & TRACK_END || unlikely(pfn - track_first_pfn >= track_nr_pages))
+	link = READ_ONCE(*slot);
+	if (unlikely(*find_key(head, key) ||
+		     (link && track_volume(track_linked(link)) == t->volume))) {
+		forget_and_set(t, pfn, block, about, tag);
 		return;
+	}
+	if (unlikely(!t->unused)) {
+		/* It may be followed for another volume: no more. */
+		WRITE_ONCE(*slot, 0);
+		return;
+	}
+	link = t->unused;
 	entry = track_linked(link);
-	unused = entry->next_by_block;
-	track_unused_entries--;
+	t->unused = entry->next;
+	WRITE_ONCE(t->nr_unused, t->nr_unused - 1);
 	WRITE_ONCE(entry->key, key);
+	entry->page = pfn - track_first_pfn;
 	entry->tag = tag;
-	entry->returned = returned;
-	entry->state = state;
-	entry->next_by_block = *head;
+	entry->about = about;
+	entry->next = *head;
 	*head = link;
-	link_page(entry, pfn - track_first_pfn, chain);
+	/* For all to see: loads through the link depend on it. */
+	smp_store_release(slot, link);
 }
 
-void track_finish(unsigned long pfn, u32 volume, u64 block,
-		  enum track_state from, bool ok, u32 tag)
+/* The entry of I/O that ends, or NULL if it is no longer followed. */
+static struct track_entry *find_io(const struct track *t, unsigned long pfn, u64 block,
+				   enum track_state from)
 {
-	u32 chain;
-	struct track_entry *entry = track_find(pfn, &chain);
+	struct track_entry *entry = track_entry(pfn);
 
-	if (!entry || !track_is_io(entry, volume, block, from))
-		return;
-	if (!ok) {
-		track_unlink(entry, chain);
-		return;
-	}
-	entry->state = TRACK_UP;
-	if (from == TRACK_LOADING)
-		entry->tag = tag;
+	return entry && track_is_io(t, entry, block, from) ? entry : NULL;
 }
 
-void track_move(unsigned long to, unsigned long from)
+void track_fail(struct track *t, unsigned long pfn, u64 block, enum track_state from)
 {
-	struct track_entry *entry;
-	u32 page = to - track_first_pfn, chain;
+	struct track_entry *entry = find_io(t, pfn, block, from);
 
-	track_forget(to);
-	entry = track_find(from, &chain);
+	if (entry)
+		track_unlink(t, entry);
+}
+
+void track_finish(struct track *t, unsigned long pfn, u64 block, enum track_state from,
+		  bool summed, u32 tag)
+{
+	struct track_entry *entry = find_io(t, pfn, block, from);
+
 	if (!entry)
 		return;
-	if (to - track_first_pfn >= track_nr_pages) {
-		track_unlink(entry, chain);
+	entry->about.state = TRACK_UP;
+	if (from == TRACK_LOADING) {
+		entry->about.summed = summed;
+		entry->tag = tag;
+	}
+}
+
+void track_move(struct track *t, struct track_entry *entry, unsigned long to)
+{
+	struct track_entry *old = track_entry(to);
+	u32 *slot = find_slot(to);
+
+	if (old && track_volume(old) == t->volume)
+		track_unlink(t, old);
+	if (!slot) {
+		track_unlink(t, entry);
 		return;
 	}
 	/* The entry stays where it is: track_forget_range() comes by there once. */
-	unlink_page(entry, chain);
-	link_page(entry, page, track_bucket(page));
+	leave_index(entry);
+	entry->page = to - track_first_pfn;
+	smp_store_release(slot, track_link(entry));
 }
 
-bool track_forget_range(u32 volume, u64 first, u64 count,
+bool track_forget_range(struct track *t, u64 first, u64 count,
 			struct track_chunk **chunk)
 {
 	unsigned long i;
 
-	*chunk = *chunk ? (*chunk)->next : first_chunk;
+	*chunk = *chunk ? (*chunk)->next : t->first_chunk;
 	if (!*chunk)
 		return false;
 	for (i = 0; i < TRACK_CHUNK_ENTRIES; i++) {
 		struct track_entry *entry = &(*chunk)->entries[i];
 
-		if (entry->page != TRACK_NO_PAGE && track_volume(entry) == volume &&
-		    track_block(entry) - first < count)
-			track_unlink(entry, track_bucket(entry->page));
+		if (entry->page != TRACK_NO_PAGE && track_block(entry) - first < count)
+			track_unlink(t, entry);
 	}
 	return true;
 }

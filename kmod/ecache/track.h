@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The location table: which block of which volume a page of the page cache holds.
+ * The location tables: which block of which volume a page of the page cache holds.
  *
  * The kernel tells that a page leaves the page cache, and not where on disk its
  * content is. So the target notes it when the page passes by in a bio. An entry says
@@ -9,9 +9,15 @@
  * block from elsewhere, when the page is dirtied, leaves the page cache or enters it
  * anew. What is not followed is only not cached; so every doubt ends in forgetting.
  *
- * Memory: 24 bytes for each page that is followed, 170 of them in a page that is made
- * when those before are in use, and at most 0.75 bytes for each page of RAM, by which
- * entries are found by page and by block.
+ * Each volume has a table of its own, which changes under its lock. The index by page is
+ * common to all: a word for each page of RAM, which names the page's entry. An entry that
+ * the index does not name is nobody's: its page was noted for another volume since. It
+ * goes when it is come across by its block.
+ *
+ * Memory: 4 bytes for each page of RAM; 24 for each page that is followed, 170 of them in
+ * a page that is made when those before are in use, and goes with the volume; and for
+ * each volume a quarter of a byte for each of its blocks, or of RAM's pages if these are
+ * fewer.
  */
 #ifndef FOVEA_ECACHE_TRACK_H
 #define FOVEA_ECACHE_TRACK_H
@@ -36,27 +42,31 @@ enum track_state {
 /* As many as the core's. */
 #define TRACK_BLOCK_BITS	40
 #define TRACK_BLOCKS_MAX	(1ull << TRACK_BLOCK_BITS)
-#define TRACK_TAG_BITS		29
 
 /* A page's number: counted from track_first_pfn, 32 bits, so up to 16 TiB. */
 #define TRACK_NO_PAGE		U32_MAX
-/* In a link: here ends a chain, that of the bucket in the other bits. */
-#define TRACK_END		BIT(31)
+
+struct track_about {
+	/* enum track_state */
+	u8 state;
+	/* The content was in the cache before, and came from there or could have. */
+	bool returned;
+	/* The tag depends on the content, too; follow.h. */
+	bool summed;
+	u8 unused;
+};
 
 /* One page. */
 struct track_entry {
-	/* Volume above the block's 40 bits. */
+	/* Volume above the block's 40 bits: an entry never changes its volume. */
 	u64 key;
 	/* Its number; TRACK_NO_PAGE while the entry is unused. */
 	u32 page;
-	/* Links: entries after it in its chains by page and by block. */
-	u32 next_by_page;
-	u32 next_by_block;
+	/* Link: the entry after it in its chain by block, or of unused ones. */
+	u32 next;
 	/* What the page must be to be put: its owner and place, its content; follow.h. */
-	u32 tag : TRACK_TAG_BITS;
-	/* The content was in the cache before, and came from there or could have. */
-	u32 returned : 1;
-	u32 state : 2;
+	u32 tag;
+	struct track_about about;
 };
 
 #define TRACK_CHUNK_ENTRIES	((PAGE_SIZE - sizeof(void *)) / sizeof(struct track_entry))
@@ -67,99 +77,90 @@ struct track_chunk {
 	struct track_chunk *next;
 };
 
-int track_init(void);
-void track_exit(void);
+/* A volume's table; whoever has it has its lock. */
+struct track {
+	/* Chains by block. */
+	u32 *heads;
+	u8 heads_shift;
+	u32 volume;
+	u32 unused;
+	u32 nr_unused;
+	/* Pages full of entries, in the order they were made. */
+	struct track_chunk *first_chunk;
+	struct track_chunk **last_link;
+	u64 nr_chunks;
+};
 
-/* Bytes allocated, and pages followed now. */
-u64 track_memory_bytes(void);
-u64 track_pages(void);
+/* The index by page. */
+int track_index_init(void);
+void track_index_exit(void);
+u64 track_index_bytes(void);
+
+/*
+ * A table for so many blocks: 0 or -ENOMEM; `volume` is set before anything is followed.
+ * At its end nothing is followed, and RCU's readers have gone, too.
+ */
+int track_init(struct track *t, u64 blocks);
+void track_exit(struct track *t);
+
+/* Bytes allocated, and entries in use. */
+u64 track_bytes(const struct track *t);
+u64 track_pages(const struct track *t);
 
 /* Entries made at once at most: those of a large bio; more would only lie idle. */
 #define TRACK_PREPARED_MAX	256
-extern u32 track_unused_entries;
-void track_make_room(u32 pages);
 
-/* Makes room for the entries of so many pages more, if there is memory. Takes the lock. */
-static inline void track_prepare(u64 pages)
-{
-	pages = min_t(u64, pages, TRACK_PREPARED_MAX);
-	if (unlikely(READ_ONCE(track_unused_entries) < pages))
-		track_make_room(pages);
-}
+/* Entries to be, or NULL if there is no memory to spare; takes no lock. */
+struct track_chunk *track_make_chunk(void);
+/* Hands them out. */
+void track_add_chunk(struct track *t, struct track_chunk *chunk);
 
-/* Chains by page, and which pages may be followed; for the functions here alone. */
-extern u32 *track_heads;
-/* Upper bits of a hash that number the chains: 32 less this. */
-extern u8 track_page_shift;
+/* For the functions here alone: the index's leaves, and what links are counted from. */
+#define TRACK_LEAF_PAGES	(PAGE_SIZE / sizeof(u32))
+extern u32 **track_leaves;
 extern unsigned long track_first_pfn;
 extern unsigned long track_nr_pages;
-/* What links are counted from. */
 extern u64 *track_origin;
 
-/* Negative control: who strays onto another chain takes its end for the right one. */
-#ifndef TRACK_BROKEN_STRAY
-#define TRACK_BROKEN_STRAY 0
-#endif
-
-/* A link names an entry by its place in the kernel's map of RAM, in 8 bytes: 16 GiB. */
+/*
+ * A link names an entry by its place in the kernel's map of RAM, in 8 bytes: 32 GiB. None
+ * is 0.
+ */
 static inline struct track_entry *track_linked(u32 link)
 {
 	return (struct track_entry *)(track_origin + link);
 }
 
-static inline u32 track_bucket(u32 page)
+static inline u32 track_link(const struct track_entry *entry)
 {
-	return page * GOLDEN_RATIO_32 >> track_page_shift;
+	return (const u64 *)entry - track_origin;
+}
+
+/* A page's word in the index; it has a number. */
+static inline u32 *track_slot(u32 page)
+{
+	return &track_leaves[page / TRACK_LEAF_PAGES][page % TRACK_LEAF_PAGES];
 }
 
 /*
- * A page's entry, and which chain it is on, if it is followed, else NULL. Without the
- * pool's lock this is a hint, good for a page that nobody can begin to follow meanwhile;
- * and once the lock is had the entry may turn out to be another page's: track_is().
- *
- * An entry that is taken off its chain may be put on another one while somebody is at
- * it who holds no lock. That one then ends at another chain's end, and begins again.
+ * A page's entry, if it is followed, else NULL. Without its volume's lock this is a hint,
+ * good for a page that nobody can begin to follow meanwhile, and until RCU's readers have
+ * gone; and once the lock is had the entry may turn out to be another page's: track_is().
  */
-static inline struct track_entry *track_find(unsigned long pfn, u32 *chain)
+static inline struct track_entry *track_entry(unsigned long pfn)
 {
 	unsigned long number = pfn - track_first_pfn;
-	struct track_entry *entry;
-	u32 bucket, link;
+	u32 link;
 
 	if (unlikely(number >= track_nr_pages))
 		return NULL;
-	bucket = track_bucket(number);
-	*chain = bucket;
-	do {
-		link = READ_ONCE(track_heads[bucket]);
-		while (!(link & TRACK_END)) {
-			entry = track_linked(link);
-			if (READ_ONCE(entry->page) == number)
-				return entry;
-			link = READ_ONCE(entry->next_by_page);
-		}
-	} while (unlikely(link != (TRACK_END | bucket)) && !TRACK_BROKEN_STRAY);
-	return NULL;
-}
-
-static inline struct track_entry *track_entry(unsigned long pfn)
-{
-	u32 chain;
-
-	return track_find(pfn, &chain);
-}
-
-/* All below are called with the pool's lock held. */
-
-/* Whether an entry found without the lock still is that page's. */
-static inline bool track_is(const struct track_entry *entry, unsigned long pfn)
-{
-	return entry->page == (u32)(pfn - track_first_pfn);
+	link = READ_ONCE(*track_slot(number));
+	return link ? track_linked(link) : NULL;
 }
 
 static inline u32 track_volume(const struct track_entry *entry)
 {
-	return entry->key >> TRACK_BLOCK_BITS;
+	return READ_ONCE(entry->key) >> TRACK_BLOCK_BITS;
 }
 
 static inline u64 track_block(const struct track_entry *entry)
@@ -167,36 +168,48 @@ static inline u64 track_block(const struct track_entry *entry)
 	return entry->key & (TRACK_BLOCKS_MAX - 1);
 }
 
-/* Follows a page, and no other page for this block; needs track_prepare() before. */
-void track_set(unsigned long pfn, u32 volume, u64 block, enum track_state state,
-	       bool returned, u32 tag);
+/* All below are called with the volume's lock held. */
 
-/* Whether an entry is that of a page in this state for this block. */
-static inline bool track_is_io(const struct track_entry *entry, u32 volume, u64 block,
-			       enum track_state state)
+/* Whether an entry found without the lock still is that page's. */
+static inline bool track_is(const struct track_entry *entry, unsigned long pfn)
 {
-	return READ_ONCE(entry->key) == ((u64)volume << TRACK_BLOCK_BITS | block) &&
-	       entry->state == state;
+	return entry->page == (u32)(pfn - track_first_pfn);
 }
 
-/* Ends I/O: the page is UP if it is still in `from` for this block and all went well. */
-void track_finish(unsigned long pfn, u32 volume, u64 block,
-		  enum track_state from, bool ok, u32 tag);
+/* Follows a page, and no other page for this block; needs entries added before. */
+void track_set(struct track *t, unsigned long pfn, u64 block, struct track_about about,
+	       u32 tag);
 
-/* Forgets a followed page by its entry; any page; the page of a block, if any. */
-void track_unlink(struct track_entry *entry, u32 chain);
-void track_forget(unsigned long pfn);
-bool track_forget_block(u32 volume, u64 block);
+/* Whether an entry is that of a page in this state for this block. */
+static inline bool track_is_io(const struct track *t, const struct track_entry *entry,
+			       u64 block, enum track_state state)
+{
+	return READ_ONCE(entry->key) == ((u64)t->volume << TRACK_BLOCK_BITS | block) &&
+	       entry->about.state == state;
+}
 
-/* A page's content and role move to another page. */
-void track_move(unsigned long to, unsigned long from);
+/* Ends a read or write that did not bring what a page is followed for. */
+void track_fail(struct track *t, unsigned long pfn, u64 block, enum track_state from);
 
 /*
- * Forgets pages with a block in [first, first + count) of a volume, looking at one
- * chunk: the one after *chunk, which becomes that one, or the first if it is NULL. False
- * if there is none.
+ * Ends I/O: the page is UP if it is still in `from` for this block. What was read has the
+ * tag that is given now.
  */
-bool track_forget_range(u32 volume, u64 first, u64 count,
+void track_finish(struct track *t, unsigned long pfn, u64 block, enum track_state from,
+		  bool summed, u32 tag);
+
+/* Forgets a followed page by its entry; the page of a block, and whether there was one. */
+void track_unlink(struct track *t, struct track_entry *entry);
+bool track_forget_block(struct track *t, u64 block);
+
+/* The content and role of an entry's page move to another page. */
+void track_move(struct track *t, struct track_entry *entry, unsigned long to);
+
+/*
+ * Forgets pages with a block in [first, first + count), looking at one chunk: the one
+ * after *chunk, which becomes that one, or the first if it is NULL. False if there is none.
+ */
+bool track_forget_range(struct track *t, u64 first, u64 count,
 			struct track_chunk **chunk);
 
 #endif /* FOVEA_ECACHE_TRACK_H */

@@ -11,7 +11,10 @@
 
 static DEFINE_MUTEX(volumes_lock);
 struct volume *volumes[VOLUMES_MAX];
+static u32 nr_volumes;
 static u64 next_generation = 1;
+/* What happened on volumes that are gone. */
+static struct volume_counts gone;
 
 static bool same(const struct volume *v, struct block_device *bdev, dev_t lower,
 		 sector_t lower_start, sector_t begin, sector_t len)
@@ -46,8 +49,9 @@ struct volume *volume_get(const struct dm_table *table, struct block_device *bde
 	 * device that waits for its resume.
 	 */
 	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
-	if (!fresh) {
+	if (!fresh || track_init(&fresh->track, len >> BLOCK_SHIFT)) {
 		*why = "No memory for the volume";
+		kfree(fresh);
 		return ERR_PTR(-ENOMEM);
 	}
 	/* Partitions of one disk are compared by where they lie on it. */
@@ -88,11 +92,12 @@ struct volume *volume_get(const struct dm_table *table, struct block_device *bde
 	v = fresh;
 	fresh = NULL;
 	BUILD_BUG_ON(TRACK_BLOCK_BITS != ECACHE_INDEX_BITS);
-	v->object = next_generation++;
+	v->batch.object = next_generation++;
 	v->id = unused;
+	v->track.volume = unused;
 	v->users = 1;
 	v->enabled = true;
-	spin_lock_init(&v->lock);
+	spin_lock_init(&v->gate.lock);
 	v->writes = RB_ROOT_CACHED;
 	v->table = table;
 	v->bdev = bdev;
@@ -100,13 +105,133 @@ struct volume *volume_get(const struct dm_table *table, struct block_device *bde
 	v->lower_start = lower_start;
 	v->begin = begin;
 	v->len = len;
-	spin_lock_irq(&pool.lock);
-	WRITE_ONCE(volumes[unused], v);
-	spin_unlock_irq(&pool.lock);
+	/* Pairs with the dependency of whoever finds it there. */
+	smp_store_release(&volumes[unused], v);
+	batch_share(++nr_volumes);
 out:
 	mutex_unlock(&volumes_lock);
+	if (fresh)
+		track_exit(&fresh->track);
 	kfree(fresh);
 	return v;
+}
+
+static void add_cost(struct pool_cost *sum, const struct pool_cost *cost)
+{
+	sum->cycles += cost->cycles;
+	sum->count += cost->count;
+}
+
+struct volume_counts volume_count(struct volume *v)
+{
+	struct volume_counts now;
+
+	volume_lock_irq(v);
+	now = v->counts;
+	now.held = v->gate.held;
+	now.puts = v->batch.ended_puts + v->batch.nr_puts;
+	now.batched_puts = v->batch.nr_puts;
+	now.batched_spares = v->batch.nr_spares;
+	volume_unlock_irq(v);
+	return now;
+}
+
+static void add_counts(struct volume_counts *sum, struct volume *v)
+{
+	struct volume_counts now;
+
+	now = volume_count(v);
+	sum->reads += now.reads;
+	sum->hits += now.hits;
+	sum->puts += now.puts;
+	sum->mismatched += now.mismatched;
+	sum->invalidated += now.invalidated;
+	add_cost(&sum->put_cost, &now.put_cost);
+	add_cost(&sum->get_cost, &now.get_cost);
+	sum->held.cycles += now.held.cycles;
+	sum->held.count += now.held.count;
+	sum->held.longest = max(sum->held.longest, now.held.longest);
+	sum->batched_puts += now.batched_puts;
+	sum->batched_spares += now.batched_spares;
+}
+
+struct volume_counts volumes_count(void)
+{
+	struct volume_counts sum;
+	u32 id;
+
+	mutex_lock(&volumes_lock);
+	sum = gone;
+	for (id = 0; id < VOLUMES_MAX; id++)
+		if (volumes[id])
+			add_counts(&sum, volumes[id]);
+	mutex_unlock(&volumes_lock);
+	return sum;
+}
+
+void volumes_measure_tables(u64 *pages, u64 *bytes)
+{
+	u32 id;
+
+	*pages = 0;
+	*bytes = track_index_bytes();
+	mutex_lock(&volumes_lock);
+	for (id = 0; id < VOLUMES_MAX; id++)
+		if (volumes[id]) {
+			*pages += track_pages(&volumes[id]->track);
+			*bytes += track_bytes(&volumes[id]->track);
+		}
+	mutex_unlock(&volumes_lock);
+}
+
+void volumes_forget_beginnings(void)
+{
+	u32 id;
+
+	mutex_lock(&volumes_lock);
+	for (id = 0; id < VOLUMES_MAX; id++)
+		if (volumes[id]) {
+			spin_lock_irq(&volumes[id]->gate.lock);
+			volumes[id]->gate.since = 0;
+			spin_unlock_irq(&volumes[id]->gate.lock);
+		}
+	mutex_unlock(&volumes_lock);
+}
+
+static void empty_batch(struct volume *v)
+{
+	volume_lock_irq(v);
+	batch_empty(&v->batch);
+	volume_unlock_irq(v);
+}
+
+/* Not under the mutex, whose holders wait for a device's memory. */
+void volumes_empty_batches(void)
+{
+	struct volume *v;
+	u32 id;
+
+	rcu_read_lock();
+	for (id = 0; id < VOLUMES_MAX; id++) {
+		v = volume_by_id(id);
+		if (v)
+			empty_batch(v);
+	}
+	rcu_read_unlock();
+}
+
+void volume_make_room(struct volume *v, u32 pages)
+{
+	while (READ_ONCE(v->track.nr_unused) < pages) {
+		struct track_chunk *chunk = track_make_chunk();
+		unsigned long flags;
+
+		if (!chunk)
+			return;
+		flags = volume_lock_irqsave(v);
+		track_add_chunk(&v->track, chunk);
+		volume_unlock_irqrestore(v, flags);
+	}
 }
 
 void volume_put(struct volume *v, const struct dm_table *table)
@@ -119,15 +244,20 @@ void volume_put(struct volume *v, const struct dm_table *table)
 		return;
 	}
 	/* Nothing is put from here on; the number is not given away before the end. */
-	spin_lock_irq(&pool.lock);
+	volume_lock_irq(v);
 	v->enabled = false;
-	spin_unlock_irq(&pool.lock);
+	volume_unlock_irq(v);
 	pool_drop_range(v, 0, TRACK_BLOCKS_MAX);
-	spin_lock_irq(&pool.lock);
 	WRITE_ONCE(volumes[v->id], NULL);
-	spin_unlock_irq(&pool.lock);
+	batch_share(--nr_volumes);
+	empty_batch(v);
+	add_counts(&gone, v);
 	mutex_unlock(&volumes_lock);
-	kfree_rcu(v, rcu);
+	/* A page that was being copied then may have left its frame behind since. */
+	synchronize_rcu();
+	empty_batch(v);
+	track_exit(&v->track);
+	kfree(v);
 }
 
 void volumes_drop_all(void)
@@ -139,6 +269,7 @@ void volumes_drop_all(void)
 		if (volumes[id])
 			pool_drop_range(volumes[id], 0, TRACK_BLOCKS_MAX);
 	mutex_unlock(&volumes_lock);
+	volumes_empty_batches();
 }
 
 void volume_resume(struct volume *v)
@@ -168,20 +299,20 @@ void volume_write_begin(struct volume *v, struct volume_write *write, u64 first,
 
 	write->first = first;
 	write->last = first + count - 1;
-	spin_lock_irqsave(&v->lock, flags);
+	flags = volume_lock_irqsave(v);
 	writes_insert(write, &v->writes);
 	WRITE_ONCE(v->nr_writes, v->nr_writes + 1);
-	spin_unlock_irqrestore(&v->lock, flags);
+	volume_unlock_irqrestore(v, flags);
 }
 
 void volume_write_end(struct volume *v, struct volume_write *write)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&v->lock, flags);
+	flags = volume_lock_irqsave(v);
 	writes_remove(write, &v->writes);
 	WRITE_ONCE(v->nr_writes, v->nr_writes - 1);
-	spin_unlock_irqrestore(&v->lock, flags);
+	volume_unlock_irqrestore(v, flags);
 }
 
 bool volume_write_overlaps(struct volume *v, u64 first, u64 count,
@@ -192,10 +323,10 @@ bool volume_write_overlaps(struct volume *v, u64 first, u64 count,
 
 	if (ECACHE_BROKEN_DIRECT)
 		return false;
-	spin_lock_irqsave(&v->lock, flags);
+	flags = volume_lock_irqsave(v);
 	write = writes_iter_first(&v->writes, first, first + count - 1);
 	while (write && write == own)
 		write = writes_iter_next(write, first, first + count - 1);
-	spin_unlock_irqrestore(&v->lock, flags);
+	volume_unlock_irqrestore(v, flags);
 	return write;
 }

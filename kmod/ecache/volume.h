@@ -16,7 +16,10 @@
 #include <linux/atomic.h>
 #include <linux/blkdev.h>
 #include <linux/rbtree.h>
-#include <linux/spinlock.h>
+
+#include "batch.h"
+#include "gate.h"
+#include "track.h"
 
 #define VOLUMES_MAX	1024
 /* Blocks are the page cache's pages. */
@@ -42,9 +45,23 @@ struct volume_kind {
 	bool listed;
 };
 
+/* What happened on a volume. */
+struct volume_counts {
+	/* Reads that asked, and that were served. */
+	u64 reads;
+	u64 hits;
+	u64 mismatched;
+	u64 invalidated;
+	struct pool_cost put_cost;
+	struct pool_cost get_cost;
+	/* What is below is filled in when somebody asks, from gate and batch. */
+	u64 puts;
+	struct gate_held held;
+	u64 batched_puts;
+	u64 batched_spares;
+};
+
 struct volume {
-	/* What the core knows it by; never used again for another. */
-	u64 object;
 	u32 id;
 	u32 users;
 	/* Targets that are not suspended; a reload may share only an active volume. */
@@ -58,25 +75,42 @@ struct volume {
 	/* Within the mapped device. */
 	sector_t begin;
 	sector_t len;
-	struct rcu_head rcu;
-
-	/* Writes in flight: the tree changes under the lock. */
-	spinlock_t lock;
-	struct rb_root_cached writes;
-	u32 nr_writes;
 
 	/* Filled once each, from the first; read without a lock. */
 	struct volume_kind kinds[VOLUME_KINDS];
 	u32 nr_kinds;
 
-	/* Under the pool's lock. */
+	/* What is below changes under it. */
+	struct gate gate;
+	/* Writes in flight. */
+	struct rb_root_cached writes;
+	u32 nr_writes;
 	bool enabled;
-	u64 reads;
-	u64 hits;
-	u64 puts;
-	u64 mismatched;
-	u64 invalidated;
+	struct track track;
+	/* It knows what the core knows the volume by; never used again for another. */
+	struct batch batch;
+	struct volume_counts counts;
 };
+
+static inline void volume_lock_irq(struct volume *v)
+{
+	gate_lock_irq(&v->gate);
+}
+
+static inline void volume_unlock_irq(struct volume *v)
+{
+	gate_unlock_irq(&v->gate);
+}
+
+static inline unsigned long volume_lock_irqsave(struct volume *v)
+{
+	return gate_lock_irqsave(&v->gate);
+}
+
+static inline void volume_unlock_irqrestore(struct volume *v, unsigned long flags)
+{
+	gate_unlock_irqrestore(&v->gate, flags);
+}
 
 /*
  * Finds or makes the volume of a new target. Returns an error pointer and sets *why.
@@ -91,13 +125,34 @@ void volume_suspend(struct volume *volume);
 /* Drops all that is cached of all volumes. */
 void volumes_drop_all(void);
 
-/* Changes under both a mutex and the pool's lock; read under either, or under RCU. */
+/* Makes all volumes give back the frames that they hold to spare. */
+void volumes_empty_batches(void);
+
+struct volume_counts volume_count(struct volume *volume);
+/* Of all volumes, those that are gone included. May sleep. */
+struct volume_counts volumes_count(void);
+/* Pages followed now, and bytes of their tables. */
+void volumes_measure_tables(u64 *pages, u64 *bytes);
+/* Whoever holds a lock now has no beginning to count its cycles from. */
+void volumes_forget_beginnings(void);
+
+/* Makes room for the entries of so many pages more, if there is memory. */
+void volume_make_room(struct volume *volume, u32 pages);
+
+static inline void volume_prepare(struct volume *volume, u64 pages)
+{
+	pages = min_t(u64, pages, TRACK_PREPARED_MAX);
+	if (unlikely(READ_ONCE(volume->track.nr_unused) < pages))
+		volume_make_room(volume, pages);
+}
+
+/* Changes under a mutex; read under that, or under RCU. */
 extern struct volume *volumes[VOLUMES_MAX];
 
-/* By number; NULL if it is gone. */
+/* By a number below VOLUMES_MAX; NULL if it is gone. */
 static inline struct volume *volume_by_id(u32 id)
 {
-	return id < VOLUMES_MAX ? READ_ONCE(volumes[id]) : NULL;
+	return READ_ONCE(volumes[id]);
 }
 
 /* Before anything is dropped or noted for the write; any context. */
@@ -110,7 +165,7 @@ bool volume_write_overlaps(struct volume *volume, u64 first, u64 count,
 			   const struct volume_write *own);
 
 /*
- * The same, to be asked after a critical section of the pool's lock in which the blocks'
+ * The same, to be asked after a critical section of the volume's lock in which the blocks'
  * pages were noted: a write that began before is seen, and any other sees those notes.
  */
 static inline bool volume_busy(struct volume *volume, u64 first, u64 count,

@@ -146,6 +146,11 @@ fn a_module_that_takes_reads_beside_direct_writes_fails() {
 }
 
 #[test]
+fn a_module_that_does_not_look_at_what_is_under_way_to_the_core_fails() {
+    control("batch");
+}
+
+#[test]
 fn a_module_that_salvages_too_late_fails() {
     control("late");
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef uint8_t u8;
 typedef uint32_t u32;
@@ -28,19 +29,30 @@ typedef unsigned int gfp_t;
 #define noinline		__attribute__((__noinline__))
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), (value), __ATOMIC_RELAXED)
+#define cmpxchg(p, old, new)							\
+	({									\
+		__typeof__(*(p)) was_ = (old);					\
+		__atomic_compare_exchange_n((p), &was_, (new), 0,		\
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);	\
+		was_;								\
+	})
 #define smp_store_release(p, value)	__atomic_store_n((p), (value), __ATOMIC_RELEASE)
 #define BUILD_BUG_ON(x)		_Static_assert(!(x), #x)
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define clamp(x, lo, hi)	min(max((x), (lo)), (hi))
 #define ilog2(x)		(63 - __builtin_clzl(x))
 #define pr_err(...)		fprintf(stderr, __VA_ARGS__)
-#define kvmalloc_array(n, size, gfp)	calloc((n), (size))
+#define kvcalloc(n, size, gfp)	calloc((n), (size))
 #define kvfree(p)		free(p)
 #define for_each_online_node(node)	for ((node) = 0; (node) < 1; (node)++)
 
-/* RAM begins at some page that is not 0; a page in sixteen of it exists, for entries. */
+/*
+ * RAM begins at some page that is not 0, and has a hole. A page in sixteen of it exists,
+ * for entries.
+ */
 #define FIRST_PFN		77ul
 #define PAGES			(1ul << 20)
 #define CHUNK_PAGES		(PAGES / 16)
@@ -50,18 +62,29 @@ static unsigned long chunks_allowed = CHUNK_PAGES;
 
 #define node_start_pfn(node)	FIRST_PFN
 #define node_end_pfn(node)	(FIRST_PFN + PAGES)
-#define node_present_pages(node)	1024ul
+#define HOLE_PFN		(FIRST_PFN + 8 * 1024)
+#define pfn_valid(pfn)		((pfn) - HOLE_PFN >= 4 * 1024)
 #define __va(phys)		((void *)(ram + ((phys) - PFN_PHYS(FIRST_PFN))))
 
-static unsigned long __get_free_page(gfp_t gfp)
+static inline unsigned long __get_free_page(gfp_t gfp)
 {
 	(void)gfp;
 	return chunks_used < chunks_allowed ? (unsigned long)ram + chunks_used++ * PAGE_SIZE : 0;
 }
 
-static void free_page(unsigned long page)
+static inline unsigned long get_zeroed_page(gfp_t gfp)
 {
-	(void)page;
+	void *page = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
+
+	(void)gfp;
+	return (unsigned long)(page ? memset(page, 0, PAGE_SIZE) : NULL);
+}
+
+/* Of RAM's pages nothing is given back before the end. */
+static inline void free_page(unsigned long page)
+{
+	if (page - (unsigned long)ram >= CHUNK_PAGES * PAGE_SIZE)
+		free((void *)page);
 }
 
 #endif /* FOVEA_ECACHE_TESTS_KERNEL_H */

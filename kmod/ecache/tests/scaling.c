@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What threads that read cached files cost each other: the core and the location table
- * under one lock, as the module uses them, with a volume for each thread. Each step, a
- * thread lets RUN pages of its page cache go, which are put one by one, and reads RUN
- * blocks that are cached (target.c, serve_run(); follow.c, put_page_of()).
+ * What threads that read cached files cost each other: the core under its lock and the
+ * location tables under their volumes', as the module uses them, with a volume for each
+ * thread. Each step, a thread lets RUN pages of its page cache go, which are put one by
+ * one, and reads RUN blocks that are cached (target.c, serve_run(); follow.c,
+ * put_page_of()).
  *
- *	scaling THREADS SECONDS	prints how many pages all threads put and got in a second
+ *	scaling THREADS SECONDS [CPU]
+ *
+ * prints how many pages all threads put and got in a second; the first thread is on that
+ * CPU, and so two programs show what threads would do that share nothing.
  *
  * crates/core/benches/scaling.rs builds and runs it.
  */
@@ -47,25 +51,35 @@ static void unlock_it(struct ticket_lock *lock)
 	__atomic_store_n(&lock->serving, lock->serving + 1, __ATOMIC_RELEASE);
 }
 
+/* What of pool.h batch.c and core.c use. */
 #define FOVEA_ECACHE_POOL_H
+#include "../broken.h"
+#include "../../../core/ecache.h"
+struct batch_put;
 static struct {
 	struct ticket_lock lock;
+	struct ecache *core;
 } pool;
-#define spin_lock_irqsave(lock, flags)		((flags) = 0, lock_it(lock))
-#define spin_unlock_irqrestore(lock, flags)	((void)(flags), unlock_it(lock))
+static inline void pool_lock(void)
+{
+	lock_it(&pool.lock);
+}
+
+static inline void pool_unlock(void)
+{
+	unlock_it(&pool.lock);
+}
+
+u32 core_get_run(struct ecache *core, u64 object, u64 block, u32 count, u32 *frames);
+u32 core_begin_puts(struct ecache *core, u32 *frames, u32 count);
+void core_end_puts(struct ecache *core, u64 object, const struct batch_put *puts,
+		   u32 count);
+void core_unpin(struct ecache *core, const u32 *frames, u32 count);
 
 #include "../track.c"
+#include "../batch.c"
+#include "../core.c"
 
-#define ECACHE_SHARED static inline __attribute__((__always_inline__))
-#define ECACHE_ONLY_AGED 1
-#include "../../../core/ecache_init.c"
-#include "../../../core/ecache_layout.c"
-#include "../../../core/ecache_place.c"
-#include "../../../core/ecache.c"
-#include "../../../core/ecache_alloc.c"
-#include "../../../core/ecache_salvage.c"
-
-static struct ecache *core;
 static char *frames;
 static u64 until_ns;
 
@@ -77,9 +91,17 @@ static u64 now_ns(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
+struct volume {
+	_Alignas(128) struct ticket_lock lock;
+	struct track track;
+	struct batch batch;
+};
+
 struct thread {
 	_Alignas(128) pthread_t id;
-	u32 volume;
+	u32 number;
+	u32 cpu;
+	struct volume volume;
 	unsigned long first_pfn;
 	char *pages;
 	/* Which run of blocks a place in the page cache holds; which runs it does not. */
@@ -105,65 +127,79 @@ static void *frame_at(u32 frame)
 
 static u32 tag_of(u64 block)
 {
-	return (u32)(block * GOLDEN_RATIO_64 >> (64 - TRACK_TAG_BITS));
+	return (u32)(block * GOLDEN_RATIO_64 >> 32);
 }
 
 static void put_one(struct thread *t, u32 place, u32 i)
 {
+	struct volume *v = &t->volume;
 	unsigned long pfn = t->first_pfn + place * RUN + i;
 	u64 block = (u64)t->resident[place] * RUN + i;
-	u32 chain, frame = ECACHE_NONE;
-	struct track_entry *entry = track_find(pfn, &chain);
+	struct track_entry *entry = track_entry(pfn);
+	u32 frame = ECACHE_NONE;
 
 	if (!entry) {
 		t->missed++;
 		return;
 	}
-	lock_it(&pool.lock);
-	if (track_is(entry, pfn) && entry->state == TRACK_UP && entry->tag == tag_of(block)) {
-		frame = ecache_put_begin(core);
-		entry->state = TRACK_PUTTING;
+	lock_it(&v->lock);
+	if (track_is(entry, pfn) && entry->about.state == TRACK_UP && entry->tag == tag_of(block)) {
+		frame = batch_take(&v->batch);
+		entry->about.state = TRACK_PUTTING;
 	}
-	unlock_it(&pool.lock);
+	unlock_it(&v->lock);
 	if (frame == ECACHE_NONE) {
 		t->missed++;
 		return;
 	}
 	memcpy(frame_at(frame), t->pages + ((u64)place * RUN + i) * PAGE_SIZE, PAGE_SIZE);
-	lock_it(&pool.lock);
-	if (track_is(entry, pfn) && entry->state == TRACK_PUTTING) {
-		ecache_put_end(core, frame, t->volume, block, entry->returned);
-		track_unlink(entry, chain);
+	lock_it(&v->lock);
+	if (track_is(entry, pfn) && entry->about.state == TRACK_PUTTING) {
+		batch_put(&v->batch, frame, block, entry->about.returned);
+		track_unlink(&v->track, entry);
 	} else {
-		ecache_unpin(core, frame);
+		batch_spare(&v->batch, &frame, 1);
 	}
-	unlock_it(&pool.lock);
+	unlock_it(&v->lock);
+}
+
+static void prepare(struct track *track)
+{
+	while (track->nr_unused < RUN) {
+		struct track_chunk *chunk = track_make_chunk();
+
+		if (!chunk) {
+			fprintf(stderr, "scaling: no memory for entries\n");
+			exit(1);
+		}
+		track_add_chunk(track, chunk);
+	}
 }
 
 /* A run that is not cached is noted as read from disk: so it is when all begins. */
 static void get_run(struct thread *t, u32 place, u32 run)
 {
-	u64 key = ecache_pack(t->volume, (u64)run * RUN);
+	struct volume *v = &t->volume;
 	unsigned long pfn = t->first_pfn + place * RUN;
+	u64 block = (u64)run * RUN;
 	u32 found[RUN], i, count;
 
-	lock_it(&pool.lock);
-	for (count = 0; count < RUN; count++) {
-		found[count] = get_key(core, key + count);
-		if (found[count] == ECACHE_NONE)
-			break;
-	}
+	lock_it(&v->lock);
+	pool_lock();
+	batch_settle(&v->batch);
+	count = core_get_run(pool.core, v->batch.object, block, RUN, found);
+	pool_unlock();
 	for (i = 0; i < RUN; i++)
-		track_set(pfn + i, t->volume, (u64)run * RUN + i, TRACK_UP, i < count,
-			  tag_of((u64)run * RUN + i));
-	unlock_it(&pool.lock);
+		track_set(&v->track, pfn + i, block + i,
+			  (struct track_about){ .state = TRACK_UP, .returned = i < count },
+			  tag_of(block + i));
+	unlock_it(&v->lock);
 	for (i = 0; i < count; i++)
 		memcpy(t->pages + ((u64)place * RUN + i) * PAGE_SIZE, frame_at(found[i]),
 		       PAGE_SIZE);
-	lock_it(&pool.lock);
-	for (i = 0; i < count; i++)
-		ecache_unpin(core, found[i]);
-	unlock_it(&pool.lock);
+	lock_it(&v->lock);
+	batch_spare(&v->batch, found, count);
+	unlock_it(&v->lock);
 	t->missed += RUN - count;
 	t->resident[place] = run;
 }
@@ -175,7 +211,7 @@ static void step(struct thread *t)
 
 	for (i = 0; i < RUN; i++)
 		put_one(t, place, i);
-	track_prepare(RUN);
+	prepare(&t->volume.track);
 	get_run(t, place, run);
 	t->cached[which] = out;
 	t->done_pages += 2 * RUN;
@@ -187,7 +223,7 @@ static void *work(void *argument)
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
-	CPU_SET(t->volume % sysconf(_SC_NPROCESSORS_ONLN), &set);
+	CPU_SET(t->cpu % sysconf(_SC_NPROCESSORS_ONLN), &set);
 	sched_setaffinity(0, sizeof(set), &set);
 	while (now_ns() < until_ns)
 		step(t);
@@ -207,23 +243,30 @@ static void *memory(u64 bytes)
 }
 
 /* Half of its blocks in its page cache, half in the pool. */
-static void begin(struct thread *t, u32 volume)
+static void begin(struct thread *t, u32 number, u32 cpu)
 {
 	u32 i, run;
 
-	t->volume = volume;
-	t->first_pfn = FIRST_PFN + CHUNK_PAGES + (u64)volume * PAGES_EACH;
+	t->number = number;
+	t->cpu = cpu + number;
+	if (track_init(&t->volume.track, 2 * PAGES_EACH)) {
+		fprintf(stderr, "scaling: no memory\n");
+		exit(1);
+	}
+	t->volume.track.volume = number;
+	t->volume.batch.object = number;
+	t->first_pfn = FIRST_PFN + CHUNK_PAGES + (u64)number * PAGES_EACH;
 	t->pages = memory((u64)PAGES_EACH * PAGE_SIZE);
-	t->random = 88172645463325252ull + volume;
+	t->random = 88172645463325252ull + number;
 	for (run = 0; run < RUNS_CACHED; run++) {
-		track_prepare(RUN);
+		prepare(&t->volume.track);
 		get_run(t, 0, run);
 		for (i = 0; i < RUN; i++)
 			put_one(t, 0, i);
 		t->cached[run] = run;
 	}
 	for (run = 0; run < RUNS_RESIDENT; run++) {
-		track_prepare(RUN);
+		prepare(&t->volume.track);
 		get_run(t, run, RUNS_CACHED + run);
 	}
 	t->missed = 0;
@@ -232,6 +275,7 @@ static void begin(struct thread *t, u32 volume)
 int main(int argc, char **argv)
 {
 	u32 nr_threads = argc > 1 ? atoi(argv[1]) : 1, seconds = argc > 2 ? atoi(argv[2]) : 1;
+	u32 cpu = argc > 3 ? atoi(argv[3]) : 0;
 	u32 frames_each = PAGES_EACH + 2 * RUN, i, nr_frames = frames_each * THREADS_MAX;
 	struct ecache_device_config device = { .size_frames = 64, .home = ECACHE_NONE };
 	struct ecache_config config = {
@@ -253,12 +297,14 @@ int main(int argc, char **argv)
 	ram = memory(CHUNK_PAGES * PAGE_SIZE);
 	frames = memory((u64)nr_frames * PAGE_SIZE);
 	bytes = ecache_memory_size(&config);
-	if (!bytes || ecache_init(memory(bytes), bytes, &config, &core) || track_init()) {
+	if (!bytes || ecache_init(memory(bytes), bytes, &config, &pool.core) ||
+	    track_index_init()) {
 		fprintf(stderr, "scaling: no memory\n");
 		return 1;
 	}
+	batch_share(nr_threads);
 	for (i = 0; i < nr_threads; i++)
-		begin(&threads[i], i);
+		begin(&threads[i], i, cpu);
 	until_ns = now_ns() + seconds * 1000000000ull;
 	for (i = 0; i < nr_threads; i++)
 		pthread_create(&threads[i].id, NULL, work, &threads[i]);

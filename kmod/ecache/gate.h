@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A spinlock that is held with interrupts off, and how long it is held if that is asked
+ * for (parameter measure_held). A volume's comes before the pool's; nobody has two
+ * volumes'.
+ */
+#ifndef FOVEA_ECACHE_GATE_H
+#define FOVEA_ECACHE_GATE_H
+
+#include <linux/jump_label.h>
+#include <linux/minmax.h>
+#include <linux/spinlock.h>
+#include <linux/timex.h>
+
+/* Cycles, and how many times. */
+struct gate_held {
+	u64 cycles;
+	u64 count;
+	u64 longest;
+};
+
+struct gate {
+	spinlock_t lock;
+	/* Cycles when it was taken; 0 if nobody counted then. */
+	u64 since;
+	struct gate_held held;
+};
+
+DECLARE_STATIC_KEY_FALSE(gate_measure);
+
+void gate_count(struct gate *gate);
+
+static inline void gate_taken(struct gate *gate)
+{
+	if (static_branch_unlikely(&gate_measure))
+		gate->since = get_cycles();
+}
+
+static inline void gate_leaves(struct gate *gate)
+{
+	if (static_branch_unlikely(&gate_measure))
+		gate_count(gate);
+}
+
+/* With interrupts off already, on, or unknown. */
+static inline void gate_lock(struct gate *gate)
+{
+	spin_lock(&gate->lock);
+	gate_taken(gate);
+}
+
+static inline void gate_unlock(struct gate *gate)
+{
+	gate_leaves(gate);
+	spin_unlock(&gate->lock);
+}
+
+static inline void gate_lock_irq(struct gate *gate)
+{
+	spin_lock_irq(&gate->lock);
+	gate_taken(gate);
+}
+
+static inline void gate_unlock_irq(struct gate *gate)
+{
+	gate_leaves(gate);
+	spin_unlock_irq(&gate->lock);
+}
+
+static inline unsigned long gate_lock_irqsave(struct gate *gate)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&gate->lock, flags);
+	gate_taken(gate);
+	return flags;
+}
+
+static inline void gate_unlock_irqrestore(struct gate *gate, unsigned long flags)
+{
+	gate_leaves(gate);
+	spin_unlock_irqrestore(&gate->lock, flags);
+}
+
+#endif /* FOVEA_ECACHE_GATE_H */
