@@ -55,7 +55,7 @@ torture: setup fetch
 	$(CARGO) build --release -p fovea-linux --example torture --example power
 	FOVEA_TORTURE_OPERATIONS=1000000 FOVEA_TORTURE_SEQUENCES=10000 FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
 		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture \
-		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture --include-ignored no_block_is_ever_wrong the_torture_itself copies_take_long interrupts_off
+		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture --include-ignored no_block_is_ever_wrong the_torture_itself copies_take_long interrupts_off readers_seldom
 	$(CARGO) test --release -p fovea-linux --test ecache_power -- --nocapture --include-ignored
 	FOVEA_TEST_KERNEL_ARGS="slab_debug=FZPU kfence.sample_interval=20 preempt=full" \
 		FOVEA_TORTURE_OPERATIONS=100000 FOVEA_TORTURE_SEQUENCES=1000 FOVEA_TORTURE_SEED=$(TORTURE_SEED) \

@@ -12,6 +12,8 @@
 static DEFINE_MUTEX(volumes_lock);
 struct volume *volumes[VOLUMES_MAX];
 static u32 nr_volumes;
+/* One more than the highest number that a volume has had. */
+static u32 volumes_end;
 static u64 next_generation = 1;
 /* What happened on volumes that are gone. */
 static struct volume_counts gone;
@@ -107,6 +109,7 @@ struct volume *volume_get(const struct dm_table *table, struct block_device *bde
 	v->len = len;
 	/* Pairs with the dependency of whoever finds it there. */
 	smp_store_release(&volumes[unused], v);
+	WRITE_ONCE(volumes_end, max(volumes_end, unused + 1));
 	batch_share(++nr_volumes);
 out:
 	mutex_unlock(&volumes_lock);
@@ -212,7 +215,7 @@ void volumes_empty_batches(void)
 	u32 id;
 
 	rcu_read_lock();
-	for (id = 0; id < VOLUMES_MAX; id++) {
+	for (id = 0; id < READ_ONCE(volumes_end); id++) {
 		v = volume_by_id(id);
 		if (v)
 			empty_batch(v);

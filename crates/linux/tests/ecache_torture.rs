@@ -16,6 +16,9 @@ use fovea_scenario::{Lacks, Plan};
 
 const MODULES: [&str; 4] = ["dm-mod", "dm-delay", "dm-flakey", "null_blk"];
 
+/// As many readers as CPUs.
+const READERS: &str = "readers=8";
+
 fn plan(words: &[String], which: &Which) -> Plan {
     // The carve-outs of `examples/torture/main.rs`, and movable memory that can be taken offline in blocks of 128 MiB.
     let mut kernel_args: Vec<String> = [
@@ -44,8 +47,13 @@ fn plan(words: &[String], which: &Which) -> Plan {
         kernel_args.extend(["fovea.torture.debug=1", "bdev_allow_write_mounted=1"].map(String::from));
     }
     kernel_args.push(format!("movablecore={movable_bytes}"));
-    let exact = words.iter().any(|word| word == "exact=1");
-    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, exact, ..Plan::bare("torture", memory_bytes, 4) }
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    let cpus = if has(READERS) { 8 } else { 4 };
+    Plan {
+        lacks: Lacks { kernel_args, ..Lacks::default() },
+        exact: has("exact=1"),
+        ..Plan::bare("torture", memory_bytes, cpus)
+    }
 }
 
 /// A phone with the torture program and the module, or what is missing for one.
@@ -179,6 +187,21 @@ fn nobody_keeps_interrupts_off_for_long() {
         passes(&ended, 60);
         for line in ended.lines("ok   interrupts come in time") {
             println!("{line}");
+        }
+    }
+}
+
+/// What the locks cost who reads cached files of two volumes: on eight CPUs, and counted in instructions on one.
+#[test]
+#[ignore = "long: make torture"]
+fn readers_seldom_meet_at_the_pools_lock() {
+    for more in [&[][..], &["exact=1"]] {
+        let words: Vec<String> = [READERS, "refusals=0"].iter().chain(more).map(ToString::to_string).collect();
+        if let Some(ended) = torture(Some(None), &words, 900) {
+            passes(&ended, 8);
+            for line in ended.lines("ok   8 readers") {
+                println!("{line}");
+            }
         }
     }
 }

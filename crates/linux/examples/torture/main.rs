@@ -12,6 +12,7 @@
 //! carveouts    the module's parameter                 refusals    0: none of wrong carve-outs, which name the phone's places
 //! blind        1: the module is not told of moves, and must notice
 //! debug        1: the kernel has checkers, and faults
+//! readers      so many threads read cached files, and nothing else is done
 //! ```
 
 mod audit;
@@ -29,6 +30,7 @@ mod phases;
 mod physical;
 mod pressure;
 mod raw;
+mod readers;
 mod refusals;
 mod report;
 mod soak;
@@ -78,6 +80,8 @@ pub struct Options {
     pub debug: bool,
     /// Whether an instruction is a nanosecond here, and those under the module's lock are counted.
     pub exact: bool,
+    /// Threads that read cached files, in place of all phases and the soak.
+    pub readers: u32,
 }
 
 impl Options {
@@ -99,6 +103,7 @@ impl Options {
             blind: number("blind", 0) == 1,
             debug: number("debug", 0) == 1,
             exact: number("exact", 0) == 1,
+            readers: u32::try_from(number("readers", 0)).unwrap_or(u32::MAX),
         }
     }
 
@@ -153,6 +158,10 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     let began = Instant::now();
     let mut stack = Stack::build(&options.kind)?;
     println!("     devices and file systems made in {:.1?}", began.elapsed());
+    if options.readers > 0 {
+        readers::read(&stack, &contents, report, options.readers)?;
+        return finish(&mut stack, &contents, options, report);
+    }
     if options.phases {
         phases(&stack, &contents, options, report)?;
     }
@@ -238,7 +247,7 @@ fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Re
     for volume in &stack.volumes {
         audit::compare(volume, contents, report)?;
     }
-    if options.has_module() {
+    if options.has_module() && options.readers == 0 {
         numbers(report);
         if options.exact {
             interrupts_off(report);
