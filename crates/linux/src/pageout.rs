@@ -110,7 +110,11 @@ enum Block {
 
 impl Pager {
     pub(crate) fn new() -> Pager {
-        Pager { entries: Box::new([0; BLOCK_PAGES]), pages: Box::new([0; _]), sampler: Sampler::new() }
+        Pager {
+            entries: Box::new([0; BLOCK_PAGES]),
+            pages: Box::new([0; SAMPLES * PAGE_BYTES as usize]),
+            sampler: Sampler::new(),
+        }
     }
 
     /// Works on one process from `address` on. Returns where to go on, `None` when it is done or has ended.

@@ -230,6 +230,10 @@ fn download(apt: &Apt, packages: Vec<&Package>, scratch: &Path, progress: &Progr
     Ok(debs)
 }
 
+/// Where packages have modules: until Debian 12, and since Debian 13.
+const MODULES: &str = "lib/modules";
+const USR_MODULES: &str = "usr/lib/modules";
+
 fn unpack_deb(deb: &Path, dir: &Path) -> Result<()> {
     command::stdout(Command::new("dpkg-deb").arg("-x").arg(deb).arg(dir), "use a Debian host").map(drop)
 }
@@ -242,6 +246,7 @@ fn unpack_kernel(dir: &Path, packages: &KernelPackages, debs: &[PathBuf], progre
         unpack_deb(deb, &root)?;
         stage.set(index as u64 + 1);
     }
+    find_modules(&root)?;
     relocate_headers(&root, &packages.release)?;
     let vmlinuz = root.join(format!("boot/vmlinuz-{}", packages.release));
     let image = fs::read(&vmlinuz).map_err(Error::io("read", &vmlinuz))?;
@@ -251,6 +256,16 @@ fn unpack_kernel(dir: &Path, packages: &KernelPackages, debs: &[PathBuf], progre
     let record = Record { release: packages.release.clone(), package_version: packages.image.version.clone() };
     let text = serde_json::to_vec(&record).map_err(|e| Error::bad(RECORD, e.to_string()))?;
     fs::write(dir.join(RECORD), text).map_err(Error::io("write", dir.join(RECORD)))
+}
+
+/// Since Debian 13 the packages have /usr/lib/modules alone, which an installed system reaches by /lib as well.
+fn find_modules(root: &Path) -> Result<()> {
+    let link = root.join(MODULES);
+    if link.exists() || !root.join(USR_MODULES).is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(root.join("lib")).map_err(Error::io("make", root.join("lib")))?;
+    symlink(Path::new("..").join(USR_MODULES), &link).map_err(Error::io("link", &link))
 }
 
 /// Makes the headers work where they are: their Makefile includes an absolute path, and the modules' `build` and `source` links are
@@ -264,12 +279,16 @@ fn relocate_headers(root: &Path, release: &str) -> Result<()> {
     if btf.exists() {
         fs::remove_file(&btf).map_err(Error::io("remove", &btf))?;
     }
+    let (folder, to_src) = match root.join(USR_MODULES).is_dir() {
+        true => (USR_MODULES, "../../../src"),
+        false => (MODULES, "../../../usr/src"),
+    };
     for name in ["build", "source"] {
-        let link = root.join(format!("lib/modules/{release}/{name}"));
+        let link = root.join(folder).join(release).join(name);
         let Ok(target) = fs::read_link(&link) else { continue };
         let Ok(inside) = target.strip_prefix("/usr/src") else { continue };
         fs::remove_file(&link).map_err(Error::io("replace", &link))?;
-        symlink(Path::new("../../../usr/src").join(inside), &link).map_err(Error::io("link", &link))?;
+        symlink(Path::new(to_src).join(inside), &link).map_err(Error::io("link", &link))?;
     }
     Ok(())
 }
@@ -312,20 +331,30 @@ mod tests {
 
     #[test]
     fn headers_work_wherever_they_are() {
+        headers_work_in(MODULES);
+    }
+
+    #[test]
+    fn modules_are_found_where_debian_13_puts_them() {
+        headers_work_in(USR_MODULES);
+    }
+
+    fn headers_work_in(folder: &str) {
         let dir = tempfile::tempdir().unwrap();
-        let (src, modules) = (dir.path().join("usr/src"), dir.path().join("lib/modules/1-x"));
+        let (src, modules) = (dir.path().join("usr/src"), dir.path().join(folder).join("1-x"));
         fs::create_dir_all(src.join("linux-headers-1-x")).unwrap();
         fs::create_dir_all(src.join("linux-headers-1-common")).unwrap();
         fs::create_dir_all(&modules).unwrap();
         let makefile = src.join("linux-headers-1-x/Makefile");
         fs::write(&makefile, "include /usr/src/linux-headers-1-common/Makefile\nother: x\n").unwrap();
         symlink("/usr/src/linux-headers-1-x", modules.join("build")).unwrap();
+        find_modules(dir.path()).unwrap();
         relocate_headers(dir.path(), "1-x").unwrap();
         assert_eq!(
             fs::read_to_string(&makefile).unwrap(),
             "include $(dir $(lastword $(MAKEFILE_LIST)))../linux-headers-1-common/Makefile\nother: x\n"
         );
-        assert!(modules.join("build").join("Makefile").exists());
+        assert!(dir.path().join("lib/modules/1-x/build/Makefile").exists());
     }
 
     #[test]
