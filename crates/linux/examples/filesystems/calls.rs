@@ -12,7 +12,7 @@ use rustix::mm::{madvise, mmap, mmap_anonymous, munmap, Advice, MapFlags, ProtFl
 
 use crate::raw::PAGE;
 
-fn checked(result: libc::c_long) -> io::Result<i64> {
+pub fn checked(result: libc::c_long) -> io::Result<i64> {
     if result < 0 {
         return Err(io::Error::last_os_error());
     }

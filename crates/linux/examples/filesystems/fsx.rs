@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Random operations on one file against a model in memory, as fsx does: reads and writes, mapped and direct ones, truncation, holes,
-//! ranges that collapse, are inserted, zeroed or copied, and eviction in between. Each file has a thread of its own.
+//! ranges that collapse, are inserted, zeroed or copied, and eviction in between; and, as aio-dio does, several requests in flight
+//! while other parts of the file are read and evicted. Each file has a thread of its own.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use rustix::fs::{copy_file_range, fadvise, fallocate, Advice as FileAdvice, FallocateFlags};
 use rustix::mm::Advice;
 
+use crate::aio::{beside, Request};
 use crate::calls::ReadMapping;
 use crate::churn::churn;
 use crate::content::Random;
@@ -33,9 +35,11 @@ enum Mode {
     Direct,
     Mapped,
     Mixed,
+    /// Direct requests, several in flight, beside buffered ones.
+    Async,
 }
 
-const MODES: [Mode; 4] = [Mode::Buffered, Mode::Direct, Mode::Mapped, Mode::Mixed];
+const MODES: [Mode; 5] = [Mode::Buffered, Mode::Direct, Mode::Mapped, Mode::Mixed, Mode::Async];
 
 struct Subject<'a> {
     path: PathBuf,
@@ -112,6 +116,7 @@ impl Subject<'_> {
             _ => false,
         };
         match choice {
+            0..=54 if self.mode == Mode::Async && self.random.below(2) == 0 => self.at_once(),
             0..=29 if mapped => self.look_mapped(start, length),
             0..=29 => self.look(start, length, direct),
             30..=54 if mapped => self.write_mapped(start, length),
@@ -152,6 +157,50 @@ impl Subject<'_> {
         let pages = length.div_ceil(PAGE);
         self.buffer.bytes(pages)[..length].copy_from_slice(&bytes);
         self.direct.write_all_at(&self.buffer.bytes(pages)[..length], start as u64)
+    }
+
+    /// Requests in some parts of the file, none of which overlaps another, and buffered reads and eviction of the others meanwhile.
+    fn at_once(&mut self) -> std::io::Result<()> {
+        const PART_BYTES: usize = OPERATION_MAX;
+        const PARTS: usize = SIZE_MAX / PART_BYTES;
+        let mut buffer = Pages::new(SIZE_MAX / PAGE);
+        let mut plan = Vec::new();
+        for part in 0..PARTS {
+            let first = part * PART_BYTES + self.random.index(PART_BYTES / SECTOR) * SECTOR;
+            let length = SECTOR * (1 + self.random.index((PART_BYTES - first % PART_BYTES) / SECTOR));
+            let write = self.random.below(2) == 0;
+            // A read past the end would come back short.
+            if self.random.below(3) > 0 && (write || first + length <= self.model.len()) {
+                plan.push((part, first, length, write, if write { self.fill(length) } else { Vec::new() }));
+            }
+        }
+        if plan.is_empty() {
+            return Ok(());
+        }
+        let others: Vec<usize> = (0..PARTS).filter(|part| plan.iter().all(|one| one.0 != *part)).collect();
+        let mut requests = Vec::new();
+        for (chunk, (_, first, length, write, bytes)) in buffer.bytes(SIZE_MAX / PAGE).chunks_mut(PART_BYTES).zip(&plan)
+        {
+            chunk[..bytes.len()].copy_from_slice(bytes);
+            requests.push(Request { offset: *first as u64, bytes: &mut chunk[..*length], write: *write });
+        }
+        let direct = self.direct.try_clone()?;
+        let evict_by_page_out = self.random.below(2) == 0;
+        beside(&direct, &mut requests, || {
+            for part in others {
+                self.look(part * PART_BYTES, PART_BYTES, false)?;
+            }
+            self.evict(evict_by_page_out)
+        })?;
+        for request in &requests {
+            let first = request.offset as usize;
+            if request.write {
+                self.put(first, request.bytes);
+            } else {
+                self.wrong("read in flight", request.bytes, first);
+            }
+        }
+        Ok(())
     }
 
     fn write_mapped(&mut self, start: usize, length: usize) -> std::io::Result<()> {

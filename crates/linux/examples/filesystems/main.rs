@@ -14,6 +14,7 @@
 //!
 //! A line for each case, for programs: `case name=… result=ok|failed reads=… hits=… puts=… invalidated=… moved=… elapsed_ms=…`, in pages.
 
+mod aio;
 #[path = "../torture/audit.rs"]
 #[allow(dead_code)]
 mod audit;

@@ -70,25 +70,36 @@ pub fn of_parameters(report: &Report) {
         ("more than all of it protected", good, "a:1M", " protect_percent=101"),
         ("an unknown way of clearing", good, "a:1M", " zero=never"),
     ] {
-        let parameters = format!("carveouts={carveouts} devices={devices}{rest}");
-        let error = module::load_with(&Root::at("/"), MODULE, &parameters).err();
-        let number = error.as_ref().and_then(errno);
-        let lines = own_lines(&mut log);
-        let loaded = Path::new("/sys/module/dm_ecache").exists();
-        let claimed = fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
-        let nodes = Path::new("/dev/ecache").read_dir().is_ok_and(|mut entries| entries.next().is_some());
-        let refused = match carveouts.starts_with("of:") {
-            true => number == Some(libc::ENODEV),
-            false => matches!(number, Some(libc::EINVAL | libc::ENOSPC | libc::EBUSY)),
+        let errors: &[i32] = match carveouts.starts_with("of:") {
+            true => &[libc::ENODEV],
+            false => &[libc::EINVAL, libc::ENOSPC, libc::EBUSY],
         };
-        report.check(
-            format_args!("refused: {what}"),
-            refused && lines.len() == 1 && !loaded && !claimed && !nodes,
-            format_args!("error {number:?}, {lines:?}, loaded {loaded}, claimed {claimed}, nodes {nodes}"),
-        );
-        if loaded {
-            let _ = module::remove(MODULE);
-        }
+        of_load(report, &mut log, what, &format!("carveouts={carveouts} devices={devices}{rest}"), errors);
+    }
+    // Nothing would tell of pages that move.
+    if report.expect(FTRACE, fs::write(FTRACE, "0")).is_some() {
+        of_load(report, &mut log, "function tracing is off", &format!("carveouts={good} devices=a:1M"), &[libc::EBUSY]);
+        report.expect(FTRACE, fs::write(FTRACE, "1"));
+    }
+}
+
+const FTRACE: &str = "/proc/sys/kernel/ftrace_enabled";
+
+/// One load that must be refused with one of these errors and one line, and leave nothing.
+fn of_load(report: &Report, log: &mut KernelLog, what: &str, parameters: &str, errors: &[i32]) {
+    let error = module::load_with(&Root::at("/"), MODULE, parameters).err();
+    let number = error.as_ref().and_then(errno);
+    let lines = own_lines(log);
+    let loaded = Path::new("/sys/module/dm_ecache").exists();
+    let claimed = fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
+    let nodes = Path::new("/dev/ecache").read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    report.check(
+        format_args!("refused: {what}"),
+        number.is_some_and(|number| errors.contains(&number)) && lines.len() == 1 && !loaded && !claimed && !nodes,
+        format_args!("error {number:?}, {lines:?}, loaded {loaded}, claimed {claimed}, nodes {nodes}"),
+    );
+    if loaded {
+        let _ = module::remove(MODULE);
     }
 }
 
@@ -126,6 +137,8 @@ pub fn while_in_use(stack: &Stack, options: &Options, report: &Report) {
     check("an unknown way of comparing at run time", parameter("verify", "never"), &[libc::EINVAL], 1);
     check("an unknown way of clearing at run time", parameter("zero", "never"), &[libc::EINVAL], 1);
     check("no number of pages", parameter("salvage_pages", "many"), &[libc::EINVAL], 0);
+    let off = fs::write(FTRACE, "0").err().and_then(|e| e.raw_os_error());
+    check("switching function tracing off under it", off, &[libc::EBUSY], 0);
     let again = module::load_with(&Root::at("/"), MODULE, &good_parameters(options)).err();
     check("loading it twice", again.as_ref().and_then(errno), &[libc::EEXIST], 0);
     let unload = || module::remove(MODULE).err().as_ref().and_then(errno);
