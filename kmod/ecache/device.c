@@ -176,6 +176,7 @@ void devices_open(void)
 	u32 d;
 
 	for (d = 0; d < nr_devices; d++)
+		/* Pairs with node_open(). */
 		smp_store_release(&nodes[d].open, true);
 }
 

@@ -82,6 +82,7 @@ void follow_learn(struct volume *v, const struct inode *host)
 
 	if (!S_ISREG(host->i_mode))
 		return;
+	/* Pairs with the store below: kinds that are counted are filled in. */
 	for (i = 0; i < smp_load_acquire(&v->nr_kinds); i++)
 		if (v->kinds[i].ops == ops && v->kinds[i].type == type)
 			return;
@@ -95,6 +96,7 @@ void follow_learn(struct volume *v, const struct inode *host)
 		kind->ops = ops;
 		kind->type = type;
 		kind->listed = listed;
+		/* Pairs with the loads above and in follow_summed(). */
 		smp_store_release(&v->nr_kinds, v->nr_kinds + 1);
 	}
 	volume_unlock_irqrestore(v, flags);

@@ -97,6 +97,7 @@ static inline bool follow_summed(const struct volume *v, const struct inode *hos
 		return true;
 	if (!S_ISREG(host->i_mode) || host->i_blkbits < PAGE_SHIFT)
 		return true;
+	/* Pairs with follow_learn()'s store. */
 	for (i = 0; i < smp_load_acquire(&v->nr_kinds); i++)
 		if (v->kinds[i].ops == ops &&
 		    v->kinds[i].type == host->i_sb->s_type)

@@ -55,6 +55,7 @@ static int node_open(struct inode *inode, struct file *file)
 	struct heap_node *node =
 		container_of(file->private_data, struct heap_node, misc);
 
+	/* Pairs with the owner's store, once all that buffers need is there. */
 	if (!smp_load_acquire(&node->open))
 		return -EAGAIN;
 	return nonseekable_open(inode, file);

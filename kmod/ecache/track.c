@@ -354,6 +354,7 @@ void track_move(struct track *t, struct track_entry *entry, unsigned long to)
 	/* The entry stays where it is: track_forget_range() comes by there once. */
 	leave_index(entry);
 	entry->page = to - track_first_pfn;
+	/* As in track_set(). */
 	smp_store_release(slot, track_link(entry));
 }
 
