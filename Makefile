@@ -9,6 +9,7 @@
 #   make torture-6.1  dm-ecache on Debian 12's kernel: the torture test, and the short list of file systems
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make small    what goes on a device: daemon and command line, no phone and no lab; SMALL_TARGET=aarch64-unknown-linux-gnu for another CPU
+#   make hooks    has git check commit messages here
 #   make install  into $(DESTDIR)$(PREFIX), what `make build` built; install-small: without the phone and the lab
 PREFIX ?= /usr/local
 CARGO ?= cargo
@@ -21,8 +22,8 @@ SMALL_BYTES_MAX := 4000000
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test bench torture torture-debug torture-fs torture-6.1 kernels install install-small build whole small clean check-style setup \
-	setup-tests fetch test-phone
+.PHONY: demo test bench torture torture-debug torture-fs torture-6.1 kernels install install-small build whole small clean check-style hooks \
+	setup setup-tests fetch test-phone
 
 demo: whole
 	$(FOVEA) phone demo
@@ -152,7 +153,12 @@ test-phone: whole
 	tools/same-twice.sh $(FOVEA) results/twice
 
 # rustup's minimal profile has neither rustfmt nor clippy.
+# Has git check the messages of your commits.
+hooks:
+	git config core.hooksPath tools/hooks
+
 check-style:
+	@sh tools/hooks/try.sh
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check; else echo "rustfmt: skipped, not installed"; fi
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then $(CARGO) clippy --workspace --all-targets -- -D warnings; else echo "clippy: skipped, not installed"; fi
 
