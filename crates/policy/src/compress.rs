@@ -24,5 +24,6 @@ pub fn candidate_ahead<'a>(apps: &'a [AppState], config: &MemoryConfig) -> Optio
 }
 
 fn is_worth(app: &AppState, config: &MemoryConfig) -> bool {
-    app.standing != Standing::Ignore && !app.compressed && app.anon_bytes >= config.compress_least_pages * PAGE_BYTES
+    let may = app.standing != Standing::Ignore && !app.is_perceptible();
+    may && !app.compressed && app.anon_bytes >= config.compress_least_pages * PAGE_BYTES
 }

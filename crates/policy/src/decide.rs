@@ -256,7 +256,7 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &Config, pressure: &Pressure) -
 /// app is worth that; the app in front is not before somebody really waits.
 fn kill_step(snapshot: &Snapshot, class: Importance, reason: Reason) -> Option<(Action, Reason)> {
     let app = victim(&snapshot.apps, &snapshot.memory, class)?;
-    let nothing_left = class == Importance::Foreground && app.importance > Importance::Foreground;
+    let nothing_left = class == Importance::Foreground && app.dies_as() > Importance::Foreground;
     (snapshot.memory.stalled_us > 0 || nothing_left).then(|| (Action::Kill { app: app.name.clone() }, reason))
 }
 
