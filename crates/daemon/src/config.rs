@@ -130,6 +130,8 @@ pub struct DaemonConfig {
     pub journal_max_bytes: u64,
     /// Whether to watch for systemd's `app-*.scope` and `app-*.service` cgroups.
     pub discover: bool,
+    /// Where `proc/asound` and `dev` are, in which users of sound and video are looked for.
+    pub media_root: PathBuf,
     /// Stall that wakes the daemon: microseconds of waiting for memory within half a second.
     pub psi_stall_us: u64,
 }
@@ -141,6 +143,7 @@ impl Default for DaemonConfig {
             journal: "journal.jsonl".into(),
             journal_max_bytes: 8 << 20,
             discover: true,
+            media_root: "/".into(),
             // The kernel's reclaim thread at work counts as a stall, so 2 ms says "reclaim has begun", as the shrinker did to
             // Android's driver (seed 002, 2.6.4).
             psi_stall_us: 2000,

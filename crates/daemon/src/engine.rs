@@ -6,6 +6,7 @@ mod attention;
 mod kill;
 mod listed;
 mod observe;
+mod perceptible;
 mod report;
 mod requests;
 mod runaways;
@@ -14,7 +15,7 @@ mod simulated;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::{AppName, Importance, Listed, Lists, Registry, SourceId, Standing};
+use fovea_apps::{AppName, Importance, Listed, Lists, Perceived, Registry, SourceId, Standing};
 use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
 use fovea_policy::{decide, Action, AppState, Growth, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
 pub(crate) use observe::state_of_memory;
@@ -55,8 +56,10 @@ struct Runtime {
     /// The list it is on, by which entry, and when that was last looked up.
     listed: Option<Listed>,
     identified_ns: u64,
-    /// The standing that its processes' scores are by.
-    scored_as: Standing,
+    /// Why it is perceptible, if it is.
+    perceived: Option<Perceived>,
+    /// The `oom_score_adj` that its processes' scores are by.
+    scored_as: Option<i32>,
     frozen: bool,
     /// What was added to its processes' `oom_score_adj`.
     score_shift: i32,
@@ -83,6 +86,12 @@ struct Runtime {
 impl Runtime {
     fn standing(&self) -> Standing {
         self.listed.as_ref().map_or(Standing::Plain, |listed| listed.list)
+    }
+
+    /// The `oom_score_adj` that its processes should have: the kernel's OOM killer is to choose as the daemon would.
+    fn wanted_score(&self, importance: Importance) -> i32 {
+        let wanted = self.standing().oom_score_adj(importance);
+        self.perceived.map_or(wanted, |_| wanted.min(Perceived::OOM_SCORE_ADJ))
     }
 }
 
@@ -133,6 +142,7 @@ pub struct Engine<D> {
     only_listed: bool,
     only_listed_said_ns: Option<u64>,
     outside: runaways::Outside,
+    perceptions: perceptible::Perceptions,
     /// CPUs that can run the daemon beside an app.
     cpus: usize,
     /// When the CPUs' share was last taken, and what they had done by then.
@@ -178,6 +188,7 @@ impl<D: Device> Engine<D> {
             only_listed: false,
             only_listed_said_ns: None,
             outside: runaways::Outside::default(),
+            perceptions: perceptible::Perceptions::default(),
             config,
             policy,
             registry: Registry::default(),

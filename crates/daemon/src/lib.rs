@@ -27,6 +27,8 @@ mod journal;
 #[cfg(test)]
 mod listed_tests;
 mod notify;
+#[cfg(test)]
+mod perceptible_tests;
 pub mod protocol;
 #[cfg(test)]
 mod runaway_tests;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use fovea_apps::AppName;
 use fovea_linux::cgroup::is_within;
-use fovea_linux::{Device, State, System, Trigger};
+use fovea_linux::{Device, MediaWatch, State, System, Trigger};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::Timespec;
 use rustix::time::{clock_gettime, ClockId};
@@ -43,6 +43,7 @@ enum Source {
     Cgroups,
     Signal,
     Reload,
+    Media,
     Other(u64),
 }
 
@@ -54,6 +55,7 @@ impl Source {
             Source::Cgroups => 2,
             Source::Signal => 3,
             Source::Reload => 4,
+            Source::Media => 5,
             Source::Other(id) => id,
         })
     }
@@ -65,6 +67,7 @@ impl Source {
             2 => Source::Cgroups,
             3 => Source::Signal,
             4 => Source::Reload,
+            5 => Source::Media,
             id => Source::Other(id),
         }
     }
@@ -96,6 +99,7 @@ struct Loop<D> {
     epoll: OwnedFd,
     engine: Engine<D>,
     watcher: Option<Watcher>,
+    media: Option<MediaWatch>,
     listener: OwnedFd,
     signals: Signals,
     journal_path: PathBuf,
@@ -131,7 +135,8 @@ const UNREAD_NS: u64 = 1_000_000_000;
 /// Runs the daemon until it is told to stop. Restoring the device is the caller's part.
 pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     let mut missing = Vec::new();
-    let mut system = System::new().map_err(|e| e.to_string())?;
+    let system = System::new().map_err(|e| e.to_string())?;
+    let mut system = system.with_media_at(&config.daemon.media_root);
     let run_folder = config.daemon.run_folder.clone();
     let listener = control::open(&run_folder).map_err(|e| match e.kind() {
         std::io::ErrorKind::Other => format!("{}: {e}", run_folder.display()),
@@ -153,6 +158,13 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
         Ok(watcher) => Some(watcher),
         Err(e) => {
             missing.push(format!("cgroup v2: {e}"));
+            None
+        }
+    };
+    let media = match system.media_watch() {
+        Ok(media) => Some(media),
+        Err(e) => {
+            missing.push(format!("sound and video: {e}: a camera that is opened from now on is not seen"));
             None
         }
     };
@@ -184,6 +196,9 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     if let Some(watcher) = &watcher {
         add(&watcher.fd(), Source::Cgroups, EventFlags::IN)?;
     }
+    if let Some(media) = &media {
+        add(&media.fd(), Source::Media, EventFlags::IN)?;
+    }
     let own_cgroup = system.cgroup_of(std::process::id()).ok().flatten().filter(|own| !own.is_empty());
     let discover = config.daemon.discover;
     let syslog = Syslog::at(Path::new("/dev/log"));
@@ -195,6 +210,7 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
         epoll,
         engine,
         watcher,
+        media,
         listener,
         signals,
         journal_path,
@@ -285,6 +301,10 @@ impl<D: Device> Loop<D> {
             Source::Cgroups => {
                 let seen = self.watcher.as_mut().map(Watcher::take).unwrap_or_default();
                 self.seen(seen);
+            }
+            Source::Media => {
+                let change = self.media.as_mut().map(MediaWatch::take).unwrap_or_default();
+                self.engine.media_changed(change, now_ns());
             }
             Source::Listener => {
                 while let Some(client) = control::accept(&self.listener).map_err(|e| format!("control socket: {e}"))? {

@@ -87,6 +87,7 @@ impl<D: Device> Engine<D> {
         let outcome = json!({
             "importance": self.registry.importance(app),
             "list": list,
+            "perceptible": self.runtime.get(name).and_then(|r| r.perceived),
             "usage": usage,
             // From the wake-up that led here to the last signal sent.
             "signal_after_ns": killed.signalled_ns.saturating_sub(snapshot.now_ns),

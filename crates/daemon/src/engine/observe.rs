@@ -33,6 +33,8 @@ impl<D: Device> Engine<D> {
                 self.look_outside(&memory, now_ns);
             }
         }
+        let may_harm = short.shortage.is_some() || short.ladder.is_some() || !self.screen_on;
+        self.perceive_in_time(may_harm, now_ns);
         self.look_at_cpus(now_ns);
         Ok(self.snapshot(memory, now_ns))
     }
@@ -122,6 +124,7 @@ impl<D: Device> Engine<D> {
             name: app.name.clone(),
             importance: self.registry.importance(app),
             standing: runtime.standing(),
+            perceived: runtime.perceived,
             focus_seq: app.focus_seq,
             background_since_ns: runtime.background_since_ns,
             seen: app.seen,
