@@ -29,6 +29,8 @@ enum Only {
     Focus,
     /// Whether the screen is on.
     Screen,
+    /// Who holds an inhibitor.
+    Inhibitors,
 }
 
 #[derive(Subcommand)]
@@ -54,7 +56,7 @@ enum SourceArgument {
         #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(10..=60_000))]
         period_ms: u64,
     },
-    /// systemd's login manager: whether the session on the seat is idle or locked (the screen only).
+    /// systemd's login manager: whether the session on the seat is idle or locked, and who holds an inhibitor.
     Logind {
         /// Seat.
         #[arg(long, default_value = "seat0")]
@@ -86,7 +88,9 @@ pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
     let (wait, only) = (watch.wait, watch.only);
     let wanted = move |event: &Event| match only {
         None => true,
-        Some(only) => (only == Only::Screen) == matches!(event, Event::Screen { .. }),
+        Some(Only::Focus) => matches!(event, Event::Windows(_)),
+        Some(Only::Screen) => matches!(event, Event::Screen { .. }),
+        Some(Only::Inhibitors) => matches!(event, Event::Inhibitors(_)),
     };
     let theirs = Arc::clone(&mailbox);
     let attending = move || {

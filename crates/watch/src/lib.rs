@@ -5,6 +5,7 @@
 //! a [`Mailbox`], which keeps only how things stand; [`deliver`] tells the daemon the difference to what it knows.
 
 mod attend;
+mod bus;
 mod deliver;
 mod logind;
 mod mailbox;
@@ -52,6 +53,8 @@ impl Windows {
 pub enum Event {
     /// What can be seen now.
     Windows(Windows),
+    /// The processes that hold an inhibitor now; ascending, each once.
+    Inhibitors(Vec<u32>),
     /// The screen is on or off.
     Screen {
         /// On.

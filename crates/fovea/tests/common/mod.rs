@@ -3,6 +3,8 @@
 
 #![allow(dead_code, missing_docs)]
 
+pub mod app;
+
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -77,6 +79,12 @@ impl Client {
             Ok((length, _)) => Some(serde_json::from_slice(&buffer[..length]).expect("a reply is JSON")),
             Err(e) => panic!("{e}"),
         }
+    }
+
+    /// Sends a request that is granted.
+    pub fn say(&self, request: &str) {
+        self.send(request.as_bytes()).unwrap();
+        assert_eq!(self.reply().unwrap()["reply"], "done", "{request}");
     }
 
     /// Sends a packet that is refused; the one line that says why.
