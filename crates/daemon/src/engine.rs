@@ -30,6 +30,9 @@ use crate::undo::UndoLog;
 /// How old an app's usage may be for a decision.
 const USAGE_FRESH_NS: u64 = 200_000_000;
 
+/// The same where nothing is short, and an app may only be compressed ahead of need.
+const USAGE_IDLE_NS: u64 = 10_000_000_000;
+
 /// How old the zones' watermarks may be.
 const WATERMARKS_FRESH_NS: u64 = 10_000_000_000;
 

@@ -21,7 +21,7 @@ const LEAST_READINGS: usize = 5;
 const LEAST_SPAN_NS: u64 = 1_000_000_000;
 
 /// Slower growth is nobody's emergency, however little is left.
-const LEAST_BYTES_PER_S: u64 = 4 << 20;
+pub(crate) const LEAST_BYTES_PER_S: u64 = 4 << 20;
 
 /// A runaway would use up what is left within this time.
 const HORIZON_S: u64 = 5;

@@ -28,6 +28,8 @@ fn device(free_mb: u64, file_mb: u64, swap_free_mb: u64, apps: Vec<AppState>) ->
         focus_told: true,
         memory: MemoryState {
             free_bytes: free_mb * MB,
+            // Plentiful, so that nothing is compressed for being idle.
+            available_bytes: 400 * MB,
             file_bytes: file_mb * MB,
             swap: Some(swap),
             stalled_us: 5000,
