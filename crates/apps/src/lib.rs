@@ -15,4 +15,4 @@ pub use io_class::IoClass;
 pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Standing};
 pub use perceived::{is_media_server, Perceived};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
-pub use unit::{app_of_cgroup, leads_to_apps, scope_of_app, Unit, OWN_SLICE};
+pub use unit::{app_of_cgroup, leads_to_apps, owner_of_cgroup, scope_of_app, Unit, OWN_SLICE};

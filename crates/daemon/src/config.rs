@@ -22,8 +22,24 @@ pub struct Config {
     pub zram: ZramConfig,
     /// Reserved memory as file cache.
     pub ecache: EcacheConfig,
+    /// What users are told.
+    pub watch: WatchConfig,
     /// Files and discovery.
     pub daemon: DaemonConfig,
+}
+
+/// What users are told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WatchConfig {
+    /// Whether users' sessions are told of the kills of their apps, for `fovea watch kills` to show.
+    pub notifications: bool,
+}
+
+impl Default for WatchConfig {
+    fn default() -> Self {
+        Self { notifications: true }
+    }
 }
 
 /// Compressed swap, set up by the daemon where no swap on zram is found.

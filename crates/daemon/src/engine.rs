@@ -23,6 +23,7 @@ use serde_json::{json, Value};
 
 use crate::config::Config;
 use crate::journal::{Entry, Journal};
+use crate::news::Killed;
 use crate::protocol::{AppStatus, Reply, Request, Status};
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
@@ -127,6 +128,8 @@ struct Session {
 pub struct Turn {
     /// When to turn again if nothing happens; `None`: not before something happens.
     pub wake_at_ns: Option<u64>,
+    /// Who was killed in it.
+    pub killed: Vec<Killed>,
     /// Ends of processes to wait for; each is to be reported by [`Engine::victim_ended`].
     pub awaited: Vec<OwnedFd>,
 }
@@ -251,12 +254,18 @@ impl<D: Device> Engine<D> {
         let waiting = [
             ("zram", old.zram != config.zram),
             ("ecache", old.ecache != config.ecache),
+            ("watch", old.watch != config.watch),
             ("daemon", old.daemon != config.daemon),
         ];
         let waiting: Vec<_> = waiting.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect();
         self.policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
-        self.config =
-            Config { zram: old.zram.clone(), ecache: old.ecache.clone(), daemon: old.daemon.clone(), ..config };
+        self.config = Config {
+            zram: old.zram.clone(),
+            ecache: old.ecache.clone(),
+            watch: old.watch.clone(),
+            daemon: old.daemon.clone(),
+            ..config
+        };
         self.busy = true;
         self.relist(now_ns);
         self.write(now_ns, "reload", None, None, json!({ "at-the-next-start": waiting }));
@@ -362,7 +371,7 @@ impl<D: Device> Engine<D> {
         let snapshot = self.look(now_ns)?;
         let decision = decide(&snapshot, &self.policy);
         self.note_only_listed(&decision, &snapshot);
-        let mut turn = Turn { wake_at_ns: decision.wake_at_ns, awaited: Vec::new() };
+        let mut turn = Turn { wake_at_ns: decision.wake_at_ns, ..Turn::default() };
         let critical = decision.pressure.is_some_and(|p| p.critical || p.thrash);
         if let Some((app, reason)) = self.grace_is_over(critical, now_ns) {
             if !self.is_kept(&app, now_ns) {

@@ -28,6 +28,7 @@ mod fake;
 mod journal;
 #[cfg(test)]
 mod listed_tests;
+pub mod news;
 mod notify;
 #[cfg(test)]
 mod perceptible_tests;

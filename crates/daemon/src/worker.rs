@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::control::{self, Received};
 use crate::engine::{Engine, Turn};
 use crate::journal::{self, Journal};
+use crate::news::News;
 use crate::notify::Notify;
 use crate::protocol::{Reply, Request};
 use crate::syslog::Syslog;
@@ -44,6 +45,7 @@ enum Source {
     Signal,
     Reload,
     Media,
+    News,
     Other(u64),
 }
 
@@ -56,6 +58,7 @@ impl Source {
             Source::Signal => 3,
             Source::Reload => 4,
             Source::Media => 5,
+            Source::News => 6,
             Source::Other(id) => id,
         })
     }
@@ -68,6 +71,7 @@ impl Source {
             3 => Source::Signal,
             4 => Source::Reload,
             5 => Source::Media,
+            6 => Source::News,
             id => Source::Other(id),
         }
     }
@@ -100,6 +104,7 @@ struct Loop<D> {
     engine: Engine<D>,
     watcher: Option<Watcher>,
     media: Option<MediaWatch>,
+    news: Option<News>,
     listener: OwnedFd,
     signals: Signals,
     journal_path: PathBuf,
@@ -168,6 +173,13 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
             None
         }
     };
+    let news = match config.watch.notifications.then(|| News::open(&run_folder)).transpose() {
+        Ok(news) => news,
+        Err(e) => {
+            missing.push(format!("notifications: {}: {e}", run_folder.display()));
+            None
+        }
+    };
     missing.extend(lacks(&system));
     missing.iter().for_each(|what| say!("fovea: going on without {what}"));
     // Locked and last to be killed, or else the shortage it is there to end would stop it first.
@@ -199,6 +211,9 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     if let Some(media) = &media {
         add(&media.fd(), Source::Media, EventFlags::IN)?;
     }
+    if let Some(news) = &news {
+        add(&news.fd(), Source::News, EventFlags::IN)?;
+    }
     let own_cgroup = system.cgroup_of(std::process::id()).ok().flatten().filter(|own| !own.is_empty());
     let discover = config.daemon.discover;
     let syslog = Syslog::at(Path::new("/dev/log"));
@@ -211,6 +226,7 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
         engine,
         watcher,
         media,
+        news,
         listener,
         signals,
         journal_path,
@@ -239,6 +255,9 @@ impl<D: Device> Loop<D> {
         let mut events = Vec::with_capacity(32);
         while !self.stopping {
             let turn = self.turn();
+            for killed in &turn.killed {
+                self.news.iter_mut().for_each(|news| news.tell(killed));
+            }
             for pidfd in turn.awaited {
                 let id = self.add(&pidfd)?;
                 self.victims.insert(id, pidfd);
@@ -306,6 +325,7 @@ impl<D: Device> Loop<D> {
                 let change = self.media.as_mut().map(MediaWatch::take).unwrap_or_default();
                 self.engine.media_changed(change, now_ns());
             }
+            Source::News => self.news.iter_mut().for_each(News::accept),
             Source::Listener => {
                 while let Some(client) = control::accept(&self.listener).map_err(|e| format!("control socket: {e}"))? {
                     // Clients that stay and ask nothing must not keep others out: the oldest goes.

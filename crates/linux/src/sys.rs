@@ -56,8 +56,9 @@ pub(crate) fn probe_process_mrelease() -> io::Result<()> {
     checked(unsafe { libc::syscall(libc::SYS_process_mrelease, -1, 0 as libc::c_uint) }).map(drop)
 }
 
-/// getsockopt(SO_PEERCRED): the process that connected to a unix socket; `None` if none has, or it is of a PID namespace that we do not see.
-pub(crate) fn peer_pid(socket: &OwnedFd) -> io::Result<Option<u32>> {
+/// getsockopt(SO_PEERCRED): who connected to a unix socket. The PID is 0 if nobody has, or it is of a PID namespace that we do not see: a
+/// value that rustix's type cannot hold.
+pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes, which are a `ucred`'s, and any of its values is valid.
@@ -66,7 +67,7 @@ pub(crate) fn peer_pid(socket: &OwnedFd) -> io::Result<Option<u32>> {
         libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, to, &mut length)
     };
     checked(done.into())?;
-    Ok(u32::try_from(peer.pid).ok().filter(|&pid| pid > 0))
+    Ok(peer)
 }
 
 /// process_vm_readv(2): copies ranges of another process, one after the other, into `into`; returns bytes copied.

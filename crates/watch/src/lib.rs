@@ -7,6 +7,7 @@
 mod attend;
 mod bus;
 mod deliver;
+mod kills;
 mod logind;
 mod mailbox;
 mod sway;
@@ -19,6 +20,7 @@ use thiserror::Error;
 
 pub use attend::{attend, Backoff};
 pub use deliver::{deliver, Undelivered};
+pub use kills::{session_bus, show_kills};
 pub use logind::Logind;
 pub use mailbox::{Mailbox, Wanted};
 pub use sway::Sway;

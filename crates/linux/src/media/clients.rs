@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::net::sockopt::socket_acceptconn;
 use rustix::net::{getsockname, SocketAddrUnix};
@@ -30,7 +30,8 @@ pub(super) fn clients(root: &Root, server: u32) -> io::Result<BTreeSet<u32>> {
         // Closed in between, or opened anew as something else: what it is now is asked of it.
         let Ok(socket) = pidfd_getfd(&pidfd, number, PidfdGetfdFlags::empty()) else { continue };
         if is_accepted(&socket) {
-            clients.extend(sys::peer_pid(&socket).ok().flatten());
+            let peer = sys::peer_credentials(socket.as_fd()).ok().and_then(|peer| u32::try_from(peer.pid).ok());
+            clients.extend(peer.filter(|&pid| pid > 0));
         }
     }
     Ok(clients)
