@@ -93,6 +93,7 @@ pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linu
         Ok(_) => notes.push("discovery is off: only apps that are registered would be known".into()),
         Err(e) => notes.push(e.to_string()),
     }
+    notes.extend(unseen(&mut system, &registry)?);
     let perceived = perceived(&mut system, &registry)?;
     let apps = registry.iter().map(|app| {
         let perceived = perceived.get(&app.name).copied();
@@ -106,6 +107,20 @@ pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linu
     };
     let policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
     Ok(Simulation::of(snapshot, &policy, assumed, false, notes))
+}
+
+/// What this user cannot know of apps that a daemon would know.
+fn unseen(system: &mut System, registry: &Registry) -> Result<Option<String>, fovea_linux::Error> {
+    let mut unseen = 0;
+    for app in registry.iter() {
+        unseen += usize::from(system.has_unseen(&app.cgroup)?);
+    }
+    let (all, which) = (registry.len(), "which programs run in them, and who of them plays or records");
+    Ok((unseen > 0).then(|| {
+        format!(
+            "of {unseen} of {all} apps this user may not see {which} (proc's hidepid, or another user's): ask as root"
+        )
+    }))
 }
 
 /// Who plays and records, as far as this user may see it.

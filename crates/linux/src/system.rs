@@ -129,6 +129,15 @@ impl System {
         }
     }
 
+    /// Whether a cgroup has processes that this user may not look at: another user's, or hidden from him (proc(5), `hidepid`).
+    pub fn has_unseen(&mut self, cgroup: &str) -> Result<bool, Error> {
+        self.list_processes(cgroup)?;
+        let unseen = crate::programs::unseen(&self.root, &self.pids);
+        // One that is not listed any more has ended, and is hidden by nobody.
+        self.list_processes(cgroup)?;
+        Ok(unseen.iter().any(|pid| self.pids.contains(pid)))
+    }
+
     fn list_processes(&mut self, cgroup: &str) -> Result<(), Error> {
         let mut pids = std::mem::take(&mut self.pids);
         pids.clear();

@@ -192,14 +192,20 @@ pub fn is_root() -> bool {
     root
 }
 
-/// Runs the program as user nobody, from a copy that nobody may run.
-pub fn as_nobody(folder: &Path, args: &[&str]) -> Output {
+/// A copy of the program that any user may run.
+pub fn copy_for_all(folder: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
     let copy = folder.join("fovea");
     // By another process: while a test beside this one forks, a copy that this one has just written would count as being written.
     assert!(Command::new("cp").arg(FOVEA).arg(&copy).status().unwrap().success());
     std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
+    copy
+}
+
+/// Runs the program as user nobody.
+pub fn as_nobody(folder: &Path, args: &[&str]) -> Output {
+    let copy = copy_for_all(folder);
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--"]).arg(&copy);
     command.env_remove("FOVEA_RUN").arg("--run-folder").arg(folder.join("run")).args(args);
