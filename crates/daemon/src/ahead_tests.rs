@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Compression ahead of need in the engine: nobody looks until an app's turn comes, and nothing is under way meanwhile.
 
-use crate::engine_tests::{bench, focus, Bench, SECOND_NS};
+use crate::engine_tests::{bench, close, focus, Bench, SECOND_NS};
+use crate::protocol::Request;
 
 const MB: u64 = 1 << 20;
 
@@ -57,4 +58,54 @@ fn where_memory_is_plentiful_it_sleeps_and_reads_nobodys_size() {
     b.device.0.borrow_mut().memory.available_bytes = 100 * MB;
     b.idle_turn(4001 * SECOND_NS);
     assert!(b.swapped_pages("mail") > 0, "the next look finds that it is not any more");
+}
+
+#[test]
+fn with_the_screen_off_closed_apps_are_compressed_and_open_ones_left_alone() {
+    let mut b = bench(&[("mail", 10), ("game", 10)]);
+    b.engine.handle(focus("mail"), 0);
+    b.engine.handle(close("mail"), 0);
+    b.engine.handle(focus("game"), 0);
+    b.engine.handle(Request::Screen { on: false }, SECOND_NS);
+    b.run(SECOND_NS, 60 * SECOND_NS);
+    let state = b.device.0.borrow();
+    assert_eq!(state.apps["apps/mail"].swap_pages, 10 * 256 / 2);
+    assert_eq!(state.apps["apps/game"].swap_pages, 0);
+    drop(state);
+    assert_eq!(b.engine.turn(61 * SECOND_NS).unwrap().wake_at_ns, None, "then it sleeps");
+    assert_eq!(b.actions().iter().filter(|a| *a == "compress").count(), 1, "one line for the whole");
+}
+
+#[test]
+fn with_the_screen_on_compression_waits_for_an_idle_cpu() {
+    let mut b = bench(&[("mail", 10)]);
+    b.engine.handle(close("mail"), 0);
+    {
+        let mut state = b.device.0.borrow_mut();
+        (state.memory.free_bytes, state.memory.file_bytes) = (15 * MB, 10 * MB);
+    }
+    let compressed = |b: &Bench| b.done("compress apps/mail");
+    b.engine.turn(SECOND_NS).unwrap();
+    assert!(!compressed(&b), "busy since boot");
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get()) as u64;
+    b.device.0.borrow_mut().cpu.idle_ns = 20_000_000 * cpus;
+    b.engine.turn(SECOND_NS + 50_000_000).unwrap();
+    assert!(!compressed(&b), "idle for 20 of 50 ms");
+    b.device.0.borrow_mut().cpu.idle_ns += 50_000_000 * cpus;
+    b.engine.turn(SECOND_NS + 100_000_000).unwrap();
+    assert!(compressed(&b));
+}
+
+#[test]
+fn screen_on_stops_compression_at_once() {
+    let mut b = bench(&[("mail", 100)]);
+    b.engine.handle(Request::Home {}, 0);
+    b.engine.handle(close("mail"), 0);
+    b.engine.handle(Request::Screen { on: false }, 0);
+    b.engine.turn(1).unwrap();
+    let after_one = b.device.0.borrow().apps["apps/mail"].swap_pages;
+    assert_eq!(after_one, 256);
+    b.engine.handle(Request::Screen { on: true }, 2);
+    b.run(3, 9 * SECOND_NS);
+    assert_eq!(b.device.0.borrow().apps["apps/mail"].swap_pages, after_one);
 }

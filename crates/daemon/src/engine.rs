@@ -10,7 +10,9 @@ mod perceptible;
 mod report;
 mod requests;
 mod runaways;
+mod set_up;
 mod simulated;
+mod state;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -20,6 +22,7 @@ use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryRea
 use fovea_policy::{decide, Action, AppState, Growth, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
 pub(crate) use observe::state_of_memory;
 use serde_json::{json, Value};
+use state::{Runtime, Session, Victim};
 
 use crate::config::Config;
 use crate::journal::{Entry, Journal};
@@ -51,77 +54,6 @@ const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// Time in which an app that could not be killed, or lived on, is not tried again.
 const SPARED_NS: u64 = 30_000_000_000;
-
-/// What the daemon remembers of an app beside its rank.
-#[derive(Debug, Default)]
-struct Runtime {
-    background_since_ns: u64,
-    importance: Option<Importance>,
-    /// The list it is on, by which entry, and when that was last looked up.
-    listed: Option<Listed>,
-    identified_ns: u64,
-    /// Why it is perceptible, if it is.
-    perceived: Option<Perceived>,
-    /// The `oom_score_adj` that its processes' scores are by.
-    scored_as: Option<i32>,
-    frozen: bool,
-    /// What was added to its processes' `oom_score_adj`.
-    score_shift: i32,
-    /// A kill of it was in vain: others are tried until then.
-    spared_until_ns: u64,
-    cursor: CompressCursor,
-    /// Pages of it were compressed in this life.
-    was_compressed: bool,
-    /// It has been in front since.
-    returned: bool,
-    /// It was compressed and has not been in front since.
-    all_out: bool,
-    /// What its last return touched, remembered when that too had to be compressed.
-    resume_set: Option<Vec<PageRange>>,
-    /// Resident memory when its last range had been looked at; `None` while some are left.
-    compressed_at_bytes: Option<u64>,
-    usage: AppUsage,
-    /// What it occupied over the last seconds, while memory was short.
-    growth: Growth,
-    /// When that was last read in full, and its charge then.
-    sized: Option<(u64, u64)>,
-}
-
-impl Runtime {
-    fn standing(&self) -> Standing {
-        self.listed.as_ref().map_or(Standing::Plain, |listed| listed.list)
-    }
-
-    /// The `oom_score_adj` that its processes should have: the kernel's OOM killer is to choose as the daemon would.
-    fn wanted_score(&self, importance: Importance) -> i32 {
-        let wanted = self.standing().oom_score_adj(importance);
-        self.perceived.map_or(wanted, |_| wanted.min(Perceived::OOM_SCORE_ADJ))
-    }
-}
-
-/// A victim whose memory is awaited.
-#[derive(Debug)]
-struct Victim {
-    app: AppName,
-    awaited: usize,
-    /// Those that are awaited are all there are.
-    all_held: bool,
-    since_ns: u64,
-    /// It was only asked to end, for this reason: when its grace is over it is killed.
-    asked: Option<Reason>,
-}
-
-/// A run of compressions of one app for one reason: one journal line when it ends.
-#[derive(Debug)]
-struct Session {
-    app: AppName,
-    reason: Reason,
-    readings: MemoryState,
-    began_ns: u64,
-    swapped_pages: u64,
-    scanned_pages: u64,
-    incompressible_pages: u64,
-}
 
 /// What the event loop has to do after a turn.
 #[derive(Debug, Default)]
@@ -245,105 +177,6 @@ impl<D: Device> Engine<D> {
     pub fn uncalled(mut self, uncalled: bool) -> Self {
         self.uncalled = uncalled;
         self
-    }
-
-    /// Takes another configuration's word on what is decided; what was set up at the start (swap, eCache, files) stays as it is until the
-    /// next. Returns the sections that would have to wait.
-    pub fn reconfigure(&mut self, config: Config, now_ns: u64) -> Vec<&'static str> {
-        let old = &self.config;
-        let waiting = [
-            ("zram", old.zram != config.zram),
-            ("ecache", old.ecache != config.ecache),
-            ("watch", old.watch != config.watch),
-            ("daemon", old.daemon != config.daemon),
-        ];
-        let waiting: Vec<_> = waiting.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect();
-        self.policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
-        self.config = Config {
-            zram: old.zram.clone(),
-            ecache: old.ecache.clone(),
-            watch: old.watch.clone(),
-            daemon: old.daemon.clone(),
-            ..config
-        };
-        self.busy = true;
-        self.relist(now_ns);
-        self.write(now_ns, "reload", None, None, json!({ "at-the-next-start": waiting }));
-        waiting
-    }
-
-    /// Sets the device up: compressed swap where there is none.
-    pub fn set_up(&mut self, now_ns: u64) -> Result<(), Error> {
-        self.memory = self.device.memory()?;
-        self.looked_ns = now_ns;
-        self.write(now_ns, "start", None, None, json!({ "missing": self.missing }));
-        self.set_up_ecache(now_ns);
-        if !self.config.zram.enabled {
-            return Ok(());
-        }
-        if let Some(zram) = self.undo.changed().zram.clone() {
-            self.write(now_ns, "zram-taken-over", None, None, json!({ "number": zram.number }));
-            self.set_sysctl("vm/page-cluster", "0");
-            return Ok(());
-        }
-        if self.memory.zram.is_some() {
-            return Ok(());
-        }
-        let (limit_bytes, disk_bytes) = self.config.zram.sizes(self.memory.total_bytes);
-        let wish = fovea_linux::ZramWish {
-            algorithm: self.config.zram.algorithm.clone(),
-            disk_bytes,
-            limit_bytes,
-            priority: self.config.zram.priority,
-        };
-        let undo = &mut self.undo;
-        match self.device.zram_setup(&wish, &mut |zram| undo.zram(zram)) {
-            Ok(zram) => {
-                self.write(now_ns, "zram", None, None, json!({ "device": zram, "limit_bytes": limit_bytes }));
-                self.set_sysctl("vm/page-cluster", "0");
-                self.memory = self.device.memory()?;
-            }
-            // A device without zram is served without compression: named, not fatal.
-            Err(e) => self.lacks(now_ns, format!("zram: {e}")),
-        }
-        Ok(())
-    }
-
-    /// Gives the eCache's module its settings. A device without it is served without it: `fovea check` names it.
-    fn set_up_ecache(&mut self, now_ns: u64) {
-        if !self.config.ecache.enabled {
-            return;
-        }
-        match self.device.ecache() {
-            Ok(None) => {}
-            Ok(Some(pool)) => {
-                let parameters = self.config.ecache.parameters();
-                for (name, value) in &parameters {
-                    self.set_sysctl(name, value);
-                }
-                self.write(now_ns, "ecache", None, None, json!({ "frames": pool.frames, "parameters": parameters }));
-            }
-            Err(e) => self.lacks(now_ns, format!("ecache: {e}")),
-        }
-    }
-
-    fn lacks(&mut self, now_ns: u64, what: String) {
-        say!("fovea: going on without {what}");
-        self.write(now_ns, "missing", None, None, json!({ "what": what }));
-        self.missing.push(what);
-    }
-
-    /// Of swap settings: reading neighbours ahead (page-cluster) is for disks; zram pays for every page read.
-    fn set_sysctl(&mut self, name: &str, value: &str) {
-        let done = self.device.sysctl(name).and_then(|old| {
-            if old != value && self.undo.sysctl(name, &old).is_ok() {
-                self.device.set_sysctl(name, value)?;
-            }
-            Ok(())
-        });
-        if let Err(e) = done {
-            say!("fovea: {e}");
-        }
     }
 
     /// An app's cgroup has no process any more.

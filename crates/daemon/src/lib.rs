@@ -25,7 +25,11 @@ mod engine;
 mod engine_tests;
 #[cfg(test)]
 mod fake;
+#[cfg(test)]
+mod front_tests;
 mod journal;
+#[cfg(test)]
+mod kill_tests;
 #[cfg(test)]
 mod listed_tests;
 pub mod news;
