@@ -6,11 +6,13 @@
 mod importance;
 mod io_class;
 mod lists;
+mod perceived;
 mod registry;
 mod unit;
 
 pub use importance::{score_shift, Importance, Role};
 pub use io_class::IoClass;
 pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Standing};
+pub use perceived::{is_media_server, Perceived};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
-pub use unit::{app_of_cgroup, leads_to_apps, scope_of_app, Unit, OWN_SLICE};
+pub use unit::{app_of_cgroup, leads_to_apps, owner_of_cgroup, scope_of_app, Unit, OWN_SLICE};

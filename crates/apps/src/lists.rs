@@ -202,17 +202,24 @@ impl Lists {
     /// The entry that an app is meant by: of several, that of the most careful list.
     ///
     /// A program counts wherever it runs in the app, for whatever is done to the app is done to it. Only to be preferred an app must have been
-    /// started as that program: a terminal is no compiler because one runs in it.
+    /// started as that program: a terminal is no compiler because one runs in it. Flatpak starts every app as its sandbox, and most by a
+    /// script: there any program counts.
     pub fn entry(&self, app: &Identity) -> Option<Listed> {
         Standing::LISTS.into_iter().find_map(|list| {
             let programs = match list {
-                Standing::Prefer => &app.programs[..app.programs.len().min(1)],
+                Standing::Prefer if !is_sandboxed(app.programs) => &app.programs[..app.programs.len().min(1)],
                 _ => app.programs,
             };
             let pattern = self.of(list).iter().find(|pattern| means(pattern, app, programs))?;
             Some(Listed { list, pattern: pattern.clone() })
         })
     }
+}
+
+/// Whether the oldest process is Flatpak's sandbox (as distributions have it, or Flatpak's own copy).
+fn is_sandboxed(programs: &[String]) -> bool {
+    let base = programs.first().and_then(|path| path.rsplit('/').next());
+    matches!(base, Some("bwrap" | "flatpak-bwrap"))
 }
 
 fn means(pattern: &Pattern, app: &Identity, programs: &[String]) -> bool {

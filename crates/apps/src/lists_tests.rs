@@ -110,3 +110,17 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn of_a_flatpak_any_program_is_preferred_for_all_are_started_as_the_sandbox() {
+    let prefer = lists(Standing::Prefer, &["gimp"]);
+    for sandbox in ["/usr/bin/bwrap", "/usr/libexec/flatpak-bwrap"] {
+        let programs = [sandbox, "/usr/bin/xdg-dbus-proxy", "/bin/sh", "/app/bin/gimp"];
+        assert_eq!(entry(&prefer, &programs), Some("prefer gimp".into()), "{sandbox}");
+    }
+    assert_eq!(
+        entry(&prefer, &["/usr/bin/xterm", "/usr/bin/bwrap", "/app/bin/gimp"]),
+        None,
+        "a terminal that runs one"
+    );
+}

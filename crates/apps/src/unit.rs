@@ -76,6 +76,12 @@ pub fn app_of_cgroup(cgroup: &str) -> Option<Unit> {
     (!is_part_of_session(label.as_str())).then_some(Unit { label, uid })
 }
 
+/// The user whose systemd made a cgroup; `None` where that is not to be seen of its name.
+pub fn owner_of_cgroup(cgroup: &str) -> Option<u32> {
+    let (slices, _) = cgroup.rsplit_once('/')?;
+    in_app_slice(slices).map(|(uid, _)| uid)
+}
+
 /// Whether cgroups of apps may lie below this one.
 pub fn leads_to_apps(cgroup: &str) -> bool {
     match cgroup.split('/').collect::<Vec<_>>()[..] {
@@ -158,6 +164,16 @@ mod tests {
 
     fn label(cgroup: &str) -> Option<String> {
         app_of_cgroup(cgroup).map(|unit| unit.label.into())
+    }
+
+    #[test]
+    fn a_cgroups_owner_is_the_user_whose_manager_it_lies_below() {
+        let owner = |unit: &str| owner_of_cgroup(&format!("user.slice/user-1000.slice/user@1000.service/{unit}"));
+        assert_eq!(owner("app.slice/app-mail-7.scope"), Some(1000));
+        assert_eq!(owner("app.slice/app-gnome.slice/run-r7.scope"), Some(1000));
+        assert_eq!(owner("session.slice/pipewire.service"), None);
+        assert_eq!(owner_of_cgroup("fovea.slice/mail"), None);
+        assert_eq!(owner_of_cgroup("mail"), None);
     }
 
     #[test]

@@ -22,8 +22,24 @@ pub struct Config {
     pub zram: ZramConfig,
     /// Reserved memory as file cache.
     pub ecache: EcacheConfig,
+    /// What users are told.
+    pub watch: WatchConfig,
     /// Files and discovery.
     pub daemon: DaemonConfig,
+}
+
+/// What users are told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WatchConfig {
+    /// Whether users' sessions are told of the kills of their apps, for `fovea watch kills` to show.
+    pub notifications: bool,
+}
+
+impl Default for WatchConfig {
+    fn default() -> Self {
+        Self { notifications: true }
+    }
 }
 
 /// Compressed swap, set up by the daemon where no swap on zram is found.
@@ -130,6 +146,8 @@ pub struct DaemonConfig {
     pub journal_max_bytes: u64,
     /// Whether to watch for systemd's `app-*.scope` and `app-*.service` cgroups.
     pub discover: bool,
+    /// Where `proc/asound` and `dev` are, in which users of sound and video are looked for.
+    pub media_root: PathBuf,
     /// Stall that wakes the daemon: microseconds of waiting for memory within half a second.
     pub psi_stall_us: u64,
 }
@@ -141,6 +159,7 @@ impl Default for DaemonConfig {
             journal: "journal.jsonl".into(),
             journal_max_bytes: 8 << 20,
             discover: true,
+            media_root: "/".into(),
             // The kernel's reclaim thread at work counts as a stall, so 2 ms says "reclaim has begun", as the shrinker did to
             // Android's driver (seed 002, 2.6.4).
             psi_stall_us: 2000,

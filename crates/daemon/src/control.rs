@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::net::{
-    accept_with, bind, listen, recv, send, socket_with, sockopt, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix,
+    accept_with, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix,
     SocketFlags, SocketType,
 };
 
@@ -41,11 +41,11 @@ pub fn accept(listener: &OwnedFd) -> std::io::Result<Option<OwnedFd>> {
             Err(Errno::NOMEM | Errno::NOBUFS) => return Ok(None),
             Err(e) => return Err(e.into()),
         };
-        let peer = sockopt::socket_peercred(&client)?.uid;
-        if peer.is_root() || peer == rustix::process::geteuid() {
+        let peer = fovea_linux::peer_of(&client).map_err(std::io::Error::other)?.uid;
+        if peer == 0 || peer == rustix::process::geteuid().as_raw() {
             return Ok(Some(client));
         }
-        let error = format!("user {} may not steer the daemon: ask as root", peer.as_raw());
+        let error = format!("user {peer} may not steer the daemon: ask as root");
         reply(&client, &Reply::Error { error });
     }
 }

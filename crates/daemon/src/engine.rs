@@ -6,28 +6,36 @@ mod attention;
 mod kill;
 mod listed;
 mod observe;
+mod perceptible;
 mod report;
 mod requests;
 mod runaways;
+mod set_up;
 mod simulated;
+mod state;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::{AppName, Importance, Listed, Lists, Registry, SourceId, Standing};
+use fovea_apps::{AppName, Importance, Listed, Lists, Perceived, Registry, SourceId, Standing};
 use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
 use fovea_policy::{decide, Action, AppState, Growth, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
 pub(crate) use observe::state_of_memory;
 use serde_json::{json, Value};
+use state::{Runtime, Session, Victim};
 
 use crate::config::Config;
 use crate::journal::{Entry, Journal};
+use crate::news::Killed;
 use crate::protocol::{AppStatus, Reply, Request, Status};
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
 
 /// How old an app's usage may be for a decision.
 const USAGE_FRESH_NS: u64 = 200_000_000;
+
+/// The same where nothing is short, and an app may only be compressed ahead of need.
+const USAGE_IDLE_NS: u64 = 10_000_000_000;
 
 /// How old the zones' watermarks may be.
 const WATERMARKS_FRESH_NS: u64 = 10_000_000_000;
@@ -47,74 +55,13 @@ const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 /// Time in which an app that could not be killed, or lived on, is not tried again.
 const SPARED_NS: u64 = 30_000_000_000;
 
-/// What the daemon remembers of an app beside its rank.
-#[derive(Debug, Default)]
-struct Runtime {
-    background_since_ns: u64,
-    importance: Option<Importance>,
-    /// The list it is on, by which entry, and when that was last looked up.
-    listed: Option<Listed>,
-    identified_ns: u64,
-    /// The standing that its processes' scores are by.
-    scored_as: Standing,
-    frozen: bool,
-    /// What was added to its processes' `oom_score_adj`.
-    score_shift: i32,
-    /// A kill of it was in vain: others are tried until then.
-    spared_until_ns: u64,
-    cursor: CompressCursor,
-    /// Pages of it were compressed in this life.
-    was_compressed: bool,
-    /// It has been in front since.
-    returned: bool,
-    /// It was compressed and has not been in front since.
-    all_out: bool,
-    /// What its last return touched, remembered when that too had to be compressed.
-    resume_set: Option<Vec<PageRange>>,
-    /// Resident memory when its last range had been looked at; `None` while some are left.
-    compressed_at_bytes: Option<u64>,
-    usage: AppUsage,
-    /// What it occupied over the last seconds, while memory was short.
-    growth: Growth,
-    /// When that was last read in full, and its charge then.
-    sized: Option<(u64, u64)>,
-}
-
-impl Runtime {
-    fn standing(&self) -> Standing {
-        self.listed.as_ref().map_or(Standing::Plain, |listed| listed.list)
-    }
-}
-
-/// A victim whose memory is awaited.
-#[derive(Debug)]
-struct Victim {
-    app: AppName,
-    awaited: usize,
-    /// Those that are awaited are all there are.
-    all_held: bool,
-    since_ns: u64,
-    /// It was only asked to end, for this reason: when its grace is over it is killed.
-    asked: Option<Reason>,
-}
-
-/// A run of compressions of one app for one reason: one journal line when it ends.
-#[derive(Debug)]
-struct Session {
-    app: AppName,
-    reason: Reason,
-    readings: MemoryState,
-    began_ns: u64,
-    swapped_pages: u64,
-    scanned_pages: u64,
-    incompressible_pages: u64,
-}
-
 /// What the event loop has to do after a turn.
 #[derive(Debug, Default)]
 pub struct Turn {
     /// When to turn again if nothing happens; `None`: not before something happens.
     pub wake_at_ns: Option<u64>,
+    /// Who was killed in it.
+    pub killed: Vec<Killed>,
     /// Ends of processes to wait for; each is to be reported by [`Engine::victim_ended`].
     pub awaited: Vec<OwnedFd>,
 }
@@ -133,6 +80,7 @@ pub struct Engine<D> {
     only_listed: bool,
     only_listed_said_ns: Option<u64>,
     outside: runaways::Outside,
+    perceptions: perceptible::Perceptions,
     /// CPUs that can run the daemon beside an app.
     cpus: usize,
     /// When the CPUs' share was last taken, and what they had done by then.
@@ -178,6 +126,7 @@ impl<D: Device> Engine<D> {
             only_listed: false,
             only_listed_said_ns: None,
             outside: runaways::Outside::default(),
+            perceptions: perceptible::Perceptions::default(),
             config,
             policy,
             registry: Registry::default(),
@@ -230,99 +179,6 @@ impl<D: Device> Engine<D> {
         self
     }
 
-    /// Takes another configuration's word on what is decided; what was set up at the start (swap, eCache, files) stays as it is until the
-    /// next. Returns the sections that would have to wait.
-    pub fn reconfigure(&mut self, config: Config, now_ns: u64) -> Vec<&'static str> {
-        let old = &self.config;
-        let waiting = [
-            ("zram", old.zram != config.zram),
-            ("ecache", old.ecache != config.ecache),
-            ("daemon", old.daemon != config.daemon),
-        ];
-        let waiting: Vec<_> = waiting.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect();
-        self.policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
-        self.config =
-            Config { zram: old.zram.clone(), ecache: old.ecache.clone(), daemon: old.daemon.clone(), ..config };
-        self.busy = true;
-        self.relist(now_ns);
-        self.write(now_ns, "reload", None, None, json!({ "at-the-next-start": waiting }));
-        waiting
-    }
-
-    /// Sets the device up: compressed swap where there is none.
-    pub fn set_up(&mut self, now_ns: u64) -> Result<(), Error> {
-        self.memory = self.device.memory()?;
-        self.looked_ns = now_ns;
-        self.write(now_ns, "start", None, None, json!({ "missing": self.missing }));
-        self.set_up_ecache(now_ns);
-        if !self.config.zram.enabled {
-            return Ok(());
-        }
-        if let Some(zram) = self.undo.changed().zram.clone() {
-            self.write(now_ns, "zram-taken-over", None, None, json!({ "number": zram.number }));
-            self.set_sysctl("vm/page-cluster", "0");
-            return Ok(());
-        }
-        if self.memory.zram.is_some() {
-            return Ok(());
-        }
-        let (limit_bytes, disk_bytes) = self.config.zram.sizes(self.memory.total_bytes);
-        let wish = fovea_linux::ZramWish {
-            algorithm: self.config.zram.algorithm.clone(),
-            disk_bytes,
-            limit_bytes,
-            priority: self.config.zram.priority,
-        };
-        let undo = &mut self.undo;
-        match self.device.zram_setup(&wish, &mut |zram| undo.zram(zram)) {
-            Ok(zram) => {
-                self.write(now_ns, "zram", None, None, json!({ "device": zram, "limit_bytes": limit_bytes }));
-                self.set_sysctl("vm/page-cluster", "0");
-                self.memory = self.device.memory()?;
-            }
-            // A device without zram is served without compression: named, not fatal.
-            Err(e) => self.lacks(now_ns, format!("zram: {e}")),
-        }
-        Ok(())
-    }
-
-    /// Gives the eCache's module its settings. A device without it is served without it: `fovea check` names it.
-    fn set_up_ecache(&mut self, now_ns: u64) {
-        if !self.config.ecache.enabled {
-            return;
-        }
-        match self.device.ecache() {
-            Ok(None) => {}
-            Ok(Some(pool)) => {
-                let parameters = self.config.ecache.parameters();
-                for (name, value) in &parameters {
-                    self.set_sysctl(name, value);
-                }
-                self.write(now_ns, "ecache", None, None, json!({ "frames": pool.frames, "parameters": parameters }));
-            }
-            Err(e) => self.lacks(now_ns, format!("ecache: {e}")),
-        }
-    }
-
-    fn lacks(&mut self, now_ns: u64, what: String) {
-        say!("fovea: going on without {what}");
-        self.write(now_ns, "missing", None, None, json!({ "what": what }));
-        self.missing.push(what);
-    }
-
-    /// Of swap settings: reading neighbours ahead (page-cluster) is for disks; zram pays for every page read.
-    fn set_sysctl(&mut self, name: &str, value: &str) {
-        let done = self.device.sysctl(name).and_then(|old| {
-            if old != value && self.undo.sysctl(name, &old).is_ok() {
-                self.device.set_sysctl(name, value)?;
-            }
-            Ok(())
-        });
-        if let Err(e) = done {
-            say!("fovea: {e}");
-        }
-    }
-
     /// An app's cgroup has no process any more.
     pub fn ended(&mut self, name: &AppName, now_ns: u64) {
         if self.victim.as_ref().is_some_and(|v| v.app == *name && v.awaited == 0) {
@@ -348,7 +204,7 @@ impl<D: Device> Engine<D> {
         let snapshot = self.look(now_ns)?;
         let decision = decide(&snapshot, &self.policy);
         self.note_only_listed(&decision, &snapshot);
-        let mut turn = Turn { wake_at_ns: decision.wake_at_ns, awaited: Vec::new() };
+        let mut turn = Turn { wake_at_ns: decision.wake_at_ns, ..Turn::default() };
         let critical = decision.pressure.is_some_and(|p| p.critical || p.thrash);
         if let Some((app, reason)) = self.grace_is_over(critical, now_ns) {
             if !self.is_kept(&app, now_ns) {

@@ -23,6 +23,9 @@ pub struct State {
     pub unkillable: Option<String>,
     /// What cgroups of no app occupy.
     pub others: Vec<(String, u64)>,
+    /// Who uses sound and video, and how often video was looked for.
+    pub media: Vec<MediaUser>,
+    pub looked_for_video: usize,
     /// Method that fails from now on.
     pub failing: Option<&'static str>,
 }
@@ -162,6 +165,13 @@ impl Device for FakeDevice {
         self.check("programs")?;
         self.did(format!("programs {cgroup}"));
         Ok(self.0.borrow().apps.get(cgroup).map(|app| app.programs.clone()).unwrap_or_default())
+    }
+
+    fn media_users(&mut self, look_for_video: bool) -> Result<Vec<MediaUser>, Error> {
+        self.check("media_users")?;
+        let mut state = self.0.borrow_mut();
+        state.looked_for_video += usize::from(look_for_video);
+        Ok(state.media.clone())
     }
 
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {

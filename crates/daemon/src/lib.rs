@@ -14,6 +14,8 @@ macro_rules! say {
 }
 
 #[cfg(test)]
+mod ahead_tests;
+#[cfg(test)]
 mod attention_tests;
 mod client;
 mod config;
@@ -23,10 +25,17 @@ mod engine;
 mod engine_tests;
 #[cfg(test)]
 mod fake;
+#[cfg(test)]
+mod front_tests;
 mod journal;
 #[cfg(test)]
+mod kill_tests;
+#[cfg(test)]
 mod listed_tests;
+pub mod news;
 mod notify;
+#[cfg(test)]
+mod perceptible_tests;
 pub mod protocol;
 #[cfg(test)]
 mod runaway_tests;

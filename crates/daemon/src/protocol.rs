@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What is said on the control socket: one JSON request per packet (SOCK_SEQPACKET), one JSON reply.
 
-use fovea_apps::{AppName, Importance, IoClass, Lists, Pattern, Role, Standing};
+use fovea_apps::{AppName, Importance, IoClass, Lists, Pattern, Perceived, Role, Standing};
 use serde::{Deserialize, Serialize};
 
 /// Where the socket is, below the run folder.
@@ -51,6 +51,11 @@ pub enum Request {
         front: Option<u32>,
         /// PIDs of all windows that can be seen.
         visible: Vec<u32>,
+    },
+    /// The processes that hold an inhibitor, all of them: a source says so, and it holds as long as the source is there.
+    Inhibitors {
+        /// PIDs, in the daemon's PID namespace.
+        pids: Vec<u32>,
     },
     /// Nothing is in front any more.
     Home {},
@@ -178,6 +183,9 @@ pub struct AppStatus {
     /// The list it is on, and the entry that means it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
+    /// Why it is perceptible though it may not be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perceptible: Option<Perceived>,
     /// Frozen by the daemon.
     pub frozen: bool,
     /// What it occupies, as last read.

@@ -3,7 +3,7 @@
 
 use fovea_linux::PAGE_BYTES;
 
-use crate::engine_tests::{bench_with, focus, freezing, Bench, SECOND_NS};
+use crate::engine_tests::{bench, bench_with, focus, freezing, Bench, SECOND_NS};
 use crate::protocol::{Reply, Request};
 
 const MB: u64 = 1 << 20;
@@ -91,4 +91,36 @@ fn a_service_outside_of_apps_is_named_once_and_lives() {
     b.engine.handle(register, 0);
     b.watch(60 * SECOND_NS, 30, |b, look| b.device.0.borrow_mut().others = vec![(eater.into(), (50 + 5 * look) * MB)]);
     assert_eq!(b.status().runaways, Vec::<String>::new());
+}
+
+#[test]
+fn a_turn_says_whom_it_killed_and_whose_that_was() {
+    let mut b = bench(&[("game", 40)]);
+    let cgroup = "user.slice/user-1000.slice/user@1000.service/app.slice/app-mail-7.scope";
+    {
+        let mut state = b.device.0.borrow_mut();
+        let mail = crate::fake::FakeApp { anon_pages: 60 * 256, ..Default::default() };
+        state.apps.insert(cgroup.into(), mail);
+    }
+    let starve = |b: &mut Bench, stalled_us| {
+        let mut state = b.device.0.borrow_mut();
+        (state.memory.free_bytes, state.memory.file_bytes) = (MB, MB);
+        state.memory.psi_some_total_us = Some(stalled_us);
+        drop(state);
+        b.fill_swap();
+        b.engine.pressure();
+    };
+    b.engine.found(cgroup, 0);
+    starve(&mut b, 100_000);
+    let turn = b.engine.turn(SECOND_NS).unwrap();
+    let killed: Vec<_> = turn.killed.iter().map(|k| (k.app.as_str(), k.uid, k.size_bytes)).collect();
+    assert_eq!(killed, [("mail", Some(1000), 60 * MB)]);
+    b.engine.victim_ended(SECOND_NS);
+    starve(&mut b, 200_000);
+    let turn = b.engine.turn(2 * SECOND_NS).unwrap();
+    assert_eq!(
+        (turn.killed[0].app.as_str(), turn.killed[0].uid),
+        ("game", None),
+        "said by somebody, in a cgroup of no user's"
+    );
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A dry run: what the daemon would do, and why. Reads, decides, does nothing; writes no file and takes no lock.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use fovea_apps::{app_of_cgroup, Identity, Registry};
+use fovea_apps::{app_of_cgroup, AppName, Identity, Perceived, Registry};
 use fovea_linux::{Device, MemoryReading, System, ZramReading};
 use fovea_policy::{plan, AppState, MemoryState, Plan, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -72,7 +73,7 @@ impl Simulation {
 
 /// What a daemon of this configuration would do if it had just started: it finds the apps that it would find, and knows of no focus.
 pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linux::Error> {
-    let mut system = System::new()?;
+    let mut system = System::new()?.with_media_at(&config.daemon.media_root);
     let mut reading = system.memory()?;
     let mut notes = Vec::new();
     if config.zram.enabled && reading.zram.is_none() {
@@ -92,15 +93,46 @@ pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linu
         Ok(_) => notes.push("discovery is off: only apps that are registered would be known".into()),
         Err(e) => notes.push(e.to_string()),
     }
-    let apps = registry.iter().map(|app| state_of(&mut system, config, &registry, app));
+    notes.extend(unseen(&mut system, &registry)?);
+    let perceived = perceived(&mut system, &registry)?;
+    let apps = registry.iter().map(|app| {
+        let perceived = perceived.get(&app.name).copied();
+        Ok(AppState { perceived, ..state_of(&mut system, config, &registry, app)? })
+    });
     let snapshot = Snapshot {
         screen_on: true,
         memory: state_of_memory(&reading, low_bytes),
-        apps: apps.collect::<Result<_, _>>()?,
+        apps: apps.collect::<Result<_, fovea_linux::Error>>()?,
         ..Snapshot::default()
     };
     let policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
     Ok(Simulation::of(snapshot, &policy, assumed, false, notes))
+}
+
+/// What this user cannot know of apps that a daemon would know.
+fn unseen(system: &mut System, registry: &Registry) -> Result<Option<String>, fovea_linux::Error> {
+    let mut unseen = 0;
+    for app in registry.iter() {
+        unseen += usize::from(system.has_unseen(&app.cgroup)?);
+    }
+    let (all, which) = (registry.len(), "which programs run in them, and who of them plays or records");
+    Ok((unseen > 0).then(|| {
+        format!(
+            "of {unseen} of {all} apps this user may not see {which} (proc's hidepid, or another user's): ask as root"
+        )
+    }))
+}
+
+/// Who plays and records, as far as this user may see it.
+fn perceived(system: &mut System, registry: &Registry) -> Result<BTreeMap<AppName, Perceived>, fovea_linux::Error> {
+    let mut found = BTreeMap::new();
+    for user in system.media_users(true)? {
+        let Some(member) = system.cgroup_of_pid(user.pid)? else { continue };
+        for app in registry.iter().filter(|app| fovea_linux::cgroup::is_within(&member, &app.cgroup)) {
+            found.insert(app.name.clone(), user.perceived);
+        }
+    }
+    Ok(found)
 }
 
 /// Takes the swap for there that would be set up at the start.

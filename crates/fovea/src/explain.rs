@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use fovea_apps::AppName;
+use fovea_apps::{AppName, Perceived};
 use fovea_daemon::protocol::{Reply, Request};
 use serde_json::Value;
 
@@ -44,6 +44,15 @@ fn sentence(entry: &Value) -> String {
     if let Some(reason) = entry["reason"].as_str() {
         line += &format!(": {}", reason_in_words(reason));
     }
+    if entry["action"] == "perceptible" {
+        let by = serde_json::from_value::<Option<Perceived>>(entry["outcome"]["by"].clone()).ok();
+        return match by {
+            Some(Some(by)) => line + &format!(": it {by}, and is left alone"),
+            Some(None) => line + ": not any more",
+            // Of a newer daemon.
+            None => line + &format!(": {}", entry["outcome"]["by"]),
+        };
+    }
     let readings = &entry["readings"];
     if let (Some(free), Some(file)) = (readings["free_bytes"].as_u64(), readings["file_bytes"].as_u64()) {
         line += &format!(" (free {} MB, file cache {} MB)", free >> 20, file >> 20);
@@ -76,6 +85,7 @@ pub fn reason_in_words(reason: &str) -> &str {
         "needed" => "needed",
         "untold" => "nobody tells any more who is in front",
         "screen-off" => "the screen is off and the app is closed",
+        "idle" => "nobody has used it for a while, the device is idle, and memory is not plentiful",
         "short-of-memory-empty" => "memory is short and the app is closed",
         "short-of-memory-hidden" => "memory is short and no closed app is left to compress",
         "nothing-to-compress" => "memory is short and compression can give no more",
@@ -99,6 +109,7 @@ mod tests {
             Needed,
             Untold,
             ScreenOff,
+            Idle,
             ShortOfMemoryEmpty,
             ShortOfMemoryHidden,
             NothingToCompress,
@@ -135,5 +146,18 @@ mod tests {
         let line = sentence(&entry);
         assert!(line.contains("1.500 s") && line.contains("kill") && line.contains("game"));
         assert!(line.contains("zram can really take no more") && line.contains("free 5 MB, file cache 7 MB"));
+    }
+
+    #[test]
+    fn why_an_app_is_left_alone_is_told_in_words() {
+        let told = |by: serde_json::Value| {
+            sentence(
+                &serde_json::json!({ "t_ns": 1, "action": "perceptible", "app": "music", "outcome": { "by": by } }),
+            )
+        };
+        assert!(told("plays-sound".into()).ends_with("music: it plays sound, and is left alone"));
+        assert!(told("uses-server".into()).contains("it uses a sound server that is running"));
+        assert!(told(Value::Null).ends_with("music: not any more"));
+        assert!(told("telepathy".into()).ends_with("music: \"telepathy\""));
     }
 }

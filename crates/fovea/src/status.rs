@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use fovea_daemon::protocol::{Reply, Request, Status};
+use fovea_daemon::protocol::{AppStatus, Reply, Request, Status};
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
@@ -20,6 +20,13 @@ pub fn status(run_folder: &Path, json: bool) -> Result<(), Failure> {
 
 fn mb(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / f64::from(1 << 20))
+}
+
+/// What else an app is treated by.
+fn besides(app: &AppStatus) -> String {
+    let list = app.list.as_ref().map(|list| format!("list {list}"));
+    let perceptible = app.perceptible.map(|perceived| perceived.to_string());
+    list.into_iter().chain(perceptible).collect::<Vec<_>>().join("; ")
 }
 
 /// Memory first, then the apps, the most important first.
@@ -78,7 +85,7 @@ fn table(status: &Status) -> String {
     }
     out += &format!(
         "\n{:<28} {:<17} {:>8} {:>8} {:>6}  {}\n",
-        "app", "importance", "anon MB", "swap MB", "frozen", "list"
+        "app", "importance", "anon MB", "swap MB", "frozen", "besides"
     );
     let mut apps: Vec<_> = status.apps.iter().collect();
     apps.sort_by_key(|a| (a.importance, std::cmp::Reverse(a.usage.anon_bytes)));
@@ -91,7 +98,7 @@ fn table(status: &Status) -> String {
             mb(app.usage.anon_bytes),
             mb(app.usage.swap_bytes),
             if app.frozen { "yes" } else { "" },
-            app.list.as_deref().unwrap_or_default()
+            besides(app)
         );
     }
     out

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fovea_watch::{attend, deliver, Event, Logind, Mailbox, Source, SourceError, Sway, TopApp, Undelivered, X11};
+use fovea_watch::{
+    attend, deliver, session_bus, show_kills, Event, Logind, Mailbox, Source, SourceError, Sway, TopApp, Undelivered,
+    X11,
+};
 
 use crate::failure::Failure;
 
@@ -29,6 +32,8 @@ enum Only {
     Focus,
     /// Whether the screen is on.
     Screen,
+    /// Who holds an inhibitor.
+    Inhibitors,
 }
 
 #[derive(Subcommand)]
@@ -54,7 +59,7 @@ enum SourceArgument {
         #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(10..=60_000))]
         period_ms: u64,
     },
-    /// systemd's login manager: whether the session on the seat is idle or locked (the screen only).
+    /// systemd's login manager: whether the session on the seat is idle or locked, and who holds an inhibitor.
     Logind {
         /// Seat.
         #[arg(long, default_value = "seat0")]
@@ -63,18 +68,26 @@ enum SourceArgument {
         #[arg(long, value_name = "ADDRESS")]
         bus: Option<String>,
     },
+    /// In a user's session, as that user: shows notifications of the kills of his apps.
+    Kills {
+        /// Address of the session's message bus; $DBUS_SESSION_BUS_ADDRESS or $XDG_RUNTIME_DIR/bus without it.
+        #[arg(long, value_name = "ADDRESS")]
+        bus: Option<String>,
+    },
 }
 
 impl SourceArgument {
-    fn source(self) -> (&'static str, Box<dyn Source>) {
-        match self {
+    /// The source, and its name; an error is what to do instead.
+    fn source(self) -> Result<(&'static str, Box<dyn Source>), Option<String>> {
+        Ok(match self {
+            SourceArgument::Kills { bus } => return Err(bus),
             SourceArgument::X11 { display } => ("x11", Box::new(X11::new(display))),
             SourceArgument::Sway { socket } => ("sway", Box::new(Sway::new(socket))),
             SourceArgument::TopApp { folder, period_ms } => {
                 ("top-app", Box::new(TopApp::new(folder, Duration::from_millis(period_ms))))
             }
             SourceArgument::Logind { seat, bus } => ("logind", Box::new(Logind::new(bus, &seat))),
-        }
+        })
     }
 }
 
@@ -82,11 +95,16 @@ impl SourceArgument {
 /// at once, whatever a compositor or the daemon makes it wait for.
 pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
     let mailbox = Arc::new(Mailbox::new().map_err(|e| Failure::failed(format!("making an eventfd: {e}")))?);
-    let (name, mut source) = watch.source.source();
+    let (name, mut source) = match watch.source.source() {
+        Ok(source) => source,
+        Err(bus) => return show(run_folder, bus, watch.wait),
+    };
     let (wait, only) = (watch.wait, watch.only);
     let wanted = move |event: &Event| match only {
         None => true,
-        Some(only) => (only == Only::Screen) == matches!(event, Event::Screen { .. }),
+        Some(Only::Focus) => matches!(event, Event::Windows(_)),
+        Some(Only::Screen) => matches!(event, Event::Screen { .. }),
+        Some(Only::Inhibitors) => matches!(event, Event::Inhibitors(_)),
     };
     let theirs = Arc::clone(&mailbox);
     let attending = move || {
@@ -106,5 +124,17 @@ pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
         Undelivered::Source(SourceError::Absent(line)) => Err(Failure::Lacks(line)),
         Undelivered::Source(SourceError::Refused(line) | SourceError::Lost(line)) => Err(Failure::Failed(line)),
         Undelivered::Daemon(error) => Err(error.into()),
+    }
+}
+
+/// Nobody who steers the daemon is needed for this: it listens.
+fn show(run_folder: &Path, bus: Option<String>, wait: bool) -> Result<(), Failure> {
+    let Some(address) = bus.or_else(session_bus) else {
+        let line = "kills: no session bus: run it in a user's session, or name the bus with --bus";
+        return Err(Failure::Lacks(line.into()));
+    };
+    match show_kills(run_folder, &address, wait, &mut |line| eprintln!("fovea: {line}")) {
+        SourceError::Absent(line) => Err(Failure::Lacks(line)),
+        SourceError::Refused(line) | SourceError::Lost(line) => Err(Failure::Failed(line)),
     }
 }

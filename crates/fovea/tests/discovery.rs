@@ -145,3 +145,29 @@ fn what_was_launched_is_found_again_runs_as_who_asked_and_leaves_no_cgroup() {
     let _ = fs::remove_dir(mount.join("fovea.slice"));
     daemon.stop();
 }
+
+/// As a user to whom processes are hidden, who must be told so: lists by program would else seem to do nothing.
+#[test]
+fn what_a_user_cannot_see_is_said() {
+    let Some(tree) = Tree::new() else { return };
+    let mut mail = run_in(&tree.make("app.slice/app-mail-1.scope"));
+    let folder = tempfile::tempdir().unwrap();
+    let simulate = |hidden: &str, user: &str| {
+        let binary = common::copy_for_all(folder.path());
+        let script = format!(
+            "{hidden} exec setpriv --reuid={user} --regid={user} --clear-groups --inh-caps=-all -- {} --run-folder /nowhere simulate",
+            binary.display()
+        );
+        let mut command = Command::new("unshare");
+        let output = command.args(["--mount", "sh", "-ec", &script]).current_dir("/").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let unseen = "of 1 of 1 apps this user may not see which programs run in them";
+    let hide = "mount -t proc -o hidepid=2 proc /proc &&";
+    assert!(simulate(hide, "65534").contains(unseen));
+    assert!(simulate("", "65534").contains(unseen), "another user's");
+    assert!(!simulate(hide, "0").contains("may not see"));
+    mail.kill().unwrap();
+    mail.wait().unwrap();
+}

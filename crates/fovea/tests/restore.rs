@@ -4,58 +4,16 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{fovea, is_root, one_line, run, Client, Daemon, FOVEA};
-use fovea_linux::System;
+use common::app::App;
+use common::{fovea, one_line, run, Client, Daemon, FOVEA};
 use rustix::process::{kill_process, Signal};
 
 const CONFIG: &str =
     "[zram]\nenabled = false\n[daemon]\ndiscover = false\n[freeze]\nclasses = [\"hidden\"]\ndebounce_ms = 1\n";
-
-/// A process in a cgroup of its own, gone with the test.
-struct App {
-    folder: PathBuf,
-    cgroup: String,
-    process: Child,
-}
-
-impl App {
-    fn new(name: &str) -> Option<App> {
-        let mount = System::new().ok()?.cgroup_mount().ok()?;
-        if !is_root() {
-            return None;
-        }
-        let cgroup = format!("fovea-test-{name}-{}", std::process::id());
-        let folder = mount.join(&cgroup);
-        if fs::create_dir(&folder).is_err() {
-            println!("skipped: no cgroup can be made here");
-            return None;
-        }
-        let process = Command::new("sleep").arg("1000").spawn().unwrap();
-        fs::write(folder.join("cgroup.procs"), process.id().to_string()).unwrap();
-        fs::write(format!("/proc/{}/oom_score_adj", process.id()), "123").unwrap();
-        Some(App { folder, cgroup, process })
-    }
-
-    fn is_frozen(&self) -> bool {
-        fs::read_to_string(self.folder.join("cgroup.freeze")).unwrap() == "1\n"
-    }
-
-    fn score(&self) -> String {
-        fs::read_to_string(format!("/proc/{}/oom_score_adj", self.process.id())).unwrap().trim().to_owned()
-    }
-}
-
-impl Drop for App {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = fs::remove_dir(&self.folder);
-    }
-}
 
 fn daemon() -> Daemon {
     Daemon::start_with(|command, folder| {
@@ -64,22 +22,11 @@ fn daemon() -> Daemon {
     })
 }
 
-fn say(client: &Client, request: &str) {
-    client.send(request.as_bytes()).unwrap();
-    assert_eq!(client.reply().unwrap()["reply"], "done", "{request}");
-}
-
 fn focus_and_leave(client: &Client, app: &App) {
-    say(client, r#"{"request":"attend","name":"test"}"#);
-    say(client, &format!(r#"{{"request":"register","app":"mail","cgroup":"{}"}}"#, app.cgroup));
-    say(client, r#"{"request":"focus","app":"mail"}"#);
-    say(client, r#"{"request":"home"}"#);
-}
-
-fn until_frozen(daemon: &Daemon, app: &App) {
-    while !app.is_frozen() {
-        daemon.status();
-    }
+    client.say(r#"{"request":"attend","name":"test"}"#);
+    client.say(&format!(r#"{{"request":"register","app":"mail","cgroup":"{}"}}"#, app.cgroup));
+    client.say(r#"{"request":"focus","app":"mail"}"#);
+    client.say(r#"{"request":"home"}"#);
 }
 
 #[test]
@@ -88,7 +35,7 @@ fn beside_a_living_daemon_restore_is_refused_and_the_undo_log_stays() {
     let mut daemon = daemon();
     let client = Client::connect(&daemon.run_folder());
     focus_and_leave(&client, &app);
-    until_frozen(&daemon, &app);
+    app.until_frozen(&daemon);
     let log = daemon.run_folder().join("undo.log");
     let before = fs::read(&log).unwrap();
     for _ in 0..3 {
@@ -158,8 +105,8 @@ fn killed_at_any_moment_with_restore_racing_it_it_leaves_nothing_changed() {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             for turn in 0..(random >> 33) % 40 {
                 match turn % 4 {
-                    0 => say(&client, r#"{"request":"focus","app":"mail"}"#),
-                    1 => say(&client, r#"{"request":"home"}"#),
+                    0 => client.say(r#"{"request":"focus","app":"mail"}"#),
+                    1 => client.say(r#"{"request":"home"}"#),
                     _ => drop(daemon.status()),
                 }
             }

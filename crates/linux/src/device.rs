@@ -218,6 +218,12 @@ pub trait Device {
         Ok(Vec::new())
     }
 
+    /// The processes that use sound and video now, directly or by a server. Who has a video device open is looked for anew only if
+    /// `look_for_video`, for that is looked for in all processes.
+    fn media_users(&mut self, _look_for_video: bool) -> Result<Vec<crate::MediaUser>, Error> {
+        Ok(Vec::new())
+    }
+
     /// `oom_score_adj` of an app's processes as it is, by PID and start time.
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error>;
 

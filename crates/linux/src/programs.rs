@@ -33,6 +33,20 @@ pub(crate) fn programs(root: &Root, cgroup: &str, pids: &[u32]) -> Result<Vec<St
     Ok(paths)
 }
 
+/// Those of which the program may not be read, or which are not to be seen at all.
+pub(crate) fn unseen(root: &Root, pids: &[u32]) -> Vec<u32> {
+    let hidden = |pid: &u32| {
+        let folder = root.join(format!("proc/{pid}"));
+        match std::fs::read_link(folder.join("exe")) {
+            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => true,
+            // Of a process that has ended and is not buried the folder is still there.
+            Err(_) => !folder.exists(),
+            Ok(_) => false,
+        }
+    };
+    pids.iter().copied().filter(hidden).collect()
+}
+
 fn program(process: &Process) -> Option<String> {
     let path = readlinkat(process.folder(), "exe", Vec::new()).ok()?;
     let path = path.to_string_lossy();

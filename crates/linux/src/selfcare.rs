@@ -6,12 +6,12 @@ use std::os::fd::AsFd;
 use rustix::mm::{mlockall, MlockAllFlags};
 
 use crate::file::{write_named, Root};
-use crate::Error;
+use crate::{sys, Error};
 
 /// Who is at the other end of a unix socket, as of when it connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// PID.
+    /// PID; 0 if it is of a PID namespace that we do not see.
     pub pid: u32,
     /// Effective user.
     pub uid: u32,
@@ -21,13 +21,8 @@ pub struct Peer {
 
 /// Asks the kernel for a connected unix socket's peer (SO_PEERCRED).
 pub fn peer_of(socket: impl AsFd) -> Result<Peer, Error> {
-    let credentials =
-        rustix::net::sockopt::socket_peercred(socket).map_err(|e| Error::call("SO_PEERCRED", "a control socket", e))?;
-    Ok(Peer {
-        pid: credentials.pid.as_raw_nonzero().get() as u32,
-        uid: credentials.uid.as_raw(),
-        gid: credentials.gid.as_raw(),
-    })
+    let peer = sys::peer_credentials(socket.as_fd()).map_err(|e| Error::call("SO_PEERCRED", "a control socket", e))?;
+    Ok(Peer { pid: u32::try_from(peer.pid).unwrap_or(0), uid: peer.uid, gid: peer.gid })
 }
 
 /// Keeps the process's own pages in memory: a daemon that must be paged in to relieve memory pressure is too late. Pages are locked

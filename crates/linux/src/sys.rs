@@ -56,6 +56,20 @@ pub(crate) fn probe_process_mrelease() -> io::Result<()> {
     checked(unsafe { libc::syscall(libc::SYS_process_mrelease, -1, 0 as libc::c_uint) }).map(drop)
 }
 
+/// getsockopt(SO_PEERCRED): who connected to a unix socket. The PID is 0 if nobody has, or it is of a PID namespace that we do not see: a
+/// value that rustix's type cannot hold.
+pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which are a `ucred`'s, and any of its values is valid.
+    let done = unsafe {
+        let to = (&raw mut peer).cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, to, &mut length)
+    };
+    checked(done.into())?;
+    Ok(peer)
+}
+
 /// process_vm_readv(2): copies ranges of another process, one after the other, into `into`; returns bytes copied.
 pub(crate) fn process_vm_readv(pid: u32, ranges: &[RemoteRange], into: &mut [u8]) -> io::Result<usize> {
     let (vectors, count) = remote_vectors(ranges);

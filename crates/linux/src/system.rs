@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::{read_into, write_named, Root};
+use crate::media::{Media, MediaUser};
 use crate::memory::MemoryReader;
 use crate::pageout::{Budget, Pager, Tally};
 use crate::prefetch::Prefetcher;
@@ -27,6 +28,7 @@ pub struct System {
     memory: MemoryReader,
     pager: Pager,
     prefetcher: Prefetcher,
+    media: Media,
     pids: Vec<u32>,
     text: Vec<u8>,
 }
@@ -43,8 +45,10 @@ impl System {
 
     /// A folder that holds `proc`, `sys`, `dev` and `lib/modules`. System calls still go to the running kernel.
     pub fn at(root: impl Into<PathBuf>) -> System {
+        let root = Root::at(root);
         System {
-            root: Root::at(root),
+            media: Media::at(root.clone()),
+            root,
             cgroups: OnceCell::new(),
             memory: MemoryReader::default(),
             pager: Pager::new(),
@@ -52,6 +56,18 @@ impl System {
             pids: Vec::new(),
             text: Vec::new(),
         }
+    }
+
+    /// The same, with sound and video devices looked for in another folder's `proc/asound` and `dev`.
+    #[must_use]
+    pub fn with_media_at(mut self, root: impl Into<PathBuf>) -> System {
+        self.media = Media::at(Root::at(root));
+        self
+    }
+
+    /// A watch on the sound and video devices.
+    pub fn media_watch(&self) -> io::Result<crate::MediaWatch> {
+        crate::MediaWatch::new(self.media.devices())
     }
 
     /// Where the kernel's files are.
@@ -111,6 +127,15 @@ impl System {
             Err(e) => Err(Error::file("reading", path, e)),
             Ok(()) => Ok(crate::cgroup::parse_membership(&self.text)),
         }
+    }
+
+    /// Whether a cgroup has processes that this user may not look at: another user's, or hidden from him (proc(5), `hidepid`).
+    pub fn has_unseen(&mut self, cgroup: &str) -> Result<bool, Error> {
+        self.list_processes(cgroup)?;
+        let unseen = crate::programs::unseen(&self.root, &self.pids);
+        // One that is not listed any more has ended, and is hidden by nobody.
+        self.list_processes(cgroup)?;
+        Ok(unseen.iter().any(|pid| self.pids.contains(pid)))
     }
 
     fn list_processes(&mut self, cgroup: &str) -> Result<(), Error> {
@@ -299,6 +324,10 @@ impl Device for System {
     fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {
         self.list_processes(cgroup)?;
         crate::programs::programs(&self.root, cgroup, &self.pids)
+    }
+
+    fn media_users(&mut self, look_for_video: bool) -> Result<Vec<MediaUser>, Error> {
+        self.media.users(&self.root, look_for_video)
     }
 
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Whom to compress (seed 002, section 3.3): empty apps, then hidden ones; within a class the one longest unused.
+//! Whom to compress (seed 002, section 3.3): empty apps, then hidden ones; within a class the one longest unused. Ahead of need, only those
+//! that nobody uses, while the device idles.
 
 use fovea_apps::{Importance, Standing};
 
-use crate::{AppState, MemoryConfig, PAGE_BYTES};
+use crate::growth::LEAST_BYTES_PER_S;
+use crate::thresholds::thresholds;
+use crate::{AppState, MemoryConfig, MemoryState, Snapshot, PAGE_BYTES};
+
+/// Memory is plentiful while so many times what a shortage begins at is available: a large app can start and nothing is short. Its pages would
+/// be compressed for nothing.
+const PLENTIFUL: u64 = 4;
 
 /// The next app to compress among the given classes, in the order of the classes.
 pub fn candidate<'a>(apps: &'a [AppState], classes: &[Importance], config: &MemoryConfig) -> Option<&'a AppState> {
@@ -14,15 +21,60 @@ pub fn candidate<'a>(apps: &'a [AppState], classes: &[Importance], config: &Memo
     })
 }
 
-/// The next closed app to compress ahead of need. What the last return of an app touched is spared: its next return will touch it
-/// again (seed 002, section 3.1, counts that double cost against compression that does not know whose pages it takes).
-pub fn candidate_ahead<'a>(apps: &'a [AppState], config: &MemoryConfig) -> Option<&'a AppState> {
-    apps.iter()
-        .filter(|a| a.importance == Importance::Empty && is_worth(a, config))
-        .filter(|a| !a.returned || a.anon_bytes * 100 > (a.anon_bytes + a.swap_bytes) * config.keep_returned_percent)
-        .min_by(|a, b| (a.focus_seq, &a.name).cmp(&(b.focus_seq, &b.name)))
+/// The next app to compress ahead of need. What the last return of an app touched is spared: its next return will touch it again (seed 002,
+/// section 3.1, counts that double cost against compression that does not know whose pages it takes).
+pub fn candidate_ahead<'a>(snapshot: &'a Snapshot, config: &MemoryConfig) -> Option<&'a AppState> {
+    let is_due = |a: &&AppState| due_ns(a, snapshot, config).is_some_and(|due_ns| snapshot.now_ns >= due_ns);
+    let comes_back =
+        |a: &AppState| a.returned && a.anon_bytes * 100 <= (a.anon_bytes + a.swap_bytes) * config.keep_returned_percent;
+    let order = |a: &AppState| (a.importance != Importance::Empty, a.focus_seq);
+    let due = snapshot.apps.iter().filter(is_due).filter(|a| is_worth(a, config) && !comes_back(a));
+    due.min_by(|a, b| (order(a), &a.name).cmp(&(order(b), &b.name)))
+}
+
+/// When an app's turn comes to be compressed ahead of need; `None` if it has none as things stand.
+///
+/// With the screen off, one that is closed has it at once. The paper compresses those until the swap is full, whatever is free, and by its
+/// thresholds so do we; a device with more memory is left alone while that is plentiful. One that is open, or with the screen on any, must
+/// have been unused for a while.
+fn due_ns(app: &AppState, snapshot: &Snapshot, config: &MemoryConfig) -> Option<u64> {
+    let plentiful = is_plentiful(&snapshot.memory, config);
+    // What a runaway gets compressed it takes again.
+    if app.growth_bytes_per_s >= LEAST_BYTES_PER_S {
+        return None;
+    }
+    if app.importance == Importance::Empty && !snapshot.screen_on {
+        let by_the_paper = config.minfree_pages.is_some();
+        return (by_the_paper || !plentiful).then_some(0);
+    }
+    let in_background = matches!(app.importance, Importance::Hidden | Importance::Empty) && app.seen;
+    let unused_ns = config.idle_ms.saturating_mul(1_000_000);
+    (in_background && !plentiful && unused_ns > 0).then(|| app.background_since_ns.saturating_add(unused_ns))
+}
+
+/// When the next app's turn comes, of those whose turn has not come yet.
+pub(crate) fn next_due_ns(snapshot: &Snapshot, config: &MemoryConfig) -> Option<u64> {
+    let due = snapshot.apps.iter().filter(|a| may_be_compressed(a)).filter_map(|a| due_ns(a, snapshot, config));
+    due.filter(|&due_ns| due_ns > snapshot.now_ns).min()
+}
+
+/// Whether what apps occupy must be known, for the turn of one that was not compressed yet has come.
+pub fn is_due_ahead(snapshot: &Snapshot, config: &MemoryConfig) -> bool {
+    let due = |a: &AppState| due_ns(a, snapshot, config).is_some_and(|due_ns| snapshot.now_ns >= due_ns);
+    snapshot.focus_told && snapshot.apps.iter().any(|a| may_be_compressed(a) && due(a))
+}
+
+/// Whether so much memory is available that compressing any ahead of need is for nothing. What is available and not what is free: a desktop's
+/// free memory is file cache after a while.
+pub(crate) fn is_plentiful(memory: &MemoryState, config: &MemoryConfig) -> bool {
+    let begins_pages = thresholds(memory, config).file_pages[Importance::Empty.index()];
+    memory.available_bytes >= (PLENTIFUL * begins_pages * PAGE_BYTES).saturating_add(memory.low_bytes)
+}
+
+fn may_be_compressed(app: &AppState) -> bool {
+    app.standing != Standing::Ignore && !app.is_perceptible() && !app.compressed
 }
 
 fn is_worth(app: &AppState, config: &MemoryConfig) -> bool {
-    app.standing != Standing::Ignore && !app.compressed && app.anon_bytes >= config.compress_least_pages * PAGE_BYTES
+    may_be_compressed(app) && app.anon_bytes >= config.compress_least_pages * PAGE_BYTES
 }

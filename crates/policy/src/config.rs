@@ -41,6 +41,9 @@ pub struct MemoryConfig {
     pub compress_under_permille: u32,
     /// An app with less resident anonymous memory than this is not worth compressing.
     pub compress_least_pages: u64,
+    /// Time in the background after which an app may be compressed ahead of need while the device is idle, and memory is not plentiful
+    /// (less is available than four times what a shortage begins at); 0: none but closed ones with the screen off.
+    pub idle_ms: u64,
     /// With the screen off, leave an app that came back since it was compressed alone while at most so much of its memory is
     /// resident, percent: that is what its return touched, and will touch again. 0: compress all of it again.
     pub keep_returned_percent: u64,
@@ -73,6 +76,7 @@ impl Default for MemoryConfig {
             batch_pages: 256,
             compress_under_permille: 500,
             compress_least_pages: 64,
+            idle_ms: 300_000,
             keep_returned_percent: 75,
             room_least_pages: 256,
             watch_ms: 50,

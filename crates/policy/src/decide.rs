@@ -4,12 +4,15 @@
 use fovea_apps::{AppName, Importance};
 use serde::{Deserialize, Serialize};
 
-use crate::compress::{candidate, candidate_ahead};
+use crate::compress::{candidate, candidate_ahead, next_due_ns};
 use crate::freeze::{freezing, Freezing};
 use crate::growth::runaway;
 use crate::ladder::{is_kept_by_owner, victim};
 use crate::pressure::{pressure, Pressure};
 use crate::{watch, Config, MemoryState, Mode, Snapshot};
+
+/// Time until a busy device is looked at again for whether it has become idle.
+const IDLE_AGAIN_NS: u64 = 10_000_000_000;
 
 /// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +72,8 @@ pub enum Reason {
     Untold,
     /// The screen is off and the app is empty: compress before anyone needs the memory.
     ScreenOff,
+    /// The device is idle, the app was not used for a while, and memory is not plentiful.
+    Idle,
     /// Memory is short and the app is empty.
     ShortOfMemoryEmpty,
     /// Memory is short, no empty app is left to compress, and the app is hidden.
@@ -92,7 +97,8 @@ pub struct Decision {
     pub actions: Vec<(Action, Reason)>,
     /// When to look again; `None`: not before something happens.
     pub wake_at_ns: Option<u64>,
-    /// When to look at memory though nothing calls: no PSI, or a shortage that may come without a stall. This is no work under way.
+    /// When to look at memory though nothing calls: no PSI, a shortage that may come without a stall, an app whose turn comes to be compressed
+    /// ahead of need. This is no work under way.
     #[serde(default)]
     pub watch_at_ns: Option<u64>,
     /// The pressure the decision rests on.
@@ -105,6 +111,10 @@ pub struct Decision {
 impl Decision {
     fn wake_by(&mut self, at_ns: u64) {
         self.wake_at_ns = Some(self.wake_at_ns.map_or(at_ns, |t| t.min(at_ns)));
+    }
+
+    fn watch_by(&mut self, at_ns: u64) {
+        self.watch_at_ns = Some(self.watch_at_ns.map_or(at_ns, |t| t.min(at_ns)));
     }
 }
 
@@ -134,6 +144,9 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
     if snapshot.kill_pending {
         return decision;
     }
+    if config.memory.mode == Mode::Full && snapshot.focus_told && has_room(snapshot, config) {
+        next_due_ns(snapshot, &config.memory).into_iter().for_each(|due_ns| decision.watch_by(due_ns));
+    }
     let step = match config.memory.mode {
         Mode::Ladder => ladder_step(snapshot, config, &pressure),
         Mode::Full => full_step(snapshot, config, &pressure),
@@ -162,6 +175,10 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
         {
             decision.wake_by(grace_ends_ns(snapshot, config));
         }
+        // Nobody waits for it: it is not worth looking often.
+        Some((Action::Compress { .. }, Reason::Idle)) if snapshot.cpu_busy && snapshot.screen_on => {
+            decision.watch_by(snapshot.now_ns + IDLE_AGAIN_NS);
+        }
         // Neither does it need the CPU less when it takes longer; a phone in use is idle most of the time.
         Some((Action::Compress { .. }, _)) if !pressure.critical && snapshot.cpu_busy && snapshot.screen_on => {
             decision.wake_by(look_again_ns);
@@ -189,6 +206,10 @@ fn grace_ends_ns(snapshot: &Snapshot, config: &Config) -> u64 {
     }
 }
 
+fn has_room(snapshot: &Snapshot, config: &Config) -> bool {
+    snapshot.memory.room_pages() >= config.memory.room_least_pages.max(1)
+}
+
 /// What memory needs, before it is known whether there is a victim.
 enum Step<'a> {
     Nothing,
@@ -212,7 +233,7 @@ fn ladder_step<'a>(snapshot: &Snapshot, config: &Config, pressure: &Pressure) ->
 fn full_step<'a>(snapshot: &'a Snapshot, config: &Config, pressure: &Pressure) -> Step<'a> {
     let memory = &snapshot.memory;
     let room_pages = memory.room_pages();
-    let has_room = room_pages >= config.memory.room_least_pages.max(1);
+    let has_room = has_room(snapshot, config);
     let batch_pages = config.memory.batch_pages.min(room_pages);
 
     if has_room {
@@ -220,16 +241,17 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &Config, pressure: &Pressure) -
         // While nobody tells, a hidden app may be the one that the user looks at: the kernel knows its idle pages better than we do.
         let classes: &[Importance] =
             if snapshot.focus_told { &[Importance::Empty, Importance::Hidden] } else { &[Importance::Empty] };
-        let app = match (short, snapshot.screen_on) {
-            (true, _) => candidate(&snapshot.apps, classes, &config.memory),
-            (false, false) if snapshot.focus_told => candidate_ahead(&snapshot.apps, &config.memory),
-            (false, _) => None,
+        let app = match short {
+            true => candidate(&snapshot.apps, classes, &config.memory),
+            false if snapshot.focus_told => candidate_ahead(snapshot, &config.memory),
+            false => None,
         };
         if let Some(app) = app {
             let reason = match (short, app.importance) {
                 (true, Importance::Empty) => Reason::ShortOfMemoryEmpty,
                 (true, _) => Reason::ShortOfMemoryHidden,
-                (false, _) => Reason::ScreenOff,
+                (false, Importance::Empty) if !snapshot.screen_on => Reason::ScreenOff,
+                (false, _) => Reason::Idle,
             };
             return Step::Compress(&app.name, batch_pages, reason);
         }
@@ -256,7 +278,7 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &Config, pressure: &Pressure) -
 /// app is worth that; the app in front is not before somebody really waits.
 fn kill_step(snapshot: &Snapshot, class: Importance, reason: Reason) -> Option<(Action, Reason)> {
     let app = victim(&snapshot.apps, &snapshot.memory, class)?;
-    let nothing_left = class == Importance::Foreground && app.importance > Importance::Foreground;
+    let nothing_left = class == Importance::Foreground && app.dies_as() > Importance::Foreground;
     (snapshot.memory.stalled_us > 0 || nothing_left).then(|| (Action::Kill { app: app.name.clone() }, reason))
 }
 

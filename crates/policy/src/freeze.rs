@@ -19,12 +19,13 @@ pub enum Freezing {
 }
 
 /// Decides for one app. While nobody tells who is in front, whoever is frozen may be what the user looks at, so nobody is; nor is an
-/// app that was never seen, whose first window the user may be waiting for, nor one that its owner protects. What can be seen ranks as
-/// visible and is of no class here.
+/// app that was never seen, whose first window the user may be waiting for, nor one that its owner protects, nor one that is heard. What can
+/// be seen ranks as visible and is of no class here.
 pub fn freezing(app: &AppState, focus_told: bool, now_ns: u64, config: &FreezeConfig) -> Freezing {
     let listed = matches!(app.standing, Standing::Protect | Standing::Ignore);
+    let left_alone = listed || app.is_perceptible();
     let wanted =
-        focus_told && app.seen && !listed && config.debounce_ms > 0 && config.classes.contains(&app.importance);
+        focus_told && app.seen && !left_alone && config.debounce_ms > 0 && config.classes.contains(&app.importance);
     let due_ns = app.background_since_ns.saturating_add(config.debounce_ms.saturating_mul(1_000_000));
     match (wanted, app.frozen) {
         (true, false) if now_ns >= due_ns => Freezing::Freeze,

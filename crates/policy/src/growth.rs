@@ -21,7 +21,7 @@ const LEAST_READINGS: usize = 5;
 const LEAST_SPAN_NS: u64 = 1_000_000_000;
 
 /// Slower growth is nobody's emergency, however little is left.
-const LEAST_BYTES_PER_S: u64 = 4 << 20;
+pub(crate) const LEAST_BYTES_PER_S: u64 = 4 << 20;
 
 /// A runaway would use up what is left within this time.
 const HORIZON_S: u64 = 5;
@@ -90,8 +90,8 @@ pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Optio
         .collect();
     suspects.sort_by(|a, b| (b.growth_bytes_per_s, &a.name).cmp(&(a.growth_bytes_per_s, &b.name)));
     let bystander = victim(&snapshot.apps, memory, least_important)?;
-    let in_background = suspects.iter().find(|a| a.importance > Importance::Visible && !is_starting(a, snapshot));
-    if let Some(suspect) = in_background.filter(|a| a.importance >= least_important || a.name != bystander.name) {
+    let in_background = suspects.iter().find(|a| a.dies_as() > Importance::Visible && !is_starting(a, snapshot));
+    if let Some(suspect) = in_background.filter(|a| a.dies_as() >= least_important || a.name != bystander.name) {
         return Some(suspect);
     }
     let kernel_is_next = least_important == Importance::Foreground && memory.stalled_us > 0;
@@ -101,7 +101,7 @@ pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Optio
 /// Whether what is of use to nobody now could feed it until it may have done what it is at. The system's services are not for that.
 fn can_be_fed(suspect: &AppState, snapshot: &Snapshot) -> bool {
     let others = snapshot.apps.iter().filter(|a| {
-        a.importance > Importance::Service
+        a.dies_as() > Importance::Service
             && a.name != suspect.name
             && gives(a, &snapshot.memory)
             && matches!(a.standing, Standing::Plain | Standing::Prefer)

@@ -15,14 +15,16 @@ pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: I
     let size = |app: &AppState| size_bytes(app, memory.swap);
     let worst_of = |avoided: bool| {
         apps.iter()
-            .filter(|a| gives(a, memory) && a.importance >= least_important)
+            .filter(|a| gives(a, memory) && a.dies_as() >= least_important)
             .filter(|a| match a.standing {
                 Standing::Protect | Standing::Ignore => false,
                 Standing::Avoid => avoided,
                 Standing::Plain | Standing::Prefer => !avoided,
             })
             .max_by(|a, b| {
-                let rank = |app: &AppState| (app.importance, app.standing == Standing::Prefer, size(app));
+                // Of those that die as visible ones do, what is only heard goes before what is seen.
+                let rank =
+                    |app: &AppState| (app.dies_as(), app.is_perceptible(), app.standing == Standing::Prefer, size(app));
                 (rank(a), &b.name).cmp(&(rank(b), &a.name))
             })
     };
@@ -34,7 +36,7 @@ pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: I
 /// to be avoided is not: its turn comes before the kernel's.
 pub fn is_kept_by_owner(app: &AppState, memory: &MemoryState, least_important: Importance) -> bool {
     let listed = matches!(app.standing, Standing::Protect | Standing::Ignore);
-    listed && app.importance >= least_important && gives(app, memory)
+    listed && app.dies_as() >= least_important && gives(app, memory)
 }
 
 pub(crate) fn gives(app: &AppState, memory: &MemoryState) -> bool {

@@ -14,6 +14,7 @@ mod snapshot;
 mod thresholds;
 mod watch;
 
+pub use compress::is_due_ahead;
 pub use config::{Config, FreezeConfig, MemoryConfig, Mode};
 pub use decide::{decide, Action, Decision, Reason};
 pub use growth::{eats_what_is_left, Growth};

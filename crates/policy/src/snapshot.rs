@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! All that a decision may depend on.
 
-use fovea_apps::{AppName, Importance, Standing};
+use fovea_apps::{AppName, Importance, Perceived, Standing};
 use serde::{Deserialize, Serialize};
 
 use crate::PAGE_BYTES;
@@ -125,6 +125,9 @@ pub struct AppState {
     /// What the device's owner says of it.
     #[serde(default)]
     pub standing: Standing,
+    /// Why it is perceptible though it may not be seen; none if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perceived: Option<Perceived>,
     /// When it was last in front, as a count of focus changes; greater is more recent.
     pub focus_seq: u64,
     /// When it went to the background (or began there).
@@ -158,6 +161,7 @@ impl AppState {
             name,
             importance,
             standing: Standing::Plain,
+            perceived: None,
             focus_seq: 0,
             background_since_ns: 0,
             seen: false,
@@ -169,6 +173,20 @@ impl AppState {
             growth_bytes_per_s: 0,
             returned: false,
             compressed: false,
+        }
+    }
+
+    /// Whether the user hears or waits for it without seeing it.
+    pub fn is_perceptible(&self) -> bool {
+        self.perceived.is_some() && self.importance > Importance::Visible
+    }
+
+    /// The class whose threshold it dies at: what is perceptible lives as long as anything that is not seen does.
+    pub fn dies_as(&self) -> Importance {
+        if self.is_perceptible() {
+            Importance::Visible
+        } else {
+            self.importance
         }
     }
 }

@@ -184,7 +184,7 @@ fn with_caches_spent_a_background_app_dies_before_anybody_has_to_wait() {
 fn where_nothing_tells_of_a_shortage_memory_is_looked_at_and_that_is_no_work() {
     let config = freezing();
     let mut s = phone(300, 100, 0, household());
-    s.memory.stalled_us = 1;
+    (s.memory.stalled_us, s.memory.available_bytes) = (1, 400 * MB);
     assert_eq!(decide(&s, &config).watch_at_ns, None, "PSI tells");
     s.memory.untold = true;
     let d = decide(&s, &config);

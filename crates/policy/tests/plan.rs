@@ -26,6 +26,8 @@ fn phone(free_mb: u64, zram_used_mb: u64, apps: Vec<AppState>) -> Snapshot {
     let free_bytes = 200 * MB - 2 * zram_used_mb * MB;
     let memory = MemoryState {
         free_bytes: free_mb * MB,
+        // Plentiful, so that nothing is compressed for being idle.
+        available_bytes: 400 * MB,
         file_bytes: 5 * MB,
         swap: Some(SwapState { free_bytes, total_bytes: 200 * MB, zram: Some(zram) }),
         stalled_us: 1,

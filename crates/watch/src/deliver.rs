@@ -68,7 +68,9 @@ pub fn deliver(run_folder: &Path, name: &AppName, mailbox: &Mailbox, say: &mut d
 
 /// Whether something was told that nobody knows any more. There is no word for that but hanging up.
 fn took_back(wanted: &Wanted, told: &Wanted) -> bool {
-    (told.windows.is_some() && wanted.windows.is_none()) || (told.screen_on.is_some() && wanted.screen_on.is_none())
+    (told.windows.is_some() && wanted.windows.is_none())
+        || (told.inhibitors.is_some() && wanted.inhibitors.is_none())
+        || (told.screen_on.is_some() && wanted.screen_on.is_none())
 }
 
 /// Waits for a change, the end of the connection (true), or the time for another attempt.
@@ -108,6 +110,10 @@ fn tell(
     if let Some(on) = wanted.screen_on.filter(|_| wanted.screen_on != told.screen_on) {
         ask(link, &Request::Screen { on }, say)?;
         told.screen_on = wanted.screen_on;
+    }
+    if let Some(pids) = wanted.inhibitors.as_ref().filter(|_| wanted.inhibitors != told.inhibitors) {
+        ask(link, &Request::Inhibitors { pids: pids.clone() }, say)?;
+        told.inhibitors.clone_from(&wanted.inhibitors);
     }
     if let Some(windows) = wanted.windows.as_ref().filter(|_| wanted.windows != told.windows) {
         let Windows { front, visible } = windows.clone();

@@ -5,7 +5,9 @@
 //! a [`Mailbox`], which keeps only how things stand; [`deliver`] tells the daemon the difference to what it knows.
 
 mod attend;
+mod bus;
 mod deliver;
+mod kills;
 mod logind;
 mod mailbox;
 mod sway;
@@ -18,6 +20,7 @@ use thiserror::Error;
 
 pub use attend::{attend, Backoff};
 pub use deliver::{deliver, Undelivered};
+pub use kills::{session_bus, show_kills};
 pub use logind::Logind;
 pub use mailbox::{Mailbox, Wanted};
 pub use sway::Sway;
@@ -52,6 +55,8 @@ impl Windows {
 pub enum Event {
     /// What can be seen now.
     Windows(Windows),
+    /// The processes that hold an inhibitor now; ascending, each once.
+    Inhibitors(Vec<u32>),
     /// The screen is on or off.
     Screen {
         /// On.

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! systemd's login manager as a source of the screen's state: whether the session on the seat is idle or locked
-//! (org.freedesktop.login1(5)). It does not know who is in front.
+//! systemd's login manager as a source of the screen's state (whether the session on the seat is idle or locked) and of who holds an
+//! inhibitor (org.freedesktop.login1(5)). It does not know who is in front.
 
-use std::time::Duration;
-
-use nix::sys::socket::UnixAddr;
-use rustbus::connection::ll_conn::force_finish_on_error;
 use rustbus::connection::{Error, Timeout};
 use rustbus::message_builder::MarshalledMessage;
+use rustbus::params::{Base, Container, Param};
 use rustbus::wire::unmarshal::traits::Variant;
 use rustbus::wire::ObjectPath;
 use rustbus::{standard_messages, MessageBuilder, MessageType, RpcConn};
 
+use crate::bus::{self, call, SYSTEM_BUS};
 use crate::{one_line, Event, Source, SourceError};
 
 const LOGIND: &str = "org.freedesktop.login1";
-
-/// The system bus, unless `$DBUS_SYSTEM_BUS_ADDRESS` names another.
-const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
-
-/// Time logind has to answer; it may have to be started.
-const ANSWER_LIMIT: Timeout = Timeout::Duration(Duration::from_secs(25));
 
 /// A change of a session, a seat, or of who is logind.
 const SIGNALS: [&str; 2] = [
@@ -47,23 +39,6 @@ impl Logind {
         }
     }
 
-    fn connect(&self) -> Result<RpcConn, SourceError> {
-        let address = address_of(&self.address).ok_or_else(|| {
-            SourceError::Refused(format!(
-                "logind: {:?} is no address of a bus on this machine: write it like {SYSTEM_BUS}",
-                one_line(&self.address)
-            ))
-        })?;
-        RpcConn::connect_to_path(address, ANSWER_LIMIT).map_err(|error| match error {
-            Error::AuthFailed => SourceError::Refused(format!("logind: {} lets this user not in", self.address)),
-            e => SourceError::Absent(format!(
-                "logind: no message bus at {} ({}): install and start dbus",
-                self.address,
-                one_line(e)
-            )),
-        })
-    }
-
     /// Whether the screen counts as on; `None` if there is no logind.
     fn screen_on(&self, bus: &mut RpcConn) -> Result<Option<bool>, Error> {
         let seat = match property(bus, &self.seat, "Seat", "ActiveSession")? {
@@ -88,14 +63,14 @@ impl Logind {
 
 impl Source for Logind {
     fn watch(&mut self, report: &mut dyn FnMut(Event)) -> SourceError {
-        let mut bus = match self.connect() {
+        let mut bus = match bus::connect("logind", &self.address) {
             Ok(bus) => bus,
             Err(error) => return error,
         };
         let mut there = false;
-        let error = self.follow(&mut bus, &mut |on| {
+        let error = self.follow(&mut bus, &mut |event| {
             there = true;
-            report(Event::Screen { on });
+            report(event);
         });
         match error {
             Ok(()) if there => SourceError::Lost("logind: it has gone from the message bus".into()),
@@ -110,24 +85,63 @@ impl Source for Logind {
 
 impl Logind {
     /// Reports until there is no logind (any more).
-    fn follow(&self, bus: &mut RpcConn, report: &mut dyn FnMut(bool)) -> Result<(), Error> {
+    fn follow(&self, bus: &mut RpcConn, report: &mut dyn FnMut(Event)) -> Result<(), Error> {
         // Calls from others are answered with an error by the library; it keeps what it is not told to drop.
         bus.set_filter(Box::new(|message| message.typ != MessageType::Call));
         for rule in SIGNALS {
             call(bus, &mut standard_messages::add_match(rule))?;
         }
-        let mut last = None;
+        let (mut last_on, mut last_pids) = (None, None);
         loop {
             let Some(on) = self.screen_on(bus)? else { return Ok(()) };
-            if last != Some(on) {
-                report(on);
-                last = Some(on);
+            if last_on.replace(on) != Some(on) {
+                report(Event::Screen { on });
+            }
+            let pids = inhibitors(bus)?;
+            if pids.is_some() && pids != last_pids {
+                last_pids.clone_from(&pids);
+                report(Event::Inhibitors(pids.unwrap_or_default()));
             }
             // Which change it was does not matter: all that counts is read anew, once for all changes that are there.
             bus.wait_signal(Timeout::Infinite)?;
             while bus.try_get_signal().is_some() {}
         }
     }
+}
+
+/// As many as a request to the daemon holds.
+const INHIBITORS_MAX: usize = 256;
+
+/// Who keeps the device from sleeping, idling or shutting down; `None` where logind does not tell (elogind before 229). One that only wants
+/// to be told before (`delay`) does not: players hold those all the time.
+fn inhibitors(bus: &mut RpcConn) -> Result<Option<Vec<u32>>, Error> {
+    let mut list = MessageBuilder::new()
+        .call("ListInhibitors")
+        .on("/org/freedesktop/login1")
+        .with_interface("org.freedesktop.login1.Manager")
+        .at(LOGIND)
+        .build();
+    let reply = call(bus, &mut list)?;
+    // The library's tuples end at five.
+    let Ok(reply) = reply.unmarshall_all() else { return Ok(None) };
+    let Some(Param::Container(Container::Array(all))) = reply.params.first() else { return Ok(None) };
+    let mut pids: Vec<u32> = all.values.iter().filter_map(blocking).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids.truncate(INHIBITORS_MAX);
+    Ok(Some(pids))
+}
+
+/// The holder of an inhibitor (what, who, why, mode, uid, pid) that counts.
+fn blocking(inhibitor: &Param) -> Option<u32> {
+    let Param::Container(Container::Struct(fields)) = inhibitor else { return None };
+    let [Param::Base(Base::String(what)), _, _, Param::Base(Base::String(mode)), _, Param::Base(Base::Uint32(pid))] =
+        fields.as_slice()
+    else {
+        return None;
+    };
+    let counts = what.split(':').any(|what| matches!(what, "idle" | "sleep" | "shutdown"));
+    (counts && mode.starts_with("block")).then_some(*pid)
 }
 
 /// What became of a request for a property.
@@ -164,11 +178,6 @@ fn property(bus: &mut RpcConn, object: &str, interface: &str, name: &str) -> Res
     })
 }
 
-fn call(bus: &mut RpcConn, message: &mut MarshalledMessage) -> Result<MarshalledMessage, Error> {
-    let serial = bus.send_message(message)?.write_all().map_err(force_finish_on_error)?;
-    bus.wait_response(serial, ANSWER_LIMIT)
-}
-
 /// A property that is a boolean.
 fn truth(reply: &MarshalledMessage) -> Option<bool> {
     reply.body.parser().get::<Variant>().ok()?.get().ok()
@@ -180,46 +189,9 @@ fn active_session(reply: &MarshalledMessage) -> Option<String> {
     Some(path.as_ref().to_owned())
 }
 
-/// The socket of a D-Bus address, the first usable one of several (D-Bus specification, "Server Addresses").
-fn address_of(text: &str) -> Option<UnixAddr> {
-    text.split(';').find_map(|one| {
-        one.strip_prefix("unix:")?.split(',').find_map(|pair| match pair.split_once('=')? {
-            ("path", path) => UnixAddr::new(unescape(path)?.as_slice()).ok(),
-            ("abstract", name) => UnixAddr::new_abstract(&unescape(name)?).ok(),
-            _ => None,
-        })
-    })
-}
-
-/// Undoes the `%2f` escapes of addresses.
-fn unescape(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = text.bytes();
-    let mut out = Vec::new();
-    while let Some(byte) = bytes.next() {
-        out.push(match byte {
-            b'%' => {
-                let mut digit = || char::from(bytes.next()?).to_digit(16);
-                (digit()? * 16 + digit()?) as u8
-            }
-            _ => byte,
-        });
-    }
-    Some(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn addresses_are_read_as_the_specification_has_them() {
-        let path = |text| Some(address_of(text)?.path()?.to_str()?.to_owned());
-        assert_eq!(path(SYSTEM_BUS).as_deref(), Some("/run/dbus/system_bus_socket"));
-        assert_eq!(path("tcp:host=x,port=1;unix:guid=5,path=/a%20b").as_deref(), Some("/a b"));
-        assert_eq!(address_of("unix:abstract=/tmp/x").unwrap().as_abstract(), Some(&b"/tmp/x"[..]));
-        assert!(address_of("tcp:host=x").is_none() && address_of("unix:path=/a%2").is_none());
-    }
 
     #[test]
     fn a_machine_without_a_bus_is_told_so_and_nonsense_refused() {
@@ -227,12 +199,5 @@ mod tests {
         assert!(matches!(&error, SourceError::Absent(line) if line.contains("/nowhere/bus")), "{error}");
         let error = Logind::new(Some("nonsense\n".into()), "seat0").watch(&mut |_| panic!("reported"));
         assert!(matches!(&error, SourceError::Refused(line) if !line.contains('\n')), "{error}");
-    }
-
-    proptest! {
-        #[test]
-        fn no_address_panics(text in "(unix:)?(path=|abstract=)?\\PC{0,130}") {
-            let _ = address_of(&text);
-        }
     }
 }

@@ -16,6 +16,8 @@ pub struct Wanted {
     pub windows: Option<Windows>,
     /// Whether the screen is on; `None` if no source says.
     pub screen_on: Option<bool>,
+    /// Who holds an inhibitor; `None` if no source says.
+    pub inhibitors: Option<Vec<u32>>,
     /// Why the source has given up.
     pub ended: Option<SourceError>,
 }
@@ -38,13 +40,14 @@ impl Mailbox {
     pub fn put(&self, event: Event) {
         self.change(|wanted| match event {
             Event::Windows(windows) => wanted.windows = Some(windows),
+            Event::Inhibitors(pids) => wanted.inhibitors = Some(pids),
             Event::Screen { on } => wanted.screen_on = Some(on),
         });
     }
 
     /// Notes that the source has gone: from now on nobody knows.
     pub fn source_lost(&self) {
-        self.change(|wanted| (wanted.windows, wanted.screen_on) = (None, None));
+        self.change(|wanted| *wanted = Wanted { ended: wanted.ended.take(), ..Wanted::default() });
     }
 
     /// Notes that the source has given up.
@@ -98,6 +101,8 @@ mod tests {
         let mailbox = Mailbox::new().unwrap();
         mailbox.put(Event::Screen { on: false });
         mailbox.put(Event::Windows(Windows::new(Some(5), [])));
+        mailbox.put(Event::Inhibitors(vec![6]));
+        assert_eq!(mailbox.take().inhibitors, Some(vec![6]));
         mailbox.source_lost();
         assert_eq!(mailbox.take(), Wanted::default());
     }
@@ -127,7 +132,7 @@ mod tests {
                         screen_on = Some(n == 0);
                     }
                     _ => {
-                        prop_assert_eq!(mailbox.take(), Wanted { windows: windows.clone(), screen_on, ended: None });
+                        prop_assert_eq!(mailbox.take(), Wanted { windows: windows.clone(), screen_on, ..Wanted::default() });
                         news = false;
                     }
                 }

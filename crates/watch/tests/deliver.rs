@@ -76,6 +76,8 @@ fn the_daemon_is_told_changes_and_everything_after_a_restart() {
     daemon.done(Request::Windows { front: None, visible: vec![] });
     mailbox.put(Event::Screen { on: false });
     daemon.done(Request::Screen { on: false });
+    mailbox.put(Event::Inhibitors(vec![4, 5]));
+    daemon.done(Request::Inhibitors { pids: vec![4, 5] });
     mailbox.put(front(3));
     daemon.expect(windows(3), Reply::Error { error: "no".into() });
     assert_eq!(lines.recv().unwrap(), "the daemon refused: no");
@@ -85,6 +87,7 @@ fn the_daemon_is_told_changes_and_everything_after_a_restart() {
     drop(daemon);
     let daemon = Daemon::accept(listener);
     daemon.done(Request::Screen { on: false });
+    daemon.done(Request::Inhibitors { pids: vec![4, 5] });
     daemon.done(windows(3));
 
     // The source goes, and with it all that it said: the connection is the lease.

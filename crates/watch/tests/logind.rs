@@ -13,6 +13,7 @@ use nix::sys::socket::UnixAddr;
 use rustbus::connection::ll_conn::force_finish_on_error;
 use rustbus::connection::Timeout;
 use rustbus::message_builder::MarshalledMessage;
+use rustbus::params::{Array, Base, Container, Param};
 use rustbus::wire::ObjectPath;
 use rustbus::{standard_messages, MessageBuilder, RpcConn};
 
@@ -75,6 +76,20 @@ fn send(bus: &mut RpcConn, message: &mut MarshalledMessage) -> u32 {
 struct State {
     active: &'static str,
     hints: BTreeMap<(&'static str, &'static str), bool>,
+    /// What, mode, PID.
+    inhibitors: Vec<(&'static str, &'static str, u32)>,
+}
+
+/// As logind has it: what, who, why, mode, uid, pid.
+fn list(inhibitors: &[(&str, &str, u32)]) -> Param<'static, 'static> {
+    let text = |text: &str| Param::Base(Base::String(text.to_owned()));
+    let number = |number| Param::Base(Base::Uint32(number));
+    let one = |&(what, mode, pid): &(&str, &str, u32)| {
+        let fields = vec![text(what), text("somebody"), text("for a reason"), text(mode), number(1000), number(pid)];
+        Param::Container(Container::Struct(fields))
+    };
+    let element_sig = rustbus::signature::Type::parse_description("(ssssuu)").unwrap().remove(0);
+    Param::Container(Container::Array(Array { element_sig, values: inhibitors.iter().map(one).collect() }))
 }
 
 struct FakeLogind {
@@ -105,6 +120,12 @@ impl FakeLogind {
 
     fn serve(&mut self, limit: Duration) {
         let Ok(call) = self.bus.wait_call(Timeout::Duration(limit)) else { return };
+        if call.dynheader.member.as_deref() == Some("ListInhibitors") {
+            let mut reply = call.dynheader.make_response();
+            reply.body.push_old_param(&list(&self.state.inhibitors)).unwrap();
+            send(&mut self.bus, &mut reply);
+            return;
+        }
         let (interface, name) = call.body.parser().get2::<&str, &str>().unwrap();
         let object = call.dynheader.object.clone().unwrap();
         let mut reply = call.dynheader.make_response();
@@ -139,7 +160,7 @@ const TWO: &str = "/org/freedesktop/login1/session/_32";
 
 fn state(active: &'static str, idle: bool, locked: bool) -> State {
     let hints = [((ONE, "IdleHint"), idle), ((ONE, "LockedHint"), locked), ((TWO, "IdleHint"), true)];
-    State { active, hints: hints.into() }
+    State { active, hints: hints.into(), inhibitors: Vec::new() }
 }
 
 #[test]
@@ -154,6 +175,7 @@ fn the_active_sessions_hints_are_followed_until_logind_goes() {
     let mut logind = FakeLogind::start(&bus, state(ONE, false, false));
     let (events, watching) = bus.watch();
     assert_eq!(logind.serve_until(&events), Event::Screen { on: true }, "how things stood");
+    assert_eq!(logind.serve_until(&events), Event::Inhibitors(vec![]));
     let steps: [(State, bool); 6] = [
         (state(ONE, true, false), false),
         (state(ONE, false, false), true),
@@ -172,4 +194,32 @@ fn the_active_sessions_hints_are_followed_until_logind_goes() {
     let error = watching.join().unwrap();
     assert!(matches!(error, SourceError::Lost(_)), "{error:?}");
     assert!(events.try_recv().is_err(), "nothing more was told");
+}
+
+#[test]
+fn who_keeps_the_device_awake_is_told_and_who_only_wants_to_be_warned_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(bus) = Bus::start(folder.path()) else { return };
+    let mut logind = FakeLogind::start(&bus, state(ONE, false, false));
+    let (events, watching) = bus.watch();
+    assert_eq!(logind.serve_until(&events), Event::Screen { on: true });
+    assert_eq!(logind.serve_until(&events), Event::Inhibitors(vec![]));
+    let (block, delay) = ("block", "delay");
+    for (inhibitors, pids) in [
+        (vec![("idle", block, 30), ("sleep", delay, 31), ("handle-lid-switch", block, 32)], vec![30]),
+        (
+            vec![("sleep:handle-power-key", "block-weak", 40), ("shutdown", block, 30), ("idle", block, 40)],
+            vec![30, 40],
+        ),
+        (vec![("sleep", delay, 31)], vec![]),
+    ] {
+        logind.change(|s| s.inhibitors = inhibitors);
+        assert_eq!(logind.serve_until(&events), Event::Inhibitors(pids));
+    }
+    // What changes nothing is not told: the next news is the screen's.
+    logind.change(|s| s.inhibitors = vec![]);
+    logind.change(|s| *s = state(ONE, true, false));
+    assert_eq!(logind.serve_until(&events), Event::Screen { on: false });
+    drop(logind);
+    assert!(matches!(watching.join().unwrap(), SourceError::Lost(_)));
 }

@@ -9,8 +9,8 @@ impl<D: Device> Engine<D> {
         for app in self.registry.iter() {
             let importance = self.registry.importance(app);
             let Some(runtime) = self.runtime.get_mut(&app.name) else { continue };
-            let standing = runtime.standing();
-            if runtime.importance == Some(importance) && runtime.scored_as == standing {
+            let wanted = runtime.wanted_score(importance);
+            if runtime.importance == Some(importance) && runtime.scored_as == Some(wanted) {
                 continue;
             }
             let was_front = runtime.importance.is_none_or(|i| i <= Importance::Service);
@@ -18,18 +18,12 @@ impl<D: Device> Engine<D> {
                 runtime.background_since_ns = now_ns;
             }
             runtime.importance = Some(importance);
-            runtime.scored_as = standing;
+            runtime.scored_as = Some(wanted);
             // Nothing is done to it, and nothing is left to be undone.
-            if standing == Standing::Ignore && runtime.score_shift == 0 {
+            if runtime.standing() == Standing::Ignore && runtime.score_shift == 0 {
                 continue;
             }
-            if let Err(e) = rank_processes(
-                &mut self.device,
-                &mut self.undo,
-                &app.cgroup,
-                runtime,
-                standing.oom_score_adj(importance),
-            ) {
+            if let Err(e) = rank_processes(&mut self.device, &mut self.undo, &app.cgroup, runtime, wanted) {
                 say!("fovea: {e}");
             }
         }

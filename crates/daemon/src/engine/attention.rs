@@ -18,6 +18,7 @@ impl<D: Device> Engine<D> {
         let Some(name) = self.sources.remove(&source) else { return };
         self.busy = true;
         self.registry.leave(source);
+        self.forget_inhibitors(source);
         self.rank(now_ns);
         self.write(now_ns, "source-gone", None, None, json!({ "name": name, "focus_told": self.registry.is_told() }));
         if self.screens.remove(&source).is_some() {
@@ -76,7 +77,7 @@ impl<D: Device> Engine<D> {
     }
 
     /// The app in whose cgroup, or below it, a process is; the innermost one, should an app's cgroup lie in another's.
-    fn app_of_pid(&mut self, pid: u32) -> Result<Option<AppName>, Error> {
+    pub(super) fn app_of_pid(&mut self, pid: u32) -> Result<Option<AppName>, Error> {
         let Some(member) = self.device.cgroup_of_pid(pid)? else { return Ok(None) };
         let holders = self.registry.iter().filter(|app| fovea_linux::cgroup::is_within(&member, &app.cgroup));
         Ok(holders.max_by_key(|app| app.cgroup.len()).map(|app| app.name.clone()))

@@ -10,7 +10,7 @@ impl<D: Device> Engine<D> {
         let app = step.app().clone();
         let done = match step {
             Action::Ask { .. } => self.ask(&app, reason, snapshot),
-            _ => self.kill(&app, reason, snapshot).map(|awaited| turn.awaited.extend(awaited)),
+            _ => self.kill(&app, reason, snapshot, turn),
         };
         if let Err(e) = done {
             say!("fovea: killing {app}: {e}");
@@ -77,16 +77,23 @@ impl<D: Device> Engine<D> {
         Ok(())
     }
 
-    fn kill(&mut self, name: &AppName, reason: Reason, snapshot: &Snapshot) -> Result<Vec<OwnedFd>, Error> {
-        let Some(app) = self.registry.get(name) else { return Ok(Vec::new()) };
+    fn kill(&mut self, name: &AppName, reason: Reason, snapshot: &Snapshot, turn: &mut Turn) -> Result<(), Error> {
+        let Some(app) = self.registry.get(name) else { return Ok(()) };
         let usage = self.runtime.get(name).map(|r| r.usage).unwrap_or_default();
         let list = self.runtime.get(name).and_then(|r| r.listed.as_ref()).map(|listed| listed.to_string());
         let killed = self.device.kill(&app.cgroup)?;
         self.kills += 1;
+        turn.killed.push(Killed {
+            app: name.clone(),
+            uid: fovea_apps::owner_of_cgroup(&app.cgroup),
+            reason,
+            size_bytes: usage.anon_bytes.saturating_add(usage.swap_bytes),
+        });
         self.syslog(&format!("killed {name} ({} MB): {}", usage.current_bytes >> 20, self.why(reason)));
         let outcome = json!({
             "importance": self.registry.importance(app),
             "list": list,
+            "perceptible": self.runtime.get(name).and_then(|r| r.perceived),
             "usage": usage,
             // From the wake-up that led here to the last signal sent.
             "signal_after_ns": killed.signalled_ns.saturating_sub(snapshot.now_ns),
@@ -114,7 +121,8 @@ impl<D: Device> Engine<D> {
         if killed.signalled == 0 {
             self.victim_done(snapshot.now_ns);
         }
-        Ok(killed.pidfds)
+        turn.awaited.extend(killed.pidfds);
+        Ok(())
     }
 
     /// One of the processes of the last [`Turn::awaited`] has ended.

@@ -63,13 +63,16 @@ impl<D: Device> Engine<D> {
         true
     }
 
-    /// The same before something is done to an app that a list may forbid: what runs in it may be new.
+    /// The same before something is done to an app that a list may forbid, or that is perceptible: what runs in it may be new.
     pub(super) fn has_changed(&mut self, name: &AppName, now_ns: u64) -> bool {
-        let changed = self.identify(name, now_ns);
-        if changed {
+        let listed = self.identify(name, now_ns);
+        if listed {
             self.rank(now_ns);
         }
-        changed
+        let is_perceived = |engine: &Self| engine.runtime.get(name).is_some_and(|r| r.perceived.is_some());
+        let was_perceived = is_perceived(self);
+        self.perceive_at(now_ns);
+        listed || is_perceived(self) != was_perceived
     }
 
     /// Whether an app that was asked to end has come to be spared since.

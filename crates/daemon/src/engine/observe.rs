@@ -25,14 +25,19 @@ impl<D: Device> Engine<D> {
         self.looked_ns = now_ns;
         self.called = false;
         let short = fovea_policy::pressure(&memory, &self.policy.memory);
-        if short.shortage.is_some() || short.ladder.is_some() || !self.screen_on {
+        let full = self.config.memory.mode == fovea_policy::Mode::Full;
+        let read_of_late = self.usage_read_ns.is_some_and(|then_ns| now_ns.saturating_sub(then_ns) < USAGE_IDLE_NS);
+        let is_due =
+            || !read_of_late && fovea_policy::is_due_ahead(&self.snapshot(memory, now_ns), &self.policy.memory);
+        let may_harm = short.shortage.is_some() || short.ladder.is_some() || !self.screen_on || (full && is_due());
+        if may_harm {
             self.refresh_usage(now_ns);
             self.identify_all(now_ns);
-            let full = self.config.memory.mode == fovea_policy::Mode::Full;
             if full && (short.shortage.is_some() || short.ladder.is_some()) {
                 self.look_outside(&memory, now_ns);
             }
         }
+        self.perceive_in_time(may_harm, now_ns);
         self.look_at_cpus(now_ns);
         Ok(self.snapshot(memory, now_ns))
     }
@@ -122,6 +127,7 @@ impl<D: Device> Engine<D> {
             name: app.name.clone(),
             importance: self.registry.importance(app),
             standing: runtime.standing(),
+            perceived: runtime.perceived,
             focus_seq: app.focus_seq,
             background_since_ns: runtime.background_since_ns,
             seen: app.seen,

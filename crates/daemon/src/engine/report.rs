@@ -16,6 +16,7 @@ impl<D: Device> Engine<D> {
 
     pub(super) fn status(&mut self, now_ns: u64) -> Status {
         self.read_sizes(now_ns);
+        self.perceive(now_ns);
         if let Ok(memory) = self.device.memory() {
             // Only shown: the rates of the next decision still count from the last look.
             let (some, file, anon) =
@@ -29,6 +30,7 @@ impl<D: Device> Engine<D> {
                 cgroup: app.cgroup.clone(),
                 importance: self.registry.importance(app),
                 list: runtime.and_then(|r| r.listed.as_ref()).map(|listed| listed.to_string()),
+                perceptible: runtime.and_then(|r| r.perceived),
                 frozen: runtime.is_some_and(|r| r.frozen),
                 usage: runtime.map(|r| r.usage).unwrap_or_default(),
             }

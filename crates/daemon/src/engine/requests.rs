@@ -34,6 +34,7 @@ impl<D: Device> Engine<D> {
         self.busy = true;
         self.write(now_ns, "found", Some(&name), None, json!({ "cgroup": cgroup, "uid": unit.uid }));
         self.identify(&name, now_ns);
+        self.perceive_anew();
         self.rank(now_ns);
     }
 
@@ -81,6 +82,7 @@ impl<D: Device> Engine<D> {
                 self.runtime.insert(app.clone(), Runtime { background_since_ns: now_ns, ..Runtime::default() });
                 self.write(now_ns, "register", Some(&app), None, Value::Null);
                 self.identify(&app, now_ns);
+                self.perceive_anew();
                 self.rank(now_ns);
             }
             // The loop knows who asked: see `attends`; the other was answered above.
@@ -89,6 +91,11 @@ impl<D: Device> Engine<D> {
             Request::Windows { front, visible } => {
                 if let Err(e) = self.windows(source, front, &visible, now_ns) {
                     return Reply::Error { error: e.to_string() };
+                }
+            }
+            Request::Inhibitors { pids } => {
+                if let Err(error) = self.inhibitors(source, pids) {
+                    return Reply::Error { error };
                 }
             }
             Request::Home {} => {

@@ -9,6 +9,7 @@ impl<D: Device> Engine<D> {
         let reading = self.device.memory()?;
         let memory = self.with_stalls(&reading, now_ns);
         self.read_sizes(now_ns);
+        self.perceive(now_ns);
         // One that dies now is told of in a note; what comes after it is asked for.
         let snapshot = Snapshot { kill_pending: false, ..self.snapshot(memory, now_ns) };
         let mut notes = Vec::new();

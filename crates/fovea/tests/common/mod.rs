@@ -3,6 +3,8 @@
 
 #![allow(dead_code, missing_docs)]
 
+pub mod app;
+
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -77,6 +79,12 @@ impl Client {
             Ok((length, _)) => Some(serde_json::from_slice(&buffer[..length]).expect("a reply is JSON")),
             Err(e) => panic!("{e}"),
         }
+    }
+
+    /// Sends a request that is granted.
+    pub fn say(&self, request: &str) {
+        self.send(request.as_bytes()).unwrap();
+        assert_eq!(self.reply().unwrap()["reply"], "done", "{request}");
     }
 
     /// Sends a packet that is refused; the one line that says why.
@@ -184,14 +192,20 @@ pub fn is_root() -> bool {
     root
 }
 
-/// Runs the program as user nobody, from a copy that nobody may run.
-pub fn as_nobody(folder: &Path, args: &[&str]) -> Output {
+/// A copy of the program that any user may run.
+pub fn copy_for_all(folder: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
     let copy = folder.join("fovea");
     // By another process: while a test beside this one forks, a copy that this one has just written would count as being written.
     assert!(Command::new("cp").arg(FOVEA).arg(&copy).status().unwrap().success());
     std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
+    copy
+}
+
+/// Runs the program as user nobody.
+pub fn as_nobody(folder: &Path, args: &[&str]) -> Output {
+    let copy = copy_for_all(folder);
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--"]).arg(&copy);
     command.env_remove("FOVEA_RUN").arg("--run-folder").arg(folder.join("run")).args(args);

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Who is heard or waited for without being in front: users of sound and video, and holders of inhibitors.
+
+use super::*;
+
+/// How old what is known of them may be where something may be done to an app; before it is done they are looked at again.
+const FRESH_NS: u64 = 200_000_000;
+
+/// Time after a video device was opened in which it is looked for again at each look: the kernel tells before the opener has it among its
+/// descriptors, and he may hand it on.
+const SETTLES_NS: u64 = 1_000_000_000;
+
+/// What is known beside each app's [`Runtime::perceived`].
+#[derive(Debug)]
+pub(super) struct Perceptions {
+    /// When that was last looked at; `None` when something has changed since.
+    looked_ns: Option<u64>,
+    /// When a video device was last opened or closed, until who has one open has been looked for in time.
+    video_changed_ns: Option<u64>,
+    /// The processes that hold an inhibitor, as each source that knows says.
+    inhibitors: BTreeMap<SourceId, Vec<u32>>,
+    /// Users of sound and video could not be read the last time.
+    unread: bool,
+}
+
+impl Default for Perceptions {
+    fn default() -> Self {
+        // Somebody may have had a camera open before we began.
+        Self { looked_ns: None, video_changed_ns: Some(0), inhibitors: BTreeMap::new(), unread: false }
+    }
+}
+
+impl<D: Device> Engine<D> {
+    /// Devices of sound or video have been opened or closed.
+    pub fn media_changed(&mut self, change: fovea_linux::MediaChange, now_ns: u64) {
+        if change.sound || change.video {
+            self.perceptions.looked_ns = None;
+        }
+        if change.video {
+            self.perceptions.video_changed_ns = Some(now_ns);
+        }
+    }
+
+    /// The processes that hold an inhibitor, as a source says for as long as it is there.
+    pub(super) fn inhibitors(&mut self, source: Option<SourceId>, pids: Vec<u32>) -> Result<(), String> {
+        let Some(source) = source else {
+            return Err("only a source can tell of inhibitors, for they end with it: say attend first".into());
+        };
+        self.perceptions.inhibitors.insert(source, pids);
+        self.perceptions.looked_ns = None;
+        Ok(())
+    }
+
+    pub(super) fn forget_inhibitors(&mut self, source: SourceId) {
+        if self.perceptions.inhibitors.remove(&source).is_some() {
+            self.perceptions.looked_ns = None;
+        }
+    }
+
+    /// Looks who is perceptible, if something has changed or, where an app may be harmed, what is known is old.
+    pub(super) fn perceive_in_time(&mut self, may_harm: bool, now_ns: u64) {
+        let fresh = |looked_ns: u64| !may_harm || now_ns.saturating_sub(looked_ns) < FRESH_NS;
+        if !self.perceptions.looked_ns.is_some_and(fresh) {
+            self.perceive(now_ns);
+        }
+    }
+
+    /// Looks who is perceptible, unless that has been done at this very time.
+    pub(super) fn perceive_at(&mut self, now_ns: u64) {
+        if self.perceptions.looked_ns != Some(now_ns) {
+            self.perceive(now_ns);
+        }
+    }
+
+    /// Somebody has come of whom nothing is known yet.
+    pub(super) fn perceive_anew(&mut self) {
+        self.perceptions.looked_ns = None;
+    }
+
+    /// Looks who is perceptible. Users of sound and video that cannot be read stay who they were.
+    pub(super) fn perceive(&mut self, now_ns: u64) {
+        if self.registry.is_empty() {
+            // Looked at with the first app.
+            return self.perceive_anew();
+        }
+        self.perceptions.looked_ns = Some(now_ns);
+        let found = match self.look_who_is_perceptible(now_ns) {
+            Ok(found) => {
+                self.perceptions.unread = false;
+                found
+            }
+            Err(e) => {
+                if !std::mem::replace(&mut self.perceptions.unread, true) {
+                    say!("fovea: {e}: who plays and records stays as it was last known");
+                }
+                return;
+            }
+        };
+        let differs = |(name, runtime): &(&AppName, &Runtime)| runtime.perceived != found.get(*name).copied();
+        let changed: Vec<_> = self.runtime.iter().filter(differs).map(|(name, _)| name.clone()).collect();
+        for name in &changed {
+            let perceived = found.get(name).copied();
+            if let Some(runtime) = self.runtime.get_mut(name) {
+                runtime.perceived = perceived;
+                // Between two songs it is not yet idle.
+                runtime.background_since_ns = runtime.background_since_ns.max(now_ns);
+            }
+            self.write(now_ns, "perceptible", Some(name), None, json!({ "by": perceived }));
+        }
+        if !changed.is_empty() {
+            self.rank(now_ns);
+        }
+    }
+
+    fn look_who_is_perceptible(&mut self, now_ns: u64) -> Result<BTreeMap<AppName, Perceived>, Error> {
+        let users = self.device.media_users(self.perceptions.video_changed_ns.is_some())?;
+        self.perceptions.video_changed_ns.take_if(|then_ns| now_ns.saturating_sub(*then_ns) >= SETTLES_NS);
+        let holders: Vec<u32> = self.perceptions.inhibitors.values().flatten().copied().collect();
+        let media = users.into_iter().map(|user| (user.pid, user.perceived));
+        let mut found = BTreeMap::new();
+        for (pid, perceived) in media.chain(holders.into_iter().map(|pid| (pid, Perceived::Inhibits))) {
+            if let Some(name) = self.app_of_pid(pid)? {
+                let known = found.entry(name).or_insert(perceived);
+                *known = perceived.min(*known);
+            }
+        }
+        Ok(found)
+    }
+}

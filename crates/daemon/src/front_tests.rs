@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Apps by their processes and cgroups: which is in front, which were found.
+
+use crate::engine_tests::{bench, focus, in_front, Bench, SECOND_NS};
+use crate::fake::FakeApp;
+use crate::protocol::{Reply, Request};
+
+impl Bench {
+    fn foreground(&mut self) -> Option<String> {
+        let Reply::Status(status) = self.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+        status.foreground.map(String::from)
+    }
+}
+
+#[test]
+fn a_process_in_front_is_its_app_wherever_in_its_cgroup_it_is() {
+    let mut b = bench(&[("mail", 10), ("mailer", 10)]);
+    let nested = Request::Register {
+        app: "plugin".parse().unwrap(),
+        cgroup: "apps/mail/plugins/a".into(),
+        role: Default::default(),
+        io_class: None,
+    };
+    b.engine.handle(nested, 0);
+    for (pid, cgroup) in [
+        (10, "apps/mail"),
+        (11, "apps/mail/helper/x"),
+        (12, "apps/mailer"),
+        (13, "apps/mail/plugins/a/b"),
+        (14, "apps"),
+        (15, "apps/mailbox"),
+        (16, ""),
+    ] {
+        b.device.0.borrow_mut().pids.insert(pid, cgroup.into());
+    }
+    let cases = [
+        (10, Some("mail")),
+        (12, Some("mailer")),
+        (11, Some("mail")),
+        (13, Some("plugin")),
+        (14, None),
+        (12, Some("mailer")),
+        (15, None),
+        (10, Some("mail")),
+        (16, None),
+        (10, Some("mail")),
+        // Ended.
+        (99, None),
+    ];
+    for (pid, front) in cases {
+        assert_eq!(b.engine.handle(in_front(pid), SECOND_NS), Reply::Done {});
+        assert_eq!(b.foreground().as_deref(), front, "{pid}");
+    }
+}
+
+#[test]
+fn a_process_in_front_thaws_its_app_before_the_answer() {
+    let mut b = bench(&[("mail", 10), ("game", 10)]);
+    b.device.0.borrow_mut().pids.extend([(10, "apps/mail/x".to_owned()), (11, "apps/game".to_owned())]);
+    b.engine.handle(in_front(10), 0);
+    b.engine.handle(in_front(11), SECOND_NS);
+    b.run(SECOND_NS, 30 * SECOND_NS);
+    assert!(b.device.0.borrow().apps["apps/mail"].frozen);
+    assert_eq!(b.engine.handle(in_front(10), 31 * SECOND_NS), Reply::Done {});
+    assert!(!b.device.0.borrow().apps["apps/mail"].frozen);
+    let focused = |b: &Bench| b.actions().iter().filter(|a| *a == "focus").count();
+    let before = focused(&b);
+    b.engine.handle(in_front(10), 32 * SECOND_NS);
+    assert_eq!(focused(&b), before, "another window of the app in front is no news");
+}
+
+#[test]
+fn a_process_that_cannot_be_looked_up_changes_nothing() {
+    let mut b = bench(&[("mail", 10)]);
+    b.device.0.borrow_mut().pids.insert(10, "apps/mail".into());
+    b.engine.handle(in_front(10), 0);
+    b.device.0.borrow_mut().failing = Some("cgroup_of_pid");
+    let Reply::Error { error } = b.engine.handle(in_front(11), 1) else { panic!("accepted") };
+    assert!(!error.contains('\n'));
+    assert_eq!(b.foreground().as_deref(), Some("mail"));
+}
+
+#[test]
+fn found_apps_of_two_users_are_two_and_a_frozen_one_that_ends_leaves_nothing_frozen() {
+    let mut b = bench(&[]);
+    let cgroup =
+        |uid: u32, n: u32| format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice/app-firefox-{n}.scope");
+    b.engine.handle(Request::Home {}, 0);
+    for (uid, n) in [(1000, 1), (1001, 1), (1001, 2), (1001, 2)] {
+        b.device.0.borrow_mut().apps.insert(cgroup(uid, n), FakeApp::default());
+        b.engine.found(&cgroup(uid, n), 0);
+    }
+    b.engine.found("system.slice/app-web.service", 0);
+    let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    let names: Vec<_> = status.apps.iter().map(|app| app.name.as_str()).collect();
+    assert_eq!(names, ["firefox", "firefox@1001", "firefox@1001-2"]);
+    assert_eq!(b.engine.owner_of(&cgroup(1001, 2)).unwrap().as_str(), "firefox@1001-2");
+    b.engine.handle(focus("firefox"), 0);
+    b.engine.handle(Request::Home {}, 0);
+    b.run(0, 20 * SECOND_NS);
+    assert!(b.device.0.borrow().apps[&cgroup(1000, 1)].frozen);
+    b.engine.ended(&"firefox".parse().unwrap(), 21 * SECOND_NS);
+    assert!(!b.device.0.borrow().apps[&cgroup(1000, 1)].frozen);
+    assert!(b.engine.give_way(&"firefox@1001".parse().unwrap(), 22 * SECOND_NS));
+    assert_eq!(b.engine.owner_of(&cgroup(1001, 1)), None);
+}
+
+#[test]
+fn one_user_cannot_fill_the_daemon_with_apps() {
+    let mut b = bench(&[]);
+    for n in 0..600 {
+        for uid in [1000, 1001] {
+            if uid == 1000 || n == 599 {
+                b.engine.found(&format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice/app-x-{n}.scope"), 0);
+            }
+        }
+    }
+    let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    assert_eq!(status.apps.len(), 513);
+}

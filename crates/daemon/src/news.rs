@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! News of kills for the users whose apps they were: a socket that anybody may listen on and nobody can say anything on. So whoever shows them on
+//! a user's screen need not be root.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use fovea_apps::AppName;
+use fovea_policy::Reason;
+use rustix::io::Errno;
+use rustix::net::{
+    accept_with, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix,
+    SocketFlags, SocketType,
+};
+use serde::{Deserialize, Serialize};
+
+/// Where the socket is, below the run folder.
+pub const SOCKET_NAME: &str = "news.sock";
+
+/// The largest packet.
+pub const NEWS_MAX_BYTES: usize = 1024;
+
+/// Listeners at once, and of one user: nobody can keep others out.
+const LISTENERS_MAX: usize = 64;
+const LISTENERS_OF_USER_MAX: usize = 4;
+
+/// An app was killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Killed {
+    /// Its name.
+    pub app: AppName,
+    /// Whose it was, where that is known by its cgroup.
+    pub uid: Option<u32>,
+    /// Why.
+    pub reason: Reason,
+    /// What it occupied.
+    pub size_bytes: u64,
+}
+
+/// The socket and who listens.
+#[derive(Debug)]
+pub struct News {
+    socket: OwnedFd,
+    listeners: Vec<(OwnedFd, u32)>,
+}
+
+impl News {
+    /// Makes the socket of a run folder, in place of one that a dead daemon left.
+    pub fn open(run_folder: &Path) -> std::io::Result<News> {
+        let path = run_folder.join(SOCKET_NAME);
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        bind(&socket, &SocketAddrUnix::new(&path)?)?;
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666))?;
+        listen(&socket, 16)?;
+        Ok(News { socket, listeners: Vec::new() })
+    }
+
+    /// Readable when somebody comes.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Takes those who have come, in place of those who have gone or of the first of a user who has too many.
+    pub fn accept(&mut self) {
+        loop {
+            match accept_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                Ok(listener) => {
+                    if let Ok(peer) = fovea_linux::peer_of(&listener) {
+                        self.add(listener, peer.uid);
+                    }
+                }
+                Err(Errno::CONNABORTED | Errno::INTR) => {}
+                // None is left, or memory is short, and they wait in the queue.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn add(&mut self, listener: OwnedFd, uid: u32) {
+        // Whoever says something is not one who listens.
+        self.listeners.retain(|(fd, _)| recv(fd, &mut [0u8; 1][..], RecvFlags::empty()) == Err(Errno::AGAIN));
+        if self.listeners.iter().filter(|(_, of)| *of == uid).count() >= LISTENERS_OF_USER_MAX {
+            if let Some(first) = self.listeners.iter().position(|(_, of)| *of == uid) {
+                self.listeners.remove(first);
+            }
+        }
+        if self.listeners.len() < LISTENERS_MAX {
+            self.listeners.push((listener, uid));
+        }
+    }
+
+    /// Tells those whose app it was, and root. Who does not read is let go.
+    pub fn tell(&mut self, killed: &Killed) {
+        let Ok(text) = serde_json::to_vec(killed) else { return };
+        self.listeners.retain(|(listener, uid)| {
+            let is_theirs = *uid == 0 || killed.uid == Some(*uid);
+            !is_theirs || send(listener, &text, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::socketpair;
+
+    fn killed(uid: Option<u32>) -> Killed {
+        Killed { app: "mail".parse().unwrap(), uid, reason: Reason::SwapFull, size_bytes: 7 }
+    }
+
+    fn pair() -> (OwnedFd, OwnedFd) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap()
+    }
+
+    fn hears(listener: &OwnedFd) -> Result<Killed, Errno> {
+        let mut buffer = [0u8; NEWS_MAX_BYTES];
+        let (length, _) = recv(listener, &mut buffer[..], RecvFlags::empty())?;
+        Ok(serde_json::from_slice(&buffer[..length]).unwrap_or_else(|_| panic!("let go")))
+    }
+
+    fn is_let_go(listener: &OwnedFd) -> bool {
+        matches!(recv(listener, &mut [0u8; 8][..], RecvFlags::empty()), Ok((0, _)) | Err(Errno::CONNRESET))
+    }
+
+    #[test]
+    fn each_user_hears_of_his_own_apps_and_root_of_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut news = News::open(folder.path()).unwrap();
+        let (theirs, ours): (Vec<_>, Vec<_>) = [0, 1000, 1001].map(|uid| (pair(), uid)).into_iter().unzip();
+        let theirs: Vec<OwnedFd> = theirs
+            .into_iter()
+            .zip(ours)
+            .map(|((a, b), uid)| {
+                news.add(a, uid);
+                b
+            })
+            .collect();
+        news.tell(&killed(Some(1000)));
+        assert_eq!(hears(&theirs[0]), Ok(killed(Some(1000))));
+        assert_eq!(hears(&theirs[1]), Ok(killed(Some(1000))));
+        assert_eq!(hears(&theirs[2]), Err(Errno::AGAIN), "another user's");
+        news.tell(&killed(None));
+        assert_eq!(hears(&theirs[0]), Ok(killed(None)));
+        assert_eq!(hears(&theirs[1]), Err(Errno::AGAIN), "nobody knows whose");
+    }
+
+    #[test]
+    fn one_user_keeps_nobody_out_and_who_talks_or_does_not_read_is_let_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut news = News::open(folder.path()).unwrap();
+        let mut greedy = Vec::new();
+        for _ in 0..200 {
+            let (a, b) = pair();
+            news.add(a, 1000);
+            greedy.push(b);
+        }
+        assert_eq!(news.listeners.len(), LISTENERS_OF_USER_MAX);
+        assert!(is_let_go(&greedy[0]) && !is_let_go(&greedy[199]));
+        let (a, talker) = pair();
+        news.add(a, 1001);
+        send(&talker, b"kill me", SendFlags::NOSIGNAL).unwrap();
+        let (a, deaf) = pair();
+        news.add(a, 1002);
+        assert!(is_let_go(&talker));
+        for _ in 0..100_000 {
+            news.tell(&killed(Some(1002)));
+        }
+        assert_eq!(news.listeners.len(), LISTENERS_OF_USER_MAX, "the deaf one has gone");
+        drop(deaf);
+    }
+
+    #[test]
+    fn a_listener_connects_by_the_sockets_name_and_is_known_by_the_kernels_word() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(SOCKET_NAME), "left by a dead one").unwrap();
+        let mut news = News::open(folder.path()).unwrap();
+        let listener = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
+        let address = SocketAddrUnix::new(folder.path().join(SOCKET_NAME)).unwrap();
+        rustix::net::connect(&listener, &address).unwrap();
+        news.accept();
+        let uid = rustix::process::geteuid().as_raw();
+        assert_eq!(news.listeners[0].1, uid);
+        news.tell(&killed(Some(uid)));
+        assert_eq!(hears(&listener), Ok(killed(Some(uid))));
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Where a wake-up came from, as epoll carries it.
+
+use rustix::event::epoll::EventData;
+
+/// Where a wake-up came from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Listener,
+    Pressure,
+    Cgroups,
+    Signal,
+    Reload,
+    Media,
+    News,
+    Other(u64),
+}
+
+impl Source {
+    pub(super) fn data(self) -> EventData {
+        EventData::new_u64(match self {
+            Source::Listener => 0,
+            Source::Pressure => 1,
+            Source::Cgroups => 2,
+            Source::Signal => 3,
+            Source::Reload => 4,
+            Source::Media => 5,
+            Source::News => 6,
+            Source::Other(id) => id,
+        })
+    }
+
+    pub(super) fn of(data: EventData) -> Self {
+        match data.u64() {
+            0 => Source::Listener,
+            1 => Source::Pressure,
+            2 => Source::Cgroups,
+            3 => Source::Signal,
+            4 => Source::Reload,
+            5 => Source::Media,
+            6 => Source::News,
+            id => Source::Other(id),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Opening what the loop waits for.
+
+use super::*;
+
+/// The PSI window; the stall threshold is counted within it.
+const PSI_WINDOW_US: u64 = 500_000;
+
+/// What `fovea check` looks for and the daemon uses, beside what shows when it is set up (PSI, cgroup v2, zram).
+const USED: [&str; 5] = ["memory-controller", "freezer", "process_madvise", "pidfd", "process_mrelease"];
+
+/// What this machine lacks of that, each in one line.
+fn lacks(system: &System) -> Vec<String> {
+    let report = system.check();
+    // Without cgroup v2 there are no controllers either, and no need to say it twice.
+    if report.row("cgroup2").is_some_and(|row| row.state == State::Missing) {
+        return Vec::new();
+    }
+    let rows = USED.into_iter().filter_map(|name| report.row(name)).filter(|row| row.state == State::Missing);
+    rows.map(|row| format!("{}: {}: {}", row.name, row.found, row.mend)).collect()
+}
+
+/// Runs the daemon until it is told to stop. Restoring the device is the caller's part.
+pub fn work(config: Config, signals: Signals) -> Result<(), String> {
+    let mut missing = Vec::new();
+    let system = System::new().map_err(|e| e.to_string())?;
+    let mut system = system.with_media_at(&config.daemon.media_root);
+    let run_folder = config.daemon.run_folder.clone();
+    let listener = control::open(&run_folder).map_err(|e| match e.kind() {
+        std::io::ErrorKind::Other => format!("{}: {e}", run_folder.display()),
+        _ => format!("{}: {e}: make the folder writable", run_folder.display()),
+    })?;
+
+    let trigger = match Trigger::memory_some(config.daemon.psi_stall_us, PSI_WINDOW_US) {
+        Ok(trigger) => Some(trigger),
+        Err(e) => {
+            missing.push(format!("psi: {e}"));
+            None
+        }
+    };
+    let watcher = match system
+        .cgroup_mount()
+        .map_err(|e| e.to_string())
+        .and_then(|m| Watcher::new(&m).map_err(|e| e.to_string()))
+    {
+        Ok(watcher) => Some(watcher),
+        Err(e) => {
+            missing.push(format!("cgroup v2: {e}"));
+            None
+        }
+    };
+    let media = match system.media_watch() {
+        Ok(media) => Some(media),
+        Err(e) => {
+            missing.push(format!("sound and video: {e}: a camera that is opened from now on is not seen"));
+            None
+        }
+    };
+    let news = match config.watch.notifications.then(|| News::open(&run_folder)).transpose() {
+        Ok(news) => news,
+        Err(e) => {
+            missing.push(format!("notifications: {}: {e}", run_folder.display()));
+            None
+        }
+    };
+    missing.extend(lacks(&system));
+    missing.iter().for_each(|what| say!("fovea: going on without {what}"));
+    // Locked and last to be killed, or else the shortage it is there to end would stop it first.
+    system.lock_memory().and_then(|()| system.set_self_oom_protection()).unwrap_or_else(|e| say!("fovea: {e}"));
+
+    // First on the CPU too: between a pressure event and the kill signal nobody else should run. What takes long waits for an idle
+    // CPU by itself (policy).
+    if let Err(e) = rustix::process::setpriority_process(None, -20) {
+        say!("fovea: raising the priority: {e}: going on without");
+    }
+
+    let file_error = |e: std::io::Error| format!("{}: {e}", run_folder.display());
+    let journal = Journal::open(&config.journal_path(), config.daemon.journal_max_bytes)
+        .map_err(|e| format!("{}: {e}: name a writable journal in [daemon]", config.journal_path().display()))?;
+    let undo = UndoLog::open(&run_folder).map_err(file_error)?;
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| file_error(e.into()))?;
+    let add = |fd: &dyn AsFd, source: Source, flags| {
+        epoll::add(&epoll, fd.as_fd(), source.data(), flags).map_err(|e| file_error(e.into()))
+    };
+    add(&listener, Source::Listener, EventFlags::IN)?;
+    add(&signals.stop, Source::Signal, EventFlags::IN)?;
+    add(&signals.reload, Source::Reload, EventFlags::IN)?;
+    if let Some(trigger) = &trigger {
+        add(trigger, Source::Pressure, EventFlags::PRI)?;
+    }
+    if let Some(watcher) = &watcher {
+        add(&watcher.fd(), Source::Cgroups, EventFlags::IN)?;
+    }
+    if let Some(media) = &media {
+        add(&media.fd(), Source::Media, EventFlags::IN)?;
+    }
+    if let Some(news) = &news {
+        add(&news.fd(), Source::News, EventFlags::IN)?;
+    }
+    let own_cgroup = system.cgroup_of(std::process::id()).ok().flatten().filter(|own| !own.is_empty());
+    let discover = config.daemon.discover;
+    let syslog = Syslog::at(Path::new("/dev/log"));
+    let journal_path = config.journal_path();
+    let engine = Engine::new(system, config, journal, undo, missing).with_syslog(syslog);
+    let mut engine = engine.uncalled(trigger.is_none());
+    engine.set_up(now_ns()).map_err(|e| e.to_string())?;
+    let mut all = Loop {
+        epoll,
+        engine,
+        watcher,
+        media,
+        news,
+        listener,
+        signals,
+        journal_path,
+        telling: Arc::default(),
+        unread: false,
+        _trigger: trigger,
+        clients: BTreeMap::new(),
+        sources: BTreeSet::new(),
+        victims: BTreeMap::new(),
+        next_id: FIRST_ID,
+        own_cgroup,
+        renamed: Vec::new(),
+        stopping: false,
+    };
+    if discover {
+        let seen = all.watcher.as_mut().map(Watcher::discover).unwrap_or_default();
+        all.seen(seen);
+    }
+    all.run()
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A message bus (D-Bus): its address, the connection, a call.
+
+use std::time::Duration;
+
+use nix::sys::socket::UnixAddr;
+use rustbus::connection::ll_conn::force_finish_on_error;
+use rustbus::connection::{Error, Timeout};
+use rustbus::message_builder::MarshalledMessage;
+use rustbus::RpcConn;
+
+use crate::{one_line, SourceError};
+
+/// The system bus, unless `$DBUS_SYSTEM_BUS_ADDRESS` names another.
+pub const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
+
+/// Time whoever is asked has to answer; he may have to be started.
+pub const ANSWER_LIMIT: Timeout = Timeout::Duration(Duration::from_secs(25));
+
+/// Connects to the bus at an address; `who` is whom the lines of errors are about.
+pub fn connect(who: &str, address: &str) -> Result<RpcConn, SourceError> {
+    let socket = address_of(address).ok_or_else(|| {
+        SourceError::Refused(format!(
+            "{who}: {:?} is no address of a bus on this machine: write it like {SYSTEM_BUS}",
+            one_line(address)
+        ))
+    })?;
+    RpcConn::connect_to_path(socket, ANSWER_LIMIT).map_err(|error| match error {
+        Error::AuthFailed => SourceError::Refused(format!("{who}: {address} lets this user not in")),
+        e => {
+            SourceError::Absent(format!("{who}: no message bus at {address} ({}): install and start dbus", one_line(e)))
+        }
+    })
+}
+
+/// Sends a call and waits for what comes of it, a reply or an error.
+pub fn call(bus: &mut RpcConn, message: &mut MarshalledMessage) -> Result<MarshalledMessage, Error> {
+    let serial = bus.send_message(message)?.write_all().map_err(force_finish_on_error)?;
+    bus.wait_response(serial, ANSWER_LIMIT)
+}
+
+/// The socket of a D-Bus address, the first usable one of several (D-Bus specification, "Server Addresses").
+fn address_of(text: &str) -> Option<UnixAddr> {
+    text.split(';').find_map(|one| {
+        one.strip_prefix("unix:")?.split(',').find_map(|pair| match pair.split_once('=')? {
+            ("path", path) => UnixAddr::new(unescape(path)?.as_slice()).ok(),
+            ("abstract", name) => UnixAddr::new_abstract(&unescape(name)?).ok(),
+            _ => None,
+        })
+    })
+}
+
+/// Undoes the `%2f` escapes of addresses.
+fn unescape(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes();
+    let mut out = Vec::new();
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(bytes.next()?).to_digit(16);
+                (digit()? * 16 + digit()?) as u8
+            }
+            _ => byte,
+        });
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn addresses_are_read_as_the_specification_has_them() {
+        let path = |text| Some(address_of(text)?.path()?.to_str()?.to_owned());
+        assert_eq!(path(SYSTEM_BUS).as_deref(), Some("/run/dbus/system_bus_socket"));
+        assert_eq!(path("tcp:host=x,port=1;unix:guid=5,path=/a%20b").as_deref(), Some("/a b"));
+        assert_eq!(address_of("unix:abstract=/tmp/x").unwrap().as_abstract(), Some(&b"/tmp/x"[..]));
+        assert!(address_of("tcp:host=x").is_none() && address_of("unix:path=/a%2").is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn no_address_panics(text in "(unix:)?(path=|abstract=)?\\PC{0,130}") {
+            let _ = address_of(&text);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Shows a user on his desktop which of his apps were killed, and why: from the daemon's news to the session's notification service
+//! (org.freedesktop.Notifications). It runs in the user's session, as that user.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use fovea_daemon::news::{Killed, NEWS_MAX_BYTES, SOCKET_NAME};
+use fovea_policy::Reason;
+use rustbus::params::{Array, Base, Container, Dict, Param};
+use rustbus::signature;
+use rustbus::{MessageBuilder, MessageType};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::{connect, recv, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
+
+use crate::{bus, one_line, Backoff, SourceError};
+
+const NOTIFICATIONS: &str = "org.freedesktop.Notifications";
+
+/// Least time between two notifications: what comes in between is told in one.
+const APART: Duration = Duration::from_secs(10);
+
+/// Apps named in one notification.
+const NAMED_MAX: usize = 4;
+
+/// What is to be shown, and when.
+#[derive(Debug, Default)]
+struct Notices {
+    pending: Vec<Killed>,
+    more: usize,
+    shown_at: Option<Instant>,
+}
+
+impl Notices {
+    fn add(&mut self, killed: Killed) {
+        match self.pending.len() < NAMED_MAX {
+            true => self.pending.push(killed),
+            false => self.more += 1,
+        }
+    }
+
+    /// When what is pending may be shown; `None` if nothing is.
+    fn due(&self, now: Instant) -> Option<Instant> {
+        (!self.pending.is_empty()).then(|| self.shown_at.map_or(now, |at| at + APART))
+    }
+
+    /// Summary and body of what is due now.
+    fn take(&mut self, now: Instant) -> Option<(String, String)> {
+        if self.due(now)? > now {
+            return None;
+        }
+        self.shown_at = Some(now);
+        let killed = std::mem::take(&mut self.pending);
+        Some(text(&killed, std::mem::take(&mut self.more)))
+    }
+}
+
+fn text(killed: &[Killed], more: usize) -> (String, String) {
+    let names: Vec<_> = killed.iter().map(|k| k.app.as_str()).collect();
+    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let summary = format!("Fovea closed {}{others}", names.join(", "));
+    let lines = killed.iter().map(|k| format!("{} had {} MB: {}.", k.app, k.size_bytes >> 20, why(k.reason)));
+    // Names have no character that means anything in markup.
+    let spare =
+        format!("To have one spared from now on: sudo fovea list add protect {}", names.first().unwrap_or(&"NAME"));
+    (summary, lines.chain([spare]).collect::<Vec<_>>().join("\n"))
+}
+
+fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Runaway => "it took more and more memory, and other apps would have been closed for it",
+        Reason::Thrash => "memory was so short that it was read back as fast as it was freed",
+        Reason::SwapFull => "memory was short, and compressed memory was full",
+        _ => "memory was short",
+    }
+}
+
+/// Shows kills until it cannot go on. `address` is the session bus's; `say` gets lines for people. Without `wait`, a daemon that is not there is an
+/// error; one that goes away is waited for.
+pub fn show_kills(run_folder: &Path, address: &str, wait: bool, say: &mut dyn FnMut(&str)) -> SourceError {
+    let mut notices = Notices::default();
+    let mut backoff = Backoff::new();
+    let mut may_wait = wait;
+    loop {
+        let news = match listen_to(run_folder) {
+            Ok(news) => news,
+            Err(e) if may_wait => {
+                if matches!(e, SourceError::Refused(_)) {
+                    return e;
+                }
+                std::thread::sleep(backoff.step());
+                continue;
+            }
+            Err(e) => return e,
+        };
+        (may_wait, backoff) = (true, Backoff::new());
+        say("listening for kills");
+        loop {
+            let now = Instant::now();
+            if let Some((summary, body)) = notices.take(now) {
+                if let Err(e) = notify(address, &summary, &body) {
+                    say(&e.to_string());
+                }
+            }
+            let left = notices.due(now).map(|at| at.saturating_duration_since(now));
+            let timeout =
+                left.map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos() as _ });
+            let mut polled = [PollFd::new(&news, PollFlags::IN)];
+            match poll(&mut polled, timeout.as_ref()) {
+                Ok(0) | Err(Errno::INTR) => continue,
+                Ok(_) => {}
+                Err(e) => return SourceError::Lost(format!("kills: waiting for news: {e}")),
+            }
+            let mut packet = [0u8; NEWS_MAX_BYTES];
+            match recv(&news, &mut packet[..], RecvFlags::empty()) {
+                Ok((0, _)) | Err(_) => break,
+                Ok((length, _)) => match serde_json::from_slice(&packet[..length]) {
+                    Ok(killed) => notices.add(killed),
+                    Err(e) => say(&format!("news that make no sense ({e}): is the daemon of another version?")),
+                },
+            }
+        }
+        say("the daemon has gone; waiting for it");
+    }
+}
+
+fn listen_to(run_folder: &Path) -> Result<OwnedFd, SourceError> {
+    let path = run_folder.join(SOCKET_NAME);
+    let shown = path.display();
+    let called = |e: Errno| SourceError::Refused(format!("kills: {shown}: {e}"));
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(called)?;
+    let address = SocketAddrUnix::new(&path).map_err(called)?;
+    match connect(&socket, &address) {
+        Ok(()) => Ok(socket),
+        Err(e @ (Errno::NOENT | Errno::CONNREFUSED)) => Err(SourceError::Absent(format!(
+            "kills: {shown}: {e}: start the daemon, with [watch] notifications = true"
+        ))),
+        Err(e) => Err(SourceError::Refused(format!("kills: {shown}: {e}: let users enter its folder (mode 0711)"))),
+    }
+}
+
+/// The session bus of this user: `$DBUS_SESSION_BUS_ADDRESS`, or the socket that systemd has for it.
+pub fn session_bus() -> Option<String> {
+    let named = std::env::var("DBUS_SESSION_BUS_ADDRESS").ok().filter(|address| !address.is_empty());
+    named.or_else(|| Some(format!("unix:path={}/bus", std::env::var("XDG_RUNTIME_DIR").ok()?)))
+}
+
+/// Notify(app, replaces, icon, summary, body, actions, hints, time until it goes), by the Desktop Notifications Specification. The bus is asked anew
+/// each time: a session that restarts its own is no reason to end.
+fn notify(address: &str, summary: &str, body: &str) -> Result<(), SourceError> {
+    let mut link = bus::connect("kills", address)?;
+    let failed = |e: &dyn std::fmt::Display| SourceError::Lost(format!("kills: {address}: {}", one_line(e)));
+    let text = |text: &str| Param::Base(Base::String(text.to_owned()));
+    let string = signature::Type::Base(signature::Base::String);
+    let variant = signature::Type::Container(signature::Container::Variant);
+    let hints = Dict { key_sig: signature::Base::String, value_sig: variant, map: Default::default() };
+    let arguments = [
+        text("Fovea"),
+        Param::Base(Base::Uint32(0)),
+        text("dialog-warning"),
+        text(summary),
+        text(body),
+        Param::Container(Container::Array(Array { element_sig: string, values: Vec::new() })),
+        Param::Container(Container::Dict(hints)),
+        Param::Base(Base::Int32(-1)),
+    ];
+    let object = "/org/freedesktop/Notifications";
+    let mut call =
+        MessageBuilder::new().call("Notify").on(object).with_interface(NOTIFICATIONS).at(NOTIFICATIONS).build();
+    call.body.push_old_params(&arguments).map_err(|e| failed(&format!("{e:?}")))?;
+    let reply = bus::call(&mut link, &mut call).map_err(|e| failed(&e))?;
+    match reply.typ {
+        MessageType::Reply => Ok(()),
+        _ => Err(SourceError::Refused(format!(
+            "kills: nobody shows notifications: {}",
+            one_line(reply.dynheader.error_name.unwrap_or_default())
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn killed(app: &str, reason: Reason) -> Killed {
+        Killed { app: app.parse().unwrap(), uid: Some(1000), reason, size_bytes: 512 << 20 }
+    }
+
+    #[test]
+    fn a_kill_is_shown_at_once_and_those_that_follow_in_one() {
+        let mut notices = Notices::default();
+        let began = Instant::now();
+        assert_eq!((notices.due(began), notices.take(began)), (None, None));
+        notices.add(killed("org.mozilla.firefox", Reason::Runaway));
+        let (summary, body) = notices.take(began).unwrap();
+        assert_eq!(summary, "Fovea closed org.mozilla.firefox");
+        assert!(body.contains("had 512 MB: it took more and more memory"), "{body}");
+        assert!(body.ends_with("sudo fovea list add protect org.mozilla.firefox"), "{body}");
+        for n in 0..7 {
+            notices.add(killed(&format!("app{n}"), Reason::SwapFull));
+            assert_eq!(notices.take(began + APART - Duration::from_millis(1)), None);
+        }
+        assert_eq!(notices.due(began), Some(began + APART));
+        let (summary, body) = notices.take(began + APART).unwrap();
+        assert_eq!(summary, "Fovea closed app0, app1, app2, app3 and 3 more");
+        assert_eq!(body.lines().count(), NAMED_MAX + 1);
+        assert_eq!(notices.due(began + 2 * APART), None, "nothing is told twice");
+    }
+}
