@@ -108,11 +108,12 @@ install-small:
 	@[ -x $(SMALL) ] || { echo "$(SMALL) is not built: run make build (or make small) first, as yourself" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(SMALL) $(DESTDIR)$(PREFIX)/bin/fovea
-	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/systemd/user
 	install -m 644 packaging/fovea.toml README.md $(DESTDIR)$(PREFIX)/share/doc/fovea/
 	$(call install-modules,$(DESTDIR)/usr/src/fovea-$(VERSION))
 	sed 's/@VERSION@/$(VERSION)/' kmod/dkms.conf >$(DESTDIR)/usr/src/fovea-$(VERSION)/dkms.conf
 	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
+	for u in packaging/user/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/user/$${u##*/}; done
 
 # The kernel modules are built for the kernel at hand: by the virtual phone from share/fovea/src, by DKMS from /usr/src.
 define install-modules
