@@ -145,6 +145,7 @@ fn each_verdict_fails_where_another_is_better() {
     fails((&[], &[(61, 5)], 80), "longest-step-zram");
     fails((&[], good, 89), "behind-launch-geomean-zram");
     fails((&[], good, 89), "behind-relaunch-p95-zram");
+    fails((&[], &[(67, 5)], 80), "behind-step-p95-zram");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::{Case, Scenario, Step, Verdict};
 /// How much further behind the best may be than the best, where Fovea need not be first.
 const BEHIND_BEST: f64 = 1.1;
 /// In what it must not be behind.
-const COMPARED: [&str; 3] = ["launch_geomean_ns", "relaunch_geomean_ns", "relaunch_p95_ns"];
+const COMPARED: [&str; 4] = ["launch_geomean_ns", "relaunch_geomean_ns", "relaunch_p95_ns", "step_p95_ns"];
 
 pub(crate) fn cases(scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
     let mut cases = Vec::new();
