@@ -83,7 +83,8 @@ impl Device for FakeDevice {
         let Some(app) = state.apps.get(cgroup) else { return Ok(AppUsage::default()) };
         let anon_bytes = app.anon_pages * PAGE_BYTES;
         let swap_bytes = app.swap_pages * PAGE_BYTES;
-        Ok(AppUsage { anon_bytes, current_bytes, swap_bytes, processes: 1 })
+        let processes = 1 + app.other_scores.len() as u32;
+        Ok(AppUsage { anon_bytes, current_bytes, swap_bytes, processes })
     }
 
     fn charge(&mut self, cgroup: &str) -> Result<u64, Error> {

@@ -69,6 +69,18 @@ fn the_leak_dies_and_not_the_largest() {
 }
 
 #[test]
+fn a_bomb_that_has_just_started_dies_and_an_app_that_starts_does_not() {
+    for (processes, dead) in [(200, "bomb"), (20, "big")] {
+        let mut b = bench_with(&[("bomb", 40), ("big", 200), ("front", 60)], freezing());
+        b.device.0.borrow_mut().apps.get_mut("apps/bomb").unwrap().other_scores = vec![0; processes - 1];
+        b.engine.handle(focus("big"), 0);
+        b.engine.handle(focus("front"), 0);
+        let now_ns = b.watch(SECOND_NS, 8, |b, _| b.grow("bomb", 5));
+        assert_eq!(b.dies(now_ns), [dead], "{processes} processes");
+    }
+}
+
+#[test]
 fn a_service_outside_of_apps_is_named_once_and_lives() {
     let mut b = household();
     let (eater, idle) = ("system.slice/indexer.service", "system.slice/cups.service");

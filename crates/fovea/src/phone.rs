@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use fovea_phone::kmod::{self, Sources};
-use fovea_phone::{fetch, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
+use fovea_phone::{desktop, fetch, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
 use fovea_scenario::{
     builtin_scenarios, document, render, Boot, Catalog, Document, Plan, Provenance, Reservation, Scenario,
 };
@@ -167,7 +167,11 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
         let built = kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?;
         own = OWN_MODULES.iter().map(|name| built.file(name)).collect::<Result<_, _>>()?;
     }
-    Ok(Machine::prepare(&cache, kernel, &programs, &MODULES, &own, progress)?)
+    let machine = Machine::prepare(&cache, kernel, &programs, &MODULES, &own, progress)?;
+    if plans.iter().all(|plan| plan.desktop.is_none()) {
+        return Ok(machine);
+    }
+    Ok(machine.with_desktop(&desktop::fetch(&cache, progress)?)?)
 }
 
 /// The words that repeat a run, as in [`Document::command`].

@@ -4,7 +4,7 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use fovea_scenario::{AppProfile, FileUse, Touch, PAGE_BYTES};
+use fovea_scenario::{AppProfile, FileUse, Load, Touch, PAGE_BYTES};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::time::{
     timerfd_create, timerfd_settime, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
@@ -20,7 +20,7 @@ use crate::spin::spin;
 use crate::touch::touch_set;
 use crate::wire::{receive, send, Count, FromApp, ToApp};
 use crate::zygote::Preloaded;
-use crate::{hash, spawn};
+use crate::{hash, load, spawn};
 
 /// Of the pages that a resume touches, one in so many is written, the others are read.
 const REWRITE_ONE_IN: u64 = 4;
@@ -97,12 +97,18 @@ impl App {
                 send(socket, &FromApp::Ready(count), &[])?;
                 (0..self.anon.pages()).for_each(|page| self.anon.fill(page));
                 self.devices.fill()?;
+                load::begin(&self.profile, self.seed)?;
             }
             ToApp::Resume { turn } => {
                 self.churn.stop()?;
                 let count = self.resume(turn)?;
                 send(socket, &FromApp::Ready(count), &[])?;
                 self.devices.fill()?;
+            }
+            ToApp::Interact { turn, touch } => {
+                let mut count = self.touch_files(touch, turn)?;
+                count += self.touch_anon(touch, turn);
+                send(socket, &FromApp::Ready(count), &[])?;
             }
             ToApp::Use { turn, ns } => {
                 let count = self.work(turn, ns)?;
@@ -156,18 +162,25 @@ impl App {
         let count = self.touch_files(touch, turn)?;
         self.touch_preloaded(touch, turn);
         self.take_devices();
+        // Wrong pages are counted by the verification that follows; here the reading itself is what matters.
+        self.touch_anon(touch, turn);
+        Ok(count)
+    }
+
+    /// Reads and writes its own memory, and computes; counts pages that were wrong.
+    fn touch_anon(&mut self, touch: Touch, turn: u64) -> Count {
+        let mut count = Count::default();
         for run in touch_set(self.anon.pages(), touch.anon_percent, self.seed, turn) {
             for page in run {
                 if hash::mix64(page ^ self.seed) % REWRITE_ONE_IN == 0 {
                     self.anon.rewrite(page);
-                } else {
-                    // Counted by the verification that follows; here the reading itself is what matters.
-                    std::hint::black_box(self.anon.check(page));
+                } else if let Some(right) = self.anon.check(page) {
+                    count.page(right);
                 }
             }
         }
         spin(touch.compute_insns);
-        Ok(count)
+        count
     }
 
     /// Device memory is allocated in the middle of launching (seed 000, section 5.3): files are read before, the app's own memory is
@@ -231,6 +244,8 @@ struct Churn {
     period_ns: u64,
     set: Vec<u64>,
     next: usize,
+    /// Pages that a leak takes at each turn.
+    leak_pages: u64,
 }
 
 impl Churn {
@@ -243,12 +258,16 @@ impl Churn {
         };
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
             .at(|| "making a timer".into())?;
-        Ok(Self { timer, pages: churn.pages, period_ns: churn.period_ns, set, next: 0 })
+        let (period_ns, leak_pages) = match profile.load {
+            Some(Load::Leak { pages, period_ns }) => (period_ns, pages),
+            _ => (churn.period_ns, 0),
+        };
+        Ok(Self { timer, pages: churn.pages, period_ns, set, next: 0, leak_pages })
     }
 
     /// Begins (or, for an app that has nothing to write, does not).
     fn start(&self, wanted: bool) -> Outcome<()> {
-        self.set_period(if wanted && !self.set.is_empty() { self.period_ns } else { 0 })
+        self.set_period(if wanted && (self.leak_pages > 0 || !self.set.is_empty()) { self.period_ns } else { 0 })
     }
 
     fn stop(&self) -> Outcome<()> {
@@ -268,6 +287,11 @@ impl Churn {
             Ok(_) => {}
             Err(rustix::io::Errno::AGAIN) => return Ok(()),
             Err(error) => return Err(format!("reading a timer: {error}")),
+        }
+        if self.leak_pages > 0 {
+            let first = anon.pages();
+            anon.grow(self.leak_pages)?;
+            (first..anon.pages()).for_each(|page| anon.fill(page));
         }
         for _ in 0..self.pages.min(self.set.len() as u64) {
             anon.rewrite(self.set[self.next]);

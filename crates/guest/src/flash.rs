@@ -51,8 +51,7 @@ impl Chunk {
 /// Makes the device, its file system and all files that the plan's apps use; drops them from the page cache at the end.
 pub fn set_up(plan: &Plan) -> Outcome<()> {
     let files = files_of(plan)?;
-    make_device(&plan.phone.flash)?;
-    occupy(plan.phone.flash.size_bytes)?;
+    make_device(DEVICE, &plan.phone.flash)?;
     let volume = reserved::volume(plan, &Path::new("/dev").join(DEVICE))?;
     let device = volume.display().to_string();
     let output = Command::new("/bin/busybox")
@@ -90,8 +89,9 @@ pub fn read_ahead_kib() -> Outcome<String> {
     Ok(read_file(format!("/sys/block/{DEVICE}/queue/read_ahead_kb"))?.trim().to_owned())
 }
 
-fn make_device(flash: &Flash) -> Outcome<()> {
-    let folder = Path::new("/sys/kernel/config/nullb").join(DEVICE);
+/// Makes a block device /dev/NAME, and has it take all its memory.
+pub fn make_device(name: &str, flash: &Flash) -> Outcome<()> {
+    let folder = Path::new("/sys/kernel/config/nullb").join(name);
     std::fs::create_dir(&folder).at(|| format!("making {} (is the module null_blk there?)", folder.display()))?;
     let size_mib = flash.size_bytes.div_ceil(1 << 20);
     // One command at a time, none longer than this: what is longer is split by the kernel, and the pieces queue up.
@@ -111,13 +111,13 @@ fn make_device(flash: &Flash) -> Outcome<()> {
     ] {
         write_file(folder.join(name), &value.to_string())?;
     }
-    Ok(())
+    occupy(name, flash.size_bytes)
 }
 
 /// Writes the whole device once. null_blk takes a block's memory at its first write; taking all of it now makes the phone's memory
 /// the same whatever the apps' files fill.
-fn occupy(size_bytes: u64) -> Outcome<()> {
-    let path = format!("/dev/{DEVICE}");
+fn occupy(name: &str, size_bytes: u64) -> Outcome<()> {
+    let path = format!("/dev/{name}");
     let mut device =
         OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(&path).at(|| format!("opening {path}"))?;
     let chunk = Chunk::new();

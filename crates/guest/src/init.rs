@@ -13,7 +13,7 @@ use crate::phone::Phone;
 use crate::readings::{cgroup_cpu_ns, now_ns, Memory};
 use crate::restore::Baseline;
 use crate::setup::{cgroup_path, DAEMON};
-use crate::{flash, reserved, setup, steps};
+use crate::{desktop, flash, reserved, setup, steps};
 
 /// Word on the kernel's command line that asks for a shell instead of the plan's steps.
 const SHELL_WORD: &str = "fovea.shell";
@@ -28,8 +28,12 @@ pub fn run() -> ! {
         }
     };
     // A defect in here must end the machine with a word, not as a kernel panic.
-    let result = std::panic::catch_unwind(up_and_down)
-        .unwrap_or_else(|_| Err("the first process panicked: see the console".into()));
+    end(&channel, std::panic::catch_unwind(up_and_down))
+}
+
+/// Reports a failure, and switches the machine off.
+pub fn end(channel: &Channel, result: std::thread::Result<Outcome<()>>) -> ! {
+    let result = result.unwrap_or_else(|_| Err("the guest's program panicked: see the console".into()));
     if let Err(error) = &result {
         eprintln!("fovea-guest: failed: {error}");
         // The channel cannot fail for a plain event; the exit status tells in any case.
@@ -38,15 +42,24 @@ pub fn run() -> ! {
     channel.exit(result.is_ok());
 }
 
-fn up_and_down() -> Outcome<()> {
-    setup::mounts()?;
-    setup::short_page_lists()?;
+/// The plan that came with the image.
+pub fn plan() -> Outcome<Plan> {
     let plan: Plan = serde_json::from_str(&read_file("/plan.json")?).at(|| "/plan.json".into())?;
     for app in &plan.apps {
         app.name.parse::<AppName>().at(|| "/plan.json".into())?;
     }
+    Ok(plan)
+}
+
+fn up_and_down() -> Outcome<()> {
+    setup::mounts()?;
+    setup::short_page_lists()?;
+    let plan = plan()?;
     setup::lack_modules(&plan.lacks.modules)?;
     setup::modules(&plan)?;
+    if let Some(swap) = plan.desktop {
+        return desktop::boot::run(&plan, swap);
+    }
     setup::cgroups()?;
     let began = now_ns();
     flash::set_up(&plan)?;
@@ -59,23 +72,36 @@ fn up_and_down() -> Outcome<()> {
     let shell = setup::command_line()?.split_ascii_whitespace().any(|word| word == SHELL_WORD);
     let before = Baseline::take()?;
     let mut phone = Phone::new(Channel::open()?, plan)?;
-    let memory = Memory::read()?;
-    phone.channel.emit(EventBody::Ready {
-        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
-        memory_total_bytes: memory.total,
-        user_memory_bytes: memory.available,
-    })?;
+    ready(&phone)?;
     phone.start_daemon()?;
     phone.start_zygote()?;
     if shell {
         return run_shell();
     }
-    steps::follow(&mut phone, &before)?;
+    steps::follow(&mut phone, Some(&before))?;
     finish(&mut phone)
+}
+
+/// Reports that the guest is up.
+pub fn ready(phone: &Phone) -> Outcome<()> {
+    let memory = Memory::read()?;
+    phone.channel.emit(EventBody::Ready {
+        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        memory_total_bytes: memory.total,
+        user_memory_bytes: memory.available,
+    })
 }
 
 /// Reports what the daemon wrote and did.
 fn finish(phone: &mut Phone) -> Outcome<()> {
+    let kills = journal(phone)?;
+    let done =
+        EventBody::Done { oom_kills: phone.oom_kills()?, kills, daemon_cpu_ns: cgroup_cpu_ns(&cgroup_path(DAEMON))? };
+    phone.channel.emit(done)
+}
+
+/// Forwards the daemon's journal; returns how often it killed.
+pub fn journal(phone: &Phone) -> Outcome<u64> {
     let mut kills = 0;
     // A daemon that had nothing to do may have written nothing.
     for line in std::fs::read_to_string(JOURNAL).unwrap_or_default().lines() {
@@ -84,9 +110,7 @@ fn finish(phone: &mut Phone) -> Outcome<()> {
         kills += u64::from(is_kill(&entry));
         phone.channel.emit(EventBody::Journal { entry })?;
     }
-    let done =
-        EventBody::Done { oom_kills: phone.oom_kills()?, kills, daemon_cpu_ns: cgroup_cpu_ns(&cgroup_path(DAEMON))? };
-    phone.channel.emit(done)
+    Ok(kills)
 }
 
 fn is_kill(entry: &serde_json::Value) -> bool {

@@ -9,11 +9,13 @@ mod channel;
 mod checks;
 mod daemon;
 mod deny;
+mod desktop;
 mod devices;
 mod file_content;
 mod files;
 mod flash;
 mod init;
+mod load;
 mod memory;
 mod outcome;
 mod pagemap;
@@ -35,6 +37,7 @@ use fovea_scenario::{hash, touch};
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("app") => app::run(zygote::Preloaded::none()),
+        Some("desktop") => desktop::session::run(),
         _ if std::process::id() == 1 => init::run(),
         _ => {
             eprintln!("fovea-guest: this is /init of the virtual phone and must be process 1: use `fovea phone run`");

@@ -16,6 +16,8 @@ use rustix::time::{
 
 use crate::channel::Channel;
 use crate::daemon::Daemon;
+use crate::desktop::session::Session;
+use crate::load::BROKEN_BUILD;
 use crate::outcome::{At, Outcome};
 use crate::readings::{self, now_ns, Memory};
 use crate::setup::{cgroup_path, APPS, ZYGOTE};
@@ -32,7 +34,8 @@ const COMMAND_LIMIT_NS: u64 = 60_000_000_000;
 
 /// A running app.
 pub struct RunningApp {
-    pid: u32,
+    /// Its process.
+    pub pid: u32,
     socket: OwnedFd,
     /// Its cgroup, below the mount.
     pub cgroup: String,
@@ -86,6 +89,8 @@ pub struct Phone {
     pub trace: Option<Trace>,
     /// A program that runs beside daemon and apps, and how it ended.
     other: Option<(u32, Option<i32>)>,
+    /// What a desktop has.
+    pub desktop: Option<Session>,
     oom_kills_first: u64,
     oom_kills_seen: u64,
     trouble: Option<String>,
@@ -98,6 +103,7 @@ impl Phone {
         let ticks = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
             .at(|| "making a timer".into())?;
         let oom_kills = readings::oom_kills()?;
+        let desktop = plan.desktop.map(|_| Session::default());
         let trace = if plan.trace_files { Some(Trace::begin(&plan)?) } else { None };
         Ok(Self {
             channel,
@@ -113,6 +119,7 @@ impl Phone {
             last_tick: None,
             trace,
             other: None,
+            desktop,
             oom_kills_first: oom_kills,
             oom_kills_seen: oom_kills,
             trouble: None,
@@ -143,6 +150,23 @@ impl Phone {
 
     /// Starts an app's process in a cgroup of its own and tells it who it is; tells the daemon.
     pub fn spawn_app(&mut self, profile: &AppProfile) -> Outcome<()> {
+        let (pid, socket, cgroup) = match &mut self.desktop {
+            Some(session) => session.spawn(profile)?,
+            None => self.spawn_phone_app(profile)?,
+        };
+        let seed = hash::app_seed(self.plan.seed, &profile.name);
+        let role: Role = serde_json::from_value(profile.role.clone().into())
+            .at(|| format!("app {}: role {:?}", profile.name, profile.role))?;
+        let told = send(&socket, &ToApp::Setup { profile: Box::new(profile.clone()), seed }, &[])?;
+        self.ran.insert(profile.name.clone());
+        self.apps.insert(profile.name.clone(), RunningApp { pid, socket, cgroup, role, closed: false });
+        if told && self.desktop.is_none() {
+            self.register(&profile.name)?;
+        }
+        Ok(())
+    }
+
+    fn spawn_phone_app(&self, profile: &AppProfile) -> Outcome<(u32, OwnedFd, String)> {
         let cgroup = format!("{APPS}/{}", profile.name);
         let path = cgroup_path(&cgroup);
         // An earlier life's may still be there if its last pages were being freed when it ended; a new one has no settings left.
@@ -167,16 +191,7 @@ impl Phone {
                 forked(zygote)?
             }
         };
-        let seed = hash::app_seed(self.plan.seed, &profile.name);
-        let role: Role = serde_json::from_value(profile.role.clone().into())
-            .at(|| format!("app {}: role {:?}", profile.name, profile.role))?;
-        let told = send(&socket, &ToApp::Setup { profile: Box::new(profile.clone()), seed }, &[])?;
-        self.ran.insert(profile.name.clone());
-        self.apps.insert(profile.name.clone(), RunningApp { pid, socket, cgroup, role, closed: false });
-        if told {
-            self.register(&profile.name)?;
-        }
-        Ok(())
+        Ok((pid, socket, cgroup))
     }
 
     /// Sends an app a message; nothing happens if it has ended.
@@ -363,7 +378,15 @@ impl Phone {
                 self.zygote = None;
                 self.trouble = Some(format!("the zygote ended {how}: is memory too small for it?"));
             } else if let Some(name) = self.apps.iter().find(|(_, app)| app.pid == pid).map(|(name, _)| name.clone()) {
-                self.app_ended(&name, status.terminating_signal() == Some(libc::SIGKILL), &how)?;
+                let killed = match self.desktop {
+                    // earlyoom and the daemon ask first; a build breaks with a compiler of it.
+                    Some(_) => {
+                        [Some(libc::SIGKILL), Some(libc::SIGTERM)].contains(&status.terminating_signal())
+                            || status.exit_status() == Some(BROKEN_BUILD)
+                    }
+                    None => status.terminating_signal() == Some(libc::SIGKILL),
+                };
+                self.app_ended(&name, killed, &how)?;
             }
         }
         Ok(())
@@ -382,6 +405,10 @@ impl Phone {
         let oom = oom_kills > self.oom_kills_seen;
         // The kernel's counter and the app's death come in pairs; several deaths are told apart by counting.
         self.oom_kills_seen += u64::from(oom);
+        if let Some(session) = &mut self.desktop {
+            session.kills += u64::from(killed && !oom);
+            println!("fovea-guest: {name} ended {how}{}", if oom { " (OOM killer)" } else { "" });
+        }
         self.channel.emit(EventBody::Killed { app: name.to_owned(), oom })?;
         // Fails while something is left in it; the next start then finds it there.
         let _ = std::fs::remove_dir(cgroup_path(&app.cgroup));

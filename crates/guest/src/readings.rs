@@ -46,6 +46,12 @@ pub fn field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.split_ascii_whitespace().next()?.parse().ok())
 }
 
+/// The number right after `name` in the line that begins with `line`.
+pub fn field_after(text: &str, line: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find(|l| l.starts_with(line))?;
+    line.split_ascii_whitespace().find_map(|word| word.strip_prefix(name)?.parse().ok())
+}
+
 /// Kills by the kernel's OOM killer since boot.
 pub fn oom_kills() -> Outcome<u64> {
     field(&read_file("/proc/vmstat")?, "oom_kill ").ok_or_else(|| "/proc/vmstat: no oom_kill".into())
@@ -141,6 +147,14 @@ mod tests {
         let expected = Memory { total: 409_600, free: 102_400, available: 204_800, swapped: 30_720 };
         assert_eq!(Memory::parse(text), Some(expected));
         assert_eq!(Memory::parse("MemTotal: 400 kB\n"), None);
+    }
+
+    #[test]
+    fn pressure_is_read_from_the_line_asked_for() {
+        let text = "some avg10=0.00 avg60=0.10 avg300=0.00 total=7\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=5\n";
+        assert_eq!(field_after(text, "full ", "total="), Some(5));
+        assert_eq!(field_after(text, "some ", "total="), Some(7));
+        assert_eq!(field_after("", "full ", "total="), None);
     }
 
     #[test]

@@ -77,8 +77,8 @@ pub fn modules(plan: &Plan) -> Outcome<()> {
     for file in list("/modules")? {
         let Some(name) = module_name(&file) else { continue };
         let parameters = match (name.as_str(), plan.configuration.management()) {
-            ("zram", Management::Stock) => continue,
-            // No device of the module's own: the daemon makes its zram, and the flash is made through configfs.
+            ("zram", Management::Stock) if plan.desktop.is_none() => continue,
+            // No device of the module's own: who wants a zram makes it, and the flash is made through configfs.
             ("zram", _) => c"num_devices=0".to_owned(),
             ("null_blk", _) => c"nr_devices=0".to_owned(),
             _ => match reserved::module_parameters(plan, &name)? {

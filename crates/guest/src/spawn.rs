@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Processes that begin inside their cgroup, so that every page they ever touch is charged to it.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -94,6 +94,45 @@ pub struct Setting<'a> {
     pub stdout: Option<&'a OwnedFd>,
     /// Answer ENOSYS to it and to all it starts.
     pub denied: &'a [Syscall],
+    /// Runs as this user (and group of the same number), who is nobody's superior.
+    pub user: Option<User<'a>>,
+}
+
+/// A user as whom programs are started.
+#[derive(Clone, Copy)]
+pub struct User<'a> {
+    /// UID and GID.
+    pub id: u32,
+    /// What else is in the environment.
+    pub environment: &'a [&'static CStr],
+    /// `oom_score_adj`, which is the user's session's.
+    pub oom_score_adj: i32,
+}
+
+impl User<'_> {
+    /// Becomes this user.
+    fn become_this(&self) -> std::io::Result<()> {
+        std::fs::write("/proc/self/oom_score_adj", self.oom_score_adj.to_string())?;
+        // SAFETY: plain numbers, and an empty list of groups; this process has one thread.
+        let done = unsafe {
+            libc::setgroups(0, std::ptr::null()) == 0 && libc::setgid(self.id) == 0 && libc::setuid(self.id) == 0
+        };
+        if done {
+            Ok(())
+        } else {
+            Err(std::io::Error::last_os_error())
+        }
+    }
+}
+
+/// Forks this process, in its cgroup. As of [`clone_into`], the child must not return from its caller's frame.
+pub fn fork() -> Outcome<Side> {
+    // SAFETY: this program has one thread, so no lock is held by a thread that the child lacks.
+    match unsafe { libc::fork() } {
+        0 => Ok(Side::Child),
+        pid if pid > 0 => Ok(Side::Parent(pid as u32)),
+        _ => Err(format!("fork: {}", std::io::Error::last_os_error())),
+    }
 }
 
 /// Starts a program in a cgroup. Returns its PID.
@@ -104,7 +143,9 @@ pub fn exec_into(cgroup: &File, program: &Path, args: &[&str], setting: Setting<
     let args = args.iter().map(|a| text(a.as_bytes())).collect::<Outcome<Vec<_>>>()?;
     let mut argv: Vec<*const libc::c_char> = args.iter().map(|a| a.as_ptr()).collect();
     argv.push(std::ptr::null());
-    let env = [c"PATH=/bin".as_ptr(), c"HOME=/tmp".as_ptr(), c"RUST_BACKTRACE=1".as_ptr(), std::ptr::null()];
+    let mut env = vec![c"PATH=/bin".as_ptr(), c"HOME=/tmp".as_ptr(), c"RUST_BACKTRACE=1".as_ptr()];
+    env.extend(setting.user.iter().flat_map(|user| user.environment).map(|text| text.as_ptr()));
+    env.push(std::ptr::null());
     match clone_into(cgroup.as_fd(), Parent::Caller)? {
         Side::Parent(pid) => Ok(pid),
         Side::Child => {
@@ -118,6 +159,10 @@ pub fn exec_into(cgroup: &File, program: &Path, args: &[&str], setting: Setting<
             }
             if let Err(error) = deny::deny(setting.denied) {
                 eprintln!("fovea-guest: starting {}: {error}", program.display());
+                std::process::exit(127);
+            }
+            if let Some(Err(error)) = setting.user.map(|user| user.become_this()) {
+                eprintln!("fovea-guest: starting {} as a user: {error}", program.display());
                 std::process::exit(127);
             }
             // SAFETY: `path`, `argv` and `env` are null-terminated and live until the call; on success nothing of this

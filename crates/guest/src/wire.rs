@@ -5,7 +5,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use fovea_scenario::{AppProfile, BufferUse};
+use fovea_scenario::{AppProfile, BufferUse, Touch};
 use rustix::net::{
     recvmsg, sendmsg, socketpair, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -41,6 +41,13 @@ pub enum ToApp {
     Resume {
         /// As in `Launch`.
         turn: u64,
+    },
+    /// One interaction, in front: answered by `Ready`.
+    Interact {
+        /// Chooses the drift.
+        turn: u64,
+        /// What it touches.
+        touch: Touch,
     },
     /// Work with it for a while, in front: answered by `Used`.
     Use {

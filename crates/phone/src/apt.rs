@@ -125,6 +125,21 @@ impl Apt {
         deb.ok_or_else(|| Error::bad(&sub, format!("apt-get downloaded no {wanted}; try again")))
     }
 
+    /// Downloads packages with all they depend on into `dir`, as for a machine that has none yet, and returns the files.
+    pub(crate) fn download_all(&self, names: &[&str], dir: &Path) -> Result<Vec<PathBuf>> {
+        let partial = dir.join("partial");
+        fs::create_dir_all(&partial).map_err(Error::io("make", &partial))?;
+        let archives = format!("Dir::Cache::archives={}/", dir.display());
+        let mut command = self.command("apt-get");
+        command.args(["-o", &archives, "install", "-qq", "--download-only", "--yes", "--no-install-recommends"]);
+        command::stdout(command.args(names), MEND)?;
+        let entries = fs::read_dir(dir).map_err(Error::io("read", dir))?;
+        let mut debs: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        debs.retain(|path| path.extension().is_some_and(|e| e == "deb"));
+        debs.sort();
+        Ok(debs)
+    }
+
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.args(self.options.iter().flat_map(|option| ["-o", option]));

@@ -234,7 +234,7 @@ fn download(apt: &Apt, packages: Vec<&Package>, scratch: &Path, progress: &Progr
 const MODULES: &str = "lib/modules";
 const USR_MODULES: &str = "usr/lib/modules";
 
-fn unpack_deb(deb: &Path, dir: &Path) -> Result<()> {
+pub(crate) fn unpack_deb(deb: &Path, dir: &Path) -> Result<()> {
     command::stdout(Command::new("dpkg-deb").arg("-x").arg(deb).arg(dir), "use a Debian host").map(drop)
 }
 

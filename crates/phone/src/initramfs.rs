@@ -23,7 +23,7 @@ use crate::modules::Module;
 enum Node {
     Dir,
     File { permissions: u32, bytes: Vec<u8> },
-    Symlink(&'static str),
+    Symlink(String),
     CharDevice { permissions: u32, major: u32, minor: u32 },
 }
 
@@ -80,7 +80,7 @@ pub fn base(programs: &Programs, modules: &[Module]) -> Result<Vec<u8>> {
     for (name, path) in [("init", &programs.init), ("bin/fovea", &programs.fovea), ("bin/busybox", &programs.busybox)] {
         nodes.insert(name.into(), Node::File { permissions: 0o755, bytes: static_program(path)? });
     }
-    nodes.insert("bin/sh".into(), Node::Symlink("busybox"));
+    nodes.insert("bin/sh".into(), Node::Symlink("busybox".into()));
     for (index, module) in modules.iter().enumerate() {
         let name = format!("modules/{index:02}-{}.ko", module.name);
         nodes.insert(name, Node::File { permissions: 0o644, bytes: module.bytes.clone() });
@@ -124,6 +124,63 @@ pub fn files(files: &[GuestFile]) -> Result<Vec<u8>> {
         nodes.insert(name.to_owned(), Node::File { permissions, bytes });
     }
     archive(&nodes)
+}
+
+/// An archive of what lies below a folder and `place` gives a path in the guest, with the folders it is in. `links` are symbolic links and
+/// `texts` files beside that. Of two at one place the text counts, then the link.
+///
+/// # Errors
+/// Something in the folder cannot be read.
+pub(crate) fn tree(
+    root: &Path,
+    place: impl Fn(&str) -> Option<String>,
+    links: &[(&str, &str)],
+    texts: &[(&str, &str)],
+) -> Result<Vec<u8>> {
+    let mut nodes = BTreeMap::new();
+    walk(root, root, &place, &mut nodes)?;
+    for (name, target) in links {
+        nodes.insert((*name).to_owned(), Node::Symlink((*target).to_owned()));
+    }
+    for (name, text) in texts {
+        nodes.insert((*name).to_owned(), Node::File { permissions: 0o644, bytes: text.as_bytes().to_vec() });
+    }
+    let parents: Vec<String> = nodes
+        .keys()
+        .flat_map(|name| Path::new(name).ancestors().skip(1).filter_map(Path::to_str).map(str::to_owned))
+        .filter(|name| !name.is_empty())
+        .collect();
+    for name in parents {
+        nodes.entry(name).or_insert(Node::Dir);
+    }
+    archive(&nodes)
+}
+
+fn walk(
+    root: &Path,
+    dir: &Path,
+    place: &impl Fn(&str) -> Option<String>,
+    nodes: &mut BTreeMap<String, Node>,
+) -> Result<()> {
+    for entry in fs::read_dir(dir).map_err(Error::io("read", dir))? {
+        let path = entry.map_err(Error::io("read", dir))?.path();
+        let about = fs::symlink_metadata(&path).map_err(Error::io("read", &path))?;
+        if about.is_dir() {
+            walk(root, &path, place, nodes)?;
+            continue;
+        }
+        let name = path.strip_prefix(root).ok().and_then(Path::to_str);
+        let Some(name) = name.and_then(place) else { continue };
+        let node = if about.is_symlink() {
+            let target = fs::read_link(&path).map_err(Error::io("read", &path))?;
+            Node::Symlink(target.to_string_lossy().into_owned())
+        } else {
+            let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+            Node::File { permissions: about.permissions().mode() & 0o777, bytes }
+        };
+        nodes.insert(name, node);
+    }
+    Ok(())
 }
 
 fn archive(nodes: &BTreeMap<String, Node>) -> Result<Vec<u8>> {

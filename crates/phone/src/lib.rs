@@ -10,6 +10,7 @@ mod child;
 mod command;
 mod console;
 pub mod debug_kernel;
+pub mod desktop;
 mod error;
 pub mod fetch;
 mod host_program;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A phone ready to be booted as often as wanted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use fovea_scenario::Plan;
+use fovea_scenario::{Plan, Swap};
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
@@ -24,6 +24,8 @@ pub struct Phone {
     by_turns: bool,
     nodes: u32,
     disks: Vec<PathBuf>,
+    /// A desktop's system, below plan and first process in the image.
+    system: Vec<u8>,
     qemu: String,
 }
 
@@ -49,7 +51,17 @@ impl Phone {
         stage.message("does KVM work?");
         let accel = kvm::best(cache, &kernel, &qemu)?;
         drop(stage);
-        Ok(Phone { cache: cache.clone(), kernel, base, accel, by_turns: false, nodes: 1, disks: Vec::new(), qemu })
+        Ok(Phone {
+            cache: cache.clone(),
+            kernel,
+            base,
+            accel,
+            by_turns: false,
+            nodes: 1,
+            disks: Vec::new(),
+            system: Vec::new(),
+            qemu,
+        })
     }
 
     /// With further files in the guest.
@@ -59,6 +71,15 @@ impl Phone {
     pub fn with_files(mut self, files: &[GuestFile]) -> Result<Phone> {
         // Archives may follow each other.
         self.base.extend(initramfs::files(files)?);
+        Ok(self)
+    }
+
+    /// With a desktop's system, for plans that are a desktop's; `root` is what [`desktop::fetch`](crate::desktop::fetch) returned.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn with_desktop(mut self, root: &Path) -> Result<Phone> {
+        self.system = crate::desktop::archive(root)?;
         Ok(self)
     }
 
@@ -112,7 +133,7 @@ impl Phone {
             accel: self.accel,
             cpus: plan.phone.cpus,
             by_turns: self.by_turns,
-            memory_bytes: qemu::memory_bytes(&plan.phone, reservation)?,
+            memory_bytes: qemu::memory_bytes(&plan.phone, reservation)? + self.desktop_bytes(plan),
             nodes: if plan.exact { 1 } else { self.nodes },
             kernel: self.kernel.vmlinux.clone(),
             initrd: Some(initrd),
@@ -123,11 +144,25 @@ impl Phone {
         })
     }
 
+    /// What a desktop has beside the phone's memory: what stands for its disk, which is its system's files and the swap partition. The latter is
+    /// null_blk's, with 2 % for its index.
+    fn desktop_bytes(&self, plan: &Plan) -> u64 {
+        let swap_bytes = match plan.desktop {
+            None => return 0,
+            Some(Swap::Zram) => 0,
+            Some(Swap::Disk) => Swap::Disk.size_bytes(plan.phone.memory_bytes),
+        };
+        (self.system.len() as u64 + swap_bytes + swap_bytes.div_ceil(50)).next_multiple_of(1 << 20)
+    }
+
     /// The image of a plan, in a folder that disappears when dropped.
     pub(crate) fn write_image(&self, plan: &Plan) -> Result<(tempfile::TempDir, PathBuf)> {
         let scratch = self.cache.scratch_dir()?;
         let path = scratch.path().join("initrd");
-        std::fs::write(&path, initramfs::with_plan(&self.base, plan)?).map_err(Error::io("write", &path))?;
+        // The system first: what both have, the phone has in its own way.
+        let system = if plan.desktop.is_some() { &self.system[..] } else { &[] };
+        let image = [system, &initramfs::with_plan(&self.base, plan)?].concat();
+        std::fs::write(&path, image).map_err(Error::io("write", &path))?;
         Ok((scratch, path))
     }
 }

@@ -16,6 +16,12 @@ impl Phone {
     /// # Errors
     /// QEMU cannot be started or fails.
     pub fn shell(&self, plan: &Plan) -> Result<()> {
+        if plan.desktop.is_some() {
+            return Err(Error::bad(
+                &plan.scenario,
+                "has systemd as its first process and no shell; name a phone's scenario",
+            ));
+        }
         let (_scratch, initrd) = self.write_image(plan)?;
         let mut machine = self.machine(plan, initrd, Console::Terminal)?;
         machine.kernel_args.push(SHELL_ARG.into());

@@ -28,6 +28,7 @@ pub(crate) fn plan() -> Plan {
         lacks: Default::default(),
         trace_files: false,
         module_parameters: String::new(),
+        desktop: None,
         steps: Vec::new(),
     }
 }

@@ -92,6 +92,7 @@ fn plan(exact: bool) -> Plan {
         lacks: Default::default(),
         trace_files: false,
         module_parameters: String::new(),
+        desktop: None,
         steps: Vec::new(),
     }
 }

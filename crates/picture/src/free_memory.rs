@@ -17,6 +17,9 @@ fn colour(configuration: &str) -> RGBColor {
     match configuration {
         "stock" => RGBColor(213, 94, 0),
         "zram" => RGBColor(0, 114, 178),
+        "kernel" => RGBColor(213, 94, 0),
+        "earlyoom" => RGBColor(0, 114, 178),
+        "systemd-oomd" => RGBColor(204, 121, 167),
         _ => RGBColor(0, 158, 115),
     }
 }

@@ -29,6 +29,10 @@ const HORIZON_S: u64 = 5;
 /// Time in which an app starts: until then nobody knows where its growth ends, and its user waits for it.
 const STARTING_NS: u64 = 10_000_000_000;
 
+/// No app starts with so many processes: one that nobody has seen and that grows with them is a fork bomb. (Browsers start with some twenty;
+/// a user who lets a terminal do so much has seen the terminal.)
+const BOMB_PROCESSES: u32 = 64;
+
 /// What one app or service occupied over the last seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Growth {
@@ -112,6 +116,9 @@ fn can_be_fed(suspect: &AppState, snapshot: &Snapshot) -> bool {
 }
 
 fn is_starting(app: &AppState, snapshot: &Snapshot) -> bool {
+    if !app.seen && app.processes >= BOMB_PROCESSES {
+        return false;
+    }
     let since_ns = match app.importance {
         Importance::Foreground => snapshot.focused_ns.unwrap_or(0),
         _ => app.background_since_ns,

@@ -111,6 +111,28 @@ fn a_leak_in_a_background_service_dies_and_not_the_bystanders() {
 }
 
 #[test]
+fn a_fork_bomb_is_not_waited_for_as_an_app_that_starts_is() {
+    let mut s = short(
+        10,
+        vec![
+            app("front", Importance::Foreground, 90),
+            AppState { seen: false, processes: 200, ..growing("bomb", Importance::Service, 60, 16) },
+            app("big", Importance::Hidden, 200),
+        ],
+    );
+    s.apps[1].background_since_ns = s.now_ns - 2 * SECOND_NS;
+    assert_eq!(killed(&s), Some(("bomb".into(), true)));
+    s.apps[1].processes = BOMB_PROCESSES - 1;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "a browser that starts");
+    s.apps[1].processes = 200;
+    s.apps[1].seen = true;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "a terminal that was just left, with a build in it");
+    s.apps[1].seen = false;
+    s.apps[1].growth_bytes_per_s = 0;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "many, but they take no more");
+}
+
+#[test]
 fn a_leak_in_front_dies_only_when_the_others_cannot_feed_it_and_before_the_services() {
     let household = || {
         vec![

@@ -148,6 +148,9 @@ pub struct AppState {
     /// How fast it has been growing all through the last seconds; 0 if it has not, or nobody knows.
     #[serde(default)]
     pub growth_bytes_per_s: u64,
+    /// Live processes; 0 if nobody knows.
+    #[serde(default)]
+    pub processes: u32,
     /// It was compressed and has been in front since: what is resident is what its return touched, and what does not compress.
     pub returned: bool,
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.
@@ -171,6 +174,7 @@ impl AppState {
             current_bytes: 0,
             swap_bytes: 0,
             growth_bytes_per_s: 0,
+            processes: 0,
             returned: false,
             compressed: false,
         }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::error::{line_of, Error};
-use crate::{AppProfile, Churn, FileUse, Mix, Spawn, Touch, PAGE_BYTES};
+use crate::{AppProfile, Churn, FileUse, Load, Mix, Spawn, Touch, PAGE_BYTES};
 
 /// One file of apps. Classes and file sets count for all files of a catalog.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -80,6 +80,7 @@ pub(crate) struct AppEntry {
     churn: Option<Churn>,
     spawn: Option<Spawn>,
     role: Option<String>,
+    load: Option<Load>,
     source: String,
 }
 
@@ -178,6 +179,7 @@ impl AppEntry {
             churn: self.churn.unwrap_or(class.churn),
             spawn: self.spawn.unwrap_or(class.spawn),
             role,
+            load: self.load,
             activity: None,
             source: self.source.clone(),
         })
@@ -225,8 +227,12 @@ impl AppProfile {
                 file.size_bytes = scale(file.size_bytes);
             }
         }
+        let scale_pages = |pages: &mut u64| *pages = ((*pages as f64 * factor).round() as u64).max(1);
         if app.churn.pages > 0 {
-            app.churn.pages = ((app.churn.pages as f64 * factor).round() as u64).max(1);
+            scale_pages(&mut app.churn.pages);
+        }
+        if let Some(Load::Leak { pages, .. } | Load::Bomb { pages, .. } | Load::Build { pages, .. }) = &mut app.load {
+            scale_pages(pages);
         }
         app
     }

@@ -7,7 +7,7 @@ use crate::app_file::mib_pages;
 use crate::daemon_config::{daemon_config_for, user_memory_bytes};
 use crate::scenario::{Kind, Scenario};
 use crate::steps::{Script, SEED_USER_BYTES};
-use crate::{AppProfile, Catalog, Configuration, Error, PhoneProfile, Plan, Reservation, Step, PAGE_BYTES};
+use crate::{AppProfile, Catalog, Configuration, Error, PhoneProfile, Plan, Reservation, Step, Swap, PAGE_BYTES};
 
 /// Share of the flash that files may take; the rest is the file system's own.
 const FLASH_FILL: f64 = 0.9;
@@ -21,6 +21,7 @@ impl Step {
             | Step::Close { app }
             | Step::Crash { app }
             | Step::Use { app, .. }
+            | Step::Interact { app, .. }
             | Step::Fill { app, .. } => Some(app),
             _ => None,
         }
@@ -50,6 +51,7 @@ impl Scenario {
             Kind::Workload => self.workload.scripts(&self.name, self.seed, &self.services, &catalog)?,
             Kind::Monkey => self.monkey.scripts(&self.name, self.seed, &self.services, &catalog)?,
             Kind::Ecache => self.ecache.scripts(&self.name, self.seed, &self.services, &catalog)?,
+            Kind::Desktop => self.desktop.scripts(&self.name, self.seed, &self.services, &catalog)?,
             Kind::Steps => {
                 let services = self.services.iter().map(|s| Step::Start { app: s.clone() });
                 let steps = services.chain(self.steps.iter().cloned()).collect();
@@ -74,12 +76,17 @@ impl Scenario {
                     seed: script.seed,
                     exact,
                     phone: phone.clone(),
-                    daemon_config: daemon_config_for(configuration, phone.thresholds, user_bytes) + leave_module,
+                    daemon_config: match self.kind {
+                        // As it is installed: every key has its default.
+                        Kind::Desktop => String::new(),
+                        _ => daemon_config_for(configuration, phone.thresholds, user_bytes) + leave_module,
+                    },
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
                     apps,
                     lacks: self.lacks.clone(),
                     trace_files,
                     module_parameters: module_parameters.clone(),
+                    desktop: self.desktop_swap(&script.case),
                     steps: script.steps.clone(),
                 });
             }
@@ -99,8 +106,15 @@ impl Scenario {
         match (self.scale, self.kind) {
             (None, Kind::Lowmem) => user_bytes as f64 / SEED_USER_BYTES as f64,
             (Some(scale), Kind::Lowmem) => scale,
+            // Its apps are a desktop's already.
+            (scale, Kind::Desktop) => scale.unwrap_or(1.0),
             (scale, _) => scale.unwrap_or(1.0) * app_scale,
         }
+    }
+
+    fn desktop_swap(&self, case: &str) -> Option<Swap> {
+        let swap = [Swap::Zram, Swap::Disk].into_iter().find(|swap| swap.name() == case);
+        swap.filter(|_| self.kind == Kind::Desktop)
     }
 
     fn wrong(&self, what: String, mend: &str) -> Error {

@@ -18,7 +18,8 @@ macro_rules! builtin {
 }
 
 /// Embedded, so that an installed program needs no folder.
-const APPS: &[(&str, &str)] = builtin!["apps/framework.toml", "apps/seed-000.toml", "apps/seed-002.toml"];
+const APPS: &[(&str, &str)] =
+    builtin!["apps/framework.toml", "apps/seed-000.toml", "apps/seed-002.toml", "apps/desktop.toml"];
 const PHONES: &[(&str, &str)] = builtin![
     "phones/nexus-s.toml",
     "phones/nexus-s-emmc.toml",
@@ -34,12 +35,14 @@ const WORKLOADS: &[(&str, &str)] = builtin![
     "workloads/LM.toml",
     "workloads/NM.toml",
     "workloads/HM.toml",
+    "workloads/desktop.toml",
 ];
 const SCENARIOS: &[(&str, &str)] = builtin![
     "scenarios/lowmem.toml",
     "scenarios/workload.toml",
     "scenarios/monkey.toml",
     "scenarios/ecache.toml",
+    "scenarios/desktop.toml",
     "scenarios/crash.toml",
     "scenarios/no-memory-controller.toml",
     "scenarios/no-pidfd.toml",

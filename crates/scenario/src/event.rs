@@ -88,6 +88,18 @@ pub enum EventBody {
         /// Pages checked.
         verified_pages: u64,
     },
+    /// The user has worked with an app in front of a desktop.
+    Interacted {
+        /// App.
+        app: String,
+        /// Time of each interaction, from the input to the app's answer.
+        elapsed_ns: Vec<u64>,
+        /// Time in which every process of the app's cgroup waited for memory (PSI, full) since the interaction before; for the first,
+        /// since it was opened.
+        stall_ns: Vec<u64>,
+        /// Pages of its files that were wrong.
+        wrong_pages: u64,
+    },
     /// Device buffers that an app allocated since the last such event.
     Buffers {
         /// App.

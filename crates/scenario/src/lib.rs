@@ -35,12 +35,13 @@ pub use figures::{document, verdict, Boot, Bound, Provenance};
 pub use file_kind::FileKind;
 pub use footprint::Footprint;
 pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Thresholds};
-pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Syscall};
-pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Mix, Pictures, Reads, Screens, Spawn, Touch};
+pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Swap, Syscall};
+pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use results::{null_if_missing, Case, Document, Verdict};
 pub use scenario::{Kind, Scenario};
 pub use steps::{
-    Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters, Workload as WorkloadParameters,
+    Desktop as DesktopParameters, Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters,
+    Workload as WorkloadParameters,
 };
 pub use table::{figure_names, is_free_memory, paper_figure, render};
 pub use table_kinds::{is_of_kinds, kind_columns, KindColumn};

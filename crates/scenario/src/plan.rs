@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppProfile, Flash, PhoneProfile};
+use crate::{AppProfile, Flash, PhoneProfile, Touch};
 
 /// What is compared: the first three manage memory differently, the others do different things with the memory reserved for devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,6 +23,37 @@ pub enum Configuration {
     Returned,
     /// Movable pages fill the reserved memory and are migrated away when a device needs it: what CMA does.
     Migrate,
+    /// A desktop with the kernel's OOM killer and nothing beside it.
+    Kernel,
+    /// A desktop with earlyoom.
+    Earlyoom,
+    /// A desktop with systemd-oomd.
+    SystemdOomd,
+}
+
+/// What a desktop swaps to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Swap {
+    /// Compressed memory, as Debian's zram-tools sets it up: lz4, half of the memory.
+    Zram,
+    /// A partition of the same size on storage as fast as the flash.
+    Disk,
+}
+
+impl Swap {
+    /// The name of the case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Swap::Zram => "zram",
+            Swap::Disk => "disk",
+        }
+    }
+
+    /// Size of the area: half of the memory.
+    pub fn size_bytes(self, memory_bytes: u64) -> u64 {
+        memory_bytes / 2
+    }
 }
 
 /// How memory is managed.
@@ -62,6 +93,9 @@ impl Configuration {
             Configuration::Ecache => "ecache",
             Configuration::Returned => "returned",
             Configuration::Migrate => "migrate",
+            Configuration::Kernel => "kernel",
+            Configuration::Earlyoom => "earlyoom",
+            Configuration::SystemdOomd => "systemd-oomd",
         }
     }
 
@@ -78,6 +112,7 @@ impl Configuration {
     pub fn reservation(self) -> Reservation {
         match self {
             Configuration::Stock | Configuration::Zram | Configuration::Fovea => Reservation::Absent,
+            Configuration::Kernel | Configuration::Earlyoom | Configuration::SystemdOomd => Reservation::Absent,
             Configuration::Normal => Reservation::Idle,
             Configuration::Ecache => Reservation::Ecache,
             Configuration::Returned => Reservation::Returned,
@@ -116,6 +151,9 @@ pub struct Plan {
     /// Further parameters of dm-ecache, as its loader takes them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub module_parameters: String,
+    /// It is a desktop, with systemd as its first process and the apps in a user's scopes, and swaps to this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub desktop: Option<Swap>,
     /// What to do.
     pub steps: Vec<Step>,
 }
@@ -146,6 +184,7 @@ impl Plan {
             lacks: Lacks::default(),
             trace_files: false,
             module_parameters: String::new(),
+            desktop: None,
             steps: Vec::new(),
         }
     }
@@ -197,6 +236,19 @@ pub enum Step {
         /// How long, guest time.
         ns: u64,
     },
+    /// The user works with the app in front on a desktop, in so many timed interactions; one that was killed is opened again.
+    Interact {
+        /// App.
+        app: String,
+        /// How many.
+        interactions: u32,
+        /// From the beginning of one to that of the next, if it does not take longer.
+        period_ns: u64,
+        /// What each touches.
+        touch: Touch,
+    },
+    /// Checks every page of every app that runs.
+    Verify {},
     /// The user presses home: nothing is in front.
     Home {},
     /// The user closes an app (swipes it away); it is kept as an empty one. Nothing happens if it is not running.

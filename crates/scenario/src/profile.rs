@@ -32,6 +32,9 @@ pub struct AppProfile {
     /// Rank when not on the screen: "app", "visible", "service", "content-provider".
     #[serde(default = "default_role")]
     pub role: String,
+    /// What it does beyond what apps do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
     /// What it does while it is in front; nothing unless it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<Box<Activity>>,
@@ -177,6 +180,48 @@ pub struct Churn {
     pub pages: u64,
     /// Time between turns; 0 for never.
     pub period_ns: u64,
+}
+
+/// What a program does that is no ordinary app: begun by its start, and without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Load {
+    /// Once it has been left, it takes more memory each period and gives none back.
+    Leak {
+        /// Pages taken at a time.
+        pages: u64,
+        /// Time between.
+        period_ns: u64,
+    },
+    /// It starts so many processes, one each period; each takes memory piece by piece, and stays.
+    Bomb {
+        /// Processes beside the first.
+        processes: u32,
+        /// From the start of one to that of the next.
+        fork_period_ns: u64,
+        /// Pages that each takes at a time.
+        pages: u64,
+        /// Pieces that each takes.
+        pieces: u32,
+        /// Time between.
+        period_ns: u64,
+    },
+    /// A build: compilers that fill their memory, compute, and end, so many at a time, one after the other. No app.
+    Build {
+        /// At a time.
+        jobs: u32,
+        /// Pages of each.
+        pages: u64,
+        /// Computing of each, in instructions.
+        compute_insns: u64,
+    },
+}
+
+impl Load {
+    /// Whether its end is what the user would wish for.
+    pub fn is_culprit(self) -> bool {
+        matches!(self, Load::Leak { .. } | Load::Bomb { .. })
+    }
 }
 
 /// How a process begins.

@@ -10,7 +10,7 @@ use crate::app_file::AppEntry;
 use crate::catalog::{builtin_scenario, builtin_scenarios};
 use crate::error::{file_error, line_of, parse, Error};
 use crate::overrides;
-use crate::steps::{Ecache, Lowmem, Monkey, Workload};
+use crate::steps::{Desktop, Ecache, Lowmem, Monkey, Workload};
 use crate::{Configuration, Lacks, Step};
 
 /// What a scenario does.
@@ -25,6 +25,8 @@ pub enum Kind {
     Monkey,
     /// What becomes of the memory reserved for devices (seed 000, section 5).
     Ecache,
+    /// A desktop with a leaking app, a fork bomb and a build.
+    Desktop,
     /// The steps that the file lists.
     Steps,
 }
@@ -76,6 +78,9 @@ pub struct Scenario {
     /// Parameters of kind `ecache`.
     #[serde(default)]
     pub ecache: Ecache,
+    /// Parameters of kind `desktop`.
+    #[serde(default)]
+    pub desktop: Desktop,
     /// What the phone lacks.
     #[serde(default)]
     pub lacks: Lacks,
@@ -106,6 +111,9 @@ impl Kind {
         match self {
             Kind::Ecache => {
                 &[Configuration::Normal, Configuration::Ecache, Configuration::Returned, Configuration::Migrate]
+            }
+            Kind::Desktop => {
+                &[Configuration::Kernel, Configuration::Earlyoom, Configuration::SystemdOomd, Configuration::Fovea]
             }
             _ => &[Configuration::Stock, Configuration::Zram, Configuration::Fovea],
         }
@@ -195,6 +203,7 @@ impl Scenario {
             Kind::Workload => self.workload.check(),
             Kind::Monkey => self.monkey.check(),
             Kind::Ecache => self.ecache.check(),
+            Kind::Desktop => self.desktop.check(),
             Kind::Steps if self.steps.is_empty() => Err(("steps", "there are none".into())),
             Kind::Steps => Ok(()),
         };

@@ -41,6 +41,7 @@ fn the_files_state_the_programs_defaults() {
         assert_eq!(file.workload, bare.workload);
         assert_eq!(file.monkey, bare.monkey);
         assert_eq!(file.ecache, bare.ecache);
+        assert_eq!(file.desktop, bare.desktop);
         assert_eq!((file.zygote_mib, file.kernel_mib), (bare.zygote_mib, bare.kernel_mib));
     }
 }

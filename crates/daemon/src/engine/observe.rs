@@ -137,6 +137,7 @@ impl<D: Device> Engine<D> {
             current_bytes: usage.current_bytes,
             swap_bytes: usage.swap_bytes,
             growth_bytes_per_s: runtime.growth.bytes_per_s(),
+            processes: usage.processes,
             returned: runtime.returned,
             compressed: runtime.compressed_at_bytes.is_some_and(|then| usage.anon_bytes < then + REGAINED_BYTES),
         })

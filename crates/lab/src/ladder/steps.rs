@@ -69,6 +69,7 @@ impl Boot<'_> {
             Step::CheckFrozen {} => self.check_frozen(),
             Step::Crash { app } => self.crash(app),
             Step::Use { .. } => Err("device buffers and files in use are not simulated: use `fovea phone run`".into()),
+            Step::Interact { .. } | Step::Verify {} => Err("a desktop is not simulated: use `fovea phone run`".into()),
             Step::IdleCheck { .. } | Step::Check { .. } => {
                 Err("this looks at a real process on a real kernel: use `fovea phone run`".into())
             }

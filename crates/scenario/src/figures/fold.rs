@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Boot, Figures};
-use crate::{BufferUse, Event, EventBody, LaunchKind};
+use crate::{AppProfile, BufferUse, Event, EventBody, LaunchKind, Load, Plan};
 
 /// Label of the sample that measuring begins with.
 const BEGIN: &str = "begin";
@@ -50,6 +50,25 @@ pub(crate) struct Devices {
     pub kinds: BTreeMap<String, (Kinds, u64)>,
 }
 
+/// What only desktops have.
+#[derive(Default)]
+pub(crate) struct Desktop {
+    /// Interactions with apps in front: time of each, and what of it every process of the app waited for memory.
+    pub interactions: Vec<(f64, f64)>,
+    /// Apps and builds that were killed, by name, in order; with whether the user would wish for it.
+    pub killed: Vec<(String, bool)>,
+    /// Apps that run.
+    pub alive: BTreeSet<String>,
+    culprits: BTreeSet<String>,
+}
+
+impl Desktop {
+    /// Apps of the user's that run.
+    pub fn kept(&self) -> usize {
+        self.alive.difference(&self.culprits).count()
+    }
+}
+
 /// One boot.
 pub(crate) struct Folded {
     pub case: String,
@@ -70,6 +89,7 @@ pub(crate) struct Folded {
     pub steps: f64,
     /// Longest time from the wake-up that led to a kill to the signal; none without a kill.
     pub kill_signal_ns: Option<f64>,
+    pub desktop: Desktop,
     samples: Vec<(String, Sample)>,
     end: Option<End>,
     failed: bool,
@@ -99,6 +119,7 @@ impl Folded {
             zram_kept: None,
             steps: 0.0,
             kill_signal_ns: None,
+            desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
             samples: Vec::new(),
             end: None,
             failed: false,
@@ -126,7 +147,13 @@ impl Folded {
                 let again = !seen.insert(app.as_str());
                 let elapsed_ns = *elapsed_ns as f64;
                 let read_bytes = *read_bytes as f64;
+                self.desktop.alive.insert(app.clone());
                 self.launches.push(Launch { app: app.clone(), kind: *kind, elapsed_ns, read_bytes, again });
+            }
+            EventBody::Interacted { elapsed_ns, stall_ns, wrong_pages, .. } => {
+                self.wrong_pages += *wrong_pages as f64;
+                let pairs = elapsed_ns.iter().zip(stall_ns).map(|(&elapsed, &stall)| (elapsed as f64, stall as f64));
+                self.desktop.interactions.extend(pairs);
             }
             EventBody::Used { wrong_pages, .. } => self.wrong_pages += *wrong_pages as f64,
             EventBody::Buffers { buffers, .. } => {
@@ -179,7 +206,11 @@ impl Folded {
                     self.kill_signal_ns = Some(self.kill_signal_ns.unwrap_or(0.0).max(ns));
                 }
             }
-            EventBody::Killed { .. } | EventBody::Check { .. } => {}
+            EventBody::Killed { app, .. } => {
+                self.desktop.alive.remove(app);
+                self.desktop.killed.push((app.clone(), self.desktop.culprits.contains(app)));
+            }
+            EventBody::Check { .. } => {}
         }
     }
 
@@ -197,6 +228,12 @@ impl Folded {
     pub fn sample(&self, label: &str) -> Option<Sample> {
         self.samples.iter().rev().find(|(l, _)| l == label).map(|(_, s)| *s)
     }
+}
+
+/// Apps whose end the user would wish for.
+fn culprits(plan: &Plan) -> BTreeSet<String> {
+    let culprit = |app: &&AppProfile| app.load.is_some_and(Load::is_culprit);
+    plan.apps.iter().filter(culprit).map(|app| app.name.clone()).collect()
 }
 
 /// Boots of a case and configuration whose times compare, if there are any and all are complete.

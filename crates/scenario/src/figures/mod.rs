@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! From the events of all boots to the results document.
 
+mod desktop;
 mod ecache;
 mod fold;
 mod lowmem;
@@ -47,6 +48,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         Kind::Workload | Kind::Steps => workload::cases(scenario, &folded),
         Kind::Monkey => monkey::cases(scenario, &folded),
         Kind::Ecache => ecache::cases(scenario, &folded),
+        Kind::Desktop => desktop::cases(scenario, &folded),
     };
     // What the papers claim, they claim of phones like theirs.
     let papers = boots.iter().all(|b| b.plan.phone.thresholds == Thresholds::Paper);
@@ -64,6 +66,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         Kind::Workload => workload::verdicts(scenario, &cases, papers),
         Kind::Monkey => monkey::verdicts(scenario, &cases),
         Kind::Ecache => ecache::verdicts(scenario, &cases, boots),
+        Kind::Desktop => desktop::verdicts(scenario, &cases, boots),
         Kind::Steps => correctness(scenario, &cases, ""),
     });
     Document {

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A desktop: systemd is the first process, and apps run in a user's scopes.
+
+pub mod boot;
+pub mod interact;
+pub mod session;
