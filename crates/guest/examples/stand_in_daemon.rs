@@ -75,7 +75,7 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
             Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
             Request::Focus { app } => registry.focus(Some(0), &app)?,
             // Nobody watches a compositor in the phone.
-            Request::Attend { .. } | Request::Windows { .. } => {}
+            Request::Attend { .. } | Request::Windows { .. } | Request::Inhibitors { .. } => {}
             Request::Home {} => {
                 registry.unfocus(Some(0));
                 if config.contains("stand_in_change = true") {
@@ -143,6 +143,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         cgroup: app.cgroup.clone(),
         importance: registry.importance(app),
         list: None,
+        perceptible: None,
         frozen: frozen.get(&app.name).copied().unwrap_or(false),
         usage: Default::default(),
     };

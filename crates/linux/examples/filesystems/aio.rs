@@ -75,7 +75,7 @@ pub fn beside(file: &File, requests: &mut [Request<'_>], meanwhile: impl FnOnce(
             flags: 0,
             opcode: if request.write { WRITE } else { READ },
             priority: 0,
-            file: file.as_raw_fd().cast_unsigned(),
+            file: file.as_raw_fd() as u32,
             buffer: request.bytes.as_mut_ptr() as u64,
             size_bytes: request.bytes.len() as u64,
             offset: request.offset,
@@ -101,7 +101,7 @@ pub fn beside(file: &File, requests: &mut [Request<'_>], meanwhile: impl FnOnce(
     for event in events {
         match event.result {
             error if error < 0 => return Err(io::Error::from_raw_os_error(-error as i32)),
-            size if size.cast_unsigned() != event.data => {
+            size if size as u64 != event.data => {
                 return Err(io::Error::other(format!("{size} bytes of {} were done", event.data)));
             }
             _ => {}
