@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Telling systemd that the daemon is ready, and that it is alive (sd_notify(3)).
+//! Telling systemd that the daemon is ready, and that it is alive (sd_notify(3)). The unit lets its main process speak alone
+//! (`NotifyAccess=main`), which is the supervisor; the worker speaks in its name, as root may (`SCM_CREDENTIALS`).
 
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+
+use rustix::io::Errno;
+use rustix::net::{
+    sendmsg_addr, socket_with, AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
+    SocketFlags, SocketType, UCred,
+};
+use rustix::process::{getegid, geteuid, getpid, getppid};
 
 /// Whoever started us, if he listens.
 #[derive(Debug)]
 pub struct Notify {
-    address: Option<SocketAddr>,
+    address: Option<SocketAddrUnix>,
     /// Half of the time after which silence counts as death.
     pub period_ns: Option<u64>,
 }
@@ -22,8 +30,8 @@ impl Notify {
 
     fn new(socket: Option<&str>, watchdog_us: Option<&str>) -> Self {
         let address = socket.and_then(|socket| match socket.strip_prefix('@') {
-            Some(name) => SocketAddr::from_abstract_name(name).ok(),
-            None => SocketAddr::from_pathname(socket).ok(),
+            Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()).ok(),
+            None => SocketAddrUnix::new(socket).ok(),
         });
         let half = |us: u64| us.checked_mul(500).filter(|&ns| ns > 0);
         let period_ns = watchdog_us.and_then(|us| us.parse().ok()).and_then(half).filter(|_| address.is_some());
@@ -44,19 +52,65 @@ impl Notify {
 
     fn tell(&self, what: &str) {
         let Some(address) = &self.address else { return };
-        let told = UnixDatagram::unbound().and_then(|socket| {
-            socket.set_nonblocking(true)?;
-            socket.send_to_addr(what.as_bytes(), address)
-        });
+        let told = send(address, what);
         if let Err(e) = told {
             say!("fovea: telling systemd {what}: {e}");
         }
     }
 }
 
+/// In the supervisor's name; who is not root has only his own.
+fn send(address: &SocketAddrUnix, what: &str) -> rustix::io::Result<()> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let pid = getppid().unwrap_or_else(getpid);
+    control.push(SendAncillaryMessage::ScmCredentials(UCred { pid, uid: geteuid(), gid: getegid() }));
+    let text = [IoSlice::new(what.as_bytes())];
+    match sendmsg_addr(&socket, address, &text, &mut control, SendFlags::NOSIGNAL) {
+        Err(Errno::PERM) => {
+            sendmsg_addr(&socket, address, &text, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
+        }
+        sent => sent,
+    }
+    .map(drop)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixDatagram;
+
+    use rustix::net::{recvmsg, sockopt, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+
     use super::*;
+
+    /// Needs to be root, as the daemon is; skipped where it is not.
+    #[test]
+    fn the_worker_speaks_in_its_supervisors_name() {
+        if !geteuid().is_root() {
+            eprintln!("skipped: root alone may speak for others");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let listener = UnixDatagram::bind(&path).unwrap();
+        sockopt::set_socket_passcred(&listener, true).unwrap();
+        Notify::new(path.to_str(), None).ready();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut buffer = [0; 64];
+        let mut parts = [std::io::IoSliceMut::new(&mut buffer)];
+        recvmsg(&listener, &mut parts, &mut control, RecvFlags::empty()).unwrap();
+        let speakers: Vec<_> = control
+            .drain()
+            .filter_map(|message| match message {
+                RecvAncillaryMessage::ScmCredentials(credentials) => Some(credentials.pid),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(speakers, [getppid().unwrap()]);
+    }
 
     #[test]
     fn systemd_is_told_what_it_asks_for_and_nobody_else_is() {
