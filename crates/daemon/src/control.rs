@@ -12,21 +12,25 @@ use rustix::net::{
 
 use crate::protocol::{Reply, Request, REPLY_MAX_BYTES, REQUEST_MAX_BYTES, SOCKET_NAME};
 
-/// Makes the socket of a run folder, in place of one that a dead daemon left.
+/// Makes the control socket of a run folder: for its owner alone.
 pub fn open(run_folder: &Path) -> std::io::Result<OwnedFd> {
-    let path = run_folder.join(SOCKET_NAME);
-    match std::fs::remove_file(&path) {
+    make_socket(&run_folder.join(SOCKET_NAME), 0o600, 16)
+}
+
+/// A socket that is listened on, in place of one that a dead daemon left.
+pub fn make_socket(path: &Path, mode: u32, backlog: i32) -> std::io::Result<OwnedFd> {
+    match std::fs::remove_file(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     // The kernel's structure holds 107 bytes.
-    let address = SocketAddrUnix::new(&path)
+    let address = SocketAddrUnix::new(path)
         .map_err(|_| std::io::Error::other("too long for a socket: name a run folder with a shorter path"))?;
     bind(&socket, &address)?;
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    listen(&socket, 16)?;
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+    listen(&socket, backlog)?;
     Ok(socket)
 }
 

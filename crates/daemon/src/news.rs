@@ -8,11 +8,10 @@ use std::path::Path;
 use fovea_apps::AppName;
 use fovea_policy::Reason;
 use rustix::io::Errno;
-use rustix::net::{
-    accept_with, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix,
-    SocketFlags, SocketType,
-};
+use rustix::net::{accept_with, recv, send, RecvFlags, SendFlags, SocketFlags};
 use serde::{Deserialize, Serialize};
+
+use crate::control::make_socket;
 
 /// Where the socket is, below the run folder.
 pub const SOCKET_NAME: &str = "news.sock";
@@ -47,16 +46,7 @@ pub struct News {
 impl News {
     /// Makes the socket of a run folder, in place of one that a dead daemon left.
     pub fn open(run_folder: &Path) -> std::io::Result<News> {
-        let path = run_folder.join(SOCKET_NAME);
-        match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        bind(&socket, &SocketAddrUnix::new(&path)?)?;
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666))?;
-        listen(&socket, 16)?;
+        let socket = make_socket(&run_folder.join(SOCKET_NAME), 0o666, 16)?;
         Ok(News { socket, listeners: Vec::new() })
     }
 
@@ -108,6 +98,7 @@ impl News {
 mod tests {
     use super::*;
     use rustix::net::socketpair;
+    use rustix::net::{socket_with, AddressFamily, SocketAddrUnix, SocketType};
 
     fn killed(uid: Option<u32>) -> Killed {
         Killed { app: "mail".parse().unwrap(), uid, reason: Reason::SwapFull, size_bytes: 7 }
