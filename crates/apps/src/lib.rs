@@ -7,6 +7,7 @@ mod importance;
 mod io_class;
 mod lists;
 mod perceived;
+mod reading;
 mod registry;
 mod unit;
 
@@ -14,5 +15,6 @@ pub use importance::{score_shift, Importance, Role};
 pub use io_class::IoClass;
 pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Standing};
 pub use perceived::{is_media_server, Perceived};
+pub use reading::{AppUsage, CpuReading, MemoryReading, PoolReading, ZramReading, PAGE_BYTES};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
 pub use unit::{app_of_cgroup, leads_to_apps, owner_of_cgroup, scope_of_app, Unit, OWN_SLICE};

@@ -2,7 +2,7 @@
 //! Compression ahead of need in the engine: nobody looks until an app's turn comes, and nothing is under way meanwhile.
 
 use crate::engine_tests::{bench, close, focus, Bench, SECOND_NS};
-use crate::protocol::Request;
+use fovea_client::protocol::Request;
 
 const MB: u64 = 1 << 20;
 

@@ -2,7 +2,8 @@
 //! Sources that come, tell and go: unknown means leave alone.
 
 use crate::engine_tests::{bench, bench_with, focus, in_front, Bench, SECOND_NS};
-use crate::protocol::{Reply, Request, Status};
+use fovea_client::protocol::{Reply, Request};
+use fovea_client::Status;
 
 const SWAY: Option<u64> = Some(20);
 const X11: Option<u64> = Some(21);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::protocol::RUN_FOLDER;
+use fovea_client::protocol::RUN_FOLDER;
 
 /// `/etc/fovea.toml`. Every key has a default; an unknown key is an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

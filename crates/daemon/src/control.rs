@@ -10,7 +10,7 @@ use rustix::net::{
     SocketFlags, SocketType,
 };
 
-use crate::protocol::{Reply, Request, REPLY_MAX_BYTES, REQUEST_MAX_BYTES, SOCKET_NAME};
+use fovea_client::protocol::{Reply, Request, REPLY_MAX_BYTES, REQUEST_MAX_BYTES, SOCKET_NAME};
 
 /// Makes the control socket of a run folder: for its owner alone.
 pub fn open(run_folder: &Path) -> std::io::Result<OwnedFd> {

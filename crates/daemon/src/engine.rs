@@ -17,19 +17,23 @@ mod state;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::{AppName, Importance, Listed, Lists, Perceived, Registry, SourceId, Standing};
-use fovea_linux::{AppUsage, CompressCursor, CpuReading, Device, Error, MemoryReading, PageRange};
-use fovea_policy::{decide, Action, AppState, Growth, MemoryState, Reason, Snapshot, SwapState, ZramState, PAGE_BYTES};
+use fovea_apps::{
+    AppName, AppUsage, CpuReading, Importance, Listed, Lists, MemoryReading, Perceived, Registry, SourceId, Standing,
+    PAGE_BYTES,
+};
+use fovea_linux::{CompressCursor, Device, Error, PageRange};
+use fovea_policy::{decide, Action, AppState, Growth, MemoryState, Reason, Snapshot, SwapState};
 pub(crate) use observe::state_of_memory;
 use serde_json::{json, Value};
 use state::{Runtime, Session, Victim};
 
 use crate::config::Config;
 use crate::journal::{Entry, Journal};
-use crate::news::Killed;
-use crate::protocol::{AppStatus, Reply, Request, Status};
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
+use fovea_client::news::Killed;
+use fovea_client::protocol::{Reply, Request};
+use fovea_client::{AppStatus, Status};
 
 /// How old an app's usage may be for a decision.
 const USAGE_FRESH_NS: u64 = 200_000_000;

@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use fovea_linux::{MemoryReading, PAGE_BYTES};
+use fovea_apps::{MemoryReading, PAGE_BYTES};
 use proptest::prelude::*;
 
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::fake::{FakeApp, FakeDevice};
 use crate::journal::Journal;
-use crate::protocol::{Reply, Request};
 use crate::undo::{restore, UndoLog};
+use fovea_client::protocol::{Reply, Request};
 
 pub const MB: u64 = 1 << 20;
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -83,7 +83,7 @@ fn the_ecaches_settings_are_given_and_come_back() {
     for (name, value) in there {
         device.0.borrow_mut().sysctls.insert(format!("module/dm_ecache/{name}"), value.into());
     }
-    device.0.borrow_mut().ecache = Some(fovea_linux::ecache::PoolReading { frames: 23040, ..Default::default() });
+    device.0.borrow_mut().ecache = Some(fovea_apps::PoolReading { frames: 23040, ..Default::default() });
     let folder = tempfile::tempdir().unwrap();
     let mut engine = engine_in(folder.path(), &device);
     engine.set_up(0).unwrap();

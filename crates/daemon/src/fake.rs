@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
+use fovea_apps::{AppUsage, CpuReading, MemoryReading, ZramReading, PAGE_BYTES};
 use fovea_linux::*;
 
 #[derive(Debug, Default)]
@@ -14,7 +15,7 @@ pub struct State {
     pub apps: BTreeMap<String, FakeApp>,
     pub sysctls: BTreeMap<String, String>,
     /// The eCache's pool, if its module is there.
-    pub ecache: Option<ecache::PoolReading>,
+    pub ecache: Option<fovea_apps::PoolReading>,
     /// Cgroups of live processes.
     pub pids: BTreeMap<u32, String>,
     pub done: Vec<String>,
@@ -209,7 +210,7 @@ impl Device for FakeDevice {
         Ok(())
     }
 
-    fn ecache(&mut self) -> Result<Option<ecache::PoolReading>, Error> {
+    fn ecache(&mut self) -> Result<Option<fovea_apps::PoolReading>, Error> {
         Ok(self.0.borrow().ecache.clone())
     }
 

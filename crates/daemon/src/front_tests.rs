@@ -3,7 +3,7 @@
 
 use crate::engine_tests::{bench, focus, in_front, Bench, SECOND_NS};
 use crate::fake::FakeApp;
-use crate::protocol::{Reply, Request};
+use fovea_client::protocol::{Reply, Request};
 
 impl Bench {
     fn foreground(&mut self) -> Option<String> {

@@ -11,7 +11,7 @@ use fovea_policy::{MemoryState, Reason};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::protocol::Reply;
+use fovea_client::protocol::Reply;
 
 /// One line.
 #[derive(Clone, Debug, Default, Serialize)]

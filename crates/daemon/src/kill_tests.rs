@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Whom the engine kills, and what it does when that is in vain.
 
-use fovea_linux::PAGE_BYTES;
-
 use crate::engine_tests::{bench, bench_with, close, engine_in, focus, freezing, Bench, MB, SECOND_NS};
-use crate::protocol::{Reply, Request};
+use fovea_apps::PAGE_BYTES;
+use fovea_client::protocol::{Reply, Request};
 
 #[test]
 fn a_kill_that_fails_is_written_down_and_tried_again_later_not_at_once() {

@@ -17,7 +17,6 @@ macro_rules! say {
 mod ahead_tests;
 #[cfg(test)]
 mod attention_tests;
-mod client;
 mod config;
 mod control;
 mod engine;
@@ -32,11 +31,10 @@ mod journal;
 mod kill_tests;
 #[cfg(test)]
 mod listed_tests;
-pub mod news;
+mod news;
 mod notify;
 #[cfg(test)]
 mod perceptible_tests;
-pub mod protocol;
 #[cfg(test)]
 mod runaway_tests;
 pub mod simulate;
@@ -46,7 +44,6 @@ mod undo;
 mod watch;
 mod worker;
 
-pub use client::{request, ClientError, Connection};
 pub use config::{BadConfig, Config, DaemonConfig, ZramConfig};
 pub use engine::{Engine, Turn};
 pub use journal::{Entry, Journal};

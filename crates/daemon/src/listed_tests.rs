@@ -5,7 +5,8 @@ use fovea_apps::{Lists, Standing};
 
 use crate::config::Config;
 use crate::engine_tests::{bench_with, focus, freezing, Bench, SECOND_NS};
-use crate::protocol::{AppStatus, Reply, Request};
+use fovea_client::protocol::{Reply, Request};
+use fovea_client::AppStatus;
 
 const MB: u64 = 1 << 20;
 
@@ -173,8 +174,8 @@ fn commands_add_to_the_configuration_and_a_reload_changes_only_its_part() {
     assert!(error(b.engine.handle(add(Standing::Prefer, "one-more"), 0)).contains("configuration"));
 }
 
-fn simulate(b: &mut Bench, free_bytes: Option<u64>) -> crate::simulate::Simulation {
-    let assumed = crate::simulate::Assumed { free_bytes, file_bytes: free_bytes.map(|_| MB) };
+fn simulate(b: &mut Bench, free_bytes: Option<u64>) -> fovea_client::Simulation {
+    let assumed = fovea_client::Assumed { free_bytes, file_bytes: free_bytes.map(|_| MB) };
     match b.engine.handle(Request::Simulate { assumed }, SECOND_NS / 2) {
         Reply::Simulation(simulation) => *simulation,
         other => panic!("{other:?}"),

@@ -5,36 +5,15 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use fovea_apps::AppName;
-use fovea_policy::Reason;
+use fovea_client::news::{Killed, SOCKET_NAME};
 use rustix::io::Errno;
 use rustix::net::{accept_with, recv, send, RecvFlags, SendFlags, SocketFlags};
-use serde::{Deserialize, Serialize};
 
 use crate::control::make_socket;
-
-/// Where the socket is, below the run folder.
-pub const SOCKET_NAME: &str = "news.sock";
-
-/// The largest packet.
-pub const NEWS_MAX_BYTES: usize = 1024;
 
 /// Listeners at once, and of one user: nobody can keep others out.
 const LISTENERS_MAX: usize = 64;
 const LISTENERS_OF_USER_MAX: usize = 4;
-
-/// An app was killed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Killed {
-    /// Its name.
-    pub app: AppName,
-    /// Whose it was, where that is known by its cgroup.
-    pub uid: Option<u32>,
-    /// Why.
-    pub reason: Reason,
-    /// What it occupied.
-    pub size_bytes: u64,
-}
 
 /// The socket and who listens.
 #[derive(Debug)]
@@ -97,6 +76,8 @@ impl News {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fovea_client::news::NEWS_MAX_BYTES;
+    use fovea_policy::Reason;
     use rustix::net::socketpair;
     use rustix::net::{socket_with, AddressFamily, SocketAddrUnix, SocketType};
 

@@ -5,7 +5,7 @@ use fovea_apps::Perceived;
 use fovea_linux::{MediaChange, MediaUser};
 
 use crate::engine_tests::{bench, focus, Bench, SECOND_NS};
-use crate::protocol::{Reply, Request};
+use fovea_client::protocol::{Reply, Request};
 
 const MB: u64 = 1 << 20;
 const SOUND: MediaChange = MediaChange { sound: true, video: false };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Runaways as the engine sees them: by readings over time.
 
-use fovea_linux::PAGE_BYTES;
-
 use crate::engine_tests::{bench, bench_with, focus, freezing, Bench, SECOND_NS};
-use crate::protocol::{Reply, Request};
+use fovea_apps::PAGE_BYTES;
+use fovea_client::protocol::{Reply, Request};
 
 const MB: u64 = 1 << 20;
 

@@ -4,70 +4,40 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fovea_apps::{app_of_cgroup, AppName, Identity, Perceived, Registry};
-use fovea_linux::{Device, MemoryReading, System, ZramReading};
-use fovea_policy::{plan, AppState, MemoryState, Plan, Snapshot};
-use serde::{Deserialize, Serialize};
+use fovea_apps::{app_of_cgroup, AppName, Identity, MemoryReading, Perceived, Registry, ZramReading};
+use fovea_client::{Assumed, Simulation};
+use fovea_linux::{Device, System};
+use fovea_policy::{plan, AppState, Snapshot};
 
 use crate::config::Config;
 use crate::engine::state_of_memory;
 use crate::watch::{Seen, Watcher};
 
-/// What is taken for granted in place of what is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Assumed {
-    /// Free memory. Given, somebody waits for memory too.
-    pub free_bytes: Option<u64>,
-    /// File cache.
-    pub file_bytes: Option<u64>,
-}
-
-/// What would be done, and on what grounds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Simulation {
-    /// A running daemon says so, of what it knows; else somebody who has just looked.
-    pub by_daemon: bool,
-    /// Whether a living source tells who is in front.
-    pub focus_told: bool,
-    /// Memory as it is, or as it is assumed to be.
-    pub memory: MemoryState,
-    /// How many apps there are.
-    pub apps: usize,
-    /// What else to know.
-    pub notes: Vec<String>,
-    /// What would be done.
-    pub plan: Plan,
-}
-
-impl Simulation {
-    pub(crate) fn of(
-        mut snapshot: Snapshot,
-        config: &fovea_policy::Config,
-        assumed: Assumed,
-        by_daemon: bool,
-        notes: Vec<String>,
-    ) -> Self {
-        let memory = &mut snapshot.memory;
-        if let Some(free_bytes) = assumed.free_bytes {
-            memory.available_bytes =
-                memory.available_bytes.saturating_sub(memory.free_bytes).saturating_add(free_bytes);
-            memory.free_bytes = free_bytes;
-            memory.stalled_us = memory.stalled_us.max(1);
-        }
-        if let Some(file_bytes) = assumed.file_bytes {
-            memory.available_bytes =
-                memory.available_bytes.saturating_sub(memory.file_bytes).saturating_add(file_bytes);
-            memory.file_bytes = file_bytes;
-        }
-        Self {
-            by_daemon,
-            focus_told: snapshot.focus_told,
-            memory: snapshot.memory,
-            apps: snapshot.apps.len(),
-            notes,
-            plan: plan(snapshot, config),
-        }
+/// What would be done on a snapshot, changed by what is assumed.
+pub(crate) fn simulation(
+    mut snapshot: Snapshot,
+    config: &fovea_policy::Config,
+    assumed: Assumed,
+    by_daemon: bool,
+    notes: Vec<String>,
+) -> Simulation {
+    let memory = &mut snapshot.memory;
+    if let Some(free_bytes) = assumed.free_bytes {
+        memory.available_bytes = memory.available_bytes.saturating_sub(memory.free_bytes).saturating_add(free_bytes);
+        memory.free_bytes = free_bytes;
+        memory.stalled_us = memory.stalled_us.max(1);
+    }
+    if let Some(file_bytes) = assumed.file_bytes {
+        memory.available_bytes = memory.available_bytes.saturating_sub(memory.file_bytes).saturating_add(file_bytes);
+        memory.file_bytes = file_bytes;
+    }
+    Simulation {
+        by_daemon,
+        focus_told: snapshot.focus_told,
+        memory: snapshot.memory,
+        apps: snapshot.apps.len(),
+        notes,
+        plan: plan(snapshot, config),
     }
 }
 
@@ -106,7 +76,7 @@ pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linu
         ..Snapshot::default()
     };
     let policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
-    Ok(Simulation::of(snapshot, &policy, assumed, false, notes))
+    Ok(simulation(snapshot, &policy, assumed, false, notes))
 }
 
 /// What this user cannot know of apps that a daemon would know.

@@ -26,10 +26,10 @@ use crate::engine::{Engine, Turn};
 use crate::journal::{self, Journal};
 use crate::news::News;
 use crate::notify::Notify;
-use crate::protocol::{Reply, Request};
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
 use crate::watch::{Seen, Watcher};
+use fovea_client::protocol::{Reply, Request};
 
 use source::Source;
 pub use start::work;

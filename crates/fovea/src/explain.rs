@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use fovea_apps::{AppName, Perceived};
-use fovea_daemon::protocol::{Reply, Request};
+use fovea_client::protocol::{Reply, Request};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::output::print_line;
 /// Prints an app's story, oldest entry first.
 pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool) -> Result<(), Failure> {
     let request = Request::Explain { app: app.clone(), limit: Some(limit) };
-    let entries = match fovea_daemon::request(run_folder, &request)? {
+    let entries = match fovea_client::request(run_folder, &request)? {
         Reply::Story { entries } => entries,
         Reply::Error { error } => return Err(Failure::Failed(error)),
         other => {

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use fovea_daemon::ClientError;
+use fovea_client::ClientError;
 
 /// Why a command did not succeed.
 #[derive(Debug)]

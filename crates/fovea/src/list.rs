@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::{Subcommand, ValueEnum};
 use fovea_apps::{Pattern, Standing};
-use fovea_daemon::protocol::{Reply, Request};
+use fovea_client::protocol::{Reply, Request};
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
@@ -65,7 +65,7 @@ pub fn list(run_folder: &Path, list: List) -> Result<(), Failure> {
 }
 
 fn show(run_folder: &Path, json: bool) -> Result<(), Failure> {
-    let (configured, said) = match fovea_daemon::request(run_folder, &Request::List {})? {
+    let (configured, said) = match fovea_client::request(run_folder, &Request::List {})? {
         Reply::Lists { configured, said } => (configured, said),
         Reply::Error { error } => return Err(Failure::Failed(error)),
         other => {

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use fovea_daemon::protocol::RUN_FOLDER;
+use fovea_client::protocol::RUN_FOLDER;
 use fovea_daemon::Config;
 
 use crate::failure::Failure;

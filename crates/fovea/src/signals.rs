@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use fovea_apps::AppName;
-use fovea_daemon::protocol::{Reply, Request};
+use fovea_client::protocol::{Reply, Request};
 
 use crate::failure::Failure;
 
@@ -20,7 +20,7 @@ pub enum ScreenState {
 
 /// Sends a request that is answered with "done".
 pub fn tell(run_folder: &Path, request: &Request) -> Result<(), Failure> {
-    match fovea_daemon::request(run_folder, request)? {
+    match fovea_client::request(run_folder, request)? {
         Reply::Done {} => Ok(()),
         Reply::Error { error } => Err(Failure::Failed(error)),
         other => Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?"))),

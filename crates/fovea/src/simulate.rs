@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use fovea_apps::Standing;
-use fovea_daemon::protocol::{Reply, Request};
-use fovea_daemon::simulate::{alone, Assumed, Simulation};
-use fovea_daemon::ClientError;
-use fovea_policy::{Action, Step, PAGE_BYTES};
+use fovea_apps::{Standing, PAGE_BYTES};
+use fovea_client::protocol::{Reply, Request};
+use fovea_client::ClientError;
+use fovea_client::{Assumed, Simulation};
+use fovea_daemon::simulate::alone;
+use fovea_policy::{Action, Step};
 
 use crate::explain::reason_in_words;
 use crate::failure::Failure;
@@ -31,7 +32,7 @@ pub struct Simulate {
 /// Asks the daemon, who knows most; where none runs or it may not be asked, looks at the machine as one that starts now would.
 pub fn simulate(settings: &Settings, run_folder: &Path, options: Simulate) -> Result<(), Failure> {
     let assumed = Assumed { free_bytes: options.free, file_bytes: options.file_cache };
-    let simulation = match fovea_daemon::request(run_folder, &Request::Simulate { assumed }) {
+    let simulation = match fovea_client::request(run_folder, &Request::Simulate { assumed }) {
         Ok(Reply::Simulation(simulation)) => *simulation,
         Ok(Reply::Error { error }) => return Err(Failure::Failed(error)),
         Ok(other) => {

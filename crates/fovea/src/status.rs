@@ -3,14 +3,15 @@
 
 use std::path::Path;
 
-use fovea_daemon::protocol::{AppStatus, Reply, Request, Status};
+use fovea_client::protocol::{Reply, Request};
+use fovea_client::{AppStatus, Status};
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 
 /// Prints the daemon's state.
 pub fn status(run_folder: &Path, json: bool) -> Result<(), Failure> {
-    match fovea_daemon::request(run_folder, &Request::Status {})? {
+    match fovea_client::request(run_folder, &Request::Status {})? {
         Reply::Status(status) if json => print_json(&status),
         Reply::Status(status) => print(&table(&status)),
         Reply::Error { error } => Err(Failure::Failed(error)),
@@ -54,8 +55,8 @@ fn table(status: &Status) -> String {
         out += &format!(
             "ecache   {} MB: {} of files, {} of devices; {} of {} pages served\n",
             mb(pool.size_bytes()),
-            mb(pool.cached * fovea_linux::PAGE_BYTES),
-            mb(pool.device * fovea_linux::PAGE_BYTES),
+            mb(pool.cached * fovea_apps::PAGE_BYTES),
+            mb(pool.device * fovea_apps::PAGE_BYTES),
             pool.hits,
             pool.gets
         );

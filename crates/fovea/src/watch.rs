@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fovea_watch::{
+use fovea_focus::{
     attend, deliver, session_bus, show_kills, Event, Logind, Mailbox, Source, SourceError, Sway, TopApp, Undelivered,
     X11,
 };

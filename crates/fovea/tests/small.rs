@@ -28,5 +28,5 @@ fn the_devices_program_has_neither_phone_nor_lab() {
         assert!(has(&whole), "{name} is in no program any more: take it off the list");
         assert!(!has(&small), "{name} is in the device's program: make what needs it part of the feature lab");
     }
-    assert!(small.iter().any(|name| name == "fovea-daemon") && small.iter().any(|name| name == "fovea-watch"));
+    assert!(small.iter().any(|name| name == "fovea-daemon") && small.iter().any(|name| name == "fovea-focus"));
 }

@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::Command;
 
 use fovea_apps::{App, AppName, Registry};
-use fovea_daemon::protocol::{AppStatus, Reply, Request, Status, RUN_FOLDER, SOCKET_NAME};
+use fovea_client::protocol::{Reply, Request, RUN_FOLDER, SOCKET_NAME};
+use fovea_client::{AppStatus, Status};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::net::{
     accept_with, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix,

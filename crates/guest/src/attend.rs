@@ -3,7 +3,7 @@
 
 use std::os::fd::AsFd;
 
-use fovea_daemon::protocol::Request;
+use fovea_client::protocol::Request;
 
 use crate::outcome::{At, Outcome};
 use crate::phone::{Phone, Woke};

@@ -5,7 +5,8 @@ use std::fs::{DirBuilder, File};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use fovea_daemon::protocol::{Reply, Request, Status, REPLY_MAX_BYTES, RUN_FOLDER, SOCKET_NAME};
+use fovea_client::protocol::{Reply, Request, REPLY_MAX_BYTES, RUN_FOLDER, SOCKET_NAME};
+use fovea_client::Status;
 use fovea_scenario::Syscall;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::inotify;

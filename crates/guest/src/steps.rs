@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The steps of a plan (`fovea_scenario::Step` says what each means).
 
-use fovea_daemon::protocol::Request;
+use fovea_client::protocol::Request;
 use fovea_scenario::{AppProfile, EventBody, LaunchKind, Step, PAGE_BYTES};
 
 use crate::outcome::{At, Outcome};

@@ -37,4 +37,4 @@ pub use size::{Capacity, Footprint, Size, Weight};
 pub use sweep::{sweep, SweepOptions, SweepReport};
 
 /// Bytes of a page, the unit in which block and file traces are replayed.
-pub const PAGE_BYTES: u64 = 4096;
+pub const PAGE_BYTES: u64 = fovea_apps::PAGE_BYTES;

@@ -317,7 +317,7 @@ fn page_size(root: &Root) -> Finding {
         return Unknown("captured files do not tell".into());
     }
     match rustix::param::page_size() as u64 {
-        crate::PAGE_BYTES => Present(format!("{} bytes", crate::PAGE_BYTES)),
+        fovea_apps::PAGE_BYTES => Present(format!("{} bytes", fovea_apps::PAGE_BYTES)),
         other => missing(format!("{other} bytes"), "boot a kernel with 4 KiB pages"),
     }
 }

@@ -4,80 +4,10 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
+use fovea_apps::{AppUsage, CpuReading, MemoryReading, PoolReading};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-
-/// Bytes of a page on every device we support.
-pub const PAGE_BYTES: u64 = 4096;
-
-/// State of the device's memory at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MemoryReading {
-    /// MemTotal.
-    pub total_bytes: u64,
-    /// MemFree.
-    pub free_bytes: u64,
-    /// MemAvailable.
-    pub available_bytes: u64,
-    /// Page cache that can be dropped: Active(file) + Inactive(file).
-    pub file_bytes: u64,
-    /// SwapTotal over all areas.
-    pub swap_total_bytes: u64,
-    /// SwapFree over all areas. Not what zram can really take: see `zram`.
-    pub swap_free_bytes: u64,
-    /// State of the zram device used as swap, if there is one.
-    pub zram: Option<ZramReading>,
-    /// Share of the last 10 s in which some task waited for memory, percent; `None` without PSI.
-    pub psi_some_avg10: Option<f64>,
-    /// The same for all tasks at once.
-    pub psi_full_avg10: Option<f64>,
-    /// Time some task waited for memory since boot; `None` without PSI.
-    pub psi_some_total_us: Option<u64>,
-    /// Pages that were evicted and had to be read again since boot: workingset_refault_file.
-    pub refault_file: u64,
-    /// The same for anonymous pages: workingset_refault_anon.
-    pub refault_anon: u64,
-    /// Kills by the kernel's OOM killer since boot.
-    pub oom_kills: u64,
-}
-
-/// State of a zram device (`mm_stat`, admin-guide/blockdev/zram).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ZramReading {
-    /// Size of the device: what it can hold uncompressed.
-    pub disk_bytes: u64,
-    /// What it holds, uncompressed.
-    pub original_bytes: u64,
-    /// What that takes, compressed.
-    pub compressed_bytes: u64,
-    /// Memory it occupies, fragmentation included.
-    pub used_bytes: u64,
-    /// Most memory it may occupy; 0 for no limit.
-    pub limit_bytes: u64,
-}
-
-/// What the CPUs did since boot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CpuReading {
-    /// Time they were idle, summed over all of them, in steps of 10 ms; waiting for storage is not idle.
-    pub idle_ns: u64,
-    /// Time this process had.
-    pub own_ns: u64,
-}
-
-/// What an app occupies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AppUsage {
-    /// Resident anonymous memory.
-    pub anon_bytes: u64,
-    /// Memory charged to it in all (memory.current).
-    pub current_bytes: u64,
-    /// What it has in swap, uncompressed.
-    pub swap_bytes: u64,
-    /// Live processes.
-    pub processes: u32,
-}
 
 /// Where compression of an app stands; the daemon keeps it between calls and starts anew with `CompressCursor::default()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -240,7 +170,7 @@ pub trait Device {
     fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), Error>;
 
     /// Reads the eCache's pool; `None` on a device without it.
-    fn ecache(&mut self) -> Result<Option<crate::ecache::PoolReading>, Error> {
+    fn ecache(&mut self) -> Result<Option<PoolReading>, Error> {
         Ok(None)
     }
 

@@ -3,42 +3,18 @@
 
 use std::path::PathBuf;
 
+use fovea_apps::PoolReading;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{read, Root};
 use crate::proc::number;
-use crate::{Error, PAGE_BYTES};
+use crate::Error;
 
 /// The module's name in the kernel.
 pub const MODULE: &str = "dm_ecache";
 
 /// Folder of the device nodes.
 pub const NODES: &str = "dev/ecache";
-
-/// State of the pool, in pages and in counts since the module was loaded.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PoolReading {
-    /// Pages in all.
-    pub frames: u64,
-    /// Of them, with a page of a file; those of devices; free ones.
-    pub cached: u64,
-    /// Held by devices, those that the lists still know included.
-    pub device: u64,
-    /// Free.
-    pub free: u64,
-    /// Pages that came out of the page cache and were kept.
-    pub puts: u64,
-    /// Pages asked for, and those of them that were there.
-    pub gets: u64,
-    /// Pages served.
-    pub hits: u64,
-    /// Allocations by devices, and cached pages lost to them.
-    pub allocs: u64,
-    /// Pages lost.
-    pub discarded: u64,
-    /// Memory that the module needs for itself, bytes.
-    pub memory_bytes: u64,
-}
 
 /// A reservation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,13 +87,6 @@ pub fn reservations(root: &Root) -> Result<Vec<Reservation>, Error> {
 /// A device's node.
 pub fn node(root: &Root, name: &str) -> PathBuf {
     root.join(NODES).join(name)
-}
-
-impl PoolReading {
-    /// Size of the whole pool.
-    pub fn size_bytes(&self) -> u64 {
-        self.frames * PAGE_BYTES
-    }
 }
 
 #[cfg(test)]

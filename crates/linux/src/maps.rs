@@ -71,7 +71,7 @@ impl Maps {
                 Err(e) => return Err(e),
             }
             // hugetlb pages are larger than a page, cannot be paged out, and are always file-backed.
-            if query.vma_flags & QUERY_SHARED == 0 && query.vma_page_size == crate::PAGE_BYTES {
+            if query.vma_flags & QUERY_SHARED == 0 && query.vma_page_size == fovea_apps::PAGE_BYTES {
                 let (start, end) = (query.vma_start, query.vma_end);
                 return Ok(Some(Mapping { start, end, anonymous: query.inode == 0 }));
             }

@@ -7,7 +7,8 @@ use crate::psi::Pressure;
 use crate::sample::Codec;
 use crate::swap::{parse_swaps, SwapArea};
 use crate::zram::{algorithm_in_use, parse_mm_stat};
-use crate::{Error, MemoryReading, ZramReading};
+use crate::Error;
+use fovea_apps::{MemoryReading, ZramReading};
 
 /// The sum of the zones' low watermarks in a /proc/zoneinfo. A CPU's list of pages has a `high:` of its own, with a colon.
 pub(crate) fn low_watermark_bytes(zoneinfo: &[u8]) -> u64 {
@@ -15,7 +16,7 @@ pub(crate) fn low_watermark_bytes(zoneinfo: &[u8]) -> u64 {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         (words.next()? == b"low").then(|| crate::proc::number(words.next()?)).flatten()
     });
-    lows.fold(0u64, u64::saturating_add).saturating_mul(crate::PAGE_BYTES)
+    lows.fold(0u64, u64::saturating_add).saturating_mul(fovea_apps::PAGE_BYTES)
 }
 
 /// Open files and what was last found out about the swap areas.

@@ -4,9 +4,10 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use fovea_apps::PAGE_BYTES;
+
 use crate::file::retry;
 use crate::sys::{pagemap_scan, PagemapScan};
-use crate::PAGE_BYTES;
 
 /// Pages that one read covers: what one page table of the lowest level maps, so that one read takes the kernel one walk.
 pub(crate) const BLOCK_PAGES: usize = 512;

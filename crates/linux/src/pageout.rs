@@ -7,6 +7,7 @@
 
 use std::io;
 
+use fovea_apps::PAGE_BYTES;
 use rustix::fs::OFlags;
 
 use crate::maps::{Mapping, Maps};
@@ -14,7 +15,7 @@ use crate::pagemap::{Entry, Pagemap, Wanted, BLOCK_PAGES};
 use crate::process::Process;
 use crate::sample::Sampler;
 use crate::sys::{process_madvise, RemoteRange, RANGES_MAX};
-use crate::{CompressOutcome, PAGE_BYTES};
+use crate::CompressOutcome;
 
 /// Pages judged and paged out together.
 const WINDOW_PAGES: usize = 32;

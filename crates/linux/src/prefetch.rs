@@ -4,13 +4,14 @@
 
 use std::io;
 
+use fovea_apps::PAGE_BYTES;
 use rustix::fs::OFlags;
 
 use crate::maps::{Mapping, Maps};
 use crate::pagemap::{Entry, Pagemap, Wanted, BLOCK_PAGES};
 use crate::process::Process;
 use crate::sys::{process_madvise, RemoteRange, RANGES_MAX};
-use crate::{PageRange, PAGE_BYTES};
+use crate::PageRange;
 
 /// Mappings considered per process; a process with more has its small change left to faults.
 const MAPPINGS_MAX: usize = 4096;

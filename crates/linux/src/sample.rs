@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! How well a page would compress, told from compressing it with the codec that the swap uses.
 
+use fovea_apps::PAGE_BYTES;
 use lz4_flex::block::{compress_into_with_table, CompressTable};
-
-use crate::PAGE_BYTES;
 
 const PAGE: usize = PAGE_BYTES as usize;
 

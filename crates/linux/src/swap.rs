@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use crate::{proc, sys, PAGE_BYTES};
+use fovea_apps::PAGE_BYTES;
+
+use crate::{proc, sys};
 
 /// A line of /proc/swaps.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,8 @@ use std::cell::OnceCell;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use fovea_apps::{AppUsage, CpuReading, MemoryReading};
+
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::{read_into, write_named, Root};
@@ -16,8 +18,8 @@ use crate::proc::{self, Status};
 use crate::process::Process;
 use crate::psi::{Kind, Trigger};
 use crate::{
-    check, importance, kill, selfcare, zram, AppUsage, CompressCursor, CompressOutcome, CpuReading, Device, Error,
-    KillOutcome, MemoryReading, OldScore, PageRange, Report, ZramDevice, ZramWish,
+    check, importance, kill, selfcare, zram, CompressCursor, CompressOutcome, Device, Error, KillOutcome, OldScore,
+    PageRange, Report, ZramDevice, ZramWish,
 };
 
 /// The running machine, or a folder of files captured from one.
@@ -192,7 +194,7 @@ impl Device for System {
         }
     }
 
-    fn ecache(&mut self) -> Result<Option<crate::ecache::PoolReading>, Error> {
+    fn ecache(&mut self) -> Result<Option<fovea_apps::PoolReading>, Error> {
         crate::ecache::pool(&self.root)
     }
 

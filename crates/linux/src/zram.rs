@@ -5,8 +5,10 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use fovea_apps::ZramReading;
+
 use crate::file::{read, write_named, Root};
-use crate::{module, proc, swap, Error, ZramDevice, ZramReading, ZramWish};
+use crate::{module, proc, swap, Error, ZramDevice, ZramWish};
 
 const CONTROL: &str = "sys/class/zram-control";
 

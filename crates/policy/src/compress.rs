@@ -2,11 +2,11 @@
 //! Whom to compress (seed 002, section 3.3): empty apps, then hidden ones; within a class the one longest unused. Ahead of need, only those
 //! that nobody uses, while the device idles.
 
-use fovea_apps::{Importance, Standing};
+use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
 use crate::growth::LEAST_BYTES_PER_S;
 use crate::thresholds::thresholds;
-use crate::{AppState, MemoryConfig, MemoryState, Snapshot, PAGE_BYTES};
+use crate::{AppState, MemoryConfig, MemoryState, Snapshot};
 
 /// Memory is plentiful while so many times what a shortage begins at is available: a large app can start and nothing is short. Its pages would
 /// be compressed for nothing.

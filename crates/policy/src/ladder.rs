@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Whom to kill (seed 002, figures 2-18 to 2-20): highest adj first, largest first within a class, and what the owner says of single apps.
 
-use fovea_apps::{Importance, Standing};
+use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
-use crate::{AppState, MemoryState, SwapState, PAGE_BYTES};
+use crate::{AppState, MemoryState, SwapState};
 
 /// A kill that gives back less than this ends an app for nothing.
 const LEAST_GAIN_BYTES: u64 = 1 << 20;
@@ -92,7 +92,7 @@ pub(crate) mod tests {
         };
         assert_eq!(pick(None), "game");
         // At 3:1 the sleeper's 40 MB occupy more than the game does.
-        let zram = crate::ZramState { original_bytes: 90 << 20, used_bytes: 30 << 20, ..Default::default() };
+        let zram = fovea_apps::ZramReading { original_bytes: 90 << 20, used_bytes: 30 << 20, ..Default::default() };
         assert_eq!(pick(Some(zram)), "sleeper");
     }
 

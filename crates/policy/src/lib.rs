@@ -20,8 +20,5 @@ pub use decide::{decide, Action, Decision, Reason};
 pub use growth::{eats_what_is_left, Growth};
 pub use plan::{plan, Plan, Step};
 pub use pressure::{pressure, Pressure, Shortage};
-pub use snapshot::{AppState, MemoryState, Snapshot, SwapState, ZramState};
+pub use snapshot::{AppState, MemoryState, Snapshot, SwapState};
 pub use thresholds::PAPER_PAGES;
-
-/// Bytes of a page.
-pub const PAGE_BYTES: u64 = 4096;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What the daemon would do, one decision after the other, if each did what it is expected to do.
 
-use fovea_apps::{Importance, Standing};
+use fovea_apps::{Importance, Standing, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
 use crate::ladder::size_bytes;
-use crate::{decide, pressure, Action, AppState, Config, Pressure, Reason, Snapshot, PAGE_BYTES};
+use crate::{decide, pressure, Action, AppState, Config, Pressure, Reason, Snapshot};
 
 /// Decisions followed, at most: a whole swap in batches.
 const DECISIONS_MAX: usize = 20_000;

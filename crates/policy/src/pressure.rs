@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! How short memory is.
 
-use fovea_apps::Importance;
+use fovea_apps::{Importance, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
 use crate::thresholds::{is_refaulting, thresholds};
-use crate::{MemoryConfig, MemoryState, PAGE_BYTES};
+use crate::{MemoryConfig, MemoryState};
 
 /// Little memory is left when less than such a part of it is available.
 const LITTLE_LEFT: u64 = 10;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! All that a decision may depend on.
 
-use fovea_apps::{AppName, Importance, Perceived, Standing};
+use fovea_apps::{AppName, Importance, Perceived, Standing, ZramReading, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
-
-use crate::PAGE_BYTES;
 
 /// The device at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -67,41 +65,7 @@ pub struct SwapState {
     /// Size of all areas.
     pub total_bytes: u64,
     /// zram's own account; `None` for swap on storage.
-    pub zram: Option<ZramState>,
-}
-
-/// zram's own account (mm_stat).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ZramState {
-    /// Size of the device.
-    pub disk_bytes: u64,
-    /// What it holds, uncompressed.
-    pub original_bytes: u64,
-    /// Memory it occupies.
-    pub used_bytes: u64,
-    /// Most memory it may occupy; 0 for no limit.
-    pub limit_bytes: u64,
-}
-
-impl ZramState {
-    /// Memory one more page takes, by the experience so far; half a page before there is any, the most a chosen page may take.
-    pub(crate) fn page_cost_bytes(&self) -> u64 {
-        // 1 MiB of experience: less would let a few odd pages decide.
-        if self.original_bytes < 1 << 20 {
-            return PAGE_BYTES / 2;
-        }
-        (self.used_bytes * PAGE_BYTES / self.original_bytes).clamp(PAGE_BYTES / 16, PAGE_BYTES)
-    }
-
-    /// Pages it can really still take: its size and its memory limit both bound it (seed 002, 2.4.3: SwapFree "does not mean
-    /// system still has" so much).
-    pub fn room_pages(&self) -> u64 {
-        let by_size = self.disk_bytes.saturating_sub(self.original_bytes) / PAGE_BYTES;
-        if self.limit_bytes == 0 {
-            return by_size;
-        }
-        by_size.min(self.limit_bytes.saturating_sub(self.used_bytes) / self.page_cost_bytes())
-    }
+    pub zram: Option<ZramReading>,
 }
 
 impl MemoryState {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Where memory begins to be short: the paper's six values as they stand, or by the device.
 
-use crate::{MemoryConfig, MemoryState, PAGE_BYTES};
+use crate::{MemoryConfig, MemoryState};
+use fovea_apps::PAGE_BYTES;
 
 /// The paper's values (seed 002, figure 2-19), most important class first.
 pub const PAPER_PAGES: [u64; 6] = [2048, 3072, 4096, 6144, 7168, 8192];

@@ -2,7 +2,8 @@
 //! How often to look at memory when nothing calls: all the time on a kernel without PSI, and on any near a shortage that swap cannot end.
 
 use crate::thresholds::thresholds;
-use crate::{MemoryConfig, Snapshot, PAGE_BYTES};
+use crate::{MemoryConfig, Snapshot};
+use fovea_apps::PAGE_BYTES;
 
 /// How fast apps can fill memory, at most: bytes per millisecond, 1 GiB/s. A phone's CPU faults a page in in some microseconds.
 const FILL_BYTES_PER_MS: u64 = 1 << 20;

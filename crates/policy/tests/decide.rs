@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The decision as a whole: order of the ladder, and what must hold for every snapshot.
 
-use fovea_apps::{Importance, Standing};
+use fovea_apps::{Importance, Standing, ZramReading};
 use fovea_policy::*;
 use proptest::prelude::*;
 
@@ -20,11 +20,12 @@ fn app(name: &str, importance: Importance, focus_seq: u64, anon_mb: u64) -> AppS
 }
 
 fn phone(free_mb: u64, file_mb: u64, zram_used_mb: u64, apps: Vec<AppState>) -> Snapshot {
-    let zram = ZramState {
+    let zram = ZramReading {
         disk_bytes: 200 * MB,
         original_bytes: 2 * zram_used_mb * MB,
         used_bytes: zram_used_mb * MB,
         limit_bytes: 100 * MB,
+        ..ZramReading::default()
     };
     Snapshot {
         now_ns: 100 * SECOND_NS,

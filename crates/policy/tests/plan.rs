@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The plan: it is what deciding again and again would do, and it ends.
 
-use fovea_apps::{Importance, Standing};
+use fovea_apps::{Importance, Standing, ZramReading, PAGE_BYTES};
 use fovea_policy::*;
 use proptest::prelude::*;
 
@@ -17,11 +17,12 @@ fn app(name: &str, importance: Importance, anon_mb: u64) -> AppState {
 }
 
 fn phone(free_mb: u64, zram_used_mb: u64, apps: Vec<AppState>) -> Snapshot {
-    let zram = ZramState {
+    let zram = ZramReading {
         disk_bytes: 200 * MB,
         original_bytes: 2 * zram_used_mb * MB,
         used_bytes: zram_used_mb * MB,
         limit_bytes: 100 * MB,
+        ..ZramReading::default()
     };
     let free_bytes = 200 * MB - 2 * zram_used_mb * MB;
     let memory = MemoryState {

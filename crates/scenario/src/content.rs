@@ -6,7 +6,7 @@ use crate::hash::mix64;
 use crate::Mix;
 
 /// Bytes of a page.
-pub const PAGE_BYTES: usize = 4096;
+pub const PAGE_BYTES: usize = fovea_apps::PAGE_BYTES as usize;
 
 /// Kind of a page's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

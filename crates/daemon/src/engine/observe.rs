@@ -178,12 +178,7 @@ pub(crate) fn state_of_memory(now: &MemoryReading, low_bytes: u64) -> MemoryStat
         swap: (now.swap_total_bytes > 0).then_some(SwapState {
             free_bytes: now.swap_free_bytes,
             total_bytes: now.swap_total_bytes,
-            zram: now.zram.map(|z| ZramState {
-                disk_bytes: z.disk_bytes,
-                original_bytes: z.original_bytes,
-                used_bytes: z.used_bytes,
-                limit_bytes: z.limit_bytes,
-            }),
+            zram: now.zram,
         }),
         psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
         untold: now.psi_some_total_us.is_none(),

@@ -2,7 +2,8 @@
 //! What the daemon would do: the decision on what it knows, with nothing done.
 
 use super::*;
-use crate::simulate::{Assumed, Simulation};
+use crate::simulate::simulation;
+use fovea_client::{Assumed, Simulation};
 
 impl<D: Device> Engine<D> {
     pub(super) fn simulate(&mut self, assumed: Assumed, now_ns: u64) -> Result<Simulation, Error> {
@@ -16,6 +17,6 @@ impl<D: Device> Engine<D> {
         if let Some(victim) = &self.victim {
             notes.push(format!("{} has been asked to end or killed, and its memory is awaited", victim.app));
         }
-        Ok(Simulation::of(snapshot, &self.policy, assumed, true, notes))
+        Ok(simulation(snapshot, &self.policy, assumed, true, notes))
     }
 }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Command;
 
-use fovea_daemon::protocol::Request;
+use fovea_client::protocol::Request;
 use fovea_scenario::{AppProfile, Configuration, EventBody, Load};
 
 use super::boot;

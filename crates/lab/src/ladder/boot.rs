@@ -8,7 +8,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use fovea_apps::{AppName, Role};
-use fovea_daemon::protocol::{Reply, Request, Status};
+use fovea_client::protocol::{Reply, Request};
+use fovea_client::Status;
 use fovea_daemon::{restore, Config, Engine, Journal, UndoLog};
 use fovea_scenario::{Event, EventBody, HugePages, Plan};
 

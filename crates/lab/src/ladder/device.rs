@@ -5,9 +5,9 @@ use std::cell::{RefCell, RefMut};
 use std::io;
 use std::rc::Rc;
 
+use fovea_apps::{AppUsage, CpuReading, MemoryReading, ZramReading};
 use fovea_linux::{
-    AppUsage, CompressCursor, CompressOutcome, CpuReading, Device, Error, KillOutcome, MemoryReading, OldScore,
-    PageRange, ZramDevice, ZramReading, ZramWish,
+    CompressCursor, CompressOutcome, Device, Error, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish,
 };
 
 use super::costs::*;

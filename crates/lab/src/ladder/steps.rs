@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The steps of a plan, as the virtual phone follows them (crates/guest/src/steps.rs), on the simulated one.
 
-use fovea_daemon::protocol::{Reply, Request};
+use fovea_client::protocol::{Reply, Request};
 use fovea_scenario::hash::app_seed;
 use fovea_scenario::{AppProfile, EventBody, LaunchKind, Step};
 

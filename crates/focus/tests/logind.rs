@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fovea_watch::{Event, Logind, Source, SourceError};
+use fovea_focus::{Event, Logind, Source, SourceError};
 use nix::sys::socket::UnixAddr;
 use rustbus::connection::ll_conn::force_finish_on_error;
 use rustbus::connection::Timeout;

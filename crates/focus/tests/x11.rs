@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fovea_watch::{Event, Source, SourceError, Windows, X11};
+use fovea_focus::{Event, Source, SourceError, Windows, X11};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{
     AtomEnum, ConnectionExt as _, CreateWindowAux, PropMode, ScreenSaver, Window, WindowClass,

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What is said on the control socket: one JSON request per packet (SOCK_SEQPACKET), one JSON reply.
 
-use fovea_apps::{AppName, Importance, IoClass, Lists, Pattern, Perceived, Role, Standing};
+use fovea_apps::{AppName, IoClass, Lists, Pattern, Role, Standing};
 use serde::{Deserialize, Serialize};
+
+use crate::simulation::{Assumed, Simulation};
+use crate::status::Status;
 
 /// Where the socket is, below the run folder.
 pub const SOCKET_NAME: &str = "control.sock";
@@ -89,7 +92,7 @@ pub enum Request {
     Simulate {
         /// What is assumed.
         #[serde(default)]
-        assumed: crate::simulate::Assumed,
+        assumed: Assumed,
     },
     /// The state of everything.
     Status {},
@@ -123,7 +126,7 @@ pub enum Reply {
         said: Lists,
     },
     /// What would be done.
-    Simulation(Box<crate::simulate::Simulation>),
+    Simulation(Box<Simulation>),
     /// The state of everything.
     Status(Box<Status>),
     /// Journal entries, oldest first.
@@ -131,63 +134,4 @@ pub enum Reply {
         /// Entries as they stand in the journal.
         entries: Vec<serde_json::Value>,
     },
-}
-
-/// What `fovea status --json` prints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Status {
-    /// The daemon's PID.
-    pub pid: u32,
-    /// Whether the screen is on.
-    pub screen_on: bool,
-    /// Who tells of focus and screen, by name.
-    #[serde(default)]
-    pub sources: Vec<String>,
-    /// Whether one of them tells who is in front; else nobody is frozen, and nothing compressed ahead.
-    #[serde(default)]
-    pub focus_told: bool,
-    /// App on the screen; where nobody tells, a guess.
-    pub foreground: Option<AppName>,
-    /// Whether there is work under way or a timer set; false when the daemon sleeps until something happens.
-    pub busy: bool,
-    /// Memory is short, and nobody but apps on the owner's lists could be killed: the kernel's OOM killer may be next.
-    #[serde(default)]
-    pub only_listed: bool,
-    /// Cgroups of no app that grew fast while memory was short, in the last minute.
-    #[serde(default)]
-    pub runaways: Vec<String>,
-    /// Memory as last read.
-    pub memory: fovea_linux::MemoryReading,
-    /// The eCache's pool; none without the module.
-    #[serde(default)]
-    pub ecache: Option<fovea_linux::ecache::PoolReading>,
-    /// Kills since the daemon began.
-    pub kills: u64,
-    /// Pages compressed since the daemon began.
-    pub compressed_pages: u64,
-    /// What this device lacks, by name.
-    pub missing: Vec<String>,
-    /// Apps.
-    pub apps: Vec<AppStatus>,
-}
-
-/// One app in [`Status`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AppStatus {
-    /// Name.
-    pub name: AppName,
-    /// Cgroup.
-    pub cgroup: String,
-    /// Rank now.
-    pub importance: Importance,
-    /// The list it is on, and the entry that means it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub list: Option<String>,
-    /// Why it is perceptible though it may not be seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub perceptible: Option<Perceived>,
-    /// Frozen by the daemon.
-    pub frozen: bool,
-    /// What it occupies, as last read.
-    pub usage: fovea_linux::AppUsage,
 }

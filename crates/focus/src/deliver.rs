@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use fovea_apps::AppName;
-use fovea_daemon::protocol::{Reply, Request};
-use fovea_daemon::{ClientError, Connection};
+use fovea_client::protocol::{Reply, Request};
+use fovea_client::{ClientError, Connection};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
 use crate::{Backoff, Mailbox, SourceError, Wanted, Windows};

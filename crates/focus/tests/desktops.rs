@@ -12,7 +12,7 @@ use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{AtomEnum, ChangeWindowAttributesAux, ConnectionExt as _, EventMask};
 use x11rb::rust_connection::RustConnection;
 
-use fovea_watch::{Event, Source, SourceError, Sway, Windows, X11};
+use fovea_focus::{Event, Source, SourceError, Sway, Windows, X11};
 
 /// Nothing here depends on this time: a test that would hang fails instead.
 const HANGS: Duration = Duration::from_secs(120);

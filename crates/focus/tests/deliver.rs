@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use fovea_daemon::protocol::{Reply, Request, SOCKET_NAME};
-use fovea_watch::{deliver, Event, Mailbox, SourceError, Undelivered, Windows};
+use fovea_client::protocol::{Reply, Request, SOCKET_NAME};
+use fovea_focus::{deliver, Event, Mailbox, SourceError, Undelivered, Windows};
 use rustix::net::{
     accept, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags,
     SocketType,

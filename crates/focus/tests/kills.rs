@@ -6,9 +6,9 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use fovea_daemon::news::{Killed, SOCKET_NAME};
+use fovea_client::news::{Killed, SOCKET_NAME};
+use fovea_focus::{show_kills, SourceError};
 use fovea_policy::Reason;
-use fovea_watch::{show_kills, SourceError};
 use nix::sys::socket::UnixAddr;
 use rustbus::connection::ll_conn::force_finish_on_error;
 use rustbus::connection::Timeout;

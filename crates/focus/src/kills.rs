@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fovea_daemon::news::{Killed, NEWS_MAX_BYTES, SOCKET_NAME};
+use fovea_client::news::{Killed, NEWS_MAX_BYTES, SOCKET_NAME};
 use fovea_policy::Reason;
 use rustbus::params::{Array, Base, Container, Dict, Param};
 use rustbus::signature;

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What is read of a device and said of it: `linux` fills these in, `policy` decides on them, `client` hands them out.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a page on every device we support.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// State of the device's memory at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryReading {
+    /// MemTotal.
+    pub total_bytes: u64,
+    /// MemFree.
+    pub free_bytes: u64,
+    /// MemAvailable.
+    pub available_bytes: u64,
+    /// Page cache that can be dropped: Active(file) + Inactive(file).
+    pub file_bytes: u64,
+    /// SwapTotal over all areas.
+    pub swap_total_bytes: u64,
+    /// SwapFree over all areas. Not what zram can really take: see `zram`.
+    pub swap_free_bytes: u64,
+    /// State of the zram device used as swap, if there is one.
+    pub zram: Option<ZramReading>,
+    /// Share of the last 10 s in which some task waited for memory, percent; `None` without PSI.
+    pub psi_some_avg10: Option<f64>,
+    /// The same for all tasks at once.
+    pub psi_full_avg10: Option<f64>,
+    /// Time some task waited for memory since boot; `None` without PSI.
+    pub psi_some_total_us: Option<u64>,
+    /// Pages that were evicted and had to be read again since boot: workingset_refault_file.
+    pub refault_file: u64,
+    /// The same for anonymous pages: workingset_refault_anon.
+    pub refault_anon: u64,
+    /// Kills by the kernel's OOM killer since boot.
+    pub oom_kills: u64,
+}
+
+/// State of a zram device (`mm_stat`, admin-guide/blockdev/zram).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZramReading {
+    /// Size of the device: what it can hold uncompressed.
+    pub disk_bytes: u64,
+    /// What it holds, uncompressed.
+    pub original_bytes: u64,
+    /// What that takes, compressed.
+    pub compressed_bytes: u64,
+    /// Memory it occupies, fragmentation included.
+    pub used_bytes: u64,
+    /// Most memory it may occupy; 0 for no limit.
+    pub limit_bytes: u64,
+}
+
+impl ZramReading {
+    /// Memory one more page takes, by the experience so far; half a page before there is any, the most a chosen page may take.
+    pub fn page_cost_bytes(&self) -> u64 {
+        // 1 MiB of experience: less would let a few odd pages decide.
+        if self.original_bytes < 1 << 20 {
+            return PAGE_BYTES / 2;
+        }
+        (self.used_bytes * PAGE_BYTES / self.original_bytes).clamp(PAGE_BYTES / 16, PAGE_BYTES)
+    }
+
+    /// Pages it can really still take: its size and its memory limit both bound it (seed 002, 2.4.3: SwapFree "does not mean
+    /// system still has" so much).
+    pub fn room_pages(&self) -> u64 {
+        let by_size = self.disk_bytes.saturating_sub(self.original_bytes) / PAGE_BYTES;
+        if self.limit_bytes == 0 {
+            return by_size;
+        }
+        by_size.min(self.limit_bytes.saturating_sub(self.used_bytes) / self.page_cost_bytes())
+    }
+}
+
+/// What the CPUs did since boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuReading {
+    /// Time they were idle, summed over all of them, in steps of 10 ms; waiting for storage is not idle.
+    pub idle_ns: u64,
+    /// Time this process had.
+    pub own_ns: u64,
+}
+
+/// What an app occupies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppUsage {
+    /// Resident anonymous memory.
+    pub anon_bytes: u64,
+    /// Memory charged to it in all (memory.current).
+    pub current_bytes: u64,
+    /// What it has in swap, uncompressed.
+    pub swap_bytes: u64,
+    /// Live processes.
+    pub processes: u32,
+}
+
+/// State of the pool, in pages and in counts since the module was loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolReading {
+    /// Pages in all.
+    pub frames: u64,
+    /// Of them, with a page of a file; those of devices; free ones.
+    pub cached: u64,
+    /// Held by devices, those that the lists still know included.
+    pub device: u64,
+    /// Free.
+    pub free: u64,
+    /// Pages that came out of the page cache and were kept.
+    pub puts: u64,
+    /// Pages asked for, and those of them that were there.
+    pub gets: u64,
+    /// Pages served.
+    pub hits: u64,
+    /// Allocations by devices, and cached pages lost to them.
+    pub allocs: u64,
+    /// Pages lost.
+    pub discarded: u64,
+    /// Memory that the module needs for itself, bytes.
+    pub memory_bytes: u64,
+}
+
+impl PoolReading {
+    /// Size of the whole pool.
+    pub fn size_bytes(&self) -> u64 {
+        self.frames * PAGE_BYTES
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The state of everything, as the daemon tells it.
+
+use fovea_apps::{AppName, AppUsage, Importance, MemoryReading, Perceived, PoolReading};
+use serde::{Deserialize, Serialize};
+
+/// What `fovea status --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The daemon's PID.
+    pub pid: u32,
+    /// Whether the screen is on.
+    pub screen_on: bool,
+    /// Who tells of focus and screen, by name.
+    #[serde(default)]
+    pub sources: Vec<String>,
+    /// Whether one of them tells who is in front; else nobody is frozen, and nothing compressed ahead.
+    #[serde(default)]
+    pub focus_told: bool,
+    /// App on the screen; where nobody tells, a guess.
+    pub foreground: Option<AppName>,
+    /// Whether there is work under way or a timer set; false when the daemon sleeps until something happens.
+    pub busy: bool,
+    /// Memory is short, and nobody but apps on the owner's lists could be killed: the kernel's OOM killer may be next.
+    #[serde(default)]
+    pub only_listed: bool,
+    /// Cgroups of no app that grew fast while memory was short, in the last minute.
+    #[serde(default)]
+    pub runaways: Vec<String>,
+    /// Memory as last read.
+    pub memory: MemoryReading,
+    /// The eCache's pool; none without the module.
+    #[serde(default)]
+    pub ecache: Option<PoolReading>,
+    /// Kills since the daemon began.
+    pub kills: u64,
+    /// Pages compressed since the daemon began.
+    pub compressed_pages: u64,
+    /// What this device lacks, by name.
+    pub missing: Vec<String>,
+    /// Apps.
+    pub apps: Vec<AppStatus>,
+}
+
+/// One app in [`Status`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AppStatus {
+    /// Name.
+    pub name: AppName,
+    /// Cgroup.
+    pub cgroup: String,
+    /// Rank now.
+    pub importance: Importance,
+    /// The list it is on, and the entry that means it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<String>,
+    /// Why it is perceptible though it may not be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perceptible: Option<Perceived>,
+    /// Frozen by the daemon.
+    pub frozen: bool,
+    /// What it occupies, as last read.
+    pub usage: AppUsage,
+}
