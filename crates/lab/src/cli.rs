@@ -13,10 +13,9 @@ use crate::{
     dense::DenseOptions,
     ecache, hybrid,
     import::{CsvColumns, Format, ImportOptions, Order},
-    ladder,
     policy::{self, Choice},
     replay::{Outcome, ReplayOptions},
-    report, reproduce,
+    report, reproduce, sim,
     sweep::{output::write_json, SweepOptions},
     synthetic::Synthetic,
     Error, Op, Result, Size, Weight,
@@ -47,7 +46,7 @@ pub enum LabCommand {
     /// Replay what a phone asks of its eCache, under every way of choosing a device's region.
     Ecache(ecache::cli::EcacheArgs),
     /// Run a scenario of the virtual phone on a simulated one, with the daemon's own code, in no time.
-    Ladder(ladder::cli::LadderArgs),
+    Sim(sim::cli::SimArgs),
     /// Repeat the experiments of the papers: claim, our figure, verdict. Fails if a verdict does.
     Reproduce(reproduce::cli::ReproduceArgs),
     /// Make one page of the papers' experiments and of the saved results of scenarios: plots, verdicts, how to run each again.
@@ -79,7 +78,7 @@ impl LabCommand {
             LabCommand::Sweep(args) => args.run(),
             LabCommand::Hybrid(args) => args.run(),
             LabCommand::Ecache(args) => args.run(),
-            LabCommand::Ladder(args) => args.run(),
+            LabCommand::Sim(args) => args.run(),
             LabCommand::Reproduce(args) => args.run(),
             LabCommand::Report(args) => args.run(),
         }

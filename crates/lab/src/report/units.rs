@@ -10,12 +10,12 @@ pub(super) struct Unit {
     pub sign: &'static str,
 }
 
-type Ladder = &'static [(f64, &'static str)];
+type Units = &'static [(f64, &'static str)];
 
 const KIB: f64 = 1024.0;
 
 /// Ends of names and the units that go with them, small ones first. The longest end that fits comes first.
-const LADDERS: [(&str, Ladder); 8] = [
+const FAMILIES: [(&str, Units); 8] = [
     ("_bytes_per_s", &[(1.0, "B/s"), (KIB, "KiB/s"), (KIB * KIB, "MiB/s"), (KIB * KIB * KIB, "GiB/s")]),
     ("_bytes", &[(1.0, "B"), (KIB, "KiB"), (KIB * KIB, "MiB"), (KIB * KIB * KIB, "GiB")]),
     ("_per_s", &[(1.0, "per s")]),
@@ -26,15 +26,15 @@ const LADDERS: [(&str, Ladder); 8] = [
     ("_pages", &[(1.0, "pages"), (1e3, "k pages"), (1e6, "M pages")]),
 ];
 
-const COUNTS: Ladder = &[(1.0, "")];
+const COUNTS: Units = &[(1.0, "")];
 
-fn ladder(name: &str) -> (&'static str, Ladder) {
-    LADDERS.into_iter().find(|(end, _)| name.ends_with(end)).unwrap_or(("", COUNTS))
+fn units(name: &str) -> (&'static str, Units) {
+    FAMILIES.into_iter().find(|(end, _)| name.ends_with(end)).unwrap_or(("", COUNTS))
 }
 
 /// The end of a name that is its unit; figures with the same one compare. Empty for counts.
 pub(super) fn family(name: &str) -> &'static str {
-    ladder(name).0
+    units(name).0
 }
 
 /// A name without its unit, in words.
@@ -46,8 +46,8 @@ impl Unit {
     /// The greatest unit of which the largest of these figures still has ten, so that nothing is said with a leading zero.
     pub fn of(name: &str, figures: impl IntoIterator<Item = f64>) -> Unit {
         let largest = figures.into_iter().map(f64::abs).filter(|f| f.is_finite()).fold(0.0, f64::max);
-        let (_, ladder) = ladder(name);
-        let &(per, sign) = ladder.iter().rfind(|(per, _)| largest >= 10.0 * per).unwrap_or(&ladder[0]);
+        let (_, units) = units(name);
+        let &(per, sign) = units.iter().rfind(|(per, _)| largest >= 10.0 * per).unwrap_or(&units[0]);
         Unit { per, sign }
     }
 

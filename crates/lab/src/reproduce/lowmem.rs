@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The low-memory tests of seed 002, section 4.2, on the simulated phone (docs/ladder.md): the paper's table beside ours.
+//! The low-memory tests of seed 002, section 4.2, on the simulated phone (docs/sim.md): the paper's table beside ours.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use fovea_scenario::{paper_figure, Case, Document, Scenario};
 
 use super::chart::{Chart, Kind, Origin};
 use super::{Entry, Findings, Settings};
-use crate::{ladder, Error, Result};
+use crate::{sim, Error, Result};
 
 /// The table of section 4.2 and its conclusions.
 pub static TABLE: Entry = Entry {
@@ -38,11 +38,11 @@ fn run(settings: &Settings) -> Result<Findings> {
     let rounds = if settings.quick { 1 } else { ROUNDS };
     let parameters = [format!("rounds={rounds}"), format!("seed={}", settings.seed)];
     let scenario = Scenario::load("lowmem", &parameters).map_err(|e| Error::Usage(e.to_string()))?;
-    let (plans, events) = ladder::simulate(&scenario, settings.threads)?;
-    if let Some(failure) = ladder::failures(&plans, &events).into_iter().next() {
+    let (plans, events) = sim::simulate(&scenario, settings.threads)?;
+    if let Some(failure) = sim::failures(&plans, &events).into_iter().next() {
         return Err(Error::Boot(failure));
     }
-    let document = ladder::results(&scenario, &plans, &events);
+    let document = sim::results(&scenario, &plans, &events);
     let mut cases = Vec::new();
     for configuration in scenario.configurations.iter().map(|c| c.name()) {
         cases.push(shown("simulated", configuration, |name| document.figure("", configuration, name)));
@@ -90,7 +90,7 @@ fn shown(case: &str, configuration: &str, figure: impl Fn(&str) -> Option<f64>) 
 
 fn notes(document: &Document, rounds: u64) -> Vec<String> {
     let mut notes = vec![
-        format!("figures and verdicts are of {rounds} simulated rounds, not of a kernel: docs/ladder.md holds them against the virtual phone's"),
+        format!("figures and verdicts are of {rounds} simulated rounds, not of a kernel: docs/sim.md holds them against the virtual phone's"),
         "the phones differ: ratios between configurations compare, times do not".to_owned(),
         "the simulated kernel does not raise its marks when memory is fragmented (boost_watermark): under zram alone it swaps later than the \
          virtual phone's, so that the verdicts against zram's start and restart say little"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `fovea lab ladder`: a scenario of the virtual phone on the simulated one.
+//! `fovea lab sim`: a scenario of the virtual phone on the simulated one.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,9 @@ use crate::{
     Error, Result,
 };
 
-/// `fovea lab ladder`.
+/// `fovea lab sim`.
 #[derive(Debug, Args)]
-pub struct LadderArgs {
+pub struct SimArgs {
     /// Scenario: lowmem, workload, another name from `fovea phone list`, or a file.
     scenario: String,
     /// Parameters in place of the scenario's own, e.g. launches=50.
@@ -33,7 +33,7 @@ pub struct LadderArgs {
     threads: Option<u16>,
 }
 
-impl LadderArgs {
+impl SimArgs {
     pub(crate) fn run(self) -> Result<()> {
         let scenario = Scenario::load(&self.scenario, &self.parameters).map_err(|e| Error::Usage(e.to_string()))?;
         let (plans, events) = simulate(&scenario, parallel::threads(self.threads.map(usize::from)))?;
@@ -41,7 +41,7 @@ impl LadderArgs {
             write_events(folder, &plans, &events)?;
         }
         let mut document = results(&scenario, &plans, &events);
-        document.command = ["lab", "ladder", &self.scenario].map(str::to_owned).to_vec();
+        document.command = ["lab", "sim", &self.scenario].map(str::to_owned).to_vec();
         document.command.extend_from_slice(&self.parameters);
         match self.json.as_deref() {
             Some(path) if path == Path::new("-") => print_json(&document)?,
@@ -50,8 +50,7 @@ impl LadderArgs {
                     write_json(path, &document, "make room and run again")?;
                 }
                 print(
-                    &(render(&document)
-                        + "Simulated: docs/ladder.md tells how near this comes to the virtual phone.\n"),
+                    &(render(&document) + "Simulated: docs/sim.md tells how near this comes to the virtual phone.\n"),
                 )?;
             }
         }

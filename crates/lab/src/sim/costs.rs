@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What things cost on the simulated device. Times are of the virtual phone in exact mode, where one instruction is one nanosecond.
 //!
-//! "calibration" are the boots of `crates/lab/calibration/ladder.toml` and `reclaim.toml`: apps that each do one thing. A time per page is
-//! a difference of two launches divided by the pages in which they differ; docs/ladder.md shows the sums. None is fitted to a verdict.
+//! "calibration" are the boots of `crates/lab/calibration/costs.toml` and `reclaim.toml`: apps that each do one thing. A time per page is
+//! a difference of two launches divided by the pages in which they differ; docs/sim.md shows the sums. None is fitted to a verdict.
 
 /// First touch of an anonymous page: the fault, and clearing the page. Calibration: `zero`, `compressible` and `random` agree, 8.34 to
 /// 8.36 us beside the content.
@@ -31,7 +31,7 @@ pub const FILE_USE_NS: u64 = 100_000;
 /// CPU time of a page read from flash, beside its request. Calibration: `files-part`, a return with three requests for 96 pages.
 pub const READ_PAGE_NS: u64 = 10_000;
 
-/// Swap-out by the kernel of a page that shrinks, and of one of equal words. Calibration: `reclaim.toml`, 26.3 and 26.8 us; `ladder.toml`,
+/// Swap-out by the kernel of a page that shrinks, and of one of equal words. Calibration: `reclaim.toml`, 26.3 and 26.8 us; `costs.toml`,
 /// `zero`: 11.4 us less the scan.
 pub const SWAP_OUT_NS: u64 = 26_500;
 /// Of a page of equal words.

@@ -127,7 +127,7 @@ impl Boot<'_> {
             kind,
             elapsed_ns,
             read_bytes,
-            // There is no content here that could be wrong: `ladder` leaves the figure out.
+            // There is no content here that could be wrong: `sim` leaves the figure out.
             wrong_pages: 0,
             verified_pages,
         });
