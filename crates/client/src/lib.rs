@@ -3,8 +3,10 @@
 //! guest, tests) needs this crate, and not the daemon.
 
 mod connection;
+pub mod journal;
 pub mod news;
 pub mod protocol;
+pub mod replay;
 mod simulation;
 mod status;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What the daemon would do, as it tells it.
 
-use fovea_policy::{MemoryState, Plan};
+use fovea_policy::memory::MemoryState;
+use fovea_policy::Plan;
 use serde::{Deserialize, Serialize};
 
 /// What is taken for granted in place of what is measured.

@@ -5,7 +5,7 @@ use fovea_apps::{AppName, AppUsage, Importance, MemoryReading, Perceived, PoolRe
 use serde::{Deserialize, Serialize};
 
 /// What `fovea status --json` prints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The daemon's PID.
     pub pid: u32,

@@ -13,7 +13,7 @@ use fovea_client::protocol::RUN_FOLDER;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The memory ladder.
-    pub memory: fovea_policy::MemoryConfig,
+    pub memory: fovea_policy::memory::MemoryConfig,
     /// The freezer.
     pub freeze: fovea_policy::FreezeConfig,
     /// Apps that the device's owner wants treated otherwise than their importance says.
@@ -34,6 +34,13 @@ pub struct Config {
 pub struct WatchConfig {
     /// Whether users' sessions are told of the kills of their apps, for `fovea watch kills` to show.
     pub notifications: bool,
+}
+
+impl Config {
+    /// What the decisions are made by.
+    pub fn policy(&self) -> fovea_policy::Config {
+        fovea_policy::Config { memory: self.memory.clone(), freeze: self.freeze.clone() }
+    }
 }
 
 impl Default for WatchConfig {

@@ -25,7 +25,7 @@ pub struct Bench {
 /// What a phone's maker sets: the paper's thresholds, and background apps are frozen.
 pub fn freezing() -> Config {
     let mut config = Config::default();
-    config.memory.minfree_pages = Some(fovea_policy::PAPER_PAGES);
+    config.memory.minfree_pages = Some(fovea_policy::memory::PAPER_PAGES);
     config.memory.thrash_refaults_per_s = Some(600);
     config.memory.kill_grace_ms = 0;
     config.freeze.classes = vec![fovea_apps::Importance::Hidden, fovea_apps::Importance::Empty];

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fovea_apps::AppName;
-use fovea_policy::{MemoryState, Reason};
+use fovea_client::journal::{Basis, Encoder};
+use fovea_policy::memory::MemoryState;
+use fovea_policy::{Reason, Snapshot};
 use serde::Serialize;
 use serde_json::Value;
 
 use fovea_client::protocol::Reply;
 
-/// One line.
+/// One line, as [`fovea_client::journal::Line`] is read.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry<'a> {
     /// Monotonic time.
@@ -31,6 +33,12 @@ pub struct Entry<'a> {
     /// The readings the decision rests on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readings: Option<MemoryState>,
+    /// All that it rests on, if it is a decision's; written as `readings` and `basis`.
+    #[serde(skip)]
+    pub snapshot: Option<&'a Snapshot>,
+    /// Set when the line is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
     /// What came of it.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub outcome: Value,
@@ -44,6 +52,7 @@ pub struct Journal {
     written_bytes: u64,
     max_bytes: u64,
     buffer: Vec<u8>,
+    encoder: Encoder,
     unix_ms: fn() -> u64,
 }
 
@@ -56,12 +65,25 @@ impl Journal {
     pub fn open(path: &Path, max_bytes: u64) -> std::io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         let written_bytes = file.metadata()?.len();
-        Ok(Self { path: path.to_owned(), file, written_bytes, max_bytes, buffer: Vec::new(), unix_ms: time_of_day_ms })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            written_bytes,
+            max_bytes,
+            buffer: Vec::new(),
+            encoder: Encoder::default(),
+            unix_ms: time_of_day_ms,
+        })
     }
 
     /// With another clock, for a device whose time is not ours: in milliseconds since 1970.
     pub fn with_time_of_day(self, unix_ms: fn() -> u64) -> Self {
         Self { unix_ms, ..self }
+    }
+
+    /// By what is decided from now on.
+    pub fn set_policy(&mut self, policy: fovea_policy::Config) {
+        self.encoder.set_policy(policy);
     }
 
     /// Adds a line. A full disk must not stop the daemon from freeing memory, so a failure is said on stderr and no more.
@@ -70,14 +92,22 @@ impl Journal {
             self.rotate();
         }
         self.buffer.clear();
-        let entry = Entry { unix_ms: (self.unix_ms)(), ..entry.clone() };
+        let mut entry = Entry { unix_ms: (self.unix_ms)(), ..entry.clone() };
+        if let Some(snapshot) = entry.snapshot {
+            entry.readings = Some(snapshot.memory);
+            entry.basis = Some(self.encoder.encode(snapshot));
+        }
         if serde_json::to_writer(&mut self.buffer, &entry).is_err() {
             return;
         }
         self.buffer.push(b'\n');
         match self.file.write_all(&self.buffer) {
             Ok(()) => self.written_bytes += self.buffer.len() as u64,
-            Err(e) => say!("fovea: writing {}: {e}: free some space there", self.path.display()),
+            Err(e) => {
+                // What the next one leaves out would be in no line.
+                self.encoder.restart();
+                say!("fovea: writing {}: {e}: free some space there", self.path.display());
+            }
         }
     }
 
@@ -90,6 +120,7 @@ impl Journal {
             Err(e) => say!("fovea: rotating {}: {e}", self.path.display()),
         }
         self.written_bytes = 0;
+        self.encoder.restart();
     }
 
     /// The latest entries of an app (of all without one), oldest first.

@@ -149,7 +149,7 @@ fn short_memory_ends_in_one_kill_when_nothing_can_be_compressed() {
 #[test]
 fn the_plain_ladder_kills_by_what_comes_back_and_reads_little_for_it() {
     let mut config = freezing();
-    config.memory.mode = fovea_policy::Mode::Ladder;
+    config.memory.mode = fovea_policy::memory::Mode::Ladder;
     let mut b = bench_with(&[("reader", 10), ("game", 20)], config);
     let short = |b: &mut Bench, at: u64, stalled_us: u64| {
         b.device.0.borrow_mut().memory.psi_some_total_us = Some(stalled_us);

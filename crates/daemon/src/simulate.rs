@@ -75,8 +75,7 @@ pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linu
         apps: apps.collect::<Result<_, fovea_linux::Error>>()?,
         ..Snapshot::default()
     };
-    let policy = fovea_policy::Config { memory: config.memory.clone(), freeze: config.freeze.clone() };
-    Ok(simulation(snapshot, &policy, assumed, false, notes))
+    Ok(simulation(snapshot, &config.policy(), assumed, false, notes))
 }
 
 /// What this user cannot know of apps that a daemon would know.

@@ -22,7 +22,7 @@ use rustix::time::{clock_gettime, ClockId};
 
 use crate::config::Config;
 use crate::control::{self, Received};
-use crate::engine::{Engine, Turn};
+use crate::engine::{self, Engine, Turn};
 use crate::journal::{self, Journal};
 use crate::news::News;
 use crate::notify::Notify;
@@ -126,7 +126,7 @@ impl<D: Device> Loop<D> {
                 if !std::mem::replace(&mut self.unread, true) {
                     say!("fovea: {e}: trying again every second");
                 }
-                Turn { wake_at_ns: Some(now_ns() + UNREAD_NS), ..Turn::default() }
+                Turn::again_at(now_ns() + UNREAD_NS)
             }
         }
     }

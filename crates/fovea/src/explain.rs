@@ -82,6 +82,7 @@ fn time_of_day(unix_ms: u64) -> String {
 pub fn reason_in_words(reason: &str) -> &str {
     match reason {
         "background" => "in the background for the debounce time",
+        "importance" => "it matters more, or less, than the kernel was told",
         "needed" => "needed",
         "untold" => "nobody tells any more who is in front",
         "screen-off" => "the screen is off and the app is closed",
@@ -106,6 +107,7 @@ mod tests {
         use fovea_policy::Reason::*;
         let all = [
             Background,
+            Importance,
             Needed,
             Untold,
             ScreenOff,

@@ -12,6 +12,7 @@ mod output;
 mod phone;
 #[cfg(feature = "lab")]
 mod record;
+mod replay;
 #[cfg(not(feature = "lab"))]
 mod second;
 mod settings;
@@ -104,6 +105,10 @@ enum Command {
         /// Print the journal's JSON lines.
         #[arg(long)]
         json: bool,
+        /// Make the decisions of a journal (or of a run's events.jsonl) again, and tell which would be others: by the configuration that was
+        /// in force, or by --config.
+        #[arg(long, value_name = "FILE", conflicts_with = "limit")]
+        replay: Option<PathBuf>,
     },
     /// Tell the daemon who is in front and whether the screen is on, as a compositor or the login manager says; runs until ended.
     Watch(watch::Watch),
@@ -170,7 +175,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Simulate(options) => simulate::simulate(&settings, folder, options),
         Command::List(list) => list::list(folder, list),
         Command::Status { json } => status::status(folder, json),
-        Command::Explain { app, limit, json } => explain::explain(folder, app, limit, json),
+        Command::Explain { app, limit, json, replay: None } => explain::explain(folder, app, limit, json),
+        Command::Explain { app, json, replay: Some(file), .. } => replay::replay(&file, &settings, app, json),
         Command::Watch(watch) => watch::watch(folder, watch),
         Command::Heap(command) => heap::heap(command),
         #[cfg(feature = "lab")]

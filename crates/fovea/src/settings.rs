@@ -37,12 +37,14 @@ impl Settings {
         Ok(config)
     }
 
+    /// The configuration that was named, if one was.
+    pub fn named(&self) -> Result<Option<Config>, Failure> {
+        self.named.then(|| self.load()).transpose()
+    }
+
     /// Whether a configuration that was named makes sense.
     pub fn check(&self) -> Result<(), Failure> {
-        match self.named {
-            true => self.load().map(drop),
-            false => Ok(()),
-        }
+        self.named().map(drop)
     }
 
     /// The run folder alone, for those who need no more: a file that is broken or not theirs to read does not keep them from the usual one.

@@ -85,16 +85,26 @@ Some(p) if p.shortage.is_some() => {
     out
 }
 
-fn sentence(step: &Step) -> String {
-    let gives = step.gives_bytes >> 20;
-    let what = match &step.action {
+/// An action as an order.
+pub fn order(action: &Action) -> String {
+    let mb = |pages: u64| (pages * PAGE_BYTES) >> 20;
+    match action {
+        Action::Rank { app, oom_score_adj } => format!("tell the kernel that {app} has {oom_score_adj}"),
         Action::Freeze { app } => format!("freeze {app}"),
         Action::Thaw { app } => format!("thaw {app}"),
-        Action::Compress { app, pages } => {
-            format!("compress up to {} MB of {app}, for {gives} MB", (pages * PAGE_BYTES) >> 20)
+        Action::Compress { app, pages } => format!("compress up to {} MB of {app}", mb(*pages)),
+        Action::Prefetch { app, pages } => format!("read up to {} MB of {app} back", mb(*pages)),
+        Action::Ask { app } => format!("ask {app} to end"),
+        Action::Kill { app } => format!("kill {app}"),
+    }
+}
+
+fn sentence(step: &Step) -> String {
+    let what = match &step.action {
+        Action::Compress { .. } | Action::Ask { .. } | Action::Kill { .. } => {
+            format!("{}, for {} MB", order(&step.action), step.gives_bytes >> 20)
         }
-        Action::Ask { app } => format!("ask {app} to end, for {gives} MB"),
-        Action::Kill { app } => format!("kill {app}, for {gives} MB"),
+        action => order(action),
     };
     let why = serde_json::to_value(step.reason).ok();
     let why = why.as_ref().and_then(|w| w.as_str()).map(reason_in_words).unwrap_or_default().to_owned();

@@ -5,7 +5,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fovea_apps::Importance;
-use fovea_policy::{decide, AppState, Config, MemoryState, Snapshot};
+use fovea_policy::memory::MemoryState;
+use fovea_policy::{decide, AppState, Config, Snapshot};
 
 fn main() {
     let apps = (0..500u64)
@@ -17,7 +18,7 @@ fn main() {
             anon_bytes: (i + 1) << 20,
             current_bytes: (i + 2) << 20,
             returned: i % 2 == 0,
-            compressed: i % 3 == 0,
+            exhausted: i % 3 == 0,
             ..AppState::new(format!("org.example.app{i}").parse().unwrap(), Importance::ALL[(i % 6) as usize])
         })
         .collect();
@@ -30,6 +31,7 @@ fn main() {
         memory: MemoryState { free_bytes: 5 << 20, file_bytes: 5 << 20, stalled_us: 1000, ..Default::default() },
         kill_pending: false,
         apps,
+        ..Snapshot::default()
     };
     let config = Config::default();
     assert!(!decide(&snapshot, &config).actions.is_empty(), "the benchmark must decide something");

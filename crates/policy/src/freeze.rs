@@ -3,11 +3,28 @@
 
 use fovea_apps::Standing;
 
-use crate::{AppState, FreezeConfig};
+use crate::{Action, AppState, Decision, FreezeConfig, Reason, Snapshot};
+
+/// Who is to be frozen, and who thawed.
+pub fn decide(snapshot: &Snapshot, config: &FreezeConfig) -> Decision {
+    let mut decision = Decision::default();
+    for app in &snapshot.apps {
+        match freezing(app, snapshot, config) {
+            Freezing::Freeze => decision.push(Action::Freeze { app: app.name.clone() }, Reason::Background),
+            Freezing::Thaw => {
+                let reason = if snapshot.focus_told { Reason::Needed } else { Reason::Untold };
+                decision.push(Action::Thaw { app: app.name.clone() }, reason);
+            }
+            Freezing::At(ns) => decision.wake_by(ns),
+            Freezing::Leave => {}
+        }
+    }
+    decision
+}
 
 /// What to do about one app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freezing {
+enum Freezing {
     /// Nothing.
     Leave,
     /// Freeze it.
@@ -18,18 +35,25 @@ pub enum Freezing {
     At(u64),
 }
 
-/// Decides for one app. While nobody tells who is in front, whoever is frozen may be what the user looks at, so nobody is; nor is an
-/// app that was never seen, whose first window the user may be waiting for, nor one that its owner protects, nor one that is heard. What can
-/// be seen ranks as visible and is of no class here.
-pub fn freezing(app: &AppState, focus_told: bool, now_ns: u64, config: &FreezeConfig) -> Freezing {
+/// Decides for one app. While nobody tells who is in front, whoever is frozen may be what the user looks at, so nobody is. Nor is an app that
+/// was never seen, whose first window the user may be waiting for; one that its owner protects; one that is heard; one that was asked to
+/// end and saves its work. What can be seen ranks as visible and is of no class here. One that is asked for by name while a source says that
+/// another is in front has the time of a debounce to get there.
+fn freezing(app: &AppState, snapshot: &Snapshot, config: &FreezeConfig) -> Freezing {
+    let now_ns = snapshot.now_ns;
+    let asked = snapshot.asked.as_ref().is_some_and(|asked| asked.app == app.name);
     let listed = matches!(app.standing, Standing::Protect | Standing::Ignore);
-    let left_alone = listed || app.is_perceptible();
-    let wanted =
-        focus_told && app.seen && !left_alone && config.debounce_ms > 0 && config.classes.contains(&app.importance);
+    let left_alone = listed || asked || app.is_perceptible();
+    let wanted = snapshot.focus_told
+        && app.seen
+        && !left_alone
+        && config.debounce_ms > 0
+        && config.classes.contains(&app.importance);
     let due_ns = app.background_since_ns.saturating_add(config.debounce_ms.saturating_mul(1_000_000));
     match (wanted, app.frozen) {
         (true, false) if now_ns >= due_ns => Freezing::Freeze,
         (true, false) => Freezing::At(due_ns),
+        (true, true) if now_ns < due_ns => Freezing::Thaw,
         (false, true) => Freezing::Thaw,
         _ => Freezing::Leave,
     }

@@ -4,8 +4,9 @@
 use fovea_apps::{Importance, Standing, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
-use crate::ladder::size_bytes;
-use crate::{decide, pressure, Action, AppState, Config, Pressure, Reason, Snapshot};
+use crate::memory::victim::size_bytes;
+use crate::memory::{pressure, Pressure};
+use crate::{decide, Action, AppState, Config, Reason, Snapshot};
 
 /// Decisions followed, at most: a whole swap in batches.
 const DECISIONS_MAX: usize = 20_000;
@@ -96,6 +97,8 @@ fn apply(snapshot: &mut Snapshot, at: usize, action: &Action) -> u64 {
             app.frozen = false;
             return 0;
         }
+        // Not of what a turn does about memory.
+        Action::Rank { .. } | Action::Prefetch { .. } => return 0,
         Action::Compress { pages, .. } => {
             let moved_bytes = (pages * PAGE_BYTES).min(app.anon_bytes);
             app.anon_bytes -= moved_bytes;
@@ -110,7 +113,7 @@ fn apply(snapshot: &mut Snapshot, at: usize, action: &Action) -> u64 {
                 }
             }
             // The kernel was asked for all of it; less would be moved only of what does not compress.
-            app.compressed = moved_bytes < pages * PAGE_BYTES;
+            app.exhausted = moved_bytes < pages * PAGE_BYTES;
             moved_bytes.saturating_sub(costs_bytes)
         }
         Action::Ask { .. } | Action::Kill { .. } => {

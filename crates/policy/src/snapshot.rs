@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! All that a decision may depend on.
 
-use fovea_apps::{AppName, Importance, Perceived, Standing, ZramReading, PAGE_BYTES};
+use fovea_apps::{AppName, Importance, Perceived, Standing};
 use serde::{Deserialize, Serialize};
+
+use crate::memory::MemoryState;
+use crate::Reason;
 
 /// The device at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,64 +22,27 @@ pub struct Snapshot {
     pub cpu_busy: bool,
     /// Memory.
     pub memory: MemoryState,
+    /// CPUs that can run the daemon beside an app; 0 if it is not known.
+    #[serde(default)]
+    pub cpus: usize,
     /// A victim has been signalled and its memory is not back yet.
     pub kill_pending: bool,
+    /// It was only asked to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// Apps, in any order.
     pub apps: Vec<AppState>,
 }
 
-/// Memory, with what changed since the last look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MemoryState {
-    /// MemFree.
-    pub free_bytes: u64,
-    /// MemTotal; 0 if it is not known.
-    #[serde(default)]
-    pub total_bytes: u64,
-    /// MemAvailable.
-    #[serde(default)]
-    pub available_bytes: u64,
-    /// Sum of the zones' low watermarks: what the kernel keeps free by itself. 0 if it is not known.
-    #[serde(default)]
-    pub low_bytes: u64,
-    /// Page cache that can be dropped.
-    pub file_bytes: u64,
-    /// Swap, if there is any.
-    pub swap: Option<SwapState>,
-    /// Time some task waited for memory since the last look; the kernel's reclaim thread at work counts.
-    pub stalled_us: u64,
-    /// The same as a share of that time, percent.
-    #[serde(default)]
-    pub stall_percent: f64,
-    /// Share of the last 10 s in which every task waited, percent.
-    pub psi_full_avg10: f64,
-    /// Pages read again that had been evicted, per second since the last look.
-    pub refaults_per_s: u64,
-    /// Nothing tells when memory gets short (a kernel without PSI): it has to be looked at.
-    #[serde(default)]
-    pub untold: bool,
-}
-
-/// Swap as it really is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SwapState {
-    /// What the kernel says is free, in all areas.
-    pub free_bytes: u64,
-    /// Size of all areas.
-    pub total_bytes: u64,
-    /// zram's own account; `None` for swap on storage.
-    pub zram: Option<ZramReading>,
-}
-
-impl MemoryState {
-    /// Pages that swap can really still take.
-    pub fn room_pages(&self) -> u64 {
-        match self.swap {
-            None => 0,
-            Some(SwapState { zram: Some(zram), free_bytes, .. }) => zram.room_pages().min(free_bytes / PAGE_BYTES),
-            Some(SwapState { free_bytes, .. }) => free_bytes / PAGE_BYTES,
-        }
-    }
+/// A victim that was asked to end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// App.
+    pub app: AppName,
+    /// Why.
+    pub reason: Reason,
+    /// When.
+    pub since_ns: u64,
 }
 
 /// One app.
@@ -87,38 +53,59 @@ pub struct AppState {
     /// Rank now.
     pub importance: Importance,
     /// What the device's owner says of it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_plain")]
     pub standing: Standing,
     /// Why it is perceptible though it may not be seen; none if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perceived: Option<Perceived>,
     /// When it was last in front, as a count of focus changes; greater is more recent.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub focus_seq: u64,
     /// When it went to the background (or began there).
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub background_since_ns: u64,
     /// It was in front or visible at some time.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub seen: bool,
     /// A kill of it was in vain a while ago.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub spared: bool,
     /// Frozen by us.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub frozen: bool,
     /// Resident anonymous memory.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub anon_bytes: u64,
     /// Memory charged to it in all.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub current_bytes: u64,
     /// In swap, uncompressed.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub swap_bytes: u64,
     /// How fast it has been growing all through the last seconds; 0 if it has not, or nobody knows.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub growth_bytes_per_s: u64,
     /// Live processes; 0 if nobody knows.
     #[serde(default)]
     pub processes: u32,
     /// It was compressed and has been in front since: what is resident is what its return touched, and what does not compress.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub returned: bool,
+    /// It has come to the screen, and nothing was read back for it yet.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub returning: bool,
+    /// It was compressed and has not been in front since.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub all_out: bool,
+    /// What its last return touched is known.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub resume_known: bool,
+    /// What its processes' `oom_score_adj` are by; none if they are as they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranked: Option<i32>,
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.
-    pub compressed: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub exhausted: bool,
 }
 
 impl AppState {
@@ -140,7 +127,11 @@ impl AppState {
             growth_bytes_per_s: 0,
             processes: 0,
             returned: false,
-            compressed: false,
+            returning: false,
+            all_out: false,
+            resume_known: false,
+            ranked: None,
+            exhausted: false,
         }
     }
 
@@ -157,4 +148,17 @@ impl AppState {
             self.importance
         }
     }
+}
+
+// A line of the journal names only what is not as usual.
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+fn is_plain(standing: &Standing) -> bool {
+    *standing == Standing::Plain
 }

@@ -2,6 +2,7 @@
 //! Compression ahead of need: whose turn comes when, and that nobody's does while memory is plentiful.
 
 use fovea_apps::{Importance, Perceived, Standing};
+use fovea_policy::memory::{MemoryState, SwapState, PAPER_PAGES};
 use fovea_policy::*;
 use proptest::prelude::*;
 

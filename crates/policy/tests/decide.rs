@@ -2,6 +2,7 @@
 //! The decision as a whole: order of the ladder, and what must hold for every snapshot.
 
 use fovea_apps::{Importance, Standing, ZramReading};
+use fovea_policy::memory::{MemoryConfig, MemoryState, Mode, SwapState, PAPER_PAGES};
 use fovea_policy::*;
 use proptest::prelude::*;
 
@@ -46,6 +47,7 @@ fn phone(free_mb: u64, file_mb: u64, zram_used_mb: u64, apps: Vec<AppState>) -> 
         },
         kill_pending: false,
         apps,
+        ..Snapshot::default()
     }
 }
 
@@ -63,7 +65,7 @@ fn household() -> Vec<AppState> {
 
 fn done(mut apps: Vec<AppState>, names: &[&str]) -> Vec<AppState> {
     for a in &mut apps {
-        a.compressed |= names.contains(&a.name.as_str());
+        a.exhausted |= names.contains(&a.name.as_str());
     }
     apps
 }
@@ -209,14 +211,37 @@ fn where_memory_allows_an_app_is_asked_first() {
     let mut config = freezing();
     config.memory.kill_grace_ms = 1000;
     let mut s = phone(12, 12, 100, done(household(), &all));
-    let ask = (Action::Ask { app: "new-empty".parse().unwrap() }, Reason::SwapFull);
-    assert_eq!(decide(&s, &config).actions, [ask]);
+    let app: fovea_apps::AppName = "new-empty".parse().unwrap();
+    let thaw = (Action::Thaw { app: app.clone() }, Reason::Needed);
+    let ask = (Action::Ask { app: app.clone() }, Reason::SwapFull);
+    assert_eq!(decide(&s, &config).actions, [thaw, ask], "frozen, it could not answer");
     let kill = |reason| (Action::Kill { app: "new-empty".parse().unwrap() }, reason);
     s.memory.free_bytes = 7 * MB;
     assert_eq!(decide(&s, &config).actions, [kill(Reason::SwapFull)], "whoever allocates waits already");
     s.memory.free_bytes = 12 * MB;
     s.memory.psi_full_avg10 = 30.0;
     assert_eq!(decide(&s, &config).actions, [kill(Reason::SwapFull)], "everybody waits");
+}
+
+#[test]
+fn whoever_was_asked_to_end_has_its_time_and_is_not_frozen_meanwhile() {
+    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
+    let mut config = freezing();
+    config.memory.kill_grace_ms = 1000;
+    let mut s = phone(12, 12, 100, done(household(), &all));
+    let app: fovea_apps::AppName = "new-empty".parse().unwrap();
+    s.kill_pending = true;
+    s.asked = Some(Asked { app: app.clone(), reason: Reason::SwapFull, since_ns: s.now_ns - 900_000_000 });
+    s.apps.iter_mut().filter(|a| a.name == app).for_each(|a| a.frozen = false);
+    assert_eq!(decide(&s, &config).actions, []);
+    let kill = (Action::Kill { app: app.clone() }, Reason::SwapFull);
+    s.now_ns += 100_000_000;
+    assert_eq!(decide(&s, &config).actions, std::slice::from_ref(&kill), "its time is over");
+    s.now_ns -= 50_000_000;
+    s.memory.free_bytes = 7 * MB;
+    assert_eq!(decide(&s, &config).actions, [kill], "those who wait for its memory cannot");
+    s.apps.iter_mut().filter(|a| a.name == app).for_each(|a| a.standing = Standing::Protect);
+    assert_eq!(decide(&s, &config).actions, [], "its owner has put it on a list meanwhile");
 }
 
 #[test]
@@ -319,7 +344,7 @@ fn what_its_owner_protects_lives_thawed_and_that_nobody_else_is_left_is_said() {
     assert!(!d.only_listed && matches!(&d.actions[..], [(Action::Kill { app }, _)] if app.as_str() == "new-empty"));
     s.apps[4].standing = Standing::Ignore;
     s.memory = phone(10, 10, 0, vec![]).memory;
-    s.apps.iter_mut().for_each(|a| (a.compressed, a.frozen) = (false, false));
+    s.apps.iter_mut().for_each(|a| (a.exhausted, a.frozen) = (false, false));
     assert_eq!(
         only_step(&s),
         Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)),
@@ -345,7 +370,7 @@ proptest! {
         screen_on: bool, kill_pending: bool, ladder: bool,
     ) {
         let apps: Vec<_> = picks.iter().enumerate().map(|(i, &(class, seq, anon, frozen, compressed, standing))| AppState {
-            frozen, compressed, standing: STANDINGS[standing], ..app(&format!("a{i}"), Importance::ALL[class], seq, anon)
+            frozen, exhausted: compressed, standing: STANDINGS[standing], ..app(&format!("a{i}"), Importance::ALL[class], seq, anon)
         }).collect();
         let mut s = phone(free_mb, file_mb, used_mb, apps);
         (s.memory.stalled_us, s.memory.psi_full_avg10) = (stalled_us, psi);
@@ -381,6 +406,7 @@ proptest! {
                     }
                 }
                 Action::Ask { .. } => prop_assert!(false, "no grace is configured"),
+                Action::Rank { .. } | Action::Prefetch { .. } => prop_assert!(false, "not about memory"),
                 Action::Thaw { app } => prop_assert!(
                     class_of(app) < Importance::Hidden || class_of(app) == Importance::ContentProvider || spared(of(app))
                 ),
@@ -409,7 +435,7 @@ proptest! {
             let a = s.apps.iter_mut().find(|a| a.name == *app).unwrap();
             let moved = (pages * 4096).min(a.anon_bytes);
             a.anon_bytes -= moved;
-            a.compressed = a.anon_bytes == 0;
+            a.exhausted = a.anon_bytes == 0;
             let swap = s.memory.swap.as_mut().unwrap();
             swap.free_bytes -= moved;
             let zram = swap.zram.as_mut().unwrap();

@@ -2,6 +2,7 @@
 //! Apps that are heard or waited for without being seen: never frozen, never compressed, killed behind everything else that is not seen.
 
 use fovea_apps::{Importance, Perceived, Standing};
+use fovea_policy::memory::{MemoryState, SwapState, PAPER_PAGES};
 use fovea_policy::*;
 use proptest::prelude::*;
 
@@ -51,14 +52,7 @@ fn config() -> Config {
 
 fn steps(snapshot: &Snapshot) -> Vec<String> {
     let decision = decide(snapshot, &config());
-    let word = |action: &Action| match action {
-        Action::Freeze { .. } => "freeze",
-        Action::Thaw { .. } => "thaw",
-        Action::Compress { .. } => "compress",
-        Action::Ask { .. } => "ask",
-        Action::Kill { .. } => "kill",
-    };
-    decision.actions.iter().map(|(action, _)| format!("{} {}", word(action), action.app())).collect()
+    decision.actions.iter().map(|(action, _)| format!("{} {}", action.name(), action.app())).collect()
 }
 
 #[test]
@@ -133,7 +127,7 @@ proptest! {
         for (action, _) in decide(&s, &config()).actions {
             let app = s.apps.iter().find(|a| a.name == *action.app()).unwrap();
             match action {
-                Action::Thaw { .. } => {}
+                Action::Rank { .. } | Action::Thaw { .. } | Action::Prefetch { .. } => {}
                 Action::Freeze { .. } | Action::Compress { .. } => prop_assert!(!only_heard(app)),
                 Action::Kill { .. } | Action::Ask { .. } if only_heard(app) => {
                     prop_assert!(free_mb < 12 && file_mb < 12, "the threshold of what is visible");

@@ -2,6 +2,7 @@
 //! The plan: it is what deciding again and again would do, and it ends.
 
 use fovea_apps::{Importance, Standing, ZramReading, PAGE_BYTES};
+use fovea_policy::memory::{MemoryConfig, MemoryState, Mode, SwapState, PAPER_PAGES};
 use fovea_policy::*;
 use proptest::prelude::*;
 
@@ -98,7 +99,7 @@ proptest! {
     ) {
         let standings = [Standing::Plain, Standing::Prefer, Standing::Avoid, Standing::Protect, Standing::Ignore];
         let apps = picks.iter().enumerate().map(|(i, &(class, anon_mb, standing, compressed))| AppState {
-            compressed, standing: standings[standing], ..app(&format!("a{i}"), Importance::ALL[class], anon_mb)
+            exhausted: compressed, standing: standings[standing], ..app(&format!("a{i}"), Importance::ALL[class], anon_mb)
         }).collect();
         let mut s = phone(free_mb, used_mb, apps);
         s.screen_on = screen_on;

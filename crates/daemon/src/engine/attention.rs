@@ -3,26 +3,39 @@
 
 use std::collections::BTreeSet;
 
-use super::*;
+use fovea_apps::{AppName, SourceId};
+use fovea_linux::{Device, Error};
+use serde_json::{json, Value};
+
+use super::house::House;
+use super::Engine;
 
 impl<D: Device> Engine<D> {
     /// A source is there; what it says from now on holds until it leaves.
     pub fn attends(&mut self, source: SourceId, name: &str, now_ns: u64) {
-        self.sources.insert(source, name.to_owned());
-        self.write(now_ns, "source", None, None, json!({ "name": name }));
+        self.house.attention.sources.insert(source, name.to_owned());
+        self.house.write(now_ns, "source", None, None, json!({ "name": name }));
     }
 
     /// A source is gone. If nobody else tells who is in front, the turn that follows thaws everybody; and a screen that nobody can say is
     /// off counts as on.
     pub fn left(&mut self, source: SourceId, now_ns: u64) {
-        let Some(name) = self.sources.remove(&source) else { return };
-        self.busy = true;
+        self.busy |= self.house.attention.sources.contains_key(&source);
+        self.house.left(source, now_ns);
+        self.answer(now_ns);
+    }
+}
+
+impl<D: Device> House<D> {
+    fn left(&mut self, source: SourceId, now_ns: u64) {
+        let Some(name) = self.attention.sources.remove(&source) else { return };
         self.registry.leave(source);
-        self.forget_inhibitors(source);
-        self.rank(now_ns);
+        self.perceptions.forget_inhibitors(source);
+        self.reorder(now_ns);
         self.write(now_ns, "source-gone", None, None, json!({ "name": name, "focus_told": self.registry.is_told() }));
-        if self.screens.remove(&source).is_some() {
-            let on = self.screens.is_empty() || self.screens.values().any(|&on| on);
+        let screens = &mut self.attention.screens;
+        if screens.remove(&source).is_some() {
+            let on = screens.is_empty() || screens.values().any(|&on| on);
             self.set_screen(on, now_ns);
         }
     }
@@ -35,20 +48,14 @@ impl<D: Device> Engine<D> {
     }
 
     fn came_to_the_front(&mut self, app: AppName, now_ns: u64) {
-        self.focused_ns = Some(now_ns);
-        self.rank(now_ns);
+        self.attention.focused_ns = Some(now_ns);
+        self.reorder(now_ns);
         // Said by a command while a source lives, it is not in front by that: it has the time of a debounce to get there.
-        if let Some(runtime) = self.runtime.get_mut(&app).filter(|_| !self.registry.is_front(&app)) {
-            runtime.background_since_ns = now_ns;
-        }
-        self.thaw(&app, Reason::Needed, now_ns);
-        if let Some(runtime) = self.runtime.get_mut(&app) {
-            runtime.compressed_at_bytes = None;
-            runtime.cursor = CompressCursor::default();
-            runtime.returned = runtime.was_compressed;
+        if !self.registry.is_front(&app) {
+            self.known(&app, |known| known.background_since_ns = now_ns);
         }
         self.write(now_ns, "focus", Some(&app), None, Value::Null);
-        self.prefetch = Some(app);
+        self.attention.fronted.push(app);
     }
 
     /// The processes whose windows a source's screen shows.
@@ -65,13 +72,10 @@ impl<D: Device> Engine<D> {
             shown.extend(self.app_of_pid(pid)?);
         }
         let was_front = front.as_ref().is_some_and(|app| self.registry.is_front(app));
-        self.registry.show(source, front.clone(), shown.clone());
-        for app in &shown {
-            self.thaw(app, Reason::Needed, now_ns);
-        }
+        self.registry.show(source, front.clone(), shown);
         match front.filter(|_| !was_front) {
             Some(app) => self.came_to_the_front(app, now_ns),
-            None => self.rank(now_ns),
+            None => self.reorder(now_ns),
         }
         Ok(())
     }
@@ -87,15 +91,15 @@ impl<D: Device> Engine<D> {
     pub(super) fn screen(&mut self, source: Option<SourceId>, on: bool, now_ns: u64) {
         let mut wanted = on;
         if let Some(source) = source {
-            self.screens.insert(source, on);
-            wanted = self.screens.values().any(|&on| on);
+            self.attention.screens.insert(source, on);
+            wanted = self.attention.screens.values().any(|&on| on);
         }
         self.set_screen(wanted, now_ns);
     }
 
     fn set_screen(&mut self, on: bool, now_ns: u64) {
-        if self.screen_on != on {
-            self.screen_on = on;
+        if self.attention.screen_on != on {
+            self.attention.screen_on = on;
             self.write(now_ns, if on { "screen-on" } else { "screen-off" }, None, None, Value::Null);
         }
     }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The owner's lists: which app is meant by which entry, now.
 
-use fovea_apps::{Identity, Listed, Lists, Pattern, Standing};
+use fovea_apps::{AppName, Identity, Listed, Lists, Pattern, Standing};
+use fovea_linux::Device;
+use serde_json::json;
 
-use super::*;
+use super::house::{House, Known};
 
 /// How old what is known of an app's programs may be while memory is short; before it is frozen or killed they are read again.
 const PROGRAMS_FRESH_NS: u64 = 2_000_000_000;
@@ -11,10 +13,7 @@ const PROGRAMS_FRESH_NS: u64 = 2_000_000_000;
 /// Entries that commands may add.
 const SAID_MAX: usize = 256;
 
-/// Least time between two words to the system's log that only listed apps are left.
-const ONLY_LISTED_AGAIN_NS: u64 = 60_000_000_000;
-
-impl<D: Device> Engine<D> {
+impl<D: Device> House<D> {
     /// The lists in force: the configuration's, and what was said since.
     pub(super) fn relist(&mut self, now_ns: u64) {
         self.lists = self.config.lists.clone();
@@ -27,15 +26,15 @@ impl<D: Device> Engine<D> {
         for name in names {
             self.identify(&name, now_ns);
         }
-        self.rank(now_ns);
+        self.reorder(now_ns);
     }
 
     /// Finds out on which list an app is; says whether that has changed.
     pub(super) fn identify(&mut self, name: &AppName, now_ns: u64) -> bool {
-        let (Some(app), Some(runtime)) = (self.registry.get(name), self.runtime.get_mut(name)) else { return false };
+        let (Some(app), Some(known)) = (self.registry.get(name), self.apps.get_mut(name)) else { return false };
         let mut listed = None;
         if !self.lists.is_empty() {
-            runtime.identified_ns = now_ns;
+            known.identified_ns = now_ns;
             let programs = match self.device.programs(&app.cgroup) {
                 Ok(programs) => programs,
                 Err(e) => {
@@ -51,10 +50,10 @@ impl<D: Device> Engine<D> {
                 programs: &programs,
             });
         }
-        if listed == runtime.listed {
+        if listed == known.listed {
             return false;
         }
-        runtime.listed.clone_from(&listed);
+        known.listed.clone_from(&listed);
         let outcome = match &listed {
             Some(Listed { list, pattern }) => json!({ "list": list, "entry": pattern }),
             None => json!({ "list": null }),
@@ -67,18 +66,12 @@ impl<D: Device> Engine<D> {
     pub(super) fn has_changed(&mut self, name: &AppName, now_ns: u64) -> bool {
         let listed = self.identify(name, now_ns);
         if listed {
-            self.rank(now_ns);
+            self.reorder(now_ns);
         }
-        let is_perceived = |engine: &Self| engine.runtime.get(name).is_some_and(|r| r.perceived.is_some());
+        let is_perceived = |house: &Self| house.apps.get(name).is_some_and(|known| known.perceived.is_some());
         let was_perceived = is_perceived(self);
         self.perceive_at(now_ns);
         listed || is_perceived(self) != was_perceived
-    }
-
-    /// Whether an app that was asked to end has come to be spared since.
-    pub(super) fn is_kept(&mut self, name: &AppName, now_ns: u64) -> bool {
-        self.has_changed(name, now_ns)
-            && self.runtime.get(name).is_some_and(|r| matches!(r.standing(), Standing::Protect | Standing::Ignore))
     }
 
     /// While memory is short, what runs in the apps is looked at now and then.
@@ -86,42 +79,12 @@ impl<D: Device> Engine<D> {
         if self.lists.is_empty() {
             return;
         }
-        let old = |r: &Runtime| now_ns.saturating_sub(r.identified_ns) >= PROGRAMS_FRESH_NS;
-        let names: Vec<_> = self.runtime.iter().filter(|(_, r)| old(r)).map(|(name, _)| name.clone()).collect();
+        let old = |known: &Known| now_ns.saturating_sub(known.identified_ns) >= PROGRAMS_FRESH_NS;
+        let names: Vec<_> = self.apps.iter().filter(|(_, known)| old(known)).map(|(name, _)| name.clone()).collect();
         let changed = names.iter().filter(|name| self.identify(name, now_ns)).count();
         if changed > 0 {
-            self.rank(now_ns);
+            self.reorder(now_ns);
         }
-    }
-
-    /// Nobody but listed apps could be killed, and somebody should be: whoever finds the OOM killer's work must find out why.
-    pub(super) fn note_only_listed(&mut self, decision: &fovea_policy::Decision, snapshot: &Snapshot) {
-        if !decision.only_listed {
-            let kills = decision.actions.iter().any(|(a, _)| matches!(a, Action::Kill { .. } | Action::Ask { .. }));
-            self.only_listed &= !kills && decision.pressure.is_some_and(|p| p.ladder.is_some());
-            return;
-        }
-        self.only_listed = true;
-        let now_ns = snapshot.now_ns;
-        if self.only_listed_said_ns.is_some_and(|said_ns| now_ns.saturating_sub(said_ns) < ONLY_LISTED_AGAIN_NS) {
-            return;
-        }
-        self.only_listed_said_ns = Some(now_ns);
-        let kept = self.runtime.iter().filter_map(|(name, r)| Some(format!("{name} ({})", r.listed.as_ref()?)));
-        let kept: Vec<String> = kept.take(8).collect();
-        let line = format!(
-            "memory is short and only listed apps are left: {}: take some off, or the kernel's OOM killer may choose",
-            kept.join(", ")
-        );
-        say!("fovea: {line}");
-        self.syslog(&line);
-        self.journal.write(&Entry {
-            t_ns: now_ns,
-            action: "only-listed",
-            readings: Some(snapshot.memory),
-            outcome: json!({ "kept": kept }),
-            ..Entry::default()
-        });
     }
 
     /// Puts an entry on a list until the daemon ends.

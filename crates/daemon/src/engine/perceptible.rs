@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Who is heard or waited for without being in front: users of sound and video, and holders of inhibitors.
 
-use super::*;
+use std::collections::BTreeMap;
+
+use fovea_apps::{AppName, Perceived, SourceId};
+use fovea_linux::{Device, Error};
+use serde_json::json;
+
+use super::house::{House, Known};
 
 /// How old what is known of them may be where something may be done to an app; before it is done they are looked at again.
 const FRESH_NS: u64 = 200_000_000;
@@ -10,7 +16,7 @@ const FRESH_NS: u64 = 200_000_000;
 /// descriptors, and he may hand it on.
 const SETTLES_NS: u64 = 1_000_000_000;
 
-/// What is known beside each app's [`Runtime::perceived`].
+/// What is known beside each app's [`Known::perceived`].
 #[derive(Debug)]
 pub(super) struct Perceptions {
     /// When that was last looked at; `None` when something has changed since.
@@ -30,14 +36,14 @@ impl Default for Perceptions {
     }
 }
 
-impl<D: Device> Engine<D> {
+impl Perceptions {
     /// Devices of sound or video have been opened or closed.
-    pub fn media_changed(&mut self, change: fovea_linux::MediaChange, now_ns: u64) {
+    pub(super) fn media_changed(&mut self, change: fovea_linux::MediaChange, now_ns: u64) {
         if change.sound || change.video {
-            self.perceptions.looked_ns = None;
+            self.looked_ns = None;
         }
         if change.video {
-            self.perceptions.video_changed_ns = Some(now_ns);
+            self.video_changed_ns = Some(now_ns);
         }
     }
 
@@ -46,17 +52,24 @@ impl<D: Device> Engine<D> {
         let Some(source) = source else {
             return Err("only a source can tell of inhibitors, for they end with it: say attend first".into());
         };
-        self.perceptions.inhibitors.insert(source, pids);
-        self.perceptions.looked_ns = None;
+        self.inhibitors.insert(source, pids);
+        self.looked_ns = None;
         Ok(())
     }
 
     pub(super) fn forget_inhibitors(&mut self, source: SourceId) {
-        if self.perceptions.inhibitors.remove(&source).is_some() {
-            self.perceptions.looked_ns = None;
+        if self.inhibitors.remove(&source).is_some() {
+            self.looked_ns = None;
         }
     }
 
+    /// Somebody has come of whom nothing is known yet.
+    pub(super) fn look_anew(&mut self) {
+        self.looked_ns = None;
+    }
+}
+
+impl<D: Device> House<D> {
     /// Looks who is perceptible, if something has changed or, where an app may be harmed, what is known is old.
     pub(super) fn perceive_in_time(&mut self, may_harm: bool, now_ns: u64) {
         let fresh = |looked_ns: u64| !may_harm || now_ns.saturating_sub(looked_ns) < FRESH_NS;
@@ -72,16 +85,11 @@ impl<D: Device> Engine<D> {
         }
     }
 
-    /// Somebody has come of whom nothing is known yet.
-    pub(super) fn perceive_anew(&mut self) {
-        self.perceptions.looked_ns = None;
-    }
-
     /// Looks who is perceptible. Users of sound and video that cannot be read stay who they were.
     pub(super) fn perceive(&mut self, now_ns: u64) {
         if self.registry.is_empty() {
             // Looked at with the first app.
-            return self.perceive_anew();
+            return self.perceptions.look_anew();
         }
         self.perceptions.looked_ns = Some(now_ns);
         let found = match self.look_who_is_perceptible(now_ns) {
@@ -96,19 +104,19 @@ impl<D: Device> Engine<D> {
                 return;
             }
         };
-        let differs = |(name, runtime): &(&AppName, &Runtime)| runtime.perceived != found.get(*name).copied();
-        let changed: Vec<_> = self.runtime.iter().filter(differs).map(|(name, _)| name.clone()).collect();
+        let differs = |(name, known): &(&AppName, &Known)| known.perceived != found.get(*name).copied();
+        let changed: Vec<_> = self.apps.iter().filter(differs).map(|(name, _)| name.clone()).collect();
         for name in &changed {
             let perceived = found.get(name).copied();
-            if let Some(runtime) = self.runtime.get_mut(name) {
-                runtime.perceived = perceived;
+            self.known(name, |known| {
+                known.perceived = perceived;
                 // Between two songs it is not yet idle.
-                runtime.background_since_ns = runtime.background_since_ns.max(now_ns);
-            }
+                known.background_since_ns = known.background_since_ns.max(now_ns);
+            });
             self.write(now_ns, "perceptible", Some(name), None, json!({ "by": perceived }));
         }
         if !changed.is_empty() {
-            self.rank(now_ns);
+            self.reorder(now_ns);
         }
     }
 

@@ -6,17 +6,17 @@ use super::*;
 /// The PSI window; the stall threshold is counted within it.
 const PSI_WINDOW_US: u64 = 500_000;
 
-/// What `fovea check` looks for and the daemon uses, beside what shows when it is set up (PSI, cgroup v2, zram).
-const USED: [&str; 5] = ["memory-controller", "freezer", "process_madvise", "pidfd", "process_mrelease"];
-
-/// What this machine lacks of that, each in one line.
+/// What the mechanisms need and this machine lacks, each in one line. What shows when it is set up (PSI, cgroup v2, zram) is not among it.
 fn lacks(system: &System) -> Vec<String> {
     let report = system.check();
     // Without cgroup v2 there are no controllers either, and no need to say it twice.
     if report.row("cgroup2").is_some_and(|row| row.state == State::Missing) {
         return Vec::new();
     }
-    let rows = USED.into_iter().filter_map(|name| report.row(name)).filter(|row| row.state == State::Missing);
+    let rows = engine::needs::<System>()
+        .into_iter()
+        .filter_map(|name| report.row(name))
+        .filter(|row| row.state == State::Missing);
     rows.map(|row| format!("{}: {}: {}", row.name, row.found, row.mend)).collect()
 }
 

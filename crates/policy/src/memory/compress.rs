@@ -4,9 +4,10 @@
 
 use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
-use crate::growth::LEAST_BYTES_PER_S;
-use crate::thresholds::thresholds;
-use crate::{AppState, MemoryConfig, MemoryState, Snapshot};
+use super::growth::LEAST_BYTES_PER_S;
+use super::thresholds::thresholds;
+use super::{MemoryConfig, MemoryState};
+use crate::{AppState, Snapshot};
 
 /// Memory is plentiful while so many times what a shortage begins at is available: a large app can start and nothing is short. Its pages would
 /// be compressed for nothing.
@@ -72,7 +73,7 @@ pub(crate) fn is_plentiful(memory: &MemoryState, config: &MemoryConfig) -> bool 
 }
 
 fn may_be_compressed(app: &AppState) -> bool {
-    app.standing != Standing::Ignore && !app.is_perceptible() && !app.compressed
+    app.standing != Standing::Ignore && !app.is_perceptible() && !app.exhausted
 }
 
 fn is_worth(app: &AppState, config: &MemoryConfig) -> bool {

@@ -1,162 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The decision: freezing, then the memory ladder in the seed's order (seed 002, figures 3-10 and 3-11).
+//! The memory ladder in the seed's order (seed 002, figures 3-10 and 3-11).
 
-use fovea_apps::{AppName, Importance};
-use serde::{Deserialize, Serialize};
+use fovea_apps::{AppName, Importance, Standing};
 
-use crate::compress::{candidate, candidate_ahead, next_due_ns};
-use crate::freeze::{freezing, Freezing};
-use crate::growth::runaway;
-use crate::ladder::{is_kept_by_owner, victim};
-use crate::pressure::{pressure, Pressure};
-use crate::{watch, Config, MemoryState, Mode, Snapshot};
+use super::compress::{candidate, candidate_ahead, next_due_ns};
+use super::growth::runaway;
+use super::interval::interval_ns;
+use super::pressure::{pressure, Pressure};
+use super::victim::{is_kept_by_owner, victim};
+use super::{MemoryConfig, MemoryState, Mode};
+use crate::{Action, Asked, Decision, Reason, Snapshot};
 
 /// Time until a busy device is looked at again for whether it has become idle.
 const IDLE_AGAIN_NS: u64 = 10_000_000_000;
 
-/// Something to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "kebab-case")]
-pub enum Action {
-    /// Stop an app from running.
-    Freeze {
-        /// App.
-        app: AppName,
-    },
-    /// Let it run again.
-    Thaw {
-        /// App.
-        app: AppName,
-    },
-    /// Move some of its pages to compressed swap.
-    Compress {
-        /// App.
-        app: AppName,
-        /// How many pages before memory is looked at again.
-        pages: u64,
-    },
-    /// Ask it to end, and kill it when its grace is over.
-    Ask {
-        /// App.
-        app: AppName,
-    },
-    /// End it.
-    Kill {
-        /// App.
-        app: AppName,
-    },
-}
-
-impl Action {
-    /// The app concerned.
-    pub fn app(&self) -> &AppName {
-        match self {
-            Action::Freeze { app }
-            | Action::Thaw { app }
-            | Action::Compress { app, .. }
-            | Action::Ask { app }
-            | Action::Kill { app } => app,
-        }
-    }
-}
-
-/// Why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// In the background for the debounce time.
-    Background,
-    /// Not in the background any more.
-    Needed,
-    /// Nobody tells any more who is in front.
-    Untold,
-    /// The screen is off and the app is empty: compress before anyone needs the memory.
-    ScreenOff,
-    /// The device is idle, the app was not used for a while, and memory is not plentiful.
-    Idle,
-    /// Memory is short and the app is empty.
-    ShortOfMemoryEmpty,
-    /// Memory is short, no empty app is left to compress, and the app is hidden.
-    ShortOfMemoryHidden,
-    /// Memory is short and compression can give no more.
-    NothingToCompress,
-    /// Memory is short and swap can really take no more.
-    SwapFull,
-    /// What is reclaimed is read back at once.
-    Thrash,
-    /// Memory is short because of it: it grows fast, and others would die for it.
-    Runaway,
-    /// Below the threshold of its class (`ladder` mode).
-    Minfree,
-}
-
-/// What to do now, and when to look again if nothing happens before.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
-    /// Actions in order, each with its reason.
-    pub actions: Vec<(Action, Reason)>,
-    /// When to look again; `None`: not before something happens.
-    pub wake_at_ns: Option<u64>,
-    /// When to look at memory though nothing calls: no PSI, a shortage that may come without a stall, an app whose turn comes to be compressed
-    /// ahead of need. This is no work under way.
-    #[serde(default)]
-    pub watch_at_ns: Option<u64>,
-    /// The pressure the decision rests on.
-    pub pressure: Option<Pressure>,
-    /// A kill is due, and all that could be killed for it is on the owner's lists: the kernel's OOM killer may be next.
-    #[serde(default)]
-    pub only_listed: bool,
-}
-
-impl Decision {
-    fn wake_by(&mut self, at_ns: u64) {
-        self.wake_at_ns = Some(self.wake_at_ns.map_or(at_ns, |t| t.min(at_ns)));
-    }
-
-    fn watch_by(&mut self, at_ns: u64) {
-        self.watch_at_ns = Some(self.watch_at_ns.map_or(at_ns, |t| t.min(at_ns)));
-    }
-}
-
 /// Decides. At most one compression or kill at a time: each is followed by another look at memory.
-pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
+pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     let mut decision = Decision::default();
-    for app in &snapshot.apps {
-        match freezing(app, snapshot.focus_told, snapshot.now_ns, &config.freeze) {
-            Freezing::Freeze => decision.actions.push((Action::Freeze { app: app.name.clone() }, Reason::Background)),
-            Freezing::Thaw => {
-                let reason = if snapshot.focus_told { Reason::Needed } else { Reason::Untold };
-                decision.actions.push((Action::Thaw { app: app.name.clone() }, reason));
-            }
-            Freezing::At(ns) => decision.wake_by(ns),
-            Freezing::Leave => {}
-        }
-    }
-
-    let pressure = pressure(&snapshot.memory, &config.memory);
+    let pressure = pressure(&snapshot.memory, config);
     decision.pressure = Some(pressure);
-    let look_again_ns = snapshot.now_ns + config.memory.watch_ms * 1_000_000;
+    let look_again_ns = snapshot.now_ns + config.watch_ms * 1_000_000;
     // Stalls without a shortage are the kernel shrinking its caches: its right, and PSI will call again.
     if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 && !snapshot.memory.untold {
         decision.wake_by(look_again_ns);
     }
-    decision.watch_at_ns = watch::interval_ns(snapshot, &config.memory).map(|ns| snapshot.now_ns + ns);
+    decision.watch_at_ns = interval_ns(snapshot, config).map(|ns| snapshot.now_ns + ns);
+    if let Some(asked) = snapshot.asked.as_ref().filter(|asked| grace_is_over(asked, snapshot, &pressure, config)) {
+        decision.push(Action::Kill { app: asked.app.clone() }, asked.reason);
+    }
     if snapshot.kill_pending {
         return decision;
     }
-    if config.memory.mode == Mode::Full && snapshot.focus_told && has_room(snapshot, config) {
-        next_due_ns(snapshot, &config.memory).into_iter().for_each(|due_ns| decision.watch_by(due_ns));
+    if config.mode == Mode::Full && snapshot.focus_told && has_room(snapshot, config) {
+        next_due_ns(snapshot, config).into_iter().for_each(|due_ns| decision.watch_by(due_ns));
     }
-    let step = match config.memory.mode {
+    let step = match config.mode {
         Mode::Ladder => ladder_step(snapshot, config, &pressure),
         Mode::Full => full_step(snapshot, config, &pressure),
     };
     let step = match step {
         Step::Kill(class, reason) => {
             let found = kill_step(snapshot, class, reason).map(|step| match runaway(snapshot, class) {
-                Some(app) if config.memory.mode == Mode::Full => {
-                    (Action::Kill { app: app.name.clone() }, Reason::Runaway)
-                }
+                Some(app) if config.mode == Mode::Full => (Action::Kill { app: app.name.clone() }, Reason::Runaway),
                 _ => step,
             });
             let kept = || snapshot.apps.iter().any(|app| is_kept_by_owner(app, &snapshot.memory, class));
@@ -184,10 +69,12 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
             decision.wake_by(look_again_ns);
         }
         // What an app wants to save is worth a moment, unless those who wait for its memory cannot wait.
-        Some((Action::Kill { app }, reason))
-            if config.memory.kill_grace_ms > 0 && !pressure.critical && !pressure.thrash =>
-        {
-            decision.actions.push((Action::Ask { app }, reason));
+        Some((Action::Kill { app }, reason)) if config.kill_grace_ms > 0 && !pressure.critical && !pressure.thrash => {
+            // Frozen, it could not answer.
+            if snapshot.apps.iter().any(|a| a.name == app && a.frozen) {
+                decision.push(Action::Thaw { app: app.clone() }, Reason::Needed);
+            }
+            decision.push(Action::Ask { app }, reason);
             decision.wake_by(look_again_ns);
         }
         Some(step) => {
@@ -199,15 +86,26 @@ pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
     decision
 }
 
-fn grace_ends_ns(snapshot: &Snapshot, config: &Config) -> u64 {
+/// Whoever was asked to end has had the time, or those who wait for its memory cannot wait any longer. One that its owner spares by now is
+/// let off.
+fn grace_is_over(asked: &Asked, snapshot: &Snapshot, pressure: &Pressure, config: &MemoryConfig) -> bool {
+    let spared = |standing| matches!(standing, Standing::Protect | Standing::Ignore);
+    if snapshot.apps.iter().any(|app| app.name == asked.app && spared(app.standing)) {
+        return false;
+    }
+    let waited_ns = snapshot.now_ns.saturating_sub(asked.since_ns);
+    pressure.critical || pressure.thrash || waited_ns >= config.kill_grace_ms * 1_000_000
+}
+
+fn grace_ends_ns(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
     match snapshot.focused_ns {
-        Some(focused_ns) if snapshot.screen_on => focused_ns + config.memory.focus_grace_ms * 1_000_000,
+        Some(focused_ns) if snapshot.screen_on => focused_ns + config.focus_grace_ms * 1_000_000,
         _ => 0,
     }
 }
 
-fn has_room(snapshot: &Snapshot, config: &Config) -> bool {
-    snapshot.memory.room_pages() >= config.memory.room_least_pages.max(1)
+fn has_room(snapshot: &Snapshot, config: &MemoryConfig) -> bool {
+    snapshot.memory.room_pages() >= config.room_least_pages.max(1)
 }
 
 /// What memory needs, before it is known whether there is a victim.
@@ -218,11 +116,10 @@ enum Step<'a> {
 }
 
 /// What a stock device does: kill by thresholds; with swap, only once the kernel says that little of it is free.
-fn ladder_step<'a>(snapshot: &Snapshot, config: &Config, pressure: &Pressure) -> Step<'a> {
+fn ladder_step<'a>(snapshot: &Snapshot, config: &MemoryConfig, pressure: &Pressure) -> Step<'a> {
     let Some(class) = pressure.ladder else { return Step::Nothing };
     let memory = &snapshot.memory;
-    let swap_low =
-        memory.swap.is_none_or(|s| s.free_bytes * 100 <= s.total_bytes * config.memory.ladder_swap_free_percent);
+    let swap_low = memory.swap.is_none_or(|s| s.free_bytes * 100 <= s.total_bytes * config.ladder_swap_free_percent);
     if !(swap_low || pressure.thrash) {
         return Step::Nothing;
     }
@@ -230,11 +127,11 @@ fn ladder_step<'a>(snapshot: &Snapshot, config: &Config, pressure: &Pressure) ->
 }
 
 /// The optimised policy.
-fn full_step<'a>(snapshot: &'a Snapshot, config: &Config, pressure: &Pressure) -> Step<'a> {
+fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Pressure) -> Step<'a> {
     let memory = &snapshot.memory;
     let room_pages = memory.room_pages();
     let has_room = has_room(snapshot, config);
-    let batch_pages = config.memory.batch_pages.min(room_pages);
+    let batch_pages = config.batch_pages.min(room_pages);
 
     if has_room {
         let short = pressure.shortage.is_some();
@@ -242,8 +139,8 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &Config, pressure: &Pressure) -
         let classes: &[Importance] =
             if snapshot.focus_told { &[Importance::Empty, Importance::Hidden] } else { &[Importance::Empty] };
         let app = match short {
-            true => candidate(&snapshot.apps, classes, &config.memory),
-            false if snapshot.focus_told => candidate_ahead(snapshot, &config.memory),
+            true => candidate(&snapshot.apps, classes, config),
+            false if snapshot.focus_told => candidate_ahead(snapshot, config),
             false => None,
         };
         if let Some(app) = app {

@@ -4,8 +4,9 @@
 
 use fovea_apps::{Importance, Standing};
 
-use crate::ladder::{gives, size_bytes, victim};
-use crate::{AppState, MemoryState, Snapshot};
+use super::victim::{gives, size_bytes, victim};
+use super::MemoryState;
+use crate::{AppState, Snapshot};
 
 /// Readings kept of one.
 const READINGS: usize = 8;

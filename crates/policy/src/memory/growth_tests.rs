@@ -4,8 +4,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::ladder::tests::app;
-use crate::{decide, Action, Config, MemoryConfig, Mode, Reason, SwapState};
+use crate::memory::victim::tests::app;
+use crate::memory::{MemoryConfig, Mode, SwapState};
+use crate::{decide, Action, Config, Reason};
 
 const MB: u64 = 1 << 20;
 const STEP: u64 = 300_000_000;
@@ -64,8 +65,12 @@ fn short(free_mb: u64, apps: Vec<AppState>) -> Snapshot {
 }
 
 fn config(mode: Mode) -> Config {
-    let memory =
-        MemoryConfig { mode, minfree_pages: Some(crate::PAPER_PAGES), kill_grace_ms: 0, ..MemoryConfig::default() };
+    let memory = MemoryConfig {
+        mode,
+        minfree_pages: Some(crate::memory::PAPER_PAGES),
+        kill_grace_ms: 0,
+        ..MemoryConfig::default()
+    };
     Config { memory, ..Config::default() }
 }
 

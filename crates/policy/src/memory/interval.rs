@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! How often to look at memory when nothing calls: all the time on a kernel without PSI, and on any near a shortage that swap cannot end.
 
-use crate::thresholds::thresholds;
-use crate::{MemoryConfig, Snapshot};
+use super::thresholds::thresholds;
+use super::MemoryConfig;
+use crate::Snapshot;
 use fovea_apps::PAGE_BYTES;
 
 /// How fast apps can fill memory, at most: bytes per millisecond, 1 GiB/s. A phone's CPU faults a page in in some microseconds.
@@ -46,7 +47,7 @@ fn excess_bytes(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MemoryState, SwapState};
+    use crate::memory::{MemoryState, SwapState};
 
     fn wanted_ms(free_mb: u64, file_mb: u64, screen_on: bool, untold: bool) -> Option<u64> {
         let memory = MemoryState { free_bytes: free_mb << 20, file_bytes: file_mb << 20, untold, ..Default::default() };

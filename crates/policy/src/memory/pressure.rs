@@ -4,8 +4,8 @@
 use fovea_apps::{Importance, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
-use crate::thresholds::{is_refaulting, thresholds};
-use crate::{MemoryConfig, MemoryState};
+use super::thresholds::{is_refaulting, thresholds};
+use super::{MemoryConfig, MemoryState};
 
 /// Little memory is left when less than such a part of it is available.
 const LITTLE_LEFT: u64 = 10;
@@ -74,7 +74,7 @@ mod tests {
 
     fn paper() -> MemoryConfig {
         MemoryConfig {
-            minfree_pages: Some(crate::PAPER_PAGES),
+            minfree_pages: Some(crate::memory::PAPER_PAGES),
             thrash_refaults_per_s: Some(600),
             ..MemoryConfig::default()
         }

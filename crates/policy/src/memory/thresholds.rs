@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Where memory begins to be short: the paper's six values as they stand, or by the device.
 
-use crate::{MemoryConfig, MemoryState};
+use super::{MemoryConfig, MemoryState};
 use fovea_apps::PAGE_BYTES;
 
 /// The paper's values (seed 002, figure 2-19), most important class first.

@@ -3,7 +3,8 @@
 
 use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
-use crate::{AppState, MemoryState, SwapState};
+use super::{MemoryState, SwapState};
+use crate::AppState;
 
 /// A kill that gives back less than this ends an app for nothing.
 const LEAST_GAIN_BYTES: u64 = 1 << 20;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The freezer: apps in the background stop running, where their owner wants it.
+
+use std::collections::BTreeSet;
+
+use fovea_apps::{App, AppName};
+use fovea_client::Status;
+use fovea_linux::Device;
+use fovea_policy::{freeze, Action, Config, Decision, Reason, Snapshot};
+use serde_json::Value;
+
+use super::house::House;
+use super::mechanism::{Mechanism, Step, Turn};
+
+#[derive(Debug, Default)]
+pub(super) struct Freeze {
+    frozen: BTreeSet<AppName>,
+}
+
+impl Freeze {
+    fn thaw<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str) {
+        match house.device.set_frozen(cgroup, false) {
+            Ok(()) => {
+                self.frozen.remove(name);
+                if let Err(e) = house.undo.thawed(cgroup) {
+                    say!("fovea: writing the undo log: {e}");
+                }
+            }
+            Err(e) => say!("fovea: {e}"),
+        }
+    }
+
+    fn freeze<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str, now_ns: u64) -> bool {
+        let named = house.undo.freezing(cgroup).map_err(|e| e.to_string());
+        match named.and_then(|()| house.device.set_frozen(cgroup, true).map_err(|e| e.to_string())) {
+            Ok(()) => {
+                // What was done is written down.
+                debug_assert!(house.undo.changed().frozen.contains(cgroup));
+                self.frozen.insert(name.clone())
+            }
+            Err(e) => {
+                say!("fovea: freezing {name}: {e}");
+                // Not again at every turn: after another debounce.
+                house.known(name, |known| known.background_since_ns = now_ns);
+                false
+            }
+        }
+    }
+}
+
+impl<D: Device> Mechanism<D> for Freeze {
+    fn needs(&self) -> &'static [&'static str] {
+        &["freezer"]
+    }
+
+    fn gone(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
+        // Killed while it was frozen, it leaves a cgroup in which nothing that comes next could run.
+        if self.frozen.remove(&app.name) {
+            house.device.set_frozen(&app.cgroup, false).unwrap_or_else(|e| say!("fovea: {e}"));
+        }
+    }
+
+    fn undo(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
+        if self.frozen.contains(&app.name) {
+            self.thaw(house, &app.name, &app.cgroup);
+            house.write(now_ns, "thaw", Some(&app.name), Some(Reason::Needed), Value::Null);
+        }
+    }
+
+    fn describe(&self, snapshot: &mut Snapshot) {
+        for app in &mut snapshot.apps {
+            app.frozen = self.frozen.contains(&app.name);
+        }
+    }
+
+    /// Thawing cannot wait; freezing can, until what may forbid it has been looked at.
+    fn at_once(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        let mut decision = freeze::decide(snapshot, &config.freeze);
+        decision.actions.retain(|(action, _)| matches!(action, Action::Thaw { .. }));
+        decision
+    }
+
+    fn decide(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        freeze::decide(snapshot, &config.freeze)
+    }
+
+    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+        let (Action::Freeze { app: name } | Action::Thaw { app: name }) = step.action else { return false };
+        let Some(cgroup) = house.registry.get(name).map(|app| app.cgroup.clone()) else { return true };
+        match step.action {
+            Action::Thaw { .. } if self.frozen.contains(name) => self.thaw(house, name, &cgroup),
+            Action::Freeze { .. } if self.freeze(house, name, &cgroup, step.snapshot.now_ns) => {}
+            _ => return true,
+        }
+        house.journal_step(step, Value::Null);
+        true
+    }
+
+    fn report(&self, status: &mut Status, _now_ns: u64) {
+        for app in &mut status.apps {
+            app.frozen = self.frozen.contains(&app.name);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What all mechanisms share: the device, who is there and matters how much, and where it is written down what was done.
+
+use std::collections::BTreeMap;
+
+use fovea_apps::{AppName, Importance, Listed, Lists, Perceived, Registry, SourceId, Standing};
+use fovea_client::Status;
+use fovea_linux::Device;
+use fovea_policy::{AppState, Reason, Snapshot};
+use serde_json::Value;
+
+use super::mechanism::Step;
+use super::perceptible::Perceptions;
+use crate::config::Config;
+use crate::journal::{Entry, Journal};
+use crate::syslog::Syslog;
+use crate::undo::UndoLog;
+
+/// What everybody knows of an app beside its place in the registry.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) background_since_ns: u64,
+    pub(super) importance: Option<Importance>,
+    /// The list it is on, by which entry, and when that was last looked up.
+    pub(super) listed: Option<Listed>,
+    pub(super) identified_ns: u64,
+    /// Why it is perceptible, if it is.
+    pub(super) perceived: Option<Perceived>,
+}
+
+impl Known {
+    pub(super) fn standing(&self) -> Standing {
+        self.listed.as_ref().map_or(Standing::Plain, |listed| listed.list)
+    }
+}
+
+/// Who looks, as sources say for as long as they are there.
+#[derive(Debug)]
+pub(super) struct Attention {
+    pub(super) screen_on: bool,
+    /// Sources that are there, by name.
+    pub(super) sources: BTreeMap<SourceId, String>,
+    /// What those of them that know say of the screen.
+    pub(super) screens: BTreeMap<SourceId, bool>,
+    pub(super) focused_ns: Option<u64>,
+    /// Who has come to the screen, and nobody has been told yet.
+    pub(super) fronted: Vec<AppName>,
+}
+
+pub(super) struct House<D> {
+    pub(super) device: D,
+    pub(super) config: Config,
+    pub(super) policy: fovea_policy::Config,
+    pub(super) registry: Registry,
+    pub(super) apps: BTreeMap<AppName, Known>,
+    pub(super) attention: Attention,
+    /// What commands have put on the owner's lists, and those lists with the configuration's.
+    pub(super) said: Lists,
+    pub(super) lists: Lists,
+    pub(super) perceptions: Perceptions,
+    /// Something has changed that a mechanism may have to answer at once.
+    pub(super) changed: bool,
+    /// PSI has fired since the last look.
+    pub(super) called: bool,
+    /// Nobody calls: the kernel has no PSI, or refuses the trigger.
+    pub(super) uncalled: bool,
+    /// CPUs that can run the daemon beside an app.
+    pub(super) cpus: usize,
+    pub(super) journal: Journal,
+    pub(super) undo: UndoLog,
+    pub(super) syslog: Option<Syslog>,
+    pub(super) missing: Vec<String>,
+}
+
+impl<D: Device> House<D> {
+    pub(super) fn new(device: D, config: Config, mut journal: Journal, undo: UndoLog, missing: Vec<String>) -> Self {
+        journal.set_policy(config.policy());
+        Self {
+            device,
+            policy: config.policy(),
+            said: Lists::default(),
+            lists: config.lists.clone(),
+            config,
+            registry: Registry::default(),
+            apps: BTreeMap::new(),
+            attention: Attention {
+                screen_on: true,
+                sources: BTreeMap::new(),
+                screens: BTreeMap::new(),
+                focused_ns: None,
+                fronted: Vec::new(),
+            },
+            perceptions: Perceptions::default(),
+            changed: false,
+            called: false,
+            uncalled: false,
+            cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            journal,
+            undo,
+            syslog: None,
+            missing,
+        }
+    }
+
+    pub(super) fn known(&mut self, app: &AppName, change: impl FnOnce(&mut Known)) {
+        if let Some(known) = self.apps.get_mut(app) {
+            change(known);
+        }
+    }
+
+    /// After a change: remembers who went to the background when. Mechanisms answer it before anybody else is served.
+    pub(super) fn reorder(&mut self, now_ns: u64) {
+        for app in self.registry.iter() {
+            let importance = self.registry.importance(app);
+            let Some(known) = self.apps.get_mut(&app.name) else { continue };
+            let was_front = known.importance.is_none_or(|i| i <= Importance::Service);
+            if known.importance != Some(importance) && was_front && importance > Importance::Service {
+                known.background_since_ns = now_ns;
+            }
+            known.importance = Some(importance);
+        }
+        self.changed = true;
+    }
+
+    /// What everybody knows; each mechanism adds its own.
+    pub(super) fn snapshot(&self, now_ns: u64) -> Snapshot {
+        let apps = self.registry.iter().filter_map(|app| {
+            let known = self.apps.get(&app.name)?;
+            Some(AppState {
+                standing: known.standing(),
+                perceived: known.perceived,
+                focus_seq: app.focus_seq,
+                background_since_ns: known.background_since_ns,
+                seen: app.seen,
+                ..AppState::new(app.name.clone(), self.registry.importance(app))
+            })
+        });
+        Snapshot {
+            now_ns,
+            screen_on: self.attention.screen_on,
+            focus_told: self.registry.is_told(),
+            focused_ns: self.attention.focused_ns,
+            cpus: self.cpus,
+            apps: apps.collect(),
+            ..Snapshot::default()
+        }
+    }
+
+    /// The status without what the mechanisms know.
+    pub(super) fn status(&mut self) -> Status {
+        let ecache = self.device.ecache().ok().flatten();
+        let apps = self.registry.iter().map(|app| {
+            let known = self.apps.get(&app.name);
+            fovea_client::AppStatus {
+                name: app.name.clone(),
+                cgroup: app.cgroup.clone(),
+                importance: self.registry.importance(app),
+                list: known.and_then(|k| k.listed.as_ref()).map(|listed| listed.to_string()),
+                perceptible: known.and_then(|k| k.perceived),
+                frozen: false,
+                usage: Default::default(),
+            }
+        });
+        Status {
+            pid: std::process::id(),
+            screen_on: self.attention.screen_on,
+            sources: self.attention.sources.values().cloned().collect(),
+            focus_told: self.registry.is_told(),
+            foreground: self.registry.foreground().cloned(),
+            ecache,
+            missing: self.missing.clone(),
+            apps: apps.collect(),
+            ..Status::default()
+        }
+    }
+
+    /// Writes down what happened, or what was done by nobody's decision.
+    pub(super) fn write(
+        &mut self,
+        t_ns: u64,
+        action: &'static str,
+        app: Option<&AppName>,
+        reason: Option<Reason>,
+        outcome: Value,
+    ) {
+        self.journal.write(&Entry { t_ns, action, app, reason, outcome, ..Entry::default() });
+    }
+
+    /// Writes down what was done by a decision, with what that depended on.
+    pub(super) fn journal_step(&mut self, step: &Step, outcome: Value) {
+        self.journal.write(&Entry {
+            t_ns: step.snapshot.now_ns,
+            action: step.action.name(),
+            app: Some(step.action.app()),
+            reason: Some(step.reason),
+            snapshot: Some(step.snapshot),
+            outcome,
+            ..Entry::default()
+        });
+    }
+
+    /// To the system's log as well, where people look first when something has vanished from their screen.
+    pub(super) fn syslog(&self, line: &str) {
+        if let Some(syslog) = &self.syslog {
+            syslog.warning(line);
+        }
+    }
+
+    pub(super) fn lacks(&mut self, now_ns: u64, what: String) {
+        say!("fovea: going on without {what}");
+        self.write(now_ns, "missing", None, None, serde_json::json!({ "what": what }));
+        self.missing.push(what);
+    }
+
+    /// Changes a setting of the kernel's or of a module's; what it was is written down before.
+    pub(super) fn set_sysctl(&mut self, name: &str, value: &str) {
+        let done = self.device.sysctl(name).and_then(|old| {
+            if old != value && self.undo.sysctl(name, &old).is_ok() {
+                self.device.set_sysctl(name, value)?;
+            }
+            Ok(())
+        });
+        if let Err(e) = done {
+            say!("fovea: {e}");
+        }
+    }
+}

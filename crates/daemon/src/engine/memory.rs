@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Memory: looked at when somebody waits for it; compressed, read back and, in the end, taken from whoever matters least.
+
+mod compress;
+mod cpus;
+mod kill;
+mod observe;
+mod only_listed;
+mod prefetch;
+mod runaways;
+mod set_up;
+mod state;
+
+use std::collections::BTreeMap;
+
+use fovea_apps::{App, AppName, MemoryReading};
+use fovea_client::Status;
+use fovea_linux::{CompressCursor, Device, Error};
+use fovea_policy::memory::{self, MemoryState};
+use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
+
+use super::house::House;
+use super::mechanism::{Mechanism, Step, Turn};
+pub(crate) use observe::state_of_memory;
+use state::{AppMemory, Session, Victim};
+
+/// Resident memory an app must gain after it was compressed to be looked at again.
+const REGAINED_BYTES: u64 = 1 << 20;
+
+#[derive(Default)]
+pub(super) struct Memory {
+    apps: BTreeMap<AppName, AppMemory>,
+    reading: MemoryReading,
+    /// What the last look made of it.
+    state: MemoryState,
+    looked_ns: u64,
+    usage_read_ns: Option<u64>,
+    /// When the zones' low watermarks were read, and their sum.
+    watermarks: Option<(u64, u64)>,
+    cpus: cpus::Cpus,
+    victim: Option<Victim>,
+    session: Option<Session>,
+    /// One of an app's batches has been compressed in this turn.
+    compressing: bool,
+    /// Who has come to the screen, and may have something read back.
+    returning: Option<AppName>,
+    prefetch: Option<prefetch::Due>,
+    outside: runaways::Outside,
+    only_listed: only_listed::OnlyListed,
+    kills: u64,
+    compressed_pages: u64,
+}
+
+impl Memory {
+    /// An app's part of a snapshot, and what of memory concerns no app.
+    fn describe_all(&self, snapshot: &mut Snapshot) {
+        snapshot.memory = self.state;
+        snapshot.cpu_busy = self.cpus.busy;
+        snapshot.kill_pending = self.victim.is_some();
+        snapshot.asked = self.victim.as_ref().and_then(|victim| {
+            let reason = victim.asked?;
+            Some(Asked { app: victim.app.clone(), reason, since_ns: victim.since_ns })
+        });
+        let now_ns = snapshot.now_ns;
+        for app in &mut snapshot.apps {
+            let Some(known) = self.apps.get(&app.name) else { continue };
+            let usage = &known.usage;
+            app.spared = now_ns < known.spared_until_ns;
+            (app.anon_bytes, app.current_bytes, app.swap_bytes) =
+                (usage.anon_bytes, usage.current_bytes, usage.swap_bytes);
+            app.growth_bytes_per_s = known.growth.bytes_per_s();
+            app.processes = usage.processes;
+            app.returned = known.returned;
+            app.returning = self.returning.as_ref() == Some(&app.name);
+            app.all_out = known.all_out;
+            app.resume_known = known.resume_set.is_some();
+            app.exhausted = known.exhausted_at_bytes.is_some_and(|then| usage.anon_bytes < then + REGAINED_BYTES);
+        }
+    }
+}
+
+impl<D: Device> Mechanism<D> for Memory {
+    fn needs(&self) -> &'static [&'static str] {
+        &["memory-controller", "process_madvise", "pidfd", "process_mrelease"]
+    }
+
+    fn set_up(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        self.set_up_all(house, now_ns)
+    }
+
+    fn came(&mut self, app: &AppName) {
+        self.apps.insert(app.clone(), AppMemory::default());
+    }
+
+    fn fronted(&mut self, app: &AppName) {
+        if let Some(known) = self.apps.get_mut(app) {
+            known.exhausted_at_bytes = None;
+            known.cursor = CompressCursor::default();
+            known.returned = known.was_compressed;
+        }
+        self.returning = Some(app.clone());
+    }
+
+    fn gone(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
+        self.apps.remove(&app.name);
+        if self.session.as_ref().is_some_and(|session| session.app == app.name) {
+            self.end_session(house, now_ns);
+        }
+    }
+
+    fn at_once(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        memory::read_back(snapshot, &config.memory)
+    }
+
+    fn answered(&mut self) {
+        // What a return touches is resident then, or nothing was ever compressed.
+        if let Some(known) = self.returning.take().and_then(|app| self.apps.get_mut(&app)) {
+            known.all_out = false;
+        }
+    }
+
+    fn begin(&mut self, house: &mut House<D>, now_ns: u64) {
+        self.lose_patience(house, now_ns);
+        self.read_back(house);
+    }
+
+    fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        self.look(house, now_ns)
+    }
+
+    fn describe(&self, snapshot: &mut Snapshot) {
+        self.describe_all(snapshot);
+    }
+
+    fn decide(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        memory::decide(snapshot, &config.memory)
+    }
+
+    fn decided(&mut self, house: &mut House<D>, decision: &Decision, snapshot: &Snapshot) {
+        self.compressing = false;
+        self.only_listed.note(house, decision, snapshot);
+    }
+
+    fn perform(&mut self, house: &mut House<D>, step: &Step, turn: &mut Turn) -> bool {
+        match step.action {
+            Action::Compress { app, pages } => {
+                self.compressing = true;
+                if self.compress(house, app, *pages, step) {
+                    turn.wake_by(step.snapshot.now_ns);
+                }
+            }
+            Action::Prefetch { app, pages } => self.prefetch_later(app, *pages, step),
+            Action::Ask { app } | Action::Kill { app } => self.end(house, app, step, turn),
+            _ => return false,
+        }
+        true
+    }
+
+    fn finish(&mut self, house: &mut House<D>, now_ns: u64, turn: &mut Turn) {
+        if !self.compressing {
+            self.end_session(house, now_ns);
+        }
+        if let Some(victim) = &self.victim {
+            turn.wake_by(victim.since_ns + patience_ns(victim, &house.config));
+        }
+    }
+
+    fn victim_ended(&mut self, house: &mut House<D>, now_ns: u64) -> Option<AppName> {
+        let victim = self.victim.as_mut()?;
+        victim.awaited = victim.awaited.saturating_sub(1);
+        // Of many processes only some are held; the end of the last is then told by its cgroup.
+        (victim.awaited == 0 && victim.all_held).then(|| self.victim_done(house, now_ns))?
+    }
+
+    fn cgroup_emptied(&mut self, house: &mut House<D>, app: &AppName, now_ns: u64) {
+        if self.victim.as_ref().is_some_and(|victim| victim.app == *app && victim.awaited == 0) {
+            self.victim_done(house, now_ns);
+        }
+    }
+
+    fn refresh(&mut self, house: &mut House<D>, now_ns: u64) {
+        self.read_sizes(house, now_ns);
+        if let Ok(reading) = house.device.memory() {
+            // Only shown: the rates of the next decision still count from the last look.
+            let (some, file, anon) =
+                (self.reading.psi_some_total_us, self.reading.refault_file, self.reading.refault_anon);
+            self.reading = MemoryReading { psi_some_total_us: some, refault_file: file, refault_anon: anon, ..reading };
+        }
+    }
+
+    fn preview(&mut self, house: &mut House<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {
+        let reading = house.device.memory()?;
+        self.read_sizes(house, snapshot.now_ns);
+        self.describe_all(snapshot);
+        snapshot.memory = self.with_stalls(house, &reading, snapshot.now_ns);
+        // One that dies now is told of in a note; what comes after it is asked for.
+        (snapshot.kill_pending, snapshot.asked) = (false, None);
+        let note =
+            |victim: &Victim| format!("{} has been asked to end or killed, and its memory is awaited", victim.app);
+        Ok(self.victim.iter().map(note).collect())
+    }
+
+    fn report(&self, status: &mut Status, now_ns: u64) {
+        status.memory = self.reading;
+        status.only_listed = self.only_listed.is_so();
+        status.runaways = self.outside.named(now_ns);
+        status.kills = self.kills;
+        status.compressed_pages = self.compressed_pages;
+        for app in &mut status.apps {
+            app.usage = self.apps.get(&app.name).map(|known| known.usage).unwrap_or_default();
+        }
+    }
+}
+
+/// How long a victim is waited for.
+fn patience_ns(victim: &Victim, config: &crate::config::Config) -> u64 {
+    match victim.asked {
+        Some(_) => config.memory.kill_grace_ms * 1_000_000,
+        None => kill::VICTIM_PATIENCE_NS,
+    }
+}

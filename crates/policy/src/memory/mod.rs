@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Memory: how short it is, whom to compress, whom to kill, what to read back (docs/lowmem.md).
+
+pub mod compress;
+mod config;
+mod decide;
+mod growth;
+mod interval;
+mod pressure;
+mod returning;
+mod state;
+mod thresholds;
+pub(crate) mod victim;
+
+pub use compress::is_due_ahead;
+pub use config::{MemoryConfig, Mode};
+pub use decide::decide;
+pub use growth::{eats_what_is_left, Growth};
+pub use pressure::{pressure, Pressure, Shortage};
+pub use returning::read_back;
+pub use state::{MemoryState, SwapState};
+pub use thresholds::PAPER_PAGES;
