@@ -32,7 +32,7 @@ impl Phone {
             self.daemon.tell(&request)?.map_err(|error| format!("the new daemon refused to close {name}: {error}"))?;
         }
         // Said even if nothing is in front: until it is, the daemon takes nobody for idle.
-        let request = match &self.focused {
+        let request = match &self.book.focused {
             Some(name) => Request::Focus { app: name.parse().at(|| "focusing".into())? },
             None => Request::Home {},
         };

@@ -17,9 +17,9 @@ const LOOKED_AT: &str = "movies";
 /// An app that is in front is worked with.
 pub fn work(phone: &mut Phone, name: &str, ns: u64) -> Outcome<()> {
     let end = now_ns() + ns;
-    if phone.focused.as_deref() == Some(name) && phone.apps.contains_key(name) {
+    if phone.book.focused.as_deref() == Some(name) && phone.apps.contains_key(name) {
         // Already counted up by its opening.
-        let turn = phone.turns.get(name).copied().unwrap_or(1).saturating_sub(1);
+        let turn = phone.book.turns.get(name).copied().unwrap_or(1).saturating_sub(1);
         let read_before = flash::read_bytes()?;
         phone.tell(name, &ToApp::Use { turn, ns })?;
         match phone.answer(name)? {

@@ -13,7 +13,7 @@ use crate::phone::Phone;
 use crate::readings::{cgroup_cpu_ns, now_ns, Memory};
 use crate::restore::Baseline;
 use crate::setup::{cgroup_path, DAEMON};
-use crate::{desktop, flash, reserved, setup, steps};
+use crate::{desktop, flash, reserved, setup};
 
 /// Word on the kernel's command line that asks for a shell instead of the plan's steps.
 const SHELL_WORD: &str = "fovea.shell";
@@ -78,7 +78,8 @@ fn up_and_down() -> Outcome<()> {
     if shell {
         return run_shell();
     }
-    steps::follow(&mut phone, Some(&before))?;
+    phone.baseline = Some(before);
+    fovea_scenario::follow::follow(&mut phone)?;
     finish(&mut phone)
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The phone as a whole: which apps run, who is in front, what happened meanwhile. One loop waits for everything.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use fovea_apps::Role;
+use fovea_scenario::follow::{Book, TICK};
 use fovea_scenario::{AppProfile, EventBody, Plan, Spawn};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::process::{kill_process, Pid, Signal, WaitOptions};
@@ -20,6 +21,7 @@ use crate::desktop::session::Session;
 use crate::load::BROKEN_BUILD;
 use crate::outcome::{At, Outcome};
 use crate::readings::{self, now_ns, Memory};
+use crate::restore::Baseline;
 use crate::setup::{cgroup_path, APPS, ZYGOTE};
 use crate::spawn::{self, Parent, Setting, Side};
 use crate::trace::Trace;
@@ -75,12 +77,12 @@ pub struct Phone {
     pub daemon: Daemon,
     /// Apps that run.
     pub apps: BTreeMap<String, RunningApp>,
-    /// Apps that ran at some time.
-    pub ran: BTreeSet<String>,
-    /// How often each app was opened.
-    pub turns: BTreeMap<String, u64>,
-    /// App on the screen.
-    pub focused: Option<String>,
+    /// What is remembered of the plan.
+    pub book: Book,
+    /// How the device was before the daemon; none where it is not ours to start and end.
+    pub baseline: Option<Baseline>,
+    /// Hits by file before the launch that is under way, if it is looked at.
+    pub hits_before: Option<BTreeMap<u64, [u64; 2]>>,
     zygote: Option<(u32, OwnedFd)>,
     children: OwnedFd,
     ticks: OwnedFd,
@@ -110,9 +112,9 @@ impl Phone {
             plan,
             daemon,
             apps: BTreeMap::new(),
-            ran: BTreeSet::new(),
-            turns: BTreeMap::new(),
-            focused: None,
+            book: Book::default(),
+            baseline: None,
+            hits_before: None,
             zygote: None,
             children: child_signals()?,
             ticks,
@@ -158,7 +160,7 @@ impl Phone {
         let role: Role = serde_json::from_value(profile.role.clone().into())
             .at(|| format!("app {}: role {:?}", profile.name, profile.role))?;
         let told = send(&socket, &ToApp::Setup { profile: Box::new(profile.clone()), seed }, &[])?;
-        self.ran.insert(profile.name.clone());
+        self.book.ran.insert(profile.name.clone());
         self.apps.insert(profile.name.clone(), RunningApp { pid, socket, cgroup, role, closed: false });
         if told && self.desktop.is_none() {
             self.register(&profile.name)?;
@@ -394,8 +396,8 @@ impl Phone {
 
     fn app_ended(&mut self, name: &str, killed: bool, how: &str) -> Outcome<()> {
         let Some(app) = self.apps.remove(name) else { return Ok(()) };
-        if self.focused.as_deref() == Some(name) {
-            self.focused = None;
+        if self.book.focused.as_deref() == Some(name) {
+            self.book.focused = None;
         }
         // An app that ends by itself is a defect of this program, not something that memory management did.
         if !killed {
@@ -415,9 +417,6 @@ impl Phone {
         Ok(())
     }
 }
-
-/// Label of the samples taken on the way.
-pub const TICK: &str = "tick";
 
 /// SIGCHLD as a descriptor.
 fn child_signals() -> Outcome<OwnedFd> {

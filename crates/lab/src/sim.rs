@@ -17,7 +17,9 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use fovea_scenario::{document, Boot as Followed, Catalog, Document, Event, EventBody, Plan, Provenance, Scenario};
+use fovea_scenario::{
+    document, follow, Boot as Followed, Catalog, Document, Event, EventBody, Plan, Provenance, Scenario,
+};
 
 pub use boot::Boot;
 pub use device::SimulatedDevice;
@@ -34,7 +36,7 @@ pub fn run(plan: &Plan) -> Vec<Event> {
     match Boot::new(plan) {
         Err(error) => vec![failed(error)],
         Ok(mut boot) => {
-            if let Err(error) = boot.follow() {
+            if let Err(error) = follow::follow(&mut boot).and_then(|()| boot.finish()) {
                 boot.emit(EventBody::Failed { error });
             }
             boot.events

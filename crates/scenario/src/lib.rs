@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod figures;
 mod file_kind;
+pub mod follow;
 mod footprint;
 pub mod hash;
 mod overrides;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The user's work with the app in front: timed interactions, and how long the app waited for memory in each.
 
-use fovea_scenario::{EventBody, Touch};
+use fovea_scenario::{follow, EventBody, Touch};
 
 use super::session::stalled_ns;
 use crate::outcome::Outcome;
@@ -15,8 +15,8 @@ pub fn run(phone: &mut Phone, name: &str, interactions: u32, period_ns: u64, tou
     let (mut elapsed_ns, mut stall_ns, mut wrong_pages) = (Vec::new(), Vec::new(), 0);
     for turn in 0..u64::from(interactions) {
         let begin = now_ns();
-        if !phone.apps.contains_key(name) || phone.focused.as_deref() != Some(name) {
-            steps::open(phone, name)?;
+        if !phone.apps.contains_key(name) || phone.book.focused.as_deref() != Some(name) {
+            follow::open(phone, name)?;
             if !phone.apps.contains_key(name) {
                 break;
             }

@@ -18,7 +18,6 @@ use crate::phone::Phone;
 use crate::readings::{cgroup_cpu_ns, field_after};
 use crate::setup::{cgroup_path, short_page_lists};
 use crate::spawn::{self, Setting, User};
-use crate::steps;
 use crate::wire;
 
 /// The user's systemd, with all that it starts.
@@ -105,7 +104,7 @@ fn follow() -> Outcome<()> {
         return Err("the daemon does not answer: see the console".into());
     }
     must_run(phone.plan.configuration)?;
-    let followed = steps::follow(&mut phone, None);
+    let followed = fovea_scenario::follow::follow(&mut phone);
     show_logs(phone.plan.configuration);
     followed?;
     must_run(phone.plan.configuration)?;

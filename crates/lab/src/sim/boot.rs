@@ -3,7 +3,7 @@
 //! (crates/daemon/src/worker.rs): a request, a PSI trigger, an app's end, or the time that its last decision named.
 
 use std::cell::{RefCell, RefMut};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -11,6 +11,7 @@ use fovea_apps::{AppName, Role};
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::Status;
 use fovea_daemon::{restore, Config, Engine, Journal, UndoLog};
+use fovea_scenario::follow::{Book, TICK};
 use fovea_scenario::{Event, EventBody, HugePages, Plan};
 
 use super::device::SimulatedDevice;
@@ -19,9 +20,6 @@ use crate::PAGE_BYTES;
 
 /// What a boot cannot do: one line.
 pub type Outcome<T> = Result<T, String>;
-
-/// Label of the samples taken on the way.
-const TICK: &str = "tick";
 
 /// How often memory is asked for before the OOM killer comes (MAX_RECLAIM_RETRIES), and how long each try waits (HZ=250).
 const RETRIES: u32 = 16;
@@ -51,12 +49,8 @@ pub struct Boot<'p> {
     pub plan: &'p Plan,
     /// Apps that run.
     pub apps: BTreeMap<String, RunningApp>,
-    /// Apps that ran at some time.
-    pub ran: BTreeSet<String>,
-    /// How often each app was opened.
-    pub turns: BTreeMap<String, u64>,
-    /// App on the screen.
-    pub focused: Option<String>,
+    /// What is remembered of the plan.
+    pub book: Book,
     /// What happened.
     pub events: Vec<Event>,
     pub(super) machine: Rc<RefCell<Machine>>,
@@ -106,9 +100,7 @@ impl<'p> Boot<'p> {
         let mut boot = Self {
             plan,
             apps: BTreeMap::new(),
-            ran: BTreeSet::new(),
-            turns: BTreeMap::new(),
-            focused: None,
+            book: Book::default(),
             events: Vec::new(),
             machine,
             engine,
@@ -165,11 +157,6 @@ impl<'p> Boot<'p> {
             self.last_tick = Some(body.clone());
         }
         self.emit(body);
-    }
-
-    /// Reports a sample taken on the way.
-    pub fn sample_now(&mut self) {
-        self.sample(TICK);
     }
 
     /// Asks the daemon; it looks at memory after each request, as its event loop does.
@@ -282,8 +269,8 @@ impl<'p> Boot<'p> {
             return Ok(());
         };
         self.apps.remove(&name);
-        if self.focused.as_ref() == Some(&name) {
-            self.focused = None;
+        if self.book.focused.as_ref() == Some(&name) {
+            self.book.focused = None;
         }
         let now_ns = self.now_ns();
         self.engine.ended(&parse(&name)?, now_ns);
@@ -355,7 +342,7 @@ impl<'p> Boot<'p> {
                 self.tell(Request::Close { app: parse(&name)? })?;
             }
         }
-        match self.focused.clone() {
+        match self.book.focused.clone() {
             Some(name) => self.tell(Request::Focus { app: parse(&name)? }),
             None => Ok(()),
         }

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fovea_linux::{CompressCursor, Device, ZramWish};
+use fovea_scenario::follow::follow_step;
 use fovea_scenario::{Catalog, Configuration, EventBody, Plan, Scenario, Step};
 use proptest::prelude::*;
 
@@ -81,7 +82,7 @@ proptest! {
         let mut boot = Boot::new(&plan).unwrap();
         let mut clock = boot.now_ns();
         for index in 0..plan.steps.len() {
-            let followed = boot.follow_step(index);
+            let followed = follow_step(&mut boot, index);
             // A phone this small may be too small for what is asked; it must still be right.
             check(&boot).map_err(|e| TestCaseError::fail(format!("after step {index}: {e}")))?;
             prop_assert!(boot.now_ns() >= clock);
@@ -148,7 +149,7 @@ fn what_the_daemon_did_is_undone_to_the_last_setting() {
     let mut plan = plan(Configuration::Fovea, steps);
     plan.phone.memory_bytes = 512 * MB;
     let mut boot = Boot::new(&plan).unwrap();
-    (0..plan.steps.len()).for_each(|index| boot.follow_step(index).unwrap());
+    (0..plan.steps.len()).for_each(|index| follow_step(&mut boot, index).unwrap());
     {
         let machine = boot.machine();
         let zram = machine.memory.zram.unwrap();
