@@ -44,8 +44,10 @@ pub struct Reproduction {
     #[serde(default)]
     pub quick: bool,
     /// Plots.
+    #[serde(default)]
     pub charts: Vec<Chart>,
     /// Remarks.
+    #[serde(default)]
     pub notes: Vec<Note>,
 }
 

@@ -14,6 +14,8 @@ pub mod page;
 pub mod paper;
 #[cfg(feature = "page")]
 mod plot;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod text;
 #[cfg(feature = "page")]
 mod units;
