@@ -7,9 +7,11 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use fovea_phone::kmod::{self, Sources};
 use fovea_phone::{desktop, fetch, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
-use fovea_scenario::{
-    builtin_scenarios, document, render, Boot, Catalog, Document, Plan, Provenance, Reservation, Scenario,
-};
+use fovea_report::document::{Document, FileError};
+use fovea_report::page::picture;
+use fovea_report::text::render;
+use fovea_scenario::series::free_memory;
+use fovea_scenario::{builtin_scenarios, document, Boot, Catalog, Plan, Provenance, Reservation, Scenario};
 
 use crate::failure::Failure;
 use crate::output::{print, print_line};
@@ -89,7 +91,7 @@ pub struct Run {
     /// Write the results document.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw free memory over time, with launches and kills marked (SVG).
+    /// Draw free memory over time, with kills marked (SVG).
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
     #[command(flatten)]
@@ -119,6 +121,12 @@ impl From<fovea_phone::Error> for Failure {
             true => Failure::Lacks(line),
             false => Failure::Failed(line),
         }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Failure::failed(error.to_string())
     }
 }
 
@@ -229,7 +237,15 @@ fn draw(path: &Path, boots: &[Boot]) -> Result<(), Failure> {
         .map(|b| Boot { plan: b.plan, events: b.events })
         .collect();
     let title = [first.scenario.as_str(), first.case.as_str()].join(" ");
-    fovea_picture::write_free_memory(path, title.trim(), &shown).map_err(|e| Failure::failed(e.to_string()))
+    let chart = free_memory(title.trim(), &shown);
+    if chart.series.is_empty() {
+        return Err(Failure::failed("no boot has two samples of memory: run the scenario to its end first"));
+    }
+    write(path, &picture("Free memory over time", &[chart]))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|cause| FileError { path: path.to_owned(), cause }.into())
 }
 
 fn verdict(documents: &[Document]) -> Result<(), Failure> {

@@ -4,8 +4,8 @@
 use std::process::Command;
 
 /// The phone, the laboratory, and the largest of what they bring along.
-const LARGE: [&str; 7] =
-    ["fovea-lab", "fovea-phone", "fovea-scenario", "fovea-picture", "parquet", "liblzma-sys", "indicatif"];
+const LARGE: [&str; 8] =
+    ["fovea-lab", "fovea-phone", "fovea-scenario", "fovea-report", "maud", "parquet", "liblzma-sys", "indicatif"];
 
 /// Names of the crates that the program is made of.
 fn dependencies(features: &[&str]) -> Vec<String> {

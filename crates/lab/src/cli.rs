@@ -50,7 +50,7 @@ pub enum LabCommand {
     /// Repeat the experiments of the papers: claim, our figure, verdict. Fails if a verdict does.
     Reproduce(reproduce::cli::ReproduceArgs),
     /// Make one page of the papers' experiments and of the saved results of scenarios: plots, verdicts, how to run each again.
-    Report(report::cli::ReportArgs),
+    Report(report::ReportArgs),
 }
 
 impl TraceCommand {

@@ -52,6 +52,9 @@ pub enum Error {
         /// How many files could not be read.
         files: usize,
     },
+    /// Saved results could not be looked at.
+    #[error(transparent)]
+    Results(fovea_report::document::FileError),
     /// A simulated boot did not follow its plan to the end.
     #[error("{0}")]
     Boot(String),

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fovea_scenario::{Case, Document};
+use fovea_report::document::{Case, Document};
 
 use crate::{
     dense::{Dense, DenseOptions, CHUNK_REQUESTS},

@@ -1,119 +1,167 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `fovea lab report`: what was reproduced and what the phone's scenarios found, as one page that needs nothing but itself.
-//!
-//! The data flow is one way: saved results are [`gather`]ed from a folder; experiments that no saved result fits are run; the
-//! whole is a [`Report`], and [`Report::html`] is a pure function of it: no clock, no network, no script.
+//! `fovea lab report`: gathers, runs what is not saved, writes the page.
 
-pub mod cli;
-mod findings;
-pub mod gather;
-mod page;
-mod plot;
-mod tables;
-mod units;
+use std::path::{Path, PathBuf};
 
-use fovea_scenario::{Document, Verdict};
+use clap::Args;
 
-use crate::reproduce::{Entry, Findings};
+use fovea_report::document::Document;
+use fovea_report::gather::{choose, gather, Gathered, LeftOut, Run};
+use fovea_report::page::Report;
 
-/// An experiment of the papers and what it found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Experiment {
-    /// Its name on the command line.
-    pub id: String,
-    /// What it is about.
-    pub title: String,
-    /// Paper, section, figure or table.
-    pub source: String,
-    /// What the paper says.
-    pub claim: String,
-    /// What was found.
-    pub findings: Findings,
-    /// Whether with the short traces.
-    pub quick: bool,
-    /// Where the findings come from, in words.
-    pub origin: String,
-    /// What made them: mode, kernel, seed and commit count here, the rest is empty.
-    pub made_by: Document,
+use crate::{
+    cli::{bar, print},
+    parallel, replay,
+    reproduce::{Entry, Settings, ENTRIES},
+    sweep::output::write_text,
+    Error, Result,
+};
+
+/// Where results are looked for if nobody says otherwise.
+const RESULTS: &str = "results";
+
+/// `fovea lab report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The page; - for standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    /// Folder of saved results; `results` without this, if it is there.
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// Only these experiments and scenarios.
+    #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
+    only: Vec<String>,
+    /// Run experiments with shorter traces, for a first look.
+    #[arg(long)]
+    quick: bool,
+    /// Run nothing: show what is saved, whatever version of the program made it.
+    #[arg(long, conflicts_with_all = ["quick", "threads"])]
+    saved: bool,
+    /// Seed of experiments that are run.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A line under the title, such as the date.
+    #[arg(long, value_name = "TEXT")]
+    stamp: Option<String>,
+    /// Threads; all cores unless told otherwise. The results do not depend on them.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
 }
 
-impl Experiment {
-    fn new(entry: &Entry, findings: Findings, quick: bool, origin: String, made_by: Document) -> Self {
-        let made_by = Document { cases: Vec::new(), verdicts: Vec::new(), ..made_by };
-        Experiment {
-            id: entry.id.into(),
-            title: entry.title.into(),
-            source: entry.source.into(),
-            claim: entry.claim.into(),
-            findings,
-            quick,
-            origin,
-            made_by,
+impl ReportArgs {
+    pub(crate) fn run(self) -> Result<()> {
+        let mut gathered = match &self.results {
+            Some(folder) => gather(folder).map_err(Error::Results)?,
+            None if Path::new(RESULTS).is_dir() => gather(Path::new(RESULTS)).map_err(Error::Results)?,
+            None => Gathered::default(),
+        };
+        let entries = self.select(&mut gathered)?;
+        // Whoever hears nothing of a broken file takes the page for the whole.
+        for LeftOut { what, why } in &gathered.broken {
+            eprintln!("left out: {what}: {why}");
+        }
+        let broken = gathered.broken.len();
+        let report = self.report(&entries, gathered)?;
+        let to_stdout = self.output == Path::new("-");
+        if to_stdout {
+            print(&report.html())?;
+        } else {
+            write_text(&self.output, &report.html(), "make room and run again")?;
+            print(&self.last_word(&report))?;
+        }
+        match broken {
+            0 => Ok(()),
+            files => Err(Error::LeftOut { page: self.output.display().to_string(), files }),
         }
     }
-}
 
-/// A scenario's results as they were saved.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Saved {
-    /// The file, from the results folder on.
-    pub path: String,
-    /// Its content.
-    pub document: Document,
-}
-
-/// Something that is not on the page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The file or the experiment.
-    pub what: String,
-    /// Why, and what can be done.
-    pub why: String,
-}
-
-/// All that is on the page.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
-    /// Experiments of the papers.
-    pub experiments: Vec<Experiment>,
-    /// Results of scenarios in the virtual phone, and of replays.
-    pub documents: Vec<Saved>,
-    /// What is missing.
-    pub left_out: Vec<LeftOut>,
-    /// The words of the command that made the page, after the program's name.
-    pub command: Vec<String>,
-    /// Commit of the program that made it.
-    pub commit: String,
-    /// A line of the caller's, e.g. the date.
-    pub stamp: Option<String>,
-}
-
-impl Report {
-    /// Every verdict on the page.
-    pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
-        let experiments = self.experiments.iter().flat_map(|e| &e.findings.verdicts);
-        experiments.chain(self.documents.iter().flat_map(|d| &d.document.verdicts))
+    /// The experiments that are asked for; drops the scenarios that are not.
+    fn select(&self, gathered: &mut Gathered) -> Result<Vec<&'static Entry>> {
+        if self.only.is_empty() {
+            return Ok(ENTRIES.to_vec());
+        }
+        let scenarios = gathered.documents.iter().map(|s| s.document.scenario.as_str());
+        let mut known: Vec<&str> = ENTRIES.iter().map(|e| e.id).chain(scenarios).collect();
+        if let Some(id) = self.only.iter().find(|id| !known.contains(&id.as_str())) {
+            known.sort_unstable();
+            known.dedup();
+            return Err(Error::Usage(format!("{id:?}: neither an experiment nor saved; take of {}", known.join(", "))));
+        }
+        let wanted = |id: &str| self.only.iter().any(|only| only == id);
+        gathered.documents.retain(|s| wanted(&s.document.scenario));
+        Ok(ENTRIES.iter().copied().filter(|e| wanted(e.id)).collect())
     }
 
-    /// The page: HTML, whole, and the same for the same report.
-    pub fn html(&self) -> String {
-        legible(page::page(self).into_string())
+    fn report(&self, entries: &[&Entry], gathered: Gathered) -> Result<Report> {
+        let made_here = replay::document("lab reproduce", Vec::new());
+        let settings =
+            Settings { seed: self.seed, quick: self.quick, threads: parallel::threads(self.threads.map(usize::from)) };
+        let run = Run { seed: self.seed, quick: self.quick, commit: &made_here.commit };
+        let bar = bar("{spinner} {msg}");
+        let mut report = Report {
+            command: self.command(),
+            commit: made_here.commit.clone(),
+            stamp: self.stamp.clone(),
+            left_out: gathered.broken.clone(),
+            ..Report::default()
+        };
+        for entry in entries {
+            let why = match choose(&gathered, entry.id, &run, self.saved) {
+                Ok(saved) => {
+                    let (made_by, quick) = (saved.reproduction.document.clone(), saved.reproduction.quick);
+                    let other =
+                        if saved.fits { "" } else { ", by another version of the program or with other settings" };
+                    let origin = format!("Saved in {}{other}", saved.path);
+                    report.experiments.push(entry.experiment(saved.findings, quick, origin, made_by));
+                    continue;
+                }
+                Err(why) => why,
+            };
+            if self.saved {
+                report.left_out.push(LeftOut { what: entry.id.into(), why: format!("{why}; run without --saved") });
+                continue;
+            }
+            bar.set_message(entry.id);
+            bar.tick();
+            let findings = (entry.run)(&settings)?;
+            let made_by = Document { seed: self.seed, ..made_here.clone() };
+            let origin = format!("Run for this page ({why})");
+            report.experiments.push(entry.experiment(findings, self.quick, origin, made_by));
+        }
+        bar.finish_and_clear();
+        if self.only.is_empty() {
+            report.left_out.extend(gathered.unknown(&ENTRIES.iter().map(|e| e.id).collect::<Vec<_>>()));
+        }
+        report.documents = gathered.documents;
+        Ok(report)
+    }
+
+    /// The words that make the page again.
+    fn command(&self) -> Vec<String> {
+        let mut words = vec!["lab".to_owned(), "report".to_owned()];
+        let mut option = |name: &str, values: &[String]| {
+            if !values.is_empty() {
+                words.push(name.to_owned());
+                words.extend_from_slice(values);
+            }
+        };
+        option("--results", &self.results.iter().map(|r| r.display().to_string()).collect::<Vec<_>>());
+        option("--only", &self.only);
+        option("--seed", &[self.seed.to_string()]);
+        words.extend(self.quick.then(|| "--quick".to_owned()));
+        words.extend(self.saved.then(|| "--saved".to_owned()));
+        words
+    }
+
+    fn last_word(&self, report: &Report) -> String {
+        let (all, pass) = (report.verdicts().count(), report.verdicts().filter(|v| v.pass).count());
+        format!(
+            "{}: {} experiments, {} results of scenarios; {pass} of {all} verdicts hold, {} fall short\n",
+            self.output.display(),
+            report.experiments.len(),
+            report.documents.len(),
+            all - pass
+        )
     }
 }
-
-/// Replaces what HTML does not allow in a text, however written: control characters and code points that are no characters.
-fn legible(text: String) -> String {
-    let bad = |c: char| {
-        (c.is_control() && !matches!(c, '\t' | '\n'))
-            || ('\u{fdd0}'..='\u{fdef}').contains(&c)
-            || matches!(c as u32 & 0xffff, 0xfffe | 0xffff)
-    };
-    if text.contains(bad) {
-        text.replace(bad, "\u{fffd}")
-    } else {
-        text
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -2,18 +2,17 @@
 //! The papers' tables and figures, repeated: one [`Entry`] each, with the paper's claim, our figures, a verdict, and the series
 //! of a plot. An entry is a pure function of its [`Settings`]; only the time it takes depends on the threads.
 
-pub mod chart;
 pub mod cli;
 mod ecache;
 mod hybrid;
 mod hybrid_mix;
 mod lowmem;
 
-use fovea_scenario::{Case, Document, Verdict};
-use serde::{Deserialize, Serialize};
+use fovea_report::document::Document;
+use fovea_report::experiment::{Findings, Reproduction, REPRODUCE};
+use fovea_report::page::Experiment;
 
 use crate::{replay, Error, Result};
-use chart::Chart;
 
 /// What an entry is run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,41 +40,21 @@ pub struct Entry {
     pub run: fn(&Settings) -> Result<Findings>,
 }
 
-/// What an entry found.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Findings {
-    /// Figures by case and configuration.
-    pub cases: Vec<Case>,
-    /// What was claimed and what was found.
-    pub verdicts: Vec<Verdict>,
-    /// What can be drawn.
-    pub charts: Vec<Chart>,
-    /// What a reader has to know to judge the figures.
-    pub notes: Vec<String>,
-}
-
-/// A remark on an entry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Note {
-    /// The entry.
-    pub entry: String,
-    /// The remark.
-    pub text: String,
-}
-
-/// The results document of one or more entries, with what a report needs beside it: a superset of the common schema.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reproduction {
-    /// The document; cases and verdicts bear the entry's id in front.
-    #[serde(flatten)]
-    pub document: Document,
-    /// Whether the traces were the short ones of `--quick`.
-    #[serde(default)]
-    pub quick: bool,
-    /// Plots.
-    pub charts: Vec<Chart>,
-    /// Remarks.
-    pub notes: Vec<Note>,
+impl Entry {
+    /// What it found, for a page; of what made it, mode, kernel, seed and commit count.
+    pub fn experiment(&self, findings: Findings, quick: bool, origin: String, made_by: Document) -> Experiment {
+        let made_by = Document { cases: Vec::new(), verdicts: Vec::new(), ..made_by };
+        Experiment {
+            id: self.id.into(),
+            title: self.title.into(),
+            source: self.source.into(),
+            claim: self.claim.into(),
+            findings,
+            quick,
+            origin,
+            made_by,
+        }
+    }
 }
 
 /// Every entry.
@@ -116,58 +95,16 @@ fn select<'e>(known: &[&'e Entry], ids: &[String]) -> Result<Vec<&'e Entry>> {
     Ok(chosen)
 }
 
-/// The id of an entry's verdict or case in a document that holds several.
-fn under(entry: &str, name: &str) -> String {
-    if name.is_empty() {
-        entry.into()
-    } else {
-        format!("{entry}/{name}")
-    }
-}
-
-/// The part of a name that comes after the entry's.
-pub(crate) fn within<'n>(entry: &str, name: &'n str) -> Option<&'n str> {
-    let rest = name.strip_prefix(entry)?;
-    if rest.is_empty() {
-        Some("")
-    } else {
-        rest.strip_prefix('/')
-    }
-}
-
-impl Reproduction {
-    /// What it says of one entry, if it says anything.
-    pub fn findings(&self, entry: &str) -> Option<Findings> {
-        let own = |name: &str| within(entry, name).map(str::to_owned);
-        let cases = self.document.cases.iter().filter_map(|c| Some(Case { case: own(&c.case)?, ..c.clone() }));
-        let verdicts = self.document.verdicts.iter().filter_map(|v| Some(Verdict { id: own(&v.id)?, ..v.clone() }));
-        let found = Findings {
-            cases: cases.collect(),
-            verdicts: verdicts.collect(),
-            charts: self.charts.iter().filter(|c| c.entry == entry).cloned().collect(),
-            notes: self.notes.iter().filter(|n| n.entry == entry).map(|n| n.text.clone()).collect(),
-        };
-        (found != Findings::default()).then_some(found)
-    }
-}
-
 /// Runs the entries, one after the other; `progress` is told each as it begins.
 ///
 /// # Errors
 /// If an entry cannot run at all; a verdict that does not hold is no error here.
 pub fn reproduce(entries: &[&Entry], settings: &Settings, progress: impl Fn(&Entry)) -> Result<Reproduction> {
-    let mut document = replay::document("lab reproduce", Vec::new());
-    document.seed = settings.seed;
-    let mut all = Reproduction { document, quick: settings.quick, charts: Vec::new(), notes: Vec::new() };
+    let document = Document { seed: settings.seed, ..replay::document(REPRODUCE, Vec::new()) };
+    let mut all = Reproduction::new(document, settings.quick);
     for entry in entries {
         progress(entry);
-        let found = (entry.run)(settings)?;
-        let cases = found.cases.into_iter().map(|c| Case { case: under(entry.id, &c.case), ..c });
-        all.document.cases.extend(cases);
-        let verdicts = found.verdicts.into_iter().map(|v| Verdict { id: under(entry.id, &v.id), ..v });
-        all.document.verdicts.extend(verdicts);
-        all.charts.extend(found.charts.into_iter().map(|c| Chart { entry: entry.id.into(), ..c }));
-        all.notes.extend(found.notes.into_iter().map(|text| Note { entry: entry.id.into(), text }));
+        all.add(entry.id, (entry.run)(settings)?);
     }
     Ok(all)
 }
@@ -176,7 +113,9 @@ pub fn reproduce(entries: &[&Entry], settings: &Settings, progress: impl Fn(&Ent
 mod tests {
     use std::collections::BTreeMap;
 
-    use fovea_scenario::{verdict, Bound};
+    use fovea_report::chart::Chart;
+    use fovea_report::document::Case;
+    use fovea_report::verdict::{verdict, Bound};
 
     use super::*;
 
@@ -219,13 +158,6 @@ mod tests {
         let chart = Chart { entry: "b".into(), ..Chart::default() };
         assert_eq!(saved.findings("b"), Some(Findings { charts: vec![chart], ..found }));
         assert_eq!(saved.findings("c"), None);
-    }
-
-    #[test]
-    fn entries_with_a_common_beginning_are_kept_apart() {
-        assert_eq!(within("fig1", "fig1/N"), Some("N"));
-        assert_eq!(within("fig1", "fig1"), Some(""));
-        assert_eq!(within("fig1", "fig10/N"), None);
     }
 
     #[test]

@@ -17,9 +17,8 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use fovea_scenario::{
-    document, follow, Boot as Followed, Catalog, Document, Event, EventBody, Plan, Provenance, Scenario,
-};
+use fovea_report::document::Document;
+use fovea_scenario::{document, follow, Boot as Followed, Catalog, Event, EventBody, Plan, Provenance, Scenario};
 
 pub use boot::Boot;
 pub use device::SimulatedDevice;

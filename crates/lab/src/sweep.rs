@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use fovea_scenario::Document;
+use fovea_report::document::Document;
 
 pub use journal::Cell;
 use journal::Journal;

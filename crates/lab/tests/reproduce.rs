@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The papers' experiments, run short: the same whatever the threads, and fit for a report.
 
-use fovea_lab::reproduce::{chart::Place, reproduce, Settings, ENTRIES};
+use fovea_lab::reproduce::{reproduce, Settings, ENTRIES};
+use fovea_report::chart::Place;
 
 #[test]
 fn every_experiment_gives_the_same_on_any_number_of_threads() {

@@ -2,7 +2,7 @@
 //! What host and guest say to each other: profiles of phones and apps, plans of steps, events, and results.
 //!
 //! The host turns a scenario and the profiles it names into one [`Plan`] per configuration; the guest follows the plan and
-//! writes [`Event`]s; the host folds the events into a results [`Document`].
+//! writes [`Event`]s; the host folds the events into a results document ([`fovea_report`]).
 
 mod app_file;
 mod build;
@@ -20,11 +20,9 @@ mod overrides;
 mod phone;
 mod plan;
 mod profile;
-mod results;
 mod scenario;
+pub mod series;
 mod steps;
-mod table;
-mod table_kinds;
 pub mod touch;
 
 pub use catalog::{builtin_scenarios, Catalog, Workload};
@@ -32,17 +30,16 @@ pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{daemon_config, daemon_config_for, user_memory_bytes, KERNEL_BYTES};
 pub use error::Error;
 pub use event::{BufferUse, Event, EventBody, LaunchKind};
-pub use figures::{document, verdict, Boot, Bound, Provenance};
+pub use figures::{document, Boot, Provenance};
 pub use file_kind::FileKind;
 pub use footprint::Footprint;
 pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Thresholds};
 pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Swap, Syscall};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
-pub use results::{null_if_missing, Case, Document, Verdict};
 pub use scenario::{Kind, Scenario};
 pub use steps::{
     Desktop as DesktopParameters, Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters,
     Workload as WorkloadParameters,
 };
-pub use table::{figure_names, is_free_memory, paper_figure, render};
-pub use table_kinds::{is_of_kinds, kind_columns, KindColumn};
+
+use fovea_report::{Case, Document, Verdict};

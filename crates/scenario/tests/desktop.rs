@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The desktop: its plans, and what its figures and verdicts make of events.
 
+use fovea_report::Document;
 use fovea_scenario::{
-    document, Boot, Catalog, Configuration, Document, Event, EventBody, LaunchKind, Load, Plan, Provenance, Scenario,
-    Step, Swap,
+    document, Boot, Catalog, Configuration, Event, EventBody, LaunchKind, Load, Plan, Provenance, Scenario, Step, Swap,
 };
 
 fn scenario(overrides: &[&str]) -> Scenario {

@@ -3,9 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fovea_report::kinds::KINDS;
+use fovea_report::text::render;
+use fovea_report::{Document, Verdict};
 use fovea_scenario::{
-    document, render, Boot, BufferUse, Catalog, Configuration, Document, Event, EventBody, FileKind, LaunchKind, Plan,
-    Provenance, Reservation, Scenario, Step, Verdict,
+    document, Boot, BufferUse, Catalog, Configuration, Event, EventBody, FileKind, LaunchKind, Plan, Provenance,
+    Reservation, Scenario, Step,
 };
 
 const MIB: f64 = 1048576.0;
@@ -320,4 +323,9 @@ fn the_modules_parameters_are_the_plans_and_the_daemon_leaves_them_alone() {
     assert_eq!(asked[0].module_parameters, "verify=always");
     let config: toml::Table = asked[0].daemon_config.parse().unwrap();
     assert_eq!(config["ecache"]["enabled"].as_bool(), Some(false));
+}
+
+#[test]
+fn the_report_knows_the_kinds_of_files_by_the_names_that_figures_bear() {
+    assert_eq!(FileKind::ALL.map(FileKind::name), KINDS);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Figures from event lists written by hand, and verdicts that can fail.
 
-use fovea_scenario::{
-    document, render, Boot, Catalog, Document, Event, EventBody, LaunchKind, Plan, Provenance, Scenario, Verdict,
-};
+use fovea_report::text::render;
+use fovea_report::{Document, Verdict};
+use fovea_scenario::{document, Boot, Catalog, Event, EventBody, LaunchKind, Plan, Provenance, Scenario};
 
 const MIB: u64 = 1 << 20;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use fovea_scenario::Case;
+use fovea_report::document::Case;
 
 use super::{
     beam, generate, orders, read, replay, write, Alike, Base, GenerateOptions, Outcome, RegionPolicy, Trace, Worth,

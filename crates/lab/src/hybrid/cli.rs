@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use fovea_scenario::Case;
+use fovea_report::document::Case;
 
 use super::{cost::TABLE_1, Frames, HybridTrace, Ledger, Policy, POLICIES};
 use crate::{

@@ -4,9 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fovea_scenario::{Case, Verdict};
+use fovea_report::document::Case;
+use fovea_report::verdict::Verdict;
 
-use super::{entries, reproduce, within, Entry, Reproduction, Settings};
+use fovea_report::experiment::{within, Reproduction};
+
+use super::{entries, reproduce, Entry, Settings};
 use crate::{
     cli::{bar, print, print_json},
     parallel,

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use fovea_scenario::{verdict, Bound, Case};
+use fovea_report::chart::{Chart, Kind, Origin};
+use fovea_report::document::Case;
+use fovea_report::experiment::Findings;
+use fovea_report::verdict::{verdict, Bound};
 
-use super::{
-    chart::{Chart, Kind, Origin},
-    Entry, Findings, Settings,
-};
+use super::{Entry, Settings};
 use crate::{
     ecache::{
         beam, generate, orders, replay, Alike, Base, GenerateOptions, Outcome, RegionPolicy, Trace, Worth, WORKLOADS,

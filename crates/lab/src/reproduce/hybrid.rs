@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Seed 001's figures 2 to 4 and its energy, on traces made after its description ([`crate::hybrid::Mix`]).
 
-use fovea_scenario::{verdict, Bound, Case, Verdict};
+use fovea_report::chart::{Chart, Kind, Origin};
+use fovea_report::document::Case;
+use fovea_report::experiment::Findings;
+use fovea_report::verdict::{verdict, Bound, Verdict};
 
-use super::{
-    chart::{Chart, Kind, Origin},
-    Entry, Findings, Settings,
-};
+use super::{Entry, Settings};
 use crate::{
     hybrid::{cli::figures, cost::TABLE_1, Frames, Ledger, Mix, Policy, POLICIES},
     parallel, Result,

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use fovea_scenario::{verdict, Bound, Case};
+use fovea_report::chart::{Chart, Kind, Origin};
+use fovea_report::document::Case;
+use fovea_report::experiment::Findings;
+use fovea_report::verdict::{verdict, Bound};
 
 use super::{
-    chart::{Chart, Kind, Origin},
     hybrid::{requests, DRAM_PERCENT, SEED, THEIRS},
-    Entry, Findings, Settings,
+    Entry, Settings,
 };
 use crate::{
     hybrid::{cost::TABLE_1, AppMix, Frames, HybridTrace, Ledger, Mix, OnSwitch, Policy, ReadOnly},

@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use fovea_scenario::{paper_figure, Case, Document, Scenario};
+use fovea_report::chart::{Chart, Kind, Origin};
+use fovea_report::document::{Case, Document};
+use fovea_report::experiment::Findings;
+use fovea_report::paper::paper_figure;
+use fovea_scenario::Scenario;
 
-use super::chart::{Chart, Kind, Origin};
-use super::{Entry, Findings, Settings};
+use super::{Entry, Settings};
 use crate::{sim, Error, Result};
 
 /// The table of section 4.2 and its conclusions.

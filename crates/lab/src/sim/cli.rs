@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fovea_scenario::{render, Scenario};
+use fovea_report::text::render;
+use fovea_scenario::Scenario;
 
 use super::{failures, results, simulate};
 use crate::{

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, io::Write, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 
-use fovea_scenario::{Case, Document};
+use fovea_report::document::{Case, Document};
 use parquet::{
     data_type::{BoolType, ByteArray, ByteArrayType, Int64Type},
     errors::ParquetError,

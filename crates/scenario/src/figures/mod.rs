@@ -6,7 +6,6 @@ mod ecache;
 mod fold;
 mod lowmem;
 mod monkey;
-mod verdict;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -14,7 +13,7 @@ use std::collections::BTreeMap;
 use crate::scenario::{Kind, Scenario};
 use crate::{Case, Document, Event, Plan, Thresholds, Verdict};
 use fold::Folded;
-pub use verdict::{verdict, Bound};
+use fovea_report::verdict::{self, verdict, Bound};
 
 /// One boot: what was planned, and what was reported.
 #[derive(Clone, Copy, Debug)]

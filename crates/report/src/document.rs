@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The one results document that every scenario, experiment and benchmark writes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::verdict::Verdict;
+
+/// A file could not be read or written.
+#[derive(Debug, Error)]
+#[error("{}: {cause}: check that the path is right and its permissions allow it", path.display())]
+pub struct FileError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// The system's word.
+    pub cause: std::io::Error,
+}
+
+/// Results of one call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document {
+    /// Scenario or experiment.
+    pub scenario: String,
+    /// "fast", "exact" or "host".
+    pub mode: String,
+    /// Kernel release measured on.
+    pub kernel: String,
+    /// QEMU's version, empty outside the phone.
+    pub qemu: String,
+    /// Seed.
+    pub seed: u64,
+    /// Commit of the source, with "-dirty" if changed.
+    pub commit: String,
+    /// The command that makes it again: the words after the program's name, without those that only say where results go. Empty if
+    /// nobody noted it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// Figures by case and configuration.
+    pub cases: Vec<Case>,
+    /// What was claimed and what was found.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// Figures of one case under one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Case {
+    /// Workload or variant, or "".
+    pub case: String,
+    /// Configuration.
+    pub configuration: String,
+    /// Figures; names end in their unit.
+    pub figures: BTreeMap<String, f64>,
+}
+
+/// For `#[serde(with)]`: JSON has no NaN, a figure that was not measured is written as `null`.
+pub mod null_if_missing {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes a figure.
+    pub fn serialize<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        figure.is_finite().then_some(*figure).serialize(serializer)
+    }
+
+    /// Reads a figure.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+    }
+}
+
+impl Document {
+    /// Writes the document as JSON, whole or not at all: beside the file first, then in its place.
+    pub fn write(&self, path: &Path) -> Result<(), FileError> {
+        let failed = |cause| FileError { path: path.to_owned(), cause };
+        let mut text = serde_json::to_string_pretty(self).map_err(|e| failed(e.into()))?;
+        text.push('\n');
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = Path::new(&part);
+        fs::write(part, text).and_then(|()| fs::rename(part, path)).map_err(|e| {
+            // What is half written is of no use to anyone; that it cannot be removed either is not the news.
+            let _ = fs::remove_file(part);
+            failed(e)
+        })
+    }
+
+    /// One of figures that were computed on the host; what computed them is for the caller to fill in.
+    pub fn of_host(scenario: &str, cases: Vec<Case>) -> Self {
+        Document { scenario: scenario.into(), mode: "host".into(), cases, ..Document::default() }
+    }
+
+    /// A figure, if it was measured.
+    pub fn figure(&self, case: &str, configuration: &str, name: &str) -> Option<f64> {
+        self.cases.iter().find(|c| c.case == case && c.configuration == configuration)?.figures.get(name).copied()
+    }
+
+    /// Whether every verdict holds.
+    pub fn passed(&self) -> bool {
+        self.verdicts.iter().all(|v| v.pass)
+    }
+}

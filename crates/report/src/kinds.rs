@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Tables 9 and 10 of seed 000 beside ours: what the eCache was asked for, by kind of file.
+
+use std::fmt::Write;
+
+use crate::document::Case;
+use crate::text::columns;
+
+/// Kinds of files as figures name them, in the order of table 9; the scenarios tell files apart by them.
+pub const KINDS: [&str; 8] =
+    ["apk", "app_dalvik", "app_data", "framework_dalvik", "system_bin", "framework_resource", "library", "other"];
+
+/// Table 9, workload N: percent of the hits and of the misses, in the order of [`KINDS`].
+const TABLE_9: [(u32, u32); 8] = [(14, 12), (26, 28), (2, 11), (25, 6), (1, 0), (8, 7), (23, 15), (1, 21)];
+
+/// Table 10: what Movies asks for while it launches, and what of it was there, in MB; and which kinds that is.
+const TABLE_10: [(&str, [f64; 2], &[&str]); 4] = [
+    ("Dalvik caches", [0.55, 0.55], &["app_dalvik", "framework_dalvik"]),
+    ("libraries", [1.30, 1.16], &["library"]),
+    ("framework resources", [0.83, 0.81], &["framework_resource"]),
+    ("others", [0.38, 0.02], &["apk", "app_data", "system_bin", "other"]),
+];
+
+const MIB: f64 = 1048576.0;
+
+/// A column of these tables: ours beside the seed's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KindColumn {
+    /// What is counted, and where the seed prints it.
+    pub title: &'static str,
+    /// Unit of all numbers.
+    pub unit: &'static str,
+    /// Kind of file, ours, the seed's.
+    pub rows: Vec<(String, f64, f64)>,
+}
+
+/// Every column of both tables that a case has the figures for.
+pub fn kind_columns(case: &Case) -> Vec<KindColumn> {
+    let of = |what: &str, kind: &str| case.figures.get(&format!("{what}_{kind}_bytes")).copied();
+    let mut columns = Vec::new();
+    for (what, title, seeds) in [
+        ("hit", "Hits by kind of file (seed 000, table 9: workload N)", TABLE_9.map(|(hit, _)| hit)),
+        ("miss", "Misses by kind of file (seed 000, table 9: workload N)", TABLE_9.map(|(_, miss)| miss)),
+    ] {
+        let all = KINDS.iter().map(|k| of(what, k)).sum::<Option<f64>>();
+        let Some(all) = all.filter(|&all| all > 0.0) else { continue };
+        let row = |(kind, seed): (&str, u32)| {
+            (kind.replace('_', " "), of(what, kind).unwrap_or(0.0) / all * 100.0, f64::from(seed))
+        };
+        columns.push(KindColumn { title, unit: "%", rows: KINDS.into_iter().zip(seeds).map(row).collect() });
+    }
+    for (at, what, title) in [
+        (0, "movies_get", "Asked for while Movies launches (seed 000, table 10)"),
+        (1, "movies_hit", "Of that, had from the eCache (seed 000, table 10)"),
+    ] {
+        let row = |(name, seed, kinds): &(&str, [f64; 2], &[&str])| {
+            let ours = kinds.iter().map(|k| of(what, k)).sum::<Option<f64>>()?;
+            Some(((*name).to_owned(), ours / MIB, seed[at]))
+        };
+        if let Some(rows) = TABLE_10.iter().map(row).collect() {
+            columns.push(KindColumn { title, unit: "MB", rows });
+        }
+    }
+    columns
+}
+
+/// Whether a figure stands in these tables and not in the list.
+pub fn is_of_kinds(name: &str) -> bool {
+    ["hit_", "miss_", "movies_get_", "movies_hit_"].iter().any(|start| {
+        let kind = name.strip_prefix(start).and_then(|rest| rest.strip_suffix("_bytes"));
+        kind.is_some_and(|kind| KINDS.contains(&kind))
+    })
+}
+
+/// Both tables of a case that has the figures.
+pub(crate) fn render(case: &Case, out: &mut String) {
+    let of = |what: &str, kind: &str| case.figures.get(&format!("{what}_{kind}_bytes")).copied();
+    let sum = |what: &str| KINDS.iter().map(|k| of(what, k)).sum::<Option<f64>>();
+    if let (Some(hits), Some(misses)) = (sum("hit"), sum("miss")) {
+        let cell = |bytes: f64, all: f64, seed: u32| {
+            let percent = if all > 0.0 { bytes / all * 100.0 } else { 0.0 };
+            format!("{:.1} MB {percent:.0} % ({seed} %)", bytes / MIB)
+        };
+        let mut rows = vec![["read through the eCache, by kind".to_owned(), "hits".into(), "misses".into()].to_vec()];
+        for (kind, (hit, miss)) in KINDS.into_iter().zip(TABLE_9) {
+            let (h, m) = (of("hit", kind).unwrap_or(0.0), of("miss", kind).unwrap_or(0.0));
+            rows.push(vec![kind.replace('_', " "), cell(h, hits, hit), cell(m, misses, miss)]);
+        }
+        let _ = writeln!(out, "\n{}: in brackets: seed 000, table 9, shares in workload N.", case.case);
+        columns(&rows, out);
+    }
+    if sum("movies_get").is_some() {
+        let mut rows =
+            vec![["read while Movies launches, by kind".to_owned(), "asked for".into(), "hit".into()].to_vec()];
+        for (name, seed, kinds) in TABLE_10 {
+            let ours = |what: &str| kinds.iter().filter_map(|k| of(what, k)).sum::<f64>() / MIB;
+            let cell = |ours: f64, seed: f64| format!("{ours:.2} MB ({seed:.2} MB)");
+            rows.push(vec![name.into(), cell(ours("movies_get"), seed[0]), cell(ours("movies_hit"), seed[1])]);
+        }
+        let _ = writeln!(out, "\n{}: in brackets: seed 000, table 10, one launch; ours is the mean.", case.case);
+        columns(&rows, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_shares_of_all_and_there_only_if_measured() {
+        let mut case = Case { case: "N".into(), configuration: "ecache".into(), figures: Default::default() };
+        assert_eq!(kind_columns(&case), []);
+        for kind in KINDS {
+            case.figures.insert(format!("hit_{kind}_bytes"), MIB);
+            case.figures.insert(format!("movies_get_{kind}_bytes"), MIB);
+        }
+        let columns = kind_columns(&case);
+        assert_eq!(columns.len(), 2);
+        let sums = |c: &KindColumn| (c.rows.iter().map(|r| r.1).sum::<f64>(), c.rows.iter().map(|r| r.2).sum::<f64>());
+        assert_eq!((columns[0].unit, sums(&columns[0])), ("%", (100.0, 100.0)));
+        assert_eq!((columns[1].unit, columns[1].rows[0].1), ("MB", 2.0));
+        assert!(case.figures.keys().all(|name| is_of_kinds(name)) && !is_of_kinds("read_bytes"));
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What was measured and what it shows: the results document that every scenario, experiment and benchmark writes, verdicts on
+//! claims, and from these tables, plots and pages.
+//!
+//! Everything but [`gather`] and [`Document::write`] is pure: no clock, no network. The page needs nothing but itself.
+
+pub mod chart;
+pub mod document;
+pub mod experiment;
+pub mod gather;
+pub mod kinds;
+#[cfg(feature = "page")]
+pub mod page;
+pub mod paper;
+#[cfg(feature = "page")]
+mod plot;
+#[cfg(feature = "schema")]
+pub mod schema;
+pub mod text;
+#[cfg(feature = "page")]
+mod units;
+pub mod verdict;
+
+pub use document::{Case, Document};
+pub use verdict::Verdict;

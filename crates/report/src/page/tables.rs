@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Verdicts and figures as tables.
+
+use maud::{html, Markup};
+
+use crate::document::{Case, Document};
+use crate::paper::{figure_names, is_free_memory, paper_figure};
+use crate::units::{number, words, Unit};
+use crate::verdict::Verdict;
+
+/// So many rows are shown at once; longer tables are folded.
+const OPEN_ROWS: usize = 24;
+
+/// A bound as it is printed in books.
+pub(super) fn bound(bound: &str) -> String {
+    let signs = [(">=", "≥"), ("<=", "≤"), ("==", "="), ("<", "<"), (">", ">")];
+    let printed =
+        signs.iter().find_map(|(ascii, sign)| Some(format!("{sign}\u{a0}{}", bound.strip_prefix(ascii)?.trim())));
+    printed.unwrap_or_else(|| bound.to_owned())
+}
+
+/// The word on a verdict: never by colour alone.
+pub(super) fn word(pass: bool) -> Markup {
+    html! {
+        @if pass { span.holds { "✓ holds" } } @else { span.falls { "✗ falls short" } }
+    }
+}
+
+/// What was claimed, what was found, and whether it holds. On a narrow screen each row becomes a card, so cells bear their heads.
+pub(super) fn verdicts<'v>(verdicts: impl Iterator<Item = &'v Verdict> + Clone) -> Markup {
+    html! {
+        @if verdicts.clone().next().is_some() {
+            table.verdicts {
+                thead { tr { th { "claim" } th { "source" } th { "claimed" } th { "ours" } th { "verdict" } } }
+                tbody {
+                    @for v in verdicts {
+                        tr class=(if v.pass { "pass" } else { "miss" }) {
+                            td data-head="claim" { (v.claim) }
+                            td data-head="source" { (v.source) }
+                            td.n data-head="claimed" { (bound(&v.bound)) }
+                            td.n data-head="ours" { (number(v.figure)) }
+                            td data-head="verdict" { (word(v.pass)) }
+                        }
+                    }
+                }
+            }
+        } @else {
+            p.note { "Nothing is claimed here, so there is no verdict." }
+        }
+    }
+}
+
+fn folded(rows: usize, what: &str, table: &Markup) -> Markup {
+    html! {
+        details open[rows <= OPEN_ROWS] {
+            summary { (what) " (" (rows) (if rows == 1 { " row" } else { " rows" }) ")" }
+            div.wide tabindex="0" { (table) }
+        }
+    }
+}
+
+/// A row per case and configuration, a column per figure: for experiments, which have many cases and few figures.
+pub(super) fn by_case(cases: &[Case]) -> Markup {
+    let mut names: Vec<&String> = cases.iter().flat_map(|c| c.figures.keys()).collect();
+    names.sort();
+    names.dedup();
+    let unit = |name: &String| Unit::of(name, cases.iter().filter_map(|c| c.figures.get(name).copied()));
+    let units: Vec<Unit> = names.iter().map(|n| unit(n)).collect();
+    let table = html! {
+        table.figures {
+            thead { tr {
+                th { "case" } th { "configuration" }
+                @for (name, unit) in names.iter().zip(&units) {
+                    th.n { (words(name)) @if !unit.sign.is_empty() { br; (unit.sign) } }
+                }
+            } }
+            tbody {
+                @for case in cases {
+                    tr {
+                        th { (case.case) } td { (case.configuration) }
+                        @for (name, unit) in names.iter().zip(&units) {
+                            @match case.figures.get(*name) {
+                                Some(&figure) => td.n title=(figure) { (number(unit.scale(figure))) },
+                                None => td.n { "–" },
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    html! { @if !cases.is_empty() { (folded(cases.len(), "All figures", &table)) } }
+}
+
+/// A row per figure, a column per configuration, with the paper's figure below ours: for scenarios, which have many figures.
+pub(super) fn by_figure(document: &Document) -> Markup {
+    let mut cases: Vec<&str> = Vec::new();
+    for case in &document.cases {
+        if !cases.contains(&case.case.as_str()) {
+            cases.push(&case.case);
+        }
+    }
+    html! { @for case in cases { (one_case(document, case)) } }
+}
+
+fn one_case(document: &Document, case: &str) -> Markup {
+    let ours: Vec<&Case> = document.cases.iter().filter(|c| c.case == case).collect();
+    let names = figure_names(document, case);
+    let table = html! {
+        table.figures {
+            thead { tr { th { "figure" } @for c in &ours { th.n { (c.configuration) } } } }
+            tbody {
+                @for name in &names {
+                    tr { th { (name) } @for c in &ours { (cell(document, &ours, c, name)) } }
+                }
+            }
+        }
+    };
+    let what = if case.is_empty() { "All figures".into() } else { format!("All figures of {case}") };
+    folded(names.len(), &what, &table)
+}
+
+/// Our figure, as a share too if it is free memory, and the paper's.
+fn cell(document: &Document, row: &[&Case], case: &Case, name: &str) -> Markup {
+    let paper = |name: &str| paper_figure(&document.scenario, name, &case.configuration);
+    let all = row.iter().flat_map(|c| c.figures.get(name).copied().into_iter());
+    let unit = Unit::of(name, all.chain(paper(name)));
+    let share = |figure: f64, user: Option<f64>| {
+        let user = user.filter(|&u| u > 0.0 && is_free_memory(name))?;
+        Some(format!("{} %", number(100.0 * figure / user)))
+    };
+    let Some(&figure) = case.figures.get(name) else { return html! { td.n { "missing" } } };
+    html! {
+        td.n title=(figure) {
+            (unit.show(figure))
+            @if let Some(share) = share(figure, case.figures.get("user_memory_bytes").copied()) { ", " (share) }
+            @if let Some(theirs) = paper(name) {
+                br;
+                span.paper {
+                    "paper " (unit.show(theirs))
+                    @if let Some(share) = share(theirs, paper("user_memory_bytes")) { ", " (share) }
+                }
+            }
+        }
+    }
+}

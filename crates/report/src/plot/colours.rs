@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Which series has which colour: a configuration has the same one wherever it is shown.
+
+use super::{paper_twin, Look};
+use crate::chart::{Chart, Origin};
+
+/// Okabe and Ito's colours, told apart by colour-blind readers too; their yellow is too pale for white paper. The pages' style sheet has
+/// them again, and others for the dark.
+pub(super) const COLOURS: [&str; COUNT] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7500", "#666"];
+
+/// So many colours there are.
+pub(super) const COUNT: usize = 8;
+
+/// How the line of each colour is broken, so that lines are told apart without colour, and one on top of another does not hide it.
+pub(super) const DASHES: [&str; COUNT] = ["none", "7 3", "2 3", "9 3 2 3", "4 4", "none", "7 3", "2 3"];
+
+/// What a device does without Fovea is vermilion, what Fovea does is green. No two of a scenario have the same.
+const NAMED: [(&str, usize); 12] = [
+    ("stock", 1),
+    ("normal", 1),
+    ("kernel", 1),
+    ("fovea", 2),
+    ("ecache", 2),
+    ("zram", 0),
+    ("earlyoom", 0),
+    ("migrate", 3),
+    ("systemd-oomd", 3),
+    ("returned", 4),
+    ("nohang", 5),
+    ("oomd", 6),
+];
+
+/// The colour of a configuration; what stands behind a colon is a remark.
+fn named(series: &str) -> Option<usize> {
+    let name = series.split(':').next().unwrap_or(series);
+    NAMED.iter().find(|(n, _)| *n == name).map(|(_, colour)| *colour)
+}
+
+/// Series of ours that have no colour by name get those in turn that are left, and those without points keep theirs; the paper's has that
+/// of the series it is the paper's twin of, or the page's ink.
+pub(super) fn looks(chart: &Chart) -> Vec<Look> {
+    let ours = || chart.series.iter().filter(|s| s.origin == Origin::Ours);
+    let taken: Vec<usize> = ours().filter_map(|s| named(&s.name)).collect();
+    let mut free = (0..).filter(|colour| !taken.contains(&(colour % COUNT)) || taken.len() >= COUNT);
+    let colours: Vec<(&str, usize)> =
+        ours().map(|s| (s.name.as_str(), named(&s.name).or_else(|| free.next()).unwrap_or(0))).collect();
+    let mut own = colours.iter();
+    let look = |origin: Origin, name: &str| match origin {
+        Origin::Ours => Look { colour: own.next().map(|(_, colour)| *colour), paper: false },
+        Origin::Paper => {
+            let twin = colours.iter().find(|(ours, _)| paper_twin(ours) == name);
+            Look { colour: twin.map(|(_, colour)| *colour), paper: true }
+        }
+    };
+    let series = chart.series.iter().map(|s| (s.origin, s.name.as_str()));
+    series
+        .map({
+            let mut look = look;
+            move |(origin, name)| look(origin, name)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Kind;
+
+    fn colours(names: &[&str]) -> Vec<usize> {
+        let mut chart = Chart::new("", Kind::Bars, "", "");
+        names.iter().for_each(|name| chart.bars(*name, Origin::Ours, [("x", 1.0)]));
+        looks(&chart).iter().filter_map(|l| l.colour).collect()
+    }
+
+    #[test]
+    fn a_configuration_has_the_same_colour_in_every_company() {
+        assert_eq!(colours(&["stock", "zram", "fovea"]), [1, 0, 2]);
+        assert_eq!(colours(&["fovea: 3 kills", "new", "other"]), [2, 0, 1]);
+        assert_eq!(colours(&["a", "b"]), [0, 1]);
+        assert_eq!(colours(&["normal", "ecache", "returned", "migrate"]), [1, 2, 4, 3]);
+    }
+
+    #[test]
+    fn more_series_than_colours_have_some_twice() {
+        let names: Vec<String> = (0..20).map(|n| n.to_string()).collect();
+        let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(colours(&names).len(), 20);
+        names.extend(NAMED.map(|(name, _)| name));
+        assert_eq!(colours(&names).len(), 32);
+    }
+
+    #[test]
+    fn the_style_sheet_has_the_same_colours() {
+        let sheet = include_str!("../page/style.css");
+        for (at, colour) in COLOURS.iter().enumerate() {
+            // In the light, and on paper.
+            assert_eq!(sheet.matches(&format!("--c{at}: {colour};")).count(), 2, "{at}");
+        }
+    }
+}

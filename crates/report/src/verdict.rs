@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Verdicts: a claim, a bound, and what was found. What was not found does not hold.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::null_if_missing;
+
+/// A claim checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Verdict {
+    /// Stable name.
+    pub id: String,
+    /// The claim in words.
+    pub claim: String,
+    /// Where it comes from, e.g. "seed 002, 4.2".
+    pub source: String,
+    /// Our figure; not a number, and `null` in JSON, if it was not measured.
+    #[serde(with = "null_if_missing")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub figure: f64,
+    /// The bound, e.g. ">= 0.15".
+    pub bound: String,
+    /// Whether it holds.
+    pub pass: bool,
+}
+
+/// A bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// The figure is no less.
+    AtLeast(f64),
+    /// The figure is no more.
+    AtMost(f64),
+    /// The figure is less.
+    Below(f64),
+    /// The figure is just this.
+    Equal(f64),
+}
+
+impl Bound {
+    fn holds(self, figure: f64) -> bool {
+        match self {
+            Bound::AtLeast(bound) => figure >= bound,
+            Bound::AtMost(bound) => figure <= bound,
+            Bound::Below(bound) => figure < bound,
+            Bound::Equal(bound) => figure == bound,
+        }
+    }
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Bound::AtLeast(bound) => write!(f, ">= {bound}"),
+            Bound::AtMost(bound) => write!(f, "<= {bound}"),
+            Bound::Below(bound) => write!(f, "< {bound}"),
+            Bound::Equal(bound) => write!(f, "== {bound}"),
+        }
+    }
+}
+
+/// A verdict; a missing figure, or one that is no number, fails.
+pub fn verdict(id: &str, claim: &str, source: &str, figure: Option<f64>, bound: Bound) -> Verdict {
+    let figure = figure.filter(|f| f.is_finite());
+    Verdict {
+        id: id.into(),
+        claim: claim.into(),
+        source: source.into(),
+        figure: figure.unwrap_or(f64::NAN),
+        bound: bound.to_string(),
+        pass: figure.is_some_and(|f| bound.holds(f)),
+    }
+}
+
+/// a / b, if both are there and b is above 0.
+pub fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a?, b?) {
+        (a, b) if b > 0.0 => Some(a / b),
+        _ => None,
+    }
+}
