@@ -11,7 +11,6 @@
 
 #include "devices.h"
 #include "follow.h"
-#include "heap.h"
 #include "moves.h"
 #include "pool.h"
 #include "power.h"
@@ -291,7 +290,7 @@ static void state_exit(void)
 	kobject_put(pool_kobject);
 }
 
-static struct pool_device *device_list;
+static struct heap_device *device_list;
 
 static int __init ecache_module_init(void)
 {
@@ -301,7 +300,8 @@ static int __init ecache_module_init(void)
 		pr_err("carveouts: none: give carveouts=SIZE@ADDRESS or carveouts=contig:SIZE\n");
 		return -EINVAL;
 	}
-	count = heap_devices_parse(devices, &device_list);
+	count = heap_devices_parse(THIS_MODULE, devices, ECACHE_MAX_DEVICES,
+				   &device_list);
 	if (count < 0)
 		return count;
 	error = pool_init(carveouts, device_list, count);
@@ -366,3 +366,4 @@ MODULE_ALIAS("dm-ecache");
 MODULE_AUTHOR("The Fovea authors");
 MODULE_DESCRIPTION("Device-reserved memory as an eviction-based file cache");
 MODULE_LICENSE("GPL");
+FOVEA_IMPORT_NS(FOVEA_HEAP);

@@ -24,13 +24,13 @@
 #include "gate.h"
 
 struct batch_put;
+struct heap_device;
 struct volume;
 
 /* Pages, frames or blocks dealt with under the lock at once. */
 #define POOL_BATCH_PAGES	64
 /* Frames that are only looked at. */
 #define POOL_BATCH_FRAMES	512
-#define POOL_NAME_BYTES		32
 /*
  * Pages salvaged at most, unless set otherwise: 64 MiB, some 25 ms of copying at 1 GHz. In
  * the phone of seed 000 there are never so many frames to salvage to.
@@ -88,13 +88,7 @@ struct pool {
 extern struct pool pool;
 DECLARE_STATIC_KEY_FALSE(pool_measure);
 
-/* A device's name and reservation, as the parameter `devices` gives them. */
-struct pool_device {
-	char name[POOL_NAME_BYTES];
-	u64 size_bytes;
-};
-
-int pool_init(const char *carveouts, const struct pool_device *devices,
+int pool_init(const char *carveouts, const struct heap_device *devices,
 	      u32 nr_devices);
 void pool_exit(void);
 
