@@ -2,7 +2,7 @@
 //! What a boot does with the memory that is reserved for devices: the modules that serve it, the eCache below the file system, and
 //! its state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
@@ -19,27 +19,49 @@ const VOLUME: &str = "flash";
 const MODULE: &str = "/sys/module/dm_ecache";
 const MEASURE_HELD: &str = "measure_held=";
 
-/// Whether a module takes part in what the plan does with reserved memory, and with which parameters it is loaded; `None` for modules
-/// that have nothing to do with that.
-pub fn module_parameters(plan: &Plan, module: &str) -> Outcome<Option<Option<CString>>> {
-    let reservation = plan.configuration.reservation();
-    let wanted = match module {
-        "dm_mod" | "dm_ecache" => matches!(reservation, Reservation::Idle | Reservation::Ecache),
-        "contig_heap" => reservation == Reservation::Migrate,
-        _ => return Ok(None),
+/// The modules that serve reserved memory, and when. What they need, they say themselves.
+const SERVING: [(&str, &[Reservation]); 2] =
+    [("dm_ecache", &[Reservation::Idle, Reservation::Ecache]), ("contig_heap", &[Reservation::Migrate])];
+
+/// What a plan does without, of an image's modules: what serves reserved memory in other plans, and what nothing but that needs.
+/// `needs` tells what a module depends on.
+pub fn unwanted(
+    reservation: Reservation,
+    image: &BTreeSet<String>,
+    needs: impl Fn(&str) -> Outcome<Vec<String>>,
+) -> Outcome<BTreeSet<String>> {
+    let here = SERVING.iter().filter(|(name, _)| image.contains(*name));
+    let (serving, idle): (Vec<_>, Vec<_>) = here.partition(|(_, when)| when.contains(&reservation));
+    let with_needs = |names: Vec<String>| {
+        let (mut found, mut open) = (BTreeSet::new(), names);
+        while let Some(name) = open.pop() {
+            if image.contains(&name) && found.insert(name.clone()) {
+                open.extend(needs(&name)?);
+            }
+        }
+        Outcome::Ok(found)
     };
-    if !wanted {
-        return Ok(Some(None));
+    let names = |modules: Vec<&(&str, _)>| modules.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+    let idle = with_needs(names(idle))?;
+    if idle.is_empty() {
+        return Ok(idle);
     }
+    let others = image.difference(&idle).cloned().chain(names(serving)).collect();
+    let wanted = with_needs(others)?;
+    Ok(idle.difference(&wanted).cloned().collect())
+}
+
+/// The parameters that a module is loaded with.
+pub fn module_parameters(plan: &Plan, module: &str) -> Outcome<CString> {
     let parameters = match module {
         "dm_ecache" => {
-            let parameters = ecache_parameters(&plan.phone, reservation)? + " " + &plan.module_parameters;
-            parameters.trim_end().to_owned()
+            let parameters = ecache_parameters(&plan.phone, plan.configuration.reservation())?;
+            format!("{parameters} {}", plan.module_parameters).trim_end().to_owned()
         }
         "contig_heap" => contig_parameters(&plan.phone, &read_file("/proc/zoneinfo")?)?,
         _ => String::new(),
     };
-    Ok(Some(Some(CString::new(parameters).at(|| format!("parameters of {module}"))?)))
+    CString::new(parameters).at(|| format!("parameters of {module}"))
 }
 
 fn devices(phone: &PhoneProfile) -> String {
@@ -131,6 +153,34 @@ mod tests {
 
     fn nexus() -> PhoneProfile {
         Catalog::builtin().unwrap().phone("nexus-s-emmc").unwrap().clone()
+    }
+
+    #[test]
+    fn a_plan_gets_the_modules_that_serve_it_and_all_that_these_need() {
+        let image = ["configfs", "null_blk", "dm_mod", "fovea_heap", "dm_ecache", "contig_heap", "dm_delay"];
+        let needs = |name: &str| {
+            let list: &[&str] = match name {
+                "null_blk" => &["configfs"],
+                "dm_ecache" => &["dm_mod", "fovea_heap"],
+                "contig_heap" => &["fovea_heap", "built_in"],
+                "dm_delay" => &["dm_mod"],
+                _ => &[],
+            };
+            Ok(list.iter().map(|&name| name.to_owned()).collect())
+        };
+        let without = |reservation, image: &[&str]| {
+            let image = image.iter().map(|&name| name.to_owned()).collect();
+            let names: Vec<_> = unwanted(reservation, &image, needs).unwrap().into_iter().collect();
+            names.join(" ")
+        };
+        for reservation in [Reservation::Idle, Reservation::Ecache] {
+            assert_eq!(without(reservation, &image), "contig_heap");
+        }
+        assert_eq!(without(Reservation::Migrate, &image), "dm_ecache", "dm_delay needs dm_mod");
+        assert_eq!(without(Reservation::Migrate, &image[..6]), "dm_ecache dm_mod");
+        assert_eq!(without(Reservation::Returned, &image[..6]), "contig_heap dm_ecache dm_mod fovea_heap");
+        let unread = |name: &str| panic!("{name} is none of the plan's");
+        assert!(unwanted(Reservation::Absent, &["null_blk".to_owned()].into(), unread).unwrap().is_empty());
     }
 
     #[test]
