@@ -34,6 +34,7 @@ mod readers;
 mod refusals;
 mod report;
 mod soak;
+mod sources;
 mod stack;
 mod volume_io;
 
@@ -222,6 +223,7 @@ fn soak(stack: &Stack, contents: &Contents, options: &Options, report: &Report, 
         watch.look(report, false);
         drivers::all(report);
         refusals::while_in_use(stack, options, report);
+        sources::all(report)?;
         watch.look(report, true);
     }
     let compare_all = || stack.volumes.iter().try_for_each(|volume| audit::compare(volume, contents, report));
@@ -255,14 +257,18 @@ fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Re
     }
     stack.remove()?;
     if options.has_module() {
-        let unloaded = module::remove(MODULE);
-        report.check("the module goes", unloaded.is_ok(), format_args!("{unloaded:?}"));
+        // No target holds it any more.
+        if !sources::goes(report, MODULE, &format!("/dev/ecache/{}", DEVICES[0].0), DEVICES[0].1)? {
+            return Ok(());
+        }
         let claimed = std::fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
         report.check("its memory is given back", !claimed, format_args!("in /proc/iomem: {claimed}"));
         // What was not given back could not be taken again.
         let again = module::load_with(&Root::at("/"), MODULE, &refusals::good_parameters(options))
             .and_then(|()| module::remove(MODULE));
         report.check("it comes and goes again", again.is_ok(), format_args!("{again:?}"));
+        let heap = module::remove(sources::HEAP);
+        report.check("the heap goes", heap.is_ok(), format_args!("{heap:?}"));
     }
     Ok(())
 }
