@@ -19,6 +19,7 @@
 #include <linux/workqueue.h>
 
 #include "../../core/ecache.h"
+#include "../include/contract.h"
 #include "broken.h"
 #include "carveout.h"
 #include "gate.h"
@@ -38,16 +39,15 @@ struct volume;
 #define POOL_SALVAGE_PAGES	16384
 
 enum pool_zero {
-	/* A buffer's pages are zeroed when somebody first can see them. */
-	POOL_ZERO_LAZY,
-	/* ... all of them before the allocation returns. */
-	POOL_ZERO_ALLOC,
+#define POOL_ZERO(id, name) POOL_ZERO_##id,
+	ECACHE_ZERO(POOL_ZERO)
+#undef POOL_ZERO
 };
 
 enum pool_verify {
-	/* Contents are compared but on file systems that say when they change. */
-	POOL_VERIFY_AUTO,
-	POOL_VERIFY_ALWAYS,
+#define POOL_VERIFY(id, name) POOL_VERIFY_##id,
+	ECACHE_VERIFY(POOL_VERIFY)
+#undef POOL_VERIFY
 };
 
 /* What one kind of call cost without its copies; see the parameter `measure`. */

@@ -8,6 +8,7 @@
 #include <uapi/linux/dma-heap.h>
 
 #include "../include/compat.h"
+#include "../include/contract.h"
 #include "broken.h"
 #include "buffer.h"
 #include "heap.h"
@@ -115,11 +116,12 @@ static ssize_t held_bytes_show(struct device *dev, struct device_attribute *attr
 }
 static DEVICE_ATTR_RO(held_bytes);
 
+#define ATTRIBUTE(name)	&dev_attr_##name.attr,
 static struct attribute *node_attrs[] = {
-	&dev_attr_size_bytes.attr,
-	&dev_attr_held_bytes.attr,
+	HEAP_ATTRIBUTES(ATTRIBUTE)
 	NULL,
 };
+#undef ATTRIBUTE
 ATTRIBUTE_GROUPS(node);
 
 static bool name_taken(const char *name)
@@ -137,7 +139,7 @@ int heap_node_add(struct heap_node *node)
 {
 	int error;
 
-	snprintf(node->path, sizeof(node->path), "ecache/%s", node->name);
+	snprintf(node->path, sizeof(node->path), HEAP_FOLDER "/%s", node->name);
 	node->misc.minor = MISC_DYNAMIC_MINOR;
 	node->misc.name = node->path;
 	node->misc.fops = &node_fops;

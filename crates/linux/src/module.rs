@@ -118,7 +118,11 @@ pub fn dependencies(image: &[u8]) -> Vec<String> {
     let Some(at) = memchr::memmem::find(image, b"\0depends=") else { return Vec::new() };
     let list = &image[at + 9..];
     let list = &list[..memchr::memchr(0, list).unwrap_or(0)];
-    String::from_utf8_lossy(list).split(',').filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")).collect()
+    String::from_utf8_lossy(list)
+        .split(',')
+        .filter(|name| !name.is_empty())
+        .map(|name| name.replace('-', "_"))
+        .collect()
 }
 
 /// The module's name: the file's, without what orders it (`07-`) and without `.ko`, `.ko.xz` and their like; the kernel takes `-`

@@ -175,7 +175,11 @@ fn modules_that_their_buffers_do_not_hold_fail() {
     let Some(ended) = torture(Some(Some("unheld")), &words, 900) else { return };
     let failures = ended.lines("FAIL");
     assert!(ended.reason.is_some(), "{}", ended.console);
-    assert!(failures.iter().any(|line| line.contains("unloading contig_heap under")), "{failures:#?}\n{}", ended.console);
+    assert!(
+        failures.iter().any(|line| line.contains("unloading contig_heap under")),
+        "{failures:#?}\n{}",
+        ended.console
+    );
 }
 
 /// What the control of copies has besides, and what must do no harm by itself.

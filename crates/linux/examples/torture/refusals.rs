@@ -13,10 +13,8 @@ use fovea_linux::{module, Error, Root};
 use crate::audit::KernelLog;
 use crate::raw::FileMapping;
 use crate::report::Report;
-use crate::stack::{Stack, A, C};
+use crate::stack::{module_file, Stack, A, C};
 use crate::{Options, DEVICES, MODULE};
-
-const POOL: &str = "/sys/module/dm_ecache/pool";
 
 /// The module's parameters for the whole test.
 pub fn good_parameters(options: &Options) -> String {
@@ -91,7 +89,7 @@ fn of_load(report: &Report, log: &mut KernelLog, what: &str, parameters: &str, e
     let error = module::load_with(&Root::at("/"), MODULE, parameters).err();
     let number = error.as_ref().and_then(errno);
     let lines = own_lines(log);
-    let loaded = Path::new("/sys/module/dm_ecache").exists();
+    let loaded = module_file("").exists();
     let claimed = fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
     let nodes = Path::new("/dev/ecache").read_dir().is_ok_and(|mut entries| entries.next().is_some());
     report.check(
@@ -106,13 +104,14 @@ fn of_load(report: &Report, log: &mut KernelLog, what: &str, parameters: &str, e
 
 /// The pool's numbers that nothing but a request that was granted changes.
 fn pool() -> BTreeMap<&'static str, String> {
-    let names = ["frames", "device", "tombstones", "allocs", "discarded", "salvaged"];
+    use fovea_contract::ecache_statistics::{ALLOCS, DEVICE, DISCARDED, FRAMES, SALVAGED, TOMBSTONES};
+    let names = [FRAMES, DEVICE, TOMBSTONES, ALLOCS, DISCARDED, SALVAGED];
     let mut numbers: BTreeMap<_, _> = names
         .into_iter()
-        .map(|name| (name, fs::read_to_string(Path::new(POOL).join(name)).unwrap_or_default()))
+        .map(|name| (name, fs::read_to_string(module_file("pool").join(name)).unwrap_or_default()))
         .collect();
     for name in ["verify", "zero"] {
-        let path = Path::new("/sys/module/dm_ecache/parameters").join(name);
+        let path = module_file("parameters").join(name);
         numbers.insert(name, fs::read_to_string(path).unwrap_or_default());
     }
     numbers
@@ -132,7 +131,7 @@ pub fn while_in_use(stack: &Stack, options: &Options, report: &Report) {
         );
     };
     let parameter = |name: &str, value: &str| {
-        let path = Path::new("/sys/module/dm_ecache/parameters").join(name);
+        let path = module_file("parameters").join(name);
         fs::write(path, value).err().and_then(|e| e.raw_os_error())
     };
     check("an unknown way of comparing at run time", parameter("verify", "never"), &[libc::EINVAL], 1);

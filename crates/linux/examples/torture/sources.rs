@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use fovea_contract::{CONTIG_MODULE as SECOND, HEAP_MODULE as HEAP};
 use fovea_linux::dma_heap::Heap;
 use fovea_linux::{module, Error, Root};
 
@@ -15,9 +16,6 @@ use crate::report::Report;
 use crate::stack::Outcome;
 use crate::DEVICES;
 
-/// What has the nodes and buffers, whatever the source.
-pub const HEAP: &str = "fovea_heap";
-const SECOND: &str = "contig_heap";
 const SPARE: &str = "/dev/ecache/spare";
 const SPARE_BYTES: u64 = 1 << 20;
 /// How often the second source comes and goes under programs that open its nodes.
@@ -100,7 +98,8 @@ fn both(report: &Report) -> Outcome<()> {
         heap.allocate(SPARE_BYTES).map_err(|e| format!("{path}: {e}"))?.map().map_err(|e| e.to_string())
     };
     let held = [buffer(SPARE)?, buffer(&node(DEVICES[0].0))?];
-    let stale = held.iter().flat_map(|mapping| mapping.words()).filter(|word| word.load(Ordering::Relaxed) != 0).count();
+    let stale =
+        held.iter().flat_map(|mapping| mapping.words()).filter(|word| word.load(Ordering::Relaxed) != 0).count();
     for (index, mapping) in held.iter().enumerate() {
         mapping.words().iter().for_each(|word| word.store(!(index as u64), Ordering::Relaxed));
     }
