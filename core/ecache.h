@@ -89,28 +89,36 @@ enum ecache_frame_state {
 	ECACHE_PINNED = 4,
 };
 
-/* How alloc chooses among a device's candidate regions. */
+/*
+ * How alloc chooses among a device's candidate regions; identifier, name, number. Rust
+ * reads this list (crates/contract).
+ */
+#define ECACHE_POLICIES(X) \
+	/* The device's home, always (seed 000, section 5.4, Static). */ \
+	X(STATIC, static, 0) \
+	/* Any candidate, evenly, by the generator seeded in the configuration. */ \
+	X(RANDOM, random, 1) \
+	/* Fewest cached pages (seed 000, section 5.4, Count). */ \
+	X(COUNT, count, 2) \
+	/* \
+	 * Least sum of LRU distances, by one walk (seed 000, section 3.3). Needs the \
+	 * request's `ranks`. \
+	 */ \
+	X(LRU, lru, 3) \
+	/* \
+	 * Least sum of ages, kept up to date per base region: an allocation walks \
+	 * base regions and not frames. A page's age is the number of puts between \
+	 * the oldest page's put and its own, 1 for the oldest: the LRU distance with \
+	 * the pages counted in that have left since. \
+	 */ \
+	X(AGED, aged, 4) \
+	/* Least sum of what the request's callback says, for policies that know more. */ \
+	X(CALLBACK, callback, 5)
+
 enum ecache_policy {
-	/* The device's home, always (seed 000, section 5.4, Static). */
-	ECACHE_STATIC = 0,
-	/* Any candidate, evenly, by the generator seeded in the configuration. */
-	ECACHE_RANDOM = 1,
-	/* Fewest cached pages (seed 000, section 5.4, Count). */
-	ECACHE_COUNT = 2,
-	/*
-	 * Least sum of LRU distances, by one walk (seed 000, section 3.3). Needs the
-	 * request's `ranks`.
-	 */
-	ECACHE_LRU = 3,
-	/*
-	 * Least sum of ages, kept up to date per base region: an allocation walks
-	 * base regions and not frames. A page's age is the number of puts between
-	 * the oldest page's put and its own, 1 for the oldest: the LRU distance with
-	 * the pages counted in that have left since.
-	 */
-	ECACHE_AGED = 4,
-	/* Least sum of what the request's callback says, for policies that know more. */
-	ECACHE_CALLBACK = 5,
+#define ECACHE_POLICY(id, name, number) ECACHE_##id = number,
+	ECACHE_POLICIES(ECACHE_POLICY)
+#undef ECACHE_POLICY
 };
 
 /* Names a page: a file or block device, and a page in it. */

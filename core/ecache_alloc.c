@@ -1,155 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * On-demand reservation (seed 000, section 3.3): the cost of regions, the choice
- * of one, lazy discard, and the way back.
+ * On-demand reservation (seed 000, section 3.3): the choice of a region, lazy discard,
+ * and the way back. What regions cost is in ecache_cost.c.
  */
 
 #include "ecache_internal.h"
-
-/*
- * A build that sets this has the one policy that a device uses, and none of those that
- * the laboratory compares it with.
- */
-#ifndef ECACHE_ONLY_AGED
-#define ECACHE_ONLY_AGED 0
-#endif
-
-static u32 policy_of(const struct ecache_request *req)
-{
-	return ECACHE_ONLY_AGED ? ECACHE_AGED : req->policy;
-}
-
-/*
- * The least stamp, less one: every cached page's age is at least 1. Each part of the LRU
- * list is in order of stamps, so it is one of their tails'.
- */
-static u64 oldest_stamp(const struct ecache *ec)
-{
-	u32 head = ecache_lru_head(ec);
-	u32 lower = ec->frames[head].prev;
-	u32 upper = ec->frames[ec->boundary].prev;
-	u64 oldest;
-
-	if (lower == head)
-		return 0;
-	oldest = ec->frames[lower].stamp;
-	if (upper != head && ec->frames[upper].stamp < oldest)
-		oldest = ec->frames[upper].stamp;
-	return oldest - 1;
-}
-
-/*
- * C_i of seed 000, for one frame; a pinned one holds no page. Frames of devices cost 0 here: equation (1)'s
- * infinity is ecache_place()'s refusal of whatever meets an active device's slot.
- */
-static u64 frame_cost(const struct ecache *ec, const struct ecache_request *req,
-		      u32 frame)
-{
-	const struct ecache_frame *f = &ec->frames[frame];
-	struct ecache_key page;
-	u8 state = ec->states[frame];
-
-	if (state & (FRAME_OWNED | FRAME_PINNED))
-		return 0;
-	if (policy_of(req) == ECACHE_LRU)
-		return req->ranks[frame];
-	if (!(state & FRAME_KEYED))
-		return 0;
-	switch (policy_of(req)) {
-	case ECACHE_COUNT:
-		return 1;
-	case ECACHE_AGED:
-		return f->stamp - oldest_stamp(ec);
-	case ECACHE_CALLBACK:
-		page = ecache_unpack(f->key);
-		return req->cost(req->cost_context, frame, page.object, page.index);
-	default:
-		return 0;
-	}
-}
-
-/*
- * l_i, the offset from the LRU position, for every frame by one walk over the list,
- * free frames first; tombstones are on their way out and do not count.
- */
-static void rank_frames(const struct ecache *ec, u32 *ranks, u64 *cost)
-{
-	const struct ecache_frame *frames = ec->frames;
-	u32 frame, rank = 0;
-
-	for (frame = frames[ecache_free_head(ec)].next;
-	     frame != ecache_free_head(ec); frame = frames[frame].next) {
-		if (ec->states[frame] & FRAME_OWNED)
-			continue;
-		cost[ec->base_of[frame]] += rank;
-		ranks[frame] = rank++;
-	}
-	for (frame = frames[ecache_lru_head(ec)].prev;
-	     frame != ecache_lru_head(ec); frame = frames[frame].prev) {
-		if (ec->states[frame] & FRAME_OWNED)
-			continue;
-		cost[ec->base_of[frame]] += rank;
-		ranks[frame] = rank++;
-	}
-}
-
-/*
- * C(R') of equation (2) for each base region, then summed from the left: the cost of
- * any run of base regions is a difference of two entries of base_cost.
- */
-static void cost_bases(struct ecache *ec, const struct ecache_request *req)
-{
-	u64 *cost = ec->base_cost;
-	u64 sum = 0, oldest = oldest_stamp(ec);
-	u32 base, frame;
-
-	for (base = 0; base <= ec->nr_bases; base++)
-		cost[base] = 0;
-	if (policy_of(req) == ECACHE_LRU)
-		rank_frames(ec, req->ranks, cost);
-	for (base = 0; base < ec->nr_bases; base++) {
-		const struct ecache_base *b = &ec->bases[base];
-
-		if (policy_of(req) == ECACHE_COUNT)
-			cost[base] = b->cached;
-		else if (policy_of(req) == ECACHE_AGED)
-			cost[base] = b->stamp_sum - b->cached * oldest;
-		else if (policy_of(req) == ECACHE_CALLBACK)
-			for (frame = b->first;
-			     frame < ecache_base_end(ec, base); frame++)
-				cost[base] += frame_cost(ec, req, frame);
-	}
-	for (base = 0; base <= ec->nr_bases; base++) {
-		u64 own = cost[base];
-
-		cost[base] = sum;
-		sum += own;
-	}
-}
-
-/* Equation (1) for frames [first, end): whole base regions, and what is cut. */
-static u64 range_cost(const struct ecache *ec, const struct ecache_request *req,
-		      u32 first, u32 end)
-{
-	u32 base = ec->base_of[first], last;
-	u64 cost = 0;
-
-	if (first != ec->bases[base].first) {
-		for (; first < end && first < ecache_base_end(ec, base); first++)
-			cost += frame_cost(ec, req, first);
-		if (first == end)
-			return cost;
-		base++;
-	}
-	last = ec->base_of[end - 1];
-	if (end == ecache_base_end(ec, last)) {
-		last++;
-	} else {
-		for (first = ec->bases[last].first; first < end; first++)
-			cost += frame_cost(ec, req, first);
-	}
-	return cost + ec->base_cost[last] - ec->base_cost[base];
-}
 
 /*
  * A device that asks for less than its slot gets the slot's first or last frames,
@@ -166,12 +21,12 @@ static void add_choice(struct ecache *ec, const struct ecache_request *req,
 	choice->slot = slot;
 	choice->window = slot;
 	choice->cost = 0;
-	if (policy_of(req) == ECACHE_STATIC || policy_of(req) == ECACHE_RANDOM)
+	if (ecache_policy_of(req) == ECACHE_STATIC || ecache_policy_of(req) == ECACHE_RANDOM)
 		return;
-	choice->cost = range_cost(ec, req, slot, slot + size);
+	choice->cost = ecache_range_cost(ec, req, slot, slot + size);
 	if (!rest)
 		return;
-	cost = range_cost(ec, req, slot + rest, slot + rest + size);
+	cost = ecache_range_cost(ec, req, slot + rest, slot + rest + size);
 	if (cost < choice->cost) {
 		choice->cost = cost;
 		choice->window = slot + rest;
@@ -185,7 +40,7 @@ static u32 list_choices(struct ecache *ec, const struct ecache_request *req)
 	bool slot_listed = false;
 	u32 i, count = 0;
 
-	if (policy_of(req) == ECACHE_STATIC) {
+	if (ecache_policy_of(req) == ECACHE_STATIC) {
 		add_choice(ec, req, d->home, &count);
 		slot_listed = d->slot == d->home;
 	} else {
@@ -231,16 +86,16 @@ static u32 choose(struct ecache *ec, const struct ecache_request *req)
 	u32 count, i;
 
 	ec->steps_left = ec->search_steps;
-	if (policy_of(req) >= ECACHE_COUNT)
-		cost_bases(ec, req);
+	if (ecache_policy_of(req) >= ECACHE_COUNT)
+		ecache_cost_bases(ec, req);
 	count = list_choices(ec, req);
 
 	while (count) {
 		struct ecache_choice choice;
 
-		if (policy_of(req) == ECACHE_STATIC)
+		if (ecache_policy_of(req) == ECACHE_STATIC)
 			i = 0;
-		else if (policy_of(req) == ECACHE_RANDOM)
+		else if (ecache_policy_of(req) == ECACHE_RANDOM)
 			i = random_below(ec, count);
 		else
 			i = cheapest(ec, count);
@@ -316,9 +171,9 @@ int ecache_alloc_region(struct ecache *ec, const struct ecache_request *req,
 
 	region->first = ECACHE_NONE;
 	region->count = 0;
-	if (req->device >= ec->nr_devices || policy_of(req) > ECACHE_CALLBACK ||
-	    (policy_of(req) == ECACHE_LRU && !req->ranks) ||
-	    (policy_of(req) == ECACHE_CALLBACK && !req->cost))
+	if (req->device >= ec->nr_devices || ecache_policy_of(req) > ECACHE_CALLBACK ||
+	    (ecache_policy_of(req) == ECACHE_LRU && !req->ranks) ||
+	    (ecache_policy_of(req) == ECACHE_CALLBACK && !req->cost))
 		return ECACHE_EINVAL;
 	d = &ec->devices[req->device];
 	if (!size || size > d->size)

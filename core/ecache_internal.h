@@ -71,7 +71,7 @@ struct ecache_frame {
 	/*
 	 * Number of the put that filled it, a protected one's greater by ecache_lead():
 	 * never ascending along either part of the LRU list. Numbers count from some put
-	 * in the past, which moves on: see renumber().
+	 * in the past, which moves on: see ecache_renumber().
 	 */
 	u32 stamp;
 	u32 prev;
@@ -166,7 +166,7 @@ struct ecache {
 	u32 salvage_left;
 	u32 salvage_cursor;		/* next frame to look at, or the list's head */
 	u32 owned_pins;			/* frames that are PINNED and OWNED */
-	/* First frame of the LRU list's lower part, or the list's head: ecache.c. */
+	/* First frame of the LRU list's lower part, or the list's head: ecache_list.c. */
 	u32 boundary;
 	u32 nr_protected;
 	u32 protect_limit;
@@ -195,6 +195,19 @@ static inline u32 ecache_lead(const struct ecache *ec)
 static inline u32 ecache_nr_buckets(const struct ecache *ec)
 {
 	return 1u << (64 - ec->bucket_shift);
+}
+
+/*
+ * A build that sets this has the one policy that a device uses, and none of those that
+ * the laboratory compares it with.
+ */
+#ifndef ECACHE_ONLY_AGED
+#define ECACHE_ONLY_AGED 0
+#endif
+
+static inline u32 ecache_policy_of(const struct ecache_request *req)
+{
+	return ECACHE_ONLY_AGED ? ECACHE_AGED : req->policy;
 }
 
 /* Whether a page can be named: object and index tested as one. */
@@ -230,11 +243,20 @@ void ecache_layout_bases(struct ecache *ec);
 bool ecache_place_initial(struct ecache *ec);
 bool ecache_place(struct ecache *ec, u32 device, u32 first);
 
-/* ecache.c */
+/* ecache_list.c */
 void ecache_limit_protected(struct ecache *ec);
+void ecache_renumber(struct ecache *ec);
 ECACHE_SHARED void ecache_list_add(struct ecache *ec, u32 after, u32 frame);
 ECACHE_SHARED void ecache_list_del(struct ecache *ec, u32 frame);
 ECACHE_SHARED void ecache_lru_del(struct ecache *ec, u32 frame, u32 state);
+ECACHE_SHARED void ecache_list_page(struct ecache *ec, u32 frame, bool returned);
+
+/* ecache_cost.c */
+void ecache_cost_bases(struct ecache *ec, const struct ecache_request *req);
+u64 ecache_range_cost(const struct ecache *ec, const struct ecache_request *req,
+		      u32 first, u32 end);
+
+/* ecache.c */
 ECACHE_SHARED u32 *ecache_hash_link(const struct ecache *ec, u64 key);
 ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 key);
 ECACHE_SHARED void ecache_unhash(struct ecache *ec, u32 frame);

@@ -4,12 +4,14 @@
 use std::env;
 
 const CORE: &str = "../../core";
-const FILES: [&str; 7] = [
+const FILES: [&str; 9] = [
     "ecache.c",
     "ecache_alloc.c",
     "ecache_check.c",
+    "ecache_cost.c",
     "ecache_init.c",
     "ecache_layout.c",
+    "ecache_list.c",
     "ecache_place.c",
     "ecache_salvage.c",
 ];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Negative controls: `make BROKEN=name` builds a module without one of its safeties,
- * and the tests must notice (docs/torture.md).
+ * and the tests must notice (docs/torture.md). Those of buffers: ../heap/broken.h.
  */
 #ifndef FOVEA_ECACHE_BROKEN_H
 #define FOVEA_ECACHE_BROKEN_H
@@ -35,10 +35,6 @@
 /* Whoever wants to know that data is permanent is told so, and the disk is not asked. */
 #ifndef ECACHE_BROKEN_FLUSH
 #define ECACHE_BROKEN_FLUSH 0
-#endif
-/* Pages are salvaged too late, when a buffer is being written to. */
-#ifndef ECACHE_BROKEN_LATE
-#define ECACHE_BROKEN_LATE 0
 #endif
 /* A device writes to its memory while pages are still copied to or from there. */
 #ifndef ECACHE_BROKEN_PINNED

@@ -26,7 +26,7 @@
 #endif
 
 #include "carveout.h"
-#include "compat.h"
+#include "../include/compat.h"
 
 /* struct pages are made in units of this. */
 #define CARVEOUT_ALIGN ((u64)PAGES_PER_SUBSECTION << PAGE_SHIFT)

@@ -10,7 +10,9 @@
 #include "../../core/ecache_init.c"
 #include "../../core/ecache_layout.c"
 #include "../../core/ecache_place.c"
+#include "../../core/ecache_list.c"
 #include "../../core/ecache.c"
+#include "../../core/ecache_cost.c"
 #include "../../core/ecache_alloc.c"
 #include "../../core/ecache_salvage.c"
 

@@ -2,16 +2,22 @@
 /* The devices that have memory reserved: for drivers by name, for programs by nodes. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/export.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "device.h"
 #include "devices.h"
-#include "heap.h"
+#include "pool.h"
 #include "trace.h"
 
-static struct pool_device *devices;
-static struct heap_node *nodes;
+struct reservation {
+	struct heap_node heap;
+	/* Its number in the core. */
+	u32 device;
+};
+
+static struct heap_device *devices;
+static struct reservation *reservations;
 static u32 nr_devices;
 /* Buffers are numbered, so that one given back twice is not somebody else's. */
 static DEFINE_MUTEX(serials_lock);
@@ -42,9 +48,14 @@ static void give_back(u32 device)
 	pool_free(device);
 }
 
+static u32 device_of(struct heap_node *node)
+{
+	return container_of(node, struct reservation, heap)->device;
+}
+
 static int node_alloc(struct heap_node *node, struct heap_range *range)
 {
-	return take(node->device, range->size_bytes, range);
+	return take(device_of(node), range->size_bytes, range);
 }
 
 static void salvage(u32 device)
@@ -54,19 +65,19 @@ static void salvage(u32 device)
 	trace_ecache_salvage(devices[device].name, pages);
 }
 
-static void node_salvage(struct heap_node *node)
+static void node_salvage(struct heap_node *node, const struct heap_range *range)
 {
-	salvage(node->device);
+	salvage(device_of(node));
 }
 
 static void node_free(struct heap_node *node, const struct heap_range *range)
 {
-	give_back(node->device);
+	give_back(device_of(node));
 }
 
 static u64 node_held_bytes(struct heap_node *node)
 {
-	return (u64)pool_held(node->device) << PAGE_SHIFT;
+	return (u64)pool_held(device_of(node)) << PAGE_SHIFT;
 }
 
 static bool zero_at_alloc(void)
@@ -75,6 +86,7 @@ static bool zero_at_alloc(void)
 }
 
 static const struct heap_source source = {
+	.owner = THIS_MODULE,
 	.alloc = node_alloc,
 	.salvage = node_salvage,
 	.free = node_free,
@@ -147,22 +159,22 @@ void ecache_free(const struct ecache_buffer *buffer)
 }
 EXPORT_SYMBOL_GPL(ecache_free);
 
-int devices_add(struct pool_device *list, u32 count)
+int devices_add(struct heap_device *list, u32 count)
 {
 	int error;
 
-	nodes = kcalloc(count, sizeof(*nodes), GFP_KERNEL);
-	if (!nodes)
+	reservations = kcalloc(count, sizeof(*reservations), GFP_KERNEL);
+	if (!reservations)
 		return -ENOMEM;
 	devices = list;
 	for (nr_devices = 0; nr_devices < count; nr_devices++) {
-		struct heap_node *node = &nodes[nr_devices];
+		struct reservation *r = &reservations[nr_devices];
 
-		node->name = list[nr_devices].name;
-		node->source = &source;
-		node->size_bytes = list[nr_devices].size_bytes;
-		node->device = nr_devices;
-		error = heap_node_add(node);
+		r->heap.name = list[nr_devices].name;
+		r->heap.source = &source;
+		r->heap.size_bytes = list[nr_devices].size_bytes;
+		r->device = nr_devices;
+		error = heap_node_add(&r->heap);
 		if (error) {
 			devices_remove();
 			return error;
@@ -176,13 +188,12 @@ void devices_open(void)
 	u32 d;
 
 	for (d = 0; d < nr_devices; d++)
-		/* Pairs with node_open(). */
-		smp_store_release(&nodes[d].open, true);
+		heap_node_open(&reservations[d].heap);
 }
 
 void devices_remove(void)
 {
 	while (nr_devices)
-		heap_node_remove(&nodes[--nr_devices]);
-	kfree(nodes);
+		heap_node_remove(&reservations[--nr_devices].heap);
+	kfree(reservations);
 }

@@ -23,7 +23,7 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 
-#include "compat.h"
+#include "../include/compat.h"
 #include "pool.h"
 #include "track.h"
 #include "volume.h"

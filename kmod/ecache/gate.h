@@ -12,6 +12,11 @@
 #include <linux/spinlock.h>
 #include <linux/timex.h>
 
+/* The page cache calls with its own spinlock held, and one below that sleeps there. */
+#ifdef CONFIG_PREEMPT_RT
+#error "dm-ecache does not work on PREEMPT_RT kernels: use one without"
+#endif
+
 /* Cycles, and how many times. */
 struct gate_held {
 	u64 cycles;

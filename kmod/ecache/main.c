@@ -9,9 +9,9 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
+#include "../include/contract.h"
 #include "devices.h"
 #include "follow.h"
-#include "heap.h"
 #include "moves.h"
 #include "pool.h"
 #include "power.h"
@@ -30,23 +30,25 @@ static char *devices = "";
 module_param(devices, charp, 0444);
 MODULE_PARM_DESC(devices, "Reservations: NAME:SIZE, separated by commas");
 
+#define NAME(id, name)	#name,
+static const char *const zero_names[] = { ECACHE_ZERO(NAME) };
+static const char *const verify_names[] = { ECACHE_VERIFY(NAME) };
+#undef NAME
+
 static int zero_set(const char *text, const struct kernel_param *param)
 {
-	if (sysfs_streq(text, "lazy"))
-		WRITE_ONCE(pool.zero, POOL_ZERO_LAZY);
-	else if (sysfs_streq(text, "alloc"))
-		WRITE_ONCE(pool.zero, POOL_ZERO_ALLOC);
-	else {
+	int found = sysfs_match_string(zero_names, text);
+
+	if (found < 0)
 		pr_err("zero: neither lazy nor alloc\n");
-		return -EINVAL;
-	}
-	return 0;
+	else
+		WRITE_ONCE(pool.zero, found);
+	return min(found, 0);
 }
 
 static int zero_get(char *buffer, const struct kernel_param *param)
 {
-	return sysfs_emit(buffer, "%s\n", READ_ONCE(pool.zero) == POOL_ZERO_LAZY ?
-						  "lazy" : "alloc");
+	return sysfs_emit(buffer, "%s\n", zero_names[READ_ONCE(pool.zero)]);
 }
 
 static const struct kernel_param_ops zero_ops = {
@@ -63,21 +65,18 @@ MODULE_PARM_DESC(protect_percent, "Share of the cache that pages which came back
 
 static int verify_set(const char *text, const struct kernel_param *param)
 {
-	if (sysfs_streq(text, "auto"))
-		WRITE_ONCE(pool.verify, POOL_VERIFY_AUTO);
-	else if (sysfs_streq(text, "always"))
-		WRITE_ONCE(pool.verify, POOL_VERIFY_ALWAYS);
-	else {
+	int found = sysfs_match_string(verify_names, text);
+
+	if (found < 0)
 		pr_err("verify: neither auto nor always\n");
-		return -EINVAL;
-	}
-	return 0;
+	else
+		WRITE_ONCE(pool.verify, found);
+	return min(found, 0);
 }
 
 static int verify_get(char *buffer, const struct kernel_param *param)
 {
-	return sysfs_emit(buffer, "%s\n", READ_ONCE(pool.verify) == POOL_VERIFY_AUTO ?
-						  "auto" : "always");
+	return sysfs_emit(buffer, "%s\n", verify_names[READ_ONCE(pool.verify)]);
 }
 
 static const struct kernel_param_ops verify_ops = {
@@ -213,37 +212,13 @@ static ssize_t moves_unseen_show(struct kobject *kobj, struct kobj_attribute *at
 }
 static struct kobj_attribute moves_unseen_attribute = __ATTR_RO(moves_unseen);
 
+/* A number without its file is unused, a file without its number undeclared. */
+#define ATTRIBUTE(name)	&name##_attribute.attr,
 static struct attribute *pool_attrs[] = {
-	&frames_attribute.attr,
-	&cached_attribute.attr,
-	&free_attribute.attr,
-	&device_attribute.attr,
-	&tombstones_attribute.attr,
-	&puts_attribute.attr,
-	&puts_refused_attribute.attr,
-	&gets_attribute.attr,
-	&hits_attribute.attr,
-	&evictions_attribute.attr,
-	&flushed_attribute.attr,
-	&allocs_attribute.attr,
-	&discarded_attribute.attr,
-	&salvaged_attribute.attr,
-	&mismatched_attribute.attr,
-	&tracked_attribute.attr,
-	&memory_bytes_attribute.attr,
-	&put_insns_attribute.attr,
-	&put_count_attribute.attr,
-	&get_insns_attribute.attr,
-	&get_count_attribute.attr,
-	&held_insns_attribute.attr,
-	&held_count_attribute.attr,
-	&volume_held_insns_attribute.attr,
-	&volume_held_count_attribute.attr,
-	&longest_held_insns_attribute.attr,
-	&longest_put_insns_attribute.attr,
-	&moves_unseen_attribute.attr,
+	ECACHE_STATISTICS(ATTRIBUTE)
 	NULL,
 };
+#undef ATTRIBUTE
 
 static const struct attribute_group pool_group = {
 	.attrs = pool_attrs,
@@ -291,7 +266,7 @@ static void state_exit(void)
 	kobject_put(pool_kobject);
 }
 
-static struct pool_device *device_list;
+static struct heap_device *device_list;
 
 static int __init ecache_module_init(void)
 {
@@ -301,7 +276,8 @@ static int __init ecache_module_init(void)
 		pr_err("carveouts: none: give carveouts=SIZE@ADDRESS or carveouts=contig:SIZE\n");
 		return -EINVAL;
 	}
-	count = heap_devices_parse(devices, &device_list);
+	count = heap_devices_parse(THIS_MODULE, devices, ECACHE_MAX_DEVICES,
+				   &device_list);
 	if (count < 0)
 		return count;
 	error = pool_init(carveouts, device_list, count);
@@ -366,3 +342,4 @@ MODULE_ALIAS("dm-ecache");
 MODULE_AUTHOR("The Fovea authors");
 MODULE_DESCRIPTION("Device-reserved memory as an eviction-based file cache");
 MODULE_LICENSE("GPL");
+FOVEA_IMPORT_NS(FOVEA_HEAP);

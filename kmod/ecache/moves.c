@@ -20,7 +20,7 @@
 #include <linux/vmstat.h>
 #include <linux/workqueue.h>
 
-#include "compat.h"
+#include "../include/compat.h"
 #include "follow.h"
 #include "moves.h"
 #include "volume.h"

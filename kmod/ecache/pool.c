@@ -7,6 +7,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "../heap/heap.h"
 #include "pool.h"
 #include "trace.h"
 #include "track.h"
@@ -264,7 +265,7 @@ void pool_calibrate(void)
 	local_irq_enable();
 }
 
-static int make_core(const struct pool_device *devices, u32 nr_devices)
+static int make_core(const struct heap_device *devices, u32 nr_devices)
 {
 	struct ecache_device_config *configs;
 	u32 carveout_frames[CARVEOUTS_MAX];
@@ -332,7 +333,7 @@ static void give_back(void)
 	carveouts_give_back(pool.carveouts, pool.nr_carveouts);
 }
 
-int pool_init(const char *carveouts, const struct pool_device *devices,
+int pool_init(const char *carveouts, const struct heap_device *devices,
 	      u32 nr_devices)
 {
 	int error;

@@ -19,18 +19,19 @@
 #include <linux/workqueue.h>
 
 #include "../../core/ecache.h"
+#include "../include/contract.h"
 #include "broken.h"
 #include "carveout.h"
 #include "gate.h"
 
 struct batch_put;
+struct heap_device;
 struct volume;
 
 /* Pages, frames or blocks dealt with under the lock at once. */
 #define POOL_BATCH_PAGES	64
 /* Frames that are only looked at. */
 #define POOL_BATCH_FRAMES	512
-#define POOL_NAME_BYTES		32
 /*
  * Pages salvaged at most, unless set otherwise: 64 MiB, some 25 ms of copying at 1 GHz. In
  * the phone of seed 000 there are never so many frames to salvage to.
@@ -38,16 +39,15 @@ struct volume;
 #define POOL_SALVAGE_PAGES	16384
 
 enum pool_zero {
-	/* A buffer's pages are zeroed when somebody first can see them. */
-	POOL_ZERO_LAZY,
-	/* ... all of them before the allocation returns. */
-	POOL_ZERO_ALLOC,
+#define POOL_ZERO(id, name) POOL_ZERO_##id,
+	ECACHE_ZERO(POOL_ZERO)
+#undef POOL_ZERO
 };
 
 enum pool_verify {
-	/* Contents are compared but on file systems that say when they change. */
-	POOL_VERIFY_AUTO,
-	POOL_VERIFY_ALWAYS,
+#define POOL_VERIFY(id, name) POOL_VERIFY_##id,
+	ECACHE_VERIFY(POOL_VERIFY)
+#undef POOL_VERIFY
 };
 
 /* What one kind of call cost without its copies; see the parameter `measure`. */
@@ -88,13 +88,7 @@ struct pool {
 extern struct pool pool;
 DECLARE_STATIC_KEY_FALSE(pool_measure);
 
-/* A device's name and reservation, as the parameter `devices` gives them. */
-struct pool_device {
-	char name[POOL_NAME_BYTES];
-	u64 size_bytes;
-};
-
-int pool_init(const char *carveouts, const struct pool_device *devices,
+int pool_init(const char *carveouts, const struct heap_device *devices,
 	      u32 nr_devices);
 void pool_exit(void);
 

@@ -9,7 +9,7 @@
 #include <linux/blkdev.h>
 #include <linux/tracepoint.h>
 
-#include "compat.h"
+#include "../include/compat.h"
 
 /* A page of a file is read: was its block cached? ino 0: file system metadata. */
 TRACE_EVENT(ecache_get,

@@ -2,6 +2,7 @@
 //! Does one kind of operation, for `instructions.sh` to count its instructions: `ecache_instructions WHAT ROUNDS`.
 //! The cache is the Nexus S's, 90 MB, and full before each counted operation.
 
+use fovea_contract::ecache_policies;
 use fovea_core::{Config, ECache, Key, Policy};
 
 fn key(index: u64) -> Key {
@@ -34,10 +35,10 @@ fn main() {
         "get" => return (0..rounds).for_each(|i| assert!(cache.get(key(frames - 1 - i)).is_some())),
         // Into free frames.
         "refill" => return fill(&mut cache, rounds),
-        "static" => Policy::Static,
-        "random" => Policy::Random,
-        "count" => Policy::Count,
-        "lru" => Policy::Lru,
+        ecache_policies::STATIC => Policy::Static,
+        ecache_policies::RANDOM => Policy::Random,
+        ecache_policies::COUNT => Policy::Count,
+        ecache_policies::LRU => Policy::Lru,
         _ => Policy::Aged,
     };
     for _ in 0..rounds {

@@ -7,6 +7,8 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::{null, null_mut, NonNull};
 use std::slice;
 
+use fovea_contract::ecache_policies;
+
 use crate::ffi::{self, Raw, RawConfig, RawDeviceConfig, RawMove, RawPut, RawRequest};
 use crate::types::{Choice, Config, CostFn, Counters, Error, FrameState, Key, Move, Policy, Put, Region, Request};
 
@@ -85,11 +87,11 @@ unsafe extern "C" fn call_cost(context: *mut c_void, frame: u32, object: u64, in
 
 fn policy_number(policy: Policy) -> u32 {
     match policy {
-        Policy::Static => 0,
-        Policy::Random => 1,
-        Policy::Count => 2,
-        Policy::Lru => 3,
-        Policy::Aged => 4,
+        Policy::Static => ecache_policies::STATIC_NUMBER,
+        Policy::Random => ecache_policies::RANDOM_NUMBER,
+        Policy::Count => ecache_policies::COUNT_NUMBER,
+        Policy::Lru => ecache_policies::LRU_NUMBER,
+        Policy::Aged => ecache_policies::AGED_NUMBER,
     }
 }
 
@@ -250,7 +252,7 @@ impl ECache {
             }
             Choice::Cost(cost) => {
                 let mut context = CostContext { cost, panic: None };
-                raw.policy = ffi::POLICY_CALLBACK;
+                raw.policy = ecache_policies::CALLBACK_NUMBER;
                 raw.cost = Some(call_cost);
                 raw.cost_context = (&raw mut context).cast();
                 // SAFETY: as above; `context` outlives the call, and the closure cannot reach this cache, which we borrow.

@@ -15,9 +15,6 @@ pub const EINVAL: c_int = -22;
 pub const EBUSY: c_int = -16;
 /// `ECACHE_ENOSPC`.
 pub const ENOSPC: c_int = -28;
-/// `ECACHE_CALLBACK`.
-pub const POLICY_CALLBACK: u32 = 5;
-
 /// `ECACHE_SALVAGE_MOVE`.
 pub const SALVAGE_MOVE: u32 = 1;
 /// `ECACHE_SALVAGE_AGAIN`.

@@ -19,7 +19,7 @@ use crate::output::{print, print_line};
 /// Modules that the guest needs: storage and compressed swap.
 const MODULES: [&str; 2] = ["null_blk", "zram"];
 
-/// Modules of our own for phones whose reserved memory is put to use: the eCache, and what it is compared with.
+/// Modules of our own for phones whose reserved memory is put to use: the eCache, and what it is compared with. What they need comes along.
 const OWN_MODULES: [&str; 2] = ["dm-ecache", "contig-heap"];
 
 /// The shortest `ecache` that shows something: a workload that fills memory soon and has devices work, measured once memory is full.
@@ -169,13 +169,13 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
         None => fetch::kernel(&cache, false, progress)?,
     };
     let programs = Programs::find(fetch::busybox(&cache, progress)?)?;
-    let mut own = Vec::new();
+    let (mut modules, mut own) = (MODULES.to_vec(), None);
     // All boots of a comparison have the same image.
     if plans.iter().any(|plan| plan.configuration.reservation() != Reservation::Absent) {
-        let built = kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?;
-        own = OWN_MODULES.iter().map(|name| built.file(name)).collect::<Result<_, _>>()?;
+        own = Some(kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?);
+        modules.extend(OWN_MODULES);
     }
-    let machine = Machine::prepare(&cache, kernel, &programs, &MODULES, &own, progress)?;
+    let machine = Machine::prepare(&cache, kernel, &programs, &modules, own.as_ref(), progress)?;
     if plans.iter().all(|plan| plan.desktop.is_none()) {
         return Ok(machine);
     }

@@ -43,7 +43,7 @@ fn boot(dir: &Path) -> Result<(String, bool), Error> {
     fs::write(&script, SCRIPT).unwrap();
     let files = [GuestFile { to: "/guest.sh".into(), from: script }];
     let phone =
-        Phone::prepare(&cache, kernel, &programs, &["zram"], &[], &Progress::quiet())?.with_files(&files)?.by_turns();
+        Phone::prepare(&cache, kernel, &programs, &["zram"], None, &Progress::quiet())?.with_files(&files)?.by_turns();
     let plan = Plan {
         configuration: Configuration::Stock,
         lacks: Lacks {

@@ -207,7 +207,7 @@ fn boot(dir: &Path) -> Result<Said, Error> {
     fs::write(&script, SCRIPT).unwrap();
     let files =
         [GuestFile { to: "/guest.sh".into(), from: script }, GuestFile { to: "/disk.img".into(), from: image(dir)? }];
-    let phone = Phone::prepare(&cache, kernel, &programs, &["null_blk"], &[], &Progress::quiet())?
+    let phone = Phone::prepare(&cache, kernel, &programs, &["null_blk"], None, &Progress::quiet())?
         .with_files(&files)?
         .by_turns();
     let options = RunOptions { timeout: Duration::from_secs(600), results: dir.join("results") };

@@ -2,10 +2,13 @@
 //! What a boot does with the memory that is reserved for devices: the modules that serve it, the eCache below the file system, and
 //! its state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
+use fovea_contract::contig_parameters::{DEVICES as CONTIG_DEVICES, REGION};
+use fovea_contract::ecache_parameters::{CACHING, CARVEOUTS, DEVICES, MEASURE, MEASURE_HELD};
+use fovea_contract::{CONTIG_MODULE, ECACHE_MODULE};
 use fovea_linux::dm::{device_number, DeviceMapper, Target};
 use fovea_linux::Root;
 use fovea_scenario::{PhoneProfile, Plan, Reservation, PAGE_BYTES};
@@ -16,30 +19,54 @@ use crate::readings::{field, list};
 /// Name of the eCache's device.
 const VOLUME: &str = "flash";
 
-const MODULE: &str = "/sys/module/dm_ecache";
-const MEASURE_HELD: &str = "measure_held=";
+/// A file of the eCache's module.
+fn module_file(name: &str) -> PathBuf {
+    Path::new("/sys/module").join(ECACHE_MODULE).join(name)
+}
 
-/// Whether a module takes part in what the plan does with reserved memory, and with which parameters it is loaded; `None` for modules
-/// that have nothing to do with that.
-pub fn module_parameters(plan: &Plan, module: &str) -> Outcome<Option<Option<CString>>> {
-    let reservation = plan.configuration.reservation();
-    let wanted = match module {
-        "dm_mod" | "dm_ecache" => matches!(reservation, Reservation::Idle | Reservation::Ecache),
-        "contig_heap" => reservation == Reservation::Migrate,
-        _ => return Ok(None),
-    };
-    if !wanted {
-        return Ok(Some(None));
-    }
-    let parameters = match module {
-        "dm_ecache" => {
-            let parameters = ecache_parameters(&plan.phone, reservation)? + " " + &plan.module_parameters;
-            parameters.trim_end().to_owned()
+/// The modules that serve reserved memory, and when. What they need, they say themselves.
+const SERVING: [(&str, &[Reservation]); 2] =
+    [(ECACHE_MODULE, &[Reservation::Idle, Reservation::Ecache]), (CONTIG_MODULE, &[Reservation::Migrate])];
+
+/// What a plan does without, of an image's modules: what serves reserved memory in other plans, and what nothing but that needs.
+/// `needs` tells what a module depends on.
+pub fn unwanted(
+    reservation: Reservation,
+    image: &BTreeSet<String>,
+    needs: impl Fn(&str) -> Outcome<Vec<String>>,
+) -> Outcome<BTreeSet<String>> {
+    let here = SERVING.iter().filter(|(name, _)| image.contains(*name));
+    let (serving, idle): (Vec<_>, Vec<_>) = here.partition(|(_, when)| when.contains(&reservation));
+    let with_needs = |names: Vec<String>| {
+        let (mut found, mut open) = (BTreeSet::new(), names);
+        while let Some(name) = open.pop() {
+            if image.contains(&name) && found.insert(name.clone()) {
+                open.extend(needs(&name)?);
+            }
         }
-        "contig_heap" => contig_parameters(&plan.phone, &read_file("/proc/zoneinfo")?)?,
+        Outcome::Ok(found)
+    };
+    let names = |modules: Vec<&(&str, _)>| modules.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+    let idle = with_needs(names(idle))?;
+    if idle.is_empty() {
+        return Ok(idle);
+    }
+    let others = image.difference(&idle).cloned().chain(names(serving)).collect();
+    let wanted = with_needs(others)?;
+    Ok(idle.difference(&wanted).cloned().collect())
+}
+
+/// The parameters that a module is loaded with.
+pub fn module_parameters(plan: &Plan, module: &str) -> Outcome<CString> {
+    let parameters = match module {
+        ECACHE_MODULE => {
+            let parameters = ecache_parameters(&plan.phone, plan.configuration.reservation())?;
+            format!("{parameters} {}", plan.module_parameters).trim_end().to_owned()
+        }
+        CONTIG_MODULE => contig_parameters(&plan.phone, &read_file("/proc/zoneinfo")?)?,
         _ => String::new(),
     };
-    Ok(Some(Some(CString::new(parameters).at(|| format!("parameters of {module}"))?)))
+    CString::new(parameters).at(|| format!("parameters of {module}"))
 }
 
 fn devices(phone: &PhoneProfile) -> String {
@@ -56,7 +83,7 @@ fn ecache_parameters(phone: &PhoneProfile, reservation: Reservation) -> Outcome<
     // Idle: devices are served and nothing is cached.
     let caching = if reservation == Reservation::Idle { "N" } else { "Y" };
     let (size, address) = (carveout.size_bytes, carveout.address);
-    Ok(format!("carveouts={size}@{address} devices={} caching={caching}", devices(phone)))
+    Ok(format!("{CARVEOUTS}={size}@{address} {DEVICES}={} {CACHING}={caching}", devices(phone)))
 }
 
 /// The lower end of ZONE_MOVABLE: at its upper end lies what was allocated at boot before there were zones, which cannot be moved.
@@ -70,7 +97,7 @@ fn contig_parameters(phone: &PhoneProfile, zoneinfo: &str) -> Outcome<String> {
     let pages = size / PAGE_BYTES as u64;
     match (of("start_pfn:"), of("spanned")) {
         (Some(first), Some(spanned)) if spanned >= pages => {
-            Ok(format!("region={size}@{} devices={}", first * PAGE_BYTES as u64, devices(phone)))
+            Ok(format!("{REGION}={size}@{} {CONTIG_DEVICES}={}", first * PAGE_BYTES as u64, devices(phone)))
         }
         _ => Err(format!(
             "/proc/zoneinfo: no Movable zone of {pages} pages: is movablecore= on the kernel's command line?"
@@ -104,10 +131,10 @@ pub fn begin(plan: &Plan) -> Outcome<()> {
     let mapper = DeviceMapper::open(&Root::at("/")).map_err(|e| e.to_string())?;
     mapper.message(VOLUME, 0, "drop").map_err(|e| e.to_string())?;
     // Both at once, each would be in what the other counts.
-    if plan.module_parameters.contains(MEASURE_HELD) {
+    if plan.module_parameters.contains(&format!("{MEASURE_HELD}=")) {
         return Ok(());
     }
-    write_file(format!("{MODULE}/parameters/measure"), "Y")
+    write_file(module_file("parameters").join(MEASURE), "Y")
 }
 
 /// The eCache's state by the module's own names; `None` if nothing is cached in this boot.
@@ -115,7 +142,7 @@ pub fn pool(plan: &Plan) -> Outcome<Option<BTreeMap<String, u64>>> {
     if plan.configuration.reservation() != Reservation::Ecache {
         return Ok(None);
     }
-    let folder = Path::new(MODULE).join("pool");
+    let folder = module_file("pool");
     let mut values = BTreeMap::new();
     for name in list(&folder)? {
         let path = folder.join(&name);
@@ -127,10 +154,61 @@ pub fn pool(plan: &Plan) -> Outcome<Option<BTreeMap<String, u64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero};
+    use fovea_daemon::Config;
     use fovea_scenario::Catalog;
 
     fn nexus() -> PhoneProfile {
         Catalog::builtin().unwrap().phone("nexus-s-emmc").unwrap().clone()
+    }
+
+    #[test]
+    fn a_plan_gets_the_modules_that_serve_it_and_all_that_these_need() {
+        let image = ["configfs", "null_blk", "dm_mod", "fovea_heap", "dm_ecache", "contig_heap", "dm_delay"];
+        let needs = |name: &str| {
+            let list: &[&str] = match name {
+                "null_blk" => &["configfs"],
+                "dm_ecache" => &["dm_mod", "fovea_heap"],
+                "contig_heap" => &["fovea_heap", "built_in"],
+                "dm_delay" => &["dm_mod"],
+                _ => &[],
+            };
+            Ok(list.iter().map(|&name| name.to_owned()).collect())
+        };
+        let without = |reservation, image: &[&str]| {
+            let image = image.iter().map(|&name| name.to_owned()).collect();
+            let names: Vec<_> = unwanted(reservation, &image, needs).unwrap().into_iter().collect();
+            names.join(" ")
+        };
+        for reservation in [Reservation::Idle, Reservation::Ecache] {
+            assert_eq!(without(reservation, &image), "contig_heap");
+        }
+        assert_eq!(without(Reservation::Migrate, &image), "dm_ecache", "dm_delay needs dm_mod");
+        assert_eq!(without(Reservation::Migrate, &image[..6]), "dm_ecache dm_mod");
+        assert_eq!(without(Reservation::Returned, &image[..6]), "contig_heap dm_ecache dm_mod fovea_heap");
+        let unread = |name: &str| panic!("{name} is none of the plan's");
+        assert!(unwanted(Reservation::Absent, &["null_blk".to_owned()].into(), unread).unwrap().is_empty());
+    }
+
+    /// The daemon's configuration spells these by itself.
+    #[test]
+    fn what_the_daemon_sets_is_the_modules() {
+        let mut set = Vec::new();
+        for (verify, zero) in [("auto", "lazy"), ("always", "alloc")] {
+            let text = format!("[ecache]\nverify = \"{verify}\"\nzero = \"{zero}\"\n");
+            let config = Config::parse(&text, Path::new("fovea.toml")).unwrap();
+            set.extend(config.ecache.parameters());
+        }
+        let folder = format!("module/{ECACHE_MODULE}/");
+        for (name, value) in set {
+            let name = name.strip_prefix(&folder).unwrap();
+            assert!(ecache_parameters::ALL.contains(&name), "{name}");
+            match name {
+                ecache_parameters::VERIFY => assert!(ecache_verify::ALL.contains(&value.as_str()), "{value}"),
+                ecache_parameters::ZERO => assert!(ecache_zero::ALL.contains(&value.as_str()), "{value}"),
+                _ => {}
+            }
+        }
     }
 
     #[test]

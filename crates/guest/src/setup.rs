@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use fovea_linux::module;
 use fovea_scenario::{Management, Plan};
 use rustix::mount::{mount, MountFlags};
 
@@ -72,24 +73,29 @@ pub fn lack_modules(lacking: &[String]) -> Outcome<()> {
     Ok(())
 }
 
-/// Loads `/modules/NN-*.ko` in the order of their names, then mounts configfs, which may be one of them.
+/// Loads `/modules/NN-*.ko` in the order of their names, but those that the plan does without; then mounts configfs, which may be one of them.
 pub fn modules(plan: &Plan) -> Outcome<()> {
-    for file in list("/modules")? {
-        let Some(name) = module_name(&file) else { continue };
+    let files: Vec<(String, PathBuf)> = list("/modules")?
+        .iter()
+        .filter_map(|file| Some((module_name(file)?, Path::new("/modules").join(file))))
+        .collect();
+    let needs = |wanted: &str| match files.iter().find(|(name, _)| name == wanted) {
+        Some((_, path)) => Ok(module::dependencies(&std::fs::read(path).at(|| format!("reading {}", path.display()))?)),
+        None => Ok(Vec::new()),
+    };
+    let image = files.iter().map(|(name, _)| name.clone()).collect();
+    let unwanted = reserved::unwanted(plan.configuration.reservation(), &image, needs)?;
+    for (name, path) in &files {
         let parameters = match (name.as_str(), plan.configuration.management()) {
             ("zram", Management::Stock) if plan.desktop.is_none() => continue,
+            _ if unwanted.contains(name) => continue,
             // No device of the module's own: who wants a zram makes it, and the flash is made through configfs.
             ("zram", _) => c"num_devices=0".to_owned(),
             ("null_blk", _) => c"nr_devices=0".to_owned(),
-            _ => match reserved::module_parameters(plan, &name)? {
-                None => c"".to_owned(),
-                Some(Some(parameters)) => parameters,
-                Some(None) => continue,
-            },
+            _ => reserved::module_parameters(plan, name)?,
         };
-        let path = Path::new("/modules").join(&file);
-        let module = File::open(&path).at(|| format!("opening {}", path.display()))?;
-        match rustix::system::finit_module(&module, &parameters, 0) {
+        let file = File::open(path).at(|| format!("opening {}", path.display()))?;
+        match rustix::system::finit_module(&file, &parameters, 0) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(format!("loading {}: {error}: is it of this kernel?", path.display())),
         }

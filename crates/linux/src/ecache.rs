@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use fovea_apps::PoolReading;
+use fovea_contract::{ecache_statistics as statistics, heap_attributes, HEAP_FOLDER};
 use serde::{Deserialize, Serialize};
 
 use crate::file::{read, Root};
@@ -11,10 +12,12 @@ use crate::proc::number;
 use crate::Error;
 
 /// The module's name in the kernel.
-pub const MODULE: &str = "dm_ecache";
+pub const MODULE: &str = fovea_contract::ECACHE_MODULE;
 
 /// Folder of the device nodes.
-pub const NODES: &str = "dev/ecache";
+fn nodes(root: &Root) -> PathBuf {
+    root.join("dev").join(HEAP_FOLDER)
+}
 
 /// A reservation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,23 +46,23 @@ pub fn pool(root: &Root) -> Result<Option<PoolReading>, Error> {
     }
     let of = |name: &str| file_number(folder.join(name));
     Ok(Some(PoolReading {
-        frames: of("frames")?,
-        cached: of("cached")?,
-        device: of("device")? + of("tombstones")?,
-        free: of("free")?,
-        puts: of("puts")?,
-        gets: of("gets")?,
-        hits: of("hits")?,
-        allocs: of("allocs")?,
-        discarded: of("discarded")?,
-        memory_bytes: of("memory_bytes")?,
+        frames: of(statistics::FRAMES)?,
+        cached: of(statistics::CACHED)?,
+        device: of(statistics::DEVICE)? + of(statistics::TOMBSTONES)?,
+        free: of(statistics::FREE)?,
+        puts: of(statistics::PUTS)?,
+        gets: of(statistics::GETS)?,
+        hits: of(statistics::HITS)?,
+        allocs: of(statistics::ALLOCS)?,
+        discarded: of(statistics::DISCARDED)?,
+        memory_bytes: of(statistics::MEMORY_BYTES)?,
     }))
 }
 
 /// Whether the kernel moves pages and the module, which looks anew, is not told.
 pub fn moves_are_unseen(root: &Root) -> bool {
     let folder = root.join(format!("sys/module/{MODULE}/pool"));
-    file_number(folder.join("moves_unseen")).is_ok_and(|unseen| unseen > 0)
+    file_number(folder.join(statistics::MOVES_UNSEEN)).is_ok_and(|unseen| unseen > 0)
 }
 
 /// All reservations, by name; none without the module. (`contig-heap`, which is there to be compared with, shows up here too.)
@@ -73,11 +76,12 @@ pub fn reservations(root: &Root) -> Result<Vec<Reservation>, Error> {
     for entry in entries {
         let file_name = entry.file_name();
         // A slash in a node's name is an exclamation mark in sysfs.
-        let Some(name) = file_name.to_str().and_then(|name| name.strip_prefix("ecache!")) else { continue };
+        let name = file_name.to_str().and_then(|name| name.strip_prefix(HEAP_FOLDER)?.strip_prefix('!'));
+        let Some(name) = name else { continue };
         found.push(Reservation {
             name: name.into(),
-            size_bytes: file_number(entry.path().join("size_bytes"))?,
-            held_bytes: file_number(entry.path().join("held_bytes"))?,
+            size_bytes: file_number(entry.path().join(heap_attributes::SIZE_BYTES))?,
+            held_bytes: file_number(entry.path().join(heap_attributes::HELD_BYTES))?,
         });
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -86,7 +90,7 @@ pub fn reservations(root: &Root) -> Result<Vec<Reservation>, Error> {
 
 /// A device's node.
 pub fn node(root: &Root, name: &str) -> PathBuf {
-    root.join(NODES).join(name)
+    nodes(root).join(name)
 }
 
 #[cfg(test)]

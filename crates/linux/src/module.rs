@@ -106,18 +106,23 @@ fn from_flat_folder(folder: &Path, name: &str, depth: u32, order: &mut Vec<PathB
     }
     let image = read(&path).unwrap_or_default();
     for dependency in dependencies(&image) {
-        from_flat_folder(folder, &dependency.replace('-', "_"), depth - 1, order);
+        from_flat_folder(folder, &dependency, depth - 1, order);
     }
     order.push(path);
     true
 }
 
-/// What the .modinfo section of an uncompressed module says: `depends=a,b` between two NUL bytes.
-fn dependencies(image: &[u8]) -> Vec<String> {
+/// What the .modinfo section of an uncompressed module says: `depends=a,b` between two NUL bytes. Names are as the kernel has them,
+/// with underscores.
+pub fn dependencies(image: &[u8]) -> Vec<String> {
     let Some(at) = memchr::memmem::find(image, b"\0depends=") else { return Vec::new() };
     let list = &image[at + 9..];
     let list = &list[..memchr::memchr(0, list).unwrap_or(0)];
-    String::from_utf8_lossy(list).split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    String::from_utf8_lossy(list)
+        .split(',')
+        .filter(|name| !name.is_empty())
+        .map(|name| name.replace('-', "_"))
+        .collect()
 }
 
 /// The module's name: the file's, without what orders it (`07-`) and without `.ko`, `.ko.xz` and their like; the kernel takes `-`

@@ -58,7 +58,7 @@ fn plan(words: &[String], which: &Which) -> Plan {
 
 /// A phone with the torture program and the module, or what is missing for one.
 fn phone(module: Option<Option<&str>>, which: &Which) -> Result<Phone> {
-    let own_modules: &[&str] = if module.is_some() { &["dm-ecache", "ecache-selftest"] } else { &[] };
+    let own_modules: &[&str] = if module.is_some() { &["dm-ecache", "contig-heap", "ecache-selftest"] } else { &[] };
     let broken = module.flatten();
     let guest = Guest { program: "torture", modules: &MODULES, own_modules, broken, tools: &EXT4_TOOLS };
     let cache = Cache::open()?;
@@ -168,7 +168,21 @@ fn a_module_that_gives_memory_away_while_it_is_copied_fails() {
     control("pinned");
 }
 
-/// What the control above has besides, and what must do no harm by itself.
+/// Nobody may be unloaded under his buffers. It ends before anything is called that is gone.
+#[test]
+fn modules_that_their_buffers_do_not_hold_fail() {
+    let words = ["phases=0", "operations=100", "sequences=50", "stop=1"].map(String::from);
+    let Some(ended) = torture(Some(Some("unheld")), &words, 900) else { return };
+    let failures = ended.lines("FAIL");
+    assert!(ended.reason.is_some(), "{}", ended.console);
+    assert!(
+        failures.iter().any(|line| line.contains("unloading contig_heap under")),
+        "{failures:#?}\n{}",
+        ended.console
+    );
+}
+
+/// What the control of copies has besides, and what must do no harm by itself.
 #[test]
 #[ignore = "long: make torture"]
 fn a_module_whose_copies_take_long_does_no_harm() {

@@ -31,23 +31,20 @@ pub struct BuiltModules {
 }
 
 impl BuiltModules {
-    /// The file of a module, named as its file is ("dm-ecache").
+    /// The `.ko` of each.
     ///
     /// # Errors
-    /// The sources have no such module.
-    pub fn file(&self, name: &str) -> Result<PathBuf> {
-        let path = self.dir.join(format!("{name}.ko"));
-        match path.is_file() {
-            true => Ok(path),
-            false => Err(Error::bad(&self.dir, format!("the build left no {name}.ko; it left {}", self.names()))),
+    /// The cache cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.dir).map_err(Error::io("read", &self.dir))? {
+            let path = entry.map_err(Error::io("read", &self.dir))?.path();
+            if path.extension().is_some_and(|ending| ending == "ko") {
+                files.push(path);
+            }
         }
-    }
-
-    fn names(&self) -> String {
-        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names.join(", ")
+        files.sort();
+        Ok(files)
     }
 }
 

@@ -99,8 +99,8 @@ impl Order<'_> {
         let Some(file) = self.tree.files.get(name) else {
             let needed = self.path.last().map(|by| format!(" (needed by {by})")).unwrap_or_default();
             return Err(Error::missing(
-                format!("the kernel has no module {name}{needed}"),
-                "name a kernel that has it with --kernel and --modules",
+                format!("neither the kernel nor this project has a module {name}{needed}"),
+                "correct the name, or name a kernel that has it with --kernel and --modules",
             ));
         };
         if self.path.iter().any(|above| above == name) {
@@ -204,7 +204,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let tree = tree(dir.path(), &[("a.ko", "b"), ("b.ko", "a"), ("c.ko", "gone")]);
         assert!(tree.load_order(&["a"]).unwrap_err().to_string().contains("depends on itself through a, b"));
-        assert!(tree.load_order(&["c"]).unwrap_err().to_string().contains("no module gone (needed by c)"));
+        assert!(tree.load_order(&["c"]).unwrap_err().to_string().contains("has a module gone (needed by c)"));
         fs::write(dir.path().join("kernel/drivers/a.ko"), "junk").unwrap();
         assert!(tree.load_order(&["a"]).is_err());
     }

@@ -9,6 +9,7 @@ use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::initramfs::{self, GuestFile, Programs};
 use crate::kernel::Kernel;
+use crate::kmod::BuiltModules;
 use crate::kvm;
 use crate::modules::{Module, ModuleTree};
 use crate::progress::Progress;
@@ -32,8 +33,8 @@ pub struct Phone {
 impl Phone {
     /// Builds the image and finds out what works on this host.
     ///
-    /// `modules` are names ("zram", "null_blk"); what they depend on comes along. `own_modules` are `.ko` files built elsewhere, which
-    /// are loaded after those, in the order given.
+    /// `modules` are names ("zram", "dm-ecache"), of the kernel's or of `own`, whose word goes before the kernel's; what they depend on
+    /// comes along, of either.
     ///
     /// # Errors
     /// QEMU, a program for the guest or a module is missing.
@@ -42,12 +43,12 @@ impl Phone {
         kernel: Kernel,
         programs: &Programs,
         modules: &[&str],
-        own_modules: &[PathBuf],
+        own: Option<&BuiltModules>,
         progress: &Progress,
     ) -> Result<Phone> {
         let qemu = qemu::version()?;
         let stage = progress.stage("image", 0);
-        let base = initramfs::base(programs, &load_order(&kernel, modules, own_modules)?)?;
+        let base = initramfs::base(programs, &load_order(&kernel, modules, own)?)?;
         stage.message("does KVM work?");
         let accel = kvm::best(cache, &kernel, &qemu)?;
         drop(stage);
@@ -167,8 +168,8 @@ impl Phone {
     }
 }
 
-fn load_order(kernel: &Kernel, modules: &[&str], own: &[PathBuf]) -> Result<Vec<Module>> {
-    if modules.is_empty() && own.is_empty() {
+fn load_order(kernel: &Kernel, modules: &[&str], own: Option<&BuiltModules>) -> Result<Vec<Module>> {
+    if modules.is_empty() {
         return Ok(Vec::new());
     }
     let mut tree = match &kernel.modules {
@@ -177,10 +178,8 @@ fn load_order(kernel: &Kernel, modules: &[&str], own: &[PathBuf]) -> Result<Vec<
             return Err(Error::missing("the kernel was named without its modules", "name them with --modules DIR"));
         }
     };
-    let mut wanted: Vec<String> = modules.iter().map(|&name| name.to_owned()).collect();
-    for ko in own {
-        wanted.push(tree.add(ko)?);
+    for ko in own.map_or(Ok(Vec::new()), BuiltModules::files)? {
+        tree.add(&ko)?;
     }
-    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
-    tree.load_order(&wanted)
+    tree.load_order(modules)
 }

@@ -113,7 +113,7 @@ fn phone(dir: &Path, text: &str, end: End, modules: &[&str]) -> Option<Phone> {
         path
     };
     let programs = Programs { init: put("fovea-guest"), fovea: put("fovea"), busybox: put("busybox") };
-    match Phone::prepare(&cache, kernel, &programs, modules, &[], &Progress::quiet()) {
+    match Phone::prepare(&cache, kernel, &programs, modules, None, &Progress::quiet()) {
         Ok(phone) => Some(phone),
         Err(error) if error.is_missing() => {
             skipped(error.to_string());

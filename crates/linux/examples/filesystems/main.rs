@@ -73,7 +73,7 @@ use crate::door::{at, Outcome};
 use crate::report::Report;
 
 /// The module under test.
-const MODULE: &str = "dm_ecache";
+const MODULE: &str = fovea_contract::ECACHE_MODULE;
 /// As the kernel's command line keeps them.
 const PARAMETERS: &str = "carveouts=12M@0x10000000,4M@0x12000000 devices=camera:11M,jpeg:2M";
 /// Its devices that the cases use.

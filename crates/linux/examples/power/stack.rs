@@ -39,7 +39,7 @@ impl Disk {
     }
 }
 
-pub const MODULE: &str = "dm_ecache";
+pub const MODULE: &str = fovea_contract::ECACHE_MODULE;
 pub const MOUNT: &str = "/mnt/a";
 const NAME: &str = "a";
 /// Not on any target's way: a device of its own, which can be stopped.

@@ -101,6 +101,9 @@ fn parse(record: &[u8]) -> Option<(u8, String)> {
     Some(((priority & 7) as u8, text.lines().next()?.to_owned()))
 }
 
+/// What lines of the modules under test begin with.
+const OURS: [&str; 3] = ["dm_ecache:", "fovea_heap:", "contig_heap:"];
+
 /// What no line of the log may say.
 pub const BAD: [&str; 19] = [
     "WARNING:",
@@ -155,7 +158,8 @@ impl Watch {
         let expected = self.expected.take();
         for (priority, line) in lines {
             let due = !self.due.is_empty() && line.contains(self.due);
-            let complaint = priority <= 4 && line.starts_with("dm_ecache:") && !refusals && !due;
+            let ours = OURS.iter().any(|module| line.starts_with(module));
+            let complaint = priority <= 4 && ours && !refusals && !due;
             let bad = BAD.iter().any(|bad| line.contains(bad)) && !expected.is_some_and(|bad| line.contains(bad));
             if complaint || bad {
                 report.fail(format_args!("kernel log: {line}"));

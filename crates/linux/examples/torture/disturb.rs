@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What happens to the page cache and the targets from outside while files are worked on.
 
-use std::path::Path;
-
+use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero};
 use fovea_linux::dm::Suspend;
 
 use crate::content::Random;
 use crate::pressure::{available_bytes, Hog};
 use crate::report::Report;
-use crate::stack::{write_file, Outcome, Stack};
+use crate::stack::{module_file, write_file, Outcome, Stack};
 use crate::Options;
-
-const PARAMETERS: &str = "/sys/module/dm_ecache/parameters";
 
 /// What the page cache is left when memory is short. More than it dirties at once, less than all files.
 const LEFT_BYTES: u64 = 40 << 20;
@@ -83,7 +80,7 @@ impl<'a> Disturber<'a> {
     }
 
     fn of_the_module(&mut self, choice: u64, volume: usize) -> Outcome<()> {
-        let parameter = |name: &str, value: &str| write_file(Path::new(PARAMETERS).join(name), value);
+        let parameter = |name: &str, value: &str| write_file(module_file("parameters").join(name), value);
         match choice {
             // Seldom: it empties the cache, and a full one is what evicts.
             17..=19 if self.random.below(8) != 0 => Ok(()),
@@ -93,21 +90,21 @@ impl<'a> Disturber<'a> {
                 self.stack.message(volume, "cache on")
             }
             19 => {
-                parameter("caching", "N")?;
-                parameter("caching", "Y")
+                parameter(ecache_parameters::CACHING, "N")?;
+                parameter(ecache_parameters::CACHING, "Y")
             }
             // What was noted under the one is read under the other.
-            20 => parameter("verify", ["auto", "always"][self.random.index(2)]),
-            21 => parameter("salvage_pages", ["0", "64", "4096"][self.random.index(3)]),
-            22 => parameter("zero", ["lazy", "alloc"][self.random.index(2)]),
+            20 => parameter(ecache_parameters::VERIFY, ecache_verify::ALL[self.random.index(2)]),
+            21 => parameter(ecache_parameters::SALVAGE_PAGES, ["0", "64", "4096"][self.random.index(3)]),
+            22 => parameter(ecache_parameters::ZERO, ecache_zero::ALL[self.random.index(2)]),
             // Each time the kernel patches code that other CPUs run, and QEMU before 8.1 does not always survive that: a few dozen times are
             // enough for the module, and a million operations come to an end.
             _ if self.measured >= MEASURED_MAX => Ok(()),
             _ => {
                 self.measured += 1;
-                parameter("measure", "Y")?;
+                parameter(ecache_parameters::MEASURE, "Y")?;
                 self.stack.status(volume)?;
-                parameter("measure", "N")
+                parameter(ecache_parameters::MEASURE, "N")
             }
         }
     }

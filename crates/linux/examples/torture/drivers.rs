@@ -4,17 +4,16 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
+use fovea_contract::SELFTEST_MODULE;
 use fovea_linux::dma_heap::Heap;
 use fovea_linux::{module, Root};
 
 use crate::report::Report;
 use crate::DEVICES;
 
-const MODULE: &str = "ecache_selftest";
-
 fn selftest(parameters: &str) -> Result<(), String> {
-    module::load_with(&Root::at("/"), MODULE, parameters).map_err(|e| e.to_string())?;
-    module::remove(MODULE).map_err(|e| e.to_string())
+    module::load_with(&Root::at("/"), SELFTEST_MODULE, parameters).map_err(|e| e.to_string())?;
+    module::remove(SELFTEST_MODULE).map_err(|e| e.to_string())
 }
 
 /// Every device as a driver has it, and as a program hands it to one.

@@ -34,22 +34,21 @@ mod readers;
 mod refusals;
 mod report;
 mod soak;
+mod sources;
 mod stack;
 mod volume_io;
 
-use std::path::Path;
 use std::time::Instant;
 
+use fovea_contract::{ecache_statistics as statistics, ECACHE_MODULE as MODULE, HEAP_MODULE};
 use fovea_linux::{module, Root};
 
 use crate::audit::Watch;
 use crate::content::Contents;
 use crate::phases::Phases;
 use crate::report::Report;
-use crate::stack::{read_number, Outcome, Stack};
+use crate::stack::{module_file, read_number, statistic, Outcome, Stack};
 
-/// The module under test.
-const MODULE: &str = "dm_ecache";
 /// Carve-outs as the kernel's command line keeps them (`memmap=SIZE$ADDRESS`): size and address.
 const CARVEOUTS: [(u64, u64); 2] = [(12 << 20, 0x1000_0000), (4 << 20, 0x1200_0000)];
 /// Devices and their reservations: the first two fill one carve-out but for 1 MiB.
@@ -169,7 +168,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         soak(&stack, &contents, options, report, &mut watch)?;
     }
     if options.has_module() {
-        let unseen = read_number("/sys/module/dm_ecache/pool/moves_unseen")?;
+        let unseen = statistic(statistics::MOVES_UNSEEN)?;
         let told = format_args!("unseen: {unseen}");
         report.check("moves that nobody tells of are noticed", unseen == u64::from(options.blind), told);
     }
@@ -222,6 +221,7 @@ fn soak(stack: &Stack, contents: &Contents, options: &Options, report: &Report, 
         watch.look(report, false);
         drivers::all(report);
         refusals::while_in_use(stack, options, report);
+        sources::all(report)?;
         watch.look(report, true);
     }
     let compare_all = || stack.volumes.iter().try_for_each(|volume| audit::compare(volume, contents, report));
@@ -255,14 +255,18 @@ fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Re
     }
     stack.remove()?;
     if options.has_module() {
-        let unloaded = module::remove(MODULE);
-        report.check("the module goes", unloaded.is_ok(), format_args!("{unloaded:?}"));
+        // No target holds it any more.
+        if !sources::goes(report, MODULE, &format!("/dev/ecache/{}", DEVICES[0].0), DEVICES[0].1)? {
+            return Ok(());
+        }
         let claimed = std::fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
         report.check("its memory is given back", !claimed, format_args!("in /proc/iomem: {claimed}"));
         // What was not given back could not be taken again.
         let again = module::load_with(&Root::at("/"), MODULE, &refusals::good_parameters(options))
             .and_then(|()| module::remove(MODULE));
         report.check("it comes and goes again", again.is_ok(), format_args!("{again:?}"));
+        let heap = module::remove(HEAP_MODULE);
+        report.check("the heap goes", heap.is_ok(), format_args!("{heap:?}"));
     }
     Ok(())
 }
@@ -270,15 +274,16 @@ fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Re
 /// How long the module kept interrupts off: whoever waits for one may miss what it is for.
 fn interrupts_off(report: &Report) {
     const INSNS_MAX: u64 = 100_000;
-    for name in ["longest_held_insns", "longest_put_insns"] {
-        let insns = read_number(Path::new("/sys/module/dm_ecache/pool").join(name)).unwrap_or(u64::MAX);
+    for name in [statistics::LONGEST_HELD_INSNS, statistics::LONGEST_PUT_INSNS] {
+        let insns = statistic(name).unwrap_or(u64::MAX);
         report.check(format_args!("interrupts come in time: {name}"), (1..=INSNS_MAX).contains(&insns), insns);
     }
 }
 
 /// That the cache was at work: a test of an idle one would prove nothing.
 fn numbers(report: &Report) {
-    let pool = Path::new("/sys/module/dm_ecache/pool");
+    use statistics::{ALLOCS, CACHED, DEVICE, DISCARDED, EVICTIONS, FLUSHED, FRAMES, FREE, HITS, PUTS, TOMBSTONES};
+    let pool = module_file("pool");
     let mut entries: Vec<_> = pool.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     entries.sort();
     let found: Vec<String> = entries
@@ -288,10 +293,10 @@ fn numbers(report: &Report) {
         })
         .collect();
     println!("     pool: {}", found.join(" "));
-    let number = |name: &str| read_number(pool.join(name)).unwrap_or(0);
-    for name in ["puts", "hits", "evictions", "flushed", "allocs", "discarded"] {
+    let number = |name: &str| statistic(name).unwrap_or(0);
+    for name in [PUTS, HITS, EVICTIONS, FLUSHED, ALLOCS, DISCARDED] {
         report.check(format_args!("the cache was at work: {name}"), number(name) > 100, number(name));
     }
-    let sum: u64 = ["cached", "free", "device", "tombstones"].into_iter().map(number).sum();
-    report.check("frames add up", sum == number("frames") && number("device") == 0, sum);
+    let sum: u64 = [CACHED, FREE, DEVICE, TOMBSTONES].into_iter().map(number).sum();
+    report.check("frames add up", sum == number(FRAMES) && number(DEVICE) == 0, sum);
 }

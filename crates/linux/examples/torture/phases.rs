@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fovea_contract::ecache_statistics::{HITS, SALVAGED};
 use fovea_linux::dma_heap::Heap;
 use rustix::fs::{fadvise, Advice};
 
@@ -15,7 +16,7 @@ use crate::file::{How, TestFile, OPERATION_PAGES};
 use crate::pressure::{drop_caches, Hog};
 use crate::raw::{Pages, PAGE};
 use crate::report::Report;
-use crate::stack::{read_number, Outcome, Stack, A, B, C};
+use crate::stack::{statistic, Outcome, Stack, A, B, C};
 use crate::volume_io::RawVolume;
 use crate::DEVICES;
 
@@ -136,14 +137,13 @@ impl<'a> Phases<'a> {
     /// Devices take most of the cache's memory, and its pages are salvaged when the first word is written there: what was saved must
     /// still be what is on disk. With most of the cache in use, so that pages are moved to free frames and to others'.
     pub fn salvaged(&self) -> Outcome<()> {
-        const SALVAGED: &str = "/sys/module/dm_ecache/pool/salvaged";
         let mut buffer = Pages::new(OPERATION_PAGES);
         let mut files = self.files("salvaged", 3400, 7, &mut buffer)?;
         // What other phases read again and again would be protected from these files, which come by but once a round.
         for volume in [A, B, C] {
             self.stack.message(volume, "drop")?;
         }
-        let before = read_number(SALVAGED)?;
+        let before = statistic(SALVAGED)?;
         for round in 0..ROUNDS {
             files.iter().for_each(|file| file.verify(How::Buffered, &mut buffer));
             drop_caches()?;
@@ -159,7 +159,7 @@ impl<'a> Phases<'a> {
             }
             files.iter().for_each(|file| file.verify(How::Buffered, &mut buffer));
         }
-        let moved = read_number(SALVAGED)? - before;
+        let moved = statistic(SALVAGED)? - before;
         self.report.check("pages were salvaged", moved > u64::from(ROUNDS) * 256, format_args!("{moved}"));
         for volume in [A, B] {
             compare(&self.stack.volumes[volume], self.contents, self.report)?;
@@ -171,7 +171,6 @@ impl<'a> Phases<'a> {
     /// A device takes memory while pages are copied to and from it, and writes to all of it: it may not see theirs, nor they its own.
     pub fn pinned(&self) -> Outcome<()> {
         const OPENED: u32 = 40;
-        const HITS: &str = "/sys/module/dm_ecache/pool/hits";
         let (name, size_bytes) = DEVICES[0];
         let mut files = self.files("pinned", 3500, 4, &mut Pages::new(OPERATION_PAGES))?;
         let heap = Heap::open(format!("/dev/ecache/{name}")).map_err(|e| e.to_string())?;
@@ -179,8 +178,8 @@ impl<'a> Phases<'a> {
         let work = || -> Outcome<()> {
             for round in 1..=OPENED {
                 // The readers are in the midst of it.
-                let before = read_number(HITS)?;
-                while read_number(HITS)? < before + 64 && self.report.failures() == 0 {
+                let before = statistic(HITS)?;
+                while statistic(HITS)? < before + 64 && self.report.failures() == 0 {
                     std::thread::yield_now();
                 }
                 let held = heap.allocate(size_bytes).map_err(|e| format!("{name}: {e}"))?;

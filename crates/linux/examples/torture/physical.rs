@@ -8,11 +8,10 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::raw::PAGE;
-use crate::stack::Outcome;
+use fovea_contract::ecache_parameters::CARVEOUTS;
 
-/// Size and address of each carve-out; frames are numbered through all of them.
-const CARVEOUTS: &str = "/sys/module/dm_ecache/carveouts";
+use crate::raw::PAGE;
+use crate::stack::{module_file, Outcome};
 
 pub struct Physical {
     carveouts: Vec<(u64, u64)>,
@@ -63,7 +62,7 @@ impl Physical {
 
 /// What the module says.
 pub fn carveouts() -> Outcome<Vec<(u64, u64)>> {
-    let text = fs::read_to_string(CARVEOUTS).map_err(|e| format!("{CARVEOUTS}: {e}"))?;
+    let text = fs::read_to_string(module_file(CARVEOUTS)).map_err(|e| format!("{CARVEOUTS}: {e}"))?;
     let one = |line: &str| {
         let (size, at) = line.split_once('@')?;
         Some((size.parse().ok()?, u64::from_str_radix(at.strip_prefix("0x")?, 16).ok()?))

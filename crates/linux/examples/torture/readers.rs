@@ -2,13 +2,14 @@
 //! What the module's locks cost readers of cached files on two volumes: how often each is taken for a page that is put or got, and how
 //! many instructions (in exact mode; else clock ticks of the host's) it is held.
 
-use std::path::Path;
+use fovea_contract::ecache_parameters::MEASURE_HELD;
+use fovea_contract::ecache_statistics::{HELD_COUNT, HELD_INSNS, HITS, PUTS, VOLUME_HELD_COUNT, VOLUME_HELD_INSNS};
 
 use crate::content::Contents;
 use crate::file::{How, TestFile, OPERATION_PAGES};
 use crate::raw::Pages;
 use crate::report::Report;
-use crate::stack::{read_number, Outcome, Stack, A, B};
+use crate::stack::{module_file, statistic, Outcome, Stack, A, B};
 
 /// All files together fit into the cache beside what it holds to spare.
 const PAGES: usize = 320;
@@ -21,11 +22,11 @@ struct Counts {
 }
 
 fn counts() -> Outcome<Counts> {
-    let number = |name: &str| read_number(Path::new("/sys/module/dm_ecache/pool").join(name));
+    let number = statistic;
     Ok(Counts {
-        pages: number("puts")? + number("hits")?,
-        pool: (number("held_count")?, number("held_insns")?),
-        volumes: (number("volume_held_count")?, number("volume_held_insns")?),
+        pages: number(PUTS)? + number(HITS)?,
+        pool: (number(HELD_COUNT)?, number(HELD_INSNS)?),
+        volumes: (number(VOLUME_HELD_COUNT)?, number(VOLUME_HELD_INSNS)?),
     })
 }
 
@@ -48,7 +49,7 @@ pub fn read(stack: &Stack, contents: &Contents, report: &Report, readers: u32) -
     };
     // Whatever else was cached goes.
     rounds();
-    std::fs::write("/sys/module/dm_ecache/parameters/measure_held", "Y").map_err(|e| e.to_string())?;
+    std::fs::write(module_file("parameters").join(MEASURE_HELD), "Y").map_err(|e| e.to_string())?;
     let before = counts()?;
     rounds();
     let after = counts()?;

@@ -10,6 +10,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use fovea_contract::ECACHE_MODULE;
 use fovea_linux::dm::{device_number, DeviceMapper, Suspend, Target};
 use fovea_linux::{module, Root};
 use rustix::mount::{mount, unmount, MountFlags, UnmountFlags};
@@ -198,4 +199,14 @@ impl Stack {
         }
         Ok(())
     }
+}
+
+/// A file of the eCache's module, or a folder of it.
+pub fn module_file(name: &str) -> PathBuf {
+    Path::new("/sys/module").join(ECACHE_MODULE).join(name)
+}
+
+/// One of the eCache's statistics.
+pub fn statistic(name: &str) -> Outcome<u64> {
+    read_number(module_file("pool").join(name))
 }

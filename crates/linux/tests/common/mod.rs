@@ -47,7 +47,7 @@ pub struct Guest<'a> {
     pub program: &'a str,
     /// The kernel's modules.
     pub modules: &'a [&'a str],
-    /// Ours.
+    /// Ours; what either need comes along.
     pub own_modules: &'a [&'a str],
     /// A safety that is left out of ours.
     pub broken: Option<&'a str>,
@@ -62,16 +62,16 @@ impl Guest<'_> {
     /// A phone with it, or what is missing for one.
     pub fn phone(&self, cache: &Cache, kernel: Kernel) -> Result<Phone> {
         let program = program(self.program)?;
-        let mut own = Vec::new();
+        let mut own = None;
         if !self.own_modules.is_empty() {
             let sources = Sources::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))?;
-            let built = build(cache, &kernel, &sources, self.broken, &Progress::quiet())?;
-            own = self.own_modules.iter().map(|name| built.file(name)).collect::<Result<Vec<_>>>()?;
+            own = Some(build(cache, &kernel, &sources, self.broken, &Progress::quiet())?);
         }
+        let modules = [self.modules, self.own_modules].concat();
         // None of these programs runs another of the project's; the image wants three.
         let busybox = fetch::busybox(cache, &Progress::quiet())?;
         let programs = Programs { init: program, fovea: busybox.clone(), busybox };
-        let phone = Phone::prepare(cache, kernel, &programs, self.modules, &own, &Progress::quiet())?;
+        let phone = Phone::prepare(cache, kernel, &programs, &modules, own.as_ref(), &Progress::quiet())?;
         let mut files = Vec::new();
         for (tool, package) in self.tools {
             files.extend(with_libraries(tool, &format!("apt-get install {package}"))?);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Figures and verdicts of what becomes of reserved memory (seed 000, section 5).
 
+use fovea_contract::ecache_statistics as pool;
+
 use super::fold::{geomean, mean, select, set, Folded};
 use super::verdict::{ratio, verdict, Bound};
 use super::{compares, correctness, figure, id, Boot, Figures};
@@ -81,33 +83,30 @@ fn devices(figures: &mut Figures, boots: &[&Folded]) {
             put(&format!("alloc_{what}_worst_insns"), &|f| times(f, |b| b.alloc_ns).into_iter().reduce(f64::max));
             put(&format!("fill_{what}_insns"), &|f| average(times(f, |b| b.fill_ns)));
         }
-        for what in ["put", "get"] {
-            put(&format!("{what}_overhead_insns"), &|f| {
+        for (name, insns, count) in [
+            ("put_overhead_insns", pool::PUT_INSNS, pool::PUT_COUNT),
+            ("get_overhead_insns", pool::GET_INSNS, pool::GET_COUNT),
+            ("lock_held_insns", pool::HELD_INSNS, pool::HELD_COUNT),
+        ] {
+            put(name, &|f| {
                 let end = f.devices.pools.get("end")?;
-                let count = *end.get(&format!("{what}_count"))?;
-                (count > 0).then_some(*end.get(&format!("{what}_insns"))? as f64 / count as f64)
+                let count = *end.get(count)?;
+                (count > 0).then_some(*end.get(insns)? as f64 / count as f64)
             });
         }
-    }
-    if boots.iter().all(|f| f.exact) {
-        put("lock_held_insns", &|f| {
-            let end = f.devices.pools.get("end")?;
-            let count = *end.get("held_count")?;
-            (count > 0).then_some(*end.get("held_insns")? as f64 / count as f64)
-        });
-        for name in ["longest_held_insns", "longest_put_insns"] {
+        for name in [pool::LONGEST_HELD_INSNS, pool::LONGEST_PUT_INSNS] {
             put(name, &|f| {
                 f.devices.pools.get("end")?.get(name).filter(|&&insns| insns > 0).map(|&insns| insns as f64)
             });
         }
     }
-    for name in ["hits", "gets", "puts", "discarded", "evictions"] {
+    for name in [pool::HITS, pool::GETS, pool::PUTS, pool::DISCARDED, pool::EVICTIONS] {
         put(name, &|f| {
             let of = |label: &str| f.devices.pools.get(label)?.get(name).copied();
             Some(of("end")?.checked_sub(of("begin")?)? as f64)
         });
     }
-    put("module_memory_bytes", &|f| Some(*f.devices.pools.get("end")?.get("memory_bytes")? as f64));
+    put("module_memory_bytes", &|f| Some(*f.devices.pools.get("end")?.get(pool::MEMORY_BYTES)? as f64));
     put("cached_at_mfc_alloc_percent", &cached_at_mfc_alloc);
 }
 
@@ -117,7 +116,7 @@ fn cached_at_mfc_alloc(f: &Folded) -> Option<f64> {
     let full: Option<Vec<f64>> = with_mfc
         .map(|(_, before)| {
             let of = |name: &str| Some(*before.as_ref()?.get(name)? as f64);
-            ratio(of("cached"), of("frames"))
+            ratio(of(pool::CACHED), of(pool::FRAMES))
         })
         .collect();
     let full = full.filter(|f| !f.is_empty())?;

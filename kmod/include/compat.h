@@ -11,14 +11,6 @@
 #include <linux/page-flags.h>
 #include <linux/version.h>
 
-/*
- * The page cache calls with its own spinlock held, and a spinlock of ours below that one
- * sleeps on such a kernel.
- */
-#ifdef CONFIG_PREEMPT_RT
-#error "dm-ecache does not work on PREEMPT_RT kernels: use one without"
-#endif
-
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {
@@ -37,8 +29,10 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 /* The name of a namespace became a string in 6.13. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define FOVEA_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
+#define FOVEA_EXPORT(symbol, ns) EXPORT_SYMBOL_NS_GPL(symbol, ns)
 #else
 #define FOVEA_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#define FOVEA_EXPORT(symbol, ns) EXPORT_SYMBOL_NS_GPL(symbol, #ns)
 #endif
 
 /* __assign_str() lost its second argument in 6.10. */

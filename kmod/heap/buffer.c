@@ -13,8 +13,9 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
-#include "compat.h"
-#include "heap.h"
+#include "../include/compat.h"
+#include "broken.h"
+#include "buffer.h"
 
 /* What one fault clears and maps. */
 #define PIECE_SHIFT	(PAGE_SHIFT + 6)
@@ -43,7 +44,7 @@ struct heap_attachment {
 static void salvage(struct heap_buffer *b)
 {
 	if (!b->salvaged && b->node->source->salvage)
-		b->node->source->salvage(b->node);
+		b->node->source->salvage(b->node, &b->range);
 	b->salvaged = true;
 }
 
@@ -54,13 +55,13 @@ static void clear_piece(struct heap_buffer *b, unsigned long piece)
 	lockdep_assert_held(&b->lock);
 	if (!test_bit(piece, b->stale))
 		return;
-	if (!ECACHE_BROKEN_LATE)
+	if (!HEAP_BROKEN_LATE)
 		salvage(b);
 	memset(b->range.vaddr + at, 0,
 	       min_t(u64, PIECE_BYTES, b->range.size_bytes - at));
 	clear_bit(piece, b->stale);
 	b->nr_stale--;
-	if (ECACHE_BROKEN_LATE)
+	if (HEAP_BROKEN_LATE)
 		salvage(b);
 }
 
@@ -270,6 +271,9 @@ int heap_buffer_export(struct heap_node *node, const struct heap_range *range,
 		clear_all(b);
 
 	info.exp_name = node->name;
+	/* Whose use of this module holds this one, too. */
+	if (!HEAP_BROKEN_UNHELD)
+		info.owner = node->source->owner;
 	info.ops = &buffer_ops;
 	info.size = range->size_bytes;
 	info.flags = fd_flags;
@@ -286,5 +290,3 @@ int heap_buffer_export(struct heap_node *node, const struct heap_range *range,
 		dma_buf_put(dmabuf);
 	return fd;
 }
-
-FOVEA_IMPORT_NS(DMA_BUF);

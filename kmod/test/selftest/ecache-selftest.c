@@ -15,8 +15,8 @@
 #include <linux/platform_device.h>
 #include <linux/scatterlist.h>
 
-#include "../ecache/compat.h"
-#include "../ecache/device.h"
+#include "../../include/compat.h"
+#include "../../ecache/device.h"
 
 static char *device = "";
 module_param(device, charp, 0444);

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The nodes; heap.h says what they are. */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
-#include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
-#include <linux/slab.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/dma-heap.h>
 
+#include "../include/compat.h"
+#include "../include/contract.h"
+#include "broken.h"
+#include "buffer.h"
 #include "heap.h"
+
+/* Of all sources: /dev/ecache is one folder. */
+static LIST_HEAD(nodes);
+static DEFINE_MUTEX(nodes_lock);
 
 static long allocate(struct heap_node *node, void __user *argument)
 {
@@ -50,20 +56,39 @@ static long node_ioctl(struct file *file, unsigned int command,
 	return allocate(node, (void __user *)argument);
 }
 
+/*
+ * misc_open() calls with the lock held that misc_deregister() waits for: the node is
+ * there. Its module may be on its way out, and then is not had.
+ */
 static int node_open(struct inode *inode, struct file *file)
 {
 	struct heap_node *node =
 		container_of(file->private_data, struct heap_node, misc);
 
-	/* Pairs with the owner's store, once all that buffers need is there. */
+	/* Pairs with heap_node_open(). */
 	if (!smp_load_acquire(&node->open))
 		return -EAGAIN;
+	if (!HEAP_BROKEN_UNHELD && !try_module_get(node->source->owner))
+		return -ENODEV;
 	return nonseekable_open(inode, file);
 }
 
+static int node_release(struct inode *inode, struct file *file)
+{
+	struct heap_node *node =
+		container_of(file->private_data, struct heap_node, misc);
+
+	/* The node may be gone when this returns. */
+	if (!HEAP_BROKEN_UNHELD)
+		module_put(node->source->owner);
+	return 0;
+}
+
+/* The files themselves are this module's. */
 static const struct file_operations node_fops = {
 	.owner = THIS_MODULE,
 	.open = node_open,
+	.release = node_release,
 	.unlocked_ioctl = node_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };
@@ -91,107 +116,71 @@ static ssize_t held_bytes_show(struct device *dev, struct device_attribute *attr
 }
 static DEVICE_ATTR_RO(held_bytes);
 
+#define ATTRIBUTE(name)	&dev_attr_##name.attr,
 static struct attribute *node_attrs[] = {
-	&dev_attr_size_bytes.attr,
-	&dev_attr_held_bytes.attr,
+	HEAP_ATTRIBUTES(ATTRIBUTE)
 	NULL,
 };
+#undef ATTRIBUTE
 ATTRIBUTE_GROUPS(node);
+
+static bool name_taken(const char *name)
+{
+	struct heap_node *other;
+
+	lockdep_assert_held(&nodes_lock);
+	list_for_each_entry(other, &nodes, list)
+		if (!strcmp(other->name, name))
+			return true;
+	return false;
+}
 
 int heap_node_add(struct heap_node *node)
 {
 	int error;
 
-	snprintf(node->node_name, sizeof(node->node_name), "ecache/%s",
-		 node->name);
+	snprintf(node->path, sizeof(node->path), HEAP_FOLDER "/%s", node->name);
 	node->misc.minor = MISC_DYNAMIC_MINOR;
-	node->misc.name = node->node_name;
+	node->misc.name = node->path;
 	node->misc.fops = &node_fops;
 	node->misc.groups = node_groups;
 	node->misc.mode = 0660;
+	mutex_lock(&nodes_lock);
+	if (name_taken(node->name)) {
+		pr_err("%s: devices: /dev/%s is there already: give this device another name\n",
+		       module_name(node->source->owner), node->path);
+		error = -EEXIST;
+		goto out;
+	}
 	error = misc_register(&node->misc);
 	if (error)
-		pr_err("devices: node /dev/%s cannot be made: error %d\n",
-		       node->node_name, error);
+		pr_err("%s: devices: node /dev/%s cannot be made: error %d\n",
+		       module_name(node->source->owner), node->path, error);
+	else
+		list_add(&node->list, &nodes);
+out:
+	mutex_unlock(&nodes_lock);
 	return error;
 }
+FOVEA_EXPORT(heap_node_add, FOVEA_HEAP);
+
+void heap_node_open(struct heap_node *node)
+{
+	/* Pairs with node_open(). */
+	smp_store_release(&node->open, true);
+}
+FOVEA_EXPORT(heap_node_open, FOVEA_HEAP);
 
 void heap_node_remove(struct heap_node *node)
 {
+	mutex_lock(&nodes_lock);
+	list_del(&node->list);
 	misc_deregister(&node->misc);
+	mutex_unlock(&nodes_lock);
 }
+FOVEA_EXPORT(heap_node_remove, FOVEA_HEAP);
 
-static bool name_ok(const char *name)
-{
-	size_t i, length = strlen(name);
-
-	if (!length || length >= POOL_NAME_BYTES)
-		return false;
-	for (i = 0; i < length; i++)
-		if (!isalnum(name[i]) && name[i] != '-' && name[i] != '_')
-			return false;
-	return true;
-}
-
-static int parse_one(char *word, struct pool_device *list, u32 count)
-{
-	char *colon = strchr(word, ':'), *rest;
-	u32 i;
-
-	if (!colon) {
-		pr_err("devices: \"%s\" is not NAME:SIZE\n", word);
-		return -EINVAL;
-	}
-	*colon = '\0';
-	if (!name_ok(word)) {
-		pr_err("devices: \"%s\" is no name: up to %d letters, digits, - and _\n",
-		       word, POOL_NAME_BYTES - 1);
-		return -EINVAL;
-	}
-	for (i = 0; i < count; i++)
-		if (!strcmp(list[i].name, word)) {
-			pr_err("devices: %s is named twice\n", word);
-			return -EINVAL;
-		}
-	strscpy(list[count].name, word, POOL_NAME_BYTES);
-	list[count].size_bytes = memparse(colon + 1, &rest);
-	if (*rest || rest == colon + 1 || !list[count].size_bytes) {
-		pr_err("devices: %s: \"%s\" is no size\n", word, colon + 1);
-		return -EINVAL;
-	}
-	list[count].size_bytes = PAGE_ALIGN(list[count].size_bytes);
-	return 0;
-}
-
-int heap_devices_parse(const char *text, struct pool_device **out)
-{
-	struct pool_device *list;
-	char *copy, *left, *word;
-	int count = 0, error = 0;
-
-	if (!text || !*text) {
-		pr_err("devices: none: give devices=NAME:SIZE[,NAME:SIZE...]\n");
-		return -EINVAL;
-	}
-	copy = kstrdup(text, GFP_KERNEL);
-	list = kcalloc(ECACHE_MAX_DEVICES, sizeof(*list), GFP_KERNEL);
-	if (!copy || !list)
-		error = -ENOMEM;
-	left = copy;
-	while (!error && (word = strsep(&left, ",")) != NULL) {
-		if (count == ECACHE_MAX_DEVICES) {
-			pr_err("devices: at most %u\n", ECACHE_MAX_DEVICES);
-			error = -E2BIG;
-			break;
-		}
-		error = parse_one(word, list, count);
-		count += !error;
-	}
-	kfree(copy);
-	if (error) {
-		kfree(list);
-		return error;
-	}
-	*out = list;
-	return count;
-}
+MODULE_AUTHOR("The Fovea authors");
+MODULE_DESCRIPTION("Device buffers: nodes, DMA-BUFs");
+MODULE_LICENSE("GPL");
+FOVEA_IMPORT_NS(DMA_BUF);

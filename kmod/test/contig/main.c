@@ -4,8 +4,6 @@
  * with: the memory is Linux's while devices are idle, and each allocation moves
  * whatever movable pages lie in the device's region out of the way. The stock kernel is
  * built without CMA but exports the call that CMA rests on, alloc_contig_range().
- *
- * The nodes and buffers are those of dm-ecache.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,8 +14,10 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "../ecache/compat.h"
-#include "../ecache/heap.h"
+#include "../../heap/heap.h"
+#include "../../include/compat.h"
+
+#define DEVICES_MAX 64
 
 static char *region = "auto";
 module_param(region, charp, 0444);
@@ -39,7 +39,7 @@ struct place {
 	bool held;
 };
 
-static struct pool_device *list;
+static struct heap_device *list;
 static struct place *places;
 static int nr_places;
 
@@ -87,6 +87,7 @@ static bool zero_at_alloc(void)
 }
 
 static const struct heap_source source = {
+	.owner = THIS_MODULE,
 	.alloc = place_alloc,
 	.free = place_free,
 	.held_bytes = place_held_bytes,
@@ -151,10 +152,11 @@ static void remove_places(void)
 
 static int __init contig_init(void)
 {
-	int count = heap_devices_parse(devices, &list), i, error;
+	int count, i, error;
 	phys_addr_t at;
 	u64 needed = 0;
 
+	count = heap_devices_parse(THIS_MODULE, devices, DEVICES_MAX, &list);
 	if (count < 0)
 		return count;
 	for (i = 0; i < count; i++)
@@ -186,7 +188,7 @@ static int __init contig_init(void)
 	}
 	/* Nothing can fail any more: buffers may be had. */
 	for (i = 0; i < count; i++)
-		smp_store_release(&places[i].node.open, true);
+		heap_node_open(&places[i].node);
 	return 0;
 }
 
@@ -200,3 +202,4 @@ module_exit(contig_exit);
 MODULE_AUTHOR("The Fovea authors");
 MODULE_DESCRIPTION("Device buffers by migration, to compare with");
 MODULE_LICENSE("GPL");
+FOVEA_IMPORT_NS(FOVEA_HEAP);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which page of a bio is which: notes at its begin and its end. run.h says more. */
+#include <linux/mm.h>
+
+#include "run.h"
+#include "track.h"
+
+/* Pages of one file follow each other: it is looked at once. */
+void run_find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter,
+		    struct run *run, bool write)
+{
+	struct follow_page *at = run->pages, *end = at + run->count;
+	const struct address_space *mapping, *last = NULL;
+	struct inode *host = NULL;
+	u64 block = run->block;
+	bool summed = false;
+	struct folio *folio;
+	pgoff_t index;
+
+	run->followed = 0;
+
+	for (; at < end; at++, block++) {
+		struct bio_vec bv = bio_iter_iovec(bio, *iter);
+
+		at->page = NULL;
+		if (unlikely(bv.bv_len != PAGE_SIZE)) {
+			skip_block(bio, iter);
+			continue;
+		}
+		bio_advance_iter_single(bio, iter, PAGE_SIZE);
+		folio = page_folio(bv.bv_page);
+		mapping = READ_ONCE(folio->mapping);
+		if (mapping != last) {
+			last = mapping;
+			host = follow_owner(v, folio, mapping);
+			if (host) {
+				follow_learn(v, host);
+				summed = follow_summed(v, host);
+			}
+		}
+		if (!host)
+			continue;
+		index = folio->index + folio_page_idx(folio, bv.bv_page);
+		if (!follow_stands(v, folio, host, index, block, write))
+			continue;
+		at->page = bv.bv_page;
+		at->tag = follow_place(mapping, index);
+		at->summed = summed;
+		if (run->followed == at - run->pages)
+			run->followed++;
+	}
+}
+
+void run_forget(struct volume *v, const struct run *run)
+{
+	u32 i;
+
+	volume_lock_irq(v);
+	for (i = 0; i < run->count; i++)
+		track_forget_block(&v->track, run->block + i);
+	volume_unlock_irq(v);
+}
+
+void io_finish(struct volume *v, struct bio *bio, const struct io *io, bool ok)
+{
+	enum track_state state = io->kind == IO_WRITE ? TRACK_WRITING : TRACK_LOADING;
+	struct bvec_iter iter = io->iter;
+	struct track_entry *entry;
+	unsigned long flags;
+	u64 i;
+
+	for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {
+		struct bio_vec bv = bio_iter_iovec(bio, iter);
+		unsigned long pfn = page_to_pfn(bv.bv_page);
+		bool good = ok, summed = false;
+		u32 tag = 0;
+
+		entry = track_entry(pfn);
+		if (!entry || !track_is_io(&v->track, entry, io->block + i, state))
+			continue;
+		if (ok && state == TRACK_LOADING) {
+			struct folio *folio = page_folio(bv.bv_page);
+			struct address_space *mapping = folio_mapping(folio);
+
+			if (mapping) {
+				tag = follow_place(mapping, folio->index +
+						   folio_page_idx(folio, bv.bv_page));
+				summed = follow_summed(v, mapping->host);
+				if (summed)
+					tag ^= follow_page_sum(bv.bv_page);
+			}
+			good = mapping;
+		}
+		flags = volume_lock_irqsave(v);
+		if (good)
+			track_finish(&v->track, pfn, io->block + i, state, summed, tag);
+		else
+			track_fail(&v->track, pfn, io->block + i, state);
+		volume_unlock_irqrestore(v, flags);
+	}
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What target.c, read.c and write.c share: bios on their way, and runs of their blocks. */
+#ifndef FOVEA_ECACHE_RUN_H
+#define FOVEA_ECACHE_RUN_H
+
+#include <linux/bio.h>
+#include <linux/device-mapper.h>
+
+#include "follow.h"
+#include "volume.h"
+
+/* A target. */
+struct target {
+	struct dm_dev *dev;
+	sector_t start;
+	struct volume *volume;
+};
+
+/* Pages of a bio dealt with at once; what is noted of each is on the stack. */
+#define RUN_PAGES	32
+
+/* A bio on its way through the lower device. */
+struct io {
+	enum {
+		IO_PLAIN,
+		IO_READ,
+		IO_WRITE,
+	} kind;
+	/* It is made of whole blocks. */
+	bool whole;
+	/* Blocks it touches. */
+	u64 block;
+	u64 count;
+	/* Where its data was before the lower device moved through it. */
+	struct bvec_iter iter;
+	/* Of a write. */
+	struct volume_write write;
+};
+
+/* The next blocks of a bio. */
+struct run {
+	u64 block;
+	u32 count;
+	/* Of the first so many the pages are followed. */
+	u32 followed;
+	struct follow_page pages[RUN_PAGES];
+	u32 frames[RUN_PAGES];
+};
+
+/* Moves `iter` on by a block. */
+static inline void skip_block(struct bio *bio, struct bvec_iter *iter)
+{
+	bio_advance_iter(bio, iter, PAGE_SIZE);
+}
+
+/*
+ * Which pages the next blocks of a bio belong to; `iter` moves past them. Under RCU: a
+ * page of a read past the page cache may be another file's, and leave it.
+ */
+void run_find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter,
+		    struct run *run, bool write);
+
+/* Forgets what was noted of a run: a write is in flight there. */
+void run_forget(struct volume *v, const struct run *run);
+
+/*
+ * Ends the note of each page that this bio read or wrote. An entry that says so is of a
+ * page that the bio's sender has locked, or is writing back: it stays in its file.
+ */
+void io_finish(struct volume *v, struct bio *bio, const struct io *io, bool ok);
+
+/* Serves a bio from the cache or notes its pages (DM_MAPIO_...). */
+int map_read(struct target *t, struct bio *bio, struct io *io);
+/* From here until the write ends nothing of these blocks is served or followed. */
+void map_write(struct target *t, struct bio *bio, struct io *io);
+
+#endif /* FOVEA_ECACHE_RUN_H */
