@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use fovea_client::protocol::RUN_FOLDER;
+use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero};
 
 /// `/etc/fovea.toml`. Every key has a default; an unknown key is an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -110,17 +111,17 @@ impl EcacheConfig {
     /// The module's parameters and their values.
     pub fn parameters(&self) -> [(&'static str, String); 3] {
         let verify = match self.verify {
-            EcacheVerify::Auto => "auto",
-            EcacheVerify::Always => "always",
+            EcacheVerify::Auto => ecache_verify::AUTO,
+            EcacheVerify::Always => ecache_verify::ALWAYS,
         };
         let zero = match self.zero {
-            EcacheZero::Lazy => "lazy",
-            EcacheZero::Alloc => "alloc",
+            EcacheZero::Lazy => ecache_zero::LAZY,
+            EcacheZero::Alloc => ecache_zero::ALLOC,
         };
         [
-            ("module/dm_ecache/verify", verify.to_owned()),
-            ("module/dm_ecache/salvage_pages", self.salvage_pages.to_string()),
-            ("module/dm_ecache/zero", zero.to_owned()),
+            (ecache_parameters::VERIFY, verify.to_owned()),
+            (ecache_parameters::SALVAGE_PAGES, self.salvage_pages.to_string()),
+            (ecache_parameters::ZERO, zero.to_owned()),
         ]
     }
 }

@@ -81,20 +81,20 @@ fn the_ecaches_settings_are_given_and_come_back() {
     let device = FakeDevice::default();
     let there = [("verify", "always"), ("salvage_pages", "7"), ("zero", "lazy")];
     for (name, value) in there {
-        device.0.borrow_mut().sysctls.insert(format!("module/dm_ecache/{name}"), value.into());
+        device.0.borrow_mut().parameters.insert(format!("dm_ecache/{name}"), value.into());
     }
     device.0.borrow_mut().ecache = Some(fovea_apps::PoolReading { frames: 23040, ..Default::default() });
     let folder = tempfile::tempdir().unwrap();
     let mut engine = engine_in(folder.path(), &device);
     engine.set_up(0).unwrap();
-    assert_eq!(device.0.borrow().sysctls["module/dm_ecache/verify"], "auto");
-    assert_eq!(device.0.borrow().sysctls["module/dm_ecache/salvage_pages"], "16384");
+    assert_eq!(device.0.borrow().parameters["dm_ecache/verify"], "auto");
+    assert_eq!(device.0.borrow().parameters["dm_ecache/salvage_pages"], "16384");
     let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
     assert_eq!(status.ecache.map(|pool| pool.frames), Some(23040));
     drop(engine);
     restore(folder.path(), &mut device.clone()).unwrap();
     for (name, value) in there {
-        assert_eq!(device.0.borrow().sysctls[&format!("module/dm_ecache/{name}")], value);
+        assert_eq!(device.0.borrow().parameters[&format!("dm_ecache/{name}")], value);
     }
 }
 

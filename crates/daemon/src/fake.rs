@@ -7,6 +7,7 @@ use std::io;
 use std::rc::Rc;
 
 use fovea_apps::{AppUsage, CpuReading, MemoryReading, ZramReading, PAGE_BYTES};
+use fovea_linux::rooms::*;
 use fovea_linux::*;
 
 #[derive(Debug, Default)]
@@ -14,6 +15,7 @@ pub struct State {
     pub memory: MemoryReading,
     pub apps: BTreeMap<String, FakeApp>,
     pub sysctls: BTreeMap<String, String>,
+    pub parameters: BTreeMap<String, String>,
     /// The eCache's pool, if its module is there.
     pub ecache: Option<fovea_apps::PoolReading>,
     /// Cgroups of live processes.
@@ -66,7 +68,7 @@ impl FakeDevice {
     }
 }
 
-impl Device for FakeDevice {
+impl Meters for FakeDevice {
     fn memory(&mut self) -> Result<MemoryReading, Error> {
         self.check("memory")?;
         Ok(self.0.borrow().memory)
@@ -77,6 +79,12 @@ impl Device for FakeDevice {
         Ok(self.0.borrow().cpu)
     }
 
+    fn ecache(&mut self) -> Result<Option<fovea_apps::PoolReading>, Error> {
+        Ok(self.0.borrow().ecache.clone())
+    }
+}
+
+impl Apps for FakeDevice {
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
         self.did(format!("usage {cgroup}"));
         let current_bytes = self.charge(cgroup)?;
@@ -91,37 +99,6 @@ impl Device for FakeDevice {
     fn charge(&mut self, cgroup: &str) -> Result<u64, Error> {
         let state = self.0.borrow();
         Ok(state.apps.get(cgroup).map_or(0, |app| (app.anon_pages + app.file_pages) * PAGE_BYTES))
-    }
-
-    fn compress(&mut self, cgroup: &str, cursor: CompressCursor, pages: u64, _: u32) -> Result<CompressOutcome, Error> {
-        self.check("compress")?;
-        let mut state = self.0.borrow_mut();
-        let Some(app) = state.apps.get_mut(cgroup) else { return Ok(CompressOutcome::default()) };
-        let swapped_pages = app.compressible_pages.min(pages);
-        app.compressible_pages -= swapped_pages;
-        app.anon_pages -= swapped_pages;
-        app.swap_pages += swapped_pages;
-        let next =
-            (swapped_pages == pages).then_some(CompressCursor { pid: 1, address: cursor.address + pages * PAGE_BYTES });
-        state.memory.free_bytes += swapped_pages * PAGE_BYTES / 2;
-        if let Some(zram) = &mut state.memory.zram {
-            zram.original_bytes += swapped_pages * PAGE_BYTES;
-            zram.used_bytes += swapped_pages * PAGE_BYTES / 2;
-            state.memory.swap_free_bytes -= swapped_pages * PAGE_BYTES;
-        }
-        state.done.push(format!("compress {cgroup}"));
-        Ok(CompressOutcome { swapped_pages, scanned_pages: swapped_pages * 2, next, ..Default::default() })
-    }
-
-    fn resident(&mut self, cgroup: &str, _: usize) -> Result<Vec<PageRange>, Error> {
-        self.did(format!("resident {cgroup}"));
-        Ok(vec![PageRange { pid: 1, start: 0, end: PAGE_BYTES }])
-    }
-
-    fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error> {
-        let known = if ranges.is_some() { "known" } else { "blind" };
-        self.did(format!("prefetch {known} {cgroup}"));
-        Ok(self.0.borrow().apps.get(cgroup).map_or(0, |a| a.swap_pages.min(pages)))
     }
 
     fn set_frozen(&mut self, cgroup: &str, frozen: bool) -> Result<(), Error> {
@@ -175,7 +152,42 @@ impl Device for FakeDevice {
         state.looked_for_video += usize::from(look_for_video);
         Ok(state.media.clone())
     }
+}
 
+impl Pages for FakeDevice {
+    fn compress(&mut self, cgroup: &str, cursor: CompressCursor, pages: u64, _: u32) -> Result<CompressOutcome, Error> {
+        self.check("compress")?;
+        let mut state = self.0.borrow_mut();
+        let Some(app) = state.apps.get_mut(cgroup) else { return Ok(CompressOutcome::default()) };
+        let swapped_pages = app.compressible_pages.min(pages);
+        app.compressible_pages -= swapped_pages;
+        app.anon_pages -= swapped_pages;
+        app.swap_pages += swapped_pages;
+        let next =
+            (swapped_pages == pages).then_some(CompressCursor { pid: 1, address: cursor.address + pages * PAGE_BYTES });
+        state.memory.free_bytes += swapped_pages * PAGE_BYTES / 2;
+        if let Some(zram) = &mut state.memory.zram {
+            zram.original_bytes += swapped_pages * PAGE_BYTES;
+            zram.used_bytes += swapped_pages * PAGE_BYTES / 2;
+            state.memory.swap_free_bytes -= swapped_pages * PAGE_BYTES;
+        }
+        state.done.push(format!("compress {cgroup}"));
+        Ok(CompressOutcome { swapped_pages, scanned_pages: swapped_pages * 2, next, ..Default::default() })
+    }
+
+    fn resident(&mut self, cgroup: &str, _: usize) -> Result<Vec<PageRange>, Error> {
+        self.did(format!("resident {cgroup}"));
+        Ok(vec![PageRange { pid: 1, start: 0, end: PAGE_BYTES }])
+    }
+
+    fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error> {
+        let known = if ranges.is_some() { "known" } else { "blind" };
+        self.did(format!("prefetch {known} {cgroup}"));
+        Ok(self.0.borrow().apps.get(cgroup).map_or(0, |a| a.swap_pages.min(pages)))
+    }
+}
+
+impl Scores for FakeDevice {
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
         let state = self.0.borrow();
         let score = |pid, oom_score_adj| OldScore { pid, start_ticks: 1, oom_score_adj };
@@ -200,7 +212,9 @@ impl Device for FakeDevice {
     fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
         self.set_scores(cgroup, scores)
     }
+}
 
+impl Settings for FakeDevice {
     fn sysctl(&mut self, name: &str) -> Result<String, Error> {
         Ok(self.0.borrow().sysctls.get(name).cloned().unwrap_or_default())
     }
@@ -210,10 +224,17 @@ impl Device for FakeDevice {
         Ok(())
     }
 
-    fn ecache(&mut self) -> Result<Option<fovea_apps::PoolReading>, Error> {
-        Ok(self.0.borrow().ecache.clone())
+    fn parameter(&mut self, module: &str, name: &str) -> Result<String, Error> {
+        Ok(self.0.borrow().parameters.get(&format!("{module}/{name}")).cloned().unwrap_or_default())
     }
 
+    fn set_parameter(&mut self, module: &str, name: &str, value: &str) -> Result<(), Error> {
+        self.0.borrow_mut().parameters.insert(format!("{module}/{name}"), value.into());
+        Ok(())
+    }
+}
+
+impl Swap for FakeDevice {
     fn zram_setup(
         &mut self,
         wish: &ZramWish,

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use fovea_apps::{app_of_cgroup, AppName, Identity, MemoryReading, Perceived, Registry, ZramReading};
 use fovea_client::{Assumed, Simulation};
-use fovea_linux::{Device, System};
+use fovea_linux::rooms::*;
+use fovea_linux::System;
 use fovea_policy::{plan, AppState, Snapshot};
 
 use crate::config::Config;

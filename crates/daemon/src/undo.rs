@@ -27,6 +27,7 @@ enum Line {
     Zram(ZramDevice),
     ZramGone,
     Sysctl(String, String),
+    Parameter(String, String, String),
 }
 
 /// What stands changed.
@@ -40,6 +41,8 @@ pub struct Changed {
     pub zram: Option<ZramDevice>,
     /// Settings there were, by name.
     pub sysctls: BTreeMap<String, String>,
+    /// Modules' parameters there were, by module and name.
+    pub parameters: BTreeMap<(String, String), String>,
 }
 
 impl Changed {
@@ -62,7 +65,14 @@ impl Changed {
             }
             Line::Zram(zram) => self.zram = Some(zram),
             Line::ZramGone => self.zram = None,
+            // As versions before this one wrote it.
+            Line::Sysctl(name, old) if name.starts_with("module/") => {
+                if let Some((module, name)) = name.trim_start_matches("module/").split_once('/') {
+                    self.parameters.entry((module.into(), name.into())).or_insert(old);
+                }
+            }
             Line::Sysctl(name, old) => drop(self.sysctls.entry(name).or_insert(old)),
+            Line::Parameter(module, name, old) => drop(self.parameters.entry((module, name)).or_insert(old)),
         }
     }
 
@@ -71,6 +81,8 @@ impl Changed {
         lines.extend(self.scores.iter().map(|(c, s)| Line::Scores(c.clone(), s.clone())));
         lines.extend(self.zram.iter().cloned().map(Line::Zram));
         lines.extend(self.sysctls.iter().map(|(n, o)| Line::Sysctl(n.clone(), o.clone())));
+        let parameter = |((m, n), o): (&(String, String), &String)| Line::Parameter(m.clone(), n.clone(), o.clone());
+        lines.extend(self.parameters.iter().map(parameter));
         lines
     }
 
@@ -175,6 +187,11 @@ impl UndoLog {
         self.push(Line::Zram(zram.clone()))
     }
 
+    /// A module's parameter as it was.
+    pub fn parameter(&mut self, module: &str, name: &str, old: &str) -> std::io::Result<()> {
+        self.push(Line::Parameter(module.into(), name.into(), old.into()))
+    }
+
     /// A setting as it was.
     pub fn sysctl(&mut self, name: &str, old: &str) -> std::io::Result<()> {
         self.push(Line::Sysctl(name.into(), old.into()))
@@ -221,6 +238,12 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
         if let Err(e) = device.set_sysctl(&name, &old) {
             complaints.push(e.to_string());
             left.sysctls.insert(name, old);
+        }
+    }
+    for ((module, name), old) in changed.parameters {
+        if let Err(e) = device.set_parameter(&module, &name, &old) {
+            complaints.push(e.to_string());
+            left.parameters.insert((module, name), old);
         }
     }
     if let Some(zram) = changed.zram {

@@ -154,8 +154,6 @@ pub fn pool(plan: &Plan) -> Outcome<Option<BTreeMap<String, u64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero};
-    use fovea_daemon::Config;
     use fovea_scenario::Catalog;
 
     fn nexus() -> PhoneProfile {
@@ -188,27 +186,6 @@ mod tests {
         assert_eq!(without(Reservation::Returned, &image[..6]), "contig_heap dm_ecache dm_mod fovea_heap");
         let unread = |name: &str| panic!("{name} is none of the plan's");
         assert!(unwanted(Reservation::Absent, &["null_blk".to_owned()].into(), unread).unwrap().is_empty());
-    }
-
-    /// The daemon's configuration spells these by itself.
-    #[test]
-    fn what_the_daemon_sets_is_the_modules() {
-        let mut set = Vec::new();
-        for (verify, zero) in [("auto", "lazy"), ("always", "alloc")] {
-            let text = format!("[ecache]\nverify = \"{verify}\"\nzero = \"{zero}\"\n");
-            let config = Config::parse(&text, Path::new("fovea.toml")).unwrap();
-            set.extend(config.ecache.parameters());
-        }
-        let folder = format!("module/{ECACHE_MODULE}/");
-        for (name, value) in set {
-            let name = name.strip_prefix(&folder).unwrap();
-            assert!(ecache_parameters::ALL.contains(&name), "{name}");
-            match name {
-                ecache_parameters::VERIFY => assert!(ecache_verify::ALL.contains(&value.as_str()), "{value}"),
-                ecache_parameters::ZERO => assert!(ecache_zero::ALL.contains(&value.as_str()), "{value}"),
-                _ => {}
-            }
-        }
     }
 
     #[test]

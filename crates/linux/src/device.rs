@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The door: everything the daemon reads from and does to a device. [`crate::System`] is the real one; the lab has a simulated one.
 
-use std::io;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::{AppUsage, CpuReading, MemoryReading, PoolReading};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::rooms::{Apps, Meters, Pages, Scores, Settings, Swap};
 
 /// Where compression of an app stands; the daemon keeps it between calls and starts anew with `CompressCursor::default()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +27,7 @@ pub struct PageRange {
     pub end: u64,
 }
 
-/// What one call to [`Device::compress`] did.
+/// What one call to [`Pages::compress`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressOutcome {
     /// Pages that left memory (counted afterwards, not merely advised).
@@ -44,7 +42,7 @@ pub struct CompressOutcome {
     pub next: Option<CompressCursor>,
 }
 
-/// What [`Device::kill`] did.
+/// What [`Apps::kill`] did.
 #[derive(Debug, Default)]
 pub struct KillOutcome {
     /// Pidfds of some of the processes signalled, 64 at most: readable once that process has ended. None where the kernel has no pidfds.
@@ -57,7 +55,7 @@ pub struct KillOutcome {
     pub released: u32,
 }
 
-/// What [`Device::zram_setup`] should make.
+/// What [`Swap::zram_setup`] should make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZramWish {
     /// Compression algorithm, as the kernel names it.
@@ -70,7 +68,7 @@ pub struct ZramWish {
     pub priority: i32,
 }
 
-/// A zram device that [`Device::zram_setup`] made.
+/// A zram device that [`Swap::zram_setup`] made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZramDevice {
     /// Number N of `/dev/zramN`.
@@ -83,108 +81,10 @@ pub struct ZramDevice {
     pub hot_added: bool,
 }
 
-/// What can be read from and done to a device. Every method is one bounded piece of work; none waits for an event.
-///
-/// Apps are named by their cgroup: a path below the cgroup v2 mount, without a leading slash. An app that ends while a call works on
-/// it is not an error: the call returns what it did ([`CompressOutcome`] with `next: None`, empty usage, and so on). A process is
-/// always addressed by a pidfd taken while it was seen in the app's cgroup, so a reused PID is never touched.
-pub trait Device {
-    /// Reads the state of memory.
-    fn memory(&mut self) -> Result<MemoryReading, Error>;
+/// A device: all rooms.
+pub trait Device: Meters + Apps + Pages + Scores + Settings + Swap {}
 
-    /// Reads the sum of the zones' low watermarks, under which the kernel begins to reclaim; 0 where it does not tell.
-    fn low_watermark_bytes(&mut self) -> Result<u64, Error> {
-        Ok(0)
-    }
-
-    /// Reads what the CPUs did.
-    fn cpu(&mut self) -> Result<CpuReading, Error>;
-
-    /// Reads what an app occupies; all zero once it has ended.
-    fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error>;
-
-    /// Pages out up to `pages` resident, private, anonymous pages of an app, 32 at a time (seed 002, section 3.3), and only from
-    /// ranges of which a sample compresses to under `under_permille` thousandths with the codec of the swap in use.
-    /// Scans at most 16 times `pages`.
-    fn compress(
-        &mut self,
-        cgroup: &str,
-        cursor: CompressCursor,
-        pages: u64,
-        under_permille: u32,
-    ) -> Result<CompressOutcome, Error>;
-
-    /// Memory charged to an app in all: [`AppUsage::current_bytes`] alone, at a tenth of the cost of [`Device::usage`].
-    fn charge(&mut self, cgroup: &str) -> Result<u64, Error>;
-
-    /// The private pages of an app that are resident now, as at most `most` ranges.
-    fn resident(&mut self, cgroup: &str, most: usize) -> Result<Vec<PageRange>, Error>;
-
-    /// Reads swapped pages of an app back ahead of its touching them, at most `pages`; returns how many were asked for. Of the ranges
-    /// given, or, where it is not known what will be touched, from the main heap on.
-    fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error>;
-
-    /// Freezes or thaws an app.
-    fn set_frozen(&mut self, cgroup: &str, frozen: bool) -> Result<(), Error>;
-
-    /// Kills every process of an app and frees their memory; works on frozen apps.
-    fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error>;
-
-    /// Asks every process of an app to end (SIGTERM); returns how many were asked, 0 where nobody can be.
-    fn terminate(&mut self, _cgroup: &str) -> Result<u32, Error> {
-        Ok(0)
-    }
-
-    /// The cgroup a process is in; `None` once it has ended.
-    fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error>;
-
-    /// Services and sessions that are no apps, and their anonymous memory, in swap too: those that systemd's layout has, 256 at most.
-    fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
-        Ok(Vec::new())
-    }
-
-    /// The programs of an app's processes, the oldest process first, each path once.
-    fn programs(&mut self, _cgroup: &str) -> Result<Vec<String>, Error> {
-        Ok(Vec::new())
-    }
-
-    /// The processes that use sound and video now, directly or by a server. Who has a video device open is looked for anew only if
-    /// `look_for_video`, for that is looked for in all processes.
-    fn media_users(&mut self, _look_for_video: bool) -> Result<Vec<crate::MediaUser>, Error> {
-        Ok(Vec::new())
-    }
-
-    /// `oom_score_adj` of an app's processes as it is, by PID and start time.
-    fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error>;
-
-    /// Sets `oom_score_adj` of the processes named, if they are still those.
-    fn set_scores(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
-
-    /// Gives an app's processes the scores they had; those that `scores` does not name (children born since) get the first one's.
-    fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
-
-    /// Reads a setting below `/proc/sys`, e.g. "vm/page-cluster", or a module's parameter, e.g. "module/dm_ecache/zero".
-    fn sysctl(&mut self, name: &str) -> Result<String, Error>;
-
-    /// Writes such a setting.
-    fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), Error>;
-
-    /// Reads the eCache's pool; `None` on a device without it.
-    fn ecache(&mut self) -> Result<Option<PoolReading>, Error> {
-        Ok(None)
-    }
-
-    /// Makes a zram swap. `claimed` is called once the device is known and before anything is done to it, so that its undoing can
-    /// be written down first; if it fails, nothing is done.
-    fn zram_setup(
-        &mut self,
-        wish: &ZramWish,
-        claimed: &mut dyn FnMut(&ZramDevice) -> io::Result<()>,
-    ) -> Result<ZramDevice, Error>;
-
-    /// Takes a zram swap of ours away again: swapoff, reset, and remove what was added.
-    fn zram_teardown(&mut self, zram: &ZramDevice) -> Result<(), Error>;
-}
+impl<D: Meters + Apps + Pages + Scores + Settings + Swap> Device for D {}
 
 /// A process's `oom_score_adj`, as it was or is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

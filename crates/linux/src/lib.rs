@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The only crate that touches a kernel.
 //!
-//! [`Device`] is the door; [`System`] is the real device behind it. What the daemon needs beside the door (triggers, cgroups,
+//! [`Device`] is the door, with a trait a room behind it ([`rooms`]); [`System`] is the real device. What the daemon needs beside the door (triggers, cgroups,
 //! `fovea check`) stands in modules of its own.
 
 pub mod cgroup;
@@ -28,6 +28,7 @@ pub mod proc;
 pub mod process;
 mod programs;
 pub mod psi;
+pub mod rooms;
 mod sample;
 mod selfcare;
 pub mod swap;

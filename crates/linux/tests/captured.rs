@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fovea_linux::{CompressCursor, Device, Error, Report, State, System};
+use fovea_linux::rooms::*;
+use fovea_linux::{CompressCursor, Error, Report, State, System};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)

@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use fovea_linux::{Device, System};
+use fovea_linux::rooms::*;
+use fovea_linux::System;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 

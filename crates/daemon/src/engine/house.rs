@@ -212,7 +212,7 @@ impl<D: Device> House<D> {
         self.missing.push(what);
     }
 
-    /// Changes a setting of the kernel's or of a module's; what it was is written down before.
+    /// Changes a setting of the kernel's; what it was is written down before.
     pub(super) fn set_sysctl(&mut self, name: &str, value: &str) {
         let done = self.device.sysctl(name).and_then(|old| {
             if old != value && self.undo.sysctl(name, &old).is_ok() {
@@ -220,8 +220,17 @@ impl<D: Device> House<D> {
             }
             Ok(())
         });
-        if let Err(e) = done {
-            say!("fovea: {e}");
-        }
+        done.unwrap_or_else(|e| say!("fovea: {e}"));
+    }
+
+    /// The same of a module's parameter.
+    pub(super) fn set_parameter(&mut self, module: &str, name: &str, value: &str) {
+        let done = self.device.parameter(module, name).and_then(|old| {
+            if old != value && self.undo.parameter(module, name, &old).is_ok() {
+                self.device.set_parameter(module, name, value)?;
+            }
+            Ok(())
+        });
+        done.unwrap_or_else(|e| say!("fovea: {e}"));
     }
 }

@@ -6,9 +6,8 @@ use std::io;
 use std::rc::Rc;
 
 use fovea_apps::{AppUsage, CpuReading, MemoryReading, ZramReading};
-use fovea_linux::{
-    CompressCursor, CompressOutcome, Device, Error, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish,
-};
+use fovea_linux::rooms::{Apps, Meters, Pages, Scores, Settings, Swap};
+use fovea_linux::{CompressCursor, CompressOutcome, Error, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish};
 
 use super::costs::*;
 use super::machine::{Cpu, Machine};
@@ -88,7 +87,7 @@ impl Machine {
     }
 }
 
-impl Device for SimulatedDevice {
+impl Meters for SimulatedDevice {
     fn memory(&mut self) -> Result<MemoryReading, Error> {
         let mut machine = self.hold();
         machine.work(LOOK_NS);
@@ -124,7 +123,9 @@ impl Device for SimulatedDevice {
         let idle_ns = machine.counts.idle_ns / IDLE_STEP_NS * IDLE_STEP_NS;
         Ok(CpuReading { idle_ns, own_ns: machine.counts.daemon_ns })
     }
+}
 
+impl Apps for SimulatedDevice {
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
         let mut machine = self.hold();
         machine.work(USAGE_NS);
@@ -147,6 +148,32 @@ impl Device for SimulatedDevice {
         Ok((lists.pages(Kind::Anon) + lists.pages(Kind::File)) * PAGE_BYTES)
     }
 
+    fn set_frozen(&mut self, cgroup: &str, frozen: bool) -> Result<(), Error> {
+        let mut machine = self.hold();
+        machine.work(FREEZE_NS);
+        if let Some(process) = machine.processes.get_mut(cgroup) {
+            process.frozen = frozen;
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
+        let mut machine = self.hold();
+        machine.work(SIGNAL_NS);
+        let signalled_ns = machine.now_ns;
+        let ended = u32::from(machine.end(cgroup));
+        if ended > 0 {
+            machine.note_death(cgroup, false);
+        }
+        Ok(KillOutcome { pidfds: Vec::new(), signalled_ns, signalled: ended, released: ended })
+    }
+
+    fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
+        Ok(self.hold().processes.iter().find(|(_, p)| p.pid == pid).map(|(cgroup, _)| cgroup.clone()))
+    }
+}
+
+impl Pages for SimulatedDevice {
     fn compress(
         &mut self,
         cgroup: &str,
@@ -233,31 +260,9 @@ impl Device for SimulatedDevice {
         swapped.iter().for_each(|&page| machine.swap_in(page));
         Ok(swapped.len() as u64)
     }
+}
 
-    fn set_frozen(&mut self, cgroup: &str, frozen: bool) -> Result<(), Error> {
-        let mut machine = self.hold();
-        machine.work(FREEZE_NS);
-        if let Some(process) = machine.processes.get_mut(cgroup) {
-            process.frozen = frozen;
-        }
-        Ok(())
-    }
-
-    fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
-        let mut machine = self.hold();
-        machine.work(SIGNAL_NS);
-        let signalled_ns = machine.now_ns;
-        let ended = u32::from(machine.end(cgroup));
-        if ended > 0 {
-            machine.note_death(cgroup, false);
-        }
-        Ok(KillOutcome { pidfds: Vec::new(), signalled_ns, signalled: ended, released: ended })
-    }
-
-    fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
-        Ok(self.hold().processes.iter().find(|(_, p)| p.pid == pid).map(|(cgroup, _)| cgroup.clone()))
-    }
-
+impl Scores for SimulatedDevice {
     fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
         let machine = self.hold();
         let score = |p: &super::process::Process| OldScore {
@@ -284,7 +289,9 @@ impl Device for SimulatedDevice {
         }
         Ok(())
     }
+}
 
+impl Settings for SimulatedDevice {
     fn sysctl(&mut self, name: &str) -> Result<String, Error> {
         let known = self.hold().sysctls.get(name).cloned();
         known.ok_or_else(|| refused(format!("setting {name:?}"), "the simulated device has only vm/page-cluster"))
@@ -298,6 +305,16 @@ impl Device for SimulatedDevice {
         Ok(())
     }
 
+    fn parameter(&mut self, module: &str, name: &str) -> Result<String, Error> {
+        Err(refused(format!("parameter {name:?} of module {module:?}"), "the simulated device has no modules"))
+    }
+
+    fn set_parameter(&mut self, module: &str, name: &str, _value: &str) -> Result<(), Error> {
+        Err(refused(format!("parameter {name:?} of module {module:?}"), "the simulated device has no modules"))
+    }
+}
+
+impl Swap for SimulatedDevice {
     fn zram_setup(
         &mut self,
         wish: &ZramWish,

@@ -4,7 +4,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use fovea_linux::{CompressCursor, Device, ZramWish};
+use fovea_linux::rooms::*;
+use fovea_linux::{CompressCursor, ZramWish};
 use fovea_scenario::follow::follow_step;
 use fovea_scenario::{Catalog, Configuration, EventBody, Plan, Scenario, Step};
 use proptest::prelude::*;

@@ -3,7 +3,8 @@
 
 use std::io::Write;
 
-use fovea_linux::{CompressCursor, CompressOutcome, Device};
+use fovea_linux::rooms::*;
+use fovea_linux::{CompressCursor, CompressOutcome};
 
 use crate::child::{map, mix, Child, Content, Order, PAGE};
 use crate::Bench;

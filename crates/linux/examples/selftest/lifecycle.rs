@@ -9,7 +9,8 @@ use std::os::unix::fs::FileExt;
 use fovea_linux::cgroup::Events;
 use fovea_linux::process::Process;
 use fovea_linux::psi::{Kind, Trigger};
-use fovea_linux::{CompressCursor, Device, KillOutcome};
+use fovea_linux::rooms::*;
+use fovea_linux::{CompressCursor, KillOutcome};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
 use crate::child::{map, mix, Child, Content, Order, PAGE};

@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use fovea_linux::process::Process;
-use fovea_linux::{CompressCursor, Device};
+use fovea_linux::rooms::*;
+use fovea_linux::CompressCursor;
 
 use crate::child::{mix, Child, Content, Order};
 use crate::compress::to_the_end;

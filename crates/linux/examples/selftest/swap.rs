@@ -3,7 +3,8 @@
 
 use std::fs::read_to_string;
 
-use fovea_linux::{Device, State, ZramDevice, ZramWish};
+use fovea_linux::rooms::*;
+use fovea_linux::{State, ZramDevice, ZramWish};
 
 use crate::child::{mix, Child, Content, Order};
 use crate::Bench;

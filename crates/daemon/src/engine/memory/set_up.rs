@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Setting the device up: compressed swap where there is none, and the eCache's module.
 
+use fovea_contract::ECACHE_MODULE;
 use fovea_linux::{Device, Error, ZramWish};
 use serde_json::json;
 
@@ -58,7 +59,7 @@ fn set_up_ecache<D: Device>(house: &mut House<D>, now_ns: u64) {
         Ok(Some(pool)) => {
             let parameters = house.config.ecache.parameters();
             for (name, value) in &parameters {
-                house.set_sysctl(name, value);
+                house.set_parameter(ECACHE_MODULE, name, value);
             }
             house.write(now_ns, "ecache", None, None, json!({ "frames": pool.frames, "parameters": parameters }));
         }

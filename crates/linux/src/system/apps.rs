@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Apps as cgroup v2 and /proc show them, and what the OOM killer goes by.
+
+use fovea_apps::AppUsage;
+
+use super::System;
+use crate::media::MediaUser;
+use crate::proc::{self, Status};
+use crate::rooms::{Apps, Scores};
+use crate::{importance, kill, Error, KillOutcome, OldScore};
+
+impl System {
+    /// The sum over its processes, for cgroups without the memory controller.
+    fn usage_by_processes(&mut self) -> AppUsage {
+        let mut usage = AppUsage::default();
+        for pid in &self.pids {
+            let path = self.root.join(format!("proc/{pid}/status"));
+            if crate::file::read_into(&path, &mut self.text).is_ok() {
+                let status = Status::parse(&self.text);
+                usage.anon_bytes = usage.anon_bytes.saturating_add(status.anon_bytes);
+                usage.current_bytes = usage.current_bytes.saturating_add(status.resident_bytes);
+                usage.swap_bytes = usage.swap_bytes.saturating_add(status.swap_bytes);
+            }
+        }
+        usage
+    }
+}
+
+impl Apps for System {
+    fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
+        self.list_processes(cgroup)?;
+        let processes = self.pids.len() as u32;
+        let mut text = std::mem::take(&mut self.text);
+        let cgroups = self.cgroups()?;
+        let current = cgroups.number(cgroup, "memory.current", &mut text)?;
+        let usage = match current {
+            Some(current_bytes) => AppUsage {
+                current_bytes,
+                swap_bytes: cgroups.number(cgroup, "memory.swap.current", &mut text)?.unwrap_or(0),
+                anon_bytes: match cgroups.text(cgroup, "memory.stat", &mut text)? {
+                    true => proc::value(&text, b"anon ").unwrap_or(0),
+                    false => 0,
+                },
+                processes,
+            },
+            None => AppUsage { processes, ..self.usage_by_processes() },
+        };
+        self.text = text;
+        Ok(usage)
+    }
+
+    fn charge(&mut self, cgroup: &str) -> Result<u64, Error> {
+        let mut text = std::mem::take(&mut self.text);
+        let charged = self.cgroups()?.number(cgroup, "memory.current", &mut text);
+        self.text = text;
+        match charged? {
+            Some(bytes) => Ok(bytes),
+            None => Ok(self.usage(cgroup)?.current_bytes),
+        }
+    }
+
+    fn set_frozen(&mut self, cgroup: &str, frozen: bool) -> Result<(), Error> {
+        self.cgroups()?.set_frozen(cgroup, frozen)
+    }
+
+    fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
+        kill::kill(&self.root, self.cgroups()?, cgroup)
+    }
+
+    fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
+        kill::terminate(&self.root, self.cgroups()?, cgroup)
+    }
+
+    fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
+        self.cgroup_of(pid)
+    }
+
+    fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
+        crate::others::others(self.cgroups()?.mount())
+    }
+
+    fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {
+        self.list_processes(cgroup)?;
+        crate::programs::programs(&self.root, cgroup, &self.pids)
+    }
+
+    fn media_users(&mut self, look_for_video: bool) -> Result<Vec<MediaUser>, Error> {
+        self.media.users(&self.root, look_for_video)
+    }
+}
+
+impl Scores for System {
+    fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
+        importance::scores(&self.root, self.cgroups()?, cgroup)
+    }
+
+    fn set_scores(&mut self, _cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
+        importance::restore(&self.root, scores).map(drop)
+    }
+
+    fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
+        importance::restore_app(&self.root, self.cgroups()?, cgroup, scores)
+    }
+}
