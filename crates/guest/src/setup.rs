@@ -80,7 +80,7 @@ pub fn modules(plan: &Plan) -> Outcome<()> {
         .filter_map(|file| Some((module_name(file)?, Path::new("/modules").join(file))))
         .collect();
     let needs = |wanted: &str| match files.iter().find(|(name, _)| name == wanted) {
-        Some((_, path)) => Ok(module::dependencies(&std::fs::read(path).at(|| format!("reading {}", path.display()))?)),
+        Some((_, path)) => File::open(path).and_then(module::dependencies).at(|| format!("reading {}", path.display())),
         None => Ok(Vec::new()),
     };
     let image = files.iter().map(|(name, _)| name.clone()).collect();

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::file::{read, Root};
@@ -104,8 +104,8 @@ fn from_flat_folder(folder: &Path, name: &str, depth: u32, order: &mut Vec<PathB
     if order.contains(&path) || depth == 0 {
         return true;
     }
-    let image = read(&path).unwrap_or_default();
-    for dependency in dependencies(&image) {
+    let needed = File::open(&path).and_then(dependencies).unwrap_or_default();
+    for dependency in needed {
         from_flat_folder(folder, &dependency, depth - 1, order);
     }
     order.push(path);
@@ -113,16 +113,28 @@ fn from_flat_folder(folder: &Path, name: &str, depth: u32, order: &mut Vec<PathB
 }
 
 /// What the .modinfo section of an uncompressed module says: `depends=a,b` between two NUL bytes. Names are as the kernel has them,
-/// with underscores.
-pub fn dependencies(image: &[u8]) -> Vec<String> {
-    let Some(at) = memchr::memmem::find(image, b"\0depends=") else { return Vec::new() };
-    let list = &image[at + 9..];
-    let list = &list[..memchr::memchr(0, list).unwrap_or(0)];
-    String::from_utf8_lossy(list)
-        .split(',')
-        .filter(|name| !name.is_empty())
-        .map(|name| name.replace('-', "_"))
-        .collect()
+/// with underscores. Read piece by piece: with its debug information a module has megabytes.
+///
+/// # Errors
+/// It cannot be read.
+pub fn dependencies(mut module: impl Read) -> io::Result<Vec<String>> {
+    const MARK: &[u8] = b"\0depends=";
+    const PIECE_BYTES: u64 = 64 << 10;
+    let mut held = Vec::new();
+    loop {
+        let read = module.by_ref().take(PIECE_BYTES).read_to_end(&mut held)?;
+        let found = memchr::memmem::find(&held, MARK);
+        let list = found.map(|at| &held[at + MARK.len()..]);
+        if let Some((list, end)) = list.and_then(|list| Some((list, memchr::memchr(0, list)?))) {
+            let names = String::from_utf8_lossy(&list[..end]).replace('-', "_");
+            return Ok(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect());
+        }
+        if read == 0 {
+            return Ok(Vec::new());
+        }
+        // What goes on in the next piece stays.
+        held.drain(..found.unwrap_or(held.len().saturating_sub(MARK.len())));
+    }
 }
 
 /// The module's name: the file's, without what orders it (`07-`) and without `.ko`, `.ko.xz` and their like; the kernel takes `-`
@@ -194,6 +206,19 @@ mod tests {
         let names: Vec<_> = order.iter().map(|p| p.file_name().unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["02-zsmalloc.ko", "03-lz4-compress.ko", "01-zram.ko"]);
         assert!(!from_flat_folder(folder.path(), "ext4", DEPTH_MAX, &mut order));
+    }
+
+    #[test]
+    fn dependencies_are_found_wherever_they_lie() {
+        let list = b"\0depends=dm-mod,fovea-heap\0name=x\0";
+        // Across the borders of the pieces, and in all of the first and the last of them.
+        for before in (0..70).chain((64 << 10) - 70..(64 << 10) + 70).chain([200_000]) {
+            let module = [&vec![b'x'; before][..], list, &[b'x'; 100_000]].concat();
+            assert_eq!(dependencies(&module[..]).unwrap(), ["dm_mod", "fovea_heap"], "{before}");
+        }
+        for none in [&b""[..], b"\0depends=\0", b"\0depends=cut", b"depends=a\0"] {
+            assert!(dependencies(none).unwrap().is_empty());
+        }
     }
 
     #[test]

@@ -111,13 +111,16 @@ fn both(report: &Report) -> Outcome<()> {
     Ok(())
 }
 
+/// Makes something that holds a source, for as long as it is there.
+type Hold<'a> = &'a dyn Fn() -> Outcome<Box<dyn Any>>;
+
 /// A source is not unloaded under an open node, a buffer, or a mapping of one, each by itself; and then it is. False if it went too
 /// soon: what holds it must then never be let go.
 pub fn goes(report: &Report, module: &str, path: &str, size_bytes: u64) -> Outcome<bool> {
     let open = || Heap::open(path).map_err(|e| e.to_string());
     let allocate = || open()?.allocate(size_bytes).map_err(|e| format!("{path}: {e}"));
     let map = || allocate()?.map().map_err(|e| e.to_string());
-    let each: [(&str, &dyn Fn() -> Outcome<Box<dyn Any>>); 3] = [
+    let each: [(&str, Hold); 3] = [
         ("an open node", &|| Ok(Box::new(open()?))),
         ("a buffer", &|| Ok(Box::new(allocate()?))),
         ("a buffer's mapping", &|| Ok(Box::new(map()?))),
