@@ -6,7 +6,7 @@
 //! So the requests do not depend on what the eCache holds, and one trace serves every policy.
 
 mod bound;
-pub mod cli;
+pub mod compare;
 mod format;
 mod generate;
 mod media;

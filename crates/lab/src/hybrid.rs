@@ -3,8 +3,8 @@
 //! request what it does to which page; a [`Ledger`] counts that; [`cost`] turns counts into time and energy afterwards, so that
 //! another price needs no other run.
 
-pub mod cli;
 mod clock_dwf;
+pub mod compare;
 pub mod cost;
 mod ledger;
 mod mix;

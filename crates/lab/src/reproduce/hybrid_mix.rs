@@ -8,10 +8,8 @@ use fovea_report::document::Case;
 use fovea_report::experiment::Findings;
 use fovea_report::verdict::{verdict, Bound};
 
-use super::{
-    hybrid::{requests, DRAM_PERCENT, SEED, THEIRS},
-    Entry, Settings,
-};
+use super::entry::{Entry, Settings};
+use super::hybrid_grid::{requests, DRAM_PERCENT, SEED, THEIRS};
 use crate::{
     hybrid::{cost::TABLE_1, AppMix, Frames, HybridTrace, Ledger, Mix, OnSwitch, Policy, ReadOnly},
     parallel, Result,

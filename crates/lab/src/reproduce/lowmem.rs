@@ -9,7 +9,7 @@ use fovea_report::experiment::Findings;
 use fovea_report::paper::paper_figure;
 use fovea_scenario::Scenario;
 
-use super::{Entry, Settings};
+use super::entry::{Entry, Settings};
 use crate::{sim, Error, Result};
 
 /// The table of section 4.2 and its conclusions.

@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use fovea_lab::output::write_text;
+use fovea_lab::reproduce::{Entry, Settings, ENTRIES};
+use fovea_lab::{replay, threads};
 use fovea_report::document::Document;
 use fovea_report::gather::{choose, gather, Gathered, LeftOut, Run};
 use fovea_report::page::Report;
 
-use crate::{
-    cli::{bar, print},
-    parallel, replay,
-    reproduce::{Entry, Settings, ENTRIES},
-    sweep::output::write_text,
-    Error, Result,
-};
+use super::bar;
+use crate::failure::Failure;
+use crate::output::print;
 
 /// Where results are looked for if nobody says otherwise.
 const RESULTS: &str = "results";
@@ -50,10 +49,10 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    pub(crate) fn run(self) -> Result<()> {
+    pub fn run(self) -> Result<(), Failure> {
         let mut gathered = match &self.results {
-            Some(folder) => gather(folder).map_err(Error::Results)?,
-            None if Path::new(RESULTS).is_dir() => gather(Path::new(RESULTS)).map_err(Error::Results)?,
+            Some(folder) => gather(folder)?,
+            None if Path::new(RESULTS).is_dir() => gather(Path::new(RESULTS))?,
             None => Gathered::default(),
         };
         let entries = self.select(&mut gathered)?;
@@ -72,12 +71,15 @@ impl ReportArgs {
         }
         match broken {
             0 => Ok(()),
-            files => Err(Error::LeftOut { page: self.output.display().to_string(), files }),
+            files => Err(Failure::failed(format!(
+                "{}: written without {files} of the results files; the lines above name them",
+                self.output.display()
+            ))),
         }
     }
 
     /// The experiments that are asked for; drops the scenarios that are not.
-    fn select(&self, gathered: &mut Gathered) -> Result<Vec<&'static Entry>> {
+    fn select(&self, gathered: &mut Gathered) -> Result<Vec<&'static Entry>, Failure> {
         if self.only.is_empty() {
             return Ok(ENTRIES.to_vec());
         }
@@ -86,17 +88,19 @@ impl ReportArgs {
         if let Some(id) = self.only.iter().find(|id| !known.contains(&id.as_str())) {
             known.sort_unstable();
             known.dedup();
-            return Err(Error::Usage(format!("{id:?}: neither an experiment nor saved; take of {}", known.join(", "))));
+            return Err(Failure::Usage(format!(
+                "{id:?}: neither an experiment nor saved; take of {}",
+                known.join(", ")
+            )));
         }
         let wanted = |id: &str| self.only.iter().any(|only| only == id);
         gathered.documents.retain(|s| wanted(&s.document.scenario));
         Ok(ENTRIES.iter().copied().filter(|e| wanted(e.id)).collect())
     }
 
-    fn report(&self, entries: &[&Entry], gathered: Gathered) -> Result<Report> {
+    fn report(&self, entries: &[&Entry], gathered: Gathered) -> Result<Report, Failure> {
         let made_here = replay::document("lab reproduce", Vec::new());
-        let settings =
-            Settings { seed: self.seed, quick: self.quick, threads: parallel::threads(self.threads.map(usize::from)) };
+        let settings = Settings { seed: self.seed, quick: self.quick, threads: threads(self.threads.map(usize::from)) };
         let run = Run { seed: self.seed, quick: self.quick, commit: &made_here.commit };
         let bar = bar("{spinner} {msg}");
         let mut report = Report {
