@@ -23,7 +23,7 @@ const LOWMEM: &str = r#"{"scenario": "lowmem", "mode": "exact", "kernel": "6.12.
     "cases": [
         {"case": "", "configuration": "zram", "figures": {"restart_ns": 250000000.0}},
         {"case": "", "configuration": "fovea", "figures": {"restart_ns": 265000000.0}}],
-    "verdicts": [{"id": "restart-zram", "claim": "hardly longer than under zram", "source": "seed 002, section 4.2",
+    "verdicts": [{"id": "restart-zram", "claim": "hardly longer than under zram", "source": "LowMem13, section 4.2",
         "figure": 1.06, "bound": "<= 1.15", "pass": true}]}"#;
 
 fn text(path: &Path) -> &str {

@@ -8,6 +8,7 @@ use clap::Args;
 use fovea_lab::output::write_text;
 use fovea_lab::reproduce::{Entry, Settings, ENTRIES};
 use fovea_lab::{replay, threads};
+use fovea_report::docs;
 use fovea_report::document::Document;
 use fovea_report::gather::{choose, gather, Gathered, LeftOut, Run};
 use fovea_report::page::Report;
@@ -40,6 +41,9 @@ pub struct ReportArgs {
     /// Seed of experiments that are run.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Make the tables of documents anew, between their markers, from the results in DIR/results, and no page.
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    docs: Option<PathBuf>,
     /// A line under the title, such as the date.
     #[arg(long, value_name = "TEXT")]
     stamp: Option<String>,
@@ -50,6 +54,9 @@ pub struct ReportArgs {
 
 impl ReportArgs {
     pub fn run(self) -> Result<(), Failure> {
+        if let Some(folder) = &self.docs {
+            return fill_docs(folder);
+        }
         let mut gathered = match &self.results {
             Some(folder) => gather(folder)?,
             None if Path::new(RESULTS).is_dir() => gather(Path::new(RESULTS))?,
@@ -168,4 +175,23 @@ impl ReportArgs {
             all - pass
         )
     }
+}
+
+/// Writes every document whose tables are stale. One that cannot be filled in fails the call, after the others are done.
+fn fill_docs(folder: &Path) -> Result<(), Failure> {
+    let mut wrong = None;
+    for page in docs::pages(folder)? {
+        match page.filled {
+            Ok(filled) if filled == page.found => {}
+            Ok(filled) => {
+                write_text(&page.path, &filled, "make room and run again")?;
+                print(&format!("{}: tables made anew\n", page.path.display()))?;
+            }
+            Err(e) => {
+                let line = format!("{}:{}: {}", page.path.display(), e.line, e.what);
+                wrong.get_or_insert(Failure::failed(line));
+            }
+        }
+    }
+    wrong.map_or(Ok(()), Err)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Seed 000's figure 10: which region of the eCache a device should get.
+//! eCache12's figure 10: which region of the eCache a device should get.
 
 use fovea_report::chart::{Chart, Kind, Origin};
 use fovea_report::experiment::Findings;
@@ -15,7 +15,7 @@ use crate::Result;
 pub static FIG_10: Entry = Entry {
     id: "ecache-fig10",
     title: "hit ratio, utilisation and read I/O by the way a device's region is chosen",
-    source: "seed 000, section 5.4, figure 10",
+    source: "eCache12, section 5.4, figure 10",
     claim: "LRU distance reads 2 to 13 % less than count; cost-based policies hit more and read less than static and random; \
             workloads with more multimedia hit less",
     run: fig_10,
@@ -113,7 +113,7 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
         ),
     ];
     let notes = vec![
-        "traces are generated, the seed's were not published: see docs/lab.md; their traffic is fitted to table 9's".into(),
+        "traces are generated, the seed's were not published: see docs/lab-policies.md; their traffic is fitted to table 9's".into(),
         format!("LRU distance against count, by workload, percent less: {}", by_workload(&|r| saving(r, "lru", "count"))),
         format!(
             "salvage against LRU distance, percent less: {}; optimal: {}",
@@ -143,7 +143,7 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
              each, table 8)"
         ),
         "salvage may save more than the gap: optimal moves no page. Where it closes less than half, a film takes 70 of 90 MB at \
-         every second to third launch; docs/lab.md has what it keeps then"
+         every second to third launch; docs/lab-results.md has what it keeps then"
             .into(),
         "optimal is the best found by a search that follows 8 caches through the trace, or by any policy that moves no page; it is \
          reachable, and not proven best"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Seed 000's figure 6(a): what is read from flash with the eCache and without.
+//! eCache12's figure 6(a): what is read from flash with the eCache and without.
 
 use fovea_report::chart::{Chart, Kind, Origin};
 use fovea_report::experiment::Findings;
@@ -16,7 +16,7 @@ use crate::{
 pub static FIG_6A: Entry = Entry {
     id: "ecache-fig6a",
     title: "read I/O of the workloads, without and with the eCache",
-    source: "seed 000, section 5.3, figure 6(a)",
+    source: "eCache12, section 5.3, figure 6(a)",
     claim: "read I/O less by 76 to 85 %; with much multimedia 50 to 70 % are still served by the eCache (section 1)",
     run: fig_6a,
 };
@@ -71,7 +71,7 @@ fn fig_6a(settings: &Settings) -> Result<Findings> {
             check(
                 "multimedia",
                 "least share of reads served by the eCache in LM, NM and HM, percent (seed: 50 to 70)",
-                "seed 000, section 1",
+                "eCache12, section 1",
                 least(&["LM", "NM", "HM"]),
                 Bound::AtLeast(50.0),
             ),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Seed 001's figures 2 to 4, on traces made after its description ([`crate::hybrid::Mix`]).
+//! Hybrid15's figures 2 to 4, on traces made after its description ([`crate::hybrid::Mix`]).
 
 use fovea_report::experiment::Findings;
 use fovea_report::verdict::Bound;
@@ -12,7 +12,7 @@ use crate::{hybrid::cost::TABLE_1, Result};
 pub static FIG_2: Entry = Entry {
     id: "hybrid-fig2",
     title: "hit ratio of all applications",
-    source: "seed 001, section 4, figure 2",
+    source: "Hybrid15, section 4, figure 2",
     claim: "better than LRU and 2QLRU in all range of memory sizes; trace (b) saturated over 40 %",
     run: fig_2,
 };
@@ -21,7 +21,7 @@ pub static FIG_2: Entry = Entry {
 pub static FIG_3: Entry = Entry {
     id: "hybrid-fig3",
     title: "hit ratio of foreground applications",
-    source: "seed 001, section 4, figure 3",
+    source: "Hybrid15, section 4, figure 3",
     claim: "better than LRU and 2QLRU at all sizes, and better than the average of all applications",
     run: fig_3,
 };
@@ -30,7 +30,7 @@ pub static FIG_3: Entry = Entry {
 pub static FIG_4: Entry = Entry {
     id: "hybrid-fig4",
     title: "elapsed time of foreground applications",
-    source: "seed 001, section 4, figure 4",
+    source: "Hybrid15, section 4, figure 4",
     claim: "53 % less on average (in the text: up to 53 %), with no negative effect on background applications",
     run: fig_4,
 };
@@ -125,7 +125,7 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
             check(
                 "memory-mean",
                 "mean saving of foreground time by Table 1's metrics alone, percent",
-                "seed 001, abstract",
+                "Hybrid15, abstract",
                 memory_mean,
                 Bound::AtLeast(53.0),
             ),
@@ -138,15 +138,15 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
             ),
             check(
                 "storage-mean",
-                "mean saving of foreground time with reads from flash (seed 000, table 8), percent",
-                "seed 001, abstract",
+                "mean saving of foreground time with reads from flash (eCache12, table 8), percent",
+                "Hybrid15, abstract",
                 mean,
                 Bound::AtLeast(0.0),
             ),
             check(
                 "background",
                 "mean saving of background time with reads from flash, percent: no negative effect",
-                "seed 001, abstract",
+                "Hybrid15, abstract",
                 background,
                 Bound::AtLeast(0.0),
             ),

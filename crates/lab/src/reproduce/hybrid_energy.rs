@@ -17,7 +17,7 @@ use crate::{
 pub static ENERGY: Entry = Entry {
     id: "hybrid-energy",
     title: "energy of memory",
-    source: "seed 001, section 4",
+    source: "Hybrid15, section 4",
     claim: "23 % less on average than LRU and 2QLRU",
     run: energy,
 };
@@ -91,7 +91,7 @@ fn energy(settings: &Settings) -> Result<Findings> {
             check(
                 "against-dram",
                 "mean saving of energy against LRU with DRAM alone, at 1000 requests for pages a second, percent",
-                "seed 001, sections 1 and 4",
+                "Hybrid15, sections 1 and 4",
                 against_dram(A_PHONES_RATE),
                 Bound::AtLeast(23.0),
             ),
