@@ -35,7 +35,7 @@ test: setup-tests check-style fetch
 	$(MAKE) --no-print-directory test-phone
 
 # Full length: the figures of docs/. Two hours on two cores. Whatever falls short, the page is made, and says so; a verdict of
-# the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/lab.md).
+# the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/lab-results.md).
 BENCH_RESULTS := results/lowmem.json results/workload.json results/ecache.json results/desktop.json results/reproduce.json
 bench: whole
 	@mkdir -p results

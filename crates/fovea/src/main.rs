@@ -5,6 +5,8 @@ mod check;
 mod explain;
 mod failure;
 mod heap;
+#[cfg(feature = "lab")]
+mod lab;
 mod launch;
 mod list;
 mod output;
@@ -126,7 +128,7 @@ enum Command {
     /// Replay traces through cache policies.
     #[cfg(feature = "lab")]
     #[command(subcommand)]
-    Lab(fovea_lab::cli::LabCommand),
+    Lab(lab::LabCommand),
     #[cfg(not(feature = "lab"))]
     #[command(flatten)]
     Second(second::Command),
@@ -139,7 +141,7 @@ enum TraceCommand {
     /// Record what this system reads and writes through its page cache and on its disks (as root).
     Record(record::Record),
     #[command(flatten)]
-    Files(fovea_lab::cli::TraceCommand),
+    Files(lab::trace::TraceCommand),
 }
 
 fn main() -> ExitCode {
@@ -184,9 +186,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
         #[cfg(feature = "lab")]
         Command::Trace(TraceCommand::Record(what)) => record::record(folder, what),
         #[cfg(feature = "lab")]
-        Command::Trace(TraceCommand::Files(command)) => Ok(command.run()?),
+        Command::Trace(TraceCommand::Files(command)) => command.run(),
         #[cfg(feature = "lab")]
-        Command::Lab(command) => Ok(command.run()?),
+        Command::Lab(command) => command.run(),
         #[cfg(not(feature = "lab"))]
         Command::Second(command) => Err(second::run(&command)),
     }

@@ -8,7 +8,8 @@ use clap::{Args, Subcommand};
 use fovea_phone::kmod::{self, Sources};
 use fovea_phone::{desktop, fetch, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
 use fovea_report::document::{Document, FileError};
-use fovea_report::page::picture;
+use fovea_report::gather::Saved;
+use fovea_report::page::{panels, picture, Report};
 use fovea_report::text::render;
 use fovea_scenario::series::free_memory;
 use fovea_scenario::{builtin_scenarios, document, Boot, Catalog, Plan, Provenance, Reservation, Scenario};
@@ -30,7 +31,7 @@ const ECACHE_DEMO: [&str; 4] = ["cases=N", "traced=[]", "warm_launches=60", "lau
 pub enum Phone {
     /// Run a scenario: a name from `fovea phone list`, or a file.
     Run(Run),
-    /// Run `lowmem`, a short workload and a short `ecache`, and show the results beside the seed's.
+    /// Run `lowmem`, a short workload and a short `ecache`, show the results beside the papers', and make one page of them.
     Demo(Demo),
     /// A shell in the phone, with the daemon running.
     Shell {
@@ -104,7 +105,7 @@ pub struct Demo {
     /// Launches of the workload.
     #[arg(long, default_value_t = 70)]
     launches: u32,
-    /// Folder for results and pictures.
+    /// Folder for results and the page.
     #[arg(long, value_name = "FOLDER", default_value = "results/demo")]
     results: PathBuf,
     #[command(flatten)]
@@ -143,7 +144,7 @@ pub fn phone(phone: Phone) -> Result<(), Failure> {
             let scenario = Scenario::load(&run.scenario, &run.parameters)?;
             let command = command(&run.scenario, &run.parameters, &run.how);
             let document = one(&scenario, command, &run.how, run.json.as_deref(), run.picture.as_deref())?;
-            verdict(&[document])
+            verdict([&document].into_iter())
         }
         Phone::Demo(demo) => show(&demo),
         Phone::Shell { scenario, kernel } => {
@@ -248,9 +249,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|cause| FileError { path: path.to_owned(), cause }.into())
 }
 
-fn verdict(documents: &[Document]) -> Result<(), Failure> {
-    let failed: Vec<&str> =
-        documents.iter().flat_map(|d| &d.verdicts).filter(|v| !v.pass).map(|v| v.id.as_str()).collect();
+fn verdict<'d>(documents: impl Iterator<Item = &'d Document>) -> Result<(), Failure> {
+    let failed: Vec<&str> = documents.flat_map(|d| &d.verdicts).filter(|v| !v.pass).map(|v| v.id.as_str()).collect();
     match failed.is_empty() {
         true => Ok(()),
         false => Err(Failure::failed(format!("verdicts that fail: {}", failed.join(", ")))),
@@ -271,10 +271,27 @@ fn show(demo: &Demo) -> Result<(), Failure> {
     for (name, parameters) in scenarios {
         let how = How { exact: true, jobs: 2, results: file(name), limit_s: 900, kernel: demo.kernel.clone() };
         let scenario = Scenario::load(name, &parameters)?;
-        let (json, picture) = (file(&format!("{name}.json")), file(&format!("{name}.svg")));
+        let json = format!("{name}.json");
         let command = command(name, &parameters, &how);
-        documents.push(one(&scenario, command, &how, Some(&json), Some(&picture))?);
-        print_line(format!("\nwritten: {} and {}\n", json.display(), picture.display()))?;
+        documents.push((json.clone(), one(&scenario, command, &how, Some(&file(&json)), None)?));
+        print_line(format!("\nwritten: {}\n", file(&json).display()))?;
     }
-    verdict(&documents)
+    let (page, sheet) = (file("demo.html"), file("demo.svg"));
+    write(
+        &sheet,
+        &picture("Fovea on a phone of 512 MB: what a person notices", &panels(documents.iter().map(|d| &d.1))),
+    )?;
+    let report = Report {
+        documents: documents.into_iter().map(|(path, document)| Saved { path, document }).collect(),
+        command: vec!["phone".into(), "demo".into()],
+        commit: env!("FOVEA_COMMIT").into(),
+        ..Report::default()
+    };
+    write(&page, &report.html())?;
+    print_line(format!(
+        "all of it as one page: {}, and what a person notices as one picture: {}",
+        page.display(),
+        sheet.display()
+    ))?;
+    verdict(report.documents.iter().map(|s| &s.document))
 }

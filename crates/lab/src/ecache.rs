@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The eCache below a page cache (seed 000): traces of what a phone's kernel asks of it, and their replay through the real core
+//! The eCache below a page cache (eCache12): traces of what a phone's kernel asks of it, and their replay through the real core
 //! (`core/ecache.c`) under every way of choosing a device's region.
 //!
 //! The eCache is exclusive and the page cache does not see it: a page missing in the page cache comes into it wherever it was.
 //! So the requests do not depend on what the eCache holds, and one trace serves every policy.
 
 mod bound;
-pub mod cli;
+pub mod compare;
 mod format;
 mod generate;
 mod media;
@@ -58,11 +58,11 @@ pub enum Event {
         /// Its place in [`Trace::devices`].
         device: u8,
     },
-    /// A second is over: utilisation is sampled (seed 000, section 5.4).
+    /// A second is over: utilisation is sampled (eCache12, section 5.4).
     Second,
 }
 
-/// A trace of the eCache's interface, as seed 000, section 5.4, gathered them.
+/// A trace of the eCache's interface, as eCache12, section 5.4, gathered them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// Its name, e.g. the workload's.

@@ -34,27 +34,6 @@ pub enum Error {
         /// What to do.
         mend: String,
     },
-    /// Experiments ran, and what they claim does not hold.
-    #[error("{failed} of {verdicts} verdicts do not hold: {ids}; the figures above say by how much")]
-    Verdicts {
-        /// Verdicts that do not hold.
-        failed: usize,
-        /// All verdicts.
-        verdicts: usize,
-        /// Their names.
-        ids: String,
-    },
-    /// A page was written, but not with all that should be on it.
-    #[error("{page}: written without {files} of the results files; the lines above name them")]
-    LeftOut {
-        /// The page.
-        page: String,
-        /// How many files could not be read.
-        files: usize,
-    },
-    /// Saved results could not be looked at.
-    #[error(transparent)]
-    Results(fovea_report::document::FileError),
     /// A simulated boot did not follow its plan to the end.
     #[error("{0}")]
     Boot(String),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Buffer caches in a memory of two kinds: a little DRAM and much PCM (seed 001). A [`Buffer`] is a policy that says at each
+//! Buffer caches in a memory of two kinds: a little DRAM and much PCM (Hybrid15). A [`Buffer`] is a policy that says at each
 //! request what it does to which page; a [`Ledger`] counts that; [`cost`] turns counts into time and energy afterwards, so that
 //! another price needs no other run.
 
-pub mod cli;
 mod clock_dwf;
+pub mod compare;
 pub mod cost;
 mod ledger;
 mod mix;
@@ -85,7 +85,7 @@ pub trait Buffer {
 /// A policy by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// Seed 001.
+    /// Hybrid15.
     Seed(OnSwitch, ReadOnly),
     /// LRU that knows nothing of kinds.
     Lru,

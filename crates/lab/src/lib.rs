@@ -2,10 +2,9 @@
 //! The laboratory: traces in one form, importers into it, and replay of cache policies on them.
 //!
 //! The data flow is one way: a foreign file is [`import`]ed into a trace file ([`store`]); a trace file is made dense once
-//! ([`dense`]); every policy ([`policy`]) then runs over the dense requests ([`replay`], [`sweep`]). `docs/lab.md` describes the
-//! trace's schema, the formats, the policies and the measured speed.
+//! ([`dense`]); every policy ([`policy`]) then runs over the dense requests ([`replay`], [`sweep`]). `docs/lab.md` tells how to use it,
+//! and pages beside it the formats, the policies and the results.
 
-pub mod cli;
 pub mod dense;
 pub mod ecache;
 mod error;
@@ -13,12 +12,12 @@ pub mod hybrid;
 pub mod import;
 mod info;
 mod input;
+pub mod output;
 mod parallel;
 pub mod policy;
 mod record;
 pub mod recording;
 pub mod replay;
-pub mod report;
 pub mod reproduce;
 mod requests;
 pub mod sim;
@@ -30,6 +29,7 @@ pub mod synthetic;
 pub use error::{Error, Result};
 pub use import::{import, ImportOptions, ImportReport};
 pub use info::{info, TraceInfo};
+pub use parallel::threads;
 pub use record::{Names, Op, Record};
 pub use replay::{replay, ReplayOptions};
 pub use requests::{Requests, FORMAT_KEY, FORMAT_RECORDED};

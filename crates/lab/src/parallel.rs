@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 /// Threads to use: as asked for, else one per core.
-pub(crate) fn threads(asked: Option<usize>) -> usize {
+pub fn threads(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
 }
 

@@ -94,7 +94,7 @@ impl ReplayReport {
 }
 
 /// A results document of this program on this machine.
-pub(crate) fn document(scenario: &str, cases: Vec<Case>) -> Document {
+pub fn document(scenario: &str, cases: Vec<Case>) -> Document {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Document {
         scenario: scenario.into(),

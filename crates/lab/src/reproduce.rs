@@ -2,69 +2,31 @@
 //! The papers' tables and figures, repeated: one [`Entry`] each, with the paper's claim, our figures, a verdict, and the series
 //! of a plot. An entry is a pure function of its [`Settings`]; only the time it takes depends on the threads.
 
-pub mod cli;
 mod ecache;
+mod ecache_reads;
+mod ecache_runs;
+mod entry;
 mod hybrid;
+mod hybrid_energy;
+mod hybrid_grid;
 mod hybrid_mix;
 mod lowmem;
 
 use fovea_report::document::Document;
-use fovea_report::experiment::{Findings, Reproduction, REPRODUCE};
-use fovea_report::page::Experiment;
+use fovea_report::experiment::{Reproduction, REPRODUCE};
+
+pub use entry::{Entry, Settings};
 
 use crate::{replay, Error, Result};
 
-/// What an entry is run with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Seed of everything drawn.
-    pub seed: u64,
-    /// Shorter traces: minutes become seconds, and figures move in their second digit.
-    pub quick: bool,
-    /// Threads; the results do not depend on them.
-    pub threads: usize,
-}
-
-/// One table or figure of a paper.
-#[derive(Debug)]
-pub struct Entry {
-    /// Its name on the command line.
-    pub id: &'static str,
-    /// What it is about.
-    pub title: &'static str,
-    /// Paper, section, figure or table.
-    pub source: &'static str,
-    /// What the paper says.
-    pub claim: &'static str,
-    /// Runs it.
-    pub run: fn(&Settings) -> Result<Findings>,
-}
-
-impl Entry {
-    /// What it found, for a page; of what made it, mode, kernel, seed and commit count.
-    pub fn experiment(&self, findings: Findings, quick: bool, origin: String, made_by: Document) -> Experiment {
-        let made_by = Document { cases: Vec::new(), verdicts: Vec::new(), ..made_by };
-        Experiment {
-            id: self.id.into(),
-            title: self.title.into(),
-            source: self.source.into(),
-            claim: self.claim.into(),
-            findings,
-            quick,
-            origin,
-            made_by,
-        }
-    }
-}
-
 /// Every entry.
 pub static ENTRIES: &[&Entry] = &[
-    &ecache::FIG_6A,
+    &ecache_reads::FIG_6A,
     &ecache::FIG_10,
     &hybrid::FIG_2,
     &hybrid::FIG_3,
     &hybrid::FIG_4,
-    &hybrid::ENERGY,
+    &hybrid_energy::ENERGY,
     &hybrid_mix::MIX,
     &lowmem::TABLE,
 ];
@@ -115,6 +77,7 @@ mod tests {
 
     use fovea_report::chart::Chart;
     use fovea_report::document::Case;
+    use fovea_report::experiment::Findings;
     use fovea_report::verdict::{verdict, Bound};
 
     use super::*;

@@ -4,7 +4,6 @@
 
 mod apps;
 mod boot;
-pub mod cli;
 mod costs;
 mod device;
 mod files;
@@ -16,6 +15,8 @@ mod reclaim;
 mod steps;
 #[cfg(test)]
 mod tests;
+
+use std::path::Path;
 
 use fovea_report::document::Document;
 use fovea_scenario::{document, follow, Boot as Followed, Catalog, Event, EventBody, Plan, Provenance, Scenario};
@@ -80,4 +81,22 @@ pub fn failures(plans: &[Plan], events: &[Vec<Event>]) -> Vec<String> {
         events.iter().find_map(failure).map(|error| format!("{case}: {error}"))
     };
     plans.iter().zip(events).filter_map(named).collect()
+}
+
+/// Writes the events of each boot into a folder of its own, as the virtual phone does.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_events(folder: &Path, plans: &[Plan], events: &[Vec<Event>]) -> Result<()> {
+    for (index, (plan, events)) in plans.iter().zip(events).enumerate() {
+        let parts = [plan.scenario.as_str(), plan.case.as_str(), plan.configuration.name(), MODE];
+        let name: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+        let folder = folder.join(format!("{index:02}-{}", name.join("-")));
+        let path = folder.join("events.jsonl");
+        let lines = events.iter().map(|e| serde_json::to_string(e).expect("events serialise") + "\n");
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::write(&path, lines.collect::<String>()))
+            .map_err(|e| Error::io(&path, e, "make room and run again"))?;
+    }
+    Ok(())
 }

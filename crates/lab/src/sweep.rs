@@ -2,7 +2,7 @@
 //! Grids of traces, policies and sizes over all cores: resumable, and the same result whatever the number of threads.
 
 mod journal;
-pub(crate) mod output;
+mod output;
 
 use std::{
     path::PathBuf,
@@ -19,6 +19,7 @@ use journal::Journal;
 
 use crate::{
     dense::{Dense, DenseOptions},
+    output::write_json,
     policy::Choice,
     replay::{check_grid, run},
     Error, Result, Size,
@@ -111,7 +112,7 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
         "all {total} finished cells are kept in {}; make room and run the same sweep again",
         journal.path().display()
     );
-    output::write_json(&files[0], &document, &mend)?;
+    write_json(&files[0], &document, &mend)?;
     output::write_parquet(&files[1], &cells, &mend)?;
     journal.remove()?;
     Ok(SweepReport { cells, resumed, document, files })

@@ -13,7 +13,7 @@ struct Page {
     last_used_by_foreground: bool,
 }
 
-/// Seed 001's two lists as plain vectors, the MRU end first.
+/// Hybrid15's two lists as plain vectors, the MRU end first.
 #[derive(Default)]
 struct Slow {
     dram: Vec<Page>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Tables 9 and 10 of seed 000 beside ours: what the eCache was asked for, by kind of file.
+//! Tables 9 and 10 of eCache12 beside ours: what the eCache was asked for, by kind of file.
 
 use std::fmt::Write;
 
@@ -23,14 +23,14 @@ const TABLE_10: [(&str, [f64; 2], &[&str]); 4] = [
 
 const MIB: f64 = 1048576.0;
 
-/// A column of these tables: ours beside the seed's.
+/// A column of these tables: ours beside the paper's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KindColumn {
-    /// What is counted, and where the seed prints it.
+    /// What is counted, and where the paper prints it.
     pub title: &'static str,
     /// Unit of all numbers.
     pub unit: &'static str,
-    /// Kind of file, ours, the seed's.
+    /// Kind of file, ours, the paper's.
     pub rows: Vec<(String, f64, f64)>,
 }
 
@@ -38,24 +38,24 @@ pub struct KindColumn {
 pub fn kind_columns(case: &Case) -> Vec<KindColumn> {
     let of = |what: &str, kind: &str| case.figures.get(&format!("{what}_{kind}_bytes")).copied();
     let mut columns = Vec::new();
-    for (what, title, seeds) in [
-        ("hit", "Hits by kind of file (seed 000, table 9: workload N)", TABLE_9.map(|(hit, _)| hit)),
-        ("miss", "Misses by kind of file (seed 000, table 9: workload N)", TABLE_9.map(|(_, miss)| miss)),
+    for (what, title, papers) in [
+        ("hit", "Hits by kind of file (eCache12, table 9: workload N)", TABLE_9.map(|(hit, _)| hit)),
+        ("miss", "Misses by kind of file (eCache12, table 9: workload N)", TABLE_9.map(|(_, miss)| miss)),
     ] {
         let all = KINDS.iter().map(|k| of(what, k)).sum::<Option<f64>>();
         let Some(all) = all.filter(|&all| all > 0.0) else { continue };
-        let row = |(kind, seed): (&str, u32)| {
-            (kind.replace('_', " "), of(what, kind).unwrap_or(0.0) / all * 100.0, f64::from(seed))
+        let row = |(kind, paper): (&str, u32)| {
+            (kind.replace('_', " "), of(what, kind).unwrap_or(0.0) / all * 100.0, f64::from(paper))
         };
-        columns.push(KindColumn { title, unit: "%", rows: KINDS.into_iter().zip(seeds).map(row).collect() });
+        columns.push(KindColumn { title, unit: "%", rows: KINDS.into_iter().zip(papers).map(row).collect() });
     }
     for (at, what, title) in [
-        (0, "movies_get", "Asked for while Movies launches (seed 000, table 10)"),
-        (1, "movies_hit", "Of that, had from the eCache (seed 000, table 10)"),
+        (0, "movies_get", "Asked for while Movies launches (eCache12, table 10)"),
+        (1, "movies_hit", "Of that, had from the eCache (eCache12, table 10)"),
     ] {
-        let row = |(name, seed, kinds): &(&str, [f64; 2], &[&str])| {
+        let row = |(name, paper, kinds): &(&str, [f64; 2], &[&str])| {
             let ours = kinds.iter().map(|k| of(what, k)).sum::<Option<f64>>()?;
-            Some(((*name).to_owned(), ours / MIB, seed[at]))
+            Some(((*name).to_owned(), ours / MIB, paper[at]))
         };
         if let Some(rows) = TABLE_10.iter().map(row).collect() {
             columns.push(KindColumn { title, unit: "MB", rows });
@@ -77,27 +77,27 @@ pub(crate) fn render(case: &Case, out: &mut String) {
     let of = |what: &str, kind: &str| case.figures.get(&format!("{what}_{kind}_bytes")).copied();
     let sum = |what: &str| KINDS.iter().map(|k| of(what, k)).sum::<Option<f64>>();
     if let (Some(hits), Some(misses)) = (sum("hit"), sum("miss")) {
-        let cell = |bytes: f64, all: f64, seed: u32| {
+        let cell = |bytes: f64, all: f64, paper: u32| {
             let percent = if all > 0.0 { bytes / all * 100.0 } else { 0.0 };
-            format!("{:.1} MB {percent:.0} % ({seed} %)", bytes / MIB)
+            format!("{:.1} MB {percent:.0} % ({paper} %)", bytes / MIB)
         };
         let mut rows = vec![["read through the eCache, by kind".to_owned(), "hits".into(), "misses".into()].to_vec()];
         for (kind, (hit, miss)) in KINDS.into_iter().zip(TABLE_9) {
             let (h, m) = (of("hit", kind).unwrap_or(0.0), of("miss", kind).unwrap_or(0.0));
             rows.push(vec![kind.replace('_', " "), cell(h, hits, hit), cell(m, misses, miss)]);
         }
-        let _ = writeln!(out, "\n{}: in brackets: seed 000, table 9, shares in workload N.", case.case);
+        let _ = writeln!(out, "\n{}: in brackets: eCache12, table 9, shares in workload N.", case.case);
         columns(&rows, out);
     }
     if sum("movies_get").is_some() {
         let mut rows =
             vec![["read while Movies launches, by kind".to_owned(), "asked for".into(), "hit".into()].to_vec()];
-        for (name, seed, kinds) in TABLE_10 {
+        for (name, paper, kinds) in TABLE_10 {
             let ours = |what: &str| kinds.iter().filter_map(|k| of(what, k)).sum::<f64>() / MIB;
-            let cell = |ours: f64, seed: f64| format!("{ours:.2} MB ({seed:.2} MB)");
-            rows.push(vec![name.into(), cell(ours("movies_get"), seed[0]), cell(ours("movies_hit"), seed[1])]);
+            let cell = |ours: f64, paper: f64| format!("{ours:.2} MB ({paper:.2} MB)");
+            rows.push(vec![name.into(), cell(ours("movies_get"), paper[0]), cell(ours("movies_hit"), paper[1])]);
         }
-        let _ = writeln!(out, "\n{}: in brackets: seed 000, table 10, one launch; ours is the mean.", case.case);
+        let _ = writeln!(out, "\n{}: in brackets: eCache12, table 10, one launch; ours is the mean.", case.case);
         columns(&rows, out);
     }
 }

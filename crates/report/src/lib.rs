@@ -5,6 +5,8 @@
 //! Everything but [`gather`] and [`Document::write`] is pure: no clock, no network. The page needs nothing but itself.
 
 pub mod chart;
+#[cfg(feature = "page")]
+pub mod docs;
 pub mod document;
 pub mod experiment;
 pub mod gather;

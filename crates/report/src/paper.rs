@@ -3,8 +3,8 @@
 
 use crate::Document;
 
-/// Figures of seed 002, section 4.2, for stock, zram and fovea, in MB and ms as printed there.
-const SEED: [(&str, [Option<f64>; 3]); 12] = [
+/// Figures of LowMem13, section 4.2, for stock, zram and fovea, in MB and ms as printed there.
+const LOWMEM: [(&str, [Option<f64>; 3]); 12] = [
     ("user_memory_bytes", [Some(835.0), Some(835.0), Some(835.0)]),
     ("free_after_idle_bytes", [None, Some(18.9358), Some(147.6636)]),
     ("free_normal_initial_bytes", [Some(80.0), Some(80.0), Some(80.0)]),
@@ -21,7 +21,7 @@ const SEED: [(&str, [Option<f64>; 3]); 12] = [
 
 /// The figure that the scenario's paper prints, in the figure's own unit.
 pub fn paper_figure(scenario: &str, name: &str, configuration: &str) -> Option<f64> {
-    seed(name, configuration).filter(|_| scenario == "lowmem")
+    lowmem(name, configuration).filter(|_| scenario == "lowmem")
 }
 
 /// Whether a figure is free memory: of phones of different sizes it compares only as a share of user memory.
@@ -29,10 +29,10 @@ pub fn is_free_memory(name: &str) -> bool {
     name.starts_with("free_") && name.ends_with("_bytes")
 }
 
-/// The seed's figure, in the figure's own unit.
-fn seed(name: &str, configuration: &str) -> Option<f64> {
+/// The figure of LowMem13, in the figure's own unit.
+fn lowmem(name: &str, configuration: &str) -> Option<f64> {
     let column = ["stock", "zram", "fovea"].iter().position(|c| *c == configuration)?;
-    let value = SEED.iter().find(|(n, _)| *n == name)?.1[column]?;
+    let value = LOWMEM.iter().find(|(n, _)| *n == name)?.1[column]?;
     Some(match name {
         _ if name.ends_with("_bytes") => value * f64::from(1 << 20),
         _ if name.ends_with("_ns") => value * 1e6,
@@ -40,11 +40,11 @@ fn seed(name: &str, configuration: &str) -> Option<f64> {
     })
 }
 
-/// Names of a case's figures in the seed's order, then the others by name.
+/// Names of a case's figures in the paper's order, then the others by name.
 pub fn figure_names(document: &Document, case: &str) -> Vec<String> {
     let mut names: Vec<&String> =
         document.cases.iter().filter(|c| c.case == case).flat_map(|c| c.figures.keys()).collect();
-    let place = |name: &str| SEED.iter().position(|(n, _)| *n == name).unwrap_or(SEED.len());
+    let place = |name: &str| LOWMEM.iter().position(|(n, _)| *n == name).unwrap_or(LOWMEM.len());
     names.sort_by_key(|n| (place(n), (*n).clone()));
     names.dedup();
     names.into_iter().cloned().collect()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! A results document as a plain-text table, the seed's figures beside ours.
+//! A results document as a plain-text table, the paper's figures beside ours.
 
 use std::fmt::Write;
 
@@ -42,7 +42,7 @@ pub(crate) fn columns(rows: &[Vec<String>], out: &mut String) {
     }
 }
 
-/// The document as text. For `lowmem`, the seed's figure follows ours in brackets; free memory is also a share of user memory.
+/// The document as text. For `lowmem`, the paper's figure follows ours in brackets; free memory is also a share of user memory.
 pub fn render(document: &Document) -> String {
     let mut out = format!("{}, {} mode, seed {}", document.scenario, document.mode, document.seed);
     if !document.kernel.is_empty() {
@@ -55,7 +55,7 @@ pub fn render(document: &Document) -> String {
         let ours: Vec<_> = document.cases.iter().filter(|c| c.case == case).collect();
         let mut rows = vec![vec![if case.is_empty() { "figure".into() } else { format!("{case}: figure") }]];
         rows[0].extend(ours.iter().map(|c| c.configuration.clone()));
-        let with_seed = document.scenario == "lowmem";
+        let with_paper = document.scenario == "lowmem";
         for name in figure_names(document, case).into_iter().filter(|name| !is_of_kinds(name)) {
             let mut row = vec![name.clone()];
             for c in &ours {
@@ -72,9 +72,9 @@ pub fn render(document: &Document) -> String {
         out.push('\n');
         columns(&rows, &mut out);
         ours.iter().for_each(|c| kinds::render(c, &mut out));
-        if with_seed {
+        if with_paper {
             out.push_str(
-                "In brackets: seed 002, section 4.2, on another phone. Ratios between columns compare, times do not.\n",
+                "In brackets: LowMem13, section 4.2, on another phone. Ratios between columns compare, times do not.\n",
             );
         }
     }

@@ -13,7 +13,7 @@ pub struct Verdict {
     pub id: String,
     /// The claim in words.
     pub claim: String,
-    /// Where it comes from, e.g. "seed 002, 4.2".
+    /// Where it comes from, e.g. "LowMem13, 4.2".
     pub source: String,
     /// Our figure; not a number, and `null` in JSON, if it was not measured.
     #[serde(with = "null_if_missing")]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What a phone asks of its eCache during a user's day: the six workloads of seed 000, section 5.2, played on a page cache.
+//! What a phone asks of its eCache during a user's day: the six workloads of eCache12, section 5.2, played on a page cache.
 //!
 //! The apps, their files and touch patterns are those of the virtual phone (`profiles/apps`), the launches are drawn by the same
-//! scenario as there (seed 000, table 7), and [`behaviour`] adds what the seed makes each app do. A page of a file that is not in
+//! scenario as there (eCache12, table 7), and [`behaviour`] adds what the seed makes each app do. A page of a file that is not in
 //! the page cache is a get; a page that the page cache evicts is a put.
 //!
 //! **The page cache's size** is what anonymous memory leaves of the phone's: its memory without reservations and kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What apps do once they are open, beyond the touch patterns of their profiles: seed 000, section 5.2, tells what each is made
+//! What apps do once they are open, beyond the touch patterns of their profiles: eCache12, section 5.2, tells what each is made
 //! to do ("Camera takes two pictures", "Browser opens randomly chosen two of the most popular ten websites"); sizes that it does not
 //! tell are choices, named here.
 

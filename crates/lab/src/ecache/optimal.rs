@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The best regions, with the whole trace known: seed 000's *Optimal*.
+//! The best regions, with the whole trace known: eCache12's *Optimal*.
 //!
 //! A region that costs least now may be the wrong place for what comes next, so the best choice of one allocation is not the
 //! best of all. All sequences of choices are too many (up to nine choices at each of hundreds of allocations). [`beam`] follows the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The ways of choosing a device's region that are compared (seed 000, section 5.4), and what is new.
+//! The ways of choosing a device's region that are compared (eCache12, section 5.4), and what is new.
 
 /// Which pages are worth keeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! CLOCK-DWF, CLOCK with Dirty bits and Write Frequency (Lee, Bahn, Noh: "CLOCK-DWF: A write-history-aware page replacement
-//! algorithm for hybrid PCM and DRAM memory architectures", IEEE Transactions on Computers 63(9), 2014; seed 001's reference 4).
+//! algorithm for hybrid PCM and DRAM memory architectures", IEEE Transactions on Computers 63(9), 2014; Hybrid15's reference 4).
 //!
 //! It puts pages that are written into DRAM and the others into PCM, and estimates future writes from the history of writes
 //! alone, by their frequency (the paper's two observations):

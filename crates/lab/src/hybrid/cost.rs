@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Table 1 of seed 001 as prices: what counts cost in time and energy.
+//! Table 1 of Hybrid15 as prices: what counts cost in time and energy.
 //!
 //! The table gives latencies per access and energies per bit. An access is taken as a line of 64 bytes, so a page costs 64
 //! accesses and 32,768 bits. Where it gives a range, the middle is taken; where it gives a bound (PCM's static power, "<< 0.1 W"),
-//! the bound, which is to PCM's disadvantage. It has no price of storage: that is flash of seed 000, table 8.
+//! the bound, which is to PCM's disadvantage. It has no price of storage: that is flash of eCache12, table 8.
 
 use super::{Class, Frames, Ledger};
 use crate::PAGE_BYTES;

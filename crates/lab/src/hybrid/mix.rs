@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Traces like those of seed 001, section 4, from what it says of them; it published none.
+//! Traces like those of Hybrid15, section 4, from what it says of them; it published none.
 //!
 //! Both were taken at the buffer cache of a Nexus 7. The first has Chrome in the foreground, and Hangouts, Gmail and an mp3 player
 //! behind it, 15 foreground requests to one of the background; its hit ratio grows until memory is 70 % of the footprint. In

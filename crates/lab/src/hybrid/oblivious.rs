@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What seed 001 compares with: LRU and 2Q over the same two kinds of memory, of which they know nothing. The seed does not say
+//! What Hybrid15 compares with: LRU and 2Q over the same two kinds of memory, of which they know nothing. The seed does not say
 //! where they put pages; here a page takes a free frame, DRAM's first, and once there is none the victim's, and stays there. With
 //! DRAM only they are what the seed calls "traditional".
 
@@ -84,7 +84,7 @@ const IN: u8 = 1;
 const OUT: u8 = 2;
 const MAIN: u8 = 3;
 
-/// 2Q, the full version, with the paper's Kin of 25 % and Kout of 50 % (Johnson and Shasha, VLDB 1994, section 2.2), which seed 001
+/// 2Q, the full version, with the paper's Kin of 25 % and Kout of 50 % (Johnson and Shasha, VLDB 1994, section 2.2), which Hybrid15
 /// cites as "2QLRU".
 pub struct TwoQueue {
     first: u64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The algorithm of seed 001, section 3 (Oh, Kang, Lee, Eom: "A Buffer Cache Algorithm for Hybrid Memory Architecture in Mobile
+//! The algorithm of Hybrid15, section 3 (Oh, Kang, Lee, Eom: "A Buffer Cache Algorithm for Hybrid Memory Architecture in Mobile
 //! Devices"), with the cases of its figure 1.
 //!
 //! | case | when | what |

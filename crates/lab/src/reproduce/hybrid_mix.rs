@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! How much of seed 001's gains depends on the mix of requests, which it does not publish: one thing varied at a time.
+//! How much of Hybrid15's gains depends on the mix of requests, which it does not publish: one thing varied at a time.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,8 @@ use fovea_report::document::Case;
 use fovea_report::experiment::Findings;
 use fovea_report::verdict::{verdict, Bound};
 
-use super::{
-    hybrid::{requests, DRAM_PERCENT, SEED, THEIRS},
-    Entry, Settings,
-};
+use super::entry::{Entry, Settings};
+use super::hybrid_grid::{requests, DRAM_PERCENT, SEED, THEIRS};
 use crate::{
     hybrid::{cost::TABLE_1, AppMix, Frames, HybridTrace, Ledger, Mix, OnSwitch, Policy, ReadOnly},
     parallel, Result,
@@ -21,7 +19,7 @@ use crate::{
 pub static MIX: Entry = Entry {
     id: "hybrid-mix",
     title: "sensitivity of the savings to the mix of requests, at 40 % memory",
-    source: "seed 001, section 4",
+    source: "Hybrid15, section 4",
     claim: "53 % less foreground time and 23 % less energy on average, on its two mixes",
     run,
 };
@@ -47,7 +45,7 @@ fn run(settings: &Settings) -> Result<Findings> {
     }
     // Printed for the seed's own mixes, whose shares of writes and of fresh pages nobody knows.
     chart.bars("paper", Origin::Paper, [("the paper's two mixes", 53.0)]);
-    let source = "seed 001, abstract";
+    let source = "Hybrid15, abstract";
     let any = |id: &str, claim: &str, what: &str, bound| verdict(id, claim, source, Some(best(what)), bound);
     Ok(Findings {
         verdicts: vec![

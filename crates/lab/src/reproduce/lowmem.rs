@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The low-memory tests of seed 002, section 4.2, on the simulated phone (docs/sim.md): the paper's table beside ours.
+//! The low-memory tests of LowMem13, section 4.2, on the simulated phone (docs/sim.md): the paper's table beside ours.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use fovea_report::experiment::Findings;
 use fovea_report::paper::paper_figure;
 use fovea_scenario::Scenario;
 
-use super::{Entry, Settings};
+use super::entry::{Entry, Settings};
 use crate::{sim, Error, Result};
 
 /// The table of section 4.2 and its conclusions.
 pub static TABLE: Entry = Entry {
     id: "lowmem-table",
     title: "free memory, start and restart with kills only, with zram, and with idle apps compressed ahead of need",
-    source: "seed 002, section 4.2, figures 4-7 to 4-10",
+    source: "LowMem13, section 4.2, figures 4-7 to 4-10",
     claim: "compressing idle apps ahead of need frees 15.44 % of user memory; a start in low memory takes 0.87 of the time with kills only \
             and 0.74 of that with zram alone; a restart is 6.7 times as fast as with kills only",
     run,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A sweep's results as files, each whole or not there.
 
-use std::{collections::BTreeMap, io::Write, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use fovea_report::document::{Case, Document};
 use parquet::{
@@ -13,7 +13,10 @@ use parquet::{
 use tempfile::NamedTempFile;
 
 use super::Cell;
-use crate::{replay, Error, Result};
+use crate::{
+    output::{create, persist},
+    replay, Error, Result,
+};
 
 const SCHEMA: &str = "
 message fovea_sweep {
@@ -48,34 +51,6 @@ pub(super) fn document(cells: &[Cell]) -> Document {
         Case { case: format!("{} {}", cell.trace, cell.size), configuration: cell.policy.clone(), figures }
     };
     replay::document("lab sweep", cells.iter().map(case).collect())
-}
-
-fn create(path: &Path, mend: &str) -> Result<NamedTempFile> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    tempfile::Builder::new()
-        .prefix(".fovea-lab-")
-        .permissions(std::fs::Permissions::from_mode(0o644))
-        .tempfile_in(folder)
-        .map_err(|e| Error::io(path, e, mend))
-}
-
-fn persist(file: NamedTempFile, path: &Path, mend: &str) -> Result<()> {
-    file.as_file().sync_all().map_err(|e| Error::io(path, e, mend))?;
-    file.persist(path).map(drop).map_err(|e| Error::io(path, e.error, mend))
-}
-
-/// Writes results as JSON.
-pub(crate) fn write_json(path: &Path, document: &impl serde::Serialize, mend: &str) -> Result<()> {
-    let mut text = serde_json::to_string_pretty(document).expect("a document serialises");
-    text.push('\n');
-    write_text(path, &text, mend)
-}
-
-/// Writes a text, whole or not at all.
-pub(crate) fn write_text(path: &Path, text: &str, mend: &str) -> Result<()> {
-    let mut file = create(path, mend)?;
-    file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e, mend))?;
-    persist(file, path, mend)
 }
 
 /// Writes the cells as a Parquet table.

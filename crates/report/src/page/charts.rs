@@ -129,7 +129,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     charts
 }
 
-/// What was asked of the eCache by kind of file, beside the seed's tables.
+/// What was asked of the eCache by kind of file, beside the paper's tables.
 fn by_kind(document: &Document, configurations: &[&str]) -> Vec<Chart> {
     let columns = document.cases.iter().flat_map(|case| kind_columns(case).into_iter().map(move |c| (case, c)));
     let chart = |(case, column): (&Case, KindColumn)| {

@@ -2,10 +2,13 @@
 //! What was reproduced and what scenarios found, as one page that needs nothing but itself: no script, nothing fetched.
 
 mod charts;
+mod panels;
 mod parts;
 mod tables;
 #[cfg(test)]
 mod tests;
+
+pub use panels::panels;
 
 use crate::chart::Chart;
 use crate::document::Document;

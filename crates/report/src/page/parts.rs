@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
+use super::panels::{has_panels, panels};
 use super::{charts as findings, tables, Experiment, Report};
 use crate::chart::{Chart, Origin};
 use crate::document::Document;
@@ -136,6 +137,7 @@ pub(super) fn page(report: &Report) -> Markup {
                     @if let Some(stamp) = &report.stamp { p.note { (stamp) } }
                 }
                 main {
+                    (noticed(report))
                     (summary(report, &all().collect::<Vec<_>>()))
                     (falls_short(&all().collect::<Vec<_>>()))
                     (left_out(report))
@@ -155,6 +157,24 @@ pub(super) fn page(report: &Report) -> Markup {
                 footer {
                     p { "Made by " code { (command(&report.command)) } ", commit " (report.commit) "." }
                 }
+            }
+        }
+    }
+}
+
+/// The panels, before all else.
+fn noticed(report: &Report) -> Markup {
+    let shown = panels(report.documents.iter().map(|s| &s.document));
+    let mut scenarios = BTreeSet::new();
+    let first =
+        report.documents.iter().filter(|s| has_panels(&s.document.scenario) && scenarios.insert(&s.document.scenario));
+    let paths: Vec<&str> = first.map(|s| s.path.as_str()).collect();
+    html! {
+        @if !shown.is_empty() {
+            section {
+                h2 { "What a person notices" }
+                (charts(&shown))
+                p.note { "From " (paths.join(", ")) ". Shorter bars are better throughout." }
             }
         }
     }

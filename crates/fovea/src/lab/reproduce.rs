@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! `fovea lab reproduce`: runs experiments and prints claim, figures and verdicts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use fovea_report::document::Case;
-use fovea_report::verdict::Verdict;
-
+use fovea_lab::reproduce::{entries, reproduce, Entry, Settings};
+use fovea_lab::threads;
 use fovea_report::experiment::{within, Reproduction};
+use fovea_report::{Case, Verdict};
 
-use super::{entries, reproduce, Entry, Settings};
-use crate::{
-    cli::{bar, print, print_json},
-    parallel,
-    sweep::output::write_json,
-    Error, Result,
-};
+use super::{bar, to_stdout, verdict, write_results};
+use crate::failure::Failure;
+use crate::output::print;
 
 /// `fovea lab reproduce`.
 #[derive(Debug, Args)]
@@ -41,35 +37,25 @@ pub struct ReproduceArgs {
 }
 
 impl ReproduceArgs {
-    pub(crate) fn run(self) -> Result<()> {
+    pub fn run(self) -> Result<(), Failure> {
         let chosen = entries(&self.ids)?;
         if self.list {
-            return print(
-                &chosen.iter().map(|e| format!("{:14} {} ({})\n", e.id, e.title, e.source)).collect::<String>(),
-            );
+            let line = |e: &&Entry| format!("{:14} {} ({})\n", e.id, e.title, e.source);
+            return print(&chosen.iter().map(line).collect::<String>());
         }
-        let settings =
-            Settings { seed: self.seed, quick: self.quick, threads: parallel::threads(self.threads.map(usize::from)) };
+        let settings = Settings { seed: self.seed, quick: self.quick, threads: threads(self.threads.map(usize::from)) };
         let bar = bar("{spinner} {msg}");
         let all = reproduce(&chosen, &settings, |entry| {
             bar.set_message(entry.id);
             bar.tick();
         })?;
         bar.finish_and_clear();
-        match self.json.as_deref() {
-            Some(path) if path == Path::new("-") => print_json(&all)?,
-            path => {
-                if let Some(path) = path {
-                    write_json(path, &all, "make room and run again")?;
-                }
-                print(&chosen.iter().map(|entry| text_of(entry, &all)).collect::<String>())?;
-            }
+        let json = self.json.as_deref();
+        write_results(json, &all, "make room and run again")?;
+        if !to_stdout(json) {
+            print(&chosen.iter().map(|entry| text_of(entry, &all)).collect::<String>())?;
         }
-        let failed: Vec<&str> = all.document.verdicts.iter().filter(|v| !v.pass).map(|v| v.id.as_str()).collect();
-        if failed.is_empty() {
-            return Ok(());
-        }
-        Err(Error::Verdicts { failed: failed.len(), verdicts: all.document.verdicts.len(), ids: failed.join(", ") })
+        verdict(&all.document)
     }
 }
 

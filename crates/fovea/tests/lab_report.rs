@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! `lab report` as it is called: what is run, what is taken from saved results, what is left out, and that the page needs nothing else.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
 
-use clap::Parser;
-use fovea_lab::{cli::LabCommand, Error, Result};
-
-#[derive(Parser)]
-struct Lab {
-    #[command(subcommand)]
-    command: LabCommand,
+fn lab(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fovea")).arg("lab").args(words).output().unwrap()
 }
 
-fn lab(words: &[&str]) -> Result<()> {
-    Lab::parse_from(["lab"].iter().chain(words)).command.run()
+fn done(words: &[&str]) {
+    let output = lab(words);
+    assert!(output.status.success(), "{words:?}: {}", error(&output));
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 const LOWMEM: &str = r#"{"scenario": "lowmem", "mode": "exact", "kernel": "6.12.95", "qemu": "7.2.22", "seed": 1, "commit": "abc",
@@ -21,7 +23,7 @@ const LOWMEM: &str = r#"{"scenario": "lowmem", "mode": "exact", "kernel": "6.12.
     "cases": [
         {"case": "", "configuration": "zram", "figures": {"restart_ns": 250000000.0}},
         {"case": "", "configuration": "fovea", "figures": {"restart_ns": 265000000.0}}],
-    "verdicts": [{"id": "restart-zram", "claim": "hardly longer than under zram", "source": "seed 002, section 4.2",
+    "verdicts": [{"id": "restart-zram", "claim": "hardly longer than under zram", "source": "LowMem13, section 4.2",
         "figure": 1.06, "bound": "<= 1.15", "pass": true}]}"#;
 
 fn text(path: &Path) -> &str {
@@ -46,10 +48,10 @@ fn experiments_are_run_or_taken_from_what_was_saved_and_look_the_same() {
     let [first, again, taken] = ["first.html", "again.html", "taken.html"].map(|name| folder.path().join(name));
     let run = |to: &Path| {
         let only = ["--quick", "--only", "hybrid-fig2", "lowmem", "-o", text(to)];
-        lab(&[&["report", "--results", text(&results)], &only[..]].concat())
+        done(&[&["report", "--results", text(&results)], &only[..]].concat());
     };
-    run(&first).unwrap();
-    run(&again).unwrap();
+    run(&first);
+    run(&again);
     let ran = page(&first);
     assert_eq!(ran, page(&again), "the same input makes the same page");
     assert!(ran.contains("Run for this page (nothing saved)"));
@@ -57,12 +59,10 @@ fn experiments_are_run_or_taken_from_what_was_saved_and_look_the_same() {
     assert!(ran.contains("fovea phone run lowmem rounds=1 --exact"));
     // A verdict of this experiment does not hold, and that is no failure of the page.
     let json = results.join("reproduce.json");
-    assert!(matches!(
-        lab(&["reproduce", "hybrid-fig2", "--quick", "--json", text(&json)]),
-        Err(Error::Verdicts { .. })
-    ));
-    lab(&["report", "--results", text(&results), "--saved", "--only", "hybrid-fig2,lowmem", "-o", text(&taken)])
-        .unwrap();
+    let output = lab(&["reproduce", "hybrid-fig2", "--quick", "--json", text(&json)]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error(&output).contains("verdicts do not hold: hybrid-fig2/lead"), "{}", error(&output));
+    done(&["report", "--results", text(&results), "--saved", "--only", "hybrid-fig2,lowmem", "-o", text(&taken)]);
     let saved = page(&taken);
     // The short traces of --quick are told from what a run without it would have.
     assert!(saved.contains("Saved in reproduce.json, by another version of the program or with other settings"));
@@ -81,9 +81,9 @@ fn broken_results_are_left_out_named_on_the_page_and_fail_the_call() {
     let output = folder.path().join("page.html");
     fs::write(folder.path().join("good.json"), LOWMEM).unwrap();
     fs::write(folder.path().join("cut.json"), &LOWMEM[..LOWMEM.len() / 2]).unwrap();
-    let error = lab(&["report", "--saved", "--results", text(folder.path()), "-o", text(&output)]).unwrap_err();
-    assert_eq!(error.exit_code(), 1);
-    assert!(matches!(error, Error::LeftOut { files: 1, .. }), "{error}");
+    let failed = lab(&["report", "--saved", "--results", text(folder.path()), "-o", text(&output)]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(error(&failed).contains("written without 1 of the results files"), "{}", error(&failed));
     let page = page(&output);
     assert!(page.contains("What is not on this page") && page.contains("cut.json") && page.contains("good.json"));
     // Nothing was run: what nobody saved is named too.
@@ -94,20 +94,20 @@ fn broken_results_are_left_out_named_on_the_page_and_fail_the_call() {
 fn what_cannot_be_written_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let report = |output: &str, results: &Path| lab(&["report", "--saved", "--results", text(results), "-o", output]);
-    let error = report("/no/such/folder/page.html", folder.path()).unwrap_err();
-    assert!(error.to_string().starts_with("/no/such/folder/page.html: "), "{error}");
+    let error = error(&report("/no/such/folder/page.html", folder.path()));
+    assert!(error.starts_with("fovea: /no/such/folder/page.html: "), "{error}");
     // A folder stands where the page should be.
     let output = folder.path().join("page.html");
     fs::create_dir(&output).unwrap();
-    assert!(report(text(&output), folder.path()).is_err());
+    assert!(!report(text(&output), folder.path()).status.success());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn unknown_names_and_folders_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let error = lab(&["report", "--results", text(folder.path()), "--only", "no-such-figure"]).unwrap_err();
-    assert_eq!(error.exit_code(), 2);
-    assert!(error.to_string().contains("hybrid-fig2"), "{error}");
-    assert_eq!(lab(&["report", "--results", "/no/such/folder"]).unwrap_err().exit_code(), 1);
+    let output = lab(&["report", "--results", text(folder.path()), "--only", "no-such-figure"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error(&output).contains("hybrid-fig2"), "{}", error(&output));
+    assert_eq!(lab(&["report", "--results", "/no/such/folder"]).status.code(), Some(1));
 }

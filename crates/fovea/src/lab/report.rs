@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use fovea_lab::output::write_text;
+use fovea_lab::reproduce::{Entry, Settings, ENTRIES};
+use fovea_lab::{replay, threads};
+use fovea_report::docs;
 use fovea_report::document::Document;
 use fovea_report::gather::{choose, gather, Gathered, LeftOut, Run};
 use fovea_report::page::Report;
 
-use crate::{
-    cli::{bar, print},
-    parallel, replay,
-    reproduce::{Entry, Settings, ENTRIES},
-    sweep::output::write_text,
-    Error, Result,
-};
+use super::bar;
+use crate::failure::Failure;
+use crate::output::print;
 
 /// Where results are looked for if nobody says otherwise.
 const RESULTS: &str = "results";
@@ -41,6 +41,9 @@ pub struct ReportArgs {
     /// Seed of experiments that are run.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Make the tables of documents anew, between their markers, from the results in DIR/results, and no page.
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    docs: Option<PathBuf>,
     /// A line under the title, such as the date.
     #[arg(long, value_name = "TEXT")]
     stamp: Option<String>,
@@ -50,10 +53,13 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    pub(crate) fn run(self) -> Result<()> {
+    pub fn run(self) -> Result<(), Failure> {
+        if let Some(folder) = &self.docs {
+            return fill_docs(folder);
+        }
         let mut gathered = match &self.results {
-            Some(folder) => gather(folder).map_err(Error::Results)?,
-            None if Path::new(RESULTS).is_dir() => gather(Path::new(RESULTS)).map_err(Error::Results)?,
+            Some(folder) => gather(folder)?,
+            None if Path::new(RESULTS).is_dir() => gather(Path::new(RESULTS))?,
             None => Gathered::default(),
         };
         let entries = self.select(&mut gathered)?;
@@ -72,12 +78,15 @@ impl ReportArgs {
         }
         match broken {
             0 => Ok(()),
-            files => Err(Error::LeftOut { page: self.output.display().to_string(), files }),
+            files => Err(Failure::failed(format!(
+                "{}: written without {files} of the results files; the lines above name them",
+                self.output.display()
+            ))),
         }
     }
 
     /// The experiments that are asked for; drops the scenarios that are not.
-    fn select(&self, gathered: &mut Gathered) -> Result<Vec<&'static Entry>> {
+    fn select(&self, gathered: &mut Gathered) -> Result<Vec<&'static Entry>, Failure> {
         if self.only.is_empty() {
             return Ok(ENTRIES.to_vec());
         }
@@ -86,17 +95,19 @@ impl ReportArgs {
         if let Some(id) = self.only.iter().find(|id| !known.contains(&id.as_str())) {
             known.sort_unstable();
             known.dedup();
-            return Err(Error::Usage(format!("{id:?}: neither an experiment nor saved; take of {}", known.join(", "))));
+            return Err(Failure::Usage(format!(
+                "{id:?}: neither an experiment nor saved; take of {}",
+                known.join(", ")
+            )));
         }
         let wanted = |id: &str| self.only.iter().any(|only| only == id);
         gathered.documents.retain(|s| wanted(&s.document.scenario));
         Ok(ENTRIES.iter().copied().filter(|e| wanted(e.id)).collect())
     }
 
-    fn report(&self, entries: &[&Entry], gathered: Gathered) -> Result<Report> {
+    fn report(&self, entries: &[&Entry], gathered: Gathered) -> Result<Report, Failure> {
         let made_here = replay::document("lab reproduce", Vec::new());
-        let settings =
-            Settings { seed: self.seed, quick: self.quick, threads: parallel::threads(self.threads.map(usize::from)) };
+        let settings = Settings { seed: self.seed, quick: self.quick, threads: threads(self.threads.map(usize::from)) };
         let run = Run { seed: self.seed, quick: self.quick, commit: &made_here.commit };
         let bar = bar("{spinner} {msg}");
         let mut report = Report {
@@ -164,4 +175,23 @@ impl ReportArgs {
             all - pass
         )
     }
+}
+
+/// Writes every document whose tables are stale. One that cannot be filled in fails the call, after the others are done.
+fn fill_docs(folder: &Path) -> Result<(), Failure> {
+    let mut wrong = None;
+    for page in docs::pages(folder)? {
+        match page.filled {
+            Ok(filled) if filled == page.found => {}
+            Ok(filled) => {
+                write_text(&page.path, &filled, "make room and run again")?;
+                print(&format!("{}: tables made anew\n", page.path.display()))?;
+            }
+            Err(e) => {
+                let line = format!("{}:{}: {}", page.path.display(), e.line, e.what);
+                wrong.get_or_insert(Failure::failed(line));
+            }
+        }
+    }
+    wrong.map_or(Ok(()), Err)
 }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! `fovea lab replay|sweep`: cache policies on traces.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fovea_lab::dense::DenseOptions;
+use fovea_lab::policy::{self, Choice};
+use fovea_lab::replay::{Outcome, ReplayOptions};
+use fovea_lab::sweep::SweepOptions;
+use fovea_lab::{Op, Result, Size, Weight};
+
+use super::{bar, to_stdout, write_results};
+use crate::failure::Failure;
+use crate::output::print;
+
+pub fn policies_help() -> String {
+    let mut text = "Policies, with their parameters (name:parameter=number):\n".to_owned();
+    for choice in policy::all() {
+        text += &format!("  {:8} {}\n", choice.policy.name, choice.policy.source);
+        for p in choice.policy.parameters {
+            text += &format!("           {}={} ({} to {}): {}\n", p.name, p.default, p.least, p.greatest, p.meaning);
+        }
+    }
+    text
+}
+
+/// What replay and sweep have in common.
+#[derive(Debug, Args)]
+struct GridArgs {
+    /// Policies, with commas between them, or `all`.
+    #[arg(long, visible_alias = "policy", default_value = "all")]
+    policies: String,
+    /// Cache sizes, with commas between them: 64MiB, 1000 (objects), 10% (of the distinct objects), 10%B (of their bytes).
+    #[arg(long, visible_alias = "size", default_value = "0.1%,1%,10%")]
+    sizes: String,
+    /// Leave writes out.
+    #[arg(long)]
+    reads_only: bool,
+    /// Records that count as requests, with commas between them: object, block, page-get, page-fault, page-map. Without it: the first
+    /// four; of a recording of `fovea trace record`, page-get and page-fault.
+    #[arg(long, value_delimiter = ',', value_parser = request_op)]
+    ops: Option<Vec<Op>>,
+    /// Replay each trace so many times in a row.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    repeat: u64,
+}
+
+fn request_op(name: &str) -> Result<Op, &'static str> {
+    let known = name.parse().ok().filter(|op: &Op| op.is_request());
+    known.ok_or("requests are object, block, page-get, page-fault and page-map")
+}
+
+impl GridArgs {
+    fn policies(&self) -> Result<Vec<Choice>> {
+        if self.policies == "all" {
+            return Ok(policy::all());
+        }
+        self.policies.split(',').map(str::parse).collect()
+    }
+
+    fn sizes(&self) -> Result<Vec<Size>> {
+        self.sizes.split(',').map(str::parse).collect()
+    }
+
+    fn dense(&self) -> DenseOptions {
+        DenseOptions {
+            reads_only: self.reads_only,
+            repeat: self.repeat,
+            ops: self.ops.clone(),
+            ..DenseOptions::default()
+        }
+    }
+}
+
+/// `fovea lab replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// The trace file.
+    #[arg(required_unless_present = "named_trace")]
+    trace: Option<PathBuf>,
+    /// The same, by name.
+    #[arg(id = "named_trace", long = "trace", value_name = "TRACE", conflicts_with = "trace")]
+    named: Option<PathBuf>,
+    #[command(flatten)]
+    grid: GridArgs,
+    /// Write the results document there; - for standard output.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// `fovea lab sweep`.
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// The trace files.
+    #[arg(required = true)]
+    traces: Vec<PathBuf>,
+    #[command(flatten)]
+    grid: GridArgs,
+    /// Results go to OUTPUT.json and OUTPUT.parquet; finished cells, until all are, to OUTPUT.partial.jsonl.
+    #[arg(long, short)]
+    output: PathBuf,
+    /// Threads; all cores unless told otherwise.
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+fn table<'o>(rows: impl Iterator<Item = (String, &'o str, u64, u64)>) -> String {
+    let mut text = format!("{:24} {:24} {:>12} {:>12} {:>9}\n", "size", "policy", "requests", "misses", "miss %");
+    for (size, policy, requests, misses) in rows {
+        let percent = 100.0 * misses as f64 / requests.max(1) as f64;
+        text += &format!("{size:24} {policy:24} {requests:>12} {misses:>12} {percent:>9.3}\n");
+    }
+    text
+}
+
+fn size_of(outcome: &Outcome) -> String {
+    match outcome.capacity.weight {
+        Weight::Objects if outcome.size.ends_with('%') => format!("{} = {}", outcome.size, outcome.capacity.amount),
+        Weight::Bytes if outcome.size.ends_with("%B") => format!("{} = {}B", outcome.size, outcome.capacity.amount),
+        _ => outcome.size.clone(),
+    }
+}
+
+impl ReplayArgs {
+    pub fn run(self) -> Result<(), Failure> {
+        let options = ReplayOptions {
+            policies: self.grid.policies()?,
+            sizes: self.grid.sizes()?,
+            dense: self.grid.dense(),
+            // The command line has one of the two.
+            trace: self.trace.or(self.named).unwrap_or_default(),
+        };
+        let bar = bar("{bar:40} {msg} {pos} of {len}, {eta} left");
+        let report = fovea_lab::replay(&options, |done, total, what| {
+            bar.set_length(total);
+            bar.set_position(done);
+            bar.set_message(what.to_owned());
+        })?;
+        bar.finish_and_clear();
+        let json = self.json.as_deref();
+        write_results(json, &report.document(), "make room and replay again")?;
+        if to_stdout(json) {
+            return Ok(());
+        }
+        let rows = report.outcomes.iter().map(|o| (size_of(o), o.policy.as_str(), o.requests, o.misses()));
+        let mut text = table(rows);
+        for (why, count) in &report.left_out {
+            text += &format!("left out: {count} {why}\n");
+        }
+        print(&text)
+    }
+}
+
+impl SweepArgs {
+    pub fn run(self) -> Result<(), Failure> {
+        let options = SweepOptions {
+            policies: self.grid.policies()?,
+            sizes: self.grid.sizes()?,
+            dense: self.grid.dense(),
+            traces: self.traces,
+            output: self.output,
+            threads: self.threads,
+        };
+        let bar = bar("{bar:40} {pos} of {len} cells, {eta} left");
+        let report = fovea_lab::sweep(&options, |done, total| {
+            bar.set_length(total);
+            bar.set_position(done);
+        })?;
+        bar.finish_and_clear();
+        let rows = report
+            .cells
+            .iter()
+            .map(|c| (format!("{} {}", c.trace, c.size), c.policy.as_str(), c.requests, c.requests - c.hits));
+        let mut text = table(rows);
+        if report.resumed > 0 {
+            text += &format!("{} of {} cells were finished before\n", report.resumed, report.cells.len());
+        }
+        text += &format!("written: {}, {}\n", report.files[0].display(), report.files[1].display());
+        print(&text)
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Files that are whole or not there.
+
+use std::{io::Write, os::unix::fs::PermissionsExt, path::Path};
+
+use tempfile::NamedTempFile;
+
+use crate::{Error, Result};
+
+pub(crate) fn create(path: &Path, mend: &str) -> Result<NamedTempFile> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::Builder::new()
+        .prefix(".fovea-lab-")
+        .permissions(std::fs::Permissions::from_mode(0o644))
+        .tempfile_in(folder)
+        .map_err(|e| Error::io(path, e, mend))
+}
+
+pub(crate) fn persist(file: NamedTempFile, path: &Path, mend: &str) -> Result<()> {
+    file.as_file().sync_all().map_err(|e| Error::io(path, e, mend))?;
+    file.persist(path).map(drop).map_err(|e| Error::io(path, e.error, mend))
+}
+
+/// Writes results as JSON. `mend` is for a disk that is full.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_json(path: &Path, document: &impl serde::Serialize, mend: &str) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(document).expect("a document serialises");
+    text.push('\n');
+    write_text(path, &text, mend)
+}
+
+/// Writes a text, whole or not at all.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_text(path: &Path, text: &str, mend: &str) -> Result<()> {
+    let mut file = create(path, mend)?;
+    file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e, mend))?;
+    persist(file, path, mend)
+}

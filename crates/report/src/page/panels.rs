@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What a person notices of each system: how long an app takes to open, what is read from flash, who is killed, how long a device waits.
+
+use crate::chart::{Chart, Kind, Origin};
+use crate::document::Document;
+use crate::units::Unit;
+
+/// One question and the figures that answer it.
+struct Panel {
+    scenario: &'static str,
+    title: &'static str,
+    /// Figures of one unit, each with what a person calls it.
+    figures: &'static [(&'static str, &'static str)],
+}
+
+/// In the order of the page. Another system adds its own here.
+const PANELS: [Panel; 9] = [
+    Panel {
+        scenario: "lowmem",
+        title: "Opening an app when memory is short",
+        figures: &[("start_lowmem_ns", "first time"), ("restart_ns", "coming back")],
+    },
+    Panel {
+        scenario: "workload",
+        title: "Opening an app, over a day",
+        figures: &[("launch_geomean_ns", "any app"), ("relaunch_geomean_ns", "one used before")],
+    },
+    Panel { scenario: "workload", title: "Apps killed, over a day", figures: &[("kills", "killed")] },
+    Panel { scenario: "workload", title: "Read from flash, over a day", figures: &[("read_bytes", "read")] },
+    Panel {
+        scenario: "ecache",
+        title: "Opening an app, with memory reserved for devices",
+        figures: &[("launch_geomean_ns", "any app")],
+    },
+    Panel {
+        scenario: "ecache",
+        title: "Read from flash, with memory reserved for devices",
+        figures: &[("read_bytes", "read")],
+    },
+    Panel {
+        scenario: "ecache",
+        title: "Time until the video decoder has its memory",
+        figures: &[("alloc_mfc_insns", "on average"), ("alloc_mfc_worst_insns", "at worst")],
+    },
+    Panel {
+        scenario: "desktop",
+        title: "Longest wait for memory in an app in front",
+        figures: &[("longest_stall_ns", "stall")],
+    },
+    Panel {
+        scenario: "desktop",
+        title: "Programs killed at the desk",
+        figures: &[("kills", "killed"), ("wrong_kills", "wrongly")],
+    },
+];
+
+/// In exact mode an instruction is a nanosecond, and a person counts in time.
+fn in_time(figure: &str, mode: &str) -> String {
+    match figure.strip_suffix("_insns") {
+        Some(name) if mode == "exact" => format!("{name}_ns"),
+        _ => figure.to_owned(),
+    }
+}
+
+impl Panel {
+    /// The chart of a document, if anything was measured for it.
+    fn chart(&self, document: &Document) -> Option<Chart> {
+        let name = in_time(self.figures[0].0, &document.mode);
+        let values =
+            document.cases.iter().flat_map(|c| self.figures.iter().filter_map(|(f, _)| c.figures.get(*f).copied()));
+        let unit = Unit::of(&name, values);
+        let cases = distinct(document.cases.iter().map(|c| c.case.as_str()));
+        let mut chart = Chart::new(self.title, Kind::Bars, "", if unit.sign.is_empty() { "number" } else { unit.sign });
+        for configuration in distinct(document.cases.iter().map(|c| c.configuration.as_str())) {
+            let own = document.cases.iter().filter(|c| c.configuration == configuration);
+            let bars = own.flat_map(|case| {
+                let cases = &cases;
+                self.figures.iter().filter_map(move |(figure, label)| {
+                    let value = unit.scale(*case.figures.get(*figure)?);
+                    // One case goes without saying.
+                    let place = if cases.len() > 1 { format!("{}: {label}", case.case) } else { (*label).to_owned() };
+                    Some((place, value))
+                })
+            });
+            chart.bars(configuration, Origin::Ours, bars);
+        }
+        chart.series.iter().any(|s| !s.points.is_empty()).then_some(chart)
+    }
+}
+
+fn distinct<'d>(names: impl Iterator<Item = &'d str>) -> Vec<&'d str> {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}
+
+/// Whether anything of a scenario's is among the panels.
+pub(super) fn has_panels(scenario: &str) -> bool {
+    PANELS.iter().any(|p| p.scenario == scenario)
+}
+
+/// The panels of these results; of two documents of a scenario the first counts.
+pub fn panels<'d>(documents: impl Iterator<Item = &'d Document> + Clone) -> Vec<Chart> {
+    let of = |panel: &Panel| panel.chart(documents.clone().find(|d| d.scenario == panel.scenario)?);
+    PANELS.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Place;
+    use crate::document::Case;
+
+    fn document(scenario: &str, mode: &str, cases: &[(&str, &str, &[(&str, f64)])]) -> Document {
+        let case = |&(case, configuration, figures): &(&str, &str, &[(&str, f64)])| Case {
+            case: case.into(),
+            configuration: configuration.into(),
+            figures: figures.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+        };
+        Document { mode: mode.into(), ..Document::of_host(scenario, cases.iter().map(case).collect()) }
+    }
+
+    #[test]
+    fn a_panel_shows_what_was_measured_in_a_persons_unit() {
+        let ecache = |mode| {
+            document(
+                "ecache",
+                mode,
+                &[
+                    ("N", "normal", &[("read_bytes", 50e6)]),
+                    ("N", "ecache", &[("read_bytes", 20e6), ("alloc_mfc_insns", 30_000.0)]),
+                    ("N", "migrate", &[("alloc_mfc_insns", 60e6)]),
+                ],
+            )
+        };
+        let charts = panels([&ecache("exact")].into_iter());
+        let titles: Vec<&str> = charts.iter().map(|c| c.title.as_str()).collect();
+        assert_eq!(titles, [PANELS[5].title, PANELS[6].title]);
+        let (alloc, points) = (&charts[1], |c: usize| &charts[1].series[c].points);
+        assert_eq!((alloc.y_axis.as_str(), points(2)[0].y, points(1)[0].y), ("ms", 60.0, 0.03));
+        // Nothing was measured of `normal`, but it keeps its place.
+        assert_eq!(points(0).len(), 0);
+        assert_eq!(panels([&ecache("fast")].into_iter())[1].y_axis, "M instructions");
+    }
+
+    #[test]
+    fn cases_are_named_only_where_there_are_several() {
+        let day = |cases: &[&str]| {
+            let cases: Vec<(&str, &str, &[(&str, f64)])> =
+                cases.iter().map(|case| (*case, "fovea", &[("kills", 2.0)][..])).collect();
+            panels([&document("workload", "exact", &cases)].into_iter())
+        };
+        let place = |chart: &Chart, at: usize| chart.series[0].points[at].x.clone();
+        assert_eq!(place(&day(&["N"])[0], 0), Place::Name("killed".into()));
+        assert_eq!(place(&day(&["N", "H"])[0], 1), Place::Name("H: killed".into()));
+        assert_eq!(panels([&document("other", "exact", &[])].into_iter()), []);
+    }
+}
