@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The exclusive frame table (seed 000, section 3.2): hash table, put, get and flush. Its
+ * The exclusive frame table (eCache12, section 3.2): hash table, put, get and flush. Its
  * lists are in ecache_list.c.
  */
 
@@ -48,7 +48,7 @@ ECACHE_SHARED void ecache_unhash(struct ecache *ec, u32 frame)
 	*link = f->hash_next;
 }
 
-/* Makes a tombstone DEVICE: the discard that alloc put off (seed 000, section 4). */
+/* Makes a tombstone DEVICE: the discard that alloc put off (eCache12, section 4). */
 ECACHE_SHARED void ecache_withdraw(struct ecache *ec, u32 frame)
 {
 	u32 state = ec->states[frame];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * eCache: device-reserved memory as an eviction-based, exclusive file cache
- * (seed 000). These are its decisions only: which frame holds which page, which
+ * (eCache12). These are its decisions only: which frame holds which page, which
  * page goes, which contiguous region a device gets. No page content is touched.
  *
  * The core allocates nothing, reads no clock and takes no lock: the caller gives
@@ -68,7 +68,7 @@ enum ecache_status {
 
 /*
  * A frame's states. A tombstone is a frame that a device took while it was still
- * in the cache's lists (seed 000, section 4, lazy discard): it is never handed
+ * in the cache's lists (eCache12, section 4, lazy discard): it is never handed
  * out, and whoever comes across it withdraws it, which makes it DEVICE.
  *
  *	FREE -put-> CACHED -get/flush/evict-> FREE
@@ -94,14 +94,14 @@ enum ecache_frame_state {
  * reads this list (crates/contract).
  */
 #define ECACHE_POLICIES(X) \
-	/* The device's home, always (seed 000, section 5.4, Static). */ \
+	/* The device's home, always (eCache12, section 5.4, Static). */ \
 	X(STATIC, static, 0) \
 	/* Any candidate, evenly, by the generator seeded in the configuration. */ \
 	X(RANDOM, random, 1) \
-	/* Fewest cached pages (seed 000, section 5.4, Count). */ \
+	/* Fewest cached pages (eCache12, section 5.4, Count). */ \
 	X(COUNT, count, 2) \
 	/* \
-	 * Least sum of LRU distances, by one walk (seed 000, section 3.3). Needs the \
+	 * Least sum of LRU distances, by one walk (eCache12, section 3.3). Needs the \
 	 * request's `ranks`. \
 	 */ \
 	X(LRU, lru, 3) \

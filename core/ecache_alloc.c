@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * On-demand reservation (seed 000, section 3.3): the choice of a region, lazy discard,
+ * On-demand reservation (eCache12, section 3.3): the choice of a region, lazy discard,
  * and the way back. What regions cost is in ecache_cost.c.
  */
 

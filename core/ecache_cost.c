@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What a device's region would cost the cache (seed 000, section 3.3). */
+/* What a device's region would cost the cache (eCache12, section 3.3). */
 
 #include "ecache_internal.h"
 
@@ -23,7 +23,7 @@ static u64 oldest_stamp(const struct ecache *ec)
 }
 
 /*
- * C_i of seed 000, for one frame; a pinned one holds no page. Frames of devices cost 0
+ * C_i of eCache12, for one frame; a pinned one holds no page. Frames of devices cost 0
  * here: equation (1)'s infinity is ecache_place()'s refusal of whatever meets an active device's slot.
  */
 static u64 frame_cost(const struct ecache *ec, const struct ecache_request *req,

@@ -18,7 +18,7 @@
 #ifndef ECACHE_BROKEN_FREE	/* free forgets a frame */
 #define ECACHE_BROKEN_FREE 0
 #endif
-#ifndef ECACHE_BROKEN_PLACE	/* seed 000's rule alone: no slots for idle devices */
+#ifndef ECACHE_BROKEN_PLACE	/* eCache12's rule alone: no slots for idle devices */
 #define ECACHE_BROKEN_PLACE 0
 #endif
 #ifndef ECACHE_BROKEN_TOMBSTONE	/* get hands out tombstones */
@@ -185,7 +185,7 @@ static inline u32 ecache_lru_head(const struct ecache *ec)
 
 /*
  * How much later a protected page counts as put: four cachefuls. The laboratory's
- * figure 10 of seed 000 reads least with it, of 0, 1 and 4.
+ * figure 10 of eCache12 reads least with it, of 0, 1 and 4.
  */
 static inline u32 ecache_lead(const struct ecache *ec)
 {

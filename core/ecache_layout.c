@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Candidate regions PR(d) and base regions BR (seed 000, section 3.3), computed
+ * Candidate regions PR(d) and base regions BR (eCache12, section 3.3), computed
  * once at init.
  *
  * PR(d): a device may begin where any subset of the others would end if they were

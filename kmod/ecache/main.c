@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dm-ecache: memory reserved for devices as the page cache's second level while it is
- * idle (seed 000). Parameters, state in /sys/module/dm_ecache, and the order of things.
+ * idle (eCache12). Parameters, state in /sys/module/dm_ecache, and the order of things.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

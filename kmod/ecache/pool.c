@@ -136,7 +136,7 @@ void pool_drop_range(struct volume *volume, u64 first, u64 count)
 	flush_scan(volume, first, count);
 }
 
-/* Withdraws tombstones, so that no put has to (seed 000, section 4: lazy discard). */
+/* Withdraws tombstones, so that no put has to (eCache12, section 4: lazy discard). */
 static void sweep(struct work_struct *work)
 {
 	u32 left;

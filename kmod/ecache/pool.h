@@ -34,7 +34,7 @@ struct volume;
 #define POOL_BATCH_FRAMES	512
 /*
  * Pages salvaged at most, unless set otherwise: 64 MiB, some 25 ms of copying at 1 GHz. In
- * the phone of seed 000 there are never so many frames to salvage to.
+ * the phone of eCache12 there are never so many frames to salvage to.
  */
 #define POOL_SALVAGE_PAGES	16384
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The ladder of importance (seed 002, figure 2-18) with Android's numbers beside it.
+//! The ladder of importance (LowMem13, figure 2-18) with Android's numbers beside it.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl Importance {
         self as usize
     }
 
-    /// The weight of seed 002, figure 2-18.
+    /// The weight of LowMem13, figure 2-18.
     pub fn weight(self) -> i32 {
         [0, 1, 2, 7, 14, 15][self.index()]
     }

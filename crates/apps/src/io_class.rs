@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! I/O class of an app (seed 004, figure 2).
+//! I/O class of an app (Aciom11, figure 2).
 
 use serde::{Deserialize, Serialize};
 

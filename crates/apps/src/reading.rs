@@ -62,7 +62,7 @@ impl ZramReading {
         (self.used_bytes * PAGE_BYTES / self.original_bytes).clamp(PAGE_BYTES / 16, PAGE_BYTES)
     }
 
-    /// Pages it can really still take: its size and its memory limit both bound it (seed 002, 2.4.3: SwapFree "does not mean
+    /// Pages it can really still take: its size and its memory limit both bound it (LowMem13, 2.4.3: SwapFree "does not mean
     /// system still has" so much).
     pub fn room_pages(&self) -> u64 {
         let by_size = self.disk_bytes.saturating_sub(self.original_bytes) / PAGE_BYTES;

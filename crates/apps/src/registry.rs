@@ -278,7 +278,7 @@ impl Registry {
         self.apps.is_empty()
     }
 
-    /// How much an app matters now (seed 002, figure 2-18).
+    /// How much an app matters now (LowMem13, figure 2-18).
     pub fn importance(&self, app: &App) -> Importance {
         if self.is_front(&app.name) {
             return Importance::Foreground;

@@ -66,7 +66,7 @@ fn pairs_mixed(pairs: u64) -> (f64, f64) {
     (pairs as f64 / (cpu_time() - start).as_secs_f64(), hits as f64 / pairs as f64)
 }
 
-/// The Nexus S's proportions (seed 000, section 4), scaled to `frames` in all, in a carve-out of `total` frames.
+/// The Nexus S's proportions (eCache12, section 4), scaled to `frames` in all, in a carve-out of `total` frames.
 fn scaled(frames: u32, total: u32) -> Config {
     let share = |mb: u32| frames / 90 * mb;
     let mut config = Config::in_order(&[share(34), share(36), share(12), share(8)]);

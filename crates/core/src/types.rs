@@ -77,7 +77,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// One carve-out that the devices' reservations fill, in this order (seed 000, section 4: the sequence of reservations).
+    /// One carve-out that the devices' reservations fill, in this order (eCache12, section 4: the sequence of reservations).
     pub fn in_order(sizes_frames: &[u32]) -> Self {
         let mut next = 0_u32;
         let devices = sizes_frames
@@ -99,13 +99,13 @@ impl Config {
         }
     }
 
-    /// The Nexus S (seed 000, section 4): mfc0 34, mfc1 36, fimc 12 and jpeg 8 MB, in 4 KiB frames.
+    /// The Nexus S (eCache12, section 4): mfc0 34, mfc1 36, fimc 12 and jpeg 8 MB, in 4 KiB frames.
     pub fn nexus_s() -> Self {
         Self::in_order(&[34 * 256, 36 * 256, 12 * 256, 8 * 256])
     }
 }
 
-/// How an allocation chooses among a device's candidate regions (seed 000, sections 3.3 and 5.4).
+/// How an allocation chooses among a device's candidate regions (eCache12, sections 3.3 and 5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// The device's home, always.

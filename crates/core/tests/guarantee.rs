@@ -152,7 +152,7 @@ fn bounded_candidates_are_an_even_selection_of_the_subset_sums() {
     }
 }
 
-/// Seed 000's own example (Figure 4) is fragmented by seed 000's rule: mfc at 3..8 and jpeg at 10..12 leave no 4 frames for fimc.
+/// Seed 000's own example (Figure 4) is fragmented by eCache12's rule: mfc at 3..8 and jpeg at 10..12 leave no 4 frames for fimc.
 #[test]
 fn the_seeds_own_counterexample_is_refused() {
     let mut cache = ECache::new(&Config::in_order(&[6, 4, 3])).unwrap();

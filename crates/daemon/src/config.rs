@@ -59,7 +59,7 @@ pub struct ZramConfig {
     /// Compression algorithm, as the kernel names it.
     pub algorithm: String,
     /// Most memory the compressed pages may take, percent of user memory: an upper limit, nothing is set aside
-    /// (seed 002, section 2.4).
+    /// (LowMem13, section 2.4).
     pub size_percent: u64,
     /// Memory that apps can have; 0 for MemTotal. To be set where MemTotal counts what apps cannot have.
     pub user_memory_bytes: u64,
@@ -169,7 +169,7 @@ impl Default for DaemonConfig {
             discover: true,
             media_root: "/".into(),
             // The kernel's reclaim thread at work counts as a stall, so 2 ms says "reclaim has begun", as the shrinker did to
-            // Android's driver (seed 002, 2.6.4).
+            // Android's driver (LowMem13, 2.6.4).
             psi_stall_us: 2000,
         }
     }
@@ -291,7 +291,7 @@ mod tests {
         let zram = ZramConfig { user_memory_bytes: 835 << 20, ..ZramConfig::default() };
         let (limit, disk) = zram.sizes(1 << 30);
         assert_eq!(disk, 2 * limit);
-        assert!((208 << 20..=209 << 20).contains(&limit), "seed 002: 25 % of 835 MB is about 200 MB");
+        assert!((208 << 20..=209 << 20).contains(&limit), "LowMem13: 25 % of 835 MB is about 200 MB");
     }
 
     proptest::proptest! {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What an app does while it is in front: other screens are opened, documents read, pictures taken, and device memory is held
-//! meanwhile (seed 000, section 5.2).
+//! meanwhile (eCache12, section 5.2).
 
 use std::path::Path;
 
@@ -140,7 +140,7 @@ fn take(pictures: &Pictures, devices: &mut Devices, seed: u64, turn: u64) -> Out
         if let Some(held) = &held {
             count += held.verify()?;
         }
-        // The device file is closed once the picture is saved (seed 000, section 2.1).
+        // The device file is closed once the picture is saved (eCache12, section 2.1).
         drop(held);
     }
     Ok(count)

@@ -183,7 +183,7 @@ impl App {
         count
     }
 
-    /// Device memory is allocated in the middle of launching (seed 000, section 5.3): files are read before, the app's own memory is
+    /// Device memory is allocated in the middle of launching (eCache12, section 5.3): files are read before, the app's own memory is
     /// used and things are computed afterwards.
     fn take_devices(&mut self) {
         if let Some(activity) = &self.profile.activity {

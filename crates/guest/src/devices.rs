@@ -11,7 +11,7 @@ use crate::readings::now_ns;
 use crate::wire::{FromApp, ToApp};
 use crate::{flash, reserved};
 
-/// The app whose launches are looked at by kind of file (seed 000, table 10).
+/// The app whose launches are looked at by kind of file (eCache12, table 10).
 const LOOKED_AT: &str = "movies";
 
 /// An app that is in front is worked with.

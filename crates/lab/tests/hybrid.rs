@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The seed's buffer cache against a slow twin written from the paper's figure 1, and what holds for every buffer cache.
+//! The paper's buffer cache against a slow twin written from the paper's figure 1, and what holds for every buffer cache.
 
 use fovea_lab::hybrid::{Buffer, Frames, Ledger, OnSwitch, Policy, ReadOnly, Request, Tier};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Compressing an app: its private pages go to the compressed swap, 32 at a time (seed 002, section 3.3), where a sample of the
-//! 32 shrinks enough (seed 002, section 3.2: only pages with a ratio better than a half).
+//! Compressing an app: its private pages go to the compressed swap, 32 at a time (LowMem13, section 3.3), where a sample of the
+//! 32 shrinks enough (LowMem13, section 3.2: only pages with a ratio better than a half).
 //!
 //! What is cheap here is cheap because the kernel is asked about a whole page table at once (512 pages) and told about a window
 //! in one call; nothing is allocated per window.

@@ -73,7 +73,7 @@ pub trait Apps {
 
 /// Pages of an app.
 pub trait Pages {
-    /// Pages out up to `pages` resident, private, anonymous pages of an app, 32 at a time (seed 002, section 3.3), and only from
+    /// Pages out up to `pages` resident, private, anonymous pages of an app, 32 at a time (LowMem13, section 3.3), and only from
     /// ranges of which a sample compresses to under `under_permille` thousandths with the codec of the swap in use.
     /// Scans at most 16 times `pages`.
     fn compress(

@@ -10,7 +10,7 @@ use std::path::Path;
 /// A range of another process's addresses: bytes from, length.
 pub(crate) type RemoteRange = (u64, u64);
 
-/// The largest number of ranges a call here takes: the pages of a window (seed 002, section 3.3).
+/// The largest number of ranges a call here takes: the pages of a window (LowMem13, section 3.3).
 pub(crate) const RANGES_MAX: usize = 32;
 
 fn checked(result: libc::c_long) -> io::Result<u64> {

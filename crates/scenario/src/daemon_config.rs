@@ -19,7 +19,7 @@ pub fn daemon_config(configuration: Configuration, phone: &PhoneProfile) -> Stri
 
 /// The daemon's configuration file for a configuration and so much user memory.
 ///
-/// `Paper`: the thresholds are Android's (seed 002, figure 2-19); swap is a quarter of user memory (seed 002, section 4.2: "25% of user space").
+/// `Paper`: the thresholds are Android's (LowMem13, figure 2-19); swap is a quarter of user memory (LowMem13, section 4.2: "25% of user space").
 /// `stock` and `zram` leave apps running in the background, as Android did; `fovea` freezes them a second after they are left.
 ///
 /// `Device`: the daemon's defaults, which freeze nothing; `stock` and `zram` differ in the mode and the swap.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Kinds of files, as table 9 of seed 000 tells them apart by path.
+//! Kinds of files, as table 9 of eCache12 tells them apart by path.
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

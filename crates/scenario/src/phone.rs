@@ -86,7 +86,7 @@ fn is_one(value: &f64) -> bool {
 pub struct Flash {
     /// Size of the file system that holds the apps' files.
     pub size_bytes: u64,
-    /// Time of one request of the device (seed 000, table 8: 1.51 ms for 4 KiB); a longer sequential request costs the same,
+    /// Time of one request of the device (eCache12, table 8: 1.51 ms for 4 KiB); a longer sequential request costs the same,
     pub request_ns: u64,
     /// unless this bounds what the device does at once: then what is longer is done in pieces of this size, one after the other, each
     /// of which takes `request_ns`.
@@ -94,7 +94,7 @@ pub struct Flash {
     pub command_bytes: Option<u64>,
 }
 
-/// Memory reserved for devices, in one piece (seed 000, section 4).
+/// Memory reserved for devices, in one piece (eCache12, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carveout {
     /// Physical address.

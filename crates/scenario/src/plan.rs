@@ -15,9 +15,9 @@ pub enum Configuration {
     Zram,
     /// Everything.
     Fovea,
-    /// Reserved memory lies idle until its device works, as on the phone of seed 000.
+    /// Reserved memory lies idle until its device works, as on the phone of eCache12.
     Normal,
-    /// Reserved memory caches evicted file pages meanwhile (seed 000).
+    /// Reserved memory caches evicted file pages meanwhile (eCache12).
     Ecache,
     /// Nothing is reserved and no device allocates: the memory is simply the phone's. No scheme that also serves devices can have more.
     Returned,
@@ -99,7 +99,7 @@ impl Configuration {
         }
     }
 
-    /// How it manages memory. Those that compare reservations do what the phone of seed 000 did: no swap, and Android's kill ladder.
+    /// How it manages memory. Those that compare reservations do what the phone of eCache12 did: no swap, and Android's kill ladder.
     pub fn management(self) -> Management {
         match self {
             Configuration::Zram => Management::Zram,

@@ -43,11 +43,11 @@ pub struct AppProfile {
     pub source: String,
 }
 
-/// What an app does while it is in front, beyond coming there (seed 000, section 5.2).
+/// What an app does while it is in front, beyond coming there (eCache12, section 5.2).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Activity {
-    /// Device memory that it holds while it is in front, allocated in the middle of its launching (seed 000, section 5.3).
+    /// Device memory that it holds while it is in front, allocated in the middle of its launching (eCache12, section 5.3).
     pub buffers: Vec<Buffer>,
     /// Other screens that are opened.
     pub screens: Screens,
@@ -75,7 +75,7 @@ pub struct Buffer {
     pub size_bytes: u64,
 }
 
-/// Other screens of an app than the first: "menu changes, loading the other screen" (seed 000, section 5.3). Each is a set of pages of
+/// Other screens of an app than the first: "menu changes, loading the other screen" (eCache12, section 5.3). Each is a set of pages of
 /// its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,7 +104,7 @@ pub struct Reads {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pictures {
-    /// Held from the shutter until the file is saved (seed 000, section 2.1); none if devices do not allocate.
+    /// Held from the shutter until the file is saved (eCache12, section 2.1); none if devices do not allocate.
     pub buffer: Option<Buffer>,
     /// Written one after the other, the oldest replaced.
     pub files: Vec<FileUse>,

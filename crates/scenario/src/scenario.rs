@@ -17,13 +17,13 @@ use crate::{Configuration, Lacks, Step};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The low-memory tests of seed 002, section 4.2.
+    /// The low-memory tests of LowMem13, section 4.2.
     Lowmem,
-    /// A user's day (seed 000, section 5.2).
+    /// A user's day (eCache12, section 5.2).
     Workload,
-    /// Random events (seed 002, section 4.1).
+    /// Random events (LowMem13, section 4.1).
     Monkey,
-    /// What becomes of the memory reserved for devices (seed 000, section 5).
+    /// What becomes of the memory reserved for devices (eCache12, section 5).
     Ecache,
     /// A desktop with a leaking app, a fork bomb and a build.
     Desktop,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The scenario `ecache`: its plans are seed 000's, and its verdicts can fail.
+//! The scenario `ecache`: its plans are eCache12's, and its verdicts can fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,7 +105,7 @@ fn footprints_are_plausible() {
             let used = share(app.launch) + f64::from(activity.screens.opened) * share(activity.screens.touch);
             assert!((1.0..16.0).contains(&used), "{} touches {used} MiB of files", app.name);
             let again = share(app.resume) + f64::from(activity.screens.opened) * share(activity.screens.touch);
-            // The seed says 10 MB at most (section 3.2); pages that two screens share count twice here.
+            // The paper says 10 MB at most (section 3.2); pages that two screens share count twice here.
             assert!(again < 13.0, "{} has a working set of {again} MiB", app.name);
             kinds.extend(app.files().map(|f| FileKind::of(&f.path)));
         }

@@ -67,7 +67,7 @@ fn configurations_of_a_round_differ_in_nothing_else() {
 fn lowmem_is_the_seeds_test() {
     let plans = plans("lowmem", &["rounds=5"]);
     assert_eq!(plans.len(), 3 * 5 * 3);
-    // 512 MiB less 90 reserved and 78 of the kernel's: 344 MiB of user memory for the seed's 835.
+    // 512 MiB less 90 reserved and 78 of the kernel's: 344 MiB of user memory for the paper's 835.
     let scale = 344.0 / 835.0;
     for plan in &plans {
         let size =

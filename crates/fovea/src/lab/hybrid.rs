@@ -16,7 +16,7 @@ use crate::output::print;
 pub struct HybridArgs {
     /// The trace file.
     trace: PathBuf,
-    /// Policies, with commas between them: seed, lru, 2q-lru, clock-dwf; variants of the seed's: seed:switch=move, seed:read-only=page.
+    /// Policies, with commas between them: seed, lru, 2q-lru, clock-dwf; variants of the paper's: seed:switch=move, seed:read-only=page.
     #[arg(long)]
     policies: Option<String>,
     /// Memory sizes, with commas between them: 64MiB, 1000 (pages), 10% (of the distinct pages).

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{Error, Result, PAGE_BYTES};
 
-/// The workloads' names, in the order of the seed's figures.
+/// The workloads' names, in the order of the paper's figures.
 pub const WORKLOADS: [&str; 6] = ["L", "N", "H", "LM", "NM", "HM"];
 
 /// Factor of the files' sizes; see the module's text.
@@ -67,7 +67,7 @@ const FILMS: u32 = 3;
 pub struct GenerateOptions {
     /// Workload.
     pub workload: String,
-    /// Apps opened; the seed's 400.
+    /// Apps opened; the paper's 400.
     pub launches: u32,
     /// Seed of everything drawn.
     pub seed: u64,
@@ -76,7 +76,7 @@ pub struct GenerateOptions {
 }
 
 impl GenerateOptions {
-    /// The seed's experiment for a workload.
+    /// The paper's experiment for a workload.
     pub fn new(workload: &str, launches: u32, seed: u64) -> Self {
         GenerateOptions { workload: workload.into(), launches, seed, file_scale: FILE_SCALE }
     }
@@ -148,7 +148,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(options: &GenerateOptions, phone: &fovea_scenario::PhoneProfile, apps: &'a [AppProfile]) -> Self {
-        // The order of the regions in the seed's phone, section 4.
+        // The order of the regions in the paper's phone, section 4.
         let place = |name: &str| ["mfc0", "mfc1", "fimc", "jpeg"].iter().position(|n| *n == name).unwrap_or(usize::MAX);
         let mut devices: Vec<Device> = phone
             .reserved_bytes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! A page cache as Linux 2.6.35 has it, the seed's kernel: an inactive and an active list of file pages, each a queue, with one
+//! A page cache as Linux 2.6.35 has it, the paper's kernel: an inactive and an active list of file pages, each a queue, with one
 //! reference bit a page.
 //!
 //! A page comes in inactive. A second reference makes it active. What leaves is the inactive list's oldest page, unless it

@@ -43,7 +43,7 @@ pub enum RegionPolicy {
     /// are not, all of them, the most recently put first. What a core could do that knew pages' worth.
     Selective(Worth),
     /// The region as [`RegionPolicy::Aged`] says, in a cache that keeps pages which came back from those read once, as the kernel
-    /// module does ([`PROTECT_PERCENT`]); the others have the seed's one LRU list. At most so many pages are salvaged.
+    /// module does ([`PROTECT_PERCENT`]); the others have the paper's one LRU list. At most so many pages are salvaged.
     Protected(u32),
     /// Knows the future, decision by decision: least number of pages that would be got before they would leave. Greedy: it does not
     /// see what a region means for the next decision.
@@ -87,7 +87,7 @@ impl std::fmt::Display for RegionPolicy {
     }
 }
 
-/// All orders of `count` devices: 24 for the seed's four.
+/// All orders of `count` devices: 24 for the paper's four.
 pub fn orders(count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![Vec::new()];

@@ -7,7 +7,7 @@
 //! are concentrated in small number of pages": hit ratios are saturated at 40 %.
 //!
 //! An app here has pages of its own that it refers to by a Zipf law (databases, code, caches), and fresh pages, in runs, each used
-//! by a few requests soon after one another and then no more (a web page's pictures, a song being played). What the seed does not
+//! by a few requests soon after one another and then no more (a web page's pictures, a song being played). What the paper does not
 //! tell, the share of writes, of fresh pages, and how many pages there are, is a choice, and [`Mix`]'s fields vary it.
 
 use rand::{Rng, SeedableRng};
@@ -48,7 +48,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// The seed's first trace.
+    /// The paper's first trace.
     pub fn first(requests: u32) -> Self {
         let app = |name, pages, skew, write_percent, fresh_percent, fresh_uses, background_weight| AppMix {
             name,
@@ -73,7 +73,7 @@ impl Mix {
         }
     }
 
-    /// The seed's second trace.
+    /// The paper's second trace.
     pub fn second(requests: u32) -> Self {
         let app = |name, pages, skew, write_percent, fresh_percent| AppMix {
             name,

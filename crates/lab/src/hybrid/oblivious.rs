@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What Hybrid15 compares with: LRU and 2Q over the same two kinds of memory, of which they know nothing. The seed does not say
+//! What Hybrid15 compares with: LRU and 2Q over the same two kinds of memory, of which they know nothing. The paper does not say
 //! where they put pages; here a page takes a free frame, DRAM's first, and once there is none the victim's, and stays there. With
-//! DRAM only they are what the seed calls "traditional".
+//! DRAM only they are what the paper calls "traditional".
 
 use super::{Buffer, Frames, Ledger, Request, Tier};
 use crate::policy::{Slot, Table, ABSENT};

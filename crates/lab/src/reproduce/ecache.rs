@@ -113,7 +113,7 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
         ),
     ];
     let notes = vec![
-        "traces are generated, the seed's were not published: see docs/lab-policies.md; their traffic is fitted to table 9's".into(),
+        "traces are generated, the paper's were not published: see docs/lab-policies.md; their traffic is fitted to table 9's".into(),
         format!("LRU distance against count, by workload, percent less: {}", by_workload(&|r| saving(r, "lru", "count"))),
         format!(
             "salvage against LRU distance, percent less: {}; optimal: {}",
@@ -139,7 +139,7 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
             BUDGETS.map(|b| format!("{:.0} %", closed(&rows, &format!("salvage:{b}")))).join(", ")
         ),
         format!(
-            "without a budget salvage moves up to {full_ms:.0} ms' worth of pages in one allocation on the seed's phone (0.07 ms \
+            "without a budget salvage moves up to {full_ms:.0} ms' worth of pages in one allocation on the paper's phone (0.07 ms \
              each, table 8)"
         ),
         "salvage may save more than the gap: optimal moves no page. Where it closes less than half, a film takes 70 of 90 MB at \

@@ -77,16 +77,16 @@ fn fig_6a(settings: &Settings) -> Result<Findings> {
             ),
             check(
                 "shipped",
-                "the module as it comes serves this much more than the seed's in each workload, points",
+                "the module as it comes serves this much more than the paper's in each workload, points",
                 "this project",
                 gain,
                 Bound::AtLeast(0.0),
             ),
         ],
         charts: vec![chart, served],
-        notes: vec!["ecache: region by LRU distance, as the seed's phone; shipped: by aged cost, pages that came back protected, and the \
+        notes: vec!["ecache: region by LRU distance, as the paper's phone; shipped: by aged cost, pages that came back protected, and the \
              best salvaged. The traces' traffic is fitted to table 9's, their reuse is not: an exclusive cache that a film emptied is \
-             filled by misses only, and these apps come back for more of what was lost than the seed's did"
+             filled by misses only, and these apps come back for more of what was lost than the paper's did"
             .into()],
     })
 }

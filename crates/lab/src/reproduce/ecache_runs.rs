@@ -19,10 +19,10 @@ pub(super) const DRAWS: u64 = 5;
 /// Budgets of salvage that are compared, pages.
 pub(super) const BUDGETS: [u32; 3] = [256, 1024, 4096];
 
-/// A page copied by the seed's processor: 0.07 ms a page is its eCache read (table 8), of which most is the copy.
+/// A page copied by the paper's processor: 0.07 ms a page is its eCache read (table 8), of which most is the copy.
 pub(super) const COPY_NS: f64 = 70_000.0;
 
-/// The configurations of the seed's figure, in its order, with ours behind.
+/// The configurations of the paper's figure, in its order, with ours behind.
 pub(super) const SHOWN: [&str; 8] = ["static", "random", "count", "lru", "aged", "salvage", "protected", "optimal"];
 
 /// What is run: a policy, or the search for the best.
@@ -75,7 +75,7 @@ pub(super) type Figure = fn(&Outcome) -> f64;
 /// Outcomes of one workload by configuration.
 pub(super) type Row = BTreeMap<String, Outcome>;
 
-/// Runs all jobs on all workloads and folds them into the seed's configurations.
+/// Runs all jobs on all workloads and folds them into the paper's configurations.
 pub(super) fn rows(settings: &Settings) -> Result<Vec<(&'static str, Row)>> {
     let traces = traces(settings)?;
     let jobs = jobs(size(settings).1);
@@ -117,7 +117,7 @@ pub(super) fn fold(outcomes: &[(&Job, Outcome)]) -> Row {
             job,
             Job::Policy(RegionPolicy::Salvage(..) | RegionPolicy::Selective(_) | RegionPolicy::Undisturbed)
         );
-        // The optimum is that of the seed's one LRU list.
+        // The optimum is that of the paper's one LRU list.
         if !moves_pages && !matches!(job, Job::Policy(RegionPolicy::Protected(_) | RegionPolicy::Belady)) {
             optimal = most_hits(optimal, *outcome);
         }

@@ -155,7 +155,7 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
         notes: vec![
             TRACES_NOTE.into(),
             format!(
-                "the seed says its times follow from Table 1, which has no price of storage; with flash at 1.51 ms a page the \
+                "the paper says its times follow from Table 1, which has no price of storage; with flash at 1.51 ms a page the \
                  saving is that of misses: {mean:.1} % on average, {most:.1} % at most"
             ),
         ],

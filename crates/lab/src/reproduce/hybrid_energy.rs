@@ -44,7 +44,7 @@ fn energy(settings: &Settings) -> Result<Findings> {
     let grid = Grid::run(settings)?;
     let (mean, _) = grid.savings(energy_of);
     let (dynamic, _) = grid.savings(dynamic_energy);
-    // The seed's introduction argues against memory of DRAM alone: its energy, for the same requests.
+    // The paper's introduction argues against memory of DRAM alone: its energy, for the same requests.
     let length = requests(settings);
     let traces = [Mix::first(length).trace(settings.seed), Mix::second(length).trace(settings.seed)];
     let mut plan = Vec::new();
@@ -104,7 +104,7 @@ fn energy(settings: &Settings) -> Result<Findings> {
                  included; of reads, writes and moves alone the saving is {dynamic:.1} %"
             ),
             format!(
-                "which memory the seed's LRU and 2QLRU had is not said: both readings are shown. Against DRAM alone the saving \
+                "which memory the paper's LRU and 2QLRU had is not said: both readings are shown. Against DRAM alone the saving \
                  is that of holding data, and depends on the rate of requests: {:.0} % at 100 a second, {:.0} % if they never \
                  pause",
                 against_dram(100.0),

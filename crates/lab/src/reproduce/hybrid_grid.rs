@@ -18,7 +18,7 @@ pub(super) const DRAM_PERCENT: f64 = 5.0;
 pub(super) const SIZES_PERCENT: [u32; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
 
 pub(super) const SEED: Policy = POLICIES[0];
-/// What the seed compares with.
+/// What the paper compares with.
 pub(super) const THEIRS: [Policy; 2] = [Policy::Lru, Policy::TwoQueue];
 
 /// One run.
@@ -92,7 +92,7 @@ impl Grid {
             .to_vec()
     }
 
-    /// The least lead of the seed's algorithm over both others, over all traces and sizes.
+    /// The least lead of the paper's algorithm over both others, over all traces and sizes.
     pub fn least_lead(&self, of: impl Fn(&Cell) -> f64) -> f64 {
         let lead =
             |trace, percent, other| self.value(trace, percent, SEED, &of) - self.value(trace, percent, other, &of);
@@ -126,7 +126,7 @@ pub(super) fn check(id: &str, claim: &str, source: &str, figure: f64, bound: Bou
 }
 
 pub(super) const TRACES_NOTE: &str =
-    "the seed's traces were not published: these are made after its description (request ratios \
+    "the paper's traces were not published: these are made after its description (request ratios \
     15:1 and 3:1, which apps, how concentrated); shares of writes and of fresh pages, and footprints, are choices";
 
 pub(super) fn averages(title: &str, bars: [(&str, f64); 3]) -> Chart {

@@ -43,7 +43,7 @@ fn run(settings: &Settings) -> Result<Findings> {
     for (policy, bars) in rows {
         chart.bars(policy, Origin::Ours, bars);
     }
-    // Printed for the seed's own mixes, whose shares of writes and of fresh pages nobody knows.
+    // Printed for the paper's own mixes, whose shares of writes and of fresh pages nobody knows.
     chart.bars("paper", Origin::Paper, [("the paper's two mixes", 53.0)]);
     let source = "Hybrid15, abstract";
     let any = |id: &str, claim: &str, what: &str, bound| verdict(id, claim, source, Some(best(what)), bound);
@@ -86,7 +86,7 @@ fn variants(length: u32) -> Vec<(String, Mix)> {
     variants
 }
 
-/// Savings of the seed's algorithm, its other readings and CLOCK-DWF for every variant, at 40 % of the footprint.
+/// Savings of the paper's algorithm, its other readings and CLOCK-DWF for every variant, at 40 % of the footprint.
 fn sensitivity(settings: &Settings) -> Result<Vec<Case>> {
     let variants = variants(requests(settings) / 3);
     let traces: Vec<HybridTrace> = parallel::map(&variants, settings.threads, |(_, m)| m.trace(settings.seed), |_| {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Whom to compress (seed 002, section 3.3): empty apps, then hidden ones; within a class the one longest unused. Ahead of need, only those
+//! Whom to compress (LowMem13, section 3.3): empty apps, then hidden ones; within a class the one longest unused. Ahead of need, only those
 //! that nobody uses, while the device idles.
 
 use fovea_apps::{Importance, Standing, PAGE_BYTES};
@@ -22,7 +22,7 @@ pub fn candidate<'a>(apps: &'a [AppState], classes: &[Importance], config: &Memo
     })
 }
 
-/// The next app to compress ahead of need. What the last return of an app touched is spared: its next return will touch it again (seed 002,
+/// The next app to compress ahead of need. What the last return of an app touched is spared: its next return will touch it again (LowMem13,
 /// section 3.1, counts that double cost against compression that does not know whose pages it takes).
 pub fn candidate_ahead<'a>(snapshot: &'a Snapshot, config: &MemoryConfig) -> Option<&'a AppState> {
     let is_due = |a: &&AppState| due_ns(a, snapshot, config).is_some_and(|due_ns| snapshot.now_ns >= due_ns);

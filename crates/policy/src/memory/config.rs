@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Kills only: what a stock device does (seed 002, figure 2-20). The figures' "stock" and "zram".
+    /// Kills only: what a stock device does (LowMem13, figure 2-20). The figures' "stock" and "zram".
     Ladder,
     /// Compresses idle apps, reads back ahead of need, kills last.
     #[default]
@@ -20,13 +20,13 @@ pub enum Mode {
 pub struct MemoryConfig {
     /// How much is done.
     pub mode: Mode,
-    /// Free and file-cache pages under which a class may be killed, most important class first, as they stand (seed 002, figure 2-19);
+    /// Free and file-cache pages under which a class may be killed, most important class first, as they stand (LowMem13, figure 2-19);
     /// none: by the device's watermarks and size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minfree_pages: Option<[u64; 6]>,
-    /// Pages compressed between two looks at memory. The kernel is asked for 32 at a time (seed 002, section 3.3).
+    /// Pages compressed between two looks at memory. The kernel is asked for 32 at a time (LowMem13, section 3.3).
     pub batch_pages: u64,
-    /// A range is compressed only if its sample shrinks to under so many thousandths (seed 002, section 3, step 5: half).
+    /// A range is compressed only if its sample shrinks to under so many thousandths (LowMem13, section 3, step 5: half).
     pub compress_under_permille: u32,
     /// An app with less resident anonymous memory than this is not worth compressing.
     pub compress_least_pages: u64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The memory ladder in the seed's order (seed 002, figures 3-10 and 3-11).
+//! The memory ladder in the paper's order (LowMem13, figures 3-10 and 3-11).
 
 use fovea_apps::{AppName, Importance, Standing};
 

@@ -15,7 +15,7 @@ const LITTLE_LEFT: u64 = 10;
 pub struct Pressure {
     /// What is short; `None` while the kernel needs no help.
     pub shortage: Option<Shortage>,
-    /// The least important classes down to this one may be killed (seed 002, figure 2-19); `None` for no class.
+    /// The least important classes down to this one may be killed (LowMem13, figure 2-19); `None` for no class.
     pub ladder: Option<Importance>,
     /// Free memory is below what even the foreground app is killed for: whoever allocates now has to wait for memory.
     pub critical: bool,
@@ -34,7 +34,7 @@ pub struct Shortage {
 
 /// Reads the pressure off the state of memory.
 ///
-/// The first step under pressure is the kernel's, which shrinks its caches (seed 002, section 3.2, step 1). Ours begins when that is
+/// The first step under pressure is the kernel's, which shrinks its caches (LowMem13, section 3.2, step 1). Ours begins when that is
 /// spent: free memory and file cache both low, as Android's driver has it, or caches that are read back as soon as they are shrunk.
 pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let free_pages = memory.free_bytes / PAGE_BYTES;

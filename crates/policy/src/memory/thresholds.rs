@@ -4,13 +4,13 @@
 use super::{MemoryConfig, MemoryState};
 use fovea_apps::PAGE_BYTES;
 
-/// The paper's values (seed 002, figure 2-19), most important class first.
+/// The paper's values (LowMem13, figure 2-19), most important class first.
 pub const PAPER_PAGES: [u64; 6] = [2048, 3072, 4096, 6144, 7168, 8192];
 
 /// Memory of the phones that those values are for.
 const PAPER_MEMORY_BYTES: u64 = 512 << 20;
 
-/// Refaulted pages per second that a phone's flash can read at random, and no more (seed 000, table 8: 1.51 ms a page).
+/// Refaulted pages per second that a phone's flash can read at random, and no more (eCache12, table 8: 1.51 ms a page).
 const PAPER_REFAULTS_PER_S: u64 = 600;
 
 /// Pages of free memory and of file cache under which a class may be killed.

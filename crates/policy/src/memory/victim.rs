@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Whom to kill (seed 002, figures 2-18 to 2-20): highest adj first, largest first within a class, and what the owner says of single apps.
+//! Whom to kill (LowMem13, figures 2-18 to 2-20): highest adj first, largest first within a class, and what the owner says of single apps.
 
 use fovea_apps::{Importance, Standing, PAGE_BYTES};
 

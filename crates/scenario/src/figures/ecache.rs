@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Figures and verdicts of what becomes of reserved memory (seed 000, section 5).
+//! Figures and verdicts of what becomes of reserved memory (eCache12, section 5).
 
 use fovea_contract::ecache_statistics as pool;
 
@@ -179,7 +179,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) 
             verdicts.push(verdict(
                 &id("alloc-failures", case),
                 "no allocation within a device's reservation fails",
-                "seed 000, section 3.3",
+                "eCache12, section 3.3",
                 get("ecache", "alloc_failures"),
                 Bound::Equal(0.0),
             ));
@@ -196,10 +196,10 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) 
 fn against_normal(case: &str, exact: bool, get: &dyn Fn(&str, &str) -> Option<f64>, verdicts: &mut Vec<Verdict>) {
     let of_normal = |name: &str| ratio(get("ecache", name), get("normal", name));
     let saved = |name: &str| of_normal(name).map(|of| 1.0 - of);
-    // The names of the seed's workloads with more multimedia end in M; for other workloads no bound is stated.
+    // The names of the paper's workloads with more multimedia end in M; for other workloads no bound is stated.
     let bound = match case {
-        "L" | "N" | "H" => Some((0.76, "seed 000, section 5.3 and figure 6(a): 76 to 85 %")),
-        "LM" | "NM" | "HM" => Some((0.5, "seed 000, sections 1 and 5.3: 50 to 70 % of read I/O served")),
+        "L" | "N" | "H" => Some((0.76, "eCache12, section 5.3 and figure 6(a): 76 to 85 %")),
+        "LM" | "NM" | "HM" => Some((0.5, "eCache12, sections 1 and 5.3: 50 to 70 % of read I/O served")),
         _ => None,
     };
     if let Some((bound, source)) = bound {
@@ -219,7 +219,7 @@ fn against_normal(case: &str, exact: bool, get: &dyn Fn(&str, &str) -> Option<f6
     verdicts.push(verdict(
         &id("launch-saved", case),
         "launches take less time than under normal, by this share (geometric mean)",
-        "seed 000, section 5.3 and figure 6(b): 8 to 16 %",
+        "eCache12, section 5.3 and figure 6(b): 8 to 16 %",
         saved("launch_geomean_ns"),
         Bound::AtLeast(0.08),
     ));
@@ -231,7 +231,7 @@ fn costs(case: &str, video: bool, get: &dyn Fn(&str, &str) -> Option<f64>, migra
         verdicts.push(verdict(
             &id("alloc-mfc", case),
             "70 MB for the video decoder (mfc0 and mfc1) take at most so many instructions, even at worst",
-            "seed 000, section 5.3: 5.8 ms + 4.8 ms at 1 GHz",
+            "eCache12, section 5.3: 5.8 ms + 4.8 ms at 1 GHz",
             get("ecache", "alloc_mfc_worst_insns"),
             Bound::AtMost(200_000.0),
         ));
@@ -240,7 +240,7 @@ fn costs(case: &str, video: bool, get: &dyn Fn(&str, &str) -> Option<f64>, migra
         verdicts.push(verdict(
             &id("alloc-migrate", case),
             "they are had so many times faster than by migrating pages away",
-            "seed 000, sections 2.2 and 5.3: at least 0.3 s against 11 ms, 30 times",
+            "eCache12, sections 2.2 and 5.3: at least 0.3 s against 11 ms, 30 times",
             ratio(get("migrate", "alloc_mfc_insns"), get("ecache", "alloc_mfc_insns")),
             Bound::AtLeast(100.0),
         ));
@@ -249,7 +249,7 @@ fn costs(case: &str, video: bool, get: &dyn Fn(&str, &str) -> Option<f64>, migra
         verdicts.push(verdict(
             &id(&format!("{what}-overhead"), case),
             &format!("a {what} takes at most so many instructions over the copying of 4 KiB"),
-            "this project; seed 000, table 8 gives 0.07 ms for a get with its copy",
+            "this project; eCache12, table 8 gives 0.07 ms for a get with its copy",
             get("ecache", &format!("{what}_overhead_insns")),
             Bound::AtMost(350.0),
         ));

@@ -243,7 +243,7 @@ pub(crate) fn select<'a>(folded: &'a [Folded], case: &str, configuration: &str) 
     (!boots.is_empty() && boots.iter().all(|f| f.complete())).then_some(boots)
 }
 
-/// Arithmetic mean over the rounds, as the seed takes it (seed 002, section 4.2); `None` if one has no such figure.
+/// Arithmetic mean over the rounds, as the seed takes it (LowMem13, section 4.2); `None` if one has no such figure.
 pub(crate) fn mean(boots: &[&Folded], value: impl Fn(&Folded) -> Option<f64>) -> Option<f64> {
     let values: Option<Vec<f64>> = boots.iter().map(|f| value(f)).collect();
     let values = values.filter(|v| !v.is_empty())?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Figures and verdicts of the tests of seed 002, section 4.2.
+//! Figures and verdicts of the tests of LowMem13, section 4.2.
 
 use super::fold::{mean, select, set, Folded};
 use super::verdict::{ratio, verdict, Bound};
@@ -70,7 +70,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], papers: bool) -> Vec
         verdicts.push(verdict(
             "free-after-idle",
             "idle compression frees a share of user memory over zram alone",
-            "seed 002, section 4.2: 129 MB of 835 MB, 0.1544",
+            "LowMem13, section 4.2: 129 MB of 835 MB, 0.1544",
             ratio(gained, get("fovea", "user_memory_bytes")),
             Bound::AtLeast(0.15),
         ));
@@ -85,7 +85,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], papers: bool) -> Vec
         verdicts.push(verdict(
             "oom-kills-fovea",
             "the kernel's OOM killer is never reached",
-            "seed 002, section 3.2, step 8",
+            "LowMem13, section 3.2, step 8",
             get("fovea", "oom_kills"),
             Bound::Equal(0.0),
         ));
@@ -101,7 +101,7 @@ fn start_verdicts(scenario: &Scenario, get: &dyn Fn(&str, &str) -> Option<f64>, 
                 &format!("start-lowmem-{other}"),
                 // A layout of memory that differs by a few pages moves a start by 1 %.
                 &format!("a start at low memory takes no longer than under {other}, within 2 %"),
-                &format!("seed 002, section 4.2: {seed}"),
+                &format!("LowMem13, section 4.2: {seed}"),
                 ratio(get("fovea", "start_lowmem_ns"), get(other, "start_lowmem_ns")),
                 Bound::AtMost(1.02),
             ));
@@ -111,7 +111,7 @@ fn start_verdicts(scenario: &Scenario, get: &dyn Fn(&str, &str) -> Option<f64>, 
         verdicts.push(verdict(
             "restart-stock",
             "a restart at low memory is several times faster than under stock",
-            "seed 002, section 4.2: 2061 ms against 306 ms, 6.7",
+            "LowMem13, section 4.2: 2061 ms against 306 ms, 6.7",
             ratio(get("stock", "restart_ns"), get("fovea", "restart_ns")),
             Bound::AtLeast(5.0),
         ));
@@ -121,7 +121,7 @@ fn start_verdicts(scenario: &Scenario, get: &dyn Fn(&str, &str) -> Option<f64>, 
             "restart-zram",
             // 5 to 21 % in 20 boots: whether the daemon has to compress meanwhile is a matter of a megabyte (docs/lowmem.md).
             "a restart at low memory takes at most 30 % longer than under zram",
-            "seed 002, section 4.2: 306 ms against 298 ms, 1.03",
+            "LowMem13, section 4.2: 306 ms against 298 ms, 1.03",
             ratio(get("fovea", "restart_ns"), get("zram", "restart_ns")),
             Bound::AtMost(1.3),
         ));
@@ -130,7 +130,7 @@ fn start_verdicts(scenario: &Scenario, get: &dyn Fn(&str, &str) -> Option<f64>, 
         verdicts.push(verdict(
             "restart-valid",
             "stock killed the restarted app in every round (percent), else the restarts do not compare",
-            "seed 002, section 4.2: \"the test application will be killed by LMK\"",
+            "LowMem13, section 4.2: \"the test application will be killed by LMK\"",
             get("stock", "killed_before_restart_percent"),
             Bound::Equal(100.0),
         ));

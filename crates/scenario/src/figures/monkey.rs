@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Figures and verdicts of the stability test (seed 002, section 4.1).
+//! Figures and verdicts of the stability test (LowMem13, section 4.1).
 
 use super::fold::{mean, select, set, Folded};
 use super::verdict::{verdict, Bound};
@@ -42,7 +42,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case]) -> Vec<Verdict> {
         verdicts.push(verdict(
             &format!("events-{configuration}"),
             "all events are survived",
-            "seed 002, section 4.1: passes 1000 to 10000 events",
+            "LowMem13, section 4.1: passes 1000 to 10000 events",
             figure(cases, "", configuration, "events"),
             Bound::AtLeast(f64::from(scenario.monkey.events)),
         ));

@@ -27,7 +27,7 @@ pub(crate) fn cases(scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
     cases
 }
 
-/// Launch times are averaged as seed 000 does, figure 6(b): geometrically.
+/// Launch times are averaged as eCache12 does, figure 6(b): geometrically.
 fn fill(figures: &mut Figures, boots: &[&Folded]) {
     let mut put = |name: &str, value: &dyn Fn(&Folded) -> Option<f64>| set(figures, name, mean(boots, value));
     put("user_memory_bytes", &|f| f.user_memory_bytes);
@@ -60,7 +60,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], papers: bool) -> Vec
             verdicts.push(verdict(
                 &id("kills", case),
                 "at most half as many kills as stock (kills less half of stock's)",
-                "seed 002, section 4.4 and figure 4-13: fewer calls of the low memory killer",
+                "LowMem13, section 4.4 and figure 4-13: fewer calls of the low memory killer",
                 excess,
                 Bound::AtMost(0.0),
             ));
@@ -70,7 +70,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], papers: bool) -> Vec
                 verdicts.push(verdict(
                     &id(&format!("relaunch-{other}"), case),
                     &format!("an app used before comes back faster than under {other}"),
-                    "seed 002, section 3.2: a closed app \"can restart more quickly\"",
+                    "LowMem13, section 3.2: a closed app \"can restart more quickly\"",
                     ratio(get("fovea", "relaunch_geomean_ns"), get(other, "relaunch_geomean_ns")),
                     Bound::Below(1.0),
                 ));
@@ -83,7 +83,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], papers: bool) -> Vec
             verdicts.push(verdict(
                 &id("oom-kills-fovea", case),
                 "the kernel's OOM killer is never reached",
-                "seed 002, section 3.2, step 8",
+                "LowMem13, section 3.2, step 8",
                 get("fovea", "oom_kills"),
                 Bound::Equal(0.0),
             ));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Apps opened by a workload's proportions and used, on a phone with memory reserved for devices (seed 000, section 5.2).
+//! Apps opened by a workload's proportions and used, on a phone with memory reserved for devices (eCache12, section 5.2).
 
 use rand::Rng;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The tests of seed 002, section 4.2.
+//! The tests of LowMem13, section 4.2.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use super::{close, generator, in_range, open, sample, shuffle, start, BadParamet
 use crate::app_file::mib_pages;
 use crate::{AppProfile, Catalog, Step, PAGE_BYTES};
 
-/// User memory of the seed's phone (figure 2-1, I9100; section 4.2): the size to which its other sizes belong.
+/// User memory of the paper's phone (figure 2-1, I9100; section 4.2): the size to which its other sizes belong.
 pub(crate) const SEED_USER_BYTES: u64 = 835 << 20;
 
 impl Script {
@@ -20,7 +20,7 @@ impl Script {
     }
 }
 
-/// Parameters, explained in `profiles/scenarios/lowmem.toml`. Sizes are the seed's, before scaling.
+/// Parameters, explained in `profiles/scenarios/lowmem.toml`. Sizes are the paper's, before scaling.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lowmem {
@@ -194,7 +194,7 @@ impl Lowmem {
             Step::Home {},
             Step::Wait { ns: self.use_ns },
         ]);
-        // Each smaller than the fish demo, which is then the largest hidden app, as the seed's restart test needs.
+        // Each smaller than the fish demo, which is then the largest hidden app, as the paper's restart test needs.
         for name in &others {
             script.steps.extend([open(name), Step::Wait { ns: self.use_ns }]);
         }

@@ -31,7 +31,7 @@ pub(crate) struct Script {
     pub seed: u64,
     /// What to do.
     pub steps: Vec<Step>,
-    /// Apps of this script's own, at the seed's size: they come before those of the catalog.
+    /// Apps of this script's own, at the paper's size: they come before those of the catalog.
     pub apps: Vec<AppProfile>,
 }
 

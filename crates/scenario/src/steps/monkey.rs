@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The stability test of seed 002, section 4.1: random events, a stated share of them switches between apps.
+//! The stability test of LowMem13, section 4.1: random events, a stated share of them switches between apps.
 
 use rand::Rng;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! A user's day: apps opened by a workload's proportions (seed 000, section 5.2).
+//! A user's day: apps opened by a workload's proportions (eCache12, section 5.2).
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
