@@ -17,7 +17,7 @@ mod tests {
     use super::write::ROW_GROUP_RECORDS;
     use super::*;
     use crate::Op;
-    use crate::{Error, Names, Record};
+    use crate::{Names, Record};
     use fovea_apps::Importance;
     use proptest::prelude::*;
 
