@@ -32,7 +32,9 @@ fn the_published_schema_is_what_the_types_say() {
     let path = folder("docs/results.schema.json");
     let text = serde_json::to_string_pretty(&schema::results()).unwrap() + "\n";
     if std::env::var_os(WRITE).is_some() {
-        fs::write(&path, &text).unwrap();
+        // In one step: the other tests read it.
+        let part = path.with_extension("part");
+        fs::write(&part, &text).and_then(|()| fs::rename(&part, &path)).unwrap();
     }
     let published = fs::read_to_string(&path).unwrap_or_default();
     assert!(published == text, "docs/results.schema.json is stale: {WRITE}=1 cargo test -p fovea-lab --test schema");

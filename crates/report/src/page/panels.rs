@@ -115,8 +115,11 @@ mod tests {
     use crate::chart::Place;
     use crate::document::Case;
 
-    fn document(scenario: &str, mode: &str, cases: &[(&str, &str, &[(&str, f64)])]) -> Document {
-        let case = |&(case, configuration, figures): &(&str, &str, &[(&str, f64)])| Case {
+    /// Case, configuration, figures.
+    type Measured<'m> = (&'m str, &'m str, &'m [(&'m str, f64)]);
+
+    fn document(scenario: &str, mode: &str, cases: &[Measured]) -> Document {
+        let case = |&(case, configuration, figures): &Measured| Case {
             case: case.into(),
             configuration: configuration.into(),
             figures: figures.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
@@ -150,8 +153,7 @@ mod tests {
     #[test]
     fn cases_are_named_only_where_there_are_several() {
         let day = |cases: &[&str]| {
-            let cases: Vec<(&str, &str, &[(&str, f64)])> =
-                cases.iter().map(|case| (*case, "fovea", &[("kills", 2.0)][..])).collect();
+            let cases: Vec<Measured> = cases.iter().map(|case| (*case, "fovea", &[("kills", 2.0)][..])).collect();
             panels([&document("workload", "exact", &cases)].into_iter())
         };
         let place = |chart: &Chart, at: usize| chart.series[0].points[at].x.clone();
