@@ -14,6 +14,7 @@ mod output;
 mod phone;
 #[cfg(feature = "lab")]
 mod record;
+#[cfg(feature = "lab")]
 mod replay;
 #[cfg(not(feature = "lab"))]
 mod second;
@@ -178,7 +179,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::List(list) => list::list(folder, list),
         Command::Status { json } => status::status(folder, json),
         Command::Explain { app, limit, json, replay: None } => explain::explain(folder, app, limit, json),
+        #[cfg(feature = "lab")]
         Command::Explain { app, json, replay: Some(file), .. } => replay::replay(&file, &settings, app, json),
+        #[cfg(not(feature = "lab"))]
+        Command::Explain { replay: Some(_), .. } => Err(second::turn_into("explain --replay")),
         Command::Watch(watch) => watch::watch(folder, watch),
         Command::Heap(command) => heap::heap(command),
         #[cfg(feature = "lab")]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `fovea phone`, `trace` and `lab` where they are not built in: `fovea-lab`, a program beside this one, does them, as git does. Thus the
+//! `fovea phone`, `trace`, `lab` and `explain --replay` where they are not built in: `fovea-lab`, a program beside this one, does them, as git does. Thus the
 //! daemon and all that speaks to it stay small on a device, and a device that also records traces has them all the same.
 
 use std::ffi::OsString;
@@ -37,11 +37,15 @@ pub struct Words {
 
 /// Becomes the second program, with this one's words; returns only if that cannot be.
 pub fn run(command: &Command) -> Failure {
-    let name = match command {
+    turn_into(match command {
         Command::Phone(_) => "phone",
         Command::Trace(_) => "trace",
         Command::Lab(_) => "lab",
-    };
+    })
+}
+
+/// The same for what is only a part of a command; `name` is for people.
+pub fn turn_into(name: &str) -> Failure {
     let here = match std::env::current_exe() {
         Ok(here) => here,
         Err(e) => return Failure::failed(format!("/proc/self/exe: {e}: mount /proc")),
