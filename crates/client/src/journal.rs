@@ -24,7 +24,7 @@ pub struct Line {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// Memory at that time.
+    /// Memory at that time. A rank and a thaw leave out what is as in the last decision's line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readings: Option<MemoryState>,
     /// What else the decision depended on; with `readings`, all of it.
@@ -72,6 +72,7 @@ pub struct Basis {
 #[derive(Debug, Default)]
 pub struct Encoder {
     last: Option<BTreeMap<AppName, AppState>>,
+    memory: Option<MemoryState>,
     policy: Config,
 }
 
@@ -85,10 +86,16 @@ impl Encoder {
     /// The next basis is the first of a file.
     pub fn restart(&mut self) {
         self.last = None;
+        self.memory = None;
     }
 
-    /// What to write of a snapshot beside its memory.
-    pub fn encode(&mut self, snapshot: &Snapshot) -> Basis {
+    /// What to write of a snapshot: a line's `readings` and `basis`.
+    pub fn encode(&mut self, snapshot: &Snapshot) -> (Option<MemoryState>, Basis) {
+        let changed = self.memory.replace(snapshot.memory) != Some(snapshot.memory);
+        (changed.then_some(snapshot.memory), self.basis(snapshot))
+    }
+
+    fn basis(&mut self, snapshot: &Snapshot) -> Basis {
         let policy = self.last.is_none().then(|| Box::new(self.policy.clone()));
         let last = self.last.get_or_insert_default();
         let is_there = |name: &AppName| snapshot.apps.iter().any(|app| app.name == *name);
@@ -124,6 +131,7 @@ impl Encoder {
 #[derive(Debug, Default)]
 pub struct Decoder {
     apps: BTreeMap<AppName, AppState>,
+    memory: Option<MemoryState>,
     policy: Option<Config>,
 }
 
@@ -136,12 +144,15 @@ impl Decoder {
     /// What a line's decision depended on; `None` if the line is no decision's, or the file's beginning is missing. Apps are in the order of
     /// their names: no decision depends on it.
     pub fn decode(&mut self, line: &Line) -> Option<Snapshot> {
-        let (basis, memory) = (line.basis.as_ref()?, line.readings?);
+        let basis = line.basis.as_ref()?;
         if let Some(policy) = &basis.policy {
             self.policy = Some((**policy).clone());
+            self.memory = None;
             self.apps.clear();
         }
         self.policy.as_ref()?;
+        self.memory = line.readings.or(self.memory);
+        let memory = self.memory?;
         let apps = &mut self.apps;
         basis.gone.iter().for_each(|name| drop(apps.remove(name)));
         for app in &basis.apps {
@@ -170,7 +181,8 @@ mod tests {
     use super::*;
 
     fn line_of(encoder: &mut Encoder, snapshot: &Snapshot) -> Line {
-        Line { readings: Some(snapshot.memory), basis: Some(encoder.encode(snapshot)), ..Line::default() }
+        let (readings, basis) = encoder.encode(snapshot);
+        Line { readings, basis: Some(basis), ..Line::default() }
     }
 
     proptest! {
@@ -188,7 +200,8 @@ mod tests {
                     frozen, anon_bytes: mb << 20, swap_bytes: mb,
                     ..AppState::new(format!("a{id}").parse().unwrap(), Importance::ALL[class])
                 });
-                let memory = MemoryState { free_bytes: at as u64, stall_percent: 0.1 * at as f64, ..MemoryState::default() };
+                // Not at every step another one.
+                let memory = MemoryState { free_bytes: at as u64 / 2, stall_percent: 0.1 * (at / 2) as f64, ..MemoryState::default() };
                 let snapshot = Snapshot { now_ns: at as u64, screen_on, memory, apps: apps.collect(), ..Snapshot::default() };
                 let text = serde_json::to_string(&line_of(&mut encoder, &snapshot)).unwrap();
                 let line: Line = serde_json::from_str(&text).unwrap();

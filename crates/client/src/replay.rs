@@ -98,15 +98,9 @@ mod tests {
     }
 
     fn line(encoder: &mut Encoder, action: &str, app: &str, reason: Reason) -> Line {
-        let snapshot = short();
-        Line {
-            action: action.into(),
-            app: Some(app.parse().unwrap()),
-            reason: Some(reason),
-            readings: Some(snapshot.memory),
-            basis: Some(encoder.encode(&snapshot)),
-            ..Line::default()
-        }
+        let (readings, basis) = encoder.encode(&short());
+        let (app, reason) = (Some(app.parse().unwrap()), Some(reason));
+        Line { action: action.into(), app, reason, readings, basis: Some(basis), ..Line::default() }
     }
 
     #[test]

@@ -94,8 +94,10 @@ impl Journal {
         self.buffer.clear();
         let mut entry = Entry { unix_ms: (self.unix_ms)(), ..entry.clone() };
         if let Some(snapshot) = entry.snapshot {
-            entry.readings = Some(snapshot.memory);
-            entry.basis = Some(self.encoder.encode(snapshot));
+            let (readings, basis) = self.encoder.encode(snapshot);
+            // Who reads of a kill wants to know how short memory was; of a focus, which is one line and several of these, nobody does.
+            let told = !matches!(entry.action, "rank" | "thaw");
+            (entry.readings, entry.basis) = (readings.or(told.then_some(snapshot.memory)), Some(basis));
         }
         if serde_json::to_writer(&mut self.buffer, &entry).is_err() {
             return;
