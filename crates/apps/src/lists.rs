@@ -41,6 +41,11 @@ impl Standing {
         }
     }
 
+    /// Whether its owner wants it neither killed nor frozen.
+    pub fn is_spared(self) -> bool {
+        matches!(self, Standing::Protect | Standing::Ignore)
+    }
+
     /// The `oom_score_adj` of an app of that importance: the kernel's OOM killer is to choose as the daemon would.
     pub fn oom_score_adj(self, importance: Importance) -> i32 {
         /// Less than the distance between any two classes.

@@ -5,9 +5,6 @@ use fovea_policy::{everything, Action, Config, Reason};
 
 use crate::journal::{Decoder, Line};
 
-/// What names of actions mean a decision's.
-const DECIDED: [&str; 7] = ["rank", "freeze", "thaw", "compress", "prefetch", "ask", "kill"];
-
 /// What came of the lines so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -51,7 +48,7 @@ impl<'a> Replay<'a> {
 
     /// Makes a line's decision again. What it would have led to is not followed: the next line depends on what really was done.
     pub fn line(&mut self, line: Line) -> Option<Difference> {
-        let decided = DECIDED.contains(&line.action.as_str()) && line.reason.is_some();
+        let decided = Action::NAMES.contains(&line.action.as_str()) && line.reason.is_some();
         let Some(snapshot) = self.decoder.decode(&line) else {
             self.tally.unknown += u64::from(decided);
             return None;

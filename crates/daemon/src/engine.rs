@@ -119,11 +119,11 @@ impl<D: Device> Engine<D> {
         let Some(app) = self.house.registry.remove(name) else { return };
         self.house.apps.remove(name);
         self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.house, &app, now_ns));
-        if let Err(e) = self.house.undo.ended(&app.cgroup) {
-            say!("fovea: writing the undo log: {e}");
+        match self.house.undo.ended(&app.cgroup) {
+            // What is written down stands: of one that has ended nothing does.
+            Ok(()) => debug_assert!(!self.house.undo.changed().frozen.contains(&app.cgroup)),
+            Err(e) => say!("fovea: writing the undo log: {e}"),
         }
-        // What is written down stands: of one that has ended nothing does.
-        debug_assert!(!self.house.undo.changed().frozen.contains(&app.cgroup));
         self.house.write(now_ns, "ended", Some(name), None, Value::Null);
     }
 
@@ -174,20 +174,17 @@ impl<D: Device> Engine<D> {
 
     /// Answers what has changed since the last time, before anything is read: whoever told of it waits for that.
     fn answer(&mut self, now_ns: u64) {
-        // What is answered changes nothing that would have to be answered; a second time is for what a failure changed.
-        for _ in 0..2 {
-            if !std::mem::take(&mut self.house.changed) {
-                return;
-            }
-            for app in std::mem::take(&mut self.house.attention.fronted) {
-                self.mechanisms.iter_mut().for_each(|m| m.fronted(&app));
-            }
-            let mut snapshot = self.snapshot(now_ns);
-            for at in 0..self.mechanisms.len() {
-                let decision = self.mechanisms[at].at_once(&snapshot, &self.house.policy);
-                self.perform(decision, &mut snapshot, &mut Turn::default());
-                self.mechanisms[at].answered();
-            }
+        if !std::mem::take(&mut self.house.changed) {
+            return;
+        }
+        for app in std::mem::take(&mut self.house.attention.fronted) {
+            self.mechanisms.iter_mut().for_each(|m| m.fronted(&app));
+        }
+        let mut snapshot = self.snapshot(now_ns);
+        for at in 0..self.mechanisms.len() {
+            let decision = self.mechanisms[at].at_once(&snapshot, &self.house.policy);
+            self.perform(decision, &mut snapshot, &mut Turn::default());
+            self.mechanisms[at].answered();
         }
     }
 

@@ -275,3 +275,24 @@ fn teardown(zram: &ZramDevice, device: &mut impl Device) -> Result<(), String> {
     }
     device.zram_teardown(zram).map_err(|e| e.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeDevice;
+
+    /// As a daemon that was upgraded after its death left it.
+    #[test]
+    fn a_modules_parameter_in_a_log_of_versions_before_is_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = "{\"sysctl\":[\"module/dm_ecache/zero\",\"lazy\"]}\n{\"sysctl\":[\"vm/page-cluster\",\"3\"]}\n";
+        std::fs::write(folder.path().join(LOG_NAME), lines).unwrap();
+        let mut device = FakeDevice::default();
+        assert_eq!(restore(folder.path(), &mut device).unwrap(), Vec::<String>::new());
+        let state = device.0.borrow();
+        assert_eq!(state.parameters["dm_ecache/zero"], "lazy");
+        assert_eq!(state.sysctls["vm/page-cluster"], "3");
+        assert_eq!(state.sysctls.len(), 1);
+        assert!(UndoLog::open(folder.path()).unwrap().changed().is_empty());
+    }
+}

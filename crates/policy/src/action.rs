@@ -65,6 +65,9 @@ impl Action {
         }
     }
 
+    /// All names.
+    pub const NAMES: [&'static str; 7] = ["rank", "freeze", "thaw", "compress", "prefetch", "ask", "kill"];
+
     /// Its name in the journal.
     pub fn name(&self) -> &'static str {
         match self {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Whom to freeze: apps that nobody looks at and that serve nobody, once they have been so for a while.
 
-use fovea_apps::Standing;
-
 use crate::{Action, AppState, Decision, FreezeConfig, Reason, Snapshot};
 
 /// Who is to be frozen, and who thawed.
@@ -42,8 +40,7 @@ enum Freezing {
 fn freezing(app: &AppState, snapshot: &Snapshot, config: &FreezeConfig) -> Freezing {
     let now_ns = snapshot.now_ns;
     let asked = snapshot.asked.as_ref().is_some_and(|asked| asked.app == app.name);
-    let listed = matches!(app.standing, Standing::Protect | Standing::Ignore);
-    let left_alone = listed || asked || app.is_perceptible();
+    let left_alone = app.standing.is_spared() || asked || app.is_perceptible();
     let wanted = snapshot.focus_told
         && app.seen
         && !left_alone

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use fovea_apps::{App, AppName};
 use fovea_client::Status;
 use fovea_linux::Device;
-use fovea_policy::{freeze, Action, Config, Decision, Reason, Snapshot};
+use fovea_policy::{freeze, Action, Config, Decision, Snapshot};
 use serde_json::Value;
 
 use super::house::House;
@@ -63,7 +63,8 @@ impl<D: Device> Mechanism<D> for Freeze {
     fn undo(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
         if self.frozen.contains(&app.name) {
             self.thaw(house, &app.name, &app.cgroup);
-            house.write(now_ns, "thaw", Some(&app.name), Some(Reason::Needed), Value::Null);
+            // Nobody's decision, and so without a reason: a replay would look for what it depended on.
+            house.write(now_ns, "thaw", Some(&app.name), None, Value::Null);
         }
     }
 

@@ -53,10 +53,12 @@ impl<D: Device> Mechanism<D> for Rank {
         // Whatever comes of it, it is not tried again before something changes.
         score.ranked = Some(*oom_score_adj);
         match rank_processes(house, &cgroup, score.shift, *oom_score_adj) {
-            Ok(shift) => {
-                score.shift = shift.unwrap_or(score.shift);
+            Ok(Some(shift)) => {
+                score.shift = shift;
                 house.journal_step(step, json!({ "oom_score_adj": oom_score_adj }));
             }
+            // Nothing was changed that could not have been put back, and nothing is written down that was not done.
+            Ok(None) => {}
             Err(e) => say!("fovea: {e}"),
         }
         true

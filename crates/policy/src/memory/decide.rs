@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The memory ladder in the paper's order (LowMem13, figures 3-10 and 3-11).
 
-use fovea_apps::{AppName, Importance, Standing};
+use fovea_apps::{AppName, Importance};
 
 use super::compress::{candidate, candidate_ahead, next_due_ns};
 use super::growth::runaway;
@@ -89,8 +89,7 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
 /// Whoever was asked to end has had the time, or those who wait for its memory cannot wait any longer. One that its owner spares by now is
 /// let off.
 fn grace_is_over(asked: &Asked, snapshot: &Snapshot, pressure: &Pressure, config: &MemoryConfig) -> bool {
-    let spared = |standing| matches!(standing, Standing::Protect | Standing::Ignore);
-    if snapshot.apps.iter().any(|app| app.name == asked.app && spared(app.standing)) {
+    if snapshot.apps.iter().any(|app| app.name == asked.app && app.standing.is_spared()) {
         return false;
     }
     let waited_ns = snapshot.now_ns.saturating_sub(asked.since_ns);

@@ -36,8 +36,7 @@ pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: I
 /// Whether an app is alive only because its owner says so: killing it would give memory, and nothing else forbids it. An app
 /// to be avoided is not: its turn comes before the kernel's.
 pub fn is_kept_by_owner(app: &AppState, memory: &MemoryState, least_important: Importance) -> bool {
-    let listed = matches!(app.standing, Standing::Protect | Standing::Ignore);
-    listed && app.dies_as() >= least_important && gives(app, memory)
+    app.standing.is_spared() && app.dies_as() >= least_important && gives(app, memory)
 }
 
 pub(crate) fn gives(app: &AppState, memory: &MemoryState) -> bool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Ending apps: asked first where there is time, one victim at a time, another one if it was in vain.
 
-use fovea_apps::{AppName, Standing};
+use fovea_apps::AppName;
 use fovea_client::news::Killed;
 use fovea_linux::{Device, Error};
 use fovea_policy::{Action, Reason};
@@ -47,8 +47,7 @@ impl Memory {
         let Some(victim) = &self.victim else { return };
         let app = victim.app.clone();
         if victim.asked.is_some() {
-            let spared = |standing| matches!(standing, Standing::Protect | Standing::Ignore);
-            if house.apps.get(&app).is_some_and(|known| spared(known.standing())) {
+            if house.apps.get(&app).is_some_and(|known| known.standing().is_spared()) {
                 self.victim = None;
             }
         } else if now_ns.saturating_sub(victim.since_ns) > VICTIM_PATIENCE_NS {
