@@ -54,42 +54,38 @@ bench: whole
 # The long torture test; `make test` has a short one, and the modules that must fail it. Another seed is another test.
 TORTURE_SEED ?= 1
 torture: setup fetch
-	$(CARGO) build --release -p fovea-linux --example torture --example power
 	FOVEA_TORTURE_OPERATIONS=1000000 FOVEA_TORTURE_SEQUENCES=10000 FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
 		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture \
-		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture --include-ignored no_block_is_ever_wrong the_torture_itself copies_take_long interrupts_off readers_seldom
-	$(CARGO) test --release -p fovea-linux --test ecache_power -- --nocapture --include-ignored
+		$(CARGO) test --release -p fovea-tests --test ecache_torture -- --nocapture --include-ignored no_block_is_ever_wrong the_torture_itself copies_take_long interrupts_off readers_seldom
+	$(CARGO) test --release -p fovea-tests --test ecache_power -- --nocapture --include-ignored
 	FOVEA_TEST_KERNEL_ARGS="slab_debug=FZPU kfence.sample_interval=20 preempt=full" \
 		FOVEA_TORTURE_OPERATIONS=100000 FOVEA_TORTURE_SEQUENCES=1000 FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
 		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-slab \
-		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong
+		$(CARGO) test --release -p fovea-tests --test ecache_torture -- --nocapture no_block_is_ever_wrong
 
 # KASAN, lockdep, DEBUG_VM, DEBUG_OBJECTS, kmemleak, and faults on purpose; then the states of power, with the steps that pm_test stops at.
 TORTURE_DEBUG_OPERATIONS ?= 100000
 torture-debug: setup fetch
 	@sh tools/setup.sh debug-kernel
 	$(CARGO) run --release --quiet -p fovea-phone --example fetch -- --debug
-	$(CARGO) build --release -p fovea-linux --example torture --example power
 	FOVEA_TEST_KERNEL=debug FOVEA_TORTURE_OPERATIONS=$(TORTURE_DEBUG_OPERATIONS) FOVEA_TORTURE_SEED=$(TORTURE_SEED) \
 		FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-debug \
-		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture --include-ignored no_block_is_ever_wrong the_torture_itself
+		$(CARGO) test --release -p fovea-tests --test ecache_torture -- --nocapture --include-ignored no_block_is_ever_wrong the_torture_itself
 	FOVEA_TEST_KERNEL=debug FOVEA_POWER_LOGS=$(CURDIR)/results/power-debug \
-		$(CARGO) test --release -p fovea-linux --test ecache_power -- --nocapture --include-ignored no_block_is_wrong_after_sleep sleep_itself
+		$(CARGO) test --release -p fovea-tests --test ecache_power -- --nocapture --include-ignored no_block_is_wrong_after_sleep sleep_itself
 
 # All cases; `make test` has a short list. FILESYSTEMS_CASES=xfs-4k,fsx-xfs are some.
 FILESYSTEMS_CASES ?= all
 torture-fs: setup-tests fetch
-	$(CARGO) build --release -p fovea-linux --example filesystems
 	FOVEA_FILESYSTEMS_CASES=$(FILESYSTEMS_CASES) FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_ROUNDS=100 \
 		FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs \
-		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture --include-ignored
+		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture --include-ignored
 
 torture-6.1: setup-tests fetch
-	$(CARGO) build --release -p fovea-linux --example torture --example filesystems
 	FOVEA_TEST_KERNEL=6.1 FOVEA_TORTURE_SEED=$(TORTURE_SEED) FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-6.1 \
-		$(CARGO) test --release -p fovea-linux --test ecache_torture -- --nocapture no_block_is_ever_wrong
+		$(CARGO) test --release -p fovea-tests --test ecache_torture -- --nocapture no_block_is_ever_wrong
 	FOVEA_TEST_KERNEL=6.1 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-6.1 \
-		$(CARGO) test --release -p fovea-linux --test ecache_filesystems -- --nocapture every_file_system what_was_wrong_once
+		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system what_was_wrong_once
 
 kernels: setup
 	@sh tools/kernels.sh
@@ -132,7 +128,7 @@ setup-tests:
 build: whole small
 
 whole: setup
-	$(CARGO) build --release --workspace
+	$(CARGO) build --release -p fovea -p fovea-guest
 
 # Has a profile, and so a folder, of its own: else it and the whole program would take each other's place.
 small: setup

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! dm-ecache under every file system, and in every situation in which it once served wrong data (`main.rs`), in the virtual
+//! phone; and modules without the safety that each of these is the guard of, which must fail. Skipped, with a word, where QEMU, the
+//! kernel, a compiler or a file system's program is missing; with `CI=true` that is a failure.
+//!
+//! `FOVEA_FILESYSTEMS_CASES=all cargo test --release -p fovea-tests --test ecache_filesystems` (`make torture-fs`) is the long one.
+//! `FOVEA_TEST_KERNEL=6.1` boots that kernel (`make torture-6.1`).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fovea_phone::{Cache, FailureReason, Phone, Result};
+use fovea_scenario::{Lacks, Plan};
+use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn};
+
+const MODULES: [&str; 17] = [
+    "dm-mod",
+    "dm-delay",
+    "dm-log-writes",
+    "dm-crypt",
+    "null_blk",
+    "loop",
+    "xfs",
+    "btrfs",
+    "erofs",
+    "squashfs",
+    "nls_cp437",
+    "nls_ascii",
+    "vfat",
+    "exfat",
+    "overlay",
+    "xts",
+    "cts",
+];
+
+/// Programs for the guest, and the package of each.
+const TOOLS: [(&str, &str); 12] = [
+    ("mkfs.ext4", "e2fsprogs"),
+    ("e2fsck", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("xfs_repair", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("btrfs", "btrfs-progs"),
+    ("mkfs.vfat", "dosfstools"),
+    ("fsck.vfat", "dosfstools"),
+    ("mkfs.exfat", "exfatprogs"),
+    ("fsck.exfat", "exfatprogs"),
+    ("mkfs.erofs", "erofs-utils"),
+    ("mksquashfs", "squashfs-tools"),
+];
+
+/// Each case that came to its end, and the first wrong content it found.
+fn cases(console: &str) -> Vec<(&str, Option<&str>)> {
+    let mut cases = Vec::new();
+    let mut wrong = None;
+    for line in console.lines() {
+        if line.starts_with("FAIL wrong content") {
+            wrong = wrong.or(Some(line));
+        } else if let Some(rest) = line.strip_prefix("case name=") {
+            cases.push((rest.split(' ').next().unwrap_or(rest), wrong.take()));
+        }
+    }
+    cases
+}
+
+fn plan(words: &[String]) -> Plan {
+    let mut kernel_args: Vec<String> = [
+        // The carve-outs of `main.rs`.
+        "memmap=12M$0x10000000",
+        "memmap=4M$0x12000000",
+        // For bios of more than 256 pages; on the second node, since the first has the kernel, the image and all CPUs.
+        "hugepages=1:36",
+        // Errors that are meant are not for the console; the log is watched from within.
+        "loglevel=3",
+        // A loaded host stops virtual CPUs for long.
+        "nosoftlockup",
+        "rcupdate.rcu_cpu_stall_suppress=1",
+    ]
+    .map(String::from)
+    .to_vec();
+    kernel_args.extend(words.iter().map(|word| format!("fovea.filesystems.{word}")));
+    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, ..Plan::bare("filesystems", 480 << 20, 2) }
+}
+
+/// A phone with the program and the module, or what is missing for one.
+fn phone(module: Option<Option<&str>>) -> Result<Phone> {
+    let own_modules: &[&str] = if module.is_some() { &["dm-ecache"] } else { &[] };
+    let broken = module.flatten();
+    let guest =
+        Guest { program: env!("CARGO_BIN_EXE_filesystems"), modules: &MODULES, own_modules, broken, tools: &TOOLS };
+    let (cache, which) = (Cache::open()?, chosen_kernel());
+    assert!(!which.is_debug(), "FOVEA_TEST_KERNEL=debug: its shadow memory does not fit here; use ecache_torture");
+    Ok(guest.phone(&cache, which.find(&cache)?)?.with_nodes(2))
+}
+
+/// Boots it; `None`, with a word, if this machine cannot.
+fn boot(module: Option<Option<&str>>, words: &[&str], timeout_s: u64) -> Option<Ended> {
+    let _turn = Turn::wait();
+    let phone = unless_missing(phone(module))?;
+    let folder = tempfile::tempdir().unwrap();
+    let results = logs("FOVEA_FILESYSTEMS_LOGS", folder.path());
+    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    Some(Ended::of(&phone, &plan(&words), &results, Duration::from_secs(timeout_s)))
+}
+
+/// A case of each kind, for the rehearsal of `make test`.
+const REHEARSED: &str =
+    "ext4-1k,erofs-4k-disabled,overlay-on-ext4,race-unaligned,truncate-2k,fsx-xfs,moved-without-ftrace";
+
+/// What the two whole runs do, if nobody names other cases.
+fn asked(cases: &str) -> String {
+    let word = |name: &str, default: &str| std::env::var(format!("FOVEA_FILESYSTEMS_{name}")).unwrap_or(default.into());
+    let (cases, operations, rounds) = (word("CASES", cases), word("OPERATIONS", "400"), word("ROUNDS", "12"));
+    format!("cases={cases} fovea.filesystems.operations={operations} fovea.filesystems.rounds={rounds}")
+}
+
+fn passes(ended: &Ended) {
+    for line in ended.lines("case name=") {
+        println!("{line}");
+    }
+    ended.passes(0);
+    // That the program came to its end, and not merely to a silent one.
+    assert!(!cases(&ended.console).is_empty(), "no case was run:\n{}", ended.console);
+}
+
+#[test]
+#[ignore = "long: make torture-fs"]
+fn the_cases_themselves_raise_no_false_alarm() {
+    if let Some(ended) = boot(None, &["kind=linear", &asked(REHEARSED)], 7200) {
+        passes(&ended);
+    }
+}
+
+#[test]
+fn every_file_system_is_right_on_the_module() {
+    if let Some(ended) = boot(Some(None), &[&asked("short-file-systems")], 7200) {
+        passes(&ended);
+        let at_work = |line: &&str| !line.contains(" hits=0 ");
+        let ext4 = ended.lines("case name=ext4-4k ");
+        assert!(ext4.iter().all(at_work), "an idle cache proves nothing: {ext4:?}");
+    }
+}
+
+/// In a boot of its own, beside the one above; which runs all that is asked for by name.
+#[test]
+fn what_was_wrong_once_is_right() {
+    if std::env::var_os("FOVEA_FILESYSTEMS_CASES").is_some() {
+        return;
+    }
+    if let Some(ended) = boot(Some(None), &[&asked("short-once-wrong")], 7200) {
+        passes(&ended);
+    }
+}
+
+/// A module without one safety must fail each of these, and by wrong content.
+fn control(broken: &str, wanted: &[&str]) {
+    let words = [&format!("cases={}", wanted.join(",")), "rounds=400"];
+    let Some(ended) = boot(Some(Some(broken)), &words, 1800) else { return };
+    for (case, wrong) in cases(&ended.console) {
+        println!("without {broken}, {case}: {}", wrong.unwrap_or("right"));
+    }
+    let wrong = cases(&ended.console).into_iter().filter(|(_, wrong)| wrong.is_some());
+    let caught: BTreeSet<&str> = wrong.map(|(case, _)| case).collect();
+    let wanted: BTreeSet<&str> = wanted.iter().copied().collect();
+    assert!(
+        matches!(ended.reason, Some(FailureReason::Plan(_))) && caught == wanted,
+        "without {broken} only {caught:?} of {wanted:?} fail by wrong content: {:?}\n{}",
+        ended.reason,
+        ended.console
+    );
+}
+
+#[test]
+fn a_module_that_does_not_verify_what_it_puts_fails() {
+    control("verify", &["truncate-2k", "erofs-4k-disabled"]);
+}
+
+/// Neither that, nor told of moves.
+#[test]
+fn a_module_that_misses_moves_fails() {
+    control("migration", &["moved-without-ftrace"]);
+}
+
+#[test]
+fn a_module_that_lets_requests_overlap_fails() {
+    control("direct", &["race-unaligned", "race-discard"]);
+}
+
+/// fsync(2) would promise what is not so.
+#[test]
+fn a_module_that_swallows_flushes_fails() {
+    control("flush", &["power-cut-ext4"]);
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The cases by name.
+
+use fovea_tests::door::Outcome;
+
+use crate::carveouts;
+use crate::cut;
+use crate::filesystem::FileSystem;
+use crate::fsx;
+use crate::guarded;
+use crate::images::Image;
+use crate::layers;
+use crate::once::{self, Switch};
+use crate::race::{race, Request};
+use crate::Lab;
+
+macro_rules! mkfs_ext4 {
+    ($block:literal $(, $more:literal)*) => {
+        &["mkfs.ext4", "-q", "-F", "-b", $block, "-m", "0", "-J", "size=4",
+          "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0" $(, $more)*]
+    };
+}
+
+pub const EXT4: FileSystem = FileSystem {
+    kind: "ext4",
+    make: mkfs_ext4!("4096"),
+    options: "discard",
+    check: &["e2fsck", "-f", "-n"],
+    disk_mib: 32,
+    sector_bytes: 4096,
+};
+
+/// Able to encrypt and to seal.
+pub const EXT4_GUARDED: FileSystem =
+    FileSystem { make: mkfs_ext4!("4096", "-O", "encrypt,verity"), options: "", ..EXT4 };
+
+/// ext4 with blocks of so many bytes.
+pub fn ext4_of(block: u32) -> FileSystem {
+    let make: &[&str] = match block {
+        1024 => mkfs_ext4!("1024"),
+        2048 => mkfs_ext4!("2048"),
+        _ => mkfs_ext4!("4096"),
+    };
+    FileSystem { make, options: "", sector_bytes: 512, ..EXT4 }
+}
+
+fn journalled(system: FileSystem) -> FileSystem {
+    FileSystem { options: "data=journal", ..system }
+}
+
+const XFS: FileSystem = FileSystem {
+    kind: "xfs",
+    make: &["mkfs.xfs", "-q", "-f", "-K", "--unsupported"],
+    options: "",
+    check: &["xfs_repair", "-n"],
+    disk_mib: 64,
+    sector_bytes: 512,
+};
+const BTRFS: FileSystem = FileSystem {
+    kind: "btrfs",
+    make: &["mkfs.btrfs", "-q", "-f", "-K"],
+    options: "",
+    check: &["btrfs", "check", "--readonly"],
+    disk_mib: 112,
+    sector_bytes: 4096,
+};
+const VFAT: FileSystem = FileSystem {
+    kind: "vfat",
+    make: &["mkfs.vfat", "-F", "16", "-s", "8"],
+    options: "codepage=437,iocharset=ascii",
+    check: &["fsck.vfat", "-n"],
+    disk_mib: 40,
+    sector_bytes: 512,
+};
+const EXFAT: FileSystem =
+    FileSystem { kind: "exfat", make: &["mkfs.exfat"], options: "", check: &["fsck.exfat", "-n"], ..VFAT };
+
+type Test = Box<dyn Fn(&mut Lab) -> Outcome<()>>;
+
+/// A case; `short`: part of a short list, that of its kind.
+pub struct Case {
+    pub name: &'static str,
+    pub short: bool,
+    /// Whether it is of what was wrong once, and not a whole file system.
+    pub once_wrong: bool,
+    /// Lines of the kernel's log with these words are meant.
+    pub meant: &'static [&'static str],
+    pub test: Test,
+}
+
+fn case(name: &'static str, short: bool, test: impl Fn(&mut Lab) -> Outcome<()> + 'static) -> Case {
+    Case { name, short, once_wrong: false, meant: &[], test: Box::new(test) }
+}
+
+fn of(name: &'static str, short: bool, system: FileSystem) -> Case {
+    case(name, short, move |lab| system.test(lab))
+}
+
+fn erofs(name: &'static str, short: bool, packed: &'static [&'static str], strategy: &'static str) -> Case {
+    case(name, short, move |lab| Image::Erofs { packed, strategy }.test(lab))
+}
+
+const CLUSTERS_4K: &[&str] = &["-zlz4"];
+const CLUSTERS_64K: &[&str] = &["-zlz4", "-C65536"];
+/// Ends of files together in one place, equal parts once, last blocks beside the inode.
+const TIGHT: &[&str] = &["-zlz4", "-Efragments,dedupe,ztailpacking"];
+
+/// Whole file systems: what docs/ecache.md has a table of.
+fn file_systems() -> Vec<Case> {
+    vec![
+        of("ext4-4k", true, EXT4),
+        of("ext4-2k", false, ext4_of(2048)),
+        of("ext4-1k", true, ext4_of(1024)),
+        of("ext4-4k-journal", true, journalled(EXT4)),
+        of("ext4-2k-journal", false, journalled(ext4_of(2048))),
+        of("ext4-1k-journal", false, journalled(ext4_of(1024))),
+        case("ext4-encrypted", false, guarded::encrypted),
+        case("ext4-verity", false, guarded::verity),
+        of("xfs-4k", true, XFS),
+        of(
+            "xfs-1k",
+            false,
+            FileSystem { make: &["mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-b", "size=1024"], ..XFS },
+        ),
+        of("btrfs", false, BTRFS),
+        of("btrfs-lzo", false, FileSystem { options: "compress-force=lzo", ..BTRFS }),
+        of("btrfs-zstd", false, FileSystem { options: "compress-force=zstd", ..BTRFS }),
+        of("vfat", false, VFAT),
+        of("exfat", false, EXFAT),
+        erofs("erofs-4k-disabled", true, CLUSTERS_4K, "disabled"),
+        erofs("erofs-4k-readahead", false, CLUSTERS_4K, "readahead"),
+        erofs("erofs-4k-readaround", false, CLUSTERS_4K, "readaround"),
+        erofs("erofs-64k-disabled", false, CLUSTERS_64K, "disabled"),
+        erofs("erofs-64k-readahead", false, CLUSTERS_64K, "readahead"),
+        erofs("erofs-64k-readaround", false, CLUSTERS_64K, "readaround"),
+        erofs("erofs-tight", false, TIGHT, "readaround"),
+        erofs("erofs-plain", false, &[], "readaround"),
+        case("squashfs-lz4", true, |lab| Image::Squashfs { compressor: "lz4" }.test(lab)),
+        case("squashfs-zstd", false, |lab| Image::Squashfs { compressor: "zstd" }.test(lab)),
+        case("overlay-on-ext4", true, layers::overlay),
+        case("loop-above", false, layers::loop_above),
+        case("loop-below", false, layers::loop_below),
+        case("crypt-below", false, layers::crypt_below),
+        case("crypt-above", false, layers::crypt_above),
+        case("swap-partition", false, layers::swap_partition),
+        case("swap-file", false, layers::swap_file),
+    ]
+}
+
+/// What was wrong once, each by what it is the guard of.
+fn once_wrong() -> Vec<Case> {
+    let moved = |name, switch| Case {
+        // A module that says it hears no more is right to.
+        meant: &["dm_ecache:"],
+        ..case(name, true, move |lab| once::silent_moves(lab, switch))
+    };
+    let stopped = |name, short, test: fn(&mut Lab) -> Outcome<()>| Case {
+        meant: &["Aborting journal", "EXT4-fs error", "EXT4-fs warning", "shut down"],
+        ..case(name, short, test)
+    };
+    vec![
+        case("race-aligned", false, |lab| race(lab, Request::Aligned)),
+        case("race-unaligned", true, |lab| race(lab, Request::Unaligned)),
+        case("race-discard", true, |lab| race(lab, Request::Discard)),
+        case("race-zero", false, |lab| race(lab, Request::Zero)),
+        stopped("truncate-1k", false, |lab| once::truncation(lab, 1024)),
+        stopped("truncate-2k", true, |lab| once::truncation(lab, 2048)),
+        stopped("truncate-4k", false, |lab| once::truncation(lab, 4096)),
+        stopped("abort-journal", true, |lab| once::journal_abort(lab, "data=journal,commit=600")),
+        stopped("abort-ordered", false, |lab| once::journal_abort(lab, "commit=600")),
+        case("big-write", true, once::big_write),
+        case("power-cut-ext4", true, |lab| cut::power(lab, &EXT4)),
+        case("power-cut-ext4-1k-journal", false, |lab| cut::power(lab, &journalled(ext4_of(1024)))),
+        case("power-cut-xfs", false, |lab| cut::power(lab, &XFS)),
+        case("power-cut-btrfs", false, |lab| cut::power(lab, &BTRFS)),
+        case("fsx-ext4-4k", false, |lab| fsx::all(lab, &EXT4)),
+        case("fsx-ext4-1k", false, |lab| fsx::all(lab, &ext4_of(1024))),
+        case("fsx-xfs", true, |lab| fsx::all(lab, &XFS)),
+        moved("moved-without-ftrace", Switch::Ftrace),
+        moved("moved-without-kprobes", Switch::Kprobes),
+    ]
+}
+
+/// All, in the order in which they are run: those that switch something off come last.
+pub fn all() -> Vec<Case> {
+    let mut cases = file_systems();
+    cases.extend(once_wrong().into_iter().map(|case| Case { once_wrong: true, ..case }));
+    cases
+}
+
+/// Named here, so that it can be asked for: it is run before the module is loaded.
+pub const CARVEOUTS: &str = "carveouts";
+
+pub fn carveouts(report: &fovea_tests::report::Report) -> Outcome<()> {
+    carveouts::all(report)
+}

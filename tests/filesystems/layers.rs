@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The target below and above other layers: overlayfs, loop devices, encryption, swap.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use fovea_tests::content::Random;
+use fovea_tests::door::{at, Outcome};
+use fovea_tests::raw::PAGE;
+use rustix::mount::MountFlags;
+
+use crate::bed::Volume;
+use crate::calls::{swap_off, swap_on, Memory};
+use crate::cases::EXT4;
+use crate::filesystem::{load, work, TREE_KIB};
+use crate::tree::{Read, Tree};
+use crate::Lab;
+
+const DISK_MIB: u64 = 48;
+
+fn mounted_ext4(lab: &mut Lab) -> Outcome<(Volume, PathBuf)> {
+    let disk = lab.bed.disk(DISK_MIB, 4096)?;
+    let volume = lab.bed.volume(&disk)?;
+    EXT4.make(&volume.node)?;
+    let mount_point = EXT4.mount(lab, &volume.node)?;
+    Ok((volume, mount_point))
+}
+
+/// A folder, empty, below another one.
+fn folder(above: &Path, name: &str) -> Outcome<PathBuf> {
+    let path = above.join(name);
+    at(path.display(), fs::create_dir(&path)).map(|()| path)
+}
+
+/// overlayfs with both its layers on one ext4.
+pub fn overlay(lab: &mut Lab) -> Outcome<()> {
+    load("overlay")?;
+    let (volume, below) = mounted_ext4(lab)?;
+    let [lower, upper, scratch] = ["lower", "upper", "work"].map(|name| folder(&below, name));
+    let (lower, upper, scratch) = (lower?, upper?, scratch?);
+    let mut tree = Tree::new(&lower, lab.seed, TREE_KIB, lab.report);
+    tree.write()?;
+    let options = format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), scratch.display());
+    // Files of the lower layer are read through it, and copied up when they change.
+    tree.root = lab.bed.mount(Path::new("overlay"), "overlay", MountFlags::empty(), &options)?;
+    work(lab, &mut tree)?;
+    lab.compare(&volume)?;
+    tree.verify(Read::Mapped, "after all blocks were compared");
+    lab.bed.unmount(&tree.root)?;
+    lab.bed.unmount(&below)?;
+    lab.compare(&volume)?;
+    EXT4.check(&volume.node)
+}
+
+/// ext4 in a file of an ext4 on the target.
+pub fn loop_above(lab: &mut Lab) -> Outcome<()> {
+    load_loop()?;
+    let (volume, below) = mounted_ext4(lab)?;
+    let file = sparse(&below.join("disk"), 24)?;
+    let node = lab.bed.loop_device(&file)?;
+    EXT4.test_on(lab, &volume, &node)
+}
+
+/// The target on a loop device, whose file is on a file system of its own.
+pub fn loop_below(lab: &mut Lab) -> Outcome<()> {
+    load_loop()?;
+    let disk = lab.bed.disk(DISK_MIB, 4096)?;
+    EXT4.make(&disk)?;
+    let below = EXT4.mount(lab, &disk)?;
+    let file = sparse(&below.join("disk"), 32)?;
+    let node = lab.bed.loop_device(&file)?;
+    let volume = lab.bed.volume(&node)?;
+    let node = volume.node.clone();
+    EXT4.test_on(lab, &volume, &node)
+}
+
+fn load_loop() -> Outcome<()> {
+    at("loop", fovea_linux::module::load(&fovea_linux::Root::at("/"), "loop"))
+}
+
+fn sparse(path: &Path, mib: u64) -> Outcome<PathBuf> {
+    at(path.display(), File::create(path).and_then(|file| file.set_len(mib << 20)))?;
+    Ok(path.to_owned())
+}
+
+pub fn crypt_below(lab: &mut Lab) -> Outcome<()> {
+    at("dm_crypt", fovea_linux::module::load(&fovea_linux::Root::at("/"), "dm_crypt"))?;
+    let disk = lab.bed.disk(24, 4096)?;
+    let plain = lab.bed.crypt(&disk)?;
+    let volume = lab.bed.volume(&plain)?;
+    let node = volume.node.clone();
+    EXT4.test_on(lab, &volume, &node)
+}
+
+pub fn crypt_above(lab: &mut Lab) -> Outcome<()> {
+    at("dm_crypt", fovea_linux::module::load(&fovea_linux::Root::at("/"), "dm_crypt"))?;
+    let disk = lab.bed.disk(24, 4096)?;
+    let volume = lab.bed.volume(&disk)?;
+    let plain = lab.bed.crypt(&volume.node)?;
+    EXT4.test_on(lab, &volume, &plain)
+}
+
+/// The head of a swap area (version 1): how many pages it has, and its signature.
+fn make_swap(path: &Path, size_bytes: u64) -> Outcome<()> {
+    let mut head = vec![0u8; PAGE];
+    head[1024..1028].copy_from_slice(&1u32.to_le_bytes());
+    head[1028..1032].copy_from_slice(&((size_bytes / PAGE as u64 - 1) as u32).to_le_bytes());
+    head[PAGE - 10..].copy_from_slice(b"SWAPSPACE2");
+    let file = at(path.display(), File::options().write(true).open(path))?;
+    at(path.display(), file.write_all_at(&head, 0).and_then(|()| file.sync_all()))
+}
+
+/// Anonymous memory goes to the area and comes back, changed in between.
+fn use_swap(lab: &Lab, area: &Path) -> Outcome<()> {
+    const BYTES: usize = 8 << 20;
+    at("swapon", swap_on(area))?;
+    let mut memory = at("memory", Memory::plain(BYTES))?;
+    let mut random = Random::new(lab.seed, 800);
+    let mut wrong = 0;
+    for round in 0..3 {
+        let seed = random.draw();
+        let word = |number: usize| seed.wrapping_mul(2 * number as u64 + 1).to_le_bytes();
+        memory.bytes().chunks_exact_mut(8).enumerate().for_each(|(number, to)| to.copy_from_slice(&word(number)));
+        // Twice: swapped in and out again unchanged, a page is not written a second time.
+        for _ in 0..2 {
+            at("MADV_PAGEOUT", memory.page_out())?;
+            wrong += memory.bytes().chunks_exact(8).enumerate().filter(|(number, is)| **is != word(*number)).count();
+        }
+        if wrong > 0 {
+            lab.report.fail(format_args!("wrong content: {wrong} words of swapped memory in round {round}"));
+            break;
+        }
+    }
+    let used = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let swapped = used.lines().find_map(|line| line.strip_prefix("pswpout ")).and_then(|count| count.parse().ok());
+    lab.report.check(
+        "memory was swapped",
+        swapped.unwrap_or(0u64) > 1000,
+        format_args!("{swapped:?} pages since boot"),
+    );
+    at("swapoff", swap_off(area))
+}
+
+pub fn swap_partition(lab: &mut Lab) -> Outcome<()> {
+    let disk = lab.bed.disk(32, 4096)?;
+    let volume = lab.bed.volume(&disk)?;
+    make_swap(&volume.node, volume.size_bytes)?;
+    use_swap(lab, &volume.node)?;
+    lab.compare(&volume)
+}
+
+pub fn swap_file(lab: &mut Lab) -> Outcome<()> {
+    const BYTES: u64 = 24 << 20;
+    let (volume, mount_point) = mounted_ext4(lab)?;
+    let path = mount_point.join("swap");
+    // Without holes, which swapon refuses.
+    at("swap file", fs::write(&path, vec![0x5a; BYTES as usize]))?;
+    make_swap(&path, BYTES)?;
+    use_swap(lab, &path)?;
+    lab.compare(&volume)?;
+    lab.bed.unmount(&mount_point)?;
+    EXT4.check(&volume.node)
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The torture test of dm-ecache, as the first process of a virtual phone: everything that reads and writes files, drops, moves and
+//! reclaims their pages, reloads tables and takes device memory away, at once; what each block must hold is kept in memory, outside
+//! of every file system. One seed decides all choices (not their interleaving: there are several CPUs).
+//!
+//! Words on the kernel's command line, `fovea.torture.KEY=VALUE`:
+//!
+//! ```text
+//! operations   of the soak                            seed        of everything
+//! sequences    of buffers opened and closed           kind        of target; `linear` rehearses without the module
+//! stop         1: end at the first failure            phases      0: none of the targeted phases
+//! carveouts    the module's parameter                 refusals    0: none of wrong carve-outs, which name the phone's places
+//! blind        1: the module is not told of moves, and must notice
+//! debug        1: the kernel has checkers, and faults
+//! readers      so many threads read cached files, and nothing else is done
+//! ```
+
+mod buffers;
+mod checkers;
+mod disturb;
+mod drivers;
+mod faults;
+mod phases;
+mod physical;
+mod readers;
+mod refusals;
+mod soak;
+mod sources;
+mod stack;
+mod volume_io;
+
+use std::time::Instant;
+
+use fovea_contract::{ecache_statistics as statistics, ECACHE_MODULE as MODULE, HEAP_MODULE};
+use fovea_linux::{module, Root};
+use fovea_tests::audit::{self, Watch};
+use fovea_tests::content::Contents;
+use fovea_tests::init;
+use fovea_tests::pressure;
+use fovea_tests::report::Report;
+
+use crate::phases::Phases;
+use crate::stack::{module_file, read_number, statistic, Outcome, Stack};
+
+/// Carve-outs as the kernel's command line keeps them (`memmap=SIZE$ADDRESS`): size and address.
+const CARVEOUTS: [(u64, u64); 2] = [(12 << 20, 0x1000_0000), (4 << 20, 0x1200_0000)];
+/// Devices and their reservations: the first two fill one carve-out but for 1 MiB.
+const DEVICES: [(&str, u64); 3] = [("camera", 6 << 20), ("video", 5 << 20), ("jpeg", 2 << 20)];
+
+/// What the command line asks for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Operations of the soak.
+    pub operations: u64,
+    /// Buffers opened and closed with nothing else going on.
+    pub sequences: u64,
+    /// Decides all choices.
+    pub seed: u64,
+    /// Type of the targets under test.
+    pub kind: String,
+    /// End at the first failure.
+    pub stop_early: bool,
+    /// Whether the targeted phases are run.
+    pub phases: bool,
+    /// Which memory the module is given.
+    pub carveouts: String,
+    /// Whether wrong parameters are tried.
+    pub refusals: bool,
+    /// Whether the module is one that is not told when pages move.
+    pub blind: bool,
+    /// Whether the kernel must be one with checkers, and is asked what they found.
+    pub debug: bool,
+    /// Whether an instruction is a nanosecond here, and those under the module's lock are counted.
+    pub exact: bool,
+    /// Threads that read cached files, in place of all phases and the soak.
+    pub readers: u32,
+}
+
+impl Options {
+    fn read(command_line: &str) -> Options {
+        let word = |key: &str| {
+            let words = command_line.split_ascii_whitespace();
+            words.filter_map(|word| word.strip_prefix("fovea.torture.")?.split_once('=')).rfind(|(k, _)| *k == key)
+        };
+        let number = |key: &str, default: u64| word(key).and_then(|(_, value)| value.parse().ok()).unwrap_or(default);
+        Options {
+            operations: number("operations", 20_000),
+            sequences: number("sequences", 1_000),
+            seed: number("seed", 1),
+            kind: word("kind").map_or("ecache", |(_, value)| value).to_owned(),
+            stop_early: number("stop", 0) == 1,
+            phases: number("phases", 1) == 1,
+            carveouts: word("carveouts").map_or_else(reserved, |(_, value)| value.to_owned()),
+            refusals: number("refusals", 1) == 1,
+            blind: number("blind", 0) == 1,
+            debug: number("debug", 0) == 1,
+            exact: number("exact", 0) == 1,
+            readers: u32::try_from(number("readers", 0)).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether the module is there, and not a stand-in for rehearsals.
+    pub fn has_module(&self) -> bool {
+        self.kind == "ecache"
+    }
+}
+
+/// What the kernel's command line keeps from Linux.
+fn reserved() -> String {
+    CARVEOUTS.map(|(size, at)| format!("{size}@{at:#x}")).join(",")
+}
+
+fn main() {
+    if !init::is_init() {
+        eprintln!("torture: is the first process of a virtual phone, and destroys what it finds on any other machine");
+        std::process::exit(2);
+    }
+    init::mount_all();
+    let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
+    let began = Instant::now();
+    println!("torture: {options:?}");
+    let report = Report::default();
+    // A defect in here must end the machine with a word, not as a kernel panic.
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&options, &report))) {
+        Ok(Ok(())) => {}
+        Ok(Err(e)) => report.fail(e),
+        Err(_) => report.fail("panicked: see the console"),
+    }
+    println!("     all in {:.1?}", began.elapsed());
+    init::end(report.failures());
+}
+
+fn run(options: &Options, report: &Report) -> Outcome<()> {
+    let root = Root::at("/");
+    checkers::begin(options, report)?;
+    let due = if options.blind { "pages move and nothing tells" } else { "" };
+    let mut watch = Watch::new(due).map_err(|e| format!("/dev/kmsg: {e}"))?;
+    if options.has_module() {
+        module::load(&root, "dm_mod").map_err(|e| e.to_string())?;
+        if options.refusals {
+            refusals::of_parameters(report);
+        }
+        module::load_with(&root, MODULE, &refusals::good_parameters(options)).map_err(|e| e.to_string())?;
+        let found = physical::carveouts()?;
+        let right = options.carveouts != reserved() || found == CARVEOUTS;
+        report.check("the memory is where it should be", right, format_args!("{found:x?}"));
+        watch.look(report, true);
+    }
+    let contents = Contents::new(options.seed);
+    let began = Instant::now();
+    let mut stack = Stack::build(&options.kind)?;
+    println!("     devices and file systems made in {:.1?}", began.elapsed());
+    if options.readers > 0 {
+        readers::read(&stack, &contents, report, options.readers)?;
+        return finish(&mut stack, &contents, options, report);
+    }
+    if options.phases {
+        phases(&stack, &contents, options, report)?;
+    }
+    if !(options.stop_early && report.failures() > 0) {
+        soak(&stack, &contents, options, report, &mut watch)?;
+    }
+    if options.has_module() {
+        let unseen = statistic(statistics::MOVES_UNSEEN)?;
+        let told = format_args!("unseen: {unseen}");
+        report.check("moves that nobody tells of are noticed", unseen == u64::from(options.blind), told);
+    }
+    finish(&mut stack, &contents, options, report)?;
+    watch.look(report, false);
+    if let Err(e) = faults::all(options, &contents, report, &mut watch) {
+        report.fail(format_args!("faults: {e}"));
+    }
+    checkers::end(options, report)?;
+    watch.look(report, false);
+    report.check("the kernel's log was watched", watch.seen() > 0, format_args!("{} lines", watch.seen()));
+    Ok(())
+}
+
+fn phases(stack: &Stack, contents: &Contents, options: &Options, report: &Report) -> Outcome<()> {
+    let phases = Phases { stack, contents, report, seed: options.seed };
+    let list: [(&str, &dyn Fn() -> Outcome<()>); 6] = [
+        ("write", &|| phases.write()),
+        ("truncated", &|| phases.truncated()),
+        ("direct", &|| phases.direct()),
+        // Memory that arm64 was booted with cannot be taken offline there.
+        ("migration", &|| if cfg!(target_arch = "aarch64") { Ok(()) } else { phases.migration() }),
+        ("salvaged", &|| if options.has_module() { phases.salvaged() } else { Ok(()) }),
+        ("pinned", &|| if options.has_module() { phases.pinned() } else { Ok(()) }),
+    ];
+    for (name, phase) in list {
+        let (before, began) = (report.failures(), Instant::now());
+        if let Err(e) = phase() {
+            report.fail(format_args!("phase {name}: {e}"));
+        }
+        let failed = report.failures() - before;
+        report.check(
+            format_args!("phase {name}"),
+            failed == 0,
+            format_args!("{failed} failures, {:.1?}", began.elapsed()),
+        );
+        if options.stop_early && failed > 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn soak(stack: &Stack, contents: &Contents, options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> {
+    watch.look(report, false);
+    if options.has_module() {
+        let began = Instant::now();
+        buffers::sequences(report, options.seed, options.sequences);
+        println!("     in {:.1?}", began.elapsed());
+        watch.look(report, false);
+        drivers::all(report);
+        refusals::while_in_use(stack, options, report);
+        sources::all(report)?;
+        watch.look(report, true);
+    }
+    let compare_all = || stack.volumes.iter().try_for_each(|volume| audit::compare(&volume.sides(), contents, report));
+    let (done, seconds) = soak::run(stack, contents, report, options, watch, || {
+        // Everything that can be put is put, and then every frame is looked at.
+        pressure::drop_caches()?;
+        compare_all()
+    })?;
+    report.check(
+        "soak",
+        done >= options.operations || report.failures() > 0,
+        format_args!("{done} operations in {seconds:.1} s, {:.0} a second", done as f64 / seconds),
+    );
+    Ok(())
+}
+
+fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Report) -> Outcome<()> {
+    for index in 0..stack.volumes.len() {
+        println!("     {}: {}", stack.volumes[index].name, stack.status(index)?);
+    }
+    stack.unmount()?;
+    report.check("file systems", true, "unmounted, and e2fsck has nothing to say");
+    for volume in &stack.volumes {
+        audit::compare(&volume.sides(), contents, report)?;
+    }
+    if options.has_module() && options.readers == 0 {
+        numbers(report);
+        if options.exact {
+            interrupts_off(report);
+        }
+    }
+    stack.remove()?;
+    if options.has_module() {
+        // No target holds it any more.
+        if !sources::goes(report, MODULE, &format!("/dev/ecache/{}", DEVICES[0].0), DEVICES[0].1)? {
+            return Ok(());
+        }
+        let claimed = std::fs::read_to_string("/proc/iomem").is_ok_and(|text| text.contains(MODULE));
+        report.check("its memory is given back", !claimed, format_args!("in /proc/iomem: {claimed}"));
+        // What was not given back could not be taken again.
+        let again = module::load_with(&Root::at("/"), MODULE, &refusals::good_parameters(options))
+            .and_then(|()| module::remove(MODULE));
+        report.check("it comes and goes again", again.is_ok(), format_args!("{again:?}"));
+        let heap = module::remove(HEAP_MODULE);
+        report.check("the heap goes", heap.is_ok(), format_args!("{heap:?}"));
+    }
+    Ok(())
+}
+
+/// How long the module kept interrupts off: whoever waits for one may miss what it is for.
+fn interrupts_off(report: &Report) {
+    const INSNS_MAX: u64 = 100_000;
+    for name in [statistics::LONGEST_HELD_INSNS, statistics::LONGEST_PUT_INSNS] {
+        let insns = statistic(name).unwrap_or(u64::MAX);
+        report.check(format_args!("interrupts come in time: {name}"), (1..=INSNS_MAX).contains(&insns), insns);
+    }
+}
+
+/// That the cache was at work: a test of an idle one would prove nothing.
+fn numbers(report: &Report) {
+    use statistics::{ALLOCS, CACHED, DEVICE, DISCARDED, EVICTIONS, FLUSHED, FRAMES, FREE, HITS, PUTS, TOMBSTONES};
+    let pool = module_file("pool");
+    let mut entries: Vec<_> = pool.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    let found: Vec<String> = entries
+        .iter()
+        .map(|path| {
+            format!("{} {}", path.file_name().unwrap_or_default().to_string_lossy(), read_number(path).unwrap_or(0))
+        })
+        .collect();
+    println!("     pool: {}", found.join(" "));
+    let number = |name: &str| statistic(name).unwrap_or(0);
+    for name in [PUTS, HITS, EVICTIONS, FLUSHED, ALLOCS, DISCARDED] {
+        report.check(format_args!("the cache was at work: {name}"), number(name) > 100, number(name));
+    }
+    let sum: u64 = [CACHED, FREE, DEVICE, TOMBSTONES].into_iter().map(number).sum();
+    report.check("frames add up", sum == number(FRAMES) && number(DEVICE) == 0, sum);
+}
