@@ -8,6 +8,8 @@
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
 #   make torture-6.1  dm-ecache on Debian 12's kernel: the torture test, and the short list of file systems
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
+#   make test-deep    longer tests: broken builds and sanitizers of core, every fuzz target, the long torture test
+#   make test-debian  builds and tries all of it in fresh chroots of Debian 12 and 13 (as root, with mmdebstrap)
 #   make small    what goes on a device: daemon and command line, no phone and no lab; SMALL_TARGET=aarch64-unknown-linux-gnu for another CPU
 #   make hooks    has git check commit messages here
 #   make install  into $(DESTDIR)$(PREFIX), what `make build` built; install-small: without the phone and the lab
@@ -22,7 +24,7 @@ SMALL_BYTES_MAX := 4000000
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test bench torture torture-debug torture-fs torture-6.1 kernels install install-small build whole small clean check-style hooks \
+.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-6.1 kernels install install-small build whole small clean check-style hooks \
 	setup setup-tests fetch test-phone
 
 demo: whole
@@ -33,6 +35,25 @@ test: setup-tests check-style fetch
 	$(CARGO) test -p fovea --no-default-features --test second
 	$(CARGO) test --workspace
 	$(MAKE) --no-print-directory test-phone
+
+# What boots nothing and needs no desktop.
+QUICK := apps client contract core daemon guest policy report scenario
+test-quick: setup
+	$(CARGO) test $(QUICK:%=-p fovea-%)
+
+# FUZZ_SECONDS is the time of each of the ten targets.
+FUZZ_SECONDS ?= 120
+test-deep: setup-tests
+	crates/core/negative-controls.sh
+	crates/core/sanitize.sh
+	tools/fuzz.sh fuzz $(FUZZ_SECONDS)
+	tools/fuzz.sh crates/lab/fuzz $(FUZZ_SECONDS)
+	$(MAKE) --no-print-directory torture
+
+# DEBIAN_RUN is what is done in each, if not the usual: DEBIAN_RUN='make demo'.
+DEBIAN_SUITES ?= bookworm trixie
+test-debian:
+	FOVEA_DEBIAN_RUN="$(DEBIAN_RUN)" tools/debian.sh $(DEBIAN_SUITES)
 
 # Full length: the figures of docs/. Two hours on two cores. Whatever falls short, the page is made, and says so; a verdict of
 # the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/lab-results.md).
