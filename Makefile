@@ -101,6 +101,9 @@ torture-fs: setup-tests fetch
 	FOVEA_FILESYSTEMS_CASES=$(FILESYSTEMS_CASES) FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_ROUNDS=100 \
 		FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs \
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture --include-ignored
+	@sh tools/setup.sh tests-pc
+	FOVEA_TEST_KERNEL=pc FOVEA_FILESYSTEMS_CASES=ext4-4k,xfs-4k,pc FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-pc \
+		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system
 
 torture-6.1: setup-tests fetch
 	FOVEA_TEST_KERNEL=6.1 FOVEA_TORTURE_SEED=$(TORTURE_SEED) FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-6.1 \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Installs what building and running the virtual phone needs and this machine lacks; with `debug-kernel` also what building a kernel
-# needs. Says nothing when all is there. Never a kernel.
+# Installs what building and running the virtual phone needs and this machine lacks; with `tests`, `tests-pc` or `debug-kernel` also what
+# those need. Says nothing when all is there. Never a kernel.
 set -eu
 
 packages=
@@ -26,6 +26,8 @@ if [ "${1:-}" = tests ]; then
 	need exfatprogs /usr/sbin/mkfs.exfat
 	need erofs-utils /usr/bin/mkfs.erofs
 	need squashfs-tools /usr/bin/mksquashfs
+	need ntfs-3g /usr/sbin/mkntfs
+	need udftools /usr/sbin/mkudffs
 	# The desktops that the focus sources are tested with.
 	need xvfb Xvfb
 	need openbox openbox
@@ -34,6 +36,11 @@ if [ "${1:-}" = tests ]; then
 	need sway sway
 	need foot foot
 	need dbus dbus-daemon
+fi
+if [ "${1:-}" = tests-pc ]; then
+	# File systems that only a PC's kernel has.
+	need f2fs-tools /usr/sbin/mkfs.f2fs
+	need jfsutils /usr/sbin/mkfs.jfs
 fi
 if [ "${1:-}" = debug-kernel ]; then
 	need flex flex

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fovea_linux::dm::{device_number, DeviceMapper};
+use fovea_linux::dm::{device_number, DeviceMapper, Target};
 use fovea_linux::{module, Root};
 use fovea_tests::audit::Sides;
 use fovea_tests::door::{at, make_disk, target, Outcome, SECTOR};
@@ -77,16 +77,40 @@ impl<'a> Bed<'a> {
         self.named(kind, below, arguments).map(|(_, node)| node)
     }
 
+    /// What device-mapper calls a device.
+    pub fn number(&self, node: &Path) -> Outcome<String> {
+        at(node.display(), device_number(node))
+    }
+
+    /// One device after the other, as one.
+    pub fn join(&mut self, parts: &[PathBuf]) -> Outcome<PathBuf> {
+        let name = format!("joined{}-{}", self.case, self.made.len());
+        let (mut table, mut start) = (Vec::new(), 0);
+        for part in parts {
+            let sectors = size_bytes(part)? / SECTOR;
+            table.push(target("linear", start, sectors, format!("{} 0", self.number(part)?)));
+            start += sectors;
+        }
+        self.made_of(&name, &table)
+    }
+
+    fn made_of(&mut self, name: &str, table: &[Target]) -> Outcome<PathBuf> {
+        at(name, self.mapper.create(name))?;
+        self.made.push(Made::Mapped(name.to_owned()));
+        at(format_args!("{name}: {}", table[0].parameters), self.mapper.load(name, table))?;
+        Ok(at(name, self.mapper.resume(name))?.node())
+    }
+
     /// The same, and its name.
-    fn named(&mut self, kind: &str, below: &Path, arguments: impl Fn(&str) -> String) -> Outcome<(String, PathBuf)> {
+    pub fn named(
+        &mut self,
+        kind: &str,
+        below: &Path,
+        arguments: impl Fn(&str) -> String,
+    ) -> Outcome<(String, PathBuf)> {
         let name = format!("{kind}{}-{}", self.case, self.made.len());
-        let number = at(below.display(), device_number(below))?;
-        let table = target(kind, 0, size_bytes(below)? / SECTOR, arguments(&number));
-        at(&name, self.mapper.create(&name))?;
-        self.made.push(Made::Mapped(name.clone()));
-        let loaded = self.mapper.load(&name, std::slice::from_ref(&table));
-        at(format_args!("{name}: {}", table.parameters), loaded)?;
-        let node = at(&name, self.mapper.resume(&name))?.node();
+        let table = target(kind, 0, size_bytes(below)? / SECTOR, arguments(&self.number(below)?));
+        let node = self.made_of(&name, &[table])?;
         Ok((name, node))
     }
 

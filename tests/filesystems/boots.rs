@@ -4,7 +4,7 @@
 //! kernel, a compiler or a file system's program is missing; with `CI=true` that is a failure.
 //!
 //! `FOVEA_FILESYSTEMS_CASES=all cargo test --release -p fovea-tests --test ecache_filesystems` (`make torture-fs`) is the long one.
-//! `FOVEA_TEST_KERNEL=6.1` boots that kernel (`make torture-6.1`).
+//! `FOVEA_TEST_KERNEL=6.1` boots that kernel (`make torture-6.1`), `pc` the one that knows more file systems.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,11 +13,16 @@ use fovea_phone::{Cache, FailureReason, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
 use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn};
 
-const MODULES: [&str; 17] = [
+const MODULES: [&str; 24] = [
     "dm-mod",
     "dm-delay",
     "dm-log-writes",
     "dm-crypt",
+    "dm-raid",
+    "dm-snapshot",
+    "dm-thin-pool",
+    "ext4",
+    "raid1",
     "null_blk",
     "loop",
     "xfs",
@@ -28,13 +33,20 @@ const MODULES: [&str; 17] = [
     "nls_ascii",
     "vfat",
     "exfat",
+    "ntfs3",
+    "udf",
     "overlay",
     "xts",
     "cts",
 ];
 
+/// What only a PC's kernel has, or has as modules, and the programs for it.
+const PC_MODULES: [&str; 4] = ["crc32c_generic", "crc32_generic", "f2fs", "jfs"];
+const PC_TOOLS: [(&str, &str); 4] =
+    [("mkfs.f2fs", "f2fs-tools"), ("fsck.f2fs", "f2fs-tools"), ("mkfs.jfs", "jfsutils"), ("fsck.jfs", "jfsutils")];
+
 /// Programs for the guest, and the package of each.
-const TOOLS: [(&str, &str); 12] = [
+const TOOLS: [(&str, &str); 15] = [
     ("mkfs.ext4", "e2fsprogs"),
     ("e2fsck", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
@@ -47,6 +59,9 @@ const TOOLS: [(&str, &str); 12] = [
     ("fsck.exfat", "exfatprogs"),
     ("mkfs.erofs", "erofs-utils"),
     ("mksquashfs", "squashfs-tools"),
+    ("mkntfs", "ntfs-3g"),
+    ("ntfsfix", "ntfs-3g"),
+    ("mkudffs", "udftools"),
 ];
 
 /// Each case that came to its end, and the first wrong content it found.
@@ -86,9 +101,14 @@ fn plan(words: &[String]) -> Plan {
 fn phone(module: Option<Option<&str>>) -> Result<Phone> {
     let own_modules: &[&str] = if module.is_some() { &["dm-ecache"] } else { &[] };
     let broken = module.flatten();
-    let guest =
-        Guest { program: env!("CARGO_BIN_EXE_filesystems"), modules: &MODULES, own_modules, broken, tools: &TOOLS };
     let (cache, which) = (Cache::open()?, chosen_kernel());
+    let (mut modules, mut tools) = (MODULES.to_vec(), TOOLS.to_vec());
+    if which.is_pc() {
+        modules.extend(PC_MODULES);
+        tools.extend(PC_TOOLS);
+    }
+    let program = env!("CARGO_BIN_EXE_filesystems");
+    let guest = Guest { program, modules: &modules, own_modules, broken, tools: &tools };
     assert!(!which.is_debug(), "FOVEA_TEST_KERNEL=debug: its shadow memory does not fit here; use ecache_torture");
     Ok(guest.phone(&cache, which.find(&cache)?)?.with_nodes(2))
 }

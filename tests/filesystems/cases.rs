@@ -75,6 +75,27 @@ const VFAT: FileSystem = FileSystem {
 const EXFAT: FileSystem =
     FileSystem { kind: "exfat", make: &["mkfs.exfat"], options: "", check: &["fsck.exfat", "-n"], ..VFAT };
 
+const NTFS3: FileSystem = FileSystem {
+    kind: "ntfs3",
+    make: &["mkntfs", "-q", "-F", "-Q", "-s", "512", "-p", "0", "-H", "16", "-S", "63"],
+    options: "discard",
+    check: &["ntfsfix", "-n"],
+    disk_mib: 40,
+    sector_bytes: 512,
+};
+/// Blocks of a sector, so that each page is several.
+const UDF: FileSystem = FileSystem { kind: "udf", make: &["mkudffs", "-b", "512"], options: "", check: &[], ..NTFS3 };
+const F2FS: FileSystem = FileSystem {
+    kind: "f2fs",
+    make: &["mkfs.f2fs", "-q", "-f", "-O", "extra_attr,inode_checksum,compression"],
+    options: "discard",
+    check: &["fsck.f2fs", "--dry-run"],
+    disk_mib: 128,
+    sector_bytes: 4096,
+};
+const JFS: FileSystem =
+    FileSystem { kind: "jfs", make: &["mkfs.jfs", "-q"], check: &["fsck.jfs", "-n"], disk_mib: 40, ..F2FS };
+
 type Test = Box<dyn Fn(&mut Lab) -> Outcome<()>>;
 
 /// A case; `short`: part of a short list, that of its kind.
@@ -83,13 +104,15 @@ pub struct Case {
     pub short: bool,
     /// Whether it is of what was wrong once, and not a whole file system.
     pub once_wrong: bool,
+    /// Whether only a PC's kernel has its file system.
+    pub pc: bool,
     /// Lines of the kernel's log with these words are meant.
     pub meant: &'static [&'static str],
     pub test: Test,
 }
 
 fn case(name: &'static str, short: bool, test: impl Fn(&mut Lab) -> Outcome<()> + 'static) -> Case {
-    Case { name, short, once_wrong: false, meant: &[], test: Box::new(test) }
+    Case { name, short, once_wrong: false, pc: false, meant: &[], test: Box::new(test) }
 }
 
 fn of(name: &'static str, short: bool, system: FileSystem) -> Case {
@@ -127,6 +150,8 @@ fn file_systems() -> Vec<Case> {
         of("btrfs-zstd", false, FileSystem { options: "compress-force=zstd", ..BTRFS }),
         of("vfat", false, VFAT),
         of("exfat", false, EXFAT),
+        of("ntfs3", false, NTFS3),
+        of("udf", false, UDF),
         erofs("erofs-4k-disabled", true, CLUSTERS_4K, "disabled"),
         erofs("erofs-4k-readahead", false, CLUSTERS_4K, "readahead"),
         erofs("erofs-4k-readaround", false, CLUSTERS_4K, "readaround"),
@@ -140,11 +165,31 @@ fn file_systems() -> Vec<Case> {
         case("overlay-on-ext4", true, layers::overlay),
         case("loop-above", false, layers::loop_above),
         case("loop-below", false, layers::loop_below),
+        case("linear-below", false, layers::linear_below),
+        case("linear-above", false, layers::linear_above),
+        case("snapshot-below", false, layers::snapshot_below),
+        case("thin-below", false, layers::thin_below),
+        case("raid1-below", false, layers::raid1_below),
         case("crypt-below", false, layers::crypt_below),
         case("crypt-above", false, layers::crypt_above),
         case("swap-partition", false, layers::swap_partition),
         case("swap-file", false, layers::swap_file),
     ]
+}
+
+/// File systems that the cloud's kernel is built without.
+fn of_pcs() -> Vec<Case> {
+    let cases = vec![
+        of("f2fs", false, F2FS),
+        // Unchanged: in 6.12 a compressed file that is cut and made longer shows what was cut off, with dm-linear too.
+        case("f2fs-lz4", false, |lab| {
+            FileSystem { options: "compress_algorithm=lz4,compress_extension=*", ..F2FS }.test_unchanged(lab)
+        }),
+        of("jfs", false, JFS),
+        case("fsx-f2fs", false, |lab| fsx::all(lab, &F2FS)),
+        case("power-cut-f2fs", false, |lab| cut::power(lab, &F2FS)),
+    ];
+    cases.into_iter().map(|case| Case { pc: true, ..case }).collect()
 }
 
 /// What was wrong once, each by what it is the guard of.
@@ -184,6 +229,7 @@ fn once_wrong() -> Vec<Case> {
 /// All, in the order in which they are run: those that switch something off come last.
 pub fn all() -> Vec<Case> {
     let mut cases = file_systems();
+    cases.extend(of_pcs());
     cases.extend(once_wrong().into_iter().map(|case| Case { once_wrong: true, ..case }));
     cases
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The target below and above other layers: overlayfs, loop devices, encryption, swap.
+//! The target below and above other layers: overlayfs, loop devices, logical volumes and their snapshots, RAID, encryption, swap.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -55,7 +55,7 @@ pub fn overlay(lab: &mut Lab) -> Outcome<()> {
 
 /// ext4 in a file of an ext4 on the target.
 pub fn loop_above(lab: &mut Lab) -> Outcome<()> {
-    load_loop()?;
+    load_module("loop")?;
     let (volume, below) = mounted_ext4(lab)?;
     let file = sparse(&below.join("disk"), 24)?;
     let node = lab.bed.loop_device(&file)?;
@@ -64,19 +64,13 @@ pub fn loop_above(lab: &mut Lab) -> Outcome<()> {
 
 /// The target on a loop device, whose file is on a file system of its own.
 pub fn loop_below(lab: &mut Lab) -> Outcome<()> {
-    load_loop()?;
+    load_module("loop")?;
     let disk = lab.bed.disk(DISK_MIB, 4096)?;
     EXT4.make(&disk)?;
     let below = EXT4.mount(lab, &disk)?;
     let file = sparse(&below.join("disk"), 32)?;
     let node = lab.bed.loop_device(&file)?;
-    let volume = lab.bed.volume(&node)?;
-    let node = volume.node.clone();
-    EXT4.test_on(lab, &volume, &node)
-}
-
-fn load_loop() -> Outcome<()> {
-    at("loop", fovea_linux::module::load(&fovea_linux::Root::at("/"), "loop"))
+    ext4_above(lab, &node)
 }
 
 fn sparse(path: &Path, mib: u64) -> Outcome<PathBuf> {
@@ -84,17 +78,71 @@ fn sparse(path: &Path, mib: u64) -> Outcome<PathBuf> {
     Ok(path.to_owned())
 }
 
-pub fn crypt_below(lab: &mut Lab) -> Outcome<()> {
-    at("dm_crypt", fovea_linux::module::load(&fovea_linux::Root::at("/"), "dm_crypt"))?;
-    let disk = lab.bed.disk(24, 4096)?;
-    let plain = lab.bed.crypt(&disk)?;
-    let volume = lab.bed.volume(&plain)?;
+fn load_module(name: &'static str) -> Outcome<()> {
+    at(name, fovea_linux::module::load(&fovea_linux::Root::at("/"), name))
+}
+
+fn ext4_above(lab: &mut Lab, below: &Path) -> Outcome<()> {
+    let volume = lab.bed.volume(below)?;
     let node = volume.node.clone();
     EXT4.test_on(lab, &volume, &node)
 }
 
+/// A logical volume of two pieces, on two disks.
+pub fn linear_below(lab: &mut Lab) -> Outcome<()> {
+    let disks = [lab.bed.disk(12, 4096)?, lab.bed.disk(20, 4096)?];
+    let joined = lab.bed.join(&disks)?;
+    ext4_above(lab, &joined)
+}
+
+/// The target under a physical volume: the file system's device is then not the target's.
+pub fn linear_above(lab: &mut Lab) -> Outcome<()> {
+    let disk = lab.bed.disk(32, 4096)?;
+    let volume = lab.bed.volume(&disk)?;
+    let node = lab.bed.map("linear", &volume.node, |number| format!("{number} 0"))?;
+    EXT4.test_on(lab, &volume, &node)
+}
+
+/// A logical volume of which a snapshot is kept: what is written is copied away first.
+pub fn snapshot_below(lab: &mut Lab) -> Outcome<()> {
+    load_module("dm_snapshot")?;
+    let (disk, copies) = (lab.bed.disk(32, 4096)?, lab.bed.disk(40, 4096)?);
+    let copies = lab.bed.number(&copies)?;
+    let origin = lab.bed.map("snapshot-origin", &disk, str::to_owned)?;
+    lab.bed.map("snapshot", &disk, |number| format!("{number} {copies} P 8"))?;
+    ext4_above(lab, &origin)
+}
+
+/// A thin volume: its blocks are taken when they are first written, and given back when they are discarded.
+pub fn thin_below(lab: &mut Lab) -> Outcome<()> {
+    load_module("dm_thin_pool")?;
+    let (metadata, data) = (lab.bed.disk(4, 4096)?, lab.bed.disk(32, 4096)?);
+    let metadata = lab.bed.number(&metadata)?;
+    let (name, pool) = lab.bed.named("thin-pool", &data, |number| format!("{metadata} {number} 128 0"))?;
+    lab.bed.message(&name, "create_thin 0")?;
+    let thin = lab.bed.map("thin", &pool, |number| format!("{number} 0"))?;
+    ext4_above(lab, &thin)
+}
+
+pub fn raid1_below(lab: &mut Lab) -> Outcome<()> {
+    // The kernel would call modprobe for it.
+    load_module("raid1")?;
+    load_module("dm_raid")?;
+    let (first, second) = (lab.bed.disk(32, 4096)?, lab.bed.disk(32, 4096)?);
+    let second = lab.bed.number(&second)?;
+    let raid = lab.bed.map("raid", &first, |number| format!("raid1 2 0 nosync 2 - {number} - {second}"))?;
+    ext4_above(lab, &raid)
+}
+
+pub fn crypt_below(lab: &mut Lab) -> Outcome<()> {
+    load_module("dm_crypt")?;
+    let disk = lab.bed.disk(24, 4096)?;
+    let plain = lab.bed.crypt(&disk)?;
+    ext4_above(lab, &plain)
+}
+
 pub fn crypt_above(lab: &mut Lab) -> Outcome<()> {
-    at("dm_crypt", fovea_linux::module::load(&fovea_linux::Root::at("/"), "dm_crypt"))?;
+    load_module("dm_crypt")?;
     let disk = lab.bed.disk(24, 4096)?;
     let volume = lab.bed.volume(&disk)?;
     let plain = lab.bed.crypt(&volume.node)?;

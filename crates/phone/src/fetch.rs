@@ -37,6 +37,8 @@ pub enum Line {
     Linux6_12,
     /// The oldest that our modules are for: Debian 12's.
     Linux6_1,
+    /// The one of PCs, which has drivers and file systems (f2fs) that the cloud's is built without.
+    Linux6_12Pc,
 }
 
 impl Line {
@@ -45,6 +47,7 @@ impl Line {
         match self {
             Line::Linux6_12 => "kernel",
             Line::Linux6_1 => "kernel-6.1",
+            Line::Linux6_12Pc => "kernel-pc",
         }
     }
 
@@ -52,13 +55,15 @@ impl Line {
         match self {
             Line::Linux6_12 => r"^linux-image-6\.12\.[0-9].*-cloud-amd64-unsigned$",
             Line::Linux6_1 => r"^linux-image-6\.1\.0-[0-9]*-cloud-amd64-unsigned$",
+            Line::Linux6_12Pc => r"^linux-image-6\.12\.[0-9]*\+deb[0-9]*-amd64-unsigned$",
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Line::Linux6_12 => "Linux 6.12",
-            Line::Linux6_1 => "Linux 6.1",
+            Line::Linux6_12 => "Linux 6.12 for cloud-amd64",
+            Line::Linux6_1 => "Linux 6.1 for cloud-amd64",
+            Line::Linux6_12Pc => "Linux 6.12 for amd64",
         }
     }
 
@@ -66,7 +71,7 @@ impl Line {
     fn origin(self) -> Result<Origin> {
         let host = Origin::of_host()?;
         match self {
-            Line::Linux6_12 => Ok(host),
+            Line::Linux6_12 | Line::Linux6_12Pc => Ok(host),
             Line::Linux6_1 => Ok(Origin { codename: "bookworm".into(), ..host }),
         }
     }
@@ -184,7 +189,7 @@ impl KernelPackages {
 }
 
 fn kernel_packages(apt: &Apt, line: Line) -> Result<KernelPackages> {
-    let what = format!("the mirror has no {} for cloud-amd64", line.name());
+    let what = format!("the mirror has no {}", line.name());
     let none = || Error::missing(what.clone(), "choose another with FOVEA_MIRROR");
     let found = apt.search(line.image_pattern())?;
     let image = newest(found)?.ok_or_else(none)?;
