@@ -90,7 +90,7 @@ const F2FS: FileSystem = FileSystem {
     make: &["mkfs.f2fs", "-q", "-f", "-O", "extra_attr,inode_checksum,compression"],
     options: "discard",
     check: &["fsck.f2fs", "--dry-run"],
-    disk_mib: 128,
+    disk_mib: 64,
     sector_bytes: 4096,
 };
 const JFS: FileSystem =

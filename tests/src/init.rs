@@ -37,6 +37,8 @@ pub fn end(failures: u32) -> ! {
     println!("the end: {failures} failures");
     if is_init() {
         rustix::fs::sync();
+        // The serial line is slow, and what it has not sent goes with the machine.
+        let _ = rustix::termios::tcdrain(std::io::stdout());
         // SAFETY: switching I/O ports on and writing to one affects the virtual machine only, which ends here.
         unsafe {
             #[cfg(target_arch = "x86_64")]
