@@ -7,6 +7,7 @@
 #   make kernels  builds the kernel modules against every line of kernels that Debian offers
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
 #   make torture-6.1  dm-ecache on Debian 12's kernel: the torture test, and the short list of file systems
+#   make xfstests  the programs that xfstests brings (fsx, fsstress, asynchronous direct requests), with XFSTESTS=CHECKOUT of it
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make test-deep    longer tests: broken builds and sanitizers of core, every fuzz target, the long torture test
 #   make test-debian  builds and tries all of it in fresh chroots of Debian 12 and 13 (as root, with mmdebstrap)
@@ -24,7 +25,7 @@ SMALL_BYTES_MAX := 4000000
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-6.1 kernels install install-small build whole small clean check-style hooks \
+.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-6.1 xfstests kernels install install-small build whole small clean check-style hooks \
 	setup setup-tests fetch test-phone
 
 demo: whole
@@ -104,6 +105,13 @@ torture-fs: setup-tests fetch
 	@sh tools/setup.sh tests-pc
 	FOVEA_TEST_KERNEL=pc FOVEA_FILESYSTEMS_CASES=ext4-4k,xfs-4k,pc FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-pc \
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system
+
+# XFSTESTS is a checkout of it.
+XFSTESTS ?= ../xfstests-dev
+xfstests: setup-tests fetch
+	programs=$$(sh tools/xfstests.sh "$(XFSTESTS)") && \
+		FOVEA_XFSTESTS=$$programs FOVEA_FILESYSTEMS_CASES=xfstests FOVEA_FILESYSTEMS_OPERATIONS=20000 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/xfstests \
+		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture --include-ignored every_file_system no_false_alarm
 
 torture-6.1: setup-tests fetch
 	FOVEA_TEST_KERNEL=6.1 FOVEA_TORTURE_SEED=$(TORTURE_SEED) FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-6.1 \

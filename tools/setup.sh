@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Installs what building and running the virtual phone needs and this machine lacks; with `tests`, `tests-pc` or `debug-kernel` also what
-# those need. Says nothing when all is there. Never a kernel.
+# Installs what building and running the virtual phone needs and this machine lacks; with `tests`, `tests-pc`, `xfstests` or `debug-kernel`
+# also what those need. Says nothing when all is there. Never a kernel.
 set -eu
 
 packages=
@@ -41,6 +41,19 @@ if [ "${1:-}" = tests-pc ]; then
 	# File systems that only a PC's kernel has.
 	need f2fs-tools /usr/sbin/mkfs.f2fs
 	need jfsutils /usr/sbin/mkfs.jfs
+fi
+if [ "${1:-}" = xfstests ]; then
+	need autoconf autoconf
+	need automake automake
+	need libtool libtoolize
+	need libtool-bin libtool
+	need gawk gawk
+	need pkg-config pkg-config
+	need libaio-dev /usr/include/libaio.h
+	need xfslibs-dev /usr/include/xfs/xfs.h
+	need uuid-dev /usr/include/uuid/uuid.h
+	need libattr1-dev /usr/include/attr/attributes.h
+	need libacl1-dev /usr/include/sys/acl.h
 fi
 if [ "${1:-}" = debug-kernel ]; then
 	need flex flex

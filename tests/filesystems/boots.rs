@@ -78,6 +78,13 @@ fn cases(console: &str) -> Vec<(&str, Option<&str>)> {
     cases
 }
 
+/// The programs in the folder that `make xfstests` has built.
+fn xfstests() -> Vec<String> {
+    let Some(folder) = std::env::var_os("FOVEA_XFSTESTS") else { return Vec::new() };
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("FOVEA_XFSTESTS: {folder:?}: {e}"));
+    entries.flatten().map(|entry| entry.path().display().to_string()).collect()
+}
+
 fn plan(words: &[String]) -> Plan {
     let mut kernel_args: Vec<String> = [
         // The carve-outs of `main.rs`.
@@ -94,7 +101,9 @@ fn plan(words: &[String]) -> Plan {
     .map(String::from)
     .to_vec();
     kernel_args.extend(words.iter().map(|word| format!("fovea.filesystems.{word}")));
-    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, ..Plan::bare("filesystems", 480 << 20, 2) }
+    // The disks are in its memory; those of xfstests are large.
+    let memory_bytes = if xfstests().is_empty() { 480 << 20 } else { 800 << 20 };
+    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, ..Plan::bare("filesystems", memory_bytes, 2) }
 }
 
 /// A phone with the program and the module, or what is missing for one.
@@ -107,6 +116,8 @@ fn phone(module: Option<Option<&str>>) -> Result<Phone> {
         modules.extend(PC_MODULES);
         tools.extend(PC_TOOLS);
     }
+    let built = xfstests();
+    tools.extend(built.iter().map(|path| (path.as_str(), "what xfstests needs: make xfstests")));
     let program = env!("CARGO_BIN_EXE_filesystems");
     let guest = Guest { program, modules: &modules, own_modules, broken, tools: &tools };
     assert!(!which.is_debug(), "FOVEA_TEST_KERNEL=debug: its shadow memory does not fit here; use ecache_torture");

@@ -11,6 +11,7 @@ use crate::guarded;
 use crate::images::Image;
 use crate::layers;
 use crate::once::{self, Switch};
+use crate::programs;
 use crate::race::{race, Request};
 use crate::Lab;
 
@@ -98,21 +99,31 @@ const JFS: FileSystem =
 
 type Test = Box<dyn Fn(&mut Lab) -> Outcome<()>>;
 
+/// What cases there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// Whole file systems: what docs/ecache.md has a table of.
+    FileSystems,
+    /// What was wrong once, each by what it is the guard of.
+    OnceWrong,
+    /// File systems that the cloud's kernel is built without.
+    Pc,
+    /// What needs the programs of xfstests.
+    Xfstests,
+}
+
 /// A case; `short`: part of a short list, that of its kind.
 pub struct Case {
     pub name: &'static str,
     pub short: bool,
-    /// Whether it is of what was wrong once, and not a whole file system.
-    pub once_wrong: bool,
-    /// Whether only a PC's kernel has its file system.
-    pub pc: bool,
+    pub list: List,
     /// Lines of the kernel's log with these words are meant.
     pub meant: &'static [&'static str],
     pub test: Test,
 }
 
 fn case(name: &'static str, short: bool, test: impl Fn(&mut Lab) -> Outcome<()> + 'static) -> Case {
-    Case { name, short, once_wrong: false, pc: false, meant: &[], test: Box::new(test) }
+    Case { name, short, list: List::FileSystems, meant: &[], test: Box::new(test) }
 }
 
 fn of(name: &'static str, short: bool, system: FileSystem) -> Case {
@@ -128,7 +139,6 @@ const CLUSTERS_64K: &[&str] = &["-zlz4", "-C65536"];
 /// Ends of files together in one place, equal parts once, last blocks beside the inode.
 const TIGHT: &[&str] = &["-zlz4", "-Efragments,dedupe,ztailpacking"];
 
-/// Whole file systems: what docs/ecache.md has a table of.
 fn file_systems() -> Vec<Case> {
     vec![
         of("ext4-4k", true, EXT4),
@@ -177,9 +187,8 @@ fn file_systems() -> Vec<Case> {
     ]
 }
 
-/// File systems that the cloud's kernel is built without.
 fn of_pcs() -> Vec<Case> {
-    let cases = vec![
+    vec![
         of("f2fs", false, F2FS),
         // Unchanged: in 6.12 a compressed file that is cut and made longer shows what was cut off, with dm-linear too.
         case("f2fs-lz4", false, |lab| {
@@ -188,11 +197,19 @@ fn of_pcs() -> Vec<Case> {
         of("jfs", false, JFS),
         case("fsx-f2fs", false, |lab| fsx::all(lab, &F2FS)),
         case("power-cut-f2fs", false, |lab| cut::power(lab, &F2FS)),
-    ];
-    cases.into_iter().map(|case| Case { pc: true, ..case }).collect()
+    ]
 }
 
-/// What was wrong once, each by what it is the guard of.
+fn xfstests() -> Vec<Case> {
+    // One of them writes 128 MiB, another in halves of 1 KiB.
+    let large = |system| FileSystem { disk_mib: 208, sector_bytes: 512, ..system };
+    vec![
+        case("xfstests-ext4", false, move |lab| programs::all(lab, &large(EXT4))),
+        case("xfstests-ext4-1k", false, move |lab| programs::all(lab, &large(ext4_of(1024)))),
+        case("xfstests-xfs", false, move |lab| programs::all(lab, &large(XFS))),
+    ]
+}
+
 fn once_wrong() -> Vec<Case> {
     let moved = |name, switch| Case {
         // A module that says it hears no more is right to.
@@ -228,10 +245,13 @@ fn once_wrong() -> Vec<Case> {
 
 /// All, in the order in which they are run: those that switch something off come last.
 pub fn all() -> Vec<Case> {
-    let mut cases = file_systems();
-    cases.extend(of_pcs());
-    cases.extend(once_wrong().into_iter().map(|case| Case { once_wrong: true, ..case }));
-    cases
+    let lists = [
+        (List::FileSystems, file_systems()),
+        (List::Pc, of_pcs()),
+        (List::Xfstests, xfstests()),
+        (List::OnceWrong, once_wrong()),
+    ];
+    lists.into_iter().flat_map(|(list, cases)| cases.into_iter().map(move |case| Case { list, ..case })).collect()
 }
 
 /// Named here, so that it can be asked for: it is run before the module is loaded.

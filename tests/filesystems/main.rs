@@ -5,7 +5,7 @@
 //! Words on the kernel's command line, `fovea.filesystems.KEY=VALUE`:
 //!
 //! ```text
-//! cases        names, separated by commas; `short-file-systems` (default), `short-once-wrong`, `all`, `pc`      seed     of all content and choices
+//! cases        names, separated by commas; `short-file-systems` (default), `short-once-wrong`, `all`, `pc`, `xfstests`      seed     of all content and choices
 //! kind         of target; `linear` rehearses without the module              rounds   of the races
 //! stop         1: end after the first case that fails                        operations  of each file of fsx
 //! ```
@@ -26,6 +26,7 @@ mod guarded;
 mod images;
 mod layers;
 mod once;
+mod programs;
 mod race;
 mod tree;
 
@@ -42,7 +43,7 @@ use fovea_tests::report::Report;
 use rustix::mount::{mount, MountFlags};
 
 use crate::bed::Bed;
-use crate::cases::{Case, CARVEOUTS};
+use crate::cases::{Case, List, CARVEOUTS};
 
 /// The module under test.
 const MODULE: &str = fovea_contract::ECACHE_MODULE;
@@ -54,10 +55,10 @@ pub(crate) const DEVICES: [(&str, u64); 1] = [("camera", 11 << 20)];
 /// The short lists, which run side by side: whole file systems, and what was wrong once.
 const SHORT_FILE_SYSTEMS: &str = "short-file-systems";
 const SHORT_ONCE_WRONG: &str = "short-once-wrong";
-/// What the kernel of most clouds is built without.
 const PC: &str = "pc";
+const XFSTESTS: &str = "xfstests";
 /// What names no single case, or one that is no test of a volume.
-const LISTS: [&str; 5] = ["all", PC, SHORT_FILE_SYSTEMS, SHORT_ONCE_WRONG, CARVEOUTS];
+const LISTS: [&str; 6] = ["all", PC, XFSTESTS, SHORT_FILE_SYSTEMS, SHORT_ONCE_WRONG, CARVEOUTS];
 
 /// What a case works with.
 pub(crate) struct Lab<'a> {
@@ -112,15 +113,20 @@ impl Options {
     }
 
     fn wants(&self, case: &Case) -> bool {
-        match case.pc {
-            true => self.cases.iter().any(|asked| asked == case.name || asked == PC),
-            false => self.wants_named(case.name, case.short, case.once_wrong),
+        match case.list {
+            List::FileSystems => self.wants_named(case.name, case.short, SHORT_FILE_SYSTEMS),
+            List::OnceWrong => self.wants_named(case.name, case.short, SHORT_ONCE_WRONG),
+            List::Pc => self.asks_for(case.name, PC),
+            List::Xfstests => self.asks_for(case.name, XFSTESTS),
         }
     }
 
-    fn wants_named(&self, name: &str, short: bool, once_wrong: bool) -> bool {
-        let list = if once_wrong { SHORT_ONCE_WRONG } else { SHORT_FILE_SYSTEMS };
-        self.cases.iter().any(|asked| asked == name || asked == "all" || (short && asked == list))
+    fn asks_for(&self, name: &str, list: &str) -> bool {
+        self.cases.iter().any(|asked| asked == name || asked == list)
+    }
+
+    fn wants_named(&self, name: &str, short: bool, list: &str) -> bool {
+        self.asks_for(name, "all") || (short && self.asks_for(name, list))
     }
 }
 
@@ -164,7 +170,7 @@ fn run() -> Outcome<u32> {
     let mut log = at("/dev/kmsg", KernelLog::new())?;
     let mut failures = 0;
     if options.kind == "ecache" {
-        if options.wants_named(CARVEOUTS, true, true) {
+        if options.wants_named(CARVEOUTS, true, SHORT_ONCE_WRONG) {
             let report = Report::default();
             let began = Instant::now();
             if let Err(e) = cases::carveouts(&report) {

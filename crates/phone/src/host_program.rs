@@ -12,7 +12,7 @@ use crate::initramfs::GuestFile;
 const PLACES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
 /// The files that a program of this machine consists of: itself, as `/bin/NAME` in the guest, its libraries and their loader.
-/// `mend` says how to get the program.
+/// `name` may be a path. `mend` says how to get the program.
 ///
 /// # Errors
 /// The program or one of its libraries is not there.
@@ -23,7 +23,8 @@ pub fn with_libraries(name: &str, mend: &str) -> Result<Vec<GuestFile>> {
     let libraries = libraries(&listing).map_err(|library| {
         Error::missing(format!("{} needs {library}, which is not installed", program.display()), mend)
     })?;
-    let mut files = vec![GuestFile { to: Path::new("/bin").join(name), from: program }];
+    let file_name = program.file_name().unwrap_or(program.as_os_str());
+    let mut files = vec![GuestFile { to: Path::new("/bin").join(file_name), from: program.clone() }];
     files.extend(libraries.into_iter().map(|path| GuestFile { to: path.clone(), from: path }));
     Ok(files)
 }
