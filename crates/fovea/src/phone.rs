@@ -74,7 +74,7 @@ pub struct How {
     /// Folder for the logs of each boot.
     #[arg(long, value_name = "FOLDER", default_value = "results")]
     results: PathBuf,
-    /// Limit of one boot, in seconds.
+    /// Seconds in which a boot must say something; it ends after eight times as long, whatever it says.
     #[arg(long, value_name = "S", default_value_t = 2700)]
     limit_s: u64,
     #[command(flatten)]

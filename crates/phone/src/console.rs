@@ -48,16 +48,17 @@ impl ConsoleTail {
         }
     }
 
-    /// Reads what has been written since the last time. A file that is not there (yet) is an empty one.
-    pub(crate) fn poll(&mut self) {
+    /// Reads what has been written since the last time, and says whether there was anything. A file that is not there (yet) is an empty one.
+    pub(crate) fn poll(&mut self) -> bool {
         if self.file.is_none() {
             self.file = File::open(&self.path).ok();
         }
-        let Some(file) = &mut self.file else { return };
+        let Some(file) = &mut self.file else { return false };
         let mut fresh = Vec::new();
         // A read error ends the reading like the file's end does: the log stays on disk for the user.
         let _ = file.read_to_end(&mut fresh);
         self.push(&fresh);
+        !fresh.is_empty()
     }
 
     fn push(&mut self, bytes: &[u8]) {

@@ -96,8 +96,10 @@ pub enum FailureReason {
     /// QEMU ended by itself.
     #[error("QEMU ended without the guest's exit code ({0})")]
     Qemu(String),
-    /// The wall-clock limit was reached.
-    #[error("not done after {0} s of wall time; raise the time-out or look at the console log")]
+    /// Nothing was heard for the time-out, or it went on for eight times as long.
+    #[error(
+        "not a word for {0} s, or not done after eight times that; look at the console log, or raise the time-out"
+    )]
     Timeout(u64),
 }
 

@@ -19,6 +19,7 @@ mod kernel;
 pub mod kmod;
 mod kvm;
 mod modules;
+mod patience;
 mod phone;
 mod progress;
 mod qemu;

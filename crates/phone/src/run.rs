@@ -15,6 +15,7 @@ use fovea_scenario::{Event, EventBody, Plan};
 use crate::child::{Next, Running};
 use crate::console::ConsoleTail;
 use crate::error::{BootFailure, Error, FailureReason, Result};
+use crate::patience::Patience;
 use crate::phone::Phone;
 use crate::progress::{Progress, Stage};
 use crate::qemu::Console;
@@ -27,13 +28,11 @@ const STATUS_PLAN_FAILED: i32 = 3;
 const STATUS_POWER_OFF: i32 = 0;
 /// How often the console is looked at for a panic while no event comes.
 const LOOK: Duration = Duration::from_millis(250);
-/// What a panicked guest is given to print its last lines and leave by itself.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Wall-clock limit of one boot.
+    /// Wall-clock time in which a guest must say something, be it an event or a line on the console: a loaded host makes a boot slow, and a
+    /// guest that hangs says nothing. One that only ever repeats itself is ended after eight times as long.
     pub timeout: Duration,
     /// Folder below which each boot gets one of its own for its logs.
     pub results: PathBuf,
@@ -170,21 +169,24 @@ struct Boot<'a> {
 impl Boot<'_> {
     /// Reads events until QEMU ends or has to be ended. Returns why the boot failed, if it did.
     fn follow(&mut self, qemu: &mut Running, timeout: Duration, dir: &Path) -> Result<Option<FailureReason>> {
-        let mut end = self.began + timeout;
-        let mut broken = false;
+        let mut patience = Patience::new(self.began, timeout);
         loop {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = patience.left(Instant::now());
             if left.is_zero() {
                 self.console.poll();
                 return Ok(Some(self.console.breakdown().unwrap_or(FailureReason::Timeout(timeout.as_secs()))));
             }
             match qemu.next(left.min(LOOK)) {
-                Next::Bytes(bytes) => self.take(&bytes)?,
+                Next::Bytes(bytes) => {
+                    self.take(&bytes)?;
+                    patience.heard(Instant::now());
+                }
                 Next::Nothing => {
-                    self.console.poll();
-                    if self.console.breakdown().is_some() && !broken {
-                        broken = true;
-                        end = end.min(Instant::now() + LAST_WORDS);
+                    if self.console.poll() {
+                        patience.heard(Instant::now());
+                    }
+                    if self.console.breakdown().is_some() {
+                        patience.broke_down(Instant::now());
                     }
                 }
                 Next::Ended => break,
