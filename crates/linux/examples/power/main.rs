@@ -38,6 +38,8 @@ mod sleep;
 mod stack;
 mod work;
 
+use fovea_contract::ECACHE_TARGET;
+
 use crate::report::Report;
 use crate::stack::Outcome;
 
@@ -74,7 +76,7 @@ impl Options {
 
     /// Whether the module is there, and not a stand-in for rehearsals.
     pub fn has_module(&self) -> bool {
-        self.kind == "ecache"
+        self.kind == ECACHE_TARGET
     }
 }
 
