@@ -12,6 +12,7 @@
 #include <linux/device-mapper.h>
 #include <linux/module.h>
 
+#include "../include/contract.h"
 #include "pool.h"
 #include "run.h"
 #include "target.h"
@@ -165,6 +166,9 @@ static void target_postsuspend(struct dm_target *ti)
 	volume_suspend(t->volume);
 }
 
+#define STATUS_WORD(_name)	#_name " %llu "
+#define STATUS_NUMBER(_name)	now._name,
+
 static void target_status(struct dm_target *ti, status_type_t type,
 			  unsigned int flags, char *result, unsigned int maxlen)
 {
@@ -175,10 +179,9 @@ static void target_status(struct dm_target *ti, status_type_t type,
 	switch (type) {
 	case STATUSTYPE_INFO:
 		now = volume_count(t->volume);
-		DMEMIT("reads %llu hits %llu misses %llu puts %llu mismatched %llu invalidated %llu cache %s",
-		       now.reads, now.hits, now.reads - now.hits, now.puts,
-		       now.mismatched, now.invalidated,
-		       READ_ONCE(t->volume->enabled) ? "on" : "off");
+		DMEMIT(ECACHE_STATUS(STATUS_WORD) ECACHE_CACHE " %s",
+		       ECACHE_STATUS(STATUS_NUMBER)
+		       READ_ONCE(t->volume->enabled) ? ECACHE_ON : ECACHE_OFF);
 		break;
 	case STATUSTYPE_TABLE:
 		DMEMIT("%s %llu", t->dev->name, (unsigned long long)t->start);
@@ -195,21 +198,24 @@ static int target_message(struct dm_target *ti, unsigned int argc, char **argv,
 			  char *result, unsigned int maxlen)
 {
 	struct target *t = ti->private;
+	bool on;
 
-	if (argc == 1 && !strcmp(argv[0], "drop")) {
+	if (argc == 1 && !strcmp(argv[0], ECACHE_DROP)) {
 		pool_drop_range(t->volume, 0, TRACK_BLOCKS_MAX);
 		return 0;
 	}
-	if (argc == 2 && !strcmp(argv[0], "cache") &&
-	    (!strcmp(argv[1], "on") || !strcmp(argv[1], "off"))) {
+	if (argc == 2 && !strcmp(argv[0], ECACHE_CACHE) &&
+	    (!strcmp(argv[1], ECACHE_ON) || !strcmp(argv[1], ECACHE_OFF))) {
+		on = !strcmp(argv[1], ECACHE_ON);
 		volume_lock_irq(t->volume);
-		t->volume->enabled = argv[1][1] == 'n';
+		t->volume->enabled = on;
 		volume_unlock_irq(t->volume);
-		if (argv[1][1] == 'f')
+		if (!on)
 			pool_drop_range(t->volume, 0, TRACK_BLOCKS_MAX);
 		return 0;
 	}
-	pr_err("message: none of: drop, cache on|off\n");
+	pr_err("message: none of: " ECACHE_DROP ", " ECACHE_CACHE " "
+	       ECACHE_ON "|" ECACHE_OFF "\n");
 	return -EINVAL;
 }
 
@@ -222,7 +228,7 @@ static int target_iterate_devices(struct dm_target *ti,
 }
 
 static struct target_type ecache_target = {
-	.name = "ecache",
+	.name = ECACHE_TARGET,
 	.version = { 2, 0, 0 },
 	.module = THIS_MODULE,
 	.ctr = target_ctr,

@@ -132,6 +132,7 @@ struct volume_counts volume_count(struct volume *v)
 	volume_lock_irq(v);
 	now = v->counts;
 	now.held = v->gate.held;
+	now.misses = now.reads - now.hits;
 	now.puts = v->batch.ended_puts + v->batch.nr_puts;
 	now.batched_puts = v->batch.nr_puts;
 	now.batched_spares = v->batch.nr_spares;
@@ -146,6 +147,7 @@ static void add_counts(struct volume_counts *sum, struct volume *v)
 	now = volume_count(v);
 	sum->reads += now.reads;
 	sum->hits += now.hits;
+	sum->misses += now.misses;
 	sum->puts += now.puts;
 	sum->mismatched += now.mismatched;
 	sum->invalidated += now.invalidated;

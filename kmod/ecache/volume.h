@@ -55,6 +55,7 @@ struct volume_counts {
 	struct pool_cost put_cost;
 	struct pool_cost get_cost;
 	/* What is below is filled in when somebody asks, from gate and batch. */
+	u64 misses;
 	u64 puts;
 	struct gate_held held;
 	u64 batched_puts;

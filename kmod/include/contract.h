@@ -77,6 +77,63 @@
 	X(longest_put_insns) \
 	X(moves_unseen)
 
+/* dm-ecache's target in a table of device-mapper's. */
+#define ECACHE_TARGET		"ecache"
+
+/* What its status begins with: each word and a number of pages. */
+#define ECACHE_STATUS(X) \
+	X(reads) \
+	X(hits) \
+	X(misses) \
+	X(puts) \
+	X(mismatched) \
+	X(invalidated)
+
+/* With one of the two behind it a message; and what the status ends with. */
+#define ECACHE_CACHE		"cache"
+#define ECACHE_ON		"on"
+#define ECACHE_OFF		"off"
+
+/* A message: forget what is cached of the target. */
+#define ECACHE_DROP		"drop"
+
+/* In tracefs: events/ecache. */
+#define ECACHE_EVENTS_FOLDER	"ecache"
+
+/* The events there, and of each its fields. */
+#define ECACHE_EVENTS(X) \
+	X(GET, ecache_get) \
+	X(PUT, ecache_put) \
+	X(ALLOC, ecache_alloc) \
+	X(SALVAGE, ecache_salvage) \
+	X(FREE, ecache_free)
+
+#define ECACHE_GET_FIELDS(X) \
+	X(dev) \
+	X(ino) \
+	X(index) \
+	X(block) \
+	X(hit)
+
+#define ECACHE_PUT_FIELDS(X) \
+	X(dev) \
+	X(ino) \
+	X(index) \
+	X(block)
+
+#define ECACHE_ALLOC_FIELDS(X) \
+	X(name) \
+	X(first) \
+	X(count) \
+	X(discarded)
+
+#define ECACHE_SALVAGE_FIELDS(X) \
+	X(name) \
+	X(pages)
+
+#define ECACHE_FREE_FIELDS(X) \
+	X(name)
+
 /* contig-heap's, in /sys/module/contig_heap/parameters. */
 #define CONTIG_PARAMETERS(X) \
 	X(region) \

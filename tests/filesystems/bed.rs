@@ -5,6 +5,7 @@ use std::ffi::CString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fovea_contract::ecache_status;
 use fovea_linux::dm::{device_number, DeviceMapper, Target};
 use fovea_linux::{module, Root};
 use fovea_tests::audit::Sides;
@@ -189,10 +190,10 @@ impl<'a> Bed<'a> {
             pair.and_then(|pair| pair[1].parse().ok()).unwrap_or(0)
         };
         Some(Counts {
-            reads: number("reads"),
-            hits: number("hits"),
-            puts: number("puts"),
-            invalidated: number("invalidated"),
+            reads: number(ecache_status::READS),
+            hits: number(ecache_status::HITS),
+            puts: number(ecache_status::PUTS),
+            invalidated: number(ecache_status::INVALIDATED),
         })
     }
 

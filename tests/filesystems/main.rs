@@ -33,6 +33,7 @@ mod tree;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;
 
+use fovea_contract::ECACHE_TARGET;
 use fovea_linux::dm::DeviceMapper;
 use fovea_linux::{module, Root};
 use fovea_tests::audit::{KernelLog, BAD};
@@ -76,7 +77,7 @@ pub(crate) struct Lab<'a> {
 impl Lab<'_> {
     /// Whether the module is there, and not a stand-in for rehearsals.
     pub fn has_module(&self) -> bool {
-        self.kind == "ecache"
+        self.kind == ECACHE_TARGET
     }
 }
 
@@ -104,7 +105,7 @@ impl Options {
         };
         Ok(Options {
             cases: text("cases", SHORT_FILE_SYSTEMS).split(',').map(str::to_owned).collect(),
-            kind: text("kind", "ecache"),
+            kind: text("kind", ECACHE_TARGET),
             seed: number("seed", "1")?,
             rounds: number("rounds", "12")? as u32,
             operations: number("operations", "400")?,
@@ -169,7 +170,7 @@ fn run() -> Outcome<u32> {
     }
     let mut log = at("/dev/kmsg", KernelLog::new())?;
     let mut failures = 0;
-    if options.kind == "ecache" {
+    if options.kind == ECACHE_TARGET {
         if options.wants_named(CARVEOUTS, true, SHORT_ONCE_WRONG) {
             let report = Report::default();
             let began = Instant::now();

@@ -19,6 +19,7 @@ mod sleep;
 mod stack;
 mod work;
 
+use fovea_contract::ECACHE_TARGET;
 use fovea_tests::init;
 use fovea_tests::report::Report;
 
@@ -57,7 +58,7 @@ impl Options {
 
     /// Whether the module is there, and not a stand-in for rehearsals.
     pub fn has_module(&self) -> bool {
-        self.kind == "ecache"
+        self.kind == ECACHE_TARGET
     }
 }
 

@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use fovea_contract::{ecache_alloc_fields as fields, ecache_events, ECACHE_EVENTS_FOLDER};
 use fovea_linux::dma_heap::{Access, Heap, Mapping};
 use fovea_tests::content::Random;
 use fovea_tests::raw::PAGE;
@@ -255,7 +256,8 @@ impl Trace {
         let instance = root.join("instances/buffers");
         let _ = std::fs::remove_dir(&instance);
         std::fs::create_dir(&instance).map_err(|e| format!("{}: {e}", instance.display()))?;
-        write_file(instance.join("events/ecache/ecache_alloc/enable"), "1")?;
+        let events = instance.join("events").join(ECACHE_EVENTS_FOLDER);
+        write_file(events.join(ecache_events::ALLOC).join("enable"), "1")?;
         let pipe = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(instance.join("trace_pipe"));
         Ok(Trace { pipe: pipe.map_err(|e| e.to_string())?, text: String::new() })
     }
@@ -272,7 +274,7 @@ impl Trace {
             let word = line.split_ascii_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
             word.map(str::to_owned)
         };
-        let found = (value("name")?, value("first")?.parse().ok()?, value("count")?.parse().ok()?);
+        let found = (value(fields::NAME)?, value(fields::FIRST)?.parse().ok()?, value(fields::COUNT)?.parse().ok()?);
         self.text = rest.to_owned();
         Some(found)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What happens to the page cache and the targets from outside while files are worked on.
 
-use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero};
+use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero, ECACHE_CACHE, ECACHE_DROP, ECACHE_OFF, ECACHE_ON};
 use fovea_linux::dm::Suspend;
 use fovea_tests::content::Random;
 use fovea_tests::pressure::{available_bytes, Hog};
@@ -84,10 +84,10 @@ impl<'a> Disturber<'a> {
         match choice {
             // Seldom: it empties the cache, and a full one is what evicts.
             17..=19 if self.random.below(8) != 0 => Ok(()),
-            17 => self.stack.message(volume, "drop"),
+            17 => self.stack.message(volume, ECACHE_DROP),
             18 => {
-                self.stack.message(volume, "cache off")?;
-                self.stack.message(volume, "cache on")
+                self.stack.message(volume, &format!("{ECACHE_CACHE} {ECACHE_OFF}"))?;
+                self.stack.message(volume, &format!("{ECACHE_CACHE} {ECACHE_ON}"))
             }
             19 => {
                 parameter(ecache_parameters::CACHING, "N")?;

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use fovea_contract::{ECACHE_CACHE, ECACHE_DROP, ECACHE_OFF, ECACHE_ON, ECACHE_TARGET};
 use fovea_linux::dm::{device_number, DeviceMapper, Suspend, Target};
 use fovea_linux::dma_heap::Heap;
 use fovea_linux::{module, Root};
@@ -131,7 +132,8 @@ fn targets(report: &Report) -> Outcome<Volume> {
     let disk = PathBuf::from(DISK);
     let number = device_number(&disk).map_err(|e| e.to_string())?;
     let size_sectors = read_number("/sys/block/n2/size")?;
-    let table = [Target { start_sectors: 0, size_sectors, kind: "ecache".into(), parameters: format!("{number} 0") }];
+    let kind = ECACHE_TARGET.into();
+    let table = [Target { start_sectors: 0, size_sectors, kind, parameters: format!("{number} 0") }];
     let text = |e: fovea_linux::Error| e.to_string();
     mapper.create(NAME).map_err(text)?;
     each_place(
@@ -152,7 +154,8 @@ fn targets(report: &Report) -> Outcome<Volume> {
     each_place("reloading", report, reload, Ok)?;
     // Whatever the last fault left: it must go on.
     mapper.resume(NAME).map_err(text)?;
-    for message in ["drop", "cache off", "cache on"] {
+    let (off, on) = (format!("{ECACHE_CACHE} {ECACHE_OFF}"), format!("{ECACHE_CACHE} {ECACHE_ON}"));
+    for message in [ECACHE_DROP, &off, &on] {
         each_place(message, report, || mapper.message(NAME, 0, message).map_err(text), |_| Ok(()))?;
     }
     each_place("status", report, || mapper.status(NAME).map_err(text), |_| Ok(()))?;

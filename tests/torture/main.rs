@@ -31,7 +31,7 @@ mod volume_io;
 
 use std::time::Instant;
 
-use fovea_contract::{ecache_statistics as statistics, ECACHE_MODULE as MODULE, HEAP_MODULE};
+use fovea_contract::{ecache_statistics as statistics, ECACHE_MODULE as MODULE, ECACHE_TARGET, HEAP_MODULE};
 use fovea_linux::{module, Root};
 use fovea_tests::audit::{self, Watch};
 use fovea_tests::content::Contents;
@@ -87,7 +87,7 @@ impl Options {
             operations: number("operations", 20_000),
             sequences: number("sequences", 1_000),
             seed: number("seed", 1),
-            kind: word("kind").map_or("ecache", |(_, value)| value).to_owned(),
+            kind: word("kind").map_or(ECACHE_TARGET, |(_, value)| value).to_owned(),
             stop_early: number("stop", 0) == 1,
             phases: number("phases", 1) == 1,
             carveouts: word("carveouts").map_or_else(reserved, |(_, value)| value.to_owned()),
@@ -101,7 +101,7 @@ impl Options {
 
     /// Whether the module is there, and not a stand-in for rehearsals.
     pub fn has_module(&self) -> bool {
-        self.kind == "ecache"
+        self.kind == ECACHE_TARGET
     }
 }
 

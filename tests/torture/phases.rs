@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fovea_contract::ecache_statistics::{HITS, SALVAGED};
+use fovea_contract::ECACHE_DROP;
 use fovea_linux::dma_heap::Heap;
 use fovea_tests::audit::compare;
 use fovea_tests::content::{Contents, Random};
@@ -141,7 +142,7 @@ impl<'a> Phases<'a> {
         let mut files = self.files("salvaged", 3400, 7, &mut buffer)?;
         // What other phases read again and again would be protected from these files, which come by but once a round.
         for volume in [A, B, C] {
-            self.stack.message(volume, "drop")?;
+            self.stack.message(volume, ECACHE_DROP)?;
         }
         let before = statistic(SALVAGED)?;
         for round in 0..ROUNDS {

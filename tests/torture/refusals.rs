@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use fovea_contract::ECACHE_TARGET;
 use fovea_linux::dm::{device_number, Target};
 use fovea_linux::dma_heap::Heap;
 use fovea_linux::{module, Error, Root};
@@ -160,7 +161,7 @@ fn tables(stack: &Stack, check: &mut Check) {
     let table = |start_sectors: u64, size_sectors: u64, parameters: String| Target {
         start_sectors,
         size_sectors,
-        kind: "ecache".into(),
+        kind: ECACHE_TARGET.into(),
         parameters,
     };
     let wrong = "wrong";

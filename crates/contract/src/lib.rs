@@ -47,10 +47,55 @@ mod tests {
         assert_eq!(first_arguments("ecache", &["MODULE_PARM_DESC"]), set(&ecache_parameters::ALL));
     }
 
+    /// An event's record as `trace.h` has it: its fields, and the words in front of the numbers when it is printed.
+    fn event_of(text: &str) -> (&str, BTreeSet<String>, BTreeSet<String>) {
+        let name = text.split(',').next().unwrap();
+        let (record, printed) = text.split_once("TP_printk(\"").unwrap();
+        let field = |line: &str| {
+            let (kind, inside) = line.trim().strip_prefix("__")?.split_once('(')?;
+            let mut words = inside.trim_end_matches(')').split(", ");
+            // The other form is that of a field's use.
+            match kind {
+                "field" => words.nth(1).map(str::to_owned),
+                "string" => words.next().map(str::to_owned),
+                _ => None,
+            }
+        };
+        let printed = printed.split('"').next().unwrap().split(' ').filter_map(|word| word.split_once('='));
+        (name, record.lines().filter_map(field).collect(), printed.map(|(word, _)| word.to_owned()).collect())
+    }
+
+    /// The types of fields are of two words, which a list does not hold, and the kernel tells of each: so they are spelled there too.
+    #[test]
+    fn the_events_have_these_fields_and_no_others() {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod/ecache/trace.h")).unwrap();
+        assert!(text.contains(&format!("#define TRACE_SYSTEM {ECACHE_EVENTS_FOLDER}\n")));
+        let fields: [&[&str]; 5] = [
+            &ecache_get_fields::ALL,
+            &ecache_put_fields::ALL,
+            &ecache_alloc_fields::ALL,
+            &ecache_salvage_fields::ALL,
+            &ecache_free_fields::ALL,
+        ];
+        let mut events = text.split("TRACE_EVENT(").skip(1).map(event_of);
+        for (name, fields) in ecache_events::ALL.into_iter().zip(fields) {
+            assert_eq!(events.next(), Some((name, set(fields), set(fields))));
+        }
+        assert_eq!(events.next(), None);
+        // What turns a recording into a trace asks by name for some of them.
+        let script = include_str!("../../../tools/ecache-trace.awk");
+        let asked: Vec<&str> = script.split("value[\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert!(!asked.is_empty() && asked.iter().all(|name| fields.iter().any(|of| of.contains(name))), "{asked:?}");
+        let named = script.split("ecache_(").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
+        let known = |name: &str| ecache_events::ALL.contains(&format!("ecache_{name}").as_str());
+        assert!(named.split('|').all(known), "{named}");
+    }
+
     #[test]
     fn names_are_the_headers() {
         assert_eq!((ECACHE_MODULE, HEAP_FOLDER), ("dm_ecache", "ecache"));
         assert_eq!(ecache_statistics::FRAMES, "frames");
+        assert_eq!((ECACHE_TARGET, ECACHE_DROP, ecache_status::ALL[2]), ("ecache", "drop", "misses"));
         assert_eq!((ecache_zero::ALL, ecache_verify::ALWAYS), (["lazy", "alloc"], "always"));
         assert_eq!((ecache_policies::AGED, ecache_policies::AGED_NUMBER), ("aged", 4));
     }

@@ -9,24 +9,22 @@ use thiserror::Error;
 use fovea_client::protocol::RUN_FOLDER;
 use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero};
 
-/// `/etc/fovea.toml`. Every key has a default; an unknown key is an error.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// The memory ladder.
-    pub memory: fovea_policy::memory::MemoryConfig,
-    /// The freezer.
-    pub freeze: fovea_policy::FreezeConfig,
-    /// Apps that the device's owner wants treated otherwise than their importance says.
-    pub lists: fovea_apps::Lists,
-    /// Compressed swap.
-    pub zram: ZramConfig,
-    /// Reserved memory as file cache.
-    pub ecache: EcacheConfig,
-    /// What users are told.
-    pub watch: WatchConfig,
-    /// Files and discovery.
-    pub daemon: DaemonConfig,
+fovea_policy::with_sections! {
+    /// `/etc/fovea.toml`: the sections of the mechanisms, and these. Every key has a default; an unknown key is an error.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Config {
+        /// Apps that the device's owner wants treated otherwise than their importance says.
+        pub lists: fovea_apps::Lists,
+        /// Compressed swap.
+        pub zram: ZramConfig,
+        /// Reserved memory as file cache.
+        pub ecache: EcacheConfig,
+        /// What users are told.
+        pub watch: WatchConfig,
+        /// Files and discovery.
+        pub daemon: DaemonConfig,
+    }
 }
 
 /// What users are told.
@@ -35,13 +33,6 @@ pub struct Config {
 pub struct WatchConfig {
     /// Whether users' sessions are told of the kills of their apps, for `fovea watch kills` to show.
     pub notifications: bool,
-}
-
-impl Config {
-    /// What the decisions are made by.
-    pub fn policy(&self) -> fovea_policy::Config {
-        fovea_policy::Config { memory: self.memory.clone(), freeze: self.freeze.clone() }
-    }
 }
 
 impl Default for WatchConfig {
@@ -213,8 +204,10 @@ impl Config {
             let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
             broken(line, error.message().replace('\n', "; "))
         })?;
-        config.memory.check().map_err(|(key, wrong)| broken(line_of(text, key), format!("memory.{key} {wrong}")))?;
-        config.freeze.check().map_err(|(key, wrong)| broken(line_of(text, key), format!("freeze.{key} {wrong}")))?;
+        config
+            .policy()
+            .check()
+            .map_err(|(section, key, wrong)| broken(line_of(text, key), format!("{section}.{key} {wrong}")))?;
         if !(1..=100).contains(&config.zram.size_percent) {
             return Err(broken(line_of(text, "size_percent"), "zram.size_percent must be 1 to 100".into()));
         }

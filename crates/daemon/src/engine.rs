@@ -3,14 +3,16 @@
 //! journal.
 
 mod attention;
-mod freeze;
 mod house;
 mod listed;
 mod mechanism;
-mod memory;
 mod perceptible;
-mod rank;
 mod requests;
+
+// The mechanisms: each here and in `all`.
+mod freeze;
+mod memory;
+mod rank;
 
 use fovea_apps::AppName;
 use fovea_client::{Assumed, Simulation};
@@ -34,15 +36,20 @@ pub struct Engine<D> {
     busy: bool,
 }
 
+/// The mechanisms, in the order in which they act.
+fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
+    vec![Box::<rank::Rank>::default(), Box::<freeze::Freeze>::default(), Box::<memory::Memory>::default()]
+}
+
 /// What the mechanisms need of `fovea check`, by its rows' names.
 pub fn needs<D: Device>() -> Vec<&'static str> {
-    mechanism::all::<D>().iter().flat_map(|mechanism| mechanism.needs()).copied().collect()
+    all::<D>().iter().flat_map(|mechanism| mechanism.needs()).copied().collect()
 }
 
 impl<D: Device> Engine<D> {
     /// An engine over a device. `missing` names what the device lacks.
     pub fn new(device: D, config: Config, journal: Journal, undo: UndoLog, missing: Vec<String>) -> Self {
-        Self { house: House::new(device, config, journal, undo, missing), mechanisms: mechanism::all(), busy: false }
+        Self { house: House::new(device, config, journal, undo, missing), mechanisms: all(), busy: false }
     }
 
     /// The engine of a device with so many CPUs; by default those of this machine.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fovea_apps::{AppName, Perceived};
 use fovea_client::protocol::{Reply, Request};
+use fovea_policy::Reason;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -80,22 +81,8 @@ fn time_of_day(unix_ms: u64) -> String {
 }
 
 pub fn reason_in_words(reason: &str) -> &str {
-    match reason {
-        "background" => "in the background for the debounce time",
-        "importance" => "it matters more, or less, than the kernel was told",
-        "needed" => "needed",
-        "untold" => "nobody tells any more who is in front",
-        "screen-off" => "the screen is off and the app is closed",
-        "idle" => "nobody has used it for a while, the device is idle, and memory is not plentiful",
-        "short-of-memory-empty" => "memory is short and the app is closed",
-        "short-of-memory-hidden" => "memory is short and no closed app is left to compress",
-        "nothing-to-compress" => "memory is short and compression can give no more",
-        "swap-full" => "memory is short and zram can really take no more",
-        "thrash" => "memory is read back as fast as it is reclaimed",
-        "runaway" => "it grows fast, and others would die for it",
-        "minfree" => "free memory and file cache are below the threshold of its class",
-        other => other,
-    }
+    let known: Option<Reason> = serde_json::from_value(reason.into()).ok();
+    known.map_or(reason, |reason| reason.words())
 }
 
 #[cfg(test)]
@@ -104,27 +91,11 @@ mod tests {
 
     #[test]
     fn every_reason_of_the_policy_has_words() {
-        use fovea_policy::Reason::*;
-        let all = [
-            Background,
-            Importance,
-            Needed,
-            Untold,
-            ScreenOff,
-            Idle,
-            ShortOfMemoryEmpty,
-            ShortOfMemoryHidden,
-            NothingToCompress,
-            SwapFull,
-            Thrash,
-            Runaway,
-            Minfree,
-        ];
-        for reason in all {
+        for &reason in Reason::ALL {
             let name = serde_json::to_value(reason).unwrap();
             let name = name.as_str().unwrap();
             let words = reason_in_words(name);
-            assert!(!words.contains('-'), "{name}");
+            assert!(words == reason.words() && !words.contains('-'), "{name}");
         }
     }
 

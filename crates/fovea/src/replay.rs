@@ -10,11 +10,9 @@ use fovea_client::replay::{line_of, Difference, Replay};
 use fovea_policy::{Action, Reason};
 use serde_json::json;
 
-use crate::explain::reason_in_words;
 use crate::failure::Failure;
 use crate::output::print_line;
 use crate::settings::Settings;
-use crate::simulate::order;
 
 /// No line of a journal is longer: that would be thousands of apps.
 const LINE_MAX_BYTES: u64 = 16 << 20;
@@ -67,14 +65,12 @@ fn as_json(difference: &Difference) -> serde_json::Value {
 
 fn sentence(difference: &Difference) -> String {
     let line = &difference.line;
-    let name = |reason: Reason| serde_json::to_value(reason).ok().and_then(|v| v.as_str().map(str::to_owned));
-    let why = |reason: Reason| name(reason).map(|name| reason_in_words(&name).to_owned()).unwrap_or_default();
     let app = line.app.as_ref().map(|app| format!(" {app}")).unwrap_or_default();
-    let was = line.reason.map(|reason| format!(": {}", why(reason))).unwrap_or_default();
+    let was = line.reason.map(|reason| format!(": {}", reason.words())).unwrap_or_default();
     let instead: Vec<String> = difference
         .instead
         .iter()
-        .map(|(action, reason): &(Action, Reason)| format!("{} ({})", order(action), why(*reason)))
+        .map(|(action, reason): &(Action, Reason)| format!("{} ({})", action.told(), reason.words()))
         .collect();
     let instead = if instead.is_empty() { "nothing".to_owned() } else { instead.join(", ") };
     format!("{:12.3} s  {}{app}{was}\n                instead: {instead}", line.t_ns as f64 / 1e9, line.action)

@@ -3,14 +3,13 @@
 
 use std::path::Path;
 
-use fovea_apps::{Standing, PAGE_BYTES};
+use fovea_apps::Standing;
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::ClientError;
 use fovea_client::{Assumed, Simulation};
 use fovea_daemon::simulate::alone;
 use fovea_policy::{Action, Step};
 
-use crate::explain::reason_in_words;
 use crate::failure::Failure;
 use crate::heap::parse_size;
 use crate::output::{print, print_json};
@@ -85,29 +84,14 @@ Some(p) if p.shortage.is_some() => {
     out
 }
 
-/// An action as an order.
-pub fn order(action: &Action) -> String {
-    let mb = |pages: u64| (pages * PAGE_BYTES) >> 20;
-    match action {
-        Action::Rank { app, oom_score_adj } => format!("tell the kernel that {app} has {oom_score_adj}"),
-        Action::Freeze { app } => format!("freeze {app}"),
-        Action::Thaw { app } => format!("thaw {app}"),
-        Action::Compress { app, pages } => format!("compress up to {} MB of {app}", mb(*pages)),
-        Action::Prefetch { app, pages } => format!("read up to {} MB of {app} back", mb(*pages)),
-        Action::Ask { app } => format!("ask {app} to end"),
-        Action::Kill { app } => format!("kill {app}"),
-    }
-}
-
 fn sentence(step: &Step) -> String {
     let what = match &step.action {
         Action::Compress { .. } | Action::Ask { .. } | Action::Kill { .. } => {
-            format!("{}, for {} MB", order(&step.action), step.gives_bytes >> 20)
+            format!("{}, for {} MB", step.action.told(), step.gives_bytes >> 20)
         }
-        action => order(action),
+        action => action.told(),
     };
-    let why = serde_json::to_value(step.reason).ok();
-    let why = why.as_ref().and_then(|w| w.as_str()).map(reason_in_words).unwrap_or_default().to_owned();
+    let why = step.reason.words();
     let listed =
         if step.standing == Standing::Plain { String::new() } else { format!("; on the list {}", step.standing) };
     format!("at {} MB free: {what} ({why}{listed})", step.free_bytes >> 20)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use fovea_contract::contig_parameters::{DEVICES as CONTIG_DEVICES, REGION};
 use fovea_contract::ecache_parameters::{CACHING, CARVEOUTS, DEVICES, MEASURE, MEASURE_HELD};
-use fovea_contract::{CONTIG_MODULE, ECACHE_MODULE};
+use fovea_contract::{CONTIG_MODULE, ECACHE_DROP, ECACHE_MODULE, ECACHE_TARGET};
 use fovea_linux::dm::{device_number, DeviceMapper, Target};
 use fovea_linux::Root;
 use fovea_scenario::{PhoneProfile, Plan, Reservation, PAGE_BYTES};
@@ -115,7 +115,7 @@ pub fn volume(plan: &Plan, flash: &Path) -> Outcome<PathBuf> {
     let path = format!("/sys/block/{name}/size");
     let size_sectors = read_file(&path)?.trim().parse().at(|| path)?;
     let lower = device_number(flash).map_err(|e| e.to_string())?;
-    let kind = "ecache".into();
+    let kind = ECACHE_TARGET.into();
     let table = [Target { start_sectors: 0, size_sectors, kind, parameters: format!("{lower} 0") }];
     mapper.create(VOLUME).map_err(|e| e.to_string())?;
     mapper.load(VOLUME, &table).map_err(|e| e.to_string())?;
@@ -129,7 +129,7 @@ pub fn begin(plan: &Plan) -> Outcome<()> {
         return Ok(());
     }
     let mapper = DeviceMapper::open(&Root::at("/")).map_err(|e| e.to_string())?;
-    mapper.message(VOLUME, 0, "drop").map_err(|e| e.to_string())?;
+    mapper.message(VOLUME, 0, ECACHE_DROP).map_err(|e| e.to_string())?;
     // Both at once, each would be in what the other counts.
     if plan.module_parameters.contains(&format!("{MEASURE_HELD}=")) {
         return Ok(());

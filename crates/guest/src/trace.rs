@@ -5,13 +5,19 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use fovea_contract::ecache_get_fields::{HIT, INO};
+use fovea_contract::{ecache_events, ECACHE_EVENTS_FOLDER};
 use fovea_scenario::{FileKind, Plan};
 
 use crate::files::FLASH_ROOT;
 use crate::outcome::{read_file, write_file, At, Outcome};
 
 const TRACEFS: &str = "/sys/kernel/tracing";
-const EVENT: &str = "/sys/kernel/tracing/events/ecache/ecache_get";
+
+/// A file of the event that tells of each page read.
+fn event(file: &str) -> String {
+    format!("{TRACEFS}/events/{ECACHE_EVENTS_FOLDER}/{}/{file}", ecache_events::GET)
+}
 
 /// Hits and misses by inode.
 type Counts = BTreeMap<u64, [u64; 2]>;
@@ -35,7 +41,7 @@ impl Trace {
             let found = std::fs::metadata(&path).at(|| format!("looking at {}", path.display()))?;
             kinds.insert(found.ino(), FileKind::of(&file.path));
         }
-        write_file(format!("{EVENT}/trigger"), "hist:keys=ino,hit")?;
+        write_file(event("trigger"), &format!("hist:keys={INO},{HIT}"))?;
         Ok(Self { kinds, begin: Counts::new() })
     }
 
@@ -47,7 +53,7 @@ impl Trace {
 
     /// Counts now, to be given to [`Trace::since`].
     pub fn read(&self) -> Outcome<Counts> {
-        let path = format!("{EVENT}/hist");
+        let path = event("hist");
         parse(&read_file(&path)?).ok_or_else(|| format!("{path}: not as expected"))
     }
 
@@ -74,14 +80,15 @@ impl Trace {
 /// Lines like `{ ino:         12, hit:          1 } hitcount:        345`, and a number of dropped entries that must be 0.
 fn parse(text: &str) -> Option<Counts> {
     let mut counts = Counts::new();
+    let [inode, hit] = [INO, HIT].map(|field| format!(" {field}:"));
     for line in text.lines().map(str::trim).filter(|line| line.starts_with('{')) {
         let number = |name: &str| -> Option<u64> {
             let rest = line.split_once(name)?.1.trim_start();
             rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
         };
-        let of = counts.entry(number(" ino:")?).or_default();
+        let of = counts.entry(number(&inode)?).or_default();
         // Hits first.
-        of[usize::from(number(" hit:")? == 0)] += number("hitcount:")?;
+        of[usize::from(number(&hit)? == 0)] += number("hitcount:")?;
     }
     let dropped = text.lines().map(str::trim).find_map(|line| line.strip_prefix("Dropped:"))?;
     (dropped.trim() == "0").then_some(counts)

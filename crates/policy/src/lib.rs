@@ -2,29 +2,109 @@
 //! Pure decisions: a snapshot and a configuration in, actions with reasons out. No clock, no I/O, no hidden state: the same
 //! snapshot gives the same decision in the daemon, in the lab and in a replay from the journal (`fovea explain --replay`).
 //!
-//! One module a mechanism: [`rank`], [`freeze`], [`memory`].
+//! One module a mechanism, and one entry in the list below: what it may do and why, its section of the configuration, what it decides at
+//! once on a change, and what on a look at the device.
 
-mod action;
-mod config;
+use fovea_apps::{AppName, PAGE_BYTES};
+use serde::{Deserialize, Serialize};
+
 mod decision;
 pub mod freeze;
+mod list;
 pub mod memory;
 mod plan;
 pub mod rank;
 mod snapshot;
 
-pub use action::{Action, Reason};
-pub use config::{Config, FreezeConfig};
 pub use decision::Decision;
+pub use freeze::FreezeConfig;
 pub use plan::{plan, Plan, Step};
 pub use snapshot::{AppState, Asked, Snapshot};
 
-/// What is due on a look at the device: the freezer's part, then memory's.
-pub fn decide(snapshot: &Snapshot, config: &Config) -> Decision {
-    freeze::decide(snapshot, &config.freeze).and(memory::decide(snapshot, &config.memory))
+fn mb(pages: u64) -> u64 {
+    (pages * PAGE_BYTES) >> 20
 }
 
-/// All that any mechanism would do, each on what is in the snapshot: the list that a replay of the journal goes through.
-pub fn everything(snapshot: &Snapshot, config: &Config) -> Decision {
-    rank::decide(snapshot).and(memory::read_back(snapshot, &config.memory)).and(decide(snapshot, config))
+list::mechanisms! {
+    $
+    config {
+        /// The memory ladder.
+        memory: memory::MemoryConfig,
+        /// The freezer.
+        freeze: freeze::FreezeConfig,
+    }
+    rank {
+        at_once: |snapshot, _| rank::decide(snapshot),
+        actions {
+            /// Tell the kernel's OOM killer how much it matters.
+            Rank {
+                app,
+                /// What its most killable process should have.
+                oom_score_adj: i32
+            } = "rank", format!("tell the kernel that {app} has {oom_score_adj}");
+        }
+        reasons {
+            /// It matters more, or less, than the kernel was told.
+            Importance = "it matters more, or less, than the kernel was told";
+        }
+    }
+    freeze {
+        turn: |snapshot, config| freeze::decide(snapshot, &config.freeze),
+        actions {
+            /// Stop an app from running.
+            Freeze { app } [harms] = "freeze", format!("freeze {app}");
+            /// Let it run again.
+            Thaw { app } = "thaw", format!("thaw {app}");
+        }
+        reasons {
+            /// In the background for the debounce time.
+            Background = "in the background for the debounce time";
+            /// Not in the background any more; of pages, that its return touches them.
+            Needed = "needed";
+            /// Nobody tells any more who is in front.
+            Untold = "nobody tells any more who is in front";
+        }
+    }
+    memory {
+        at_once: |snapshot, config| memory::read_back(snapshot, &config.memory),
+        turn: |snapshot, config| memory::decide(snapshot, &config.memory),
+        actions {
+            /// Move some of its pages to compressed swap.
+            Compress {
+                app,
+                /// How many pages before memory is looked at again.
+                pages: u64
+            } = "compress", format!("compress up to {} MB of {app}", mb(*pages));
+            /// Read compressed pages back ahead of its touching them.
+            Prefetch {
+                app,
+                /// How many pages at most.
+                pages: u64
+            } = "prefetch", format!("read up to {} MB of {app} back", mb(*pages));
+            /// Ask it to end, and kill it when its grace is over.
+            Ask { app } [harms] = "ask", format!("ask {app} to end");
+            /// End it.
+            Kill { app } [harms] = "kill", format!("kill {app}");
+        }
+        reasons {
+            /// The screen is off and the app is empty: compress before anyone needs the memory.
+            ScreenOff = "the screen is off and the app is closed";
+            /// The device is idle, the app was not used for a while, and memory is not plentiful.
+            Idle = "nobody has used it for a while, the device is idle, and memory is not plentiful";
+            /// Memory is short and the app is empty.
+            ShortOfMemoryEmpty = "memory is short and the app is closed";
+            /// Memory is short, no empty app is left to compress, and the app is hidden.
+            ShortOfMemoryHidden = "memory is short and no closed app is left to compress";
+            /// Memory is short and compression can give no more.
+            NothingToCompress = "memory is short and compression can give no more";
+            /// Memory is short and swap can really take no more.
+            SwapFull = "memory is short and zram can really take no more";
+            /// What is reclaimed is read back at once.
+            Thrash = "memory is read back as fast as it is reclaimed";
+            /// Memory is short because of it: it grows fast, and others would die for it.
+            Runaway = "it grows fast, and others would die for it";
+            /// Below the threshold of its class (`ladder` mode).
+            Minfree = "free memory and file cache are below the threshold of its class";
+        }
+    }
 }

@@ -64,11 +64,17 @@ pub fn plan(mut snapshot: Snapshot, config: &Config) -> Plan {
             (snapshot.cpu_busy, snapshot.focused_ns) = (false, None);
             continue;
         }
+        let mut changed = false;
         for (action, reason) in decision.actions {
             let Some(at) = snapshot.apps.iter().position(|app| app.name == *action.app()) else { continue };
             let free_bytes = snapshot.memory.free_bytes;
             let AppState { importance, standing, .. } = snapshot.apps[at];
-            let gives_bytes = apply(&mut snapshot, at, &action);
+            let applied = apply(&mut snapshot, at, &action);
+            changed |= applied.is_some();
+            if applied.is_none() && plan.steps.iter().any(|step| step.action == action) {
+                continue;
+            }
+            let gives_bytes = applied.unwrap_or(0);
             match plan.steps.last_mut() {
                 Some(Step { action: Action::Compress { app, pages }, gives_bytes: gives, reason: why, .. })
                     if matches!(&action, Action::Compress { app: same, .. } if same == app) && *why == reason =>
@@ -80,25 +86,27 @@ pub fn plan(mut snapshot: Snapshot, config: &Config) -> Plan {
                 _ => plan.steps.push(Step { action, reason, importance, standing, free_bytes, gives_bytes }),
             }
         }
+        if !changed {
+            return plan;
+        }
     }
     plan
 }
 
-/// Changes the snapshot as the action would change the device; returns the memory that it gives.
-fn apply(snapshot: &mut Snapshot, at: usize, action: &Action) -> u64 {
+/// Changes the snapshot as the action would change the device; returns the memory that it gives, or nothing if what it changes is not followed:
+/// it would be decided again, and is told once.
+fn apply(snapshot: &mut Snapshot, at: usize, action: &Action) -> Option<u64> {
     let memory = &mut snapshot.memory;
     let app = &mut snapshot.apps[at];
     let gives_bytes = match action {
         Action::Freeze { .. } => {
             app.frozen = true;
-            return 0;
+            return Some(0);
         }
         Action::Thaw { .. } => {
             app.frozen = false;
-            return 0;
+            return Some(0);
         }
-        // Not of what a turn does about memory.
-        Action::Rank { .. } | Action::Prefetch { .. } => return 0,
         Action::Compress { pages, .. } => {
             let moved_bytes = (pages * PAGE_BYTES).min(app.anon_bytes);
             app.anon_bytes -= moved_bytes;
@@ -129,8 +137,9 @@ fn apply(snapshot: &mut Snapshot, at: usize, action: &Action) -> u64 {
             snapshot.apps.remove(at);
             gives_bytes
         }
+        _ => return None,
     };
     snapshot.memory.free_bytes += gives_bytes;
     snapshot.memory.available_bytes += gives_bytes;
-    gives_bytes
+    Some(gives_bytes)
 }

@@ -127,7 +127,6 @@ proptest! {
         for (action, _) in decide(&s, &config()).actions {
             let app = s.apps.iter().find(|a| a.name == *action.app()).unwrap();
             match action {
-                Action::Rank { .. } | Action::Thaw { .. } | Action::Prefetch { .. } => {}
                 Action::Freeze { .. } | Action::Compress { .. } => prop_assert!(!only_heard(app)),
                 Action::Kill { .. } | Action::Ask { .. } if only_heard(app) => {
                     prop_assert!(free_mb < 12 && file_mb < 12, "the threshold of what is visible");
@@ -135,7 +134,7 @@ proptest! {
                     // A runaway may, where the kernel would be next.
                     prop_assert!(other.is_none() || (app.growth_bytes_per_s > 0 && free_mb < 8 && file_mb < 8));
                 }
-                Action::Kill { .. } | Action::Ask { .. } => {}
+                _ => {}
             }
         }
     }

@@ -42,6 +42,14 @@ pub(crate) fn words(name: &str) -> String {
     name.strip_suffix(family(name)).unwrap_or(name).replace('_', " ")
 }
 
+/// In exact mode an instruction is a nanosecond, and a person counts in time.
+pub(crate) fn in_time(figure: &str, mode: &str) -> String {
+    match figure.strip_suffix("_insns") {
+        Some(name) if mode == "exact" => format!("{name}_ns"),
+        _ => figure.to_owned(),
+    }
+}
+
 impl Unit {
     /// The greatest unit of which the largest of these figures still has ten, so that nothing is said with a leading zero.
     pub fn of(name: &str, figures: impl IntoIterator<Item = f64>) -> Unit {

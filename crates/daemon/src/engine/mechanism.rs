@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What a mechanism is: it observes, has `policy` decide, acts, and says what it did. One file each; the list is in [`all`].
+//! What a mechanism is: it observes, has `policy` decide, acts, and says what it did. One file each; the list is [`super::all`].
 
 use std::os::fd::OwnedFd;
 
@@ -9,10 +9,7 @@ use fovea_client::Status;
 use fovea_linux::{Device, Error};
 use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 
-use super::freeze::Freeze;
 use super::house::House;
-use super::memory::Memory;
-use super::rank::Rank;
 
 /// What the event loop has to do after a turn.
 #[derive(Debug, Default)]
@@ -124,9 +121,4 @@ pub(super) trait Mechanism<D: Device> {
 
     /// Adds what it knows to what is shown.
     fn report(&self, _status: &mut Status, _now_ns: u64) {}
-}
-
-/// The mechanisms, in the order in which they act.
-pub(super) fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
-    vec![Box::new(Rank::default()), Box::new(Freeze::default()), Box::new(Memory::default())]
 }

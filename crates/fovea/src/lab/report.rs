@@ -41,7 +41,8 @@ pub struct ReportArgs {
     /// Seed of experiments that are run.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Make the tables of documents anew, between their markers, from the results in DIR/results, and no page.
+    /// Make tables and pictures of documents anew, between their markers, from the results in DIR/results, and no page: of DIR/*.md, and of
+    /// the README.md beside DIR.
     #[arg(long, value_name = "DIR", exclusive = true)]
     docs: Option<PathBuf>,
     /// A line under the title, such as the date.
@@ -185,7 +186,7 @@ fn fill_docs(folder: &Path) -> Result<(), Failure> {
             Ok(filled) if filled == page.found => {}
             Ok(filled) => {
                 write_text(&page.path, &filled, "make room and run again")?;
-                print(&format!("{}: tables made anew\n", page.path.display()))?;
+                print(&format!("{}: made anew\n", page.path.display()))?;
             }
             Err(e) => {
                 let line = format!("{}:{}: {}", page.path.display(), e.line, e.what);

@@ -3,7 +3,7 @@
 
 use crate::chart::{Chart, Kind, Origin};
 use crate::document::Document;
-use crate::units::Unit;
+use crate::units::{in_time, Unit};
 
 /// One question and the figures that answer it.
 struct Panel {
@@ -54,13 +54,8 @@ const PANELS: [Panel; 9] = [
     },
 ];
 
-/// In exact mode an instruction is a nanosecond, and a person counts in time.
-fn in_time(figure: &str, mode: &str) -> String {
-    match figure.strip_suffix("_insns") {
-        Some(name) if mode == "exact" => format!("{name}_ns"),
-        _ => figure.to_owned(),
-    }
-}
+/// Configurations that are ours: they come last, behind what they are compared with.
+const OURS: [&str; 2] = ["fovea", "ecache"];
 
 impl Panel {
     /// The chart of a document, if anything was measured for it.
@@ -71,7 +66,9 @@ impl Panel {
         let unit = Unit::of(&name, values);
         let cases = distinct(document.cases.iter().map(|c| c.case.as_str()));
         let mut chart = Chart::new(self.title, Kind::Bars, "", if unit.sign.is_empty() { "number" } else { unit.sign });
-        for configuration in distinct(document.cases.iter().map(|c| c.configuration.as_str())) {
+        let mut configurations = distinct(document.cases.iter().map(|c| c.configuration.as_str()));
+        configurations.sort_by_key(|c| OURS.contains(c));
+        for configuration in configurations {
             let own = document.cases.iter().filter(|c| c.configuration == configuration);
             let bars = own.flat_map(|case| {
                 let cases = &cases;
@@ -144,7 +141,7 @@ mod tests {
         let titles: Vec<&str> = charts.iter().map(|c| c.title.as_str()).collect();
         assert_eq!(titles, [PANELS[5].title, PANELS[6].title]);
         let (alloc, points) = (&charts[1], |c: usize| &charts[1].series[c].points);
-        assert_eq!((alloc.y_axis.as_str(), points(2)[0].y, points(1)[0].y), ("ms", 60.0, 0.03));
+        assert_eq!((alloc.y_axis.as_str(), points(1)[0].y, points(2)[0].y), ("ms", 60.0, 0.03));
         // Nothing was measured of `normal`, but it keeps its place.
         assert_eq!(points(0).len(), 0);
         assert_eq!(panels([&ecache("fast")].into_iter())[1].y_axis, "M instructions");

@@ -11,7 +11,9 @@ use crate::units::short;
 const BAR: f64 = 14.0;
 const BAR_PITCH: f64 = 16.0;
 const GROUP_GAP: f64 = 10.0;
+/// Room above the bars, with a name of the axis and without.
 const TOP: f64 = 22.0;
+const TOP_BARE: f64 = 8.0;
 const BOTTOM: f64 = 44.0;
 /// Room for a number at the end of a bar.
 const NUMBER: f64 = 54.0;
@@ -121,7 +123,8 @@ pub(super) fn picture(chart: &Chart) -> Option<Drawn> {
         left: names + 8.0 + if below { widest } else { 0.0 },
         right: WIDTH - if above || !below { widest } else { 12.0 },
     };
-    let mut y = TOP;
+    let top = if chart.x_axis.is_empty() { TOP_BARE } else { TOP };
+    let mut y = top;
     let mut tops = Vec::new();
     for group in &groups {
         tops.push(y);
@@ -130,10 +133,12 @@ pub(super) fn picture(chart: &Chart) -> Option<Drawn> {
     let (foot, height) = (y, y + BOTTOM);
     let middle = (layout.left + layout.right) / 2.0;
     let content = html! {
-        text.axis x="0" y="13" { (fitted(&chart.x_axis, WIDTH)) }
+        @if !chart.x_axis.is_empty() {
+            text.axis x="0" y="13" { (fitted(&chart.x_axis, WIDTH)) }
+        }
         @for &tick in &layout.scale.ticks {
             path class=(if tick == 0.0 { "zero" } else { "grid" })
-                d={ "M" (px(layout.x(tick))) " " (px(TOP - 4.0)) "V" (px(foot)) } {}
+                d={ "M" (px(layout.x(tick))) " " (px(top - 4.0)) "V" (px(foot)) } {}
             text.tick x=(px(layout.x(tick))) y=(px(foot + 16.0)) text-anchor="middle" { (short(tick)) }
         }
         text.axis x=(px(middle)) y=(px(foot + 36.0)) text-anchor="middle" { (chart.y_axis) }

@@ -9,6 +9,10 @@ use crate::chart::{Chart, Origin};
 pub(super) const COLOURS: [&str; COUNT] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7500", "#666"];
 
+/// The same on dark paper.
+pub(super) const DARK: [&str; COUNT] =
+    ["#4fa8e0", "#f0803c", "#2fc598", "#e39cc5", "#f2b53a", "#a4d8f7", "#d3c454", "#b0b0b0"];
+
 /// So many colours there are.
 pub(super) const COUNT: usize = 8;
 
@@ -16,7 +20,8 @@ pub(super) const COUNT: usize = 8;
 pub(super) const DASHES: [&str; COUNT] = ["none", "7 3", "2 3", "9 3 2 3", "4 4", "none", "7 3", "2 3"];
 
 /// What a device does without Fovea is vermilion, what Fovea does is green. No two of a scenario have the same.
-const NAMED: [(&str, usize); 12] = [
+const NAMED: [(&str, usize); 13] = [
+    ("without", 1),
     ("stock", 1),
     ("normal", 1),
     ("kernel", 1),
@@ -87,15 +92,16 @@ mod tests {
         let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
         assert_eq!(colours(&names).len(), 20);
         names.extend(NAMED.map(|(name, _)| name));
-        assert_eq!(colours(&names).len(), 32);
+        assert_eq!(colours(&names).len(), 33);
     }
 
     #[test]
     fn the_style_sheet_has_the_same_colours() {
         let sheet = include_str!("../page/style.css");
-        for (at, colour) in COLOURS.iter().enumerate() {
+        for (at, (colour, dark)) in COLOURS.iter().zip(DARK).enumerate() {
             // In the light, and on paper.
             assert_eq!(sheet.matches(&format!("--c{at}: {colour};")).count(), 2, "{at}");
+            assert_eq!(sheet.matches(&format!("--c{at}: {dark};")).count(), 1, "{at}");
         }
     }
 }

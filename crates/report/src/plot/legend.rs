@@ -18,7 +18,7 @@ pub(super) fn hatchings() -> Markup {
             @for name in names {
                 pattern id={ "hatch" (name) } width="6" height="6" patternUnits="userSpaceOnUse"
                     patternTransform="rotate(45)" {
-                    path class={ "l" (name) } d="M1.5 0V6" {}
+                    path class={ "l" (name) " hatching" } d="M1.5 0V6" {}
                 }
             }
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Several charts as one picture: SVG that stands for itself, in the page's looks by daylight.
+//! Several charts as one picture: SVG that stands for itself, in the page's looks, by daylight and in the dark.
 
 use maud::{html, Markup, PreEscaped};
 
-use super::colours::{COLOURS, DASHES};
+use super::colours::{COLOURS, COUNT, DARK, DASHES};
 use super::{drawn, fitted, is_lines, legend, px, WIDTH};
 use crate::chart::Chart;
 
@@ -13,25 +13,54 @@ const GAP: f64 = 36.0;
 const TITLE: f64 = 44.0;
 const CAPTION: f64 = 28.0;
 
-/// Plain rules: not everything that shows SVG knows variables.
+/// What is drawn in what colour: paper, ink, pale ink, grid, zero, and the series.
+struct Palette {
+    paper: &'static str,
+    ink: &'static str,
+    soft: &'static str,
+    grid: &'static str,
+    zero: &'static str,
+    series: [&'static str; COUNT],
+}
+
+const LIGHT: Palette =
+    Palette { paper: "#fff", ink: "#1b1b1b", soft: "#5a5a5a", grid: "#d4d4d4", zero: "#777", series: COLOURS };
+const NIGHT: Palette =
+    Palette { paper: "#16181b", ink: "#e6e6e6", soft: "#a9adb2", grid: "#3a3e44", zero: "#8a8f96", series: DARK };
+
+impl Palette {
+    fn rules(&self) -> String {
+        let Palette { paper, ink, soft, grid, zero, .. } = self;
+        let mut rules = format!(
+            "text {{ fill: {ink}; }} .back {{ fill: {paper}; }} .number {{ stroke: {paper}; }}\n\
+             .tick, .axis, .note {{ fill: {soft}; }} .grid {{ stroke: {grid}; }} .zero {{ stroke: {zero}; }}\n\
+             .fx {{ fill: {ink}; }} .px {{ fill: url(#hatchx); stroke: {ink}; }} .lx {{ stroke: {ink}; }}\n"
+        );
+        for (at, colour) in self.series.iter().enumerate() {
+            rules += &format!(
+                ".f{at} {{ fill: {colour}; }} .p{at} {{ fill: url(#hatch{at}); stroke: {colour}; }} \
+                 .l{at} {{ stroke: {colour}; }}\n"
+            );
+        }
+        rules
+    }
+}
+
+/// Plain rules: not everything that shows SVG knows variables, and what does not know of the dark shows it by daylight.
 pub(super) fn style() -> String {
-    let mut rules = "text { font: 13px system-ui, 'DejaVu Sans', sans-serif; fill: #1b1b1b; }
+    let mut rules = "text { font: 13px system-ui, 'DejaVu Sans', sans-serif; }
 .title { font-size: 20px; font-weight: 600; } .caption { font-size: 15px; font-weight: 600; }
-.paper-white { fill: #fff; } .number, .tick { font-size: 12.5px; }
-.number { paint-order: stroke; stroke: #fff; stroke-width: 3px; stroke-linejoin: round; }
-.tick, .axis, .note { fill: #5a5a5a; } .grid { stroke: #d4d4d4; fill: none; }
-.zero { stroke: #777; stroke-width: 1.5; fill: none; } .line { stroke-width: 2; fill: none; }
-.event { stroke-width: 2.5; fill: none; } pattern path { stroke-width: 2.5; }
-.fx { fill: #1b1b1b; } .px { fill: url(#hatchx); stroke: #1b1b1b; } .lx { stroke: #1b1b1b; }
+.number, .tick { font-size: 12.5px; }
+.number { paint-order: stroke; stroke-width: 3px; stroke-linejoin: round; }
+.grid { fill: none; } .zero { stroke-width: 1.5; fill: none; } .line { stroke-width: 2; fill: none; }
+.event { stroke-width: 2.5; fill: none; } .hatching { stroke-width: 2.5; }
 "
     .to_owned();
-    for (at, (colour, dash)) in COLOURS.iter().zip(DASHES).enumerate() {
-        rules += &format!(
-            ".f{at} {{ fill: {colour}; }} .p{at} {{ fill: url(#hatch{at}); stroke: {colour}; }} \
-             .l{at} {{ stroke: {colour}; stroke-dasharray: {dash}; }}\n"
-        );
+    for (at, dash) in DASHES.iter().enumerate() {
+        rules += &format!(".l{at} {{ stroke-dasharray: {dash}; }} ");
     }
-    rules + ".event, pattern path { stroke-dasharray: none; }\n"
+    rules += "\n.event, .hatching { stroke-dasharray: none; }\n";
+    rules + &LIGHT.rules() + "@media (prefers-color-scheme: dark) {\n" + &NIGHT.rules() + "}\n"
 }
 
 /// A chart with its title above and its legend below; and how high that is.
@@ -70,7 +99,7 @@ pub(crate) fn sheet(title: &str, charts: &[Chart]) -> Markup {
             viewBox={ "0 0 " (px(width)) " " (px(height)) } role="img" aria-label=(title) {
             style { (PreEscaped(style())) }
             (legend::hatchings())
-            rect.paper-white width="100%" height="100%" {}
+            rect.back width="100%" height="100%" {}
             text.title x=(px(MARGIN)) y=(px(MARGIN + 18.0)) { (title) }
             @for (x, y, content) in places {
                 g transform={ "translate(" (px(x)) " " (px(y)) ")" } { (content) }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The kinds of tables that a marker can ask for.
+
+use std::fmt::Write as _;
+
+use crate::document::{Case, Document};
+use crate::experiment::within;
+use crate::paper::{is_free_memory, paper_figure};
+use crate::units::{number, Unit};
+
+/// A cell's text: what would end the cell or become markup does neither.
+pub(super) fn cell(text: &str) -> String {
+    let mut safe = String::new();
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let opens = |next: &char| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?');
+        match letter {
+            '\\' | '|' | '`' => safe.extend(['\\', letter]),
+            '<' if letters.peek().is_some_and(opens) => safe += "&lt;",
+            '\n' | '\r' => safe.push(' '),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+pub(super) fn row(cells: impl IntoIterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.into_iter().collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn distinct<'d>(names: impl Iterator<Item = &'d str>) -> Vec<&'d str> {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}
+
+/// What of a document is shown: figures by name, and of what cases and configurations if not of all.
+struct Selection<'m> {
+    /// A case, or what several begin with.
+    case: Option<&'m str>,
+    configurations: Option<Vec<&'m str>>,
+    names: Vec<&'m str>,
+}
+
+impl<'m> Selection<'m> {
+    fn parse(words: &[&'m str]) -> Result<Self, String> {
+        let mut selection = Selection { case: None, configurations: None, names: Vec::new() };
+        for word in words {
+            match word.split_once('=') {
+                Some(("case", case)) => selection.case = Some(case),
+                Some(("configuration", list)) => selection.configurations = Some(list.split(',').collect()),
+                Some((key, _)) => return Err(format!("{key}: only case and configuration can be chosen by")),
+                None => selection.names.push(word),
+            }
+        }
+        if selection.names.is_empty() {
+            return Err("names no figure; name some behind the file".into());
+        }
+        Ok(selection)
+    }
+
+    /// The part of a case's name that is shown, if the case is.
+    fn shown<'c>(&self, case: &'c str) -> Option<&'c str> {
+        self.case.map_or(Some(case), |wanted| within(wanted, case))
+    }
+
+    fn configurations<'a>(&'a self, document: &'a Document) -> Vec<&'a str> {
+        let own = document.cases.iter().filter(|c| self.shown(&c.case).is_some()).map(|c| c.configuration.as_str());
+        self.configurations.clone().unwrap_or_else(|| distinct(own))
+    }
+
+    /// A row for each case and figure, a column for each configuration; `show` gives the cell of a case in the row's unit.
+    fn grid(&self, document: &Document, show: &dyn Fn(&Case, &str, Unit) -> String) -> Result<String, String> {
+        let configurations = self.configurations(document);
+        if let Some(name) = configurations.iter().find(|c| !document.cases.iter().any(|d| d.configuration == **c)) {
+            return Err(format!("no configuration {name}; take one that the file has"));
+        }
+        let mut text =
+            row(["figure".to_owned()].into_iter().chain(configurations.iter().map(|c| format!("`{}`", cell(c)))));
+        text += &row(["---".to_owned()].into_iter().chain(configurations.iter().map(|_| "--:".to_owned())));
+        let mut found = Vec::new();
+        for case in distinct(document.cases.iter().map(|c| c.case.as_str())) {
+            let Some(shown) = self.shown(case) else { continue };
+            for name in &self.names {
+                let of = |configuration: &str| {
+                    let own = document.cases.iter().find(|c| c.case == case && c.configuration == configuration);
+                    own.filter(|c| c.figures.contains_key(*name))
+                };
+                let cells: Vec<Option<&Case>> = configurations.iter().map(|c| of(c)).collect();
+                if cells.iter().all(Option::is_none) {
+                    continue;
+                }
+                found.push(name);
+                let unit = Unit::of(name, cells.iter().flatten().map(|c| c.figures[*name]));
+                let head = if shown.is_empty() { format!("`{name}`") } else { format!("{}: `{name}`", cell(shown)) };
+                let cells = cells.iter().map(|case| case.map_or("–".into(), |case| show(case, name, unit)));
+                text += &row([head].into_iter().chain(cells));
+            }
+        }
+        match self.names.iter().find(|name| !found.contains(name)) {
+            Some(name) => Err(format!("no case has the figure {name}; take one that the file has")),
+            None => Ok(text),
+        }
+    }
+}
+
+pub(super) fn figures(document: &Document, words: &[&str]) -> Result<String, String> {
+    Selection::parse(words)?.grid(document, &|case, name, unit| unit.show(case.figures[name]))
+}
+
+/// Free memory of phones of different sizes compares as a share of user memory only.
+fn share(name: &str, figure: f64, user_bytes: Option<f64>) -> Option<String> {
+    user_bytes.filter(|_| is_free_memory(name)).map(|user| format!("{} %", number(100.0 * figure / user)))
+}
+
+/// Figures, and in brackets behind each what the paper prints.
+pub(super) fn paper(document: &Document, words: &[&str]) -> Result<String, String> {
+    let selection = Selection::parse(words)?;
+    let table = selection.grid(document, &|case, name, unit| {
+        let figure = case.figures[name];
+        let printed = |name: &str| paper_figure(&document.scenario, name, &case.configuration);
+        let own = share(name, figure, case.figures.get("user_memory_bytes").copied());
+        let theirs = printed(name).map(|p| share(name, p, printed("user_memory_bytes")).unwrap_or(unit.show(p)));
+        let own = own.unwrap_or(unit.show(figure));
+        theirs.map_or(own.clone(), |theirs| format!("{own} ({theirs})"))
+    })?;
+    let mut note = "In brackets: the paper's.".to_owned();
+    if selection.names.iter().any(|name| is_free_memory(name)) {
+        note += " Free memory is a share of user memory.";
+    }
+    Ok(format!("{table}\n{note}\n"))
+}
+
+/// Figures of one document, and behind a stroke those of another.
+pub(super) fn beside(document: &Document, other: &Document, words: &[&str]) -> Result<String, String> {
+    Selection::parse(words)?.grid(document, &|case, name, unit| {
+        let theirs = other.figure(&case.case, &case.configuration, name);
+        let theirs = theirs.map_or("–".into(), |figure| number(unit.scale(figure)));
+        format!("{} / {}", number(unit.scale(case.figures[name])), with_sign(&theirs, unit))
+    })
+}
+
+fn with_sign(number: &str, unit: Unit) -> String {
+    format!("{number} {}", unit.sign).trim_end().to_owned()
+}
+
+pub(super) fn verdicts(document: &Document, experiments: &[&str]) -> Result<String, String> {
+    let of = |id: &str, names: &[&str]| names.is_empty() || names.iter().any(|name| within(name, id).is_some());
+    if let Some(name) = experiments.iter().find(|name| !document.verdicts.iter().any(|v| of(&v.id, &[name]))) {
+        return Err(format!("no verdict of {name}; take an experiment that the file has"));
+    }
+    let mut text = "| verdict | claim | claimed | ours | |\n|---|---|--:|--:|---|\n".to_owned();
+    for v in document.verdicts.iter().filter(|v| of(&v.id, experiments)) {
+        let word = if v.pass { "holds" } else { "**falls short**" };
+        text += &row([
+            format!("`{}`", cell(&v.id)),
+            format!("{} ({})", cell(&v.claim), cell(&v.source)),
+            cell(&v.bound),
+            number(v.figure),
+            word.into(),
+        ]);
+    }
+    Ok(text)
+}
+
+/// What it was measured on.
+pub(super) fn origin(document: &Document, file: &str, results: &str) -> String {
+    let mut text = format!("[{file}]({results}{file}): {} mode", document.mode);
+    for (name, value) in [("Linux", &document.kernel), ("QEMU", &document.qemu), ("seed", &document.seed.to_string())] {
+        if !value.is_empty() && (name != "Linux" || !document.qemu.is_empty()) {
+            let _ = write!(text, ", {name} {value}");
+        }
+    }
+    let _ = write!(text, ", commit {}", document.commit);
+    text
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Markers followed, and the documents as they are.
+
+use super::tables::cell;
+use super::*;
+use crate::document::Case;
+use crate::verdict::{verdict, Bound};
+
+fn document() -> Document {
+    let case = |configuration: &str, figures: &[(&str, f64)]| Case {
+        case: "N".into(),
+        configuration: configuration.into(),
+        figures: figures.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+    };
+    let cases = vec![case("stock", &[("kills", 6.0), ("read_bytes", 54e6)]), case("fovea", &[("kills", 0.0)])];
+    let verdicts = vec![
+        verdict("a/less", "reads | less", "a paper", Some(1.5), Bound::AtMost(2.0)),
+        verdict("ab/more", "more", "a paper", None, Bound::AtLeast(2.0)),
+    ];
+    Document { verdicts, seed: 3, commit: "abc".into(), ..Document::of_host("workload", cases) }
+}
+
+fn load(file: &str) -> Result<Document, String> {
+    if file == "w.json" {
+        Ok(document())
+    } else {
+        Err(format!("{file}: not there"))
+    }
+}
+
+fn filled(text: &str) -> Result<String, Wrong> {
+    fill(text, "", &load).map(|filled| filled.text)
+}
+
+#[test]
+fn tables_come_from_the_results_and_the_rest_is_left_alone() {
+    let text = "before\n<!-- begin: figures w.json kills read_bytes -->\nstale 7\n<!-- end -->\nafter";
+    let made = filled(text).unwrap();
+    assert!(
+        made.starts_with("before\n<!-- begin: figures w.json kills read_bytes -->\n| figure | `stock` | `fovea` |\n")
+    );
+    assert!(made.contains("| N: `kills` | 6 | 0 |") && made.contains("| N: `read_bytes` | 51.50 MiB | – |"), "{made}");
+    assert!(made.contains("host mode, seed 3, commit abc.\n<!-- end -->\nafter") && !made.contains("stale"));
+    assert_eq!(filled(&made).unwrap(), made, "a second time changes nothing");
+}
+
+#[test]
+fn verdicts_are_those_of_the_experiments_named() {
+    let of = |names: &str| filled(&format!("<!-- begin: verdicts w.json{names} -->\n<!-- end -->\n")).unwrap();
+    assert!(of("").contains("`ab/more` | more (a paper) | >= 2 | not measured | **falls short** |"), "{}", of(""));
+    let one = of(" a");
+    assert!(one.contains("| `a/less` | reads \\| less (a paper) | <= 2 | 1.50 | holds |") && !one.contains("ab/more"));
+}
+
+#[test]
+fn cases_and_configurations_can_be_chosen() {
+    let of = |words: &str| filled(&format!("<!-- begin: figures w.json {words} -->\n<!-- end -->\n"));
+    let one = of("case=N configuration=fovea,stock kills").unwrap();
+    assert!(one.contains("| figure | `fovea` | `stock` |\n") && one.contains("| `kills` | 0 | 6 |"), "{one}");
+    for words in ["case=H kills", "configuration=none kills", "seed=1 kills", "case=N"] {
+        assert!(of(words).is_err(), "{words}");
+    }
+}
+
+/// A document as `lowmem` writes it.
+fn lowmem(_: &str) -> Result<Document, String> {
+    let figures = [("restart_ns", 1869e6), ("free_after_idle_bytes", 30e6), ("user_memory_bytes", 300e6)];
+    let case = |configuration: &str| Case {
+        case: String::new(),
+        configuration: configuration.into(),
+        figures: figures.map(|(name, value)| (name.to_owned(), value)).into(),
+    };
+    Ok(Document { mode: "exact".into(), ..Document::of_host("lowmem", vec![case("stock"), case("zram")]) })
+}
+
+#[test]
+fn the_papers_figures_stand_in_brackets_and_anothers_behind_a_stroke() {
+    let of = |words: &str| fill(&format!("<!-- begin: {words} -->\n<!-- end -->\n"), "", &lowmem).unwrap().text;
+    let paper = of("paper l.json restart_ns free_after_idle_bytes");
+    assert!(paper.contains("| `restart_ns` | 1869 ms (2061 ms) | 1869 ms (298 ms) |"), "{paper}");
+    assert!(paper.contains("| `free_after_idle_bytes` | 10 % | 10 % (2.27 %) |"), "{paper}");
+    let both = of("beside l.json m.json restart_ns");
+    assert!(both.contains("| `restart_ns` | 1869 / 1869 ms | 1869 / 1869 ms |"), "{both}");
+    assert!(both.contains("From [l.json](results/l.json)") && both.contains("; [m.json](results/m.json)"), "{both}");
+}
+
+#[test]
+fn a_system_is_shown_with_what_was_measured_of_it() {
+    let saved = |file: &str| {
+        let mut document = lowmem(file)?;
+        document.cases[1].configuration = "fovea".into();
+        document.cases[1].figures.insert("restart_ns".into(), 300e6);
+        Ok(document)
+    };
+    let text = "<!-- begin: picture p.svg l.json -->\n<!-- end -->\n<!-- begin: systems l.json -->\n<!-- end -->\n";
+    let Filled { text, pictures } = fill(text, "docs/", &saved).unwrap();
+    assert!(text.contains("](docs/p.svg)\n"), "{text}");
+    assert!(
+        text.contains("| [Low memory](docs/lowmem.md) |") && text.contains("| 1869 ms (stock) | 300 ms | 6.2 |"),
+        "{text}"
+    );
+    assert!(matches!(&pictures[..], [(name, svg)] if name == "p.svg" && svg.contains("coming back")));
+}
+
+#[test]
+fn texts_end_no_cell_and_are_no_markup() {
+    assert_eq!(cell("a|b\\ <b> </b> <!-- `x` <= 2\nc"), "a\\|b\\\\ &lt;b> &lt;/b> &lt;!-- \\`x\\` <= 2 c");
+}
+
+#[test]
+fn what_cannot_be_followed_is_named_with_its_line() {
+    let wrong = |text: &str| filled(text).unwrap_err();
+    let end = "<!-- end -->\n";
+    assert_eq!(wrong("x\n<!-- begin: figures w.json kills -->\n").line, 2);
+    assert_eq!(wrong(&format!("x\n{end}")).line, 2);
+    for marker in [
+        "figures",
+        "figures w.json",
+        "figures w.json rubbish",
+        "figures none.json kills",
+        "verdicts w.json rubbish",
+        "other w.json",
+        "paper w.json",
+        "beside w.json",
+        "beside w.json none.json kills",
+        "systems",
+        "picture p.svg none.json",
+        "picture p.svg",
+        "",
+    ] {
+        let error = wrong(&format!("<!-- begin: {marker} -->\n{end}"));
+        assert_eq!(error.line, 1, "{marker}");
+        assert!(!error.what.contains('\n') && error.what.len() > 10, "{error:?}");
+    }
+    assert!(filled("<!-- begin: figures w.json kills -->\n<!-- begin: figures w.json kills -->\n").is_err());
+    assert!(filled("<!-- begin: figures w.json kills\n").is_err());
+}
+
+#[test]
+fn the_docs_are_current() {
+    let pages = pages(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")).unwrap();
+    let (mut tables, mut pictures) = (0, 0);
+    for page in pages {
+        let name = page.path.display();
+        let filled = page.filled.unwrap_or_else(|e| panic!("{name}:{}: {}", e.line, e.what));
+        assert!(page.found == filled, "{name} is stale: run `fovea lab report --docs docs`");
+        tables += filled.matches(BEGIN).count();
+        pictures += usize::from(filled.starts_with("<svg"));
+    }
+    assert!(tables > 2 && pictures == 1, "the docs have no tables or pictures");
+}
