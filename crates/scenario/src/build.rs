@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::app_file::mib_pages;
 use crate::daemon_config::{daemon_config_for, user_memory_bytes};
+use crate::kinds::lowmem::SEED_USER_BYTES;
 use crate::scenario::{Kind, Scenario};
-use crate::steps::{Script, SEED_USER_BYTES};
+use crate::script::Script;
 use crate::{AppProfile, Catalog, Configuration, Error, PhoneProfile, Plan, Reservation, Step, Swap, PAGE_BYTES};
 
 /// Share of the flash that files may take; the rest is the file system's own.

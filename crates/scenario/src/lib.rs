@@ -16,13 +16,14 @@ mod file_kind;
 pub mod follow;
 mod footprint;
 pub mod hash;
+pub mod kinds;
 mod overrides;
 mod phone;
 mod plan;
 mod profile;
 mod scenario;
+mod script;
 pub mod series;
-mod steps;
 pub mod touch;
 
 pub use catalog::{builtin_scenarios, Catalog, Workload};
@@ -37,9 +38,5 @@ pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Thresholds};
 pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Swap, Syscall};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use scenario::{Kind, Scenario};
-pub use steps::{
-    Desktop as DesktopParameters, Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters,
-    Workload as WorkloadParameters,
-};
 
 use fovea_report::{Case, Document, Verdict};

@@ -9,8 +9,12 @@ use toml::Spanned;
 use crate::app_file::AppEntry;
 use crate::catalog::{builtin_scenario, builtin_scenarios};
 use crate::error::{file_error, line_of, parse, Error};
+use crate::kinds::desktop::Desktop;
+use crate::kinds::ecache::Ecache;
+use crate::kinds::lowmem::Lowmem;
+use crate::kinds::monkey::Monkey;
+use crate::kinds::workload::Workload;
 use crate::overrides;
-use crate::steps::{Desktop, Ecache, Lowmem, Monkey, Workload};
 use crate::{Configuration, Lacks, Step};
 
 /// What a scenario does.

@@ -2,14 +2,14 @@
 //! From the events of all boots to the results document.
 
 mod desktop;
-mod ecache;
-mod fold;
+pub(crate) mod fold;
 mod lowmem;
 mod monkey;
 mod workload;
 
 use std::collections::BTreeMap;
 
+use crate::kinds::ecache::figures as ecache;
 use crate::scenario::{Kind, Scenario};
 use crate::{Case, Document, Event, Plan, Thresholds, Verdict};
 use fold::Folded;

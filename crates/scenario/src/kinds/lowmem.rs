@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use super::{close, generator, in_range, open, sample, shuffle, start, BadParameter, Script};
 use crate::app_file::mib_pages;
+use crate::script::{close, generator, in_range, open, sample, shuffle, start, BadParameter, Script};
 use crate::{AppProfile, Catalog, Step, PAGE_BYTES};
 
 /// User memory of the paper's phone (figure 2-1, I9100; section 4.2): the size to which its other sizes belong.

@@ -3,10 +3,10 @@
 
 use fovea_contract::ecache_statistics as pool;
 
-use super::fold::{geomean, mean, select, set, Folded};
-use super::verdict::{ratio, verdict, Bound};
-use super::{compares, correctness, figure, id, Boot, Figures};
+use crate::figures::fold::{geomean, mean, select, set, Folded};
+use crate::figures::{compares, correctness, figure, id, Boot, Figures};
 use crate::{BufferUse, Case, FileKind, Scenario, Verdict, PAGE_BYTES};
+use fovea_report::verdict::{ratio, verdict, Bound};
 
 /// What `returned` measured that the others are set against.
 const DISTANCES: [(&str, &str); 2] =

@@ -5,7 +5,7 @@ use rand::Rng;
 use serde::Deserialize;
 
 use super::workload::find;
-use super::{close, generator, in_range, open, sample, start, BadParameter, Script};
+use crate::script::{close, generator, in_range, open, sample, start, BadParameter, Script};
 use crate::{Catalog, Error, Step};
 
 /// Parameters, explained in `profiles/scenarios/monkey.toml`.

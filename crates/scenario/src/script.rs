@@ -1,18 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! From a scenario's parameters to the steps of each boot. Pure: the seed decides everything that is drawn.
-
-mod desktop;
-mod ecache;
-mod lowmem;
-mod monkey;
-mod workload;
-
-pub use desktop::Desktop;
-pub use ecache::Ecache;
-pub use lowmem::Lowmem;
-pub(crate) use lowmem::SEED_USER_BYTES;
-pub use monkey::Monkey;
-pub use workload::Workload;
+//! A boot's steps before its configuration is known, and what they are drawn with. Pure: the seed decides everything that is drawn.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -4,8 +4,10 @@
 use rand::Rng;
 use serde::Deserialize;
 
+pub(crate) mod figures;
+
 use super::workload::{draw, find};
-use super::{close, generator, in_range, open, sample, start, BadParameter, Script};
+use crate::script::{close, generator, in_range, open, sample, start, BadParameter, Script};
 use crate::{catalog, Catalog, Error, Footprint, Step};
 
 /// Parameters, explained in `profiles/scenarios/ecache.toml`.

@@ -5,7 +5,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
 
-use super::{close, generator, in_range, open, sample, start, BadParameter, Script};
+use crate::script::{close, generator, in_range, open, sample, start, BadParameter, Script};
 use crate::{catalog, Catalog, Error, Step};
 
 /// Parameters, explained in `profiles/scenarios/workload.toml`.

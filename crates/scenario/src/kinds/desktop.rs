@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::workload::{draw, find};
-use super::{generator, in_range, open, sample, shuffle, start, BadParameter, Script};
+use crate::script::{generator, in_range, open, sample, shuffle, start, BadParameter, Script};
 use crate::{Catalog, Error, Step, Swap, Touch};
 
 /// The workload whose apps are used.
