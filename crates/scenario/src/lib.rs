@@ -37,6 +37,6 @@ pub use footprint::Footprint;
 pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Thresholds};
 pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Swap, Syscall};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
-pub use scenario::{Kind, Scenario};
+pub use scenario::Scenario;
 
 use fovea_report::{Case, Document, Verdict};

@@ -9,92 +9,70 @@ use toml::Spanned;
 use crate::app_file::AppEntry;
 use crate::catalog::{builtin_scenario, builtin_scenarios};
 use crate::error::{file_error, line_of, parse, Error};
-use crate::kinds::desktop::Desktop;
-use crate::kinds::ecache::Ecache;
-use crate::kinds::lowmem::Lowmem;
-use crate::kinds::monkey::Monkey;
-use crate::kinds::workload::Workload;
+use crate::kinds::{kinds, Kind};
 use crate::overrides;
-use crate::{Configuration, Lacks, Step};
+use crate::{Configuration, Lacks};
 
-/// What a scenario does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// The low-memory tests of LowMem13, section 4.2.
-    Lowmem,
-    /// A user's day (eCache12, section 5.2).
-    Workload,
-    /// Random events (LowMem13, section 4.1).
-    Monkey,
-    /// What becomes of the memory reserved for devices (eCache12, section 5).
-    Ecache,
-    /// A desktop with a leaking app, a fork bomb and a build.
-    Desktop,
-    /// The steps that the file lists.
-    Steps,
+macro_rules! define {
+    (
+        sections { $($(#[$doc:meta])* $name:literal => $module:ident::$Parameters:ident,)* }
+        keys { $($(#[$key_doc:meta])* $key_name:literal => $key_module:ident::$KeyParameters:ident,)* }
+    ) => {
+        /// A scenario, as its file says and the command line changed it.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Scenario {
+            /// Its name; the file's name without `.toml` unless it says one.
+            #[serde(default)]
+            pub name: String,
+            /// What it does.
+            pub kind: Kind,
+            /// The phone's name.
+            #[serde(default = "default_phone")]
+            pub phone: String,
+            /// What is compared, if it says so.
+            #[serde(rename = "configurations")]
+            given: Option<Vec<Configuration>>,
+            /// What is compared; what the kind compares unless it says otherwise.
+            #[serde(skip)]
+            pub configurations: Vec<Configuration>,
+            /// Seed of everything drawn.
+            #[serde(default = "default_seed")]
+            pub seed: u64,
+            /// Factor of all sizes; for `lowmem` without it, user memory / 835 MB.
+            pub scale: Option<f64>,
+            /// Memory the zygote preloads, before scaling.
+            #[serde(default = "default_zygote_mib")]
+            pub zygote_mib: f64,
+            /// What the kernel keeps for itself.
+            #[serde(default = "default_kernel_mib")]
+            pub kernel_mib: f64,
+            /// Apps started at boot.
+            #[serde(default)]
+            pub services: Vec<String>,
+            /// Apps of the scenario's own.
+            #[serde(default)]
+            pub(crate) app: Vec<Spanned<AppEntry>>,
+            $(
+                #[doc = concat!("Parameters of kind `", $name, "`.")]
+                #[serde(default, rename = $name)]
+                pub $module: crate::kinds::$module::$Parameters,
+            )*
+            /// What the phone lacks.
+            #[serde(default)]
+            pub lacks: Lacks,
+            $(
+                #[doc = concat!("Parameters of kind `", $key_name, "`.")]
+                #[serde(default, rename = $key_name)]
+                pub $key_module: crate::kinds::$key_module::$KeyParameters,
+            )*
+            /// Where it came from, and its text: for messages.
+            #[serde(skip)]
+            pub(crate) origin: (String, String),
+        }
+    };
 }
-
-/// A scenario, as its file says and the command line changed it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scenario {
-    /// Its name; the file's name without `.toml` unless it says one.
-    #[serde(default)]
-    pub name: String,
-    /// What it does.
-    pub kind: Kind,
-    /// The phone's name.
-    #[serde(default = "default_phone")]
-    pub phone: String,
-    /// What is compared, if it says so.
-    #[serde(rename = "configurations")]
-    given: Option<Vec<Configuration>>,
-    /// What is compared; what the kind compares unless it says otherwise.
-    #[serde(skip)]
-    pub configurations: Vec<Configuration>,
-    /// Seed of everything drawn.
-    #[serde(default = "default_seed")]
-    pub seed: u64,
-    /// Factor of all sizes; for `lowmem` without it, user memory / 835 MB.
-    pub scale: Option<f64>,
-    /// Memory the zygote preloads, before scaling.
-    #[serde(default = "default_zygote_mib")]
-    pub zygote_mib: f64,
-    /// What the kernel keeps for itself.
-    #[serde(default = "default_kernel_mib")]
-    pub kernel_mib: f64,
-    /// Apps started at boot.
-    #[serde(default)]
-    pub services: Vec<String>,
-    /// Apps of the scenario's own.
-    #[serde(default)]
-    pub(crate) app: Vec<Spanned<AppEntry>>,
-    /// Parameters of kind `lowmem`.
-    #[serde(default)]
-    pub lowmem: Lowmem,
-    /// Parameters of kind `workload`.
-    #[serde(default)]
-    pub workload: Workload,
-    /// Parameters of kind `monkey`.
-    #[serde(default)]
-    pub monkey: Monkey,
-    /// Parameters of kind `ecache`.
-    #[serde(default)]
-    pub ecache: Ecache,
-    /// Parameters of kind `desktop`.
-    #[serde(default)]
-    pub desktop: Desktop,
-    /// What the phone lacks.
-    #[serde(default)]
-    pub lacks: Lacks,
-    /// Steps of kind `steps`.
-    #[serde(default)]
-    pub steps: Vec<Step>,
-    /// Where it came from, and its text: for messages.
-    #[serde(skip)]
-    pub(crate) origin: (String, String),
-}
+kinds!(define);
 
 fn default_phone() -> String {
     "nexus-s".into()
@@ -107,21 +85,6 @@ fn default_zygote_mib() -> f64 {
 }
 fn default_kernel_mib() -> f64 {
     78.0
-}
-
-impl Kind {
-    /// What can be compared.
-    fn configurations(self) -> &'static [Configuration] {
-        match self {
-            Kind::Ecache => {
-                &[Configuration::Normal, Configuration::Ecache, Configuration::Returned, Configuration::Migrate]
-            }
-            Kind::Desktop => {
-                &[Configuration::Kernel, Configuration::Earlyoom, Configuration::SystemdOomd, Configuration::Fovea]
-            }
-            _ => &[Configuration::Stock, Configuration::Zram, Configuration::Fovea],
-        }
-    }
 }
 
 impl Scenario {
@@ -152,7 +115,8 @@ impl Scenario {
             // The apps as they stand in the file: their positions are the file's.
             scenario = Scenario { app: apps, ..overrides::apply(scenario, file, text, overrides)? };
         }
-        scenario.configurations = scenario.given.clone().unwrap_or_else(|| scenario.kind.configurations().to_vec());
+        scenario.configurations =
+            scenario.given.clone().unwrap_or_else(|| scenario.kind.about().configurations.to_vec());
         scenario.origin = (file.into(), text.into());
         if scenario.name.is_empty() {
             scenario.name =
@@ -174,7 +138,7 @@ impl Scenario {
             let start = offset.filter(|(_, l)| l.trim_start().starts_with(key)).map(|(s, _)| s).next().unwrap_or(0);
             Err(Error::Content { file: file.clone(), line: line_of(text, start), what, mend: mend.into() })
         };
-        let known = self.kind.configurations();
+        let known = self.kind.about().configurations;
         let names = || known.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
         if self.configurations.is_empty() {
             return at("configurations", "no configuration".into(), &format!("name some of {}", names()));
@@ -202,16 +166,7 @@ impl Scenario {
                 "write one word per argument, without quotes",
             );
         }
-        let parameters = match self.kind {
-            Kind::Lowmem => self.lowmem.check(),
-            Kind::Workload => self.workload.check(),
-            Kind::Monkey => self.monkey.check(),
-            Kind::Ecache => self.ecache.check(),
-            Kind::Desktop => self.desktop.check(),
-            Kind::Steps if self.steps.is_empty() => Err(("steps", "there are none".into())),
-            Kind::Steps => Ok(()),
-        };
-        match parameters {
+        match self.parameters().check() {
             Ok(()) => Ok(()),
             Err((key, what)) => at(key, format!("{key}: {what}"), "see docs/scenarios.md for what it may be"),
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Scenarios become the plans they describe.
 
+use fovea_scenario::kinds::Kind;
 use fovea_scenario::{builtin_scenarios, Catalog, Configuration, Plan, Scenario, Step};
 use proptest::prelude::*;
 
@@ -33,7 +34,7 @@ fn the_files_state_the_programs_defaults() {
     for name in builtin_scenarios() {
         let file = Scenario::load(name, &[]).unwrap();
         // These have no parameters: the file is the scenario.
-        if file.kind == fovea_scenario::Kind::Steps {
+        if file.kind == Kind::Steps {
             continue;
         }
         let bare = Scenario::from_text("bare.toml", &format!("kind = \"{name}\"\n"), &[]).unwrap();

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A desktop in use while a build runs, an app leaks, and a fork bomb goes off.
 
+use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
-use super::workload::{draw, find};
-use crate::script::{generator, in_range, open, sample, shuffle, start, BadParameter, Script};
-use crate::{Catalog, Error, Step, Swap, Touch};
+use super::{About, Parameters};
+use crate::catalog::builtin;
+use crate::figures::fold::{geomean, mean, set, Folded};
+use crate::figures::{by_case, compares, correctness, figure, id, Figures};
+use crate::scenario::Scenario;
+use crate::script::{draw, find, generator, in_range, open, sample, shuffle, start, BadParameter, Script};
+use crate::{Boot, Case, Catalog, Configuration, Error, PhoneProfile, Step, Swap, Touch, Verdict};
+
+pub(super) const ABOUT: About = About {
+    configurations: &[Configuration::Kernel, Configuration::Earlyoom, Configuration::SystemdOomd, Configuration::Fovea],
+    scenarios: builtin!["scenarios/desktop.toml"],
+    lists: &["cases"],
+    ..About::NONE
+};
+
+/// What is swapped to: the cases.
+const SWAPS: [Swap; 2] = [Swap::Zram, Swap::Disk];
 
 /// The workload whose apps are used.
 const WORKLOAD: &str = "desktop";
@@ -13,6 +28,11 @@ const WORKLOAD: &str = "desktop";
 const BUILD: &str = "build";
 const LEAKER: &str = "leaker";
 const BOMB: &str = "bomb";
+
+/// How much further behind the best may be than the best, where Fovea need not be first.
+const BEHIND_BEST: f64 = 1.1;
+/// In what it must not be behind.
+const COMPARED: [&str; 4] = ["launch_geomean_ns", "relaunch_geomean_ns", "relaunch_p95_ns", "step_p95_ns"];
 
 /// Parameters, explained in `profiles/scenarios/desktop.toml`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -45,9 +65,9 @@ impl Default for Desktop {
     }
 }
 
-impl Desktop {
-    pub(crate) fn check(&self) -> Result<(), BadParameter> {
-        let names = [Swap::Zram, Swap::Disk].map(Swap::name);
+impl Parameters for Desktop {
+    fn check(&self) -> Result<(), BadParameter> {
+        let names = SWAPS.map(Swap::name);
         if let Some(case) = self.cases.iter().find(|c| !names.contains(&c.as_str())) {
             return Err(("cases", format!("{case:?} is none of {}", names.join(", "))));
         }
@@ -60,20 +80,14 @@ impl Desktop {
         self.switches.iter().try_for_each(|&count| in_range("switches", count, 0, 100_000))
     }
 
-    pub(crate) fn scripts(
-        &self,
-        scenario: &str,
-        seed: u64,
-        services: &[String],
-        catalog: &Catalog,
-    ) -> Result<Vec<Script>, Error> {
-        let workload = find(catalog, scenario, WORKLOAD)?;
+    fn scripts(&self, scenario: &Scenario, _scale: f64, catalog: &Catalog) -> Result<Vec<Script>, Error> {
+        let workload = find(catalog, &scenario.name, WORKLOAD)?;
         let mut scripts = Vec::new();
         for case in &self.cases {
             for round in 0..self.rounds {
-                let seed = seed.wrapping_add(round);
+                let seed = scenario.seed.wrapping_add(round);
                 let mut rng = generator(seed, "desktop", 0);
-                let mut steps: Vec<Step> = services.iter().map(|s| start(s)).collect();
+                let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
                 let mut names: Vec<&str> = workload.percent.keys().map(String::as_str).collect();
                 shuffle(&mut names, &mut rng);
                 steps.push(sample("begin"));
@@ -93,12 +107,93 @@ impl Desktop {
                     }
                 }
                 steps.extend([sample("end"), Step::Verify {}]);
-                scripts.push(Script { case: case.clone(), seed, steps, apps: Vec::new() });
+                let desktop = SWAPS.into_iter().find(|swap| swap.name() == case);
+                scripts.push(Script { case: case.clone(), seed, steps, desktop, ..Script::default() });
             }
         }
         Ok(scripts)
     }
 
+    /// Its apps are a desktop's already.
+    fn scale(&self, asked: Option<f64>, _phone: &PhoneProfile, _user_bytes: u64) -> f64 {
+        asked.unwrap_or(1.0)
+    }
+
+    fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
+        by_case(scenario, &self.cases, folded, fill)
+    }
+
+    fn verdicts(&self, scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        for case in &self.cases {
+            verdicts.extend(correctness(scenario, cases, case));
+            if !compares(scenario, &["fovea"]) {
+                continue;
+            }
+            let ours = |name: &str| figure(cases, case, "fovea", name);
+            // Of the others, if all were measured: the best of some would be no best.
+            let others: Vec<&str> =
+                scenario.configurations.iter().map(|c| c.name()).filter(|&n| n != "fovea").collect();
+            let best = |name: &str| {
+                let figures: Option<Vec<f64>> = others.iter().map(|other| figure(cases, case, other, name)).collect();
+                figures?.into_iter().reduce(f64::min)
+            };
+            let mut push = |name: &str, claim: &str, figure: Option<f64>, bound: Bound| {
+                verdicts.push(verdict(&id(name, case), claim, "this project", figure, bound));
+            };
+            push("oom-kills-fovea", "the kernel's OOM killer is never reached", ours("oom_kills"), Bound::Equal(0.0));
+            let opens = boots
+                .iter()
+                .find(|b| b.plan.case == *case)
+                .map(|b| b.plan.steps.iter().filter(|s| matches!(s, Step::Open { .. })).count() as f64);
+            push(
+                "launches-fovea",
+                "every app that the user opens comes to the screen",
+                ours("launches"),
+                Bound::AtLeast(opens.unwrap_or(f64::INFINITY)),
+            );
+            if others.is_empty() {
+                continue;
+            }
+            let less = |name: &str| ours(name).zip(best(name)).map(|(ours, best)| ours - best);
+            push(
+                "wrong-kills",
+                "no configuration kills fewer that did no wrong (kills less the best's)",
+                less("wrong_kills"),
+                Bound::AtMost(0.0),
+            );
+            push(
+                "stalls",
+                "in no configuration does the app in front wait less for memory in all (ns, less the best's)",
+                less("psi_full_ns"),
+                Bound::AtMost(0.0),
+            );
+            push(
+                "longest-stall",
+                "in none is its longest wait shorter (ns, less the best's)",
+                less("longest_stall_ns"),
+                Bound::AtMost(0.0),
+            );
+            push(
+                "longest-step",
+                "in none is its slowest answer faster (ns, less the best's)",
+                less("longest_step_ns"),
+                Bound::AtMost(0.0),
+            );
+            for name in COMPARED {
+                push(
+                    &format!("behind-{}", name.trim_end_matches("_ns").replace('_', "-")),
+                    &format!("{name} at most 10 % behind the best (ratio)"),
+                    ratio(ours(name), best(name)),
+                    Bound::AtMost(BEHIND_BEST),
+                );
+            }
+        }
+        verdicts
+    }
+}
+
+impl Desktop {
     fn use_app(&self, app: &str, steps: &mut Vec<Step>) {
         let (interactions, period_ns, touch) = (self.interactions, self.period_ns, self.touch);
         steps.extend([open(app), Step::Interact { app: app.into(), interactions, period_ns, touch }]);
@@ -112,5 +207,47 @@ fn another<'a>(front: &str, mut draw: impl FnMut() -> &'a str) -> &'a str {
         if app != front {
             return app;
         }
+    }
+}
+
+/// A killed app or build counts as one kill, however many processes it had.
+fn fill(figures: &mut Figures, boots: &[&Folded]) {
+    let mut put = |name: &str, value: &dyn Fn(&Folded) -> Option<f64>| set(figures, name, mean(boots, value));
+    put("user_memory_bytes", &|f| f.user_memory_bytes);
+    put("launches", &|f| Some(f.launches.len() as f64));
+    put("kills", &|f| Some(f.desktop.killed.len() as f64));
+    put("wrong_kills", &|f| Some(f.desktop.killed.iter().filter(|(_, culprit)| !culprit).count() as f64));
+    put("oom_kills", &|f| Some(f.end()?.oom_kills));
+    put("kept_apps", &|f| Some(f.desktop.kept() as f64));
+    put("daemon_cpu_ns", &|f| Some(f.end()?.daemon_cpu_ns));
+    put("wrong_pages", &|f| Some(f.wrong_pages));
+    put("read_bytes", &|f| Some(f.sample("end")?.read_bytes - f.sample("begin")?.read_bytes));
+    put("psi_full_ns", &|f| Some(f.desktop.interactions.iter().map(|i| i.1).sum()));
+    put("longest_stall_ns", &|f| f.desktop.interactions.iter().map(|i| i.1).reduce(f64::max));
+    put("longest_step_ns", &|f| f.desktop.interactions.iter().map(|i| i.0).reduce(f64::max));
+    put("step_p95_ns", &|f| p95(f.desktop.interactions.iter().map(|i| i.0)));
+    put("launch_geomean_ns", &|f| geomean(f.launches.iter().map(|l| l.elapsed_ns)));
+    put("relaunch_geomean_ns", &|f| geomean(f.launches.iter().filter(|l| l.again).map(|l| l.elapsed_ns)));
+    put("relaunch_p95_ns", &|f| p95(f.launches.iter().filter(|l| l.again).map(|l| l.elapsed_ns)));
+}
+
+/// The least value that 95 % of all do not exceed.
+fn p95(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let rank = (values.len() * 95).div_ceil(100);
+    values.get(rank.checked_sub(1)?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p95_is_a_value_that_was_measured() {
+        assert_eq!(p95(std::iter::empty()), None);
+        assert_eq!(p95([3.0].into_iter()), Some(3.0));
+        assert_eq!(p95((1..=20).map(f64::from)), Some(19.0));
+        assert_eq!(p95((1..=100).rev().map(f64::from)), Some(95.0));
     }
 }

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A user's day: apps opened by a workload's proportions (eCache12, section 5.2).
 
+use fovea_report::verdict::{ratio, verdict, Bound};
 use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
 
-use crate::script::{close, generator, in_range, open, sample, start, BadParameter, Script};
-use crate::{catalog, Catalog, Error, Step};
+use super::{About, Parameters, MANAGED};
+use crate::catalog::builtin;
+use crate::figures::fold::{geomean, mean, set, Folded};
+use crate::figures::{by_case, compares, correctness, figure, id, kills_as_zram, papers, Figures};
+use crate::scenario::Scenario;
+use crate::script::{close, draw, find, generator, in_range, open, sample, start, BadParameter, Script};
+use crate::{catalog, Boot, Case, Catalog, Error, Step, Verdict};
+
+pub(super) const ABOUT: About = About {
+    configurations: MANAGED,
+    scenarios: builtin!["scenarios/workload.toml"],
+    lists: &["cases"],
+    shorthands: &[("workload", "cases")],
+    ..About::NONE
+};
 
 /// Parameters, explained in `profiles/scenarios/workload.toml`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -42,32 +55,8 @@ impl Default for Workload {
     }
 }
 
-/// Draws an app by the proportions; tables sum to about 100, so they are taken as weights.
-pub(crate) fn draw<'a>(workload: &'a catalog::Workload, rng: &mut ChaCha8Rng) -> &'a str {
-    let total: f64 = workload.percent.values().sum();
-    let mut left = rng.gen_range(0.0..1.0) * total;
-    let mut last = "";
-    for (app, &percent) in workload.percent.iter().filter(|(_, &p)| p > 0.0) {
-        last = app;
-        if left < percent {
-            break;
-        }
-        left -= percent;
-    }
-    last
-}
-
-/// The workload of that name, or what is wrong with the name.
-pub(crate) fn find<'a>(catalog: &'a Catalog, scenario: &str, name: &str) -> Result<&'a catalog::Workload, Error> {
-    catalog.workload(name).ok_or_else(|| Error::Scenario {
-        scenario: scenario.into(),
-        what: format!("no workload {name:?}"),
-        mend: format!("use one of {}", catalog.workloads().map(|w| w.name.as_str()).collect::<Vec<_>>().join(", ")),
-    })
-}
-
-impl Workload {
-    pub(crate) fn check(&self) -> Result<(), BadParameter> {
+impl Parameters for Workload {
+    fn check(&self) -> Result<(), BadParameter> {
         if self.cases.is_empty() {
             return Err(("cases", "there are none".into()));
         }
@@ -76,25 +65,85 @@ impl Workload {
     }
 
     /// One boot for each workload.
-    pub(crate) fn scripts(
-        &self,
-        scenario: &str,
-        seed: u64,
-        services: &[String],
-        catalog: &Catalog,
-    ) -> Result<Vec<Script>, Error> {
-        self.cases
-            .iter()
-            .map(|case| {
-                let workload = find(catalog, scenario, case)?;
-                Ok(Script { case: case.clone(), seed, steps: self.steps(seed, services, workload), apps: Vec::new() })
-            })
-            .collect()
+    fn scripts(&self, scenario: &Scenario, _scale: f64, catalog: &Catalog) -> Result<Vec<Script>, Error> {
+        let script = |case: &String| {
+            let steps = self.steps(scenario, find(catalog, &scenario.name, case)?);
+            Ok(Script { case: case.clone(), seed: scenario.seed, steps, ..Script::default() })
+        };
+        self.cases.iter().map(script).collect()
     }
 
-    fn steps(&self, seed: u64, services: &[String], workload: &catalog::Workload) -> Vec<Step> {
-        let mut rng = generator(seed, "workload", 0);
-        let mut steps: Vec<Step> = services.iter().map(|s| start(s)).collect();
+    fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
+        by_case(scenario, &self.cases, folded, fill)
+    }
+
+    fn verdicts(&self, scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict> {
+        let papers = papers(boots);
+        let mut verdicts = Vec::new();
+        for case in &self.cases {
+            let get = |configuration: &str, name: &str| figure(cases, case, configuration, name);
+            for (configuration, name) in scenario.configurations.iter().map(|c| (c.name(), "launches")) {
+                verdicts.push(verdict(
+                    &id(&format!("launches-{configuration}"), case),
+                    "every app that the user opens comes to the screen",
+                    "this project",
+                    get(configuration, name),
+                    Bound::Equal(f64::from(self.launches)),
+                ));
+            }
+            if papers && compares(scenario, &["stock", "fovea"]) {
+                let excess = get("fovea", "kills").zip(get("stock", "kills")).map(|(f, s)| f - s / 2.0);
+                verdicts.push(verdict(
+                    &id("kills", case),
+                    "at most half as many kills as stock (kills less half of stock's)",
+                    "LowMem13, section 4.4 and figure 4-13: fewer calls of the low memory killer",
+                    excess,
+                    Bound::AtMost(0.0),
+                ));
+            }
+            for other in ["stock", "zram"] {
+                if papers && compares(scenario, &[other, "fovea"]) {
+                    verdicts.push(verdict(
+                        &id(&format!("relaunch-{other}"), case),
+                        &format!("an app used before comes back faster than under {other}"),
+                        "LowMem13, section 3.2: a closed app \"can restart more quickly\"",
+                        ratio(get("fovea", "relaunch_geomean_ns"), get(other, "relaunch_geomean_ns")),
+                        Bound::Below(1.0),
+                    ));
+                }
+            }
+            if !papers {
+                verdicts.extend(kills_as_zram(scenario, cases, case));
+            }
+            if compares(scenario, &["fovea"]) {
+                verdicts.push(verdict(
+                    &id("oom-kills-fovea", case),
+                    "the kernel's OOM killer is never reached",
+                    "LowMem13, section 3.2, step 8",
+                    get("fovea", "oom_kills"),
+                    Bound::Equal(0.0),
+                ));
+            }
+            let slowest = |c: &str| get(c, "kill_signal_ns");
+            if let Some(ns) = scenario.configurations.iter().filter_map(|c| slowest(c.name())).reduce(f64::max) {
+                verdicts.push(verdict(
+                    &id("kill-signal", case),
+                    "from a pressure event to the kill signal it takes less than 10 ms, at most (ns)",
+                    "this project",
+                    Some(ns),
+                    Bound::Below(10e6),
+                ));
+            }
+            verdicts.extend(correctness(scenario, cases, case));
+        }
+        verdicts
+    }
+}
+
+impl Workload {
+    fn steps(&self, scenario: &Scenario, workload: &catalog::Workload) -> Vec<Step> {
+        let mut rng = generator(scenario.seed, "workload", 0);
+        let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
         steps.push(sample("begin"));
         for launch in 1..=self.launches {
             let app = draw(workload, &mut rng);
@@ -115,26 +164,17 @@ impl Workload {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    #[test]
-    fn long_draws_have_the_tables_proportions() {
-        let catalog = Catalog::builtin().unwrap();
-        for workload in catalog.workloads() {
-            let total: f64 = workload.percent.values().sum();
-            let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
-            let mut rng = generator(7, "test", 0);
-            for _ in 0..100_000 {
-                *counts.entry(draw(workload, &mut rng)).or_default() += 100.0 / 100_000.0;
-            }
-            for (app, percent) in &workload.percent {
-                let (found, asked) = (counts.get(app.as_str()).copied().unwrap_or(0.0), percent / total * 100.0);
-                assert!((found - asked).abs() < 0.6, "{} {app}: {found} for {asked}", workload.name);
-            }
-        }
-    }
+/// What a boot of apps that are opened and left shows. Launch times are averaged as eCache12 does, figure 6(b): geometrically.
+pub(super) fn fill(figures: &mut Figures, boots: &[&Folded]) {
+    let mut put = |name: &str, value: &dyn Fn(&Folded) -> Option<f64>| set(figures, name, mean(boots, value));
+    put("user_memory_bytes", &|f| f.user_memory_bytes);
+    put("launches", &|f| Some(f.launches.len() as f64));
+    put("kills", &|f| Some(f.end()?.kills));
+    put("oom_kills", &|f| Some(f.end()?.oom_kills));
+    put("daemon_cpu_ns", &|f| Some(f.end()?.daemon_cpu_ns));
+    put("wrong_pages", &|f| Some(f.wrong_pages));
+    put("read_bytes", &|f| Some(f.sample("end")?.read_bytes - f.sample("begin")?.read_bytes));
+    put("kill_signal_ns", &|f| f.kill_signal_ns);
+    put("launch_geomean_ns", &|f| geomean(f.launches.iter().map(|l| l.elapsed_ns)));
+    put("relaunch_geomean_ns", &|f| geomean(f.launches.iter().filter(|l| l.again).map(|l| l.elapsed_ns)));
 }

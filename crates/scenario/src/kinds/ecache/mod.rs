@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps opened by a workload's proportions and used, on a phone with memory reserved for devices (eCache12, section 5.2).
 
+mod figures;
+
 use rand::Rng;
 use serde::Deserialize;
 
-pub(crate) mod figures;
+use super::{About, Parameters};
+use crate::catalog::builtin;
+use crate::figures::fold::Folded;
+use crate::scenario::Scenario;
+use crate::script::{close, draw, find, generator, in_range, open, sample, start, BadParameter, Script};
+use crate::{catalog, AppProfile, Boot, Case, Catalog, Configuration, Error, Footprint, PhoneProfile, Step, Verdict};
 
-use super::workload::{draw, find};
-use crate::script::{close, generator, in_range, open, sample, start, BadParameter, Script};
-use crate::{catalog, Catalog, Error, Footprint, Step};
+pub(super) const ABOUT: About = About {
+    configurations: &[Configuration::Normal, Configuration::Ecache, Configuration::Returned, Configuration::Migrate],
+    scenarios: builtin!["scenarios/ecache.toml"],
+    lists: &["cases", "traced"],
+    shorthands: &[("workload", "cases")],
+    ..About::NONE
+};
 
 /// Parameters, explained in `profiles/scenarios/ecache.toml`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -47,8 +58,8 @@ impl Default for Ecache {
     }
 }
 
-impl Ecache {
-    pub(crate) fn check(&self) -> Result<(), BadParameter> {
+impl Parameters for Ecache {
+    fn check(&self) -> Result<(), BadParameter> {
         if self.cases.is_empty() {
             return Err(("cases", "there are none".into()));
         }
@@ -58,39 +69,59 @@ impl Ecache {
         in_range("use_ns", self.use_ns, 0, 3_600_000_000_000)
     }
 
+    /// One boot for each workload.
+    fn scripts(&self, scenario: &Scenario, _scale: f64, catalog: &Catalog) -> Result<Vec<Script>, Error> {
+        let footprint = self.footprint(scenario, catalog)?;
+        // A traced workload need not be among the cases, but must not be a slip of the pen.
+        self.traced.iter().try_for_each(|case| find(catalog, &scenario.name, case).map(drop))?;
+        let script = |case: &String| {
+            let steps = self.steps(scenario, find(catalog, &scenario.name, case)?, footprint);
+            Ok(Script {
+                case: case.clone(),
+                seed: scenario.seed,
+                steps,
+                module_parameters: self.module.clone(),
+                traced: self.traced.contains(case).then_some(Configuration::Ecache),
+                ..Script::default()
+            })
+        };
+        self.cases.iter().map(script).collect()
+    }
+
+    /// With the footprint's files in place of its own.
+    fn app(
+        &self,
+        app: &AppProfile,
+        scenario: &Scenario,
+        devices: Option<&PhoneProfile>,
+        catalog: &Catalog,
+    ) -> Result<AppProfile, Error> {
+        let laid = self.footprint(scenario, catalog)?.lay_over(app, devices);
+        laid.map_err(|what| scenario.wrong(what, "correct profiles/footprints or the scenario"))
+    }
+
+    fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
+        figures::cases(self, scenario, folded)
+    }
+
+    fn verdicts(&self, scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict> {
+        figures::verdicts(self, scenario, cases, boots)
+    }
+}
+
+impl Ecache {
     /// The footprint, or what is wrong with its name.
-    pub(crate) fn footprint<'a>(&self, scenario: &str, catalog: &'a Catalog) -> Result<&'a Footprint, Error> {
+    fn footprint<'a>(&self, scenario: &Scenario, catalog: &'a Catalog) -> Result<&'a Footprint, Error> {
         catalog.footprint(&self.footprint).ok_or_else(|| Error::Scenario {
-            scenario: scenario.into(),
+            scenario: scenario.name.clone(),
             what: format!("no footprint {:?}", self.footprint),
             mend: "name one of profiles/footprints, such as android-2.3".into(),
         })
     }
 
-    /// One boot for each workload.
-    pub(crate) fn scripts(
-        &self,
-        scenario: &str,
-        seed: u64,
-        services: &[String],
-        catalog: &Catalog,
-    ) -> Result<Vec<Script>, Error> {
-        let footprint = self.footprint(scenario, catalog)?;
-        // A traced workload need not be among the cases, but must not be a slip of the pen.
-        self.traced.iter().try_for_each(|case| find(catalog, scenario, case).map(drop))?;
-        self.cases
-            .iter()
-            .map(|case| {
-                let workload = find(catalog, scenario, case)?;
-                let steps = self.steps(seed, services, workload, footprint);
-                Ok(Script { case: case.clone(), seed, steps, apps: Vec::new() })
-            })
-            .collect()
-    }
-
-    fn steps(&self, seed: u64, services: &[String], workload: &catalog::Workload, footprint: &Footprint) -> Vec<Step> {
-        let mut rng = generator(seed, "ecache", 0);
-        let mut steps: Vec<Step> = services.iter().map(|s| start(s)).collect();
+    fn steps(&self, scenario: &Scenario, workload: &catalog::Workload, footprint: &Footprint) -> Vec<Step> {
+        let mut rng = generator(scenario.seed, "ecache", 0);
+        let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
         for launch in 0..self.warm_launches + self.launches {
             if launch == self.warm_launches {
                 steps.push(sample("begin"));
