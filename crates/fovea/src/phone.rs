@@ -172,7 +172,7 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
     let programs = Programs::find(fetch::busybox(&cache, progress)?)?;
     let (mut modules, mut own) = (MODULES.to_vec(), None);
     // All boots of a comparison have the same image.
-    if plans.iter().any(|plan| plan.configuration.reservation() != Reservation::Absent) {
+    if plans.iter().any(|plan| plan.configuration.reservation != Reservation::Absent) {
         own = Some(kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?);
         modules.extend(OWN_MODULES);
     }

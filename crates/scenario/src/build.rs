@@ -52,19 +52,15 @@ impl Scenario {
             // The daemon has settings of its own for the module.
             let leave_module = if script.module_parameters.is_empty() { "" } else { "\n[ecache]\nenabled = false\n" };
             for (configuration, trace_files) in self.boots(&script) {
-                let apps = self.apps(&script, &catalog, scale, &phone, configuration.reservation())?;
+                let apps = self.apps(&script, &catalog, scale, &phone, configuration.reservation)?;
                 plans.push(Plan {
                     scenario: self.name.clone(),
                     case: script.case.clone(),
-                    configuration: *configuration,
+                    configuration: configuration.clone(),
                     seed: script.seed,
                     exact,
                     phone: phone.clone(),
-                    daemon_config: match script.desktop {
-                        // As it is installed: every key has its default.
-                        Some(_) => String::new(),
-                        _ => daemon_config_for(*configuration, phone.thresholds, user_bytes) + leave_module,
-                    },
+                    daemon_config: daemon_config_for(configuration, phone.thresholds, user_bytes) + leave_module,
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
                     apps,
                     lacks: self.lacks.clone(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The daemon's configuration file for each configuration of a comparison.
 
-use crate::{Configuration, Management, PhoneProfile, Thresholds};
+use crate::{Configuration, Daemon, PhoneProfile, Thresholds};
 
 /// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
 pub const KERNEL_BYTES: u64 = 78 << 20;
@@ -13,7 +13,7 @@ pub fn user_memory_bytes(phone: &PhoneProfile, kernel_bytes: u64) -> u64 {
 }
 
 /// The daemon's configuration file for a configuration, with user memory estimated from the phone.
-pub fn daemon_config(configuration: Configuration, phone: &PhoneProfile) -> String {
+pub fn daemon_config(configuration: &Configuration, phone: &PhoneProfile) -> String {
     daemon_config_for(configuration, phone.thresholds, user_memory_bytes(phone, KERNEL_BYTES))
 }
 
@@ -23,11 +23,12 @@ pub fn daemon_config(configuration: Configuration, phone: &PhoneProfile) -> Stri
 /// `stock` and `zram` leave apps running in the background, as Android did; `fovea` freezes them a second after they are left.
 ///
 /// `Device`: the daemon's defaults, which freeze nothing; `stock` and `zram` differ in the mode and the swap.
-pub fn daemon_config_for(configuration: Configuration, thresholds: Thresholds, user_bytes: u64) -> String {
-    let (mode, zram, classes, debounce_ms) = match configuration.management() {
-        Management::Stock => ("ladder", false, "", 0),
-        Management::Zram => ("ladder", true, "", 0),
-        Management::Fovea => ("full", true, r#""hidden", "empty""#, 1000),
+pub fn daemon_config_for(configuration: &Configuration, thresholds: Thresholds, user_bytes: u64) -> String {
+    let zram = configuration.zram;
+    let (mode, classes, debounce_ms) = match configuration.daemon {
+        Daemon::Absent | Daemon::AsInstalled => return String::new(),
+        Daemon::Ladder => ("ladder", "", 0),
+        Daemon::Full => ("full", r#""hidden", "empty""#, 1000),
     };
     if thresholds == Thresholds::Device {
         return format!("[memory]\nmode = \"{mode}\"\n\n[zram]\nenabled = {zram}\nuser_memory_bytes = {user_bytes}\n");
@@ -43,11 +44,12 @@ pub fn daemon_config_for(configuration: Configuration, thresholds: Thresholds, u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::managed::MANAGED;
 
     #[test]
     fn each_configuration_is_toml_and_differs() {
-        let texts: Vec<_> = [Configuration::Stock, Configuration::Zram, Configuration::Fovea]
-            .into_iter()
+        let texts: Vec<_> = MANAGED
+            .iter()
             .map(|c| daemon_config_for(c, Thresholds::Paper, 400_000_000).parse::<toml::Table>().unwrap())
             .collect();
         assert_eq!(texts[0]["zram"]["enabled"].as_bool(), Some(false));
@@ -60,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_device_says_nothing_that_the_daemon_knows_better() {
-        let text = daemon_config_for(Configuration::Fovea, Thresholds::Device, 400_000_000);
+        let text = daemon_config_for(&MANAGED[2], Thresholds::Device, 400_000_000);
         let table = text.parse::<toml::Table>().unwrap();
         assert_eq!(table["memory"].as_table().unwrap().keys().collect::<Vec<_>>(), ["mode"]);
         assert_eq!(table["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));

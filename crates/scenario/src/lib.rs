@@ -7,6 +7,7 @@
 mod app_file;
 mod build;
 mod catalog;
+mod configuration;
 mod content;
 mod daemon_config;
 mod error;
@@ -27,6 +28,7 @@ pub mod series;
 pub mod touch;
 
 pub use catalog::{builtin_scenarios, Catalog, Workload};
+pub use configuration::{Configuration, Daemon, Reservation};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{daemon_config, daemon_config_for, user_memory_bytes, KERNEL_BYTES};
 pub use error::Error;
@@ -35,7 +37,7 @@ pub use figures::{document, Boot, Provenance};
 pub use file_kind::FileKind;
 pub use footprint::Footprint;
 pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Thresholds};
-pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Swap, Syscall};
+pub use plan::{Lacks, Plan, Step, Swap, Syscall};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use scenario::Scenario;
 

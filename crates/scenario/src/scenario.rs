@@ -8,6 +8,7 @@ use toml::Spanned;
 
 use crate::app_file::AppEntry;
 use crate::catalog::{builtin_scenario, builtin_scenarios};
+use crate::configuration::Name;
 use crate::error::{file_error, line_of, parse, Error};
 use crate::kinds::{kinds, Kind};
 use crate::overrides;
@@ -32,7 +33,7 @@ macro_rules! define {
             pub phone: String,
             /// What is compared, if it says so.
             #[serde(rename = "configurations")]
-            given: Option<Vec<Configuration>>,
+            given: Option<Vec<Name>>,
             /// What is compared; what the kind compares unless it says otherwise.
             #[serde(skip)]
             pub configurations: Vec<Configuration>,
@@ -115,15 +116,21 @@ impl Scenario {
             // The apps as they stand in the file: their positions are the file's.
             scenario = Scenario { app: apps, ..overrides::apply(scenario, file, text, overrides)? };
         }
-        scenario.configurations =
-            scenario.given.clone().unwrap_or_else(|| scenario.kind.about().configurations.to_vec());
         scenario.origin = (file.into(), text.into());
         if scenario.name.is_empty() {
             scenario.name =
                 Path::new(file).file_stem().map_or_else(|| "steps".into(), |s| s.to_string_lossy().into_owned());
         }
         scenario.check()?;
+        scenario.configurations = scenario.chosen().cloned().collect();
         Ok(scenario)
+    }
+
+    /// What is compared: what the file names, in its order, or all that the kind knows.
+    fn chosen(&self) -> impl Iterator<Item = &'static Configuration> + '_ {
+        let known = self.kind.about().configurations;
+        let named = self.given.iter().flatten().flat_map(|name| known.iter().find(|c| c.name() == name.0));
+        known.iter().filter(|_| self.given.is_none()).chain(named)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -140,11 +147,11 @@ impl Scenario {
         };
         let known = self.kind.about().configurations;
         let names = || known.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
-        if self.configurations.is_empty() {
+        if self.given.as_ref().is_some_and(Vec::is_empty) {
             return at("configurations", "no configuration".into(), &format!("name some of {}", names()));
         }
-        if let Some(other) = self.configurations.iter().find(|c| !known.contains(c)) {
-            let what = format!("configuration {} is of another kind of scenario", other.name());
+        if let Some(Name(other)) = self.given.iter().flatten().find(|given| known.iter().all(|c| c.name() != given.0)) {
+            let what = format!("configuration {other} is of another kind of scenario");
             return at("configurations", what, &format!("name some of {}", names()));
         }
         if let Some(scale) = self.scale {

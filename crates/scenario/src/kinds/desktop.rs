@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A desktop in use while a build runs, an app leaks, and a fork bomb goes off.
 
+use std::borrow::Cow;
+
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
@@ -10,10 +12,31 @@ use crate::figures::fold::{geomean, mean, set, Folded};
 use crate::figures::{by_case, compares, correctness, figure, id, Figures};
 use crate::scenario::Scenario;
 use crate::script::{draw, find, generator, in_range, open, sample, shuffle, start, BadParameter, Script};
-use crate::{Boot, Case, Catalog, Configuration, Error, PhoneProfile, Step, Swap, Touch, Verdict};
+use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, PhoneProfile, Reservation, Step, Swap, Touch, Verdict};
+
+/// All have zram, whichever is swapped to.
+const fn guarded(name: &'static str, daemon: Daemon, guard: Option<&'static str>) -> Configuration {
+    let guard = match guard {
+        Some(unit) => Some(Cow::Borrowed(unit)),
+        None => None,
+    };
+    Configuration { name: Cow::Borrowed(name), daemon, zram: true, reservation: Reservation::Absent, guard }
+}
+
+/// The kernel's OOM killer and nothing beside it.
+pub const KERNEL: Configuration = guarded("kernel", Daemon::Absent, None);
+
+/// earlyoom.
+pub const EARLYOOM: Configuration = guarded("earlyoom", Daemon::Absent, Some("earlyoom.service"));
+
+/// systemd-oomd.
+pub const SYSTEMD_OOMD: Configuration = guarded("systemd-oomd", Daemon::Absent, Some("systemd-oomd.service"));
+
+/// Our daemon.
+pub const FOVEA: Configuration = guarded("fovea", Daemon::AsInstalled, Some("fovea.service"));
 
 pub(super) const ABOUT: About = About {
-    configurations: &[Configuration::Kernel, Configuration::Earlyoom, Configuration::SystemdOomd, Configuration::Fovea],
+    configurations: &[KERNEL, EARLYOOM, SYSTEMD_OOMD, FOVEA],
     scenarios: builtin!["scenarios/desktop.toml"],
     lists: &["cases"],
     ..About::NONE

@@ -4,7 +4,8 @@
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
-use super::{About, Parameters, MANAGED};
+use super::managed::MANAGED;
+use super::{About, Parameters};
 use crate::app_file::mib_pages;
 use crate::catalog::builtin;
 use crate::figures::fold::{mean, select, set, Folded, Launch};

@@ -5,6 +5,7 @@
 pub mod desktop;
 pub mod ecache;
 pub mod lowmem;
+pub mod managed;
 pub mod monkey;
 pub mod steps;
 pub mod workload;
@@ -78,9 +79,6 @@ macro_rules! define {
     };
 }
 kinds!(define);
-
-/// What the kinds compare that are about how memory is managed.
-const MANAGED: &[Configuration] = &[Configuration::Stock, Configuration::Zram, Configuration::Fovea];
 
 /// What holds of a kind whatever its parameters are.
 pub(crate) struct About {

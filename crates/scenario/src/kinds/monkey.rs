@@ -5,7 +5,8 @@ use fovea_report::verdict::{verdict, Bound};
 use rand::Rng;
 use serde::Deserialize;
 
-use super::{About, Parameters, MANAGED};
+use super::managed::MANAGED;
+use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::{mean, set, Folded};
 use crate::figures::{by_case, compares, correctness, figure, Figures};

@@ -3,7 +3,8 @@
 
 use serde::Deserialize;
 
-use super::{workload, About, Parameters, MANAGED};
+use super::managed::MANAGED;
+use super::{workload, About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::Folded;
 use crate::figures::{by_case, correctness};

@@ -5,7 +5,8 @@ use fovea_report::verdict::{ratio, verdict, Bound};
 use rand::Rng;
 use serde::Deserialize;
 
-use super::{About, Parameters, MANAGED};
+use super::managed::MANAGED;
+use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::{geomean, mean, set, Folded};
 use crate::figures::{by_case, compares, correctness, figure, id, kills_as_zram, papers, Figures};

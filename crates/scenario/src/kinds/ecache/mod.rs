@@ -3,6 +3,8 @@
 
 mod figures;
 
+use std::borrow::Cow;
+
 use rand::Rng;
 use serde::Deserialize;
 
@@ -11,10 +13,30 @@ use crate::catalog::builtin;
 use crate::figures::fold::Folded;
 use crate::scenario::Scenario;
 use crate::script::{close, draw, find, generator, in_range, open, sample, start, BadParameter, Script};
-use crate::{catalog, AppProfile, Boot, Case, Catalog, Configuration, Error, Footprint, PhoneProfile, Step, Verdict};
+use crate::{
+    catalog, AppProfile, Boot, Case, Catalog, Configuration, Daemon, Error, Footprint, PhoneProfile, Reservation, Step,
+    Verdict,
+};
+
+/// Memory is managed as on the phone of eCache12: no swap, and Android's kill ladder.
+const fn reserved(name: &'static str, reservation: Reservation) -> Configuration {
+    Configuration { name: Cow::Borrowed(name), daemon: Daemon::Ladder, zram: false, reservation, guard: None }
+}
+
+/// Reserved memory lies idle until its device works, as on the phone of eCache12.
+pub const NORMAL: Configuration = reserved("normal", Reservation::Idle);
+
+/// Reserved memory caches evicted file pages meanwhile (eCache12).
+pub const ECACHE: Configuration = reserved("ecache", Reservation::Ecache);
+
+/// Nothing is reserved and no device allocates: the memory is simply the phone's. No scheme that also serves devices can have more.
+pub const RETURNED: Configuration = reserved("returned", Reservation::Returned);
+
+/// Movable pages fill the reserved memory and are migrated away when a device needs it: what CMA does.
+pub const MIGRATE: Configuration = reserved("migrate", Reservation::Migrate);
 
 pub(super) const ABOUT: About = About {
-    configurations: &[Configuration::Normal, Configuration::Ecache, Configuration::Returned, Configuration::Migrate],
+    configurations: &[NORMAL, ECACHE, RETURNED, MIGRATE],
     scenarios: builtin!["scenarios/ecache.toml"],
     lists: &["cases", "traced"],
     shorthands: &[("workload", "cases")],
@@ -81,7 +103,7 @@ impl Parameters for Ecache {
                 seed: scenario.seed,
                 steps,
                 module_parameters: self.module.clone(),
-                traced: self.traced.contains(case).then_some(Configuration::Ecache),
+                traced: self.traced.contains(case).then_some(ECACHE),
                 ..Script::default()
             })
         };
