@@ -12,18 +12,13 @@ pub fn user_memory_bytes(phone: &PhoneProfile, kernel_bytes: u64) -> u64 {
     phone.memory_bytes.saturating_sub(reserved).saturating_sub(kernel_bytes)
 }
 
-/// The daemon's configuration file for a configuration, with user memory estimated from the phone.
-pub fn daemon_config(configuration: &Configuration, phone: &PhoneProfile) -> String {
-    daemon_config_for(configuration, phone.thresholds, user_memory_bytes(phone, KERNEL_BYTES))
-}
-
 /// The daemon's configuration file for a configuration and so much user memory.
 ///
 /// `Paper`: the thresholds are Android's (LowMem13, figure 2-19); swap is a quarter of user memory (LowMem13, section 4.2: "25% of user space").
 /// `stock` and `zram` leave apps running in the background, as Android did; `fovea` freezes them a second after they are left.
 ///
 /// `Device`: the daemon's defaults, which freeze nothing; `stock` and `zram` differ in the mode and the swap.
-pub fn daemon_config_for(configuration: &Configuration, thresholds: Thresholds, user_bytes: u64) -> String {
+pub(crate) fn daemon_config(configuration: &Configuration, thresholds: Thresholds, user_bytes: u64) -> String {
     let zram = configuration.zram;
     let (mode, classes, debounce_ms) = match configuration.daemon {
         Daemon::Absent | Daemon::AsInstalled => return String::new(),
@@ -50,7 +45,7 @@ mod tests {
     fn each_configuration_is_toml_and_differs() {
         let texts: Vec<_> = MANAGED
             .iter()
-            .map(|c| daemon_config_for(c, Thresholds::Paper, 400_000_000).parse::<toml::Table>().unwrap())
+            .map(|c| daemon_config(c, Thresholds::Paper, 400_000_000).parse::<toml::Table>().unwrap())
             .collect();
         assert_eq!(texts[0]["zram"]["enabled"].as_bool(), Some(false));
         assert_eq!(texts[1]["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));
@@ -62,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_device_says_nothing_that_the_daemon_knows_better() {
-        let text = daemon_config_for(&MANAGED[2], Thresholds::Device, 400_000_000);
+        let text = daemon_config(&MANAGED[2], Thresholds::Device, 400_000_000);
         let table = text.parse::<toml::Table>().unwrap();
         assert_eq!(table["memory"].as_table().unwrap().keys().collect::<Vec<_>>(), ["mode"]);
         assert_eq!(table["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));

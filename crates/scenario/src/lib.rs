@@ -30,7 +30,7 @@ pub mod touch;
 pub use catalog::{builtin_scenarios, Catalog, Workload};
 pub use configuration::{Configuration, Daemon, Reservation};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
-pub use daemon_config::{daemon_config, daemon_config_for, user_memory_bytes, KERNEL_BYTES};
+pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
 pub use error::Error;
 pub use event::{BufferUse, Event, EventBody, LaunchKind};
 pub use figures::{document, Boot, Provenance};
