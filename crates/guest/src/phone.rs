@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use fovea_apps::Role;
-use fovea_scenario::follow::{Book, TICK};
+use fovea_scenario::follow::phone::{Book, TICK};
 use fovea_scenario::{AppProfile, EventBody, Plan, Spawn};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::process::{kill_process, Pid, Signal, WaitOptions};
