@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fovea_report::kinds::KINDS;
-use fovea_report::text::render;
 use fovea_report::{Document, Verdict};
 use fovea_scenario::kinds::ecache::{ECACHE, MIGRATE, NORMAL, RETURNED};
+use fovea_scenario::kinds::papers;
 use fovea_scenario::{
     document, Boot, BufferUse, Catalog, Event, EventBody, FileKind, LaunchKind, Plan, Provenance, Reservation,
     Scenario, Step,
@@ -248,6 +247,11 @@ fn results(overrides: &[&str], change: impl Fn(&Plan, &mut Phone)) -> Document {
 
 const SHORT: [&str; 2] = ["cases=N,HM", "launches=120"];
 
+/// As it is printed.
+fn render(document: &Document) -> String {
+    fovea_report::text::render(document, &papers())
+}
+
 fn find<'a>(document: &'a Document, id: &str) -> &'a Verdict {
     document.verdicts.iter().find(|v| v.id == id).unwrap_or_else(|| panic!("no verdict {id}"))
 }
@@ -324,9 +328,4 @@ fn the_modules_parameters_are_the_plans_and_the_daemon_leaves_them_alone() {
     assert_eq!(asked[0].module_parameters, "verify=always");
     let config: toml::Table = asked[0].daemon_config.parse().unwrap();
     assert_eq!(config["ecache"]["enabled"].as_bool(), Some(false));
-}
-
-#[test]
-fn the_report_knows_the_kinds_of_files_by_the_names_that_figures_bear() {
-    assert_eq!(FileKind::ALL.map(FileKind::name), KINDS);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The tests of LowMem13, section 4.2.
 
+use fovea_report::paper::Paper;
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
@@ -20,10 +21,33 @@ const SEED_USER_BYTES: u64 = 835 << 20;
 /// The app that is started and restarted.
 const FISH: &str = "fish-demo";
 
+/// In MB and ms, as printed.
+const PAPER: Paper = Paper {
+    scenario: "lowmem",
+    source: "LowMem13, section 4.2",
+    configurations: &["stock", "zram", "fovea"],
+    figures: &[
+        ("user_memory_bytes", &[Some(835.0), Some(835.0), Some(835.0)]),
+        ("free_after_idle_bytes", &[None, Some(18.9358), Some(147.6636)]),
+        ("free_normal_initial_bytes", &[Some(80.0), Some(80.0), Some(80.0)]),
+        ("free_normal_before_start_bytes", &[Some(80.0), Some(80.0), Some(163.7)]),
+        ("start_normal_ns", &[Some(2080.0), Some(2086.0), Some(2083.0)]),
+        ("restart_normal_ns", &[Some(267.0), Some(264.0), Some(304.0)]),
+        ("free_lowmem_initial_bytes", &[Some(20.5), Some(20.5), Some(20.5)]),
+        ("free_lowmem_before_start_bytes", &[Some(20.5), Some(20.5), Some(104.3)]),
+        ("free_lowmem_after_start_bytes", &[Some(46.1), Some(22.6), Some(57.4)]),
+        ("start_lowmem_ns", &[Some(2315.0), Some(2730.0), Some(2014.0)]),
+        ("restart_ns", &[Some(2061.0), Some(298.0), Some(306.0)]),
+        ("killed_before_restart_percent", &[Some(100.0), Some(0.0), Some(0.0)]),
+    ],
+    shares: None,
+};
+
 pub(super) const ABOUT: About = About {
     configurations: MANAGED,
     scenarios: builtin!["scenarios/lowmem.toml"],
     lists: &["cases", "closed", "hidden"],
+    paper: Some(PAPER),
     ..About::NONE
 };
 

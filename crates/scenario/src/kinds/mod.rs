@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The kinds of scenarios. Each is a file of its own: its parameters, the steps that follow from them, the figures and verdicts that are made of
-//! what boots report. To add one: its file, its two lines here, its scenario in `profiles/scenarios`.
+//! what boots report, and what its paper prints. To add one: its file, its two lines here, its scenario in `profiles/scenarios`.
 
 pub mod desktop;
 pub mod ecache;
@@ -10,6 +10,7 @@ pub mod monkey;
 pub mod steps;
 pub mod workload;
 
+use fovea_report::paper::Paper;
 use serde::Deserialize;
 
 use crate::figures::fold::Folded;
@@ -94,12 +95,26 @@ pub(crate) struct About {
     pub lists: &'static [&'static str],
     /// What the command line may call another key, and which one: `workload=N`.
     pub shorthands: &'static [(&'static str, &'static str)],
+    /// What its paper prints.
+    pub paper: Option<Paper>,
+}
+
+/// What papers print of the scenarios.
+pub fn papers() -> Vec<Paper> {
+    ABOUT.iter().filter_map(|kind| kind.paper).collect()
 }
 
 impl About {
     /// Nothing known yet: what a kind's own begins with.
-    pub const NONE: About =
-        About { name: "", has_section: false, configurations: &[], scenarios: &[], lists: &[], shorthands: &[] };
+    pub const NONE: About = About {
+        name: "",
+        has_section: false,
+        configurations: &[],
+        scenarios: &[],
+        lists: &[],
+        shorthands: &[],
+        paper: None,
+    };
 }
 
 /// The parameters of one kind, and all that follows from them.

@@ -2,9 +2,11 @@
 //! Apps opened by a workload's proportions and used, on a phone with memory reserved for devices (eCache12, section 5.2).
 
 mod figures;
+mod tables;
 
 use std::borrow::Cow;
 
+use fovea_report::paper::Paper;
 use rand::Rng;
 use serde::Deserialize;
 
@@ -40,6 +42,13 @@ pub(super) const ABOUT: About = About {
     scenarios: builtin!["scenarios/ecache.toml"],
     lists: &["cases", "traced"],
     shorthands: &[("workload", "cases")],
+    paper: Some(Paper {
+        scenario: "ecache",
+        source: "eCache12, section 5",
+        configurations: &[],
+        figures: &[],
+        shares: Some(tables::SHARES),
+    }),
     ..About::NONE
 };
 
