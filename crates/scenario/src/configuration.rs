@@ -32,7 +32,7 @@ pub struct Configuration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Daemon {
-    /// It does not run: on desktops only, as a phone's kills by Android's ladder are its.
+    /// It does not run. That is for desktops: on a phone it is the daemon that plays Android's killer.
     Absent,
     /// Its kill ladder only; swap, if there is any, is the kernel's to fill.
     Ladder,

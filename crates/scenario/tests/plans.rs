@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Scenarios become the plans they describe.
 
-use fovea_scenario::kinds::Kind;
 use fovea_scenario::{builtin_scenarios, Catalog, Plan, Scenario, Step};
 use proptest::prelude::*;
 
@@ -26,24 +25,6 @@ fn every_built_in_scenario_gives_plans_that_travel_as_json() {
                 }
             }
         }
-    }
-}
-
-#[test]
-fn the_files_state_the_programs_defaults() {
-    for name in builtin_scenarios() {
-        let file = Scenario::load(name, &[]).unwrap();
-        // These have no parameters: the file is the scenario.
-        if file.kind == Kind::Steps {
-            continue;
-        }
-        let bare = Scenario::from_text("bare.toml", &format!("kind = \"{name}\"\n"), &[]).unwrap();
-        assert_eq!(file.lowmem, bare.lowmem);
-        assert_eq!(file.workload, bare.workload);
-        assert_eq!(file.monkey, bare.monkey);
-        assert_eq!(file.ecache, bare.ecache);
-        assert_eq!(file.desktop, bare.desktop);
-        assert_eq!((file.zygote_mib, file.kernel_mib), (bare.zygote_mib, bare.kernel_mib));
     }
 }
 

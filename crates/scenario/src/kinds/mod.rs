@@ -10,6 +10,8 @@ pub mod monkey;
 pub mod steps;
 pub mod workload;
 
+use std::fmt::Debug;
+
 use fovea_report::paper::Paper;
 use serde::Deserialize;
 
@@ -118,7 +120,7 @@ impl About {
 }
 
 /// The parameters of one kind, and all that follows from them.
-pub(crate) trait Parameters {
+pub(crate) trait Parameters: Debug {
     /// What is wrong with them by themselves.
     fn check(&self) -> Result<(), BadParameter>;
 
@@ -146,4 +148,27 @@ pub(crate) trait Parameters {
 
     /// What is claimed of them.
     fn verdicts(&self, scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_kind_state_its_defaults() {
+        for about in ABOUT {
+            assert!(!about.scenarios.is_empty() && !about.configurations.is_empty(), "{}", about.name);
+            for (path, text) in about.scenarios {
+                let file = Scenario::from_text(path, text, &[]).unwrap();
+                assert_eq!(file.kind.about().name, about.name);
+                // Where these have no section, the file is the scenario.
+                if about.has_section {
+                    let bare = format!("kind = \"{}\"\n", about.name);
+                    let bare = Scenario::from_text("bare.toml", &bare, &[]).unwrap();
+                    assert_eq!(format!("{:?}", file.parameters()), format!("{:?}", bare.parameters()));
+                    assert_eq!((file.zygote_mib, file.kernel_mib), (bare.zygote_mib, bare.kernel_mib));
+                }
+            }
+        }
+    }
 }
