@@ -11,6 +11,7 @@ use fovea_report::document::{Document, FileError};
 use fovea_report::gather::Saved;
 use fovea_report::page::{panels, picture, Report};
 use fovea_report::text::render;
+use fovea_scenario::kinds::papers;
 use fovea_scenario::series::free_memory;
 use fovea_scenario::{builtin_scenarios, document, Boot, Catalog, Plan, Provenance, Reservation, Scenario};
 
@@ -172,7 +173,7 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
     let programs = Programs::find(fetch::busybox(&cache, progress)?)?;
     let (mut modules, mut own) = (MODULES.to_vec(), None);
     // All boots of a comparison have the same image.
-    if plans.iter().any(|plan| plan.configuration.reservation() != Reservation::Absent) {
+    if plans.iter().any(|plan| plan.configuration.reservation != Reservation::Absent) {
         own = Some(kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?);
         modules.extend(OWN_MODULES);
     }
@@ -215,7 +216,7 @@ fn one(
     let boots: Vec<Boot> = plans.iter().zip(&events).map(|(plan, events)| Boot { plan, events }).collect();
     let provenance = Provenance { qemu: machine.qemu_version().into(), commit: env!("FOVEA_COMMIT").into(), command };
     let document = document(scenario, &boots, &provenance);
-    print(&render(&document))?;
+    print(&render(&document, &papers()))?;
     if let Some(path) = json {
         document.write(path)?;
     }
@@ -287,7 +288,7 @@ fn show(demo: &Demo) -> Result<(), Failure> {
         commit: env!("FOVEA_COMMIT").into(),
         ..Report::default()
     };
-    write(&page, &report.html())?;
+    write(&page, &report.html(&papers()))?;
     print_line(format!(
         "all of it as one page: {}, and what a person notices as one picture: {}",
         page.display(),

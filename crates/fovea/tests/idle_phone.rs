@@ -8,7 +8,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use fovea_phone::{fetch, Cache, Error, GuestFile, Phone, Programs, Progress, RunOptions};
-use fovea_scenario::{Configuration, Lacks, Plan};
+use fovea_scenario::kinds::managed::STOCK;
+use fovea_scenario::{Lacks, Plan};
 
 const SCRIPT: &str = include_str!("idle/guest.sh");
 
@@ -45,7 +46,7 @@ fn boot(dir: &Path) -> Result<(String, bool), Error> {
     let phone =
         Phone::prepare(&cache, kernel, &programs, &["zram"], None, &Progress::quiet())?.with_files(&files)?.by_turns();
     let plan = Plan {
-        configuration: Configuration::Stock,
+        configuration: STOCK,
         lacks: Lacks {
             // The rest of the line goes to the first process.
             kernel_args: ["rdinit=/bin/busybox", "loglevel=3", "--", "sh", "/guest.sh"].map(String::from).to_vec(),

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use fovea_lab::{info, recording::FileNote, replay, store::Reader, Op, ReplayOptions, Size};
 use fovea_phone::{fetch, with_libraries, Cache, Error, GuestFile, Phone, Programs, Progress, RunOptions};
-use fovea_scenario::{Configuration, Lacks, Plan};
+use fovea_scenario::kinds::managed::STOCK;
+use fovea_scenario::{Lacks, Plan};
 use serde_json::Value;
 
 const SCRIPT: &str = include_str!("record/guest.sh");
@@ -181,7 +182,7 @@ fn image(dir: &Path) -> Result<PathBuf, Error> {
 
 fn plan() -> Plan {
     Plan {
-        configuration: Configuration::Stock,
+        configuration: STOCK,
         lacks: Lacks {
             // The rest of the line goes to the first process.
             kernel_args: ["rdinit=/bin/busybox", "loglevel=3", "--", "sh", "/guest.sh"].map(String::from).to_vec(),

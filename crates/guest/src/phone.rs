@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The phone as a whole: which apps run, who is in front, what happened meanwhile. One loop waits for everything.
 
+mod end;
+mod start;
+
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::path::Path;
 
 use fovea_apps::Role;
-use fovea_scenario::follow::{Book, TICK};
-use fovea_scenario::{AppProfile, EventBody, Plan, Spawn};
+use fovea_scenario::follow::phone::{Book, TICK};
+use fovea_scenario::{EventBody, Plan};
 use rustix::event::{poll, PollFd, PollFlags};
-use rustix::process::{kill_process, Pid, Signal, WaitOptions};
+use rustix::process::{kill_process, Pid, Signal};
 use rustix::time::{
     timerfd_create, timerfd_settime, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
 };
@@ -18,15 +19,12 @@ use rustix::time::{
 use crate::channel::Channel;
 use crate::daemon::Daemon;
 use crate::desktop::session::Session;
-use crate::load::BROKEN_BUILD;
+use crate::flash;
 use crate::outcome::{At, Outcome};
 use crate::readings::{self, now_ns, Memory};
 use crate::restore::Baseline;
-use crate::setup::{cgroup_path, APPS, ZYGOTE};
-use crate::spawn::{self, Parent, Setting, Side};
 use crate::trace::Trace;
-use crate::wire::{self, receive, send, Fork, Forked, FromApp, ToApp};
-use crate::{flash, hash, zygote};
+use crate::wire::{receive, send, FromApp, ToApp};
 
 /// How long an app may take to answer, guest time; a phone in hard thrash is slow, an app that hangs is a defect.
 const APP_LIMIT_NS: u64 = 900_000_000_000;
@@ -126,74 +124,6 @@ impl Phone {
             oom_kills_seen: oom_kills,
             trouble: None,
         })
-    }
-
-    /// Starts the zygote and waits until it has preloaded.
-    pub fn start_zygote(&mut self) -> Outcome<()> {
-        let (ours, theirs) = wire::pair()?;
-        let path = cgroup_path(ZYGOTE);
-        let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
-        let preload_bytes = self.plan.zygote_anon_bytes;
-        match spawn::clone_into(cgroup.as_fd(), Parent::Caller)? {
-            Side::Child => {
-                spawn::unblock_signals();
-                Channel::renounce();
-                spawn::keep_only(&theirs);
-                zygote::run(preload_bytes);
-            }
-            Side::Parent(pid) => {
-                drop(theirs);
-                forked(&ours)?;
-                self.zygote = Some((pid, ours));
-                Ok(())
-            }
-        }
-    }
-
-    /// Starts an app's process in a cgroup of its own and tells it who it is; tells the daemon.
-    pub fn spawn_app(&mut self, profile: &AppProfile) -> Outcome<()> {
-        let (pid, socket, cgroup) = match &mut self.desktop {
-            Some(session) => session.spawn(profile)?,
-            None => self.spawn_phone_app(profile)?,
-        };
-        let seed = hash::app_seed(self.plan.seed, &profile.name);
-        let role: Role = serde_json::from_value(profile.role.clone().into())
-            .at(|| format!("app {}: role {:?}", profile.name, profile.role))?;
-        let told = send(&socket, &ToApp::Setup { profile: Box::new(profile.clone()), seed }, &[])?;
-        self.book.ran.insert(profile.name.clone());
-        self.apps.insert(profile.name.clone(), RunningApp { pid, socket, cgroup, role, closed: false });
-        if told && self.desktop.is_none() {
-            self.register(&profile.name)?;
-        }
-        Ok(())
-    }
-
-    fn spawn_phone_app(&self, profile: &AppProfile) -> Outcome<(u32, OwnedFd, String)> {
-        let cgroup = format!("{APPS}/{}", profile.name);
-        let path = cgroup_path(&cgroup);
-        // An earlier life's may still be there if its last pages were being freed when it ended; a new one has no settings left.
-        let _ = std::fs::remove_dir(&path);
-        if let Err(error) = std::fs::create_dir(&path) {
-            if error.kind() != std::io::ErrorKind::AlreadyExists {
-                return Err(format!("making {}: {error}", path.display()));
-            }
-        }
-        let folder = File::open(&path).at(|| format!("opening {}", path.display()))?;
-        let (socket, theirs) = wire::pair()?;
-        let pid = match profile.spawn {
-            Spawn::Exec => {
-                let setting = Setting { socket: Some(&theirs), ..Setting::default() };
-                spawn::exec_into(&folder, Path::new("/init"), &["fovea-guest", "app"], setting)?
-            }
-            Spawn::Zygote => {
-                let Some((_, zygote)) = &self.zygote else { return Err("no zygote runs".into()) };
-                if !send(zygote, &Fork {}, &[theirs.as_fd(), folder.as_fd()])? {
-                    return Err("the zygote has ended".into());
-                }
-                forked(zygote)?
-            }
-        };
-        Ok((pid, socket, cgroup))
     }
 
     /// Sends an app a message; nothing happens if it has ended.
@@ -359,63 +289,6 @@ impl Phone {
             }
         }
     }
-
-    /// Takes the children that have ended.
-    fn reap(&mut self) -> Outcome<()> {
-        let mut signals = [0u8; 16 * size_of::<libc::signalfd_siginfo>()];
-        while matches!(rustix::io::read(&self.children, &mut signals), Ok(n) if n > 0) {}
-        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-            let pid = pid.as_raw_nonzero().get() as u32;
-            let how = match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) => format!("with status {code}"),
-                (_, Some(signal)) => format!("by signal {signal}"),
-                _ => "in an unknown way".into(),
-            };
-            if let Some((_, ended)) = self.other.as_mut().filter(|(other, _)| *other == pid) {
-                *ended = Some(status.exit_status().unwrap_or(-1));
-            } else if self.daemon.pid == Some(pid) {
-                self.daemon.pid = None;
-                println!("fovea-guest: the daemon ended {how}");
-            } else if self.zygote.as_ref().is_some_and(|(zygote, _)| *zygote == pid) {
-                self.zygote = None;
-                self.trouble = Some(format!("the zygote ended {how}: is memory too small for it?"));
-            } else if let Some(name) = self.apps.iter().find(|(_, app)| app.pid == pid).map(|(name, _)| name.clone()) {
-                let killed = match self.desktop {
-                    // earlyoom and the daemon ask first; a build breaks with a compiler of it.
-                    Some(_) => {
-                        [Some(libc::SIGKILL), Some(libc::SIGTERM)].contains(&status.terminating_signal())
-                            || status.exit_status() == Some(BROKEN_BUILD)
-                    }
-                    None => status.terminating_signal() == Some(libc::SIGKILL),
-                };
-                self.app_ended(&name, killed, &how)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn app_ended(&mut self, name: &str, killed: bool, how: &str) -> Outcome<()> {
-        let Some(app) = self.apps.remove(name) else { return Ok(()) };
-        if self.book.focused.as_deref() == Some(name) {
-            self.book.focused = None;
-        }
-        // An app that ends by itself is a defect of this program, not something that memory management did.
-        if !killed {
-            self.trouble = Some(format!("app {name} ended {how}: see the console"));
-        }
-        let oom_kills = readings::oom_kills()?;
-        let oom = oom_kills > self.oom_kills_seen;
-        // The kernel's counter and the app's death come in pairs; several deaths are told apart by counting.
-        self.oom_kills_seen += u64::from(oom);
-        if let Some(session) = &mut self.desktop {
-            session.kills += u64::from(killed && !oom);
-            println!("fovea-guest: {name} ended {how}{}", if oom { " (OOM killer)" } else { "" });
-        }
-        self.channel.emit(EventBody::Killed { app: name.to_owned(), oom })?;
-        // Fails while something is left in it; the next start then finds it there.
-        let _ = std::fs::remove_dir(cgroup_path(&app.cgroup));
-        Ok(())
-    }
 }
 
 /// SIGCHLD as a descriptor.
@@ -430,14 +303,5 @@ fn child_signals() -> Outcome<OwnedFd> {
             -1 => Err(format!("signalfd: {}", std::io::Error::last_os_error())),
             fd => Ok(OwnedFd::from_raw_fd(fd)),
         }
-    }
-}
-
-/// The zygote's next word.
-fn forked(zygote: &OwnedFd) -> Outcome<u32> {
-    match receive::<Forked>(zygote)? {
-        Some((Forked { pid: Ok(pid) }, _)) => Ok(pid),
-        Some((Forked { pid: Err(error) }, _)) => Err(format!("zygote: {error}")),
-        None => Err("the zygote has ended: is memory too small for it?".into()),
     }
 }

@@ -60,7 +60,7 @@ pub fn unwanted(
 pub fn module_parameters(plan: &Plan, module: &str) -> Outcome<CString> {
     let parameters = match module {
         ECACHE_MODULE => {
-            let parameters = ecache_parameters(&plan.phone, plan.configuration.reservation())?;
+            let parameters = ecache_parameters(&plan.phone, plan.configuration.reservation)?;
             format!("{parameters} {}", plan.module_parameters).trim_end().to_owned()
         }
         CONTIG_MODULE => contig_parameters(&plan.phone, &read_file("/proc/zoneinfo")?)?,
@@ -107,7 +107,7 @@ fn contig_parameters(phone: &PhoneProfile, zoneinfo: &str) -> Outcome<String> {
 
 /// The block device that the file system is made on: the flash itself, or the eCache over it.
 pub fn volume(plan: &Plan, flash: &Path) -> Outcome<PathBuf> {
-    if plan.configuration.reservation() != Reservation::Ecache {
+    if plan.configuration.reservation != Reservation::Ecache {
         return Ok(flash.to_owned());
     }
     let mapper = DeviceMapper::open(&Root::at("/")).map_err(|e| e.to_string())?;
@@ -125,7 +125,7 @@ pub fn volume(plan: &Plan, flash: &Path) -> Outcome<PathBuf> {
 /// Forgets what setting up has cached: the apps begin with an empty eCache, as with an empty page cache. From here on its work is
 /// measured.
 pub fn begin(plan: &Plan) -> Outcome<()> {
-    if plan.configuration.reservation() != Reservation::Ecache {
+    if plan.configuration.reservation != Reservation::Ecache {
         return Ok(());
     }
     let mapper = DeviceMapper::open(&Root::at("/")).map_err(|e| e.to_string())?;
@@ -139,7 +139,7 @@ pub fn begin(plan: &Plan) -> Outcome<()> {
 
 /// The eCache's state by the module's own names; `None` if nothing is cached in this boot.
 pub fn pool(plan: &Plan) -> Outcome<Option<BTreeMap<String, u64>>> {
-    if plan.configuration.reservation() != Reservation::Ecache {
+    if plan.configuration.reservation != Reservation::Ecache {
         return Ok(None);
     }
     let folder = module_file("pool");

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use fovea_linux::module;
-use fovea_scenario::{Management, Plan};
+use fovea_scenario::Plan;
 use rustix::mount::{mount, MountFlags};
 
 use crate::outcome::{read_file, write_file, At, Outcome};
@@ -84,14 +84,14 @@ pub fn modules(plan: &Plan) -> Outcome<()> {
         None => Ok(Vec::new()),
     };
     let image = files.iter().map(|(name, _)| name.clone()).collect();
-    let unwanted = reserved::unwanted(plan.configuration.reservation(), &image, needs)?;
+    let unwanted = reserved::unwanted(plan.configuration.reservation, &image, needs)?;
     for (name, path) in &files {
-        let parameters = match (name.as_str(), plan.configuration.management()) {
-            ("zram", Management::Stock) if plan.desktop.is_none() => continue,
+        let parameters = match name.as_str() {
+            "zram" if !plan.configuration.zram => continue,
             _ if unwanted.contains(name) => continue,
             // No device of the module's own: who wants a zram makes it, and the flash is made through configfs.
-            ("zram", _) => c"num_devices=0".to_owned(),
-            ("null_blk", _) => c"nr_devices=0".to_owned(),
+            "zram" => c"num_devices=0".to_owned(),
+            "null_blk" => c"nr_devices=0".to_owned(),
             _ => reserved::module_parameters(plan, name)?,
         };
         let file = File::open(path).at(|| format!("opening {}", path.display()))?;

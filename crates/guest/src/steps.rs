@@ -2,7 +2,7 @@
 //! How the virtual phone does what a plan says ([`fovea_scenario::follow`] says what each step means).
 
 use fovea_client::protocol::Request;
-use fovea_scenario::follow::{Book, Pages, Told};
+use fovea_scenario::follow::phone::{Book, Pages, Told};
 use fovea_scenario::{follow, AppProfile, EventBody, Plan, Step};
 
 use crate::outcome::{At, Outcome};
@@ -20,7 +20,7 @@ impl From<Count> for Pages {
     }
 }
 
-impl follow::Phone for Phone {
+impl follow::phone::Phone for Phone {
     fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -154,9 +154,9 @@ impl follow::Phone for Phone {
         let turn = self.book.next_turn(app);
         if alive {
             desktop::session::show(self, app, false)?;
-            return follow::Phone::resume(self, app, turn);
+            return follow::phone::Phone::resume(self, app, turn);
         }
-        let pages = follow::Phone::launch(self, app, turn)?;
+        let pages = follow::phone::Phone::launch(self, app, turn)?;
         if pages.is_some() {
             desktop::session::show(self, app, true)?;
         }
@@ -216,7 +216,7 @@ fn verify_all(phone: &mut Phone) -> Outcome<()> {
         if !phone.apps.contains_key(&name) {
             continue;
         }
-        let pages = follow::Phone::verify(phone, &name)?;
+        let pages = follow::phone::Phone::verify(phone, &name)?;
         phone.channel.emit(EventBody::Used {
             app: name,
             read_bytes: 0,

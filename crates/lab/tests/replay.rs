@@ -19,7 +19,7 @@ fn journals(name: &str, settings: &[&str]) -> Vec<(String, Vec<Line>)> {
         EventBody::Journal { entry } => Some(serde_json::from_value(entry).unwrap()),
         _ => None,
     };
-    let named = plans.iter().map(|plan| format!("{:?} {}", plan.configuration, plan.case));
+    let named = plans.iter().map(|plan| format!("{} {}", plan.configuration.name(), plan.case));
     named.zip(events).map(|(name, events)| (name, events.into_iter().filter_map(|e| line(e.body)).collect())).collect()
 }
 

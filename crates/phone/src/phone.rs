@@ -125,7 +125,7 @@ impl Phone {
             // Their requests end when the host has done them, which no run repeats.
             return Err(Error::bad(format!("plan {}", plan.scenario), "has disks, which exact mode cannot have"));
         }
-        let reservation = plan.configuration.reservation();
+        let reservation = plan.configuration.reservation;
         // What the phone lacks has the last word.
         let mut kernel_args = qemu::reservation_args(&plan.phone, reservation)?;
         kernel_args.extend(plan.lacks.kernel_args.iter().cloned());

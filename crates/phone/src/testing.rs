@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What several tests need.
 
-use fovea_scenario::{Configuration, Flash, PhoneProfile, Plan};
+use fovea_scenario::kinds::managed::FOVEA;
+use fovea_scenario::{Flash, PhoneProfile, Plan};
 
 /// A small phone with a plan of no steps.
 pub(crate) fn plan() -> Plan {
     Plan {
         scenario: "test".into(),
         case: "N".into(),
-        configuration: Configuration::Fovea,
+        configuration: FOVEA,
         seed: 1,
         exact: true,
         phone: PhoneProfile {

@@ -9,7 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use fovea_phone::{fetch, Cache, Error, FailureReason, Outcome, Phone, Programs, Progress, RunOptions};
-use fovea_scenario::{Configuration, Event, EventBody, Flash, PhoneProfile, Plan};
+use fovea_scenario::kinds::managed::STOCK;
+use fovea_scenario::{Event, EventBody, Flash, PhoneProfile, Plan};
 use rustix::process::{kill_process, Pid, Signal};
 
 const DONE: &str = r#"{"t_ns":7,"event":"done","oom_kills":0,"kills":0,"daemon_cpu_ns":0}"#;
@@ -72,7 +73,7 @@ fn plan(exact: bool) -> Plan {
     Plan {
         scenario: "boot".into(),
         case: String::new(),
-        configuration: Configuration::Stock,
+        configuration: STOCK,
         seed: 1,
         exact,
         phone: PhoneProfile {

@@ -10,7 +10,6 @@ pub mod docs;
 pub mod document;
 pub mod experiment;
 pub mod gather;
-pub mod kinds;
 #[cfg(feature = "page")]
 pub mod page;
 pub mod paper;

@@ -3,8 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::kinds::{self, is_of_kinds};
-use crate::paper::{figure_names, is_free_memory, paper_figure};
+use crate::paper::{figure_names, is_free_memory, is_share, paper_figure, shares, Paper};
 use crate::Document;
 
 /// A figure for people: the name's end is its unit.
@@ -27,7 +26,7 @@ fn show(name: &str, value: f64, user_bytes: Option<f64>) -> String {
 }
 
 /// Lays rows out in columns, the first to the left and the others to the right.
-pub(crate) fn columns(rows: &[Vec<String>], out: &mut String) {
+pub fn columns(rows: &[Vec<String>], out: &mut String) {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count).map(width).collect();
@@ -42,8 +41,8 @@ pub(crate) fn columns(rows: &[Vec<String>], out: &mut String) {
     }
 }
 
-/// The document as text. For `lowmem`, the paper's figure follows ours in brackets; free memory is also a share of user memory.
-pub fn render(document: &Document) -> String {
+/// The document as text. A paper's figure follows ours in brackets; free memory is also a share of user memory.
+pub fn render(document: &Document, papers: &[Paper]) -> String {
     let mut out = format!("{}, {} mode, seed {}", document.scenario, document.mode, document.seed);
     if !document.kernel.is_empty() {
         let _ = write!(out, ", Linux {}", document.kernel);
@@ -55,13 +54,12 @@ pub fn render(document: &Document) -> String {
         let ours: Vec<_> = document.cases.iter().filter(|c| c.case == case).collect();
         let mut rows = vec![vec![if case.is_empty() { "figure".into() } else { format!("{case}: figure") }]];
         rows[0].extend(ours.iter().map(|c| c.configuration.clone()));
-        let with_paper = document.scenario == "lowmem";
-        for name in figure_names(document, case).into_iter().filter(|name| !is_of_kinds(name)) {
+        for name in figure_names(papers, document, case).into_iter().filter(|name| !is_share(papers, name)) {
             let mut row = vec![name.clone()];
             for c in &ours {
                 let user = c.figures.get("user_memory_bytes").copied();
                 let mut cell = c.figures.get(&name).map_or_else(|| "missing".into(), |&v| show(&name, v, user));
-                let paper = |name: &str| paper_figure(&document.scenario, name, &c.configuration);
+                let paper = |name: &str| paper_figure(papers, &document.scenario, name, &c.configuration);
                 if let Some(theirs) = paper(&name) {
                     let _ = write!(cell, " ({})", show(&name, theirs, paper("user_memory_bytes")));
                 }
@@ -71,10 +69,12 @@ pub fn render(document: &Document) -> String {
         }
         out.push('\n');
         columns(&rows, &mut out);
-        ours.iter().for_each(|c| kinds::render(c, &mut out));
-        if with_paper {
-            out.push_str(
-                "In brackets: LowMem13, section 4.2, on another phone. Ratios between columns compare, times do not.\n",
+        ours.iter().for_each(|c| shares(papers).for_each(|shares| (shares.render)(c, &mut out)));
+        for paper in papers.iter().filter(|p| p.scenario == document.scenario && !p.figures.is_empty()) {
+            let _ = writeln!(
+                out,
+                "In brackets: {}, on another phone. Ratios between columns compare, times do not.",
+                paper.source
             );
         }
     }

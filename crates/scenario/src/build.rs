@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::app_file::mib_pages;
-use crate::daemon_config::{daemon_config_for, user_memory_bytes};
-use crate::scenario::{Kind, Scenario};
-use crate::steps::{Script, SEED_USER_BYTES};
-use crate::{AppProfile, Catalog, Configuration, Error, PhoneProfile, Plan, Reservation, Step, Swap, PAGE_BYTES};
+use crate::daemon_config::{daemon_config, user_memory_bytes};
+use crate::scenario::Scenario;
+use crate::script::Script;
+use crate::{AppProfile, Catalog, Configuration, Error, PhoneProfile, Plan, Reservation, Step, PAGE_BYTES};
 
 /// Share of the flash that files may take; the rest is the file system's own.
 const FLASH_FILL: f64 = 0.9;
@@ -45,48 +45,28 @@ impl Scenario {
         if user_bytes == 0 {
             return Err(self.wrong("the kernel leaves no memory".into(), "lower kernel_mib or choose another phone"));
         }
-        let scale = self.scale(user_bytes, phone.app_scale);
-        let scripts = match self.kind {
-            Kind::Lowmem => self.lowmem.scripts(self.seed, scale, &self.services, &catalog),
-            Kind::Workload => self.workload.scripts(&self.name, self.seed, &self.services, &catalog)?,
-            Kind::Monkey => self.monkey.scripts(&self.name, self.seed, &self.services, &catalog)?,
-            Kind::Ecache => self.ecache.scripts(&self.name, self.seed, &self.services, &catalog)?,
-            Kind::Desktop => self.desktop.scripts(&self.name, self.seed, &self.services, &catalog)?,
-            Kind::Steps => {
-                let services = self.services.iter().map(|s| Step::Start { app: s.clone() });
-                let steps = services.chain(self.steps.iter().cloned()).collect();
-                vec![Script { seed: self.seed, steps, ..Script::default() }]
-            }
-        };
-        let module_parameters = match self.kind {
-            Kind::Ecache => self.ecache.module.clone(),
-            _ => String::new(),
-        };
-        // The daemon has settings of its own for the module.
-        let leave_module = if module_parameters.is_empty() { "" } else { "\n[ecache]\nenabled = false\n" };
+        let scale = self.parameters().scale(self.scale, &phone, user_bytes);
+        let scripts = self.parameters().scripts(self, scale, &catalog)?;
         let mut plans = Vec::new();
         for script in scripts {
-            let traced = self.kind == Kind::Ecache && self.ecache.traced.contains(&script.case);
-            for (configuration, trace_files) in self.boots(traced) {
-                let apps = self.apps(&script, &catalog, scale, &phone, configuration.reservation())?;
+            // The daemon has settings of its own for the module.
+            let leave_module = if script.module_parameters.is_empty() { "" } else { "\n[ecache]\nenabled = false\n" };
+            for (configuration, trace_files) in self.boots(&script) {
+                let apps = self.apps(&script, &catalog, scale, &phone, configuration.reservation)?;
                 plans.push(Plan {
                     scenario: self.name.clone(),
                     case: script.case.clone(),
-                    configuration,
+                    configuration: configuration.clone(),
                     seed: script.seed,
                     exact,
                     phone: phone.clone(),
-                    daemon_config: match self.kind {
-                        // As it is installed: every key has its default.
-                        Kind::Desktop => String::new(),
-                        _ => daemon_config_for(configuration, phone.thresholds, user_bytes) + leave_module,
-                    },
+                    daemon_config: daemon_config(configuration, phone.thresholds, user_bytes) + leave_module,
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
                     apps,
                     lacks: self.lacks.clone(),
                     trace_files,
-                    module_parameters: module_parameters.clone(),
-                    desktop: self.desktop_swap(&script.case),
+                    module_parameters: script.module_parameters.clone(),
+                    desktop: script.desktop,
                     steps: script.steps.clone(),
                 });
             }
@@ -94,30 +74,13 @@ impl Scenario {
         Ok(plans)
     }
 
-    /// The boots of one script: each configuration, and that of the eCache once more if its hits are to be traced, since tracing costs
-    /// time in every read.
-    fn boots(&self, traced: bool) -> impl Iterator<Item = (Configuration, bool)> + '_ {
-        let again = traced && self.configurations.contains(&Configuration::Ecache);
-        self.configurations.iter().map(|&c| (c, false)).chain(again.then_some((Configuration::Ecache, true)))
+    /// The boots of one script: each configuration, and the one in which hits are counted by file once more.
+    fn boots<'a>(&'a self, script: &'a Script) -> impl Iterator<Item = (&'a Configuration, bool)> {
+        let again = script.traced.iter().filter(|traced| self.configurations.contains(traced));
+        self.configurations.iter().map(|c| (c, false)).chain(again.map(|c| (c, true)))
     }
 
-    /// The factor of all sizes.
-    fn scale(&self, user_bytes: u64, app_scale: f64) -> f64 {
-        match (self.scale, self.kind) {
-            (None, Kind::Lowmem) => user_bytes as f64 / SEED_USER_BYTES as f64,
-            (Some(scale), Kind::Lowmem) => scale,
-            // Its apps are a desktop's already.
-            (scale, Kind::Desktop) => scale.unwrap_or(1.0),
-            (scale, _) => scale.unwrap_or(1.0) * app_scale,
-        }
-    }
-
-    fn desktop_swap(&self, case: &str) -> Option<Swap> {
-        let swap = [Swap::Zram, Swap::Disk].into_iter().find(|swap| swap.name() == case);
-        swap.filter(|_| self.kind == Kind::Desktop)
-    }
-
-    fn wrong(&self, what: String, mend: &str) -> Error {
+    pub(crate) fn wrong(&self, what: String, mend: &str) -> Error {
         Error::Scenario { scenario: self.name.clone(), what, mend: mend.into() }
     }
 
@@ -130,10 +93,6 @@ impl Scenario {
         phone: &PhoneProfile,
         reservation: Reservation,
     ) -> Result<Vec<AppProfile>, Error> {
-        let footprint = match self.kind {
-            Kind::Ecache => Some(self.ecache.footprint(&self.name, catalog)?),
-            _ => None,
-        };
         // Where no memory is reserved for devices, none is allocated: what that leaves to apps and caches is the bound.
         let devices = (reservation != Reservation::Returned).then_some(phone);
         let mut apps: BTreeMap<&str, AppProfile> = BTreeMap::new();
@@ -148,14 +107,7 @@ impl Scenario {
                     "add it as [[app]] or correct the name",
                 )
             })?;
-            let laid = footprint.map(|f| f.lay_over(app, devices)).transpose();
-            let laid = laid.map_err(|what| self.wrong(what, "correct profiles/footprints or the scenario"))?;
-            let mut app = laid.as_ref().unwrap_or(app).scaled(scale);
-            if self.kind == Kind::Monkey {
-                for touch in [&mut app.launch, &mut app.resume] {
-                    touch.compute_insns = touch.compute_insns / 100 * self.monkey.compute_percent;
-                }
-            }
+            let app = self.parameters().app(app, self, devices, catalog)?.scaled(scale);
             apps.insert(name, app);
         }
         let mut files: BTreeMap<&str, u64> = BTreeMap::new();

@@ -9,13 +9,15 @@ use toml::Spanned;
 
 use crate::app_file::{resolve_all, AppEntry, AppFile, Class, SharedFile};
 use crate::error::{file_error, parse, Error};
+use crate::kinds::ABOUT;
 use crate::{AppProfile, Footprint, PhoneProfile};
 
 macro_rules! builtin {
     ($($path:literal),* $(,)?) => {
-        &[$(($path, include_str!(concat!("../../../profiles/", $path)))),*]
+        &[$(($path, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/", $path)))),*]
     };
 }
+pub(crate) use builtin;
 
 /// Embedded, so that an installed program needs no folder.
 const APPS: &[(&str, &str)] =
@@ -36,18 +38,6 @@ const WORKLOADS: &[(&str, &str)] = builtin![
     "workloads/NM.toml",
     "workloads/HM.toml",
     "workloads/desktop.toml",
-];
-const SCENARIOS: &[(&str, &str)] = builtin![
-    "scenarios/lowmem.toml",
-    "scenarios/workload.toml",
-    "scenarios/monkey.toml",
-    "scenarios/ecache.toml",
-    "scenarios/desktop.toml",
-    "scenarios/crash.toml",
-    "scenarios/no-memory-controller.toml",
-    "scenarios/no-pidfd.toml",
-    "scenarios/no-psi.toml",
-    "scenarios/no-zram.toml",
 ];
 
 /// How often each app is opened.
@@ -73,17 +63,20 @@ pub struct Catalog {
     classes: BTreeMap<String, Class>,
 }
 
+fn scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    ABOUT.iter().flat_map(|kind| kind.scenarios)
+}
+
 /// The built-in scenario of that name: file name for messages, and text.
 pub(crate) fn builtin_scenario(name: &str) -> Option<(String, &'static str)> {
-    SCENARIOS
-        .iter()
+    scenarios()
         .find(|(path, _)| *path == format!("scenarios/{name}.toml"))
         .map(|(path, text)| (format!("profiles/{path}"), *text))
 }
 
 /// Names of the built-in scenarios.
 pub fn builtin_scenarios() -> impl Iterator<Item = &'static str> {
-    SCENARIOS.iter().map(|(path, _)| path.trim_start_matches("scenarios/").trim_end_matches(".toml"))
+    scenarios().map(|(path, _)| path.trim_start_matches("scenarios/").trim_end_matches(".toml"))
 }
 
 type Texts = Vec<(String, String)>;

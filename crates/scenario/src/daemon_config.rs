@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The daemon's configuration file for each configuration of a comparison.
 
-use crate::{Configuration, Management, PhoneProfile, Thresholds};
+use crate::{Configuration, Daemon, PhoneProfile, Thresholds};
 
 /// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
 pub const KERNEL_BYTES: u64 = 78 << 20;
@@ -12,22 +12,18 @@ pub fn user_memory_bytes(phone: &PhoneProfile, kernel_bytes: u64) -> u64 {
     phone.memory_bytes.saturating_sub(reserved).saturating_sub(kernel_bytes)
 }
 
-/// The daemon's configuration file for a configuration, with user memory estimated from the phone.
-pub fn daemon_config(configuration: Configuration, phone: &PhoneProfile) -> String {
-    daemon_config_for(configuration, phone.thresholds, user_memory_bytes(phone, KERNEL_BYTES))
-}
-
 /// The daemon's configuration file for a configuration and so much user memory.
 ///
 /// `Paper`: the thresholds are Android's (LowMem13, figure 2-19); swap is a quarter of user memory (LowMem13, section 4.2: "25% of user space").
 /// `stock` and `zram` leave apps running in the background, as Android did; `fovea` freezes them a second after they are left.
 ///
 /// `Device`: the daemon's defaults, which freeze nothing; `stock` and `zram` differ in the mode and the swap.
-pub fn daemon_config_for(configuration: Configuration, thresholds: Thresholds, user_bytes: u64) -> String {
-    let (mode, zram, classes, debounce_ms) = match configuration.management() {
-        Management::Stock => ("ladder", false, "", 0),
-        Management::Zram => ("ladder", true, "", 0),
-        Management::Fovea => ("full", true, r#""hidden", "empty""#, 1000),
+pub(crate) fn daemon_config(configuration: &Configuration, thresholds: Thresholds, user_bytes: u64) -> String {
+    let zram = configuration.zram;
+    let (mode, classes, debounce_ms) = match configuration.daemon {
+        Daemon::Absent | Daemon::AsInstalled => return String::new(),
+        Daemon::Ladder => ("ladder", "", 0),
+        Daemon::Full => ("full", r#""hidden", "empty""#, 1000),
     };
     if thresholds == Thresholds::Device {
         return format!("[memory]\nmode = \"{mode}\"\n\n[zram]\nenabled = {zram}\nuser_memory_bytes = {user_bytes}\n");
@@ -43,12 +39,13 @@ pub fn daemon_config_for(configuration: Configuration, thresholds: Thresholds, u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::managed::MANAGED;
 
     #[test]
     fn each_configuration_is_toml_and_differs() {
-        let texts: Vec<_> = [Configuration::Stock, Configuration::Zram, Configuration::Fovea]
-            .into_iter()
-            .map(|c| daemon_config_for(c, Thresholds::Paper, 400_000_000).parse::<toml::Table>().unwrap())
+        let texts: Vec<_> = MANAGED
+            .iter()
+            .map(|c| daemon_config(c, Thresholds::Paper, 400_000_000).parse::<toml::Table>().unwrap())
             .collect();
         assert_eq!(texts[0]["zram"]["enabled"].as_bool(), Some(false));
         assert_eq!(texts[1]["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));
@@ -60,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_device_says_nothing_that_the_daemon_knows_better() {
-        let text = daemon_config_for(Configuration::Fovea, Thresholds::Device, 400_000_000);
+        let text = daemon_config(&MANAGED[2], Thresholds::Device, 400_000_000);
         let table = text.parse::<toml::Table>().unwrap();
         assert_eq!(table["memory"].as_table().unwrap().keys().collect::<Vec<_>>(), ["mode"]);
         assert_eq!(table["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));

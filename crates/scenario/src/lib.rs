@@ -7,6 +7,7 @@
 mod app_file;
 mod build;
 mod catalog;
+mod configuration;
 mod content;
 mod daemon_config;
 mod error;
@@ -16,30 +17,28 @@ mod file_kind;
 pub mod follow;
 mod footprint;
 pub mod hash;
+pub mod kinds;
 mod overrides;
 mod phone;
 mod plan;
 mod profile;
 mod scenario;
+mod script;
 pub mod series;
-mod steps;
 pub mod touch;
 
 pub use catalog::{builtin_scenarios, Catalog, Workload};
+pub use configuration::{Configuration, Daemon, Reservation};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
-pub use daemon_config::{daemon_config, daemon_config_for, user_memory_bytes, KERNEL_BYTES};
+pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
 pub use error::Error;
 pub use event::{BufferUse, Event, EventBody, LaunchKind};
 pub use figures::{document, Boot, Provenance};
 pub use file_kind::FileKind;
 pub use footprint::Footprint;
 pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Thresholds};
-pub use plan::{Configuration, Lacks, Management, Plan, Reservation, Step, Swap, Syscall};
+pub use plan::{Lacks, Plan, Step, Swap, Syscall};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
-pub use scenario::{Kind, Scenario};
-pub use steps::{
-    Desktop as DesktopParameters, Ecache as EcacheParameters, Lowmem as LowmemParameters, Monkey as MonkeyParameters,
-    Workload as WorkloadParameters,
-};
+pub use scenario::Scenario;
 
 use fovea_report::{Case, Document, Verdict};

@@ -4,6 +4,7 @@
 use toml::{Table, Value};
 
 use crate::error::{parse, Error};
+use crate::kinds::{About, ABOUT};
 use crate::scenario::Scenario;
 
 /// The value as TOML would read it, else as text.
@@ -23,7 +24,8 @@ fn as_list(new: Value, text: &str) -> Value {
     }
 }
 
-const LISTS: [&str; 7] = ["cases", "configurations", "services", "closed", "hidden", "steps", "traced"];
+/// Common keys whose value is a list.
+const LISTS: [&str; 2] = ["configurations", "services"];
 
 /// Keys that stand outside the section of the scenario's kind.
 const COMMON: [&str; 9] =
@@ -40,14 +42,14 @@ pub(crate) fn apply(mut scenario: Scenario, file: &str, text: &str, overrides: &
         };
         let (mut key, text) = (key.trim(), text.trim());
         let kind = table.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if key == "workload" && ["workload", "ecache"].contains(&kind.as_str()) {
-            key = "cases";
+        let about = ABOUT.iter().find(|about| about.name == kind).unwrap_or(&About::NONE);
+        let shorthands = about.shorthands.iter().chain(&[("profile", "phone")]);
+        if let Some((_, long)) = shorthands.into_iter().find(|(short, _)| *short == key) {
+            key = long;
         }
-        if key == "profile" {
-            key = "phone";
-        }
-        let new = if LISTS.contains(&key) { as_list(value(text), text) } else { value(text) };
-        if COMMON.contains(&key) || kind == "steps" {
+        let is_list = LISTS.contains(&key) || about.lists.contains(&key);
+        let new = if is_list { as_list(value(text), text) } else { value(text) };
+        if COMMON.contains(&key) || !about.has_section {
             table.insert(key.into(), new);
         } else {
             let section = table.entry(kind.clone()).or_insert_with(|| Value::Table(Table::new()));

@@ -3,33 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppProfile, Flash, PhoneProfile, Touch};
-
-/// What is compared: the first three manage memory differently, the others do different things with the memory reserved for devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Configuration {
-    /// No swap; the daemon's kill ladder only.
-    Stock,
-    /// zram, the kernel picks the pages; the daemon's kill ladder.
-    Zram,
-    /// Everything.
-    Fovea,
-    /// Reserved memory lies idle until its device works, as on the phone of eCache12.
-    Normal,
-    /// Reserved memory caches evicted file pages meanwhile (eCache12).
-    Ecache,
-    /// Nothing is reserved and no device allocates: the memory is simply the phone's. No scheme that also serves devices can have more.
-    Returned,
-    /// Movable pages fill the reserved memory and are migrated away when a device needs it: what CMA does.
-    Migrate,
-    /// A desktop with the kernel's OOM killer and nothing beside it.
-    Kernel,
-    /// A desktop with earlyoom.
-    Earlyoom,
-    /// A desktop with systemd-oomd.
-    SystemdOomd,
-}
+use crate::kinds::managed::FOVEA;
+use crate::{AppProfile, Configuration, Flash, PhoneProfile, Touch};
 
 /// What a desktop swaps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,71 +28,6 @@ impl Swap {
     /// Size of the area: half of the memory.
     pub fn size_bytes(self, memory_bytes: u64) -> u64 {
         memory_bytes / 2
-    }
-}
-
-/// How memory is managed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Management {
-    /// No swap; the daemon's kill ladder only.
-    Stock,
-    /// zram, the kernel picks the pages; the daemon's kill ladder.
-    Zram,
-    /// Everything.
-    Fovea,
-}
-
-/// What becomes of the memory reserved for devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reservation {
-    /// The machine does not have it: nothing in the boot works with devices.
-    Absent,
-    /// It lies idle until a device allocates.
-    Idle,
-    /// It caches evicted file pages until a device allocates.
-    Ecache,
-    /// It is ordinary memory, for good.
-    Returned,
-    /// It holds movable pages, which are migrated away when a device allocates.
-    Migrate,
-}
-
-impl Configuration {
-    /// The name scripts rely on.
-    pub fn name(self) -> &'static str {
-        match self {
-            Configuration::Stock => "stock",
-            Configuration::Zram => "zram",
-            Configuration::Fovea => "fovea",
-            Configuration::Normal => "normal",
-            Configuration::Ecache => "ecache",
-            Configuration::Returned => "returned",
-            Configuration::Migrate => "migrate",
-            Configuration::Kernel => "kernel",
-            Configuration::Earlyoom => "earlyoom",
-            Configuration::SystemdOomd => "systemd-oomd",
-        }
-    }
-
-    /// How it manages memory. Those that compare reservations do what the phone of eCache12 did: no swap, and Android's kill ladder.
-    pub fn management(self) -> Management {
-        match self {
-            Configuration::Zram => Management::Zram,
-            Configuration::Fovea => Management::Fovea,
-            _ => Management::Stock,
-        }
-    }
-
-    /// What it does with reserved memory.
-    pub fn reservation(self) -> Reservation {
-        match self {
-            Configuration::Stock | Configuration::Zram | Configuration::Fovea => Reservation::Absent,
-            Configuration::Kernel | Configuration::Earlyoom | Configuration::SystemdOomd => Reservation::Absent,
-            Configuration::Normal => Reservation::Idle,
-            Configuration::Ecache => Reservation::Ecache,
-            Configuration::Returned => Reservation::Returned,
-            Configuration::Migrate => Reservation::Migrate,
-        }
     }
 }
 
@@ -164,7 +74,7 @@ impl Plan {
         Plan {
             scenario: scenario.into(),
             case: String::new(),
-            configuration: Configuration::Fovea,
+            configuration: FOVEA,
             seed: 1,
             exact: false,
             phone: PhoneProfile {

@@ -8,89 +8,72 @@ use toml::Spanned;
 
 use crate::app_file::AppEntry;
 use crate::catalog::{builtin_scenario, builtin_scenarios};
+use crate::configuration::Name;
 use crate::error::{file_error, line_of, parse, Error};
+use crate::kinds::{kinds, Kind};
 use crate::overrides;
-use crate::steps::{Desktop, Ecache, Lowmem, Monkey, Workload};
-use crate::{Configuration, Lacks, Step};
+use crate::{Configuration, Lacks};
 
-/// What a scenario does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// The low-memory tests of LowMem13, section 4.2.
-    Lowmem,
-    /// A user's day (eCache12, section 5.2).
-    Workload,
-    /// Random events (LowMem13, section 4.1).
-    Monkey,
-    /// What becomes of the memory reserved for devices (eCache12, section 5).
-    Ecache,
-    /// A desktop with a leaking app, a fork bomb and a build.
-    Desktop,
-    /// The steps that the file lists.
-    Steps,
+macro_rules! define {
+    (
+        sections { $($(#[$doc:meta])* $name:literal => $module:ident::$Parameters:ident,)* }
+        keys { $($(#[$key_doc:meta])* $key_name:literal => $key_module:ident::$KeyParameters:ident,)* }
+    ) => {
+        /// A scenario, as its file says and the command line changed it.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Scenario {
+            /// Its name; the file's name without `.toml` unless it says one.
+            #[serde(default)]
+            pub name: String,
+            /// What it does.
+            pub kind: Kind,
+            /// The phone's name.
+            #[serde(default = "default_phone")]
+            pub phone: String,
+            /// What is compared, if it says so.
+            #[serde(rename = "configurations")]
+            given: Option<Vec<Name>>,
+            /// What is compared; what the kind compares unless it says otherwise.
+            #[serde(skip)]
+            pub configurations: Vec<Configuration>,
+            /// Seed of everything drawn.
+            #[serde(default = "default_seed")]
+            pub seed: u64,
+            /// Factor of all sizes; for `lowmem` without it, user memory / 835 MB.
+            pub scale: Option<f64>,
+            /// Memory the zygote preloads, before scaling.
+            #[serde(default = "default_zygote_mib")]
+            pub zygote_mib: f64,
+            /// What the kernel keeps for itself.
+            #[serde(default = "default_kernel_mib")]
+            pub kernel_mib: f64,
+            /// Apps started at boot.
+            #[serde(default)]
+            pub services: Vec<String>,
+            /// Apps of the scenario's own.
+            #[serde(default)]
+            pub(crate) app: Vec<Spanned<AppEntry>>,
+            $(
+                #[doc = concat!("Parameters of kind `", $name, "`.")]
+                #[serde(default, rename = $name)]
+                pub $module: crate::kinds::$module::$Parameters,
+            )*
+            /// What the phone lacks.
+            #[serde(default)]
+            pub lacks: Lacks,
+            $(
+                #[doc = concat!("Parameters of kind `", $key_name, "`.")]
+                #[serde(default, rename = $key_name)]
+                pub $key_module: crate::kinds::$key_module::$KeyParameters,
+            )*
+            /// Where it came from, and its text: for messages.
+            #[serde(skip)]
+            pub(crate) origin: (String, String),
+        }
+    };
 }
-
-/// A scenario, as its file says and the command line changed it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scenario {
-    /// Its name; the file's name without `.toml` unless it says one.
-    #[serde(default)]
-    pub name: String,
-    /// What it does.
-    pub kind: Kind,
-    /// The phone's name.
-    #[serde(default = "default_phone")]
-    pub phone: String,
-    /// What is compared, if it says so.
-    #[serde(rename = "configurations")]
-    given: Option<Vec<Configuration>>,
-    /// What is compared; what the kind compares unless it says otherwise.
-    #[serde(skip)]
-    pub configurations: Vec<Configuration>,
-    /// Seed of everything drawn.
-    #[serde(default = "default_seed")]
-    pub seed: u64,
-    /// Factor of all sizes; for `lowmem` without it, user memory / 835 MB.
-    pub scale: Option<f64>,
-    /// Memory the zygote preloads, before scaling.
-    #[serde(default = "default_zygote_mib")]
-    pub zygote_mib: f64,
-    /// What the kernel keeps for itself.
-    #[serde(default = "default_kernel_mib")]
-    pub kernel_mib: f64,
-    /// Apps started at boot.
-    #[serde(default)]
-    pub services: Vec<String>,
-    /// Apps of the scenario's own.
-    #[serde(default)]
-    pub(crate) app: Vec<Spanned<AppEntry>>,
-    /// Parameters of kind `lowmem`.
-    #[serde(default)]
-    pub lowmem: Lowmem,
-    /// Parameters of kind `workload`.
-    #[serde(default)]
-    pub workload: Workload,
-    /// Parameters of kind `monkey`.
-    #[serde(default)]
-    pub monkey: Monkey,
-    /// Parameters of kind `ecache`.
-    #[serde(default)]
-    pub ecache: Ecache,
-    /// Parameters of kind `desktop`.
-    #[serde(default)]
-    pub desktop: Desktop,
-    /// What the phone lacks.
-    #[serde(default)]
-    pub lacks: Lacks,
-    /// Steps of kind `steps`.
-    #[serde(default)]
-    pub steps: Vec<Step>,
-    /// Where it came from, and its text: for messages.
-    #[serde(skip)]
-    pub(crate) origin: (String, String),
-}
+kinds!(define);
 
 fn default_phone() -> String {
     "nexus-s".into()
@@ -103,21 +86,6 @@ fn default_zygote_mib() -> f64 {
 }
 fn default_kernel_mib() -> f64 {
     78.0
-}
-
-impl Kind {
-    /// What can be compared.
-    fn configurations(self) -> &'static [Configuration] {
-        match self {
-            Kind::Ecache => {
-                &[Configuration::Normal, Configuration::Ecache, Configuration::Returned, Configuration::Migrate]
-            }
-            Kind::Desktop => {
-                &[Configuration::Kernel, Configuration::Earlyoom, Configuration::SystemdOomd, Configuration::Fovea]
-            }
-            _ => &[Configuration::Stock, Configuration::Zram, Configuration::Fovea],
-        }
-    }
 }
 
 impl Scenario {
@@ -148,14 +116,21 @@ impl Scenario {
             // The apps as they stand in the file: their positions are the file's.
             scenario = Scenario { app: apps, ..overrides::apply(scenario, file, text, overrides)? };
         }
-        scenario.configurations = scenario.given.clone().unwrap_or_else(|| scenario.kind.configurations().to_vec());
         scenario.origin = (file.into(), text.into());
         if scenario.name.is_empty() {
             scenario.name =
                 Path::new(file).file_stem().map_or_else(|| "steps".into(), |s| s.to_string_lossy().into_owned());
         }
         scenario.check()?;
+        scenario.configurations = scenario.chosen().cloned().collect();
         Ok(scenario)
+    }
+
+    /// What is compared: what the file names, in its order, or all that the kind knows.
+    fn chosen(&self) -> impl Iterator<Item = &'static Configuration> + '_ {
+        let known = self.kind.about().configurations;
+        let named = self.given.iter().flatten().flat_map(|name| known.iter().find(|c| c.name() == name.0));
+        known.iter().filter(|_| self.given.is_none()).chain(named)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -170,13 +145,13 @@ impl Scenario {
             let start = offset.filter(|(_, l)| l.trim_start().starts_with(key)).map(|(s, _)| s).next().unwrap_or(0);
             Err(Error::Content { file: file.clone(), line: line_of(text, start), what, mend: mend.into() })
         };
-        let known = self.kind.configurations();
+        let known = self.kind.about().configurations;
         let names = || known.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
-        if self.configurations.is_empty() {
+        if self.given.as_ref().is_some_and(Vec::is_empty) {
             return at("configurations", "no configuration".into(), &format!("name some of {}", names()));
         }
-        if let Some(other) = self.configurations.iter().find(|c| !known.contains(c)) {
-            let what = format!("configuration {} is of another kind of scenario", other.name());
+        if let Some(Name(other)) = self.given.iter().flatten().find(|given| known.iter().all(|c| c.name() != given.0)) {
+            let what = format!("configuration {other} is of another kind of scenario");
             return at("configurations", what, &format!("name some of {}", names()));
         }
         if let Some(scale) = self.scale {
@@ -198,16 +173,7 @@ impl Scenario {
                 "write one word per argument, without quotes",
             );
         }
-        let parameters = match self.kind {
-            Kind::Lowmem => self.lowmem.check(),
-            Kind::Workload => self.workload.check(),
-            Kind::Monkey => self.monkey.check(),
-            Kind::Ecache => self.ecache.check(),
-            Kind::Desktop => self.desktop.check(),
-            Kind::Steps if self.steps.is_empty() => Err(("steps", "there are none".into())),
-            Kind::Steps => Ok(()),
-        };
-        match parameters {
+        match self.parameters().check() {
             Ok(()) => Ok(()),
             Err((key, what)) => at(key, format!("{key}: {what}"), "see docs/scenarios.md for what it may be"),
         }

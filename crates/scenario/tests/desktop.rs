@@ -2,8 +2,9 @@
 //! The desktop: its plans, and what its figures and verdicts make of events.
 
 use fovea_report::Document;
+use fovea_scenario::kinds::desktop::{EARLYOOM, FOVEA, KERNEL, SYSTEMD_OOMD};
 use fovea_scenario::{
-    document, Boot, Catalog, Configuration, Event, EventBody, LaunchKind, Load, Plan, Provenance, Scenario, Step, Swap,
+    document, Boot, Catalog, Event, EventBody, LaunchKind, Load, Plan, Provenance, Scenario, Step, Swap,
 };
 
 fn scenario(overrides: &[&str]) -> Scenario {
@@ -25,7 +26,7 @@ fn what_is_compared_differs_in_the_configuration_alone() {
         for plan in group {
             assert_eq!((plan.desktop, plan.case.as_str()), (Some(swap), swap.name()));
             assert_eq!(plan.daemon_config, "", "as shipped");
-            let same = Plan { configuration: Configuration::Kernel, ..plan.clone() };
+            let same = Plan { configuration: KERNEL, ..plan.clone() };
             assert_eq!(same, group[0]);
         }
         assert_eq!(group[0].steps, plans[0].steps, "the cases differ in what is swapped to");
@@ -49,6 +50,14 @@ fn twelve_apps_are_used_before_anything_goes_wrong_and_each_switch_leads_to_anot
     assert!(load("leaker").is_culprit() && load("bomb").is_culprit() && !load("build").is_culprit());
     assert!(matches!(load("bomb"), Load::Bomb { processes: 200, .. }));
     assert!(plan.apps.iter().filter(|a| a.load.is_none()).count() == 12);
+}
+
+#[test]
+fn only_what_is_compared_has_a_unit() {
+    assert_eq!(KERNEL.guard, None);
+    let units = [EARLYOOM, SYSTEMD_OOMD, FOVEA].map(|c| c.guard);
+    assert!(units.iter().flatten().all(|unit| unit.ends_with(".service")), "{units:?}");
+    assert!(units.iter().all(Option::is_some) && units[0] != units[1] && units[1] != units[2]);
 }
 
 #[test]
@@ -104,10 +113,10 @@ fn events(plan: &Plan, killed: &[&str], interactions: &[(u64, u64)], launch_ms: 
 fn results(fovea: (&[&str], &[(u64, u64)], u64)) -> Document {
     let scenario = scenario(&["cases=zram"]);
     let plans = plans(&scenario);
-    let of = |plan: &Plan| match plan.configuration {
-        Configuration::Kernel => events(plan, &["leaker", "bomb", "browser", "build"], &[(50, 10), (900, 700)], 100),
-        Configuration::Earlyoom => events(plan, &["leaker", "browser", "mail"], &[(50, 20), (60, 30)], 90),
-        Configuration::SystemdOomd => events(plan, &["leaker", "bomb", "chat"], &[(70, 25), (90, 45)], 80),
+    let of = |plan: &Plan| match plan.configuration.name() {
+        "kernel" => events(plan, &["leaker", "bomb", "browser", "build"], &[(50, 10), (900, 700)], 100),
+        "earlyoom" => events(plan, &["leaker", "browser", "mail"], &[(50, 20), (60, 30)], 90),
+        "systemd-oomd" => events(plan, &["leaker", "bomb", "chat"], &[(70, 25), (90, 45)], 80),
         _ => events(plan, fovea.0, fovea.1, fovea.2),
     };
     let all: Vec<Vec<Event>> = plans.iter().map(of).collect();
@@ -154,8 +163,8 @@ fn what_was_not_measured_passes_nothing() {
     let plans = plans(&scenario);
     let measured: Vec<Vec<Event>> = plans
         .iter()
-        .map(|plan| match plan.configuration {
-            Configuration::Earlyoom => Vec::new(),
+        .map(|plan| match plan.configuration.name() {
+            "earlyoom" => Vec::new(),
             _ => events(plan, &[], &[(40, 5)], 80),
         })
         .collect();

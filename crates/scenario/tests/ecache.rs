@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fovea_report::kinds::KINDS;
-use fovea_report::text::render;
 use fovea_report::{Document, Verdict};
+use fovea_scenario::kinds::ecache::{ECACHE, MIGRATE, NORMAL, RETURNED};
+use fovea_scenario::kinds::papers;
 use fovea_scenario::{
-    document, Boot, BufferUse, Catalog, Configuration, Event, EventBody, FileKind, LaunchKind, Plan, Provenance,
-    Reservation, Scenario, Step,
+    document, Boot, BufferUse, Catalog, Event, EventBody, FileKind, LaunchKind, Plan, Provenance, Reservation,
+    Scenario, Step,
 };
 
 const MIB: f64 = 1048576.0;
@@ -34,16 +34,16 @@ fn configurations_differ_in_what_becomes_of_reserved_memory_only() {
     assert_eq!(plans.len(), 6 * 4 + 1, "N is traced once more");
     for case in ["L", "N", "H", "LM", "NM", "HM"] {
         let group: Vec<&Plan> = plans.iter().filter(|p| p.case == case && !p.trace_files).collect();
-        let reservations: Vec<_> = group.iter().map(|p| p.configuration.reservation()).collect();
+        let reservations: Vec<_> = group.iter().map(|p| p.configuration.reservation).collect();
         let all = [Reservation::Idle, Reservation::Ecache, Reservation::Returned, Reservation::Migrate];
         assert_eq!(reservations, all);
         for plan in &group {
             let mut same = (*plan).clone();
-            same.configuration = Configuration::Normal;
+            same.configuration = NORMAL;
             // Returned memory is no device's: there apps allocate nothing, and use everything else.
             for (app, other) in same.apps.iter_mut().zip(&group[0].apps) {
                 let (Some(activity), Some(normal)) = (&mut app.activity, &other.activity) else { panic!() };
-                let returned = plan.configuration == Configuration::Returned;
+                let returned = plan.configuration == RETURNED;
                 assert!(!returned || activity.buffers.is_empty());
                 if returned {
                     activity.buffers.clone_from(&normal.buffers);
@@ -57,7 +57,7 @@ fn configurations_differ_in_what_becomes_of_reserved_memory_only() {
         }
     }
     let traced: Vec<_> = plans.iter().filter(|p| p.trace_files).collect();
-    assert_eq!((traced.len(), traced[0].case.as_str(), traced[0].configuration), (1, "N", Configuration::Ecache));
+    assert_eq!((traced.len(), traced[0].case.as_str(), &traced[0].configuration), (1, "N", &ECACHE));
     let without = Plan { trace_files: false, ..traced[0].clone() };
     assert!(plans.contains(&without));
 }
@@ -153,10 +153,10 @@ struct Phone {
 }
 
 fn seeds(plan: &Plan) -> Phone {
-    let (read_bytes, launch_ns, alloc_ns) = match plan.configuration {
-        Configuration::Ecache => (200, 90, 10_000),
-        Configuration::Returned => (150, 80, 0),
-        Configuration::Migrate => (400, 120, 100_000_000),
+    let (read_bytes, launch_ns, alloc_ns) = match plan.configuration.name() {
+        "ecache" => (200, 90, 10_000),
+        "returned" => (150, 80, 0),
+        "migrate" => (400, 120, 100_000_000),
         _ => (1000, 100, 9_000),
     };
     Phone { read_bytes, launch_ns, alloc_ns, error: None, wrong_pages: 0, put_insns: 30_000 }
@@ -185,7 +185,7 @@ fn events(plan: &Plan, phone: &Phone) -> Vec<Event> {
         ];
         EventBody::Pool { label: label.into(), values: values.map(|(n, v)| (n.to_owned(), v)).into() }
     };
-    let cached = plan.configuration == Configuration::Ecache;
+    let cached = plan.configuration == ECACHE;
     let mut list = vec![EventBody::Ready { kernel: "6.12".into(), memory_total_bytes: 9, user_memory_bytes: 8 }];
     for step in &plan.steps {
         if matches!(step, Step::Sample { label } if label == "begin") {
@@ -247,6 +247,11 @@ fn results(overrides: &[&str], change: impl Fn(&Plan, &mut Phone)) -> Document {
 
 const SHORT: [&str; 2] = ["cases=N,HM", "launches=120"];
 
+/// As it is printed.
+fn render(document: &Document) -> String {
+    fovea_report::text::render(document, &papers())
+}
+
 fn find<'a>(document: &'a Document, id: &str) -> &'a Verdict {
     document.verdicts.iter().find(|v| v.id == id).unwrap_or_else(|| panic!("no verdict {id}"))
 }
@@ -290,14 +295,14 @@ fn a_phone_that_falls_short_fails() {
     ];
     for (id, change) in cases {
         let d = results(&SHORT, |plan, phone| {
-            if plan.configuration == Configuration::Ecache && plan.case == "N" {
+            if plan.configuration == ECACHE && plan.case == "N" {
                 change(phone);
             }
         });
         assert!(!find(&d, id).pass, "{id}");
         assert!(find(&d, &id.replace("-N", "-HM")).pass, "{id}");
     }
-    let d = results(&SHORT, |plan, phone| phone.wrong_pages = u64::from(plan.configuration == Configuration::Migrate));
+    let d = results(&SHORT, |plan, phone| phone.wrong_pages = u64::from(plan.configuration == MIGRATE));
     assert!(!find(&d, "wrong-pages-migrate-N").pass && find(&d, "wrong-pages-ecache-N").pass);
 }
 
@@ -323,9 +328,4 @@ fn the_modules_parameters_are_the_plans_and_the_daemon_leaves_them_alone() {
     assert_eq!(asked[0].module_parameters, "verify=always");
     let config: toml::Table = asked[0].daemon_config.parse().unwrap();
     assert_eq!(config["ecache"]["enabled"].as_bool(), Some(false));
-}
-
-#[test]
-fn the_report_knows_the_kinds_of_files_by_the_names_that_figures_bear() {
-    assert_eq!(FileKind::ALL.map(FileKind::name), KINDS);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Figures from event lists written by hand, and verdicts that can fail.
 
-use fovea_report::text::render;
 use fovea_report::{Document, Verdict};
+use fovea_scenario::kinds::papers;
 use fovea_scenario::{document, Boot, Catalog, Event, EventBody, LaunchKind, Plan, Provenance, Scenario};
 
 const MIB: u64 = 1 << 20;
@@ -47,6 +47,11 @@ fn scenario(name: &str, overrides: &[&str]) -> (Scenario, Vec<Plan>) {
 fn results(scenario: &Scenario, plans: &[Plan], events: &[Vec<Event>]) -> Document {
     let boots: Vec<_> = plans.iter().zip(events).map(|(plan, events)| Boot { plan, events }).collect();
     document(scenario, &boots, &Provenance { qemu: "7.2".into(), commit: "abc-dirty".into(), command: Vec::new() })
+}
+
+/// As it is printed.
+fn render(document: &Document) -> String {
+    fovea_report::text::render(document, &papers())
 }
 
 /// Every verdict, by id.

@@ -12,6 +12,7 @@ use fovea_report::docs;
 use fovea_report::document::Document;
 use fovea_report::gather::{choose, gather, Gathered, LeftOut, Run};
 use fovea_report::page::Report;
+use fovea_scenario::kinds::papers;
 
 use super::bar;
 use crate::failure::Failure;
@@ -72,9 +73,9 @@ impl ReportArgs {
         let report = self.report(&entries, gathered)?;
         let to_stdout = self.output == Path::new("-");
         if to_stdout {
-            print(&report.html())?;
+            print(&report.html(&papers()))?;
         } else {
-            write_text(&self.output, &report.html(), "make room and run again")?;
+            write_text(&self.output, &report.html(&papers()), "make room and run again")?;
             print(&self.last_word(&report))?;
         }
         match broken {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fovea_lab::{sim, threads};
 use fovea_report::text::render;
+use fovea_scenario::kinds::papers;
 use fovea_scenario::Scenario;
 
 use super::{to_stdout, verdict, write_results};
@@ -45,7 +46,7 @@ impl SimArgs {
         write_results(json, &document, "make room and run again")?;
         if !to_stdout(json) {
             let near = "Simulated: docs/sim.md tells how near this comes to the virtual phone.\n";
-            print(&(render(&document) + near))?;
+            print(&(render(&document, &papers()) + near))?;
         }
         match sim::failures(&plans, &events).into_iter().next() {
             Some(failure) => Err(Failure::failed(failure)),

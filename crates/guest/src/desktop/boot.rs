@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use fovea_scenario::{Configuration, Flash, Plan, Swap};
+use fovea_scenario::{Flash, Plan, Swap};
 
 use crate::channel::Channel;
 use crate::flash;
@@ -19,6 +19,9 @@ const UNITS: &str = "/etc/systemd/system";
 /// priority means nothing where there is one area.
 const ZRAM_ALGORITHM: &str = "lz4";
 
+/// The guard of memory that systemd brings along.
+const SYSTEMD_OOMD: &str = "systemd-oomd.service";
+
 /// Name of the partition's device.
 const PARTITION: &str = "n1";
 
@@ -26,7 +29,7 @@ const PARTITION: &str = "n1";
 pub fn run(plan: &Plan, swap: Swap) -> Outcome<()> {
     flash::set_up(plan)?;
     set_up_swap(plan, swap)?;
-    units(plan.configuration)?;
+    units(plan.configuration.guard.as_deref())?;
     write_file("/etc/fovea.toml", &plan.daemon_config)?;
     Channel::renounce();
     let error = Command::new(SYSTEMD).env_clear().env("PATH", "/usr/sbin:/usr/bin:/bin").exec();
@@ -62,44 +65,22 @@ fn busybox(args: &[&str]) -> Outcome<()> {
     }
 }
 
-/// The unit of what is compared, if it is a program.
-pub fn unit(configuration: Configuration) -> Option<&'static str> {
-    match configuration {
-        Configuration::Earlyoom => Some("earlyoom.service"),
-        Configuration::SystemdOomd => Some("systemd-oomd.service"),
-        Configuration::Fovea => Some("fovea.service"),
-        _ => None,
-    }
-}
-
-/// Starts it with the machine. Where systemd-oomd is not it, its units are as if it were not installed: slices that it would watch call for
+/// Starts what guards memory with the machine. Where systemd-oomd is not it, its units are as if it were not installed: slices that it would watch call for
 /// it by themselves.
-fn units(configuration: Configuration) -> Outcome<()> {
+fn units(guard: Option<&str>) -> Outcome<()> {
     let link = |name: &str, target: &Path| {
         let at = Path::new(UNITS).join(name);
         symlink(target, &at).at(|| format!("making {}", at.display()))
     };
-    if configuration != Configuration::SystemdOomd {
-        for name in ["systemd-oomd.service", "systemd-oomd.socket"] {
+    if guard != Some(SYSTEMD_OOMD) {
+        for name in [SYSTEMD_OOMD, "systemd-oomd.socket"] {
             link(name, Path::new("/dev/null"))?;
         }
     }
-    let Some(unit) = unit(configuration) else { return Ok(()) };
+    let Some(unit) = guard else { return Ok(()) };
     let wants = Path::new(UNITS).join("desktop.target.wants");
     std::fs::create_dir_all(&wants).at(|| format!("making {}", wants.display()))?;
     let found = ["/usr/lib/systemd/system", "/usr/local/lib/systemd/system"].map(|folder| Path::new(folder).join(unit));
     let found = found.iter().find(|path| path.exists()).ok_or_else(|| format!("no {unit} in the image"))?;
     link(&format!("desktop.target.wants/{unit}"), found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_is_compared_has_a_unit() {
-        assert_eq!(unit(Configuration::Kernel), None);
-        let units = [Configuration::Earlyoom, Configuration::SystemdOomd, Configuration::Fovea].map(unit);
-        assert!(units.iter().all(|unit| unit.is_some_and(|u| u.ends_with(".service"))), "{units:?}");
-    }
 }

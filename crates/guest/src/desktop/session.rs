@@ -8,9 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use fovea_client::protocol::Request;
-use fovea_scenario::{AppProfile, Configuration, EventBody, Load};
+use fovea_scenario::{AppProfile, Daemon, EventBody, Load, Plan};
 
-use super::boot;
 use crate::channel::Channel;
 use crate::init;
 use crate::outcome::{At, Outcome};
@@ -66,7 +65,7 @@ pub fn show(phone: &mut Phone, name: &str, new: bool) -> Outcome<()> {
     if let Some(session) = &mut phone.desktop {
         session.stalled_ns = if new { 0 } else { stalled_ns };
     }
-    if phone.plan.configuration != Configuration::Fovea {
+    if phone.plan.configuration.daemon == Daemon::Absent {
         return Ok(());
     }
     let request = Request::Windows { front: Some(pid), visible: vec![pid] };
@@ -100,20 +99,20 @@ fn follow() -> Outcome<()> {
     let plan = init::plan()?;
     let mut phone = Phone::new(Channel::open()?, plan)?;
     init::ready(&phone)?;
-    if phone.plan.configuration == Configuration::Fovea && !phone.daemon.connect()? {
+    if phone.plan.configuration.daemon != Daemon::Absent && !phone.daemon.connect()? {
         return Err("the daemon does not answer: see the console".into());
     }
-    must_run(phone.plan.configuration)?;
+    must_run(&phone.plan)?;
     let followed = fovea_scenario::follow::follow(&mut phone);
-    show_logs(phone.plan.configuration);
+    show_logs(&phone.plan);
     followed?;
-    must_run(phone.plan.configuration)?;
+    must_run(&phone.plan)?;
     finish(&mut phone)
 }
 
 /// A program that does not run would be compared as the kernel alone.
-fn must_run(configuration: Configuration) -> Outcome<()> {
-    let Some(unit) = boot::unit(configuration) else { return Ok(()) };
+fn must_run(plan: &Plan) -> Outcome<()> {
+    let Some(unit) = plan.configuration.guard.as_deref() else { return Ok(()) };
     let output =
         Command::new("/usr/bin/systemctl").args(["is-active", unit]).output().at(|| "running systemctl".into())?;
     match output.status.success() {
@@ -123,8 +122,8 @@ fn must_run(configuration: Configuration) -> Outcome<()> {
 }
 
 /// What systemd's journal has of the program that is compared, on the console.
-fn show_logs(configuration: Configuration) {
-    let unit = boot::unit(configuration).unwrap_or("fovea-session.service");
+fn show_logs(plan: &Plan) {
+    let unit = plan.configuration.guard.as_deref().unwrap_or("fovea-session.service");
     let status =
         Command::new("/usr/bin/journalctl").args(["--no-pager", "--output=short-monotonic", "-u", unit]).status();
     if let Err(error) = status {
@@ -133,10 +132,10 @@ fn show_logs(configuration: Configuration) {
 }
 
 fn finish(phone: &mut Phone) -> Outcome<()> {
-    if phone.plan.configuration == Configuration::Fovea {
+    if phone.plan.configuration.daemon != Daemon::Absent {
         init::journal(phone)?;
     }
-    let daemon_cpu_ns = match boot::unit(phone.plan.configuration) {
+    let daemon_cpu_ns = match phone.plan.configuration.guard.as_deref() {
         Some(unit) => cgroup_cpu_ns(&cgroup_path("system.slice").join(unit))?,
         None => 0,
     };

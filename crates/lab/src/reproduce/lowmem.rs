@@ -7,6 +7,7 @@ use fovea_report::chart::{Chart, Kind, Origin};
 use fovea_report::document::{Case, Document};
 use fovea_report::experiment::Findings;
 use fovea_report::paper::paper_figure;
+use fovea_scenario::kinds::papers;
 use fovea_scenario::Scenario;
 
 use super::entry::{Entry, Settings};
@@ -47,9 +48,10 @@ fn run(settings: &Settings) -> Result<Findings> {
     }
     let document = sim::results(&scenario, &plans, &events);
     let mut cases = Vec::new();
+    let papers = papers();
     for configuration in scenario.configurations.iter().map(|c| c.name()) {
         cases.push(shown("simulated", configuration, |name| document.figure("", configuration, name)));
-        cases.push(shown("paper", configuration, |name| paper_figure("lowmem", name, configuration)));
+        cases.push(shown("paper", configuration, |name| paper_figure(&papers, "lowmem", name, configuration)));
     }
     let charts = vec![chart(&cases)];
     Ok(Findings { cases, notes: notes(&document, rounds), verdicts: document.verdicts, charts })

@@ -11,7 +11,7 @@ use fovea_apps::{AppName, Role};
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::Status;
 use fovea_daemon::{restore, Config, Engine, Journal, UndoLog};
-use fovea_scenario::follow::{Book, TICK};
+use fovea_scenario::follow::phone::{Book, TICK};
 use fovea_scenario::{Event, EventBody, HugePages, Plan};
 
 use super::device::SimulatedDevice;

@@ -143,7 +143,7 @@ impl Machine {
             zygote_lists,
             cpu: Cpu::Apps,
             next_pid: 100,
-            has_zram: plan.configuration != fovea_scenario::Configuration::Stock,
+            has_zram: plan.configuration.zram,
         };
         machine.preload(plan.zygote_anon_bytes.div_ceil(PAGE_BYTES));
         machine
@@ -169,7 +169,7 @@ impl Machine {
         }
     }
 
-    /// Whether the kernel has zram: `stock` has not (crates/guest/src/setup.rs).
+    /// Whether the kernel has zram.
     pub fn has_zram(&self) -> bool {
         self.has_zram
     }

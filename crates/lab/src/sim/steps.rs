@@ -2,7 +2,7 @@
 //! How the simulated phone does what a plan says ([`fovea_scenario::follow`] says what each step means).
 
 use fovea_client::protocol::{Reply, Request};
-use fovea_scenario::follow::{Book, Pages, Phone, Told};
+use fovea_scenario::follow::phone::{Book, Pages, Phone, Told};
 use fovea_scenario::hash::app_seed;
 use fovea_scenario::{AppProfile, EventBody, Plan, Step};
 

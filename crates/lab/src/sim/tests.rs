@@ -7,6 +7,7 @@ use std::rc::Rc;
 use fovea_linux::rooms::*;
 use fovea_linux::{CompressCursor, ZramWish};
 use fovea_scenario::follow::follow_step;
+use fovea_scenario::kinds::managed::{FOVEA, STOCK, ZRAM};
 use fovea_scenario::{Catalog, Configuration, EventBody, Plan, Scenario, Step};
 use proptest::prelude::*;
 
@@ -75,7 +76,7 @@ proptest! {
     #[test]
     fn memory_is_conserved_the_dead_hold_nothing_and_the_frozen_do_not_run(
         steps in prop::collection::vec(step(), 10..40),
-        configuration in prop::sample::select(vec![Configuration::Stock, Configuration::Zram, Configuration::Fovea, Configuration::Fovea]),
+        configuration in prop::sample::select(vec![STOCK, ZRAM, FOVEA, FOVEA]),
         available_mib in 10..60u64,
     ) {
         let full = [Step::Start { app: "phone".into() }, Step::Fill { app: "filler".into(), available_bytes: available_mib * MB }];
@@ -147,7 +148,7 @@ fn what_the_daemon_did_is_undone_to_the_last_setting() {
     let open = |app: &str| Step::Open { app: app.into() };
     let mut steps = vec![open("gmail"), open("maps"), Step::Close { app: "maps".into() }];
     steps.extend([Step::Home {}, Step::Screen { on: false }, Step::Wait { ns: 20_000_000_000 }]);
-    let mut plan = plan(Configuration::Fovea, steps);
+    let mut plan = plan(FOVEA, steps);
     plan.phone.memory_bytes = 512 * MB;
     let mut boot = Boot::new(&plan).unwrap();
     (0..plan.steps.len()).for_each(|index| follow_step(&mut boot, index).unwrap());
@@ -167,7 +168,7 @@ fn what_the_daemon_did_is_undone_to_the_last_setting() {
 
 #[test]
 fn a_step_that_needs_a_real_kernel_is_refused_with_the_mend() {
-    let events = run(&plan(Configuration::Fovea, vec![Step::IdleCheck { ns: 1 }]));
+    let events = run(&plan(FOVEA, vec![Step::IdleCheck { ns: 1 }]));
     let Some(EventBody::Failed { error }) = events.last().map(|e| &e.body) else { panic!("{events:?}") };
     assert!(error.contains("step 0") && error.ends_with("use `fovea phone run`"), "{error}");
 }
@@ -193,7 +194,7 @@ fn device(configuration: Configuration) -> (Rc<RefCell<Machine>>, SimulatedDevic
 }
 
 fn with_zram() -> (Rc<RefCell<Machine>>, SimulatedDevice) {
-    let (machine, mut device) = device(Configuration::Fovea);
+    let (machine, mut device) = device(FOVEA);
     let wish = ZramWish { algorithm: "lz4".into(), disk_bytes: 64 * MB, limit_bytes: 32 * MB, priority: 100 };
     device.zram_setup(&wish, &mut |_| Ok(())).unwrap();
     (machine, device)
@@ -238,7 +239,7 @@ fn what_was_resident_can_be_read_back() {
 
 #[test]
 fn zram_takes_no_more_than_its_limit() {
-    let (machine, mut device) = device(Configuration::Fovea);
+    let (machine, mut device) = device(FOVEA);
     let wish = ZramWish { algorithm: "lz4".into(), disk_bytes: 64 * MB, limit_bytes: MB / 4, priority: 100 };
     device.zram_setup(&wish, &mut |_| Ok(())).unwrap();
     assert!(device.zram_setup(&wish, &mut |_| Ok(())).is_err());
@@ -271,7 +272,7 @@ fn an_app_that_has_ended_is_no_error() {
 
 #[test]
 fn scores_come_back_and_a_claim_that_fails_leaves_nothing() {
-    let (machine, mut device) = device(Configuration::Fovea);
+    let (machine, mut device) = device(FOVEA);
     let scores = device.scores("apps/gmail").unwrap();
     let pid = scores[0].pid;
     assert_eq!(device.cgroup_of_pid(pid).unwrap().as_deref(), Some("apps/gmail"));

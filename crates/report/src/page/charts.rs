@@ -3,8 +3,7 @@
 
 use crate::chart::{Chart, Kind, Origin, Place, Point, Series};
 use crate::document::{Case, Document};
-use crate::kinds::{is_of_kinds, kind_columns, KindColumn};
-use crate::paper::{figure_names, is_free_memory, paper_figure};
+use crate::paper::{figure_names, is_free_memory, is_share, paper_figure, shares, Column, Paper};
 use crate::plot::{drawable, paper_twin};
 use crate::units::{family, words, Unit};
 
@@ -68,7 +67,7 @@ fn axis(document: &Document, name: &str) -> Axis {
     }
 }
 
-fn row<'d>(document: &'d Document, name: &str) -> Row<'d> {
+fn row<'d>(document: &'d Document, name: &str, papers: &[Paper]) -> Row<'d> {
     let axis = axis(document, name);
     let value = |figure: f64, user: Option<f64>| match axis {
         Axis::Unit(_) => Some(figure),
@@ -79,7 +78,7 @@ fn row<'d>(document: &'d Document, name: &str) -> Row<'d> {
         drawable(value).then_some(Cell { case: &c.case, configuration: &c.configuration, value })
     });
     let paper = document.cases.iter().filter_map(|c| {
-        let print = |name: &str| paper_figure(&document.scenario, name, &c.configuration);
+        let print = |name: &str| paper_figure(papers, &document.scenario, name, &c.configuration);
         let value = value(print(name)?, print("user_memory_bytes"))?;
         Some(Cell { case: &c.case, configuration: &c.configuration, value })
     });
@@ -105,7 +104,7 @@ fn bundles(rows: Vec<Row<'_>>) -> Vec<Vec<Row<'_>>> {
 
 /// Charts of a document. With one case, figures that share an axis are in one chart, side by side; with several, each figure has
 /// its own, by case.
-pub(super) fn charts(document: &Document) -> Vec<Chart> {
+pub(super) fn charts(document: &Document, papers: &[Paper]) -> Vec<Chart> {
     let cases = distinct(document.cases.iter().map(|c| c.case.as_str()));
     let configurations = distinct(document.cases.iter().map(|c| c.configuration.as_str()));
     if cases.len() > MOST || configurations.len() > MOST {
@@ -113,28 +112,29 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     }
     // Figures of the first case come in the paper's order; others may have more.
     let mut names: Vec<String> = Vec::new();
-    for name in cases.iter().flat_map(|case| figure_names(document, case)) {
+    for name in cases.iter().flat_map(|case| figure_names(papers, document, case)) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    names.retain(|name| !is_of_kinds(name));
-    let rows: Vec<Row> = names.iter().map(|name| row(document, name)).filter(Row::compares).collect();
+    names.retain(|name| !is_share(papers, name));
+    let rows: Vec<Row> = names.iter().map(|name| row(document, name, papers)).filter(Row::compares).collect();
     let mut charts: Vec<Chart> = if cases.len() > 1 {
         rows.iter().map(|row| chart(&configurations, std::slice::from_ref(row), true)).collect()
     } else {
         bundles(rows).iter().map(|bundle| chart(&configurations, bundle, false)).collect()
     };
-    charts.extend(by_kind(document, &configurations));
+    charts.extend(divided(document, &configurations, papers));
     charts
 }
 
-/// What was asked of the eCache by kind of file, beside the paper's tables.
-fn by_kind(document: &Document, configurations: &[&str]) -> Vec<Chart> {
-    let columns = document.cases.iter().flat_map(|case| kind_columns(case).into_iter().map(move |c| (case, c)));
-    let chart = |(case, column): (&Case, KindColumn)| {
+/// Figures that a paper divides up, beside its tables.
+fn divided(document: &Document, configurations: &[&str], papers: &[Paper]) -> Vec<Chart> {
+    let of = |case| shares(papers).flat_map(move |shares| (shares.columns)(case)).map(move |column| (case, column));
+    let columns = document.cases.iter().flat_map(of);
+    let chart = |(case, column): (&Case, Column)| {
         let title = if case.case.is_empty() { column.title.into() } else { format!("{}: {}", case.case, column.title) };
-        let mut chart = Chart::new(title, Kind::Bars, "kind of file", column.unit);
+        let mut chart = Chart::new(title, Kind::Bars, column.by, column.unit);
         for configuration in configurations {
             let own =
                 column.rows.iter().filter(|(_, value, _)| *configuration == case.configuration && drawable(*value));

@@ -14,6 +14,7 @@ use crate::chart::Chart;
 use crate::document::Document;
 use crate::experiment::Findings;
 use crate::gather::{LeftOut, Saved};
+use crate::paper::Paper;
 use crate::plot;
 use crate::verdict::Verdict;
 
@@ -62,9 +63,9 @@ impl Report {
         experiments.chain(self.documents.iter().flat_map(|d| &d.document.verdicts))
     }
 
-    /// The page: HTML, whole, and the same for the same report.
-    pub fn html(&self) -> String {
-        legible(parts::page(self).into_string())
+    /// The page: HTML, whole, and the same for the same report; with what papers print beside our figures.
+    pub fn html(&self, papers: &[Paper]) -> String {
+        legible(parts::page(self, papers).into_string())
     }
 }
 

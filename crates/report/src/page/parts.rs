@@ -10,6 +10,7 @@ use super::{charts as findings, tables, Experiment, Report};
 use crate::chart::{Chart, Origin};
 use crate::document::Document;
 use crate::gather::Saved;
+use crate::paper::Paper;
 use crate::plot;
 use crate::units::number;
 use crate::verdict::Verdict;
@@ -111,7 +112,7 @@ fn provenance(document: &Document) -> String {
     parts.join(", ")
 }
 
-pub(super) fn page(report: &Report) -> Markup {
+pub(super) fn page(report: &Report, papers: &[Paper]) -> Markup {
     let mut taken = BTreeSet::new();
     let experiments = report.experiments.iter().map(|e| (e.id.as_str(), Content::Experiment(e)));
     let scenarios = report.documents.iter().map(|s| (s.document.scenario.as_str(), Content::Scenario(s)));
@@ -147,11 +148,11 @@ pub(super) fn page(report: &Report) -> Markup {
                             "Hatched: numbers that the paper prints. Where a chart has none, the paper gives its figure as a picture or in words only; "
                             "what it says is under the title, and what was asked of our figures is in the table."
                         }
-                        @for part in &experiments { (section(part)) }
+                        @for part in &experiments { (section(part, papers)) }
                     }
                     @if !scenarios.is_empty() {
                         h2 { "Scenarios and replays" }
-                        @for part in &scenarios { (section(part)) }
+                        @for part in &scenarios { (section(part, papers)) }
                     }
                 }
                 footer {
@@ -260,7 +261,7 @@ fn again(command: &str) -> Markup {
     html! { p.again { "Repeat it: " code { (command) } } }
 }
 
-fn section(part: &Part<'_>) -> Markup {
+fn section(part: &Part<'_>, papers: &[Paper]) -> Markup {
     let (_, miss) = count(part.verdicts());
     html! {
         section.part id=(part.anchor) {
@@ -270,7 +271,7 @@ fn section(part: &Part<'_>) -> Markup {
             }
             @match part.content {
                 Content::Experiment(experiment) => (of_experiment(experiment)),
-                Content::Scenario(saved) => (of_scenario(saved)),
+                Content::Scenario(saved) => (of_scenario(saved, papers)),
             }
         }
     }
@@ -299,9 +300,9 @@ fn of_experiment(experiment: &Experiment) -> Markup {
     }
 }
 
-fn of_scenario(saved: &Saved) -> Markup {
+fn of_scenario(saved: &Saved, papers: &[Paper]) -> Markup {
     let document = &saved.document;
-    let charts_of = findings::charts(document);
+    let charts_of = findings::charts(document, papers);
     let hatched = charts_of.iter().flat_map(|c| &c.series).any(|s| s.origin == Origin::Paper);
     html! {
         p.note {
@@ -315,7 +316,7 @@ fn of_scenario(saved: &Saved) -> Markup {
         @if document.scenario.starts_with("lab ") {
             (tables::by_case(&document.cases))
         } @else {
-            (tables::by_figure(document))
+            (tables::by_figure(document, papers))
         }
         @if !document.command.is_empty() {
             (again(&command(&document.command)))

@@ -4,7 +4,7 @@
 use maud::{html, Markup};
 
 use crate::document::{Case, Document};
-use crate::paper::{figure_names, is_free_memory, paper_figure};
+use crate::paper::{figure_names, is_free_memory, paper_figure, Paper};
 use crate::units::{number, words, Unit};
 use crate::verdict::Verdict;
 
@@ -93,25 +93,25 @@ pub(super) fn by_case(cases: &[Case]) -> Markup {
 }
 
 /// A row per figure, a column per configuration, with the paper's figure below ours: for scenarios, which have many figures.
-pub(super) fn by_figure(document: &Document) -> Markup {
+pub(super) fn by_figure(document: &Document, papers: &[Paper]) -> Markup {
     let mut cases: Vec<&str> = Vec::new();
     for case in &document.cases {
         if !cases.contains(&case.case.as_str()) {
             cases.push(&case.case);
         }
     }
-    html! { @for case in cases { (one_case(document, case)) } }
+    html! { @for case in cases { (one_case(document, case, papers)) } }
 }
 
-fn one_case(document: &Document, case: &str) -> Markup {
+fn one_case(document: &Document, case: &str, papers: &[Paper]) -> Markup {
     let ours: Vec<&Case> = document.cases.iter().filter(|c| c.case == case).collect();
-    let names = figure_names(document, case);
+    let names = figure_names(papers, document, case);
     let table = html! {
         table.figures {
             thead { tr { th { "figure" } @for c in &ours { th.n { (c.configuration) } } } }
             tbody {
                 @for name in &names {
-                    tr { th { (name) } @for c in &ours { (cell(document, &ours, c, name)) } }
+                    tr { th { (name) } @for c in &ours { (cell(document, &ours, c, name, papers)) } }
                 }
             }
         }
@@ -121,8 +121,8 @@ fn one_case(document: &Document, case: &str) -> Markup {
 }
 
 /// Our figure, as a share too if it is free memory, and the paper's.
-fn cell(document: &Document, row: &[&Case], case: &Case, name: &str) -> Markup {
-    let paper = |name: &str| paper_figure(&document.scenario, name, &case.configuration);
+fn cell(document: &Document, row: &[&Case], case: &Case, name: &str, papers: &[Paper]) -> Markup {
+    let paper = |name: &str| paper_figure(papers, &document.scenario, name, &case.configuration);
     let all = row.iter().flat_map(|c| c.figures.get(name).copied().into_iter());
     let unit = Unit::of(name, all.chain(paper(name)));
     let share = |figure: f64, user: Option<f64>| {

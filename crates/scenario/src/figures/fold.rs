@@ -76,7 +76,7 @@ pub(crate) struct Folded {
     /// Hits were counted by file: its times are not to be compared.
     pub traced: bool,
     pub devices: Devices,
-    pub configuration: &'static str,
+    pub configuration: String,
     pub kernel: Option<String>,
     pub user_memory_bytes: Option<f64>,
     pub launches: Vec<Launch>,
@@ -107,7 +107,7 @@ impl Folded {
             exact: boot.plan.exact,
             traced: boot.plan.trace_files,
             devices: Devices::default(),
-            configuration: boot.plan.configuration.name(),
+            configuration: boot.plan.configuration.name().to_owned(),
             kernel: None,
             user_memory_bytes: None,
             launches: Vec::new(),

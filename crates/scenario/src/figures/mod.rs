@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! From the events of all boots to the results document.
 
-mod desktop;
-mod ecache;
-mod fold;
-mod lowmem;
-mod monkey;
-mod workload;
+pub(crate) mod fold;
 
 use std::collections::BTreeMap;
 
-use crate::scenario::{Kind, Scenario};
+use crate::scenario::Scenario;
 use crate::{Case, Document, Event, Plan, Thresholds, Verdict};
-use fold::Folded;
-use fovea_report::verdict::{self, verdict, Bound};
+use fold::{select, Folded};
+use fovea_report::verdict::{verdict, Bound};
 
 /// One boot: what was planned, and what was reported.
 #[derive(Clone, Copy, Debug)]
@@ -42,15 +37,7 @@ pub(crate) type Figures = BTreeMap<String, f64>;
 /// others of its case and configuration: an average over the rounds that happened to work is no result.
 pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance) -> Document {
     let folded: Vec<Folded> = boots.iter().map(Folded::new).collect();
-    let cases = match scenario.kind {
-        Kind::Lowmem => lowmem::cases(scenario, &folded),
-        Kind::Workload | Kind::Steps => workload::cases(scenario, &folded),
-        Kind::Monkey => monkey::cases(scenario, &folded),
-        Kind::Ecache => ecache::cases(scenario, &folded),
-        Kind::Desktop => desktop::cases(scenario, &folded),
-    };
-    // What the papers claim, they claim of phones like theirs.
-    let papers = boots.iter().all(|b| b.plan.phone.thresholds == Thresholds::Paper);
+    let cases = scenario.parameters().cases(scenario, &folded);
     let complete = folded.iter().filter(|f| f.complete()).count();
     let share = (!folded.is_empty()).then(|| complete as f64 / folded.len() as f64 * 100.0);
     let mut verdicts = vec![verdict(
@@ -60,14 +47,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         share,
         Bound::Equal(100.0),
     )];
-    verdicts.extend(match scenario.kind {
-        Kind::Lowmem => lowmem::verdicts(scenario, &cases, papers),
-        Kind::Workload => workload::verdicts(scenario, &cases, papers),
-        Kind::Monkey => monkey::verdicts(scenario, &cases),
-        Kind::Ecache => ecache::verdicts(scenario, &cases, boots),
-        Kind::Desktop => desktop::verdicts(scenario, &cases, boots),
-        Kind::Steps => correctness(scenario, &cases, ""),
-    });
+    verdicts.extend(scenario.parameters().verdicts(scenario, &cases, boots));
     Document {
         scenario: scenario.name.clone(),
         mode: if boots.first().is_some_and(|b| b.plan.exact) { "exact" } else { "fast" }.into(),
@@ -79,6 +59,28 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         cases,
         verdicts,
     }
+}
+
+/// Whether what the papers claim is claimed here: they claim it of phones like theirs.
+pub(crate) fn papers(boots: &[Boot<'_>]) -> bool {
+    boots.iter().all(|b| b.plan.phone.thresholds == Thresholds::Paper)
+}
+
+/// Each case under each configuration, with the figures that `fill` makes of its boots, if all are complete.
+pub(crate) fn by_case(
+    scenario: &Scenario,
+    cases: &[String],
+    folded: &[Folded],
+    fill: impl Fn(&mut Figures, &[&Folded]),
+) -> Vec<Case> {
+    let one = |case: &String, configuration: &str| {
+        let mut figures = Figures::new();
+        if let Some(boots) = select(folded, case, configuration) {
+            fill(&mut figures, &boots);
+        }
+        Case { case: case.clone(), configuration: configuration.into(), figures }
+    };
+    cases.iter().flat_map(|case| scenario.configurations.iter().map(move |c| one(case, c.name()))).collect()
 }
 
 /// A figure of a case, if it was measured.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The decision as a whole: order of the ladder, and what must hold for every snapshot.
+//! The decision as a whole: here the order of the ladder.
+
+mod always;
+mod freeze;
 
 use fovea_apps::{Importance, Standing, ZramReading};
 use fovea_policy::memory::{MemoryConfig, MemoryState, Mode, SwapState, PAPER_PAGES};
 use fovea_policy::*;
-use proptest::prelude::*;
 
 const MB: u64 = 1 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -262,55 +264,6 @@ fn nothing_is_killed_while_a_victims_memory_is_awaited() {
 }
 
 #[test]
-fn background_apps_are_frozen_after_the_debounce_and_thawed_when_needed() {
-    let config = freezing();
-    let mut s = phone(300, 100, 0, household());
-    s.apps[3].frozen = false;
-    s.apps[3].background_since_ns = s.now_ns - 4 * SECOND_NS;
-    assert_eq!(decide(&s, &config).wake_at_ns, Some(s.now_ns + 6 * SECOND_NS));
-    s.now_ns += 6 * SECOND_NS;
-    let d = decide(&s, &config);
-    assert_eq!(d.actions, [(Action::Freeze { app: "old-hidden".parse().unwrap() }, Reason::Background)]);
-    s.apps[3].frozen = true;
-    s.apps[3].importance = Importance::Foreground;
-    assert_eq!(decide(&s, &config).actions, [(Action::Thaw { app: "old-hidden".parse().unwrap() }, Reason::Needed)]);
-    let never = Config { freeze: FreezeConfig { debounce_ms: 0, ..config.freeze.clone() }, ..config.clone() };
-    s.apps[3].importance = Importance::Hidden;
-    assert!(decide(&s, &never).actions.iter().any(|(a, _)| matches!(a, Action::Thaw { .. })), "off means off");
-}
-
-#[test]
-fn while_nobody_tells_who_is_in_front_all_are_left_alone_and_the_frozen_thawed() {
-    let mut s = phone(300, 100, 0, household());
-    s.screen_on = false;
-    s.focus_told = false;
-    let d = decide(&s, &freezing());
-    let thawed: Vec<_> =
-        d.actions.iter().map(|(a, r)| (a.app().as_str(), matches!(a, Action::Thaw { .. }), *r)).collect();
-    let names = ["old-hidden", "new-hidden", "old-empty", "new-empty"];
-    assert_eq!(thawed, names.map(|n| (n, true, Reason::Untold)), "and nothing is compressed ahead");
-    assert_eq!(d.wake_at_ns, None);
-    // Short of memory: what the user closed may go, what is only hidden may be in front for all we know.
-    s.apps.iter_mut().for_each(|a| a.frozen = false);
-    (s.memory.free_bytes, s.memory.file_bytes) = (10 * MB, 10 * MB);
-    assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
-    s.apps = done(s.apps, &["old-empty", "new-empty"]);
-    assert_eq!(only_step(&s), None);
-}
-
-#[test]
-fn by_default_nobody_is_frozen_and_an_app_that_was_never_seen_is_not_either() {
-    let mut s = phone(300, 100, 0, household());
-    s.apps.iter_mut().for_each(|a| a.frozen = false);
-    assert_eq!(decide(&s, &Config::default()).actions, []);
-    s.apps.iter_mut().for_each(|a| a.seen = false);
-    let d = decide(&s, &freezing());
-    assert_eq!((d.actions, d.wake_at_ns), (vec![], None));
-    let config = FreezeConfig { classes: vec![Importance::Empty, Importance::Visible], ..FreezeConfig::default() };
-    assert!(config.check().is_err());
-}
-
-#[test]
 fn a_stock_ladder_kills_by_thresholds_and_lmkd_waits_for_swap_free() {
     let config =
         Config { memory: MemoryConfig { mode: Mode::Ladder, ..freezing().memory }, freeze: FreezeConfig::default() };
@@ -321,127 +274,4 @@ fn a_stock_ladder_kills_by_thresholds_and_lmkd_waits_for_swap_free() {
     s.memory.swap = None;
     let kill = (Action::Kill { app: "new-empty".parse().unwrap() }, Reason::Minfree);
     assert_eq!(decide(&s, &config).actions, [kill]);
-}
-
-#[test]
-fn what_its_owner_protects_lives_thawed_and_that_nobody_else_is_left_is_said() {
-    let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
-    let mut s = phone(10, 10, 100, done(household(), &all));
-    s.apps.retain(|a| a.importance == Importance::Foreground || a.importance >= Importance::Hidden);
-    s.apps[1..].iter_mut().for_each(|a| a.standing = Standing::Protect);
-    let d = decide(&s, &freezing());
-    let thawed: Vec<_> = d.actions.iter().map(|(a, _)| (a.app().as_str(), matches!(a, Action::Thaw { .. }))).collect();
-    assert_eq!(thawed, ["old-hidden", "new-hidden", "old-empty", "new-empty"].map(|name| (name, true)));
-    assert!(d.only_listed, "nobody else of those classes is there");
-    s.apps.iter_mut().for_each(|a| a.frozen = false);
-    assert!(decide(&s, &freezing()).only_listed, "and they stay thawed: {:?}", decide(&s, &freezing()));
-    s.memory.stalled_us = 0;
-    assert!(!decide(&s, &freezing()).only_listed, "nobody waits");
-    s.memory.stalled_us = 1;
-    s.apps[4].standing = Standing::Plain;
-    s.apps[4].frozen = true;
-    let d = decide(&s, &freezing());
-    assert!(!d.only_listed && matches!(&d.actions[..], [(Action::Kill { app }, _)] if app.as_str() == "new-empty"));
-    s.apps[4].standing = Standing::Ignore;
-    s.memory = phone(10, 10, 0, vec![]).memory;
-    s.apps.iter_mut().for_each(|a| (a.exhausted, a.frozen) = (false, false));
-    assert_eq!(
-        only_step(&s),
-        Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)),
-        "protected is not resident"
-    );
-    s.apps.retain(|a| a.importance != Importance::Hidden && a.name.as_str() != "old-empty");
-    assert_eq!(only_step(&s), None, "no action whatever");
-}
-
-const STANDINGS: [Standing; 5] =
-    [Standing::Plain, Standing::Prefer, Standing::Avoid, Standing::Protect, Standing::Ignore];
-
-fn arbitrary_app() -> impl Strategy<Value = (usize, u64, u64, bool, bool, usize)> {
-    (0usize..6, 0u64..9, 0u64..100, any::<bool>(), any::<bool>(), 0usize..5)
-}
-
-proptest! {
-    #[test]
-    fn every_decision_is_safe(
-        picks in prop::collection::vec(arbitrary_app(), 0..24),
-        free_mb in 0u64..120, file_mb in 0u64..120, used_mb in 0u64..=100,
-        stalled_us in prop::sample::select(vec![0u64, 1, 9000]), psi in 0.0f64..50.0,
-        screen_on: bool, kill_pending: bool, ladder: bool,
-    ) {
-        let apps: Vec<_> = picks.iter().enumerate().map(|(i, &(class, seq, anon, frozen, compressed, standing))| AppState {
-            frozen, exhausted: compressed, standing: STANDINGS[standing], ..app(&format!("a{i}"), Importance::ALL[class], seq, anon)
-        }).collect();
-        let mut s = phone(free_mb, file_mb, used_mb, apps);
-        (s.memory.stalled_us, s.memory.psi_full_avg10) = (stalled_us, psi);
-        (s.screen_on, s.kill_pending) = (screen_on, kill_pending);
-        let mut config = freezing();
-        if ladder { config.memory.mode = Mode::Ladder; }
-        let d = decide(&s, &config);
-        prop_assert_eq!(&d, &decide(&s, &config), "pure");
-
-        let of = |n: &fovea_apps::AppName| s.apps.iter().find(|a| a.name == *n).unwrap();
-        let class_of = |n: &fovea_apps::AppName| of(n).importance;
-        let spared = |a: &AppState| matches!(a.standing, Standing::Protect | Standing::Ignore);
-        let steps: Vec<_> = d.actions.iter().filter(|(a, _)| matches!(a, Action::Kill { .. } | Action::Compress { .. })).collect();
-        prop_assert!(steps.len() <= 1);
-        for (action, _) in &d.actions {
-            match action {
-                Action::Freeze { app } =>
-                    prop_assert!(matches!(class_of(app), Importance::Hidden | Importance::Empty) && !spared(of(app))),
-                Action::Compress { app, .. } => {
-                    prop_assert!(matches!(class_of(app), Importance::Hidden | Importance::Empty));
-                    prop_assert!(of(app).standing != Standing::Ignore);
-                }
-                Action::Kill { app } => {
-                    let nothing_left = free_mb < 8 && file_mb < 8 && class_of(app) > Importance::Foreground;
-                    prop_assert!(!kill_pending && (stalled_us > 0 || nothing_left));
-                    prop_assert!(free_mb < 32 && file_mb < 32);
-                    prop_assert!(!spared(of(app)) && !d.only_listed);
-                    let giving = || s.apps.iter().filter(|a| a.anon_bytes > 0);
-                    let plain = giving().filter(|a| a.standing <= Standing::Prefer).map(|a| a.importance).max();
-                    match of(app).standing {
-                        Standing::Avoid => prop_assert!(plain.is_none() && free_mb < 8 && file_mb < 8),
-                        _ => prop_assert_eq!(Some(class_of(app)), plain, "highest adj first"),
-                    }
-                }
-                Action::Ask { .. } => prop_assert!(false, "no grace is configured"),
-                Action::Rank { .. } | Action::Prefetch { .. } => prop_assert!(false, "not about memory"),
-                Action::Thaw { app } => prop_assert!(
-                    class_of(app) < Importance::Hidden || class_of(app) == Importance::ContentProvider || spared(of(app))
-                ),
-            }
-            if let Action::Compress { pages, .. } = action {
-                prop_assert!(*pages >= 1 && *pages <= s.memory.room_pages());
-                prop_assert!(!ladder);
-            }
-        }
-        if !steps.is_empty() {
-            prop_assert!(d.wake_at_ns.is_some(), "each step is followed by another look");
-        }
-    }
-
-    /// Doing what is decided, again and again, ends: the daemon never spins.
-    #[test]
-    fn the_screen_off_loop_ends(picks in prop::collection::vec((3usize..6, 1u64..40), 0..12)) {
-        let apps: Vec<_> = picks.iter().enumerate()
-            .map(|(i, &(class, anon))| app(&format!("a{i}"), Importance::ALL[class], i as u64, anon)).collect();
-        let mut s = phone(300, 100, 0, apps);
-        s.screen_on = false;
-        s.memory.stalled_us = 0;
-        for _ in 0..10_000 {
-            let d = decide(&s, &freezing());
-            let Some((Action::Compress { app, pages }, _)) = d.actions.first() else { return Ok(()) };
-            let a = s.apps.iter_mut().find(|a| a.name == *app).unwrap();
-            let moved = (pages * 4096).min(a.anon_bytes);
-            a.anon_bytes -= moved;
-            a.exhausted = a.anon_bytes == 0;
-            let swap = s.memory.swap.as_mut().unwrap();
-            swap.free_bytes -= moved;
-            let zram = swap.zram.as_mut().unwrap();
-            zram.original_bytes += moved;
-            zram.used_bytes += moved * 2 / 5;
-        }
-        prop_assert!(false, "still compressing after 10,000 steps");
-    }
 }

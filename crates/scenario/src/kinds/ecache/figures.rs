@@ -3,18 +3,19 @@
 
 use fovea_contract::ecache_statistics as pool;
 
-use super::fold::{geomean, mean, select, set, Folded};
-use super::verdict::{ratio, verdict, Bound};
-use super::{compares, correctness, figure, id, Boot, Figures};
+use super::Ecache;
+use crate::figures::fold::{geomean, mean, select, set, Folded};
+use crate::figures::{compares, correctness, figure, id, Boot, Figures};
 use crate::{BufferUse, Case, FileKind, Scenario, Verdict, PAGE_BYTES};
+use fovea_report::verdict::{ratio, verdict, Bound};
 
 /// What `returned` measured that the others are set against.
 const DISTANCES: [(&str, &str); 2] =
     [("read_bytes", "read_of_returned_percent"), ("launch_geomean_ns", "launch_of_returned_percent")];
 
-pub(crate) fn cases(scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
+pub(super) fn cases(parameters: &Ecache, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
     let mut cases = Vec::new();
-    for case in &scenario.ecache.cases {
+    for case in &parameters.cases {
         for configuration in scenario.configurations.iter().map(|c| c.name()) {
             let mut figures = Figures::new();
             if let Some(boots) = select(folded, case, configuration) {
@@ -158,10 +159,10 @@ fn uses(boots: &[Boot<'_>], case: &str, device: &str) -> bool {
         .any(|app| app.activity.iter().any(|a| a.buffers.iter().any(|b| b.device == device)))
 }
 
-pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict> {
+pub(super) fn verdicts(parameters: &Ecache, scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict> {
     let exact = boots.iter().all(|b| b.plan.exact);
     let mut verdicts = Vec::new();
-    for case in &scenario.ecache.cases {
+    for case in &parameters.cases {
         let get = |configuration: &str, name: &str| figure(cases, case, configuration, name);
         for configuration in scenario.configurations.iter().map(|c| c.name()) {
             verdicts.push(verdict(
@@ -169,7 +170,7 @@ pub(crate) fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) 
                 "every app that the user opens comes to the screen",
                 "this project",
                 get(configuration, "launches"),
-                Bound::Equal(f64::from(scenario.ecache.launches)),
+                Bound::Equal(f64::from(parameters.launches)),
             ));
         }
         if compares(scenario, &["normal", "ecache"]) {

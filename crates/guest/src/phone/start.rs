@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! How the processes of a phone begin: the zygote, and the apps, each in a cgroup of its own.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use fovea_apps::Role;
+use fovea_scenario::{AppProfile, Spawn};
+
+use super::{Phone, RunningApp};
+use crate::channel::Channel;
+use crate::outcome::{At, Outcome};
+use crate::setup::{cgroup_path, APPS, ZYGOTE};
+use crate::spawn::{self, Parent, Setting, Side};
+use crate::wire::{self, receive, send, Fork, Forked, ToApp};
+use crate::{hash, zygote};
+
+impl Phone {
+    /// Starts the zygote and waits until it has preloaded.
+    pub fn start_zygote(&mut self) -> Outcome<()> {
+        let (ours, theirs) = wire::pair()?;
+        let path = cgroup_path(ZYGOTE);
+        let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
+        let preload_bytes = self.plan.zygote_anon_bytes;
+        match spawn::clone_into(cgroup.as_fd(), Parent::Caller)? {
+            Side::Child => {
+                spawn::unblock_signals();
+                Channel::renounce();
+                spawn::keep_only(&theirs);
+                zygote::run(preload_bytes);
+            }
+            Side::Parent(pid) => {
+                drop(theirs);
+                forked(&ours)?;
+                self.zygote = Some((pid, ours));
+                Ok(())
+            }
+        }
+    }
+
+    /// Starts an app's process in a cgroup of its own and tells it who it is; tells the daemon.
+    pub fn spawn_app(&mut self, profile: &AppProfile) -> Outcome<()> {
+        let (pid, socket, cgroup) = match &mut self.desktop {
+            Some(session) => session.spawn(profile)?,
+            None => self.spawn_phone_app(profile)?,
+        };
+        let seed = hash::app_seed(self.plan.seed, &profile.name);
+        let role: Role = serde_json::from_value(profile.role.clone().into())
+            .at(|| format!("app {}: role {:?}", profile.name, profile.role))?;
+        let told = send(&socket, &ToApp::Setup { profile: Box::new(profile.clone()), seed }, &[])?;
+        self.book.ran.insert(profile.name.clone());
+        self.apps.insert(profile.name.clone(), RunningApp { pid, socket, cgroup, role, closed: false });
+        if told && self.desktop.is_none() {
+            self.register(&profile.name)?;
+        }
+        Ok(())
+    }
+
+    fn spawn_phone_app(&self, profile: &AppProfile) -> Outcome<(u32, OwnedFd, String)> {
+        let cgroup = format!("{APPS}/{}", profile.name);
+        let path = cgroup_path(&cgroup);
+        // An earlier life's may still be there if its last pages were being freed when it ended; a new one has no settings left.
+        let _ = std::fs::remove_dir(&path);
+        if let Err(error) = std::fs::create_dir(&path) {
+            if error.kind() != std::io::ErrorKind::AlreadyExists {
+                return Err(format!("making {}: {error}", path.display()));
+            }
+        }
+        let folder = File::open(&path).at(|| format!("opening {}", path.display()))?;
+        let (socket, theirs) = wire::pair()?;
+        let pid = match profile.spawn {
+            Spawn::Exec => {
+                let setting = Setting { socket: Some(&theirs), ..Setting::default() };
+                spawn::exec_into(&folder, Path::new("/init"), &["fovea-guest", "app"], setting)?
+            }
+            Spawn::Zygote => {
+                let Some((_, zygote)) = &self.zygote else { return Err("no zygote runs".into()) };
+                if !send(zygote, &Fork {}, &[theirs.as_fd(), folder.as_fd()])? {
+                    return Err("the zygote has ended".into());
+                }
+                forked(zygote)?
+            }
+        };
+        Ok((pid, socket, cgroup))
+    }
+}
+
+/// The zygote's next word.
+fn forked(zygote: &OwnedFd) -> Outcome<u32> {
+    match receive::<Forked>(zygote)? {
+        Some((Forked { pid: Ok(pid) }, _)) => Ok(pid),
+        Some((Forked { pid: Err(error) }, _)) => Err(format!("zygote: {error}")),
+        None => Err("the zygote has ended: is memory too small for it?".into()),
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What is compared: a name and settings.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::LazyLock;
+
+use serde::de::{EnumAccess, Error, VariantAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::kinds::ABOUT;
+
+/// What one boot of a comparison has that another has not. Whoever sets a boot up goes by the settings; the name is for people and scripts.
+/// Each kind of scenario has its own ([`crate::kinds`]): two of a name need not have the same settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configuration {
+    pub(crate) name: Cow<'static, str>,
+    /// What the daemon does.
+    pub daemon: Daemon,
+    /// Whether the kernel has zram.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub zram: bool,
+    /// What becomes of the memory reserved for devices.
+    #[serde(default, skip_serializing_if = "Reservation::is_absent")]
+    pub reservation: Reservation,
+    /// The system's service that ends apps when memory is short, where one does: a desktop's systemd starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Cow<'static, str>>,
+}
+
+/// What the daemon does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Daemon {
+    /// It does not run. That is for desktops: on a phone it is the daemon that plays Android's killer.
+    Absent,
+    /// Its kill ladder only; swap, if there is any, is the kernel's to fill.
+    Ladder,
+    /// Everything.
+    Full,
+    /// Everything, as it is installed: each key of its file has its default.
+    AsInstalled,
+}
+
+/// What becomes of the memory reserved for devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reservation {
+    /// The machine does not have it: nothing in the boot works with devices.
+    #[default]
+    Absent,
+    /// It lies idle until a device allocates.
+    Idle,
+    /// It caches evicted file pages until a device allocates.
+    Ecache,
+    /// It is ordinary memory, for good.
+    Returned,
+    /// It holds movable pages, which are migrated away when a device allocates.
+    Migrate,
+}
+
+impl Reservation {
+    fn is_absent(&self) -> bool {
+        *self == Reservation::Absent
+    }
+}
+
+impl Configuration {
+    /// The name scripts rely on.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// A configuration's name in a scenario's file: one that some kind knows. Which settings it stands for is that kind's to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name(pub &'static str);
+
+/// Every name that some kind knows.
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let mut names = Vec::new();
+    for configuration in ABOUT.iter().flat_map(|kind| kind.configurations) {
+        if !names.contains(&configuration.name()) {
+            names.push(configuration.name());
+        }
+    }
+    names
+});
+
+/// Read as an enum's variant is, so that a wrong one is answered with all there are.
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Variant(Name);
+
+        impl<'de> Deserialize<'de> for Variant {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_identifier(OneOf).map(Variant)
+            }
+        }
+
+        struct OneOf;
+
+        impl<'de> Visitor<'de> for OneOf {
+            type Value = Name;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a configuration's name")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Name, E> {
+                let known = NAMES.iter().find(|name| **name == text);
+                known.map(|name| Name(name)).ok_or_else(|| E::unknown_variant(text, &NAMES))
+            }
+
+            fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Name, A::Error> {
+                let (Variant(name), content) = data.variant()?;
+                content.unit_variant()?;
+                Ok(name)
+            }
+        }
+
+        deserializer.deserialize_enum("Configuration", &NAMES, OneOf)
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The kinds of scenarios. Each is a file of its own: its parameters, the steps that follow from them, the figures and verdicts that are made of
+//! what boots report, and what its paper prints. To add one: its file, its two lines here, its scenario in `profiles/scenarios`.
+
+pub mod desktop;
+pub mod ecache;
+pub mod lowmem;
+pub mod managed;
+pub mod monkey;
+pub mod steps;
+pub mod workload;
+
+use std::fmt::Debug;
+
+use fovea_report::paper::Paper;
+use serde::Deserialize;
+
+use crate::figures::fold::Folded;
+use crate::scenario::Scenario;
+use crate::script::{BadParameter, Script};
+use crate::{AppProfile, Boot, Case, Catalog, Configuration, Error, PhoneProfile, Verdict};
+
+/// Hands the list of kinds to a macro: name, module and parameters of each. Those of `sections` have a section of the file to themselves; those of
+/// `keys` are keys of the file.
+macro_rules! kinds {
+    ($define:ident) => {
+        $define! {
+            sections {
+                /// The low-memory tests of LowMem13, section 4.2.
+                "lowmem" => lowmem::Lowmem,
+                /// A user's day (eCache12, section 5.2).
+                "workload" => workload::Workload,
+                /// Random events (LowMem13, section 4.1).
+                "monkey" => monkey::Monkey,
+                /// What becomes of the memory reserved for devices (eCache12, section 5).
+                "ecache" => ecache::Ecache,
+                /// A desktop with a leaking app, a fork bomb and a build.
+                "desktop" => desktop::Desktop,
+            }
+            keys {
+                /// The steps that the file lists.
+                "steps" => steps::Steps,
+            }
+        }
+    };
+}
+pub(crate) use kinds;
+
+macro_rules! define {
+    (
+        sections { $($(#[$doc:meta])* $name:literal => $module:ident::$Parameters:ident,)* }
+        keys { $($(#[$key_doc:meta])* $key_name:literal => $key_module:ident::$KeyParameters:ident,)* }
+    ) => {
+        /// What a scenario does.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+        pub enum Kind {
+            $($(#[$doc])* #[serde(rename = $name)] $Parameters,)*
+            $($(#[$key_doc])* #[serde(rename = $key_name)] $KeyParameters,)*
+        }
+
+        pub(crate) static ABOUT: &[About] = &[
+            $(About { name: $name, has_section: true, ..$module::ABOUT },)*
+            $(About { name: $key_name, has_section: false, ..$key_module::ABOUT },)*
+        ];
+
+        impl Kind {
+            /// What holds of the kind whatever its parameters are.
+            pub(crate) fn about(self) -> &'static About {
+                &ABOUT[self as usize]
+            }
+        }
+
+        impl Scenario {
+            /// The parameters of its kind.
+            pub(crate) fn parameters(&self) -> &dyn Parameters {
+                match self.kind {
+                    $(Kind::$Parameters => &self.$module,)*
+                    $(Kind::$KeyParameters => &self.$key_module,)*
+                }
+            }
+        }
+    };
+}
+kinds!(define);
+
+/// What holds of a kind whatever its parameters are.
+pub(crate) struct About {
+    /// As a scenario's file says it; the list's.
+    pub name: &'static str,
+    /// Whether its parameters stand in a section of its name; the list's.
+    pub has_section: bool,
+    /// What can be compared, and is unless the file says otherwise.
+    pub configurations: &'static [Configuration],
+    /// Built-in scenarios: path below `profiles/`, and text.
+    pub scenarios: &'static [(&'static str, &'static str)],
+    /// Keys of which the command line may give one value or several: `cases=L,N`.
+    pub lists: &'static [&'static str],
+    /// What the command line may call another key, and which one: `workload=N`.
+    pub shorthands: &'static [(&'static str, &'static str)],
+    /// What its paper prints.
+    pub paper: Option<Paper>,
+}
+
+/// What papers print of the scenarios.
+pub fn papers() -> Vec<Paper> {
+    ABOUT.iter().filter_map(|kind| kind.paper).collect()
+}
+
+impl About {
+    /// Nothing known yet: what a kind's own begins with.
+    pub const NONE: About = About {
+        name: "",
+        has_section: false,
+        configurations: &[],
+        scenarios: &[],
+        lists: &[],
+        shorthands: &[],
+        paper: None,
+    };
+}
+
+/// The parameters of one kind, and all that follows from them.
+pub(crate) trait Parameters: Debug {
+    /// What is wrong with them by themselves.
+    fn check(&self) -> Result<(), BadParameter>;
+
+    /// The boots, by case and round. `scale` is for what is no app's size.
+    fn scripts(&self, scenario: &Scenario, scale: f64, catalog: &Catalog) -> Result<Vec<Script>, Error>;
+
+    /// The factor of all sizes, of what was asked for, if anything was, and of what apps can have on the phone.
+    fn scale(&self, asked: Option<f64>, phone: &PhoneProfile, _user_bytes: u64) -> f64 {
+        asked.unwrap_or(1.0) * phone.app_scale
+    }
+
+    /// An app as this kind uses it, not scaled yet. Devices have memory on `devices`, and none without it.
+    fn app(
+        &self,
+        app: &AppProfile,
+        _scenario: &Scenario,
+        _devices: Option<&PhoneProfile>,
+        _catalog: &Catalog,
+    ) -> Result<AppProfile, Error> {
+        Ok(app.clone())
+    }
+
+    /// The figures.
+    fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case>;
+
+    /// What is claimed of them.
+    fn verdicts(&self, scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_kind_state_its_defaults() {
+        for about in ABOUT {
+            assert!(!about.scenarios.is_empty() && !about.configurations.is_empty(), "{}", about.name);
+            for (path, text) in about.scenarios {
+                let file = Scenario::from_text(path, text, &[]).unwrap();
+                assert_eq!(file.kind.about().name, about.name);
+                // Where these have no section, the file is the scenario.
+                if about.has_section {
+                    let bare = format!("kind = \"{}\"\n", about.name);
+                    let bare = Scenario::from_text("bare.toml", &bare, &[]).unwrap();
+                    assert_eq!(format!("{:?}", file.parameters()), format!("{:?}", bare.parameters()));
+                    assert_eq!((file.zygote_mib, file.kernel_mib), (bare.zygote_mib, bare.kernel_mib));
+                }
+            }
+        }
+    }
+}
