@@ -112,3 +112,18 @@ fn unknown_names_and_folders_are_refused() {
     assert!(error(&output).contains("hybrid-fig2"), "{}", error(&output));
     assert_eq!(lab(&["report", "--results", "/no/such/folder"]).status.code(), Some(1));
 }
+
+#[test]
+fn the_docs_are_current() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pages = fovea_report::docs::pages(&folder, &fovea_scenario::kinds::papers()).unwrap();
+    let (mut tables, mut pictures) = (0, 0);
+    for page in pages {
+        let name = page.path.display();
+        let filled = page.filled.unwrap_or_else(|e| panic!("{name}:{}: {}", e.line, e.what));
+        assert!(page.found == filled, "{name} is stale: run `fovea lab report --docs docs`");
+        tables += filled.matches("<!-- begin: ").count();
+        pictures += usize::from(filled.starts_with("<svg"));
+    }
+    assert!(tables > 2 && pictures == 1, "the docs have no tables or pictures");
+}

@@ -16,6 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::document::{Document, FileError};
+use crate::paper::Paper;
 
 mod systems;
 mod tables;
@@ -43,18 +44,23 @@ pub struct Filled {
     pub pictures: Vec<(String, String)>,
 }
 
-/// Gives the document of a file's name.
-type Load<'l> = &'l dyn Fn(&str) -> Result<Document, String>;
+/// What markers are followed with.
+pub struct Source<'l> {
+    /// Gives the document of a file's name.
+    pub load: &'l dyn Fn(&str) -> Result<Document, String>,
+    /// What papers print beside our figures.
+    pub papers: &'l [Paper],
+}
 
 /// What belongs between a marker and its end. Links lead to `folder`, with its stroke, or "" for the text's own.
-fn made(words: &[&str], folder: &str, load: Load<'_>, pictures: &mut Vec<(String, String)>) -> Result<String, String> {
+fn made(words: &[&str], folder: &str, from: &Source, pictures: &mut Vec<(String, String)>) -> Result<String, String> {
     let [kind, file, rest @ ..] = words else {
         return Err("a marker names a kind and a file; see `fovea lab report --help`".into());
     };
-    let all = |files: &[&str]| files.iter().map(|file| load(file)).collect::<Result<Vec<_>, _>>();
+    let all = |files: &[&str]| files.iter().map(|file| (from.load)(file)).collect::<Result<Vec<_>, _>>();
     let in_file = |what: String| format!("{file}: {what}");
     let results = format!("{folder}results/");
-    let from = |files: &[&str], documents: &[Document]| {
+    let origin = |files: &[&str], documents: &[Document]| {
         let origins = files.iter().zip(documents).map(|(file, document)| tables::origin(document, file, &results));
         format!("\nFrom {}.\n", origins.collect::<Vec<_>>().join("; "))
     };
@@ -72,7 +78,7 @@ fn made(words: &[&str], folder: &str, load: Load<'_>, pictures: &mut Vec<(String
     let documents = all(files)?;
     let table = match *kind {
         "figures" => tables::figures(&documents[0], rest),
-        "paper" => tables::paper(&documents[0], rest),
+        "paper" => tables::paper(&documents[0], rest, from.papers),
         "beside" => tables::beside(&documents[0], &documents[1], &rest[1..]),
         "verdicts" => tables::verdicts(&documents[0], rest),
         // Its page tells what each row is from.
@@ -82,15 +88,15 @@ fn made(words: &[&str], folder: &str, load: Load<'_>, pictures: &mut Vec<(String
             return Err(in_file(format!("{other}: not a kind of table; {kinds}")));
         }
     };
-    Ok(table.map_err(in_file)? + &from(files, &documents))
+    Ok(table.map_err(in_file)? + &origin(files, &documents))
 }
 
-/// The text with what stands between its markers made anew. `load` gives the document of a file's name; results are in
+/// The text with what stands between its markers made anew. Results are in
 /// `folder`'s folder of that name, as links of the text have to say it.
 ///
 /// # Errors
 /// At the first marker that cannot be followed.
-pub fn fill(text: &str, folder: &str, load: Load<'_>) -> Result<Filled, Wrong> {
+pub fn fill(text: &str, folder: &str, from: &Source) -> Result<Filled, Wrong> {
     let mut filled = Filled::default();
     let mut inside: Option<usize> = None;
     for (at, line) in text.split_inclusive('\n').enumerate() {
@@ -104,7 +110,7 @@ pub fn fill(text: &str, folder: &str, load: Load<'_>) -> Result<Filled, Wrong> {
             (Some(Some(marker)), None) => {
                 let words: Vec<&str> = marker.split_whitespace().collect();
                 filled.text += line;
-                filled.text += &made(&words, folder, load, &mut filled.pictures).map_err(wrong)?;
+                filled.text += &made(&words, folder, from, &mut filled.pictures).map_err(wrong)?;
                 inside = Some(at + 1);
             }
             (None, Some(_)) if line.trim_end() == END => {
@@ -140,7 +146,7 @@ pub struct Page {
 ///
 /// # Errors
 /// If the folder or a page cannot be read.
-pub fn pages(folder: &Path) -> Result<Vec<Page>, FileError> {
+pub fn pages(folder: &Path, papers: &[Paper]) -> Result<Vec<Page>, FileError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |cause| FileError { path, cause }
@@ -160,10 +166,11 @@ pub fn pages(folder: &Path) -> Result<Vec<Page>, FileError> {
             .map_err(|e| format!("results/{file}: {e}; name one that is there"))?;
         serde_json::from_slice(&text).map_err(|e| format!("results/{file}: {e}; make it again"))
     };
+    let source = Source { load: &load, papers };
     let mut pages = Vec::new();
     for (path, prefix) in paths {
         let found = fs::read_to_string(&path).map_err(failed(&path))?;
-        let filled = fill(&found, &prefix, &load).map(|filled| {
+        let filled = fill(&found, &prefix, &source).map(|filled| {
             pages.extend(filled.pictures.into_iter().map(|(name, picture)| {
                 let path = folder.join(name);
                 Page { found: fs::read_to_string(&path).unwrap_or_default(), path, filled: Ok(picture) }

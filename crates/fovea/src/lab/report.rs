@@ -182,7 +182,7 @@ impl ReportArgs {
 /// Writes every document whose tables are stale. One that cannot be filled in fails the call, after the others are done.
 fn fill_docs(folder: &Path) -> Result<(), Failure> {
     let mut wrong = None;
-    for page in docs::pages(folder)? {
+    for page in docs::pages(folder, &papers())? {
         match page.filled {
             Ok(filled) if filled == page.found => {}
             Ok(filled) => {

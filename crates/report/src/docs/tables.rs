@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::document::{Case, Document};
 use crate::experiment::within;
-use crate::paper::{is_free_memory, paper_figure};
+use crate::paper::{is_free_memory, paper_figure, Paper};
 use crate::units::{number, Unit};
 
 /// A cell's text: what would end the cell or become markup does neither.
@@ -119,11 +119,11 @@ fn share(name: &str, figure: f64, user_bytes: Option<f64>) -> Option<String> {
 }
 
 /// Figures, and in brackets behind each what the paper prints.
-pub(super) fn paper(document: &Document, words: &[&str]) -> Result<String, String> {
+pub(super) fn paper(document: &Document, words: &[&str], papers: &[Paper]) -> Result<String, String> {
     let selection = Selection::parse(words)?;
     let table = selection.grid(document, &|case, name, unit| {
         let figure = case.figures[name];
-        let printed = |name: &str| paper_figure(&document.scenario, name, &case.configuration);
+        let printed = |name: &str| paper_figure(papers, &document.scenario, name, &case.configuration);
         let own = share(name, figure, case.figures.get("user_memory_bytes").copied());
         let theirs = printed(name).map(|p| share(name, p, printed("user_memory_bytes")).unwrap_or(unit.show(p)));
         let own = own.unwrap_or(unit.show(figure));
