@@ -73,6 +73,17 @@ pub mod null_if_missing {
     }
 }
 
+/// Names, each once, in the order in which they come.
+pub fn distinct<'d>(names: impl Iterator<Item = &'d str>) -> Vec<&'d str> {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}
+
 impl Document {
     /// Writes the document as JSON, whole or not at all: beside the file first, then in its place.
     pub fn write(&self, path: &Path) -> Result<(), FileError> {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;
 
+use fovea_report::document::distinct;
 use serde::de::{EnumAccess, Error, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -77,15 +78,8 @@ impl Configuration {
 pub(crate) struct Name(pub &'static str);
 
 /// Every name that some kind knows.
-static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let mut names = Vec::new();
-    for configuration in ABOUT.iter().flat_map(|kind| kind.configurations) {
-        if !names.contains(&configuration.name()) {
-            names.push(configuration.name());
-        }
-    }
-    names
-});
+static NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| distinct(ABOUT.iter().flat_map(|kind| kind.configurations).map(Configuration::name)));
 
 /// Read as an enum's variant is, so that a wrong one is answered with all there are.
 impl<'de> Deserialize<'de> for Name {

@@ -94,6 +94,11 @@ const ROWS: [Row; 8] = [
     },
 ];
 
+/// What is left of all, in percent, where a verdict says how much is saved.
+fn left_percent(document: &Document, verdict: &str) -> Option<f64> {
+    document.verdicts.iter().find(|v| v.id == verdict).map(|v| 100.0 - v.figure)
+}
+
 /// A row's figures: what is shown, and how many times the second goes into the first.
 struct Pair {
     without: String,
@@ -122,8 +127,7 @@ impl Row {
                 Some(shown(with, (of(without)?, ""), (of(with)?, "")))
             }
             Figures::Saved { verdict, of } => {
-                let left = 100.0 - document.verdicts.iter().find(|v| v.id == verdict)?.figure;
-                Some(shown("_percent", (100.0, of), (left, "")))
+                Some(shown("_percent", (100.0, of), (left_percent(document, verdict)?, "")))
             }
         }
     }
@@ -164,12 +168,11 @@ fn short_ratio(ratio: f64) -> String {
 
 /// What the lab finds of memory of two kinds, of what there is without it.
 fn tiers(document: &Document) -> Option<Chart> {
-    let left = |verdict: &str| Some(100.0 - document.verdicts.iter().find(|v| v.id == verdict)?.figure);
     let [time, energy, alone] = ["foreground's time", "energy", "energy, of DRAM alone"];
     let ours = [
-        (time, left("hybrid-fig4/memory-mean")?),
-        (energy, left("hybrid-energy/mean")?),
-        (alone, left("hybrid-energy/against-dram")?),
+        (time, left_percent(document, "hybrid-fig4/memory-mean")?),
+        (energy, left_percent(document, "hybrid-energy/mean")?),
+        (alone, left_percent(document, "hybrid-energy/against-dram")?),
     ];
     let mut chart = Chart::new("Memory of DRAM and PCM, on traces", Kind::Bars, "", "% of what it is without");
     chart.bars("without", Origin::Ours, ours.map(|(place, _)| (place, 100.0)));

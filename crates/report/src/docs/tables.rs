@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::document::{Case, Document};
+use crate::document::{distinct, Case, Document};
 use crate::experiment::within;
 use crate::paper::{is_free_memory, paper_figure, Paper};
 use crate::units::{number, Unit};
@@ -27,16 +27,6 @@ pub(super) fn cell(text: &str) -> String {
 pub(super) fn row(cells: impl IntoIterator<Item = String>) -> String {
     let cells: Vec<String> = cells.into_iter().collect();
     format!("| {} |\n", cells.join(" | "))
-}
-
-fn distinct<'d>(names: impl Iterator<Item = &'d str>) -> Vec<&'d str> {
-    let mut seen = Vec::new();
-    for name in names {
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    seen
 }
 
 /// What of a document is shown: figures by name, and of what cases and configurations if not of all.

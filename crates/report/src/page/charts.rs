@@ -2,7 +2,7 @@
 //! From a scenario's results document to charts: what compares, by case and configuration.
 
 use crate::chart::{Chart, Kind, Origin, Place, Point, Series};
-use crate::document::{Case, Document};
+use crate::document::{distinct, Case, Document};
 use crate::paper::{figure_names, is_free_memory, is_share, paper_figure, shares, Column, Paper};
 use crate::plot::{drawable, paper_twin};
 use crate::units::{family, words, Unit};
@@ -44,16 +44,6 @@ impl Row<'_> {
         let differs = |c: &Cell| (c.value - self.ours[0].value).abs() > c.value.abs() / 1000.0;
         self.ours.iter().any(differs)
     }
-}
-
-fn distinct<'d>(names: impl Iterator<Item = &'d str>) -> Vec<&'d str> {
-    let mut seen = Vec::new();
-    for name in names {
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    seen
 }
 
 /// Free memory is a share wherever user memory is known of every case that has the figure: sizes of different phones do not compare.

@@ -2,7 +2,7 @@
 //! What a person notices of each system: how long an app takes to open, what is read from flash, who is killed, how long a device waits.
 
 use crate::chart::{Chart, Kind, Origin};
-use crate::document::Document;
+use crate::document::{distinct, Document};
 use crate::units::{in_time, Unit};
 
 /// One question and the figures that answer it.
@@ -83,16 +83,6 @@ impl Panel {
         }
         chart.series.iter().any(|s| !s.points.is_empty()).then_some(chart)
     }
-}
-
-fn distinct<'d>(names: impl Iterator<Item = &'d str>) -> Vec<&'d str> {
-    let mut seen = Vec::new();
-    for name in names {
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    seen
 }
 
 /// Whether anything of a scenario's is among the panels.
