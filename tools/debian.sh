@@ -12,11 +12,14 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 run=${FOVEA_DEBIAN_RUN:-make build && make test-quick && target/*/release/fovea phone run crash}
 [ $# -gt 0 ] || set -- bookworm trixie
 command -v mmdebstrap >/dev/null || { echo "skipped: $*: no mmdebstrap here; apt-get install mmdebstrap" >&2; exit 0; }
-[ "$(id -u)" = 0 ] || { echo "chroots need root; run: sudo make test-debian" >&2; exit 3; }
+[ "$(id -u)" = 0 ] || { echo "chroots need root; run: sudo env \"PATH=\$PATH\" \"HOME=\$HOME\" make test-debian" >&2; exit 3; }
 cache=${FOVEA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fovea}/debian
-mirror=${FOVEA_MIRROR:-$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' |
-	sed -n 's/^Debian Debian //p' | head -1)}
-[ -n "$mirror" ] || { echo "no Debian mirror among apt's sources; set FOVEA_MIRROR" >&2; exit 3; }
+mirror=$(sh "$here/tools/mirror.sh")
+# sudo takes neither the path nor the home that rustup knows.
+command -v cargo >/dev/null && command -v rustc >/dev/null || {
+	echo "cargo is not in root's path; run: sudo env \"PATH=\$PATH\" \"HOME=\$HOME\" make test-debian" >&2
+	exit 3
+}
 crates=${CARGO_HOME:-$HOME/.cargo}
 toolchain=$(rustc --print sysroot)
 mkdir -p "$cache"
@@ -25,8 +28,8 @@ mkdir -p "$cache"
 for suite; do
 	root=$cache/$suite
 	case $suite in
-	bookworm) rust= path=/rust/bin: ;;
-	*) rust=,cargo,rustc path= ;;
+	bookworm) rust= lent=/rust/bin: ;;
+	*) rust=,cargo,rustc lent= ;;
 	esac
 	if [ ! -e "$root/made" ]; then
 		rm -rf "$root"
@@ -43,13 +46,13 @@ for suite; do
 	(cd "$here" && git ls-files -z | tar --null --files-from=- --create) | tar -x --no-same-owner -C "$root/fovea"
 	echo "== $suite: $run"
 	# Mounts of its own, which go with it.
-	ROOT=$root CRATES=$crates TOOLCHAIN=$toolchain RUN=$run CPATH=$path unshare --mount --propagation private sh -ec '
+	ROOT=$root CRATES=$crates TOOLCHAIN=$toolchain RUN=$run LENT=$lent unshare --mount --propagation private sh -ec '
 		mount --rbind /dev "$ROOT/dev"
 		mount -t proc proc "$ROOT/proc"
 		mount -t sysfs -o ro sysfs "$ROOT/sys"
 		mount --bind "$CRATES" "$ROOT/crates"
-		[ -z "$CPATH" ] || mount --bind -o ro "$TOOLCHAIN" "$ROOT/rust"
-		exec chroot "$ROOT" env -i HOME=/root TERM=dumb "PATH=$CPATH/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
+		[ -z "$LENT" ] || mount --bind -o ro "$TOOLCHAIN" "$ROOT/rust"
+		exec chroot "$ROOT" env -i HOME=/root TERM=dumb "PATH=$LENT/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
 			CARGO_HOME=/crates CARGO_NET_OFFLINE=true FOVEA_CACHE=/kernels sh -ec "cd /fovea; cargo --version; $RUN" </dev/null
 	'
 	echo "== $suite: done"

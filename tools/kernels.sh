@@ -9,12 +9,8 @@ set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 cache=${FOVEA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fovea}/headers
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-mirror=${FOVEA_MIRROR:-$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' |
-	sed -n 's/^Debian Debian //p' | head -1)}
-[ -n "$mirror" ] && [ -e "$keyring" ] || {
-	echo "no Debian mirror among apt's sources, or no $keyring; run this on Debian, or set FOVEA_MIRROR" >&2
-	exit 3
-}
+mirror=$(sh "$here/tools/mirror.sh")
+[ -e "$keyring" ] || { echo "no $keyring; run this on Debian" >&2; exit 3; }
 command -v file >/dev/null || { echo "file is not installed; apt-get install file" >&2; exit 3; }
 # Not sid: its compiler wants its own assembler too, and backports are as new.
 [ $# -gt 0 ] || set -- bookworm bookworm-backports trixie trixie-backports

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use fovea_contract::ecache_status;
 use fovea_linux::dm::{device_number, DeviceMapper, Target};
-use fovea_linux::{module, Root};
 use fovea_tests::audit::Sides;
-use fovea_tests::door::{at, make_disk, target, Outcome, SECTOR};
+use fovea_tests::door::{at, load_module, make_disk, target, Outcome, SECTOR};
 use rustix::mount::{mount, unmount, MountFlags, UnmountFlags};
 
 use crate::calls::{loop_attach, loop_detach};
@@ -125,7 +124,7 @@ impl<'a> Bed<'a> {
 
     /// A disk whose writes are written down on another; and its name, for messages.
     pub fn log_writes(&mut self, below: &Path, log: &Path) -> Outcome<(String, PathBuf)> {
-        at("dm_log_writes", module::load(&Root::at("/"), "dm_log_writes"))?;
+        load_module("dm_log_writes")?;
         let log = at(log.display(), device_number(log))?;
         self.named("log-writes", below, |number| format!("{number} {log}"))
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use fovea_linux::dma_heap::Heap;
 use fovea_linux::{module, Root};
 use fovea_tests::audit;
-use fovea_tests::door::{at, run, write_file, Outcome};
+use fovea_tests::door::{at, load_module, run, write_file, Outcome};
 use fovea_tests::pressure::drop_caches;
 use rustix::mount::MountFlags;
 
@@ -50,7 +50,7 @@ pub fn load(kind: &str) -> Outcome<()> {
         "overlay" => &["overlay"],
         _ => &[],
     };
-    modules.iter().try_for_each(|name| at(name, module::load(&Root::at("/"), name)))
+    modules.iter().try_for_each(|name| load_module(name))
 }
 
 fn program(words: &[&str], node: &Path) -> Outcome<()> {
@@ -77,22 +77,25 @@ impl FileSystem {
     /// A volume of its own with this file system on it, through all of it.
     pub fn test(&self, lab: &mut Lab) -> Outcome<()> {
         let disk = lab.bed.disk(self.disk_mib, self.sector_bytes)?;
-        let volume = lab.bed.volume(&disk)?;
-        let node = volume.node.clone();
-        self.test_on(lab, &volume, &node)
+        self.test_above(lab, &disk)
     }
 
     /// The same, with files that stay as they are.
     pub fn test_unchanged(&self, lab: &mut Lab) -> Outcome<()> {
         let disk = lab.bed.disk(self.disk_mib, self.sector_bytes)?;
         let volume = lab.bed.volume(&disk)?;
-        let node = volume.node.clone();
-        self.test_by(lab, &volume, &node, |lab, tree| {
+        self.test_by(lab, &volume, &volume.node, |lab, tree| {
             rustix::fs::sync();
             read_all_ways(lab, tree)?;
             at_once(tree)?;
             move_about(lab, tree)
         })
+    }
+
+    /// On a volume above a device.
+    pub fn test_above(&self, lab: &mut Lab, below: &Path) -> Outcome<()> {
+        let volume = lab.bed.volume(below)?;
+        self.test_on(lab, &volume, &volume.node)
     }
 
     /// On a device that is the volume or lies above it.

@@ -5,8 +5,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use fovea_linux::{module, Root};
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::door::{at, load_module, Outcome};
 
 use crate::bed::Volume;
 use crate::calls::{add_key, enable_verity, encrypt_folder};
@@ -47,7 +46,7 @@ fn key(mount_point: &Path) -> Outcome<[u8; 16]> {
 
 pub fn encrypted(lab: &mut Lab) -> Outcome<()> {
     for name in ["xts", "cts"] {
-        at(name, module::load(&Root::at("/"), name))?;
+        load_module(name)?;
     }
     let (volume, mount_point) = mounted(lab)?;
     let folder = mount_point.join("secret");

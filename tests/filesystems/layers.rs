@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::door::{at, load_module, Outcome};
 use fovea_tests::raw::PAGE;
 use rustix::mount::MountFlags;
 
@@ -70,7 +70,7 @@ pub fn loop_below(lab: &mut Lab) -> Outcome<()> {
     let below = EXT4.mount(lab, &disk)?;
     let file = sparse(&below.join("disk"), 32)?;
     let node = lab.bed.loop_device(&file)?;
-    ext4_above(lab, &node)
+    EXT4.test_above(lab, &node)
 }
 
 fn sparse(path: &Path, mib: u64) -> Outcome<PathBuf> {
@@ -78,21 +78,11 @@ fn sparse(path: &Path, mib: u64) -> Outcome<PathBuf> {
     Ok(path.to_owned())
 }
 
-fn load_module(name: &'static str) -> Outcome<()> {
-    at(name, fovea_linux::module::load(&fovea_linux::Root::at("/"), name))
-}
-
-fn ext4_above(lab: &mut Lab, below: &Path) -> Outcome<()> {
-    let volume = lab.bed.volume(below)?;
-    let node = volume.node.clone();
-    EXT4.test_on(lab, &volume, &node)
-}
-
 /// A logical volume of two pieces, on two disks.
 pub fn linear_below(lab: &mut Lab) -> Outcome<()> {
     let disks = [lab.bed.disk(12, 4096)?, lab.bed.disk(20, 4096)?];
     let joined = lab.bed.join(&disks)?;
-    ext4_above(lab, &joined)
+    EXT4.test_above(lab, &joined)
 }
 
 /// The target under a physical volume: the file system's device is then not the target's.
@@ -110,7 +100,7 @@ pub fn snapshot_below(lab: &mut Lab) -> Outcome<()> {
     let copies = lab.bed.number(&copies)?;
     let origin = lab.bed.map("snapshot-origin", &disk, str::to_owned)?;
     lab.bed.map("snapshot", &disk, |number| format!("{number} {copies} P 8"))?;
-    ext4_above(lab, &origin)
+    EXT4.test_above(lab, &origin)
 }
 
 /// A thin volume: its blocks are taken when they are first written, and given back when they are discarded.
@@ -121,7 +111,7 @@ pub fn thin_below(lab: &mut Lab) -> Outcome<()> {
     let (name, pool) = lab.bed.named("thin-pool", &data, |number| format!("{metadata} {number} 128 0"))?;
     lab.bed.message(&name, "create_thin 0")?;
     let thin = lab.bed.map("thin", &pool, |number| format!("{number} 0"))?;
-    ext4_above(lab, &thin)
+    EXT4.test_above(lab, &thin)
 }
 
 pub fn raid1_below(lab: &mut Lab) -> Outcome<()> {
@@ -131,14 +121,14 @@ pub fn raid1_below(lab: &mut Lab) -> Outcome<()> {
     let (first, second) = (lab.bed.disk(32, 4096)?, lab.bed.disk(32, 4096)?);
     let second = lab.bed.number(&second)?;
     let raid = lab.bed.map("raid", &first, |number| format!("raid1 2 0 nosync 2 - {number} - {second}"))?;
-    ext4_above(lab, &raid)
+    EXT4.test_above(lab, &raid)
 }
 
 pub fn crypt_below(lab: &mut Lab) -> Outcome<()> {
     load_module("dm_crypt")?;
     let disk = lab.bed.disk(24, 4096)?;
     let plain = lab.bed.crypt(&disk)?;
-    ext4_above(lab, &plain)
+    EXT4.test_above(lab, &plain)
 }
 
 pub fn crypt_above(lab: &mut Lab) -> Outcome<()> {

@@ -38,7 +38,7 @@ use fovea_linux::dm::DeviceMapper;
 use fovea_linux::{module, Root};
 use fovea_tests::audit::{KernelLog, BAD};
 use fovea_tests::content::Contents;
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::door::{at, load_module, Outcome};
 use fovea_tests::init;
 use fovea_tests::report::Report;
 use rustix::mount::{mount, MountFlags};
@@ -162,9 +162,8 @@ fn run() -> Outcome<u32> {
     }
     let root = Root::at("/");
     for name in ["dm_mod", "null_blk"] {
-        at(name, module::load(&root, name))?;
+        load_module(name)?;
     }
-    filesystem::load("ext4")?;
     for (kind, path) in [("configfs", "/sys/kernel/config"), ("debugfs", "/sys/kernel/debug")] {
         let _ = mount(kind, path, kind, MountFlags::empty(), None);
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fovea_tests::door::{at, open_direct, Outcome};
+use fovea_tests::door::{at, load_module, open_direct, Outcome};
 use fovea_tests::raw::{discard, zero_out, Pages, PAGE};
 use rustix::fs::{fadvise, Advice};
 
@@ -42,7 +42,7 @@ pub enum Request {
 }
 
 pub fn race(lab: &mut Lab, request: Request) -> Outcome<()> {
-    at("dm_delay", fovea_linux::module::load(&fovea_linux::Root::at("/"), "dm_delay"))?;
+    load_module("dm_delay")?;
     // Requests that end inside of blocks need small sectors, which cost.
     let disk = lab.bed.disk(16, if request == Request::Unaligned { 512 } else { 4096 })?;
     let slow = lab.bed.map("delay", &disk, |number| format!("{number} 0 0 {number} 0 {WRITE_DELAY_MS}"))?;

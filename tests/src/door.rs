@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fovea_linux::dm::Target;
+use fovea_linux::{module, Root};
 
 /// What the tests pass errors on as.
 pub type Outcome<T> = Result<T, String>;
@@ -25,6 +26,10 @@ pub fn read_number(path: impl AsRef<Path>) -> Outcome<u64> {
     let path = path.as_ref();
     let text = at(path.display(), fs::read_to_string(path))?;
     at(path.display(), text.trim().parse())
+}
+
+pub fn load_module(name: &'static str) -> Outcome<()> {
+    at(name, module::load(&Root::at("/"), name))
 }
 
 /// A device or file for O_DIRECT.
