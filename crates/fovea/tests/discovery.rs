@@ -5,60 +5,18 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
 
+use common::session::{self, Session};
 use common::{fovea, is_root, Daemon};
 use fovea_linux::System;
 
-/// A user that nobody is.
-const MANAGER: &str = "user.slice/user-61234.slice/user@61234.service";
-
-/// Removes the tree whatever becomes of the test.
-struct Tree(PathBuf);
-
-impl Tree {
-    fn new() -> Option<Tree> {
-        let mount = System::new().ok()?.cgroup_mount().ok()?;
-        if !is_root() || mount.join("user.slice").exists() {
-            println!("skipped: not root, or users have sessions here");
-            return None;
-        }
-        let tree = Tree(mount);
-        fs::create_dir_all(tree.0.join(MANAGER).join("app.slice")).unwrap();
-        Some(tree)
-    }
-
-    fn make(&self, unit: &str) -> PathBuf {
-        let folder = self.0.join(MANAGER).join(unit);
-        fs::create_dir_all(&folder).unwrap();
-        folder
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        fn remove(folder: &Path) {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                if entry.file_type().is_ok_and(|t| t.is_dir()) {
-                    remove(&entry.path());
-                }
-            }
-            let _ = fs::remove_dir(folder);
-        }
-        remove(&self.0.join("user.slice"));
-    }
-}
-
-fn run_in(folder: &Path) -> Child {
-    let child = Command::new("sleep").arg("1000").spawn().unwrap();
-    fs::write(folder.join("cgroup.procs"), child.id().to_string()).unwrap();
-    child
-}
-
-/// The apps' names, once there are so many; a daemon that never finds them fails the test by its harness's limit.
+/// The apps' names, once there are so many.
 fn apps(daemon: &Daemon, many: usize) -> Vec<String> {
-    for _ in 0..1000 {
+    let begun = Instant::now();
+    while begun.elapsed() < common::LIMIT {
         let status = daemon.status();
         let apps = status["apps"].as_array().unwrap();
         if apps.len() == many {
@@ -70,32 +28,32 @@ fn apps(daemon: &Daemon, many: usize) -> Vec<String> {
 
 #[test]
 fn a_scope_that_comes_before_its_process_is_found_with_it_and_forgotten_at_its_end() {
-    let Some(tree) = Tree::new() else { return };
-    let there = tree.make("app.slice/app-mail-1.scope");
-    let mut mail = run_in(&there);
+    let Some(mut user) = Session::new() else { return };
+    let there = user.make("app.slice/app-mail-1.scope");
+    user.run_in(&there);
     let daemon = Daemon::start_with(|command, folder| {
         fs::write(folder.join("fovea.toml"), "[zram]\nenabled = false\n").unwrap();
         command.stderr(fs::File::create(folder.join("stderr")).unwrap());
     });
     assert_eq!(apps(&daemon, 1), ["mail"]);
-    let later = tree.make("app.slice/app-gnome.slice/app-gnome-maps-2.scope");
-    let helper = tree.make("app.slice/app-helper@autostart.service");
-    let web = tree.make("session.slice/app-web-1.scope");
+    let later = user.make("app.slice/app-gnome.slice/app-gnome-maps-2.scope");
+    let helper = user.make("app.slice/app-helper@autostart.service");
+    let web = user.make("session.slice/app-web-1.scope");
     assert_eq!(apps(&daemon, 1), ["mail"], "nobody runs in it");
-    let mut rest = [run_in(&helper), run_in(&web), run_in(&later)];
+    for folder in [&helper, &web, &later] {
+        user.run_in(folder);
+    }
     assert_eq!(apps(&daemon, 2), ["mail", "maps"]);
-    mail.kill().unwrap();
-    mail.wait().unwrap();
+    user.kill(0);
     assert_eq!(apps(&daemon, 1), ["maps"]);
     // Somebody says what it is: it has his name for it from then on.
-    let cgroup = later.strip_prefix(&tree.0).unwrap().to_str().unwrap().to_owned();
+    let cgroup = user.cgroup("app.slice/app-gnome.slice/app-gnome-maps-2.scope");
     let client = common::Client::connect(&daemon.run_folder());
     client.send(format!(r#"{{"request":"register","app":"atlas","cgroup":"{cgroup}"}}"#).as_bytes()).unwrap();
     assert_eq!(client.reply().unwrap()["reply"], "done");
     assert_eq!(apps(&daemon, 1), ["atlas"]);
-    for child in &mut rest {
-        child.kill().unwrap();
-        child.wait().unwrap();
+    for nth in 1..=3 {
+        user.kill(nth);
     }
     apps(&daemon, 0);
     assert!(fovea(&daemon.run_folder()).args(["explain", "atlas"]).output().unwrap().status.success());
@@ -105,6 +63,7 @@ fn a_scope_that_comes_before_its_process_is_found_with_it_and_forgotten_at_its_e
 /// After a crash of the daemon's, `focus` and `launch` must agree on who runs; and nothing is left of an app that has ended.
 #[test]
 fn what_was_launched_is_found_again_runs_as_who_asked_and_leaves_no_cgroup() {
+    let _alone = session::alone();
     let Some(mount) = System::new().ok().and_then(|s| s.cgroup_mount().ok()).filter(|_| is_root()) else { return };
     if fs::create_dir_all(mount.join("fovea.slice")).is_err() || Path::new("/run/systemd/system").exists() {
         println!("skipped: no cgroup can be made here, or systemd makes them");
@@ -149,8 +108,9 @@ fn what_was_launched_is_found_again_runs_as_who_asked_and_leaves_no_cgroup() {
 /// As a user to whom processes are hidden, who must be told so: lists by program would else seem to do nothing.
 #[test]
 fn what_a_user_cannot_see_is_said() {
-    let Some(tree) = Tree::new() else { return };
-    let mut mail = run_in(&tree.make("app.slice/app-mail-1.scope"));
+    let Some(mut user) = Session::new() else { return };
+    let mail = user.make("app.slice/app-mail-1.scope");
+    user.run_in(&mail);
     let folder = tempfile::tempdir().unwrap();
     let simulate = |hidden: &str, user: &str| {
         let binary = common::copy_for_all(folder.path());
@@ -168,6 +128,4 @@ fn what_a_user_cannot_see_is_said() {
     assert!(simulate(hide, "65534").contains(unseen));
     assert!(simulate("", "65534").contains(unseen), "another user's");
     assert!(!simulate(hide, "0").contains("may not see"));
-    mail.kill().unwrap();
-    mail.wait().unwrap();
 }

@@ -4,11 +4,9 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
-use common::{is_root, Daemon};
-use fovea_linux::System;
+use common::session::Session;
+use common::Daemon;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 
@@ -23,53 +21,6 @@ const WATCHED: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 /// Waiting for memory that calls the daemon, rightly: then it is watched anew.
 const CALLING_STALL_US: u64 = 2000;
 const WATCHES: usize = 4;
-
-/// Scopes of a user that nobody is, each with a process; both go with this.
-struct Scopes {
-    mount: PathBuf,
-    children: Vec<Child>,
-}
-
-impl Scopes {
-    fn new() -> Option<Scopes> {
-        let mount = System::new().ok()?.cgroup_mount().ok()?;
-        if !is_root() || mount.join("user.slice").exists() {
-            println!("skipped: not root, or users have sessions here");
-            return None;
-        }
-        let mut scopes = Scopes { mount, children: Vec::new() };
-        for n in 0..SCOPES {
-            let unit = format!(
-                "user.slice/user-61235.slice/user@61235.service/app.slice/app-gnome-org.example.App{n}-{n}.scope"
-            );
-            let folder = scopes.mount.join(unit);
-            fs::create_dir_all(&folder).unwrap();
-            let child = Command::new("sleep").arg("100000").stdin(Stdio::null()).spawn().unwrap();
-            let pid = child.id();
-            scopes.children.push(child);
-            fs::write(folder.join("cgroup.procs"), pid.to_string()).unwrap();
-        }
-        Some(scopes)
-    }
-}
-
-impl Drop for Scopes {
-    fn drop(&mut self) {
-        for child in &mut self.children {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-        fn remove(folder: &Path) {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                if entry.file_type().is_ok_and(|t| t.is_dir()) {
-                    remove(&entry.path());
-                }
-            }
-            let _ = fs::remove_dir(folder);
-        }
-        remove(&self.mount.join("user.slice"));
-    }
-}
 
 /// A number of a process's status, summed over its threads.
 fn sum(pid: Pid, keys: &[&str]) -> u64 {
@@ -101,7 +52,11 @@ fn stalled_us() -> u64 {
 
 #[test]
 fn beside_300_scopes_the_daemon_is_small_and_sleeps() {
-    let Some(_scopes) = Scopes::new() else { return };
+    let Some(mut session) = Session::new() else { return };
+    for n in 0..SCOPES {
+        let folder = session.make(&format!("app.slice/app-gnome-org.example.App{n}-{n}.scope"));
+        session.run_in(&folder);
+    }
     let daemon = Daemon::start_with(|command, folder| {
         fs::write(folder.join("fovea.toml"), "[zram]\nenabled = false\n[lists]\nprotect = [\"nobody\"]\n").unwrap();
         command.stderr(fs::File::create(folder.join("stderr")).unwrap());

@@ -4,6 +4,7 @@
 #![allow(dead_code, missing_docs)]
 
 pub mod app;
+pub mod session;
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,7 +23,7 @@ use rustix::process::{pidfd_open, Pid, PidfdFlags};
 pub const FOVEA: &str = env!("CARGO_BIN_EXE_fovea");
 
 /// Longest wait for anything: far above what it takes on a loaded machine.
-const LIMIT: Duration = Duration::from_secs(120);
+pub const LIMIT: Duration = Duration::from_secs(120);
 
 pub const HARMLESS: &str = "[zram]\nenabled = false\n[daemon]\ndiscover = false\n";
 
