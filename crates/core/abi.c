@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Sizes of what crosses into Rust; src/ffi.rs asserts the same numbers. */
 
-#include "ecache.h"
+#include "ecache/ecache.h"
 
 #if UINTPTR_MAX == UINT64_MAX
 _Static_assert(sizeof(struct ecache_key) == 16, "ecache_key");

@@ -5,15 +5,15 @@ use std::env;
 
 const CORE: &str = "../../core";
 const FILES: [&str; 9] = [
-    "ecache.c",
-    "ecache_alloc.c",
-    "ecache_check.c",
-    "ecache_cost.c",
-    "ecache_init.c",
-    "ecache_layout.c",
-    "ecache_list.c",
-    "ecache_place.c",
-    "ecache_salvage.c",
+    "ecache/ecache.c",
+    "ecache/alloc.c",
+    "ecache/check.c",
+    "ecache/cost.c",
+    "ecache/init.c",
+    "ecache/layout.c",
+    "ecache/list.c",
+    "ecache/place.c",
+    "ecache/salvage.c",
 ];
 const WARNINGS: [&str; 9] = [
     "-Wall",

@@ -7,14 +7,14 @@
 
 #define ECACHE_SHARED static __always_inline
 #define ECACHE_ONLY_AGED 1
-#include "../../core/ecache_init.c"
-#include "../../core/ecache_layout.c"
-#include "../../core/ecache_place.c"
-#include "../../core/ecache_list.c"
-#include "../../core/ecache.c"
-#include "../../core/ecache_cost.c"
-#include "../../core/ecache_alloc.c"
-#include "../../core/ecache_salvage.c"
+#include "../../core/ecache/init.c"
+#include "../../core/ecache/layout.c"
+#include "../../core/ecache/place.c"
+#include "../../core/ecache/list.c"
+#include "../../core/ecache/ecache.c"
+#include "../../core/ecache/cost.c"
+#include "../../core/ecache/alloc.c"
+#include "../../core/ecache/salvage.c"
 
 #include "batch.h"
 #include "pool.h"

@@ -6,7 +6,7 @@
  * The lock is taken in the page cache's own critical sections, with interrupts off, and
  * below volumes' locks. So nothing below it sleeps, and it is held for what is done to
  * POOL_BATCH_PAGES pages at most, and for one allocation. Pages are copied without it:
- * their frames are pinned meanwhile (core/ecache.h). Salvage and reads past the page
+ * their frames are pinned meanwhile (core/ecache/ecache.h). Salvage and reads past the page
  * cache copy one page under it.
  */
 #ifndef FOVEA_ECACHE_POOL_H
@@ -18,7 +18,7 @@
 #include <linux/timex.h>
 #include <linux/workqueue.h>
 
-#include "../../core/ecache.h"
+#include "../../core/ecache/ecache.h"
 #include "../include/contract.h"
 #include "broken.h"
 #include "carveout.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What the kernel modules call their parameters, their statistics and each other, and the core its policies. The C headers
-//! `kmod/include/contract.h` and `core/ecache.h` are the only place where this is written down; the build reads them. A name that changes
+//! `kmod/include/contract.h` and `core/ecache/ecache.h` are the only place where this is written down; the build reads them. A name that changes
 //! there does not compile here.
 
 #[cfg(test)]

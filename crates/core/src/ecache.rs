@@ -10,7 +10,7 @@ use std::slice;
 use crate::ffi::{self, Raw, RawConfig, RawDeviceConfig, RawPut};
 use crate::types::{Config, Counters, Error, FrameState, Key, Put, Region};
 
-/// The exclusive frame table and region choice of `core/ecache.h`, with its memory.
+/// The exclusive frame table and region choice of `core/ecache/ecache.h`, with its memory.
 pub struct ECache {
     raw: NonNull<Raw>,
     /// Where `raw` and all it points to lies; never touched while `raw` is in use, and never reallocated.

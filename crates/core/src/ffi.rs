@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `core/ecache.h`, declared by hand; `abi.c` asserts the same sizes.
+//! `core/ecache/ecache.h`, declared by hand; `abi.c` asserts the same sizes.
 
 use std::ffi::{c_char, c_int, c_void};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The decision cores in `core/` (C11, shared with the kernel modules) as safe Rust, for the lab and for tests.
 //!
-//! - [`ECache`]: device-reserved memory as an eviction-based file cache (eCache12), from `core/ecache.[ch]`.
+//! - [`ECache`]: device-reserved memory as an eviction-based file cache (eCache12), from `core/ecache/ecache.[ch]`.
 //! - [`reference`]: a slow and obvious model of the same semantics.
 //! - [`differential`]: runs both side by side and reports the first difference; property tests and the fuzzer use it.
 

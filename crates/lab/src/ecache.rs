@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The eCache below a page cache (eCache12): traces of what a phone's kernel asks of it, and their replay through the real core
-//! (`core/ecache.c`) under every way of choosing a device's region.
+//! (`core/ecache/ecache.c`) under every way of choosing a device's region.
 //!
 //! The eCache is exclusive and the page cache does not see it: a page missing in the page cache comes into it wherever it was.
 //! So the requests do not depend on what the eCache holds, and one trace serves every policy.

@@ -54,7 +54,7 @@ static void unlock_it(struct ticket_lock *lock)
 /* What of pool.h batch.c and core.c use. */
 #define FOVEA_ECACHE_POOL_H
 #include "../broken.h"
-#include "../../../core/ecache.h"
+#include "../../../core/ecache/ecache.h"
 struct batch_put;
 static struct {
 	struct ticket_lock lock;

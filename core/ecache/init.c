@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The eCache's configuration, memory and first state. */
 
-#include "ecache_internal.h"
+#include "internal.h"
 
 /*
  * The pieces lie side by side in one block, where AddressSanitizer sees no borders:

@@ -11,7 +11,7 @@
  * cut wherever any device's candidate begins or ends, and where carve-outs meet.
  */
 
-#include "ecache_internal.h"
+#include "internal.h"
 
 /*
  * Merges the ascending sets {s} and {s + size} into scratch, without repeats or

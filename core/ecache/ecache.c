@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The exclusive frame table (eCache12, section 3.2): hash table, put, get and flush. Its
- * lists are in ecache_list.c.
+ * lists are in list.c.
  */
 
-#include "ecache_internal.h"
+#include "internal.h"
 
 /*
  * Fibonacci hashing: multiples of the golden ratio, so that runs of an object's pages,

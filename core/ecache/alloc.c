@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * On-demand reservation (eCache12, section 3.3): the choice of a region, lazy discard,
- * and the way back. What regions cost is in ecache_cost.c.
+ * and the way back. What regions cost is in cost.c.
  */
 
-#include "ecache_internal.h"
+#include "internal.h"
 
 /*
  * A device that asks for less than its slot gets the slot's first or last frames,

@@ -13,7 +13,7 @@
  * no device holds, its tail passes to the lower part: what is new always has a chance.
  */
 
-#include "ecache_internal.h"
+#include "internal.h"
 
 /* Adds a frame between two neighbours. */
 static void list_link(struct ecache_frame *frames, u32 prev, u32 frame, u32 next)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Every invariant of the eCache, verified the slow way. For tests. */
 
-#include "ecache_internal.h"
+#include "internal.h"
 
 struct tally {
 	u64 listed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What a device's region would cost the cache (eCache12, section 3.3). */
 
-#include "ecache_internal.h"
+#include "internal.h"
 
 /*
  * The least stamp, less one: every cached page's age is at least 1. Each part of the LRU

@@ -100,7 +100,7 @@ struct ecache_device {
 	u32 nr_candidates;
 	u32 size;
 	u32 home;
-	/* First frame of the slot kept for it: see ecache_place.c. */
+	/* First frame of the slot kept for it: see place.c. */
 	u32 slot;
 	/* Frames held; within the slot while count > 0. */
 	u32 first;
@@ -166,7 +166,7 @@ struct ecache {
 	u32 salvage_left;
 	u32 salvage_cursor;		/* next frame to look at, or the list's head */
 	u32 owned_pins;			/* frames that are PINNED and OWNED */
-	/* First frame of the LRU list's lower part, or the list's head: ecache_list.c. */
+	/* First frame of the LRU list's lower part, or the list's head: list.c. */
 	u32 boundary;
 	u32 nr_protected;
 	u32 protect_limit;
@@ -235,15 +235,15 @@ static inline u32 ecache_base_end(const struct ecache *ec, u32 base)
 	return ec->bases[base + 1].first;
 }
 
-/* ecache_layout.c */
+/* layout.c */
 void ecache_layout_candidates(struct ecache *ec);
 void ecache_layout_bases(struct ecache *ec);
 
-/* ecache_place.c */
+/* place.c */
 bool ecache_place_initial(struct ecache *ec);
 bool ecache_place(struct ecache *ec, u32 device, u32 first);
 
-/* ecache_list.c */
+/* list.c */
 void ecache_limit_protected(struct ecache *ec);
 void ecache_renumber(struct ecache *ec);
 ECACHE_SHARED void ecache_list_add(struct ecache *ec, u32 after, u32 frame);
@@ -251,7 +251,7 @@ ECACHE_SHARED void ecache_list_del(struct ecache *ec, u32 frame);
 ECACHE_SHARED void ecache_lru_del(struct ecache *ec, u32 frame, u32 state);
 ECACHE_SHARED void ecache_list_page(struct ecache *ec, u32 frame, bool returned);
 
-/* ecache_cost.c */
+/* cost.c */
 void ecache_cost_bases(struct ecache *ec, const struct ecache_request *req);
 u64 ecache_range_cost(const struct ecache *ec, const struct ecache_request *req,
 		      u32 first, u32 end);

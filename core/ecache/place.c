@@ -29,7 +29,7 @@
  * goes on caching.
  */
 
-#include "ecache_internal.h"
+#include "internal.h"
 
 static bool overlaps(u32 first, u32 size, u32 other_first, u32 other_size)
 {

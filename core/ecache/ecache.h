@@ -25,7 +25,7 @@
 #ifndef FOVEA_CORE_ECACHE_H
 #define FOVEA_CORE_ECACHE_H
 
-#include "types.h"
+#include "../types.h"
 
 /* "No frame": also the home of a device that has none of its own. */
 #define ECACHE_NONE		0xffffffffu
@@ -314,7 +314,7 @@ u32 ecache_flush_object(struct ecache *ec, u64 object);
 /*
  * Gives a device contiguous frames, which it may write to as soon as any salvage has
  * ended. Within a device's reservation this never fails, whatever the other devices
- * hold (the argument is in ecache_place.c). ECACHE_EINVAL or ECACHE_EBUSY for a wrong
+ * hold (the argument is in place.c). ECACHE_EINVAL or ECACHE_EBUSY for a wrong
  * request.
  */
 int ecache_alloc_region(struct ecache *ec, const struct ecache_request *request,

@@ -12,7 +12,7 @@
  * to write to the region for the first time, and save what is still there.
  */
 
-#include "ecache_internal.h"
+#include "internal.h"
 
 void ecache_salvage_end(struct ecache *ec)
 {
