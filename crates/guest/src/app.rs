@@ -41,6 +41,7 @@ pub fn run(preloaded: Preloaded) -> ! {
 struct App {
     profile: AppProfile,
     seed: u64,
+    exact: bool,
     anon: Anon,
     preloaded: Preloaded,
     shared: Vec<UsedFile>,
@@ -51,7 +52,7 @@ struct App {
 }
 
 fn live(socket: &OwnedFd, preloaded: Preloaded) -> Outcome<()> {
-    let Some((ToApp::Setup { profile, seed }, _)) = receive(socket)? else {
+    let Some((ToApp::Setup { profile, seed, exact }, _)) = receive(socket)? else {
         return Err("the first message must be the app's profile".into());
     };
     // For `ps` and the kernel's messages; the kernel keeps the first 15 characters.
@@ -63,6 +64,7 @@ fn live(socket: &OwnedFd, preloaded: Preloaded) -> Outcome<()> {
         churn: Churn::new(&profile, pages, seed)?,
         profile: *profile,
         seed,
+        exact,
         preloaded,
         shared: Vec::new(),
         private: Vec::new(),
@@ -97,7 +99,7 @@ impl App {
                 send(socket, &FromApp::Ready(count), &[])?;
                 (0..self.anon.pages()).for_each(|page| self.anon.fill(page));
                 self.devices.fill()?;
-                load::begin(&self.profile, self.seed)?;
+                load::begin(&self.profile, self.seed, self.exact)?;
             }
             ToApp::Resume { turn } => {
                 self.churn.stop()?;
@@ -152,7 +154,7 @@ impl App {
         for run in touch_set(self.anon.pages(), touch.anon_percent, self.seed, turn) {
             run.for_each(|page| self.anon.fill(page));
         }
-        spin(touch.compute_insns);
+        spin(touch.compute_insns, self.exact);
         Ok(count)
     }
 
@@ -179,7 +181,7 @@ impl App {
                 }
             }
         }
-        spin(touch.compute_insns);
+        spin(touch.compute_insns, self.exact);
         count
     }
 
@@ -201,7 +203,7 @@ impl App {
         let touch = activity.screens.touch;
         let done = activity::follow(&activity, &mut devices, self.seed, turn, ns, |screen| {
             let count = self.touch_files_of(touch, hash::mix64(self.seed ^ hash::mix64(screen + 1)), turn)?;
-            spin(touch.compute_insns);
+            spin(touch.compute_insns, self.exact);
             Ok(count)
         });
         self.devices = devices;

@@ -14,7 +14,7 @@ use crate::spin::spin;
 pub const BROKEN_BUILD: i32 = 70;
 
 /// Begins what the profile says, if anything. Does not return from a build.
-pub fn begin(profile: &AppProfile, seed: u64) -> Outcome<()> {
+pub fn begin(profile: &AppProfile, seed: u64, exact: bool) -> Outcome<()> {
     match profile.load {
         None | Some(Load::Leak { .. }) => Ok(()),
         Some(Load::Bomb { processes, fork_period_ns, pages, pieces, period_ns }) => {
@@ -29,7 +29,9 @@ pub fn begin(profile: &AppProfile, seed: u64) -> Outcome<()> {
             }
             Ok(())
         }
-        Some(Load::Build { jobs, pages, compute_insns }) => build(profile.mix, seed, jobs, pages, compute_insns),
+        Some(Load::Build { jobs, pages, compute_insns }) => {
+            build(jobs, |number| compile(profile.mix, mix64(seed ^ number), pages, compute_insns, exact))
+        }
     }
 }
 
@@ -52,7 +54,7 @@ fn hoard(mix: Mix, seed: u64, pages: u64, pieces: u32, period_ns: u64) -> Outcom
     }
 }
 
-fn build(mix: Mix, seed: u64, jobs: u32, pages: u64, compute_insns: u64) -> Outcome<()> {
+fn build(jobs: u32, compile: impl Fn(u64) -> Outcome<()>) -> Outcome<()> {
     let mut running = 0;
     for number in 0.. {
         if running >= jobs.max(1) {
@@ -64,17 +66,17 @@ fn build(mix: Mix, seed: u64, jobs: u32, pages: u64, compute_insns: u64) -> Outc
             running -= 1;
         }
         if let Side::Child = spawn::fork()? {
-            end(compile(mix, mix64(seed ^ number), pages, compute_insns));
+            end(compile(number));
         }
         running += 1;
     }
     Ok(())
 }
 
-fn compile(mix: Mix, seed: u64, pages: u64, compute_insns: u64) -> Outcome<()> {
+fn compile(mix: Mix, seed: u64, pages: u64, compute_insns: u64, exact: bool) -> Outcome<()> {
     let mut anon = Anon::new(pages, mix, seed)?;
     (0..pages).for_each(|page| anon.fill(page));
-    spin(compute_insns);
+    spin(compute_insns, exact);
     match (0..pages).all(|page| anon.check(page) == Some(true)) {
         true => Ok(()),
         false => Err("a compiler's page came back wrong".into()),

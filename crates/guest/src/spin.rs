@@ -3,14 +3,35 @@
 
 use std::arch::asm;
 
+/// Instructions of one turn of the long loop: as many as QEMU translates as one block at most (TCG_MAX_INSNS).
+const BLOCK_INSNS: u64 = 512;
+
 /// Runs `insns` instructions (in exact mode: nanoseconds), to within a few.
-pub fn spin(insns: u64) {
-    let turns = insns / 2;
-    if turns == 0 {
-        return;
+///
+/// In exact mode most of them do nothing: they are counted all the same, and translated code has none of them, so that the host computes a hundredth
+/// as long. Where time is the host's they would be no computing time at all.
+pub fn spin(insns: u64, exact: bool) {
+    let blocks = if exact { insns / BLOCK_INSNS } else { 0 };
+    if blocks > 0 {
+        // SAFETY: touches one register and the flags. The block begins where no page can end within it, for a translated block ends there.
+        unsafe {
+            asm!(
+                ".balign 1024",
+                "2:",
+                ".fill {nops}, 1, 0x90",
+                "dec {n}",
+                "jnz 2b",
+                nops = const BLOCK_INSNS - 2,
+                n = inout(reg) blocks => _,
+                options(nomem, nostack)
+            );
+        }
     }
-    // SAFETY: touches one register and the flags. Two instructions a turn, which is the calibration.
-    unsafe { asm!("2:", "dec {n}", "jnz 2b", n = inout(reg) turns => _, options(nomem, nostack)) };
+    let turns = (insns - blocks * BLOCK_INSNS) / 2;
+    if turns > 0 {
+        // SAFETY: touches one register and the flags. Two instructions a turn, which is the calibration.
+        unsafe { asm!("2:", "dec {n}", "jnz 2b", n = inout(reg) turns => _, options(nomem, nostack)) };
+    }
 }
 
 #[cfg(test)]
@@ -19,8 +40,9 @@ mod tests {
 
     #[test]
     fn short_spins_end() {
-        for insns in [0, 1, 2, 3, 1_000_001] {
-            spin(insns);
+        for insns in [0, 1, 2, 3, 511, 512, 513, 1_000_001] {
+            spin(insns, false);
+            spin(insns, true);
         }
     }
 }

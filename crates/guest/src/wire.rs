@@ -31,6 +31,8 @@ pub enum ToApp {
         profile: Box<AppProfile>,
         /// Seed of its content and touch sets.
         seed: u64,
+        /// Whether time is counted in instructions.
+        exact: bool,
     },
     /// Start: answered by `Ready`, after which the rest of the memory is filled.
     Launch {

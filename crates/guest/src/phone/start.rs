@@ -48,7 +48,8 @@ impl Phone {
         let seed = hash::app_seed(self.plan.seed, &profile.name);
         let role: Role = serde_json::from_value(profile.role.clone().into())
             .at(|| format!("app {}: role {:?}", profile.name, profile.role))?;
-        let told = send(&socket, &ToApp::Setup { profile: Box::new(profile.clone()), seed }, &[])?;
+        let setup = ToApp::Setup { profile: Box::new(profile.clone()), seed, exact: self.plan.exact };
+        let told = send(&socket, &setup, &[])?;
         self.book.ran.insert(profile.name.clone());
         self.apps.insert(profile.name.clone(), RunningApp { pid, socket, cgroup, role, closed: false });
         if told && self.desktop.is_none() {
