@@ -139,6 +139,9 @@ pub const BAD: [&str; 19] = [
     "Out of memory",
 ];
 
+/// Lines of the log shown after a bad one.
+const SHOWN_LINES: u32 = 40;
+
 /// Watches the log for what must not be there. It is looked at all the time: it holds some thousand lines only.
 pub struct Watch {
     log: KernelLog,
@@ -160,11 +163,12 @@ impl Watch {
         self.expected = Some(bad);
     }
 
-    /// Looks at what is new. `refusals`: the module was given bad input, and has said so.
+    /// Looks at what is new. `refusals`: the module was given bad input, and has said so. What follows a bad line, such as a stack, is shown.
     pub fn look(&mut self, report: &Report, refusals: bool) {
         let lines = self.log.lines();
         self.seen += lines.len();
         let expected = self.expected.take();
+        let mut shown = 0;
         for (priority, line) in lines {
             let due = !self.due.is_empty() && line.contains(self.due);
             let ours = OURS.iter().any(|module| line.starts_with(module));
@@ -172,6 +176,10 @@ impl Watch {
             let bad = BAD.iter().any(|bad| line.contains(bad)) && !expected.is_some_and(|bad| line.contains(bad));
             if complaint || bad {
                 report.fail(format_args!("kernel log: {line}"));
+                shown = SHOWN_LINES;
+            } else if shown > 0 {
+                println!("     {line}");
+                shown -= 1;
             }
         }
     }

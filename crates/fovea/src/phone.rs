@@ -104,7 +104,7 @@ pub struct Run {
 #[derive(Args)]
 pub struct Demo {
     /// Launches of the workload.
-    #[arg(long, default_value_t = 70)]
+    #[arg(long, default_value_t = 120)]
     launches: u32,
     /// Folder for results and the page.
     #[arg(long, value_name = "FOLDER", default_value = "results/demo")]

@@ -129,6 +129,8 @@ impl Machine {
         let mut line = String::from("console=ttyS0");
         // No randomness in addresses, none from the CPU; the timer and clock checks fail by chance on a loaded host.
         line += " nokaslr norandmaps random.trust_cpu=off no_timer_check tsc=reliable";
+        // The kernel's checks of its ciphers take a fifth of a boot's instructions, and nothing here enciphers.
+        line += " cryptomgr.notests";
         line += &format!(" transparent_hugepage={} psi=1", self.huge_pages.name());
         // A panic leaves by a triple fault at once, and -no-reboot makes that QEMU's end.
         line += " panic=-1 reboot=t";
@@ -289,7 +291,7 @@ mod tests {
 
     const TAIL: &str =
         "-kernel /k/vmlinux -initrd /t/initrd -append console=ttyS0 nokaslr norandmaps random.trust_cpu=off \
-        no_timer_check tsc=reliable transparent_hugepage=never psi=1 panic=-1 reboot=t quiet fovea.test \
+        no_timer_check tsc=reliable cryptomgr.notests transparent_hugepage=never psi=1 panic=-1 reboot=t quiet fovea.test \
         -chardev file,id=console,path=/r/a,,b/console.log -serial chardev:console \
         -chardev stdio,id=events,signal=off -device isa-debugcon,iobase=0xe9,chardev=events \
         -device isa-debug-exit,iobase=0xf4,iosize=4";
