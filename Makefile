@@ -26,7 +26,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 .PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-6.1 xfstests kernels install install-small build whole small clean check-style hooks \
-	setup setup-tests fetch test-phone
+	setup setup-tests fetch test-rust test-phone
 
 demo: whole
 	$(FOVEA) phone demo
@@ -34,8 +34,12 @@ demo: whole
 test: setup-tests check-style fetch
 	# First, for each leaves its fovea in the same place.
 	$(CARGO) test -p fovea --no-default-features --test second
+	# Side by side, for either alone waits for the phone's clock much of the time.
+	# xargs and not -j2, whose tokens cargo would take part in.
+	printf '%s\n' test-rust test-phone | xargs -P 2 -n 1 $(MAKE) --no-print-directory
+
+test-rust:
 	$(CARGO) test --workspace
-	$(MAKE) --no-print-directory test-phone
 
 # What boots nothing and needs no desktop.
 QUICK := apps client contract core daemon guest policy report scenario
@@ -177,9 +181,8 @@ fetch: setup
 test-phone: whole
 	@mkdir -p results
 	$(FOVEA) phone run lowmem rounds=1 --exact --results results/test --json results/test-lowmem.json
-	$(FOVEA) phone run monkey events=120 kills=3 --results results/test
 	$(FOVEA) phone run ecache cases=HM launches=16 'traced=[]' configurations=ecache,migrate --exact --results results/test
-	set -e; for s in $(TEST_SCENARIOS); do $(FOVEA) phone run $$s --results results/test; done
+	printf '%s\n' 'monkey events=120 kills=3' $(TEST_SCENARIOS) | xargs -P 2 -I@ sh -c '$(FOVEA) phone run @ --results results/test'
 	tools/same-twice.sh $(FOVEA) results/twice
 
 # rustup's minimal profile has neither rustfmt nor clippy.

@@ -16,7 +16,7 @@ mod rank;
 
 use fovea_apps::AppName;
 use fovea_client::{Assumed, Simulation};
-use fovea_linux::{Device, Error};
+use fovea_linux::{Device, Error, Report, State};
 use fovea_policy::{Action, Decision, Snapshot};
 use house::{House, Known};
 pub use mechanism::Turn;
@@ -41,9 +41,21 @@ fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
     vec![Box::<rank::Rank>::default(), Box::<freeze::Freeze>::default(), Box::<memory::Memory>::default()]
 }
 
-/// What the mechanisms need of `fovea check`, by its rows' names.
-pub fn needs<D: Device>() -> Vec<&'static str> {
-    all::<D>().iter().flat_map(|mechanism| mechanism.needs()).copied().collect()
+/// What this machine can do, with what each mechanism makes of it: `fovea check`.
+pub(crate) fn check<D: Device>(mut report: Report) -> Report {
+    for mechanism in all::<D>() {
+        mechanism.needs().iter().for_each(|need| report.used(need.row, mechanism.name(), need.gives));
+    }
+    report
+}
+
+/// What the mechanisms lack and would not notice by themselves, each in one line.
+pub(crate) fn lacks<D: Device>(report: &Report) -> Vec<String> {
+    let needs = all::<D>().into_iter().flat_map(|mechanism| mechanism.needs().iter());
+    let rows = needs.filter(|need| need.told).filter_map(|need| report.row(need.row));
+    rows.filter(|row| row.state == State::Missing)
+        .map(|row| format!("{}: {}: {}", row.name, row.found, row.mend))
+        .collect()
 }
 
 impl<D: Device> Engine<D> {
@@ -250,5 +262,26 @@ impl<D: Device> Engine<D> {
             notes.extend(mechanism.preview(&mut self.house, &mut snapshot)?);
         }
         Ok(crate::simulate::simulation(snapshot, &self.house.policy, assumed, true, notes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeDevice;
+
+    #[test]
+    fn what_a_mechanism_needs_is_a_row_of_fovea_check_and_each_row_is_of_use() {
+        let report = check::<FakeDevice>(fovea_linux::System::new().unwrap().check());
+        for mechanism in all::<FakeDevice>() {
+            for need in mechanism.needs() {
+                let row = report.row(need.row);
+                assert!(row.is_some(), "{}: nobody looks for it, so nobody would be told", need.row);
+                assert!(row.unwrap().used_by.contains(&mechanism.name().to_owned()));
+            }
+        }
+        for row in &report.rows {
+            assert!(!row.gives.is_empty(), "{}: of use to nobody, so nobody need look for it", row.name);
+        }
     }
 }

@@ -77,14 +77,6 @@ pub fn bench_with(apps: &[(&str, u64)], config: Config) -> Bench {
 }
 
 #[test]
-fn what_a_mechanism_needs_is_a_row_of_fovea_check() {
-    let report = fovea_linux::System::new().unwrap().check();
-    for name in crate::engine::needs::<FakeDevice>() {
-        assert!(report.row(name).is_some(), "{name}: nobody looks for it, so nobody would be told");
-    }
-}
-
-#[test]
 fn the_ecaches_settings_are_given_and_come_back() {
     let device = FakeDevice::default();
     let there = [("verify", "always"), ("salvage_pages", "7"), ("zero", "lazy")];

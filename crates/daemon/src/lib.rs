@@ -48,5 +48,10 @@ pub use config::{BadConfig, Config, DaemonConfig, ZramConfig};
 pub use engine::{Engine, Turn};
 pub use journal::{Entry, Journal};
 pub use supervisor::{restore_alone, run};
+
+/// The rows of `fovea check`: what this machine has, and what each mechanism makes of it.
+pub fn check(system: &fovea_linux::System) -> fovea_linux::Report {
+    engine::check::<fovea_linux::System>(system.check())
+}
 pub use syslog::Syslog;
 pub use undo::{restore, Changed, UndoLog};

@@ -11,7 +11,7 @@ const NEEDED: [&str; 2] = ["root", "cgroup2"];
 
 /// Prints what this machine can do. Fails with exit code 3 if it lacks what nothing works without.
 pub fn check(json: bool) -> Result<(), Failure> {
-    let report = System::new().map_err(|e| Failure::Lacks(e.to_string()))?.check();
+    let report = fovea_daemon::check(&System::new().map_err(|e| Failure::Lacks(e.to_string()))?);
     match json {
         true => print_json(&report)?,
         false => print(&table(&report))?,
@@ -34,7 +34,8 @@ fn table(report: &Report) -> String {
         };
         out += &format!("{mark:>4}  {:<18} {}\n", row.name, row.found);
         if row.state != State::Present {
-            out += &format!("      {:<18} would give: {}\n", "", row.gives);
+            let to = if row.used_by.is_empty() { String::new() } else { format!(" ({})", row.used_by.join(", ")) };
+            out += &format!("      {:<18} would give{to}: {}\n", "", row.gives);
             if !row.mend.is_empty() {
                 out += &format!("      {:<18} mend: {}\n", "", row.mend);
             }

@@ -36,6 +36,8 @@ pub struct Row {
     pub gives: String,
     /// What was found.
     pub found: String,
+    /// The mechanisms that use it; none for what the whole stands on.
+    pub used_by: Vec<String>,
     /// What to do about it; empty if nothing need be done.
     pub mend: String,
 }
@@ -53,6 +55,15 @@ impl Report {
     /// A row by its name.
     pub fn row(&self, name: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.name == name)
+    }
+
+    /// Says that a mechanism uses what a row is about, and what it gives.
+    pub fn used(&mut self, row: &str, mechanism: &str, gives: &str) {
+        if let Some(row) = self.rows.iter_mut().find(|r| r.name == row) {
+            row.used_by.push(mechanism.to_owned());
+            let and = if row.gives.is_empty() { "" } else { "; " };
+            row.gives += &format!("{and}{gives}");
+        }
     }
 
     /// Names of what is missing.
@@ -79,6 +90,7 @@ pub(crate) fn check(root: &Root) -> Report {
     let kernel = read(&root.join("proc/sys/kernel/osrelease")).unwrap_or_default();
     let kernel = String::from_utf8_lossy(kernel.trim_ascii()).into_owned();
     let cgroups = Cgroups::find(root);
+    // What the whole stands on says so here; what a mechanism uses is for the mechanism to say (`Report::used`).
     let rows = [
         ("kernel", "the interfaces below", release(&kernel)),
         ("root", "working on other users' apps", privileges(root)),
@@ -90,21 +102,16 @@ pub(crate) fn check(root: &Root) -> Report {
                 |c| Present(format!("mounted on {}", c.mount().display())),
             ),
         ),
-        (
-            "memory-controller",
-            "an app's memory in one figure, and its pressure",
-            memory_controller(cgroups.as_ref().ok()),
-        ),
-        ("freezer", "stopping background apps", freezer(cgroups.as_ref().ok())),
+        ("memory-controller", "", memory_controller(cgroups.as_ref().ok())),
+        ("freezer", "", freezer(cgroups.as_ref().ok())),
         ("psi", "waking up when memory gets short, instead of looking", pressure(root)),
-        ("process_madvise", "compressing idle apps ahead of need", call(root, "5.10", sys::probe_process_madvise)),
+        ("process_madvise", "", call(root, "5.10", sys::probe_process_madvise)),
         ("pidfd", "never touching a process that was given an old PID", call(root, "5.3", probe_pidfd)),
-        ("process_mrelease", "a killed app's memory at once", call(root, "5.15", sys::probe_process_mrelease)),
-        ("zram", "a compressed swap in memory", zram_device(root)),
-        ("swap-codec", "judging pages by the very codec that will compress them", codec(root)),
-        ("swap", "room for what is paged out", swap(root)),
-        ("ecache", "reserved memory as file cache while its device is idle", ecache(root)),
-        ("ksm", "merging equal pages of kindred apps", ksm(root)),
+        ("process_mrelease", "", call(root, "5.15", sys::probe_process_mrelease)),
+        ("zram", "", zram_device(root)),
+        ("swap-codec", "", codec(root)),
+        ("swap", "", swap(root)),
+        ("ecache", "", ecache(root)),
         ("locked-memory", "the daemon staying in memory itself", locked_memory(root)),
         (
             "alone",
@@ -123,7 +130,7 @@ fn row(name: &str, gives: &str, finding: Finding) -> Row {
         Finding::Missing { found, mend } => (State::Missing, found, mend),
         Unknown(found) => (State::Unknown, found, String::new()),
     };
-    Row { name: name.into(), state, gives: gives.into(), found, mend }
+    Row { name: name.into(), state, gives: gives.into(), found, used_by: Vec::new(), mend }
 }
 
 fn release(kernel: &str) -> Finding {
@@ -264,16 +271,6 @@ fn swap(root: &Root) -> Finding {
     let names =
         areas.iter().map(|a| format!("{} {} MiB of {} MiB", a.path.display(), a.used_bytes >> 20, a.size_bytes >> 20));
     Present(names.collect::<Vec<_>>().join(", "))
-}
-
-fn ksm(root: &Root) -> Finding {
-    match read(&root.join("sys/kernel/mm/ksm/run")) {
-        Ok(text) if proc::number(&text).is_some() => {
-            Present(format!("run={}", String::from_utf8_lossy(text.trim_ascii())))
-        }
-        Ok(_) => Unknown("/sys/kernel/mm/ksm/run makes no sense".into()),
-        Err(_) => missing("no /sys/kernel/mm/ksm", "the kernel lacks CONFIG_KSM"),
-    }
 }
 
 fn ecache(root: &Root) -> Finding {

@@ -44,8 +44,7 @@ fn a_phone_with_zram_is_read_whole() {
 #[test]
 fn a_phone_lacks_nothing_that_files_tell() {
     let report = system("phone-6.12").check();
-    let names =
-        ["kernel", "root", "cgroup2", "memory-controller", "freezer", "psi", "zram", "swap-codec", "swap", "ksm"];
+    let names = ["kernel", "root", "cgroup2", "memory-controller", "freezer", "psi", "zram", "swap-codec", "swap"];
     assert!(states(&report, &names).iter().all(|&s| s == State::Present), "{report:#?}");
     // What only the running kernel can answer is not made up from files.
     assert_eq!(report.row("process_madvise").unwrap().state, State::Unknown);
@@ -60,8 +59,8 @@ fn an_old_hybrid_machine_says_what_it_lacks_and_the_mend() {
     assert!(memory.zram.is_none() && memory.psi_some_avg10.is_none() && memory.total_bytes > 0);
     assert!(old.cgroup_mount().unwrap().ends_with("sys/fs/cgroup/unified"));
     let report = old.check();
-    let names = ["kernel", "memory-controller", "psi", "zram", "swap", "ksm"];
-    assert_eq!(states(&report, &names), [State::Missing; 6], "{report:#?}");
+    let names = ["kernel", "memory-controller", "psi", "zram", "swap"];
+    assert_eq!(states(&report, &names), [State::Missing; 5], "{report:#?}");
     assert!(report.rows.iter().filter(|row| row.state == State::Missing).all(|row| !row.mend.is_empty()));
     assert!(report.missing().contains(&"psi".to_owned()));
 }

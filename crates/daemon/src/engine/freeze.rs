@@ -10,7 +10,7 @@ use fovea_policy::{freeze, Action, Config, Decision, Snapshot};
 use serde_json::Value;
 
 use super::house::House;
-use super::mechanism::{Mechanism, Step, Turn};
+use super::mechanism::{Mechanism, Need, Step, Turn};
 
 #[derive(Debug, Default)]
 pub(super) struct Freeze {
@@ -49,8 +49,13 @@ impl Freeze {
 }
 
 impl<D: Device> Mechanism<D> for Freeze {
-    fn needs(&self) -> &'static [&'static str] {
-        &["freezer"]
+    fn name(&self) -> &'static str {
+        "freeze"
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        const NEEDS: [Need; 1] = [Need::told("freezer", "stopping background apps")];
+        &NEEDS
     }
 
     fn gone(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {

@@ -36,6 +36,25 @@ impl Turn {
     }
 }
 
+/// What a mechanism uses: a row of `fovea check`, which is told what for.
+pub(super) struct Need {
+    pub(super) row: &'static str,
+    /// What the mechanism gives by it.
+    pub(super) gives: &'static str,
+    /// Whether its absence is told at the start; else it shows when the mechanism sets itself up.
+    pub(super) told: bool,
+}
+
+impl Need {
+    pub(super) const fn told(row: &'static str, gives: &'static str) -> Self {
+        Self { row, gives, told: true }
+    }
+
+    pub(super) const fn shown(row: &'static str, gives: &'static str) -> Self {
+        Self { row, gives, told: false }
+    }
+}
+
 /// A decision's part that is to be done now.
 pub(super) struct Step<'a> {
     pub(super) action: &'a Action,
@@ -49,8 +68,11 @@ pub(super) struct Step<'a> {
 /// A change of who matters is answered by [`at_once`](Mechanism::at_once) before whoever told it has an answer: that is decided on what is
 /// known, and nothing is read. A turn of the loop then lets each [`observe`](Mechanism::observe) and [`decide`](Mechanism::decide).
 pub(super) trait Mechanism<D: Device> {
-    /// What it needs, by the names of `fovea check`'s rows: those that are missing are told at the start.
-    fn needs(&self) -> &'static [&'static str];
+    /// As in `policy`'s list.
+    fn name(&self) -> &'static str;
+
+    /// What it uses of the kernel.
+    fn needs(&self) -> &'static [Need];
 
     /// Sets the device up, at the start.
     fn set_up(&mut self, _house: &mut House<D>, _now_ns: u64) -> Result<(), Error> {

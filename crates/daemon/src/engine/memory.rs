@@ -20,7 +20,7 @@ use fovea_policy::memory::{self, MemoryState};
 use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
 use super::house::House;
-use super::mechanism::{Mechanism, Step, Turn};
+use super::mechanism::{Mechanism, Need, Step, Turn};
 pub(crate) use observe::state_of_memory;
 use state::{AppMemory, Session, Victim};
 
@@ -80,8 +80,22 @@ impl Memory {
 }
 
 impl<D: Device> Mechanism<D> for Memory {
-    fn needs(&self) -> &'static [&'static str] {
-        &["memory-controller", "process_madvise", "pidfd", "process_mrelease"]
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        const NEEDS: [Need; 8] = [
+            Need::told("memory-controller", "an app's memory in one figure, and its pressure"),
+            Need::told("process_madvise", "compressing idle apps ahead of need"),
+            Need::told("pidfd", "ending the app that was chosen, and no other"),
+            Need::told("process_mrelease", "a killed app's memory at once"),
+            Need::shown("zram", "a compressed swap in memory"),
+            Need::shown("swap-codec", "judging pages by the very codec that will compress them"),
+            Need::shown("swap", "room for what is paged out"),
+            Need::shown("ecache", "reserved memory as file cache while its device is idle"),
+        ];
+        &NEEDS
     }
 
     fn set_up(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {

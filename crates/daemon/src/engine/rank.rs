@@ -9,7 +9,7 @@ use fovea_policy::{rank, Action, Config, Decision, Snapshot};
 use serde_json::json;
 
 use super::house::House;
-use super::mechanism::{Mechanism, Step, Turn};
+use super::mechanism::{Mechanism, Need, Step, Turn};
 
 /// What an app's processes' scores are by, and what was added to them for it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +24,11 @@ pub(super) struct Rank {
 }
 
 impl<D: Device> Mechanism<D> for Rank {
-    fn needs(&self) -> &'static [&'static str] {
+    fn name(&self) -> &'static str {
+        "rank"
+    }
+
+    fn needs(&self) -> &'static [Need] {
         &[]
     }
 

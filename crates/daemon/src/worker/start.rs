@@ -13,11 +13,7 @@ fn lacks(system: &System) -> Vec<String> {
     if report.row("cgroup2").is_some_and(|row| row.state == State::Missing) {
         return Vec::new();
     }
-    let rows = engine::needs::<System>()
-        .into_iter()
-        .filter_map(|name| report.row(name))
-        .filter(|row| row.state == State::Missing);
-    rows.map(|row| format!("{}: {}: {}", row.name, row.found, row.mend)).collect()
+    engine::lacks::<System>(&report)
 }
 
 /// Runs the daemon until it is told to stop. Restoring the device is the caller's part.
