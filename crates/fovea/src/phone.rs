@@ -9,9 +9,9 @@ use fovea_phone::kmod::{self, Sources};
 use fovea_phone::{desktop, fetch, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
 use fovea_report::document::{Document, FileError};
 use fovea_report::gather::Saved;
-use fovea_report::page::{panels, picture, Report};
+use fovea_report::page::{panels as drawn, picture, Report};
 use fovea_report::text::render;
-use fovea_scenario::kinds::papers;
+use fovea_scenario::kinds::{panels, papers};
 use fovea_scenario::series::free_memory;
 use fovea_scenario::{builtin_scenarios, document, Boot, Catalog, Plan, Provenance, Reservation, Scenario};
 
@@ -280,7 +280,10 @@ fn show(demo: &Demo) -> Result<(), Failure> {
     let (page, sheet) = (file("demo.html"), file("demo.svg"));
     write(
         &sheet,
-        &picture("Fovea on a phone of 512 MB: what a person notices", &panels(documents.iter().map(|d| &d.1))),
+        &picture(
+            "Fovea on a phone of 512 MB: what a person notices",
+            &drawn(&panels(), documents.iter().map(|d| &d.1)),
+        ),
     )?;
     let report = Report {
         documents: documents.into_iter().map(|(path, document)| Saved { path, document }).collect(),
@@ -288,7 +291,7 @@ fn show(demo: &Demo) -> Result<(), Failure> {
         commit: env!("FOVEA_COMMIT").into(),
         ..Report::default()
     };
-    write(&page, &report.html(&papers()))?;
+    write(&page, &report.html(&papers(), &panels()))?;
     print_line(format!(
         "all of it as one page: {}, and what a person notices as one picture: {}",
         page.display(),

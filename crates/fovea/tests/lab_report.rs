@@ -116,7 +116,8 @@ fn unknown_names_and_folders_are_refused() {
 #[test]
 fn the_docs_are_current() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let pages = fovea_report::docs::pages(&folder, &fovea_scenario::kinds::papers()).unwrap();
+    let pages =
+        fovea_report::docs::pages(&folder, &fovea_scenario::kinds::papers(), &fovea_scenario::kinds::panels()).unwrap();
     let (mut tables, mut pictures) = (0, 0);
     for page in pages {
         let name = page.path.display();

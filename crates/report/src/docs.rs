@@ -16,6 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::document::{Document, FileError};
+use crate::panel::Panel;
 use crate::paper::Paper;
 
 mod systems;
@@ -50,6 +51,8 @@ pub struct Source<'l> {
     pub load: &'l dyn Fn(&str) -> Result<Document, String>,
     /// What papers print beside our figures.
     pub papers: &'l [Paper],
+    /// What a picture shows of scenarios.
+    pub panels: &'l [Panel],
 }
 
 /// What belongs between a marker and its end. Links lead to `folder`, with its stroke, or "" for the text's own.
@@ -66,7 +69,7 @@ fn made(words: &[&str], folder: &str, from: &Source, pictures: &mut Vec<(String,
     };
     if *kind == "picture" {
         let documents = all(rest)?;
-        let (title, picture) = systems::picture(&documents).map_err(in_file)?;
+        let (title, picture) = systems::picture(&documents, from.panels).map_err(in_file)?;
         pictures.push(((*file).to_owned(), picture));
         return Ok(format!("![{title}]({folder}{file})\n"));
     }
@@ -146,7 +149,7 @@ pub struct Page {
 ///
 /// # Errors
 /// If the folder or a page cannot be read.
-pub fn pages(folder: &Path, papers: &[Paper]) -> Result<Vec<Page>, FileError> {
+pub fn pages(folder: &Path, papers: &[Paper], panels: &[Panel]) -> Result<Vec<Page>, FileError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |cause| FileError { path, cause }
@@ -166,7 +169,7 @@ pub fn pages(folder: &Path, papers: &[Paper]) -> Result<Vec<Page>, FileError> {
             .map_err(|e| format!("results/{file}: {e}; name one that is there"))?;
         serde_json::from_slice(&text).map_err(|e| format!("results/{file}: {e}; make it again"))
     };
-    let source = Source { load: &load, papers };
+    let source = Source { load: &load, papers, panels };
     let mut pages = Vec::new();
     for (path, prefix) in paths {
         let found = fs::read_to_string(&path).map_err(failed(&path))?;

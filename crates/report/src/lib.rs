@@ -12,6 +12,7 @@ pub mod experiment;
 pub mod gather;
 #[cfg(feature = "page")]
 pub mod page;
+pub mod panel;
 pub mod paper;
 #[cfg(feature = "page")]
 mod plot;

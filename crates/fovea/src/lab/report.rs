@@ -12,7 +12,7 @@ use fovea_report::docs;
 use fovea_report::document::Document;
 use fovea_report::gather::{choose, gather, Gathered, LeftOut, Run};
 use fovea_report::page::Report;
-use fovea_scenario::kinds::papers;
+use fovea_scenario::kinds::{panels, papers};
 
 use super::bar;
 use crate::failure::Failure;
@@ -73,9 +73,9 @@ impl ReportArgs {
         let report = self.report(&entries, gathered)?;
         let to_stdout = self.output == Path::new("-");
         if to_stdout {
-            print(&report.html(&papers()))?;
+            print(&report.html(&papers(), &panels()))?;
         } else {
-            write_text(&self.output, &report.html(&papers()), "make room and run again")?;
+            write_text(&self.output, &report.html(&papers(), &panels()), "make room and run again")?;
             print(&self.last_word(&report))?;
         }
         match broken {
@@ -182,7 +182,7 @@ impl ReportArgs {
 /// Writes every document whose tables are stale. One that cannot be filled in fails the call, after the others are done.
 fn fill_docs(folder: &Path) -> Result<(), Failure> {
     let mut wrong = None;
-    for page in docs::pages(folder, &papers())? {
+    for page in docs::pages(folder, &papers(), &panels())? {
         match page.filled {
             Ok(filled) if filled == page.found => {}
             Ok(filled) => {

@@ -5,7 +5,8 @@ use super::tables::{cell, row};
 use crate::chart::{Chart, Kind, Origin};
 use crate::document::Document;
 use crate::experiment::REPRODUCE;
-use crate::page::{panels, picture as drawn};
+use crate::page::{panels as drawn_panels, picture as drawn};
+use crate::panel::Panel;
 use crate::plot::paper_twin;
 use crate::units::{in_time, number, Unit};
 
@@ -182,8 +183,8 @@ fn tiers(document: &Document) -> Option<Chart> {
 }
 
 /// The picture and what it is called.
-pub(super) fn picture(documents: &[Document]) -> Result<(String, String), String> {
-    let mut charts = panels(documents.iter());
+pub(super) fn picture(documents: &[Document], panels: &[Panel]) -> Result<(String, String), String> {
+    let mut charts = drawn_panels(panels, documents.iter());
     charts.extend(documents.iter().filter(|d| d.scenario == REPRODUCE).filter_map(tiers));
     if charts.is_empty() {
         return Err("no figures that a person would notice; name a scenario's results behind the picture".into());

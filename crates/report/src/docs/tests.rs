@@ -42,7 +42,7 @@ const PAPERS: [Paper; 1] = [Paper {
 }];
 
 fn follow(text: &str, folder: &str, load: &dyn Fn(&str) -> Result<Document, String>) -> Result<Filled, Wrong> {
-    fill(text, folder, &Source { load, papers: &PAPERS })
+    fill(text, folder, &Source { load, papers: &PAPERS, panels: &[] })
 }
 
 fn filled(text: &str) -> Result<String, Wrong> {

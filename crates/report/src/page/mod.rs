@@ -8,12 +8,13 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use panels::panels;
+pub use panels::drawn as panels;
 
 use crate::chart::Chart;
 use crate::document::Document;
 use crate::experiment::Findings;
 use crate::gather::{LeftOut, Saved};
+use crate::panel::Panel;
 use crate::paper::Paper;
 use crate::plot;
 use crate::verdict::Verdict;
@@ -63,9 +64,9 @@ impl Report {
         experiments.chain(self.documents.iter().flat_map(|d| &d.document.verdicts))
     }
 
-    /// The page: HTML, whole, and the same for the same report; with what papers print beside our figures.
-    pub fn html(&self, papers: &[Paper]) -> String {
-        legible(parts::page(self, papers).into_string())
+    /// The page: HTML, whole, and the same for the same report; with what papers print beside our figures, and `panels` before all else.
+    pub fn html(&self, papers: &[Paper], panels: &[Panel]) -> String {
+        legible(parts::page(self, papers, panels).into_string())
     }
 }
 

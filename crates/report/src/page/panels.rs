@@ -3,56 +3,8 @@
 
 use crate::chart::{Chart, Kind, Origin};
 use crate::document::{distinct, Document};
+use crate::panel::Panel;
 use crate::units::{in_time, Unit};
-
-/// One question and the figures that answer it.
-struct Panel {
-    scenario: &'static str,
-    title: &'static str,
-    /// Figures of one unit, each with what a person calls it.
-    figures: &'static [(&'static str, &'static str)],
-}
-
-/// In the order of the page. Another system adds its own here.
-const PANELS: [Panel; 9] = [
-    Panel {
-        scenario: "lowmem",
-        title: "Opening an app when memory is short",
-        figures: &[("start_lowmem_ns", "first time"), ("restart_ns", "coming back")],
-    },
-    Panel {
-        scenario: "workload",
-        title: "Opening an app, over a day",
-        figures: &[("launch_geomean_ns", "any app"), ("relaunch_geomean_ns", "one used before")],
-    },
-    Panel { scenario: "workload", title: "Apps killed, over a day", figures: &[("kills", "killed")] },
-    Panel { scenario: "workload", title: "Read from flash, over a day", figures: &[("read_bytes", "read")] },
-    Panel {
-        scenario: "ecache",
-        title: "Opening an app, with memory reserved for devices",
-        figures: &[("launch_geomean_ns", "any app")],
-    },
-    Panel {
-        scenario: "ecache",
-        title: "Read from flash, with memory reserved for devices",
-        figures: &[("read_bytes", "read")],
-    },
-    Panel {
-        scenario: "ecache",
-        title: "Time until the video decoder has its memory",
-        figures: &[("alloc_mfc_insns", "on average"), ("alloc_mfc_worst_insns", "at worst")],
-    },
-    Panel {
-        scenario: "desktop",
-        title: "Longest wait for memory in an app in front",
-        figures: &[("longest_stall_ns", "stall")],
-    },
-    Panel {
-        scenario: "desktop",
-        title: "Programs killed at the desk",
-        figures: &[("kills", "killed"), ("wrong_kills", "wrongly")],
-    },
-];
 
 /// Configurations that are ours: they come last, behind what they are compared with.
 const OURS: [&str; 2] = ["fovea", "ecache"];
@@ -85,15 +37,10 @@ impl Panel {
     }
 }
 
-/// Whether anything of a scenario's is among the panels.
-pub(super) fn has_panels(scenario: &str) -> bool {
-    PANELS.iter().any(|p| p.scenario == scenario)
-}
-
-/// The panels of these results; of two documents of a scenario the first counts.
-pub fn panels<'d>(documents: impl Iterator<Item = &'d Document> + Clone) -> Vec<Chart> {
+/// The panels of these results, in the order of `panels`; of two documents of a scenario the first counts.
+pub fn drawn<'d>(panels: &[Panel], documents: impl Iterator<Item = &'d Document> + Clone) -> Vec<Chart> {
     let of = |panel: &Panel| panel.chart(documents.clone().find(|d| d.scenario == panel.scenario)?);
-    PANELS.iter().filter_map(of).collect()
+    panels.iter().filter_map(of).collect()
 }
 
 #[cfg(test)]
@@ -101,6 +48,16 @@ mod tests {
     use super::*;
     use crate::chart::Place;
     use crate::document::Case;
+
+    const PANELS: [Panel; 3] = [
+        Panel { scenario: "ecache", title: "Read from flash", figures: &[("read_bytes", "read")] },
+        Panel {
+            scenario: "ecache",
+            title: "Until the decoder has its memory",
+            figures: &[("alloc_mfc_insns", "on average")],
+        },
+        Panel { scenario: "workload", title: "Apps killed", figures: &[("kills", "killed")] },
+    ];
 
     /// Case, configuration, figures.
     type Measured<'m> = (&'m str, &'m str, &'m [(&'m str, f64)]);
@@ -127,25 +84,25 @@ mod tests {
                 ],
             )
         };
-        let charts = panels([&ecache("exact")].into_iter());
+        let charts = drawn(&PANELS, [&ecache("exact")].into_iter());
         let titles: Vec<&str> = charts.iter().map(|c| c.title.as_str()).collect();
-        assert_eq!(titles, [PANELS[5].title, PANELS[6].title]);
+        assert_eq!(titles, [PANELS[0].title, PANELS[1].title]);
         let (alloc, points) = (&charts[1], |c: usize| &charts[1].series[c].points);
         assert_eq!((alloc.y_axis.as_str(), points(1)[0].y, points(2)[0].y), ("ms", 60.0, 0.03));
         // Nothing was measured of `normal`, but it keeps its place.
         assert_eq!(points(0).len(), 0);
-        assert_eq!(panels([&ecache("fast")].into_iter())[1].y_axis, "M instructions");
+        assert_eq!(drawn(&PANELS, [&ecache("fast")].into_iter())[1].y_axis, "M instructions");
     }
 
     #[test]
     fn cases_are_named_only_where_there_are_several() {
         let day = |cases: &[&str]| {
             let cases: Vec<Measured> = cases.iter().map(|case| (*case, "fovea", &[("kills", 2.0)][..])).collect();
-            panels([&document("workload", "exact", &cases)].into_iter())
+            drawn(&PANELS, [&document("workload", "exact", &cases)].into_iter())
         };
         let place = |chart: &Chart, at: usize| chart.series[0].points[at].x.clone();
         assert_eq!(place(&day(&["N"])[0], 0), Place::Name("killed".into()));
         assert_eq!(place(&day(&["N", "H"])[0], 1), Place::Name("H: killed".into()));
-        assert_eq!(panels([&document("other", "exact", &[])].into_iter()), []);
+        assert_eq!(drawn(&PANELS, [&document("other", "exact", &[])].into_iter()), []);
     }
 }

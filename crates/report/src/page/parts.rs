@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
-use super::panels::{has_panels, panels};
+use super::panels::drawn;
 use super::{charts as findings, tables, Experiment, Report};
 use crate::chart::{Chart, Origin};
 use crate::document::Document;
 use crate::gather::Saved;
+use crate::panel::Panel;
 use crate::paper::Paper;
 use crate::plot;
 use crate::units::number;
@@ -112,7 +113,7 @@ fn provenance(document: &Document) -> String {
     parts.join(", ")
 }
 
-pub(super) fn page(report: &Report, papers: &[Paper]) -> Markup {
+pub(super) fn page(report: &Report, papers: &[Paper], panels: &[Panel]) -> Markup {
     let mut taken = BTreeSet::new();
     let experiments = report.experiments.iter().map(|e| (e.id.as_str(), Content::Experiment(e)));
     let scenarios = report.documents.iter().map(|s| (s.document.scenario.as_str(), Content::Scenario(s)));
@@ -138,7 +139,7 @@ pub(super) fn page(report: &Report, papers: &[Paper]) -> Markup {
                     @if let Some(stamp) = &report.stamp { p.note { (stamp) } }
                 }
                 main {
-                    (noticed(report))
+                    (noticed(report, panels))
                     (summary(report, &all().collect::<Vec<_>>()))
                     (falls_short(&all().collect::<Vec<_>>()))
                     (left_out(report))
@@ -164,11 +165,12 @@ pub(super) fn page(report: &Report, papers: &[Paper]) -> Markup {
 }
 
 /// The panels, before all else.
-fn noticed(report: &Report) -> Markup {
-    let shown = panels(report.documents.iter().map(|s| &s.document));
+fn noticed(report: &Report, panels: &[Panel]) -> Markup {
+    let shown = drawn(panels, report.documents.iter().map(|s| &s.document));
     let mut scenarios = BTreeSet::new();
+    let is_shown = |scenario: &str| panels.iter().any(|panel| panel.scenario == scenario);
     let first =
-        report.documents.iter().filter(|s| has_panels(&s.document.scenario) && scenarios.insert(&s.document.scenario));
+        report.documents.iter().filter(|s| is_shown(&s.document.scenario) && scenarios.insert(&s.document.scenario));
     let paths: Vec<&str> = first.map(|s| s.path.as_str()).collect();
     html! {
         @if !shown.is_empty() {

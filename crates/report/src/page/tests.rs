@@ -151,12 +151,12 @@ fn the_parser_sees_what_is_not_closed() {
 
 #[test]
 fn an_empty_page_is_whole() {
-    check_closed(&parse(&Report::default().html(&[])));
+    check_closed(&parse(&Report::default().html(&[], &[])));
 }
 
 #[test]
 fn verdicts_that_miss_come_before_all_figures() {
-    let html = report("some", 1.0).html(&[]);
+    let html = report("some", 1.0).html(&[], &[]);
     let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text}"));
     assert!(at("5 fall short") < at("What falls short"));
     assert!(at("What falls short") < at("<figure"));
@@ -178,7 +178,7 @@ fn hostile_texts_stay_texts() {
         "line\r\nbreak",
     ];
     for text in hostile {
-        let seen = parse(&report(text, 1.5).html(&[]));
+        let seen = parse(&report(text, 1.5).html(&[], &[]));
         check_closed(&seen);
         assert_eq!(seen.comments, 0);
         if text.is_ascii() && !text.contains(['\0', '\r']) {
@@ -192,8 +192,8 @@ proptest! {
     #[test]
     fn any_texts_and_numbers_make_a_whole_page(text in any::<String>(), y in any::<f64>()) {
         let report = report(&text, y);
-        let html = report.html(&[]);
+        let html = report.html(&[], &[]);
         check_closed(&parse(&html));
-        prop_assert_eq!(&html, &report.html(&[]));
+        prop_assert_eq!(&html, &report.html(&[], &[]));
     }
 }

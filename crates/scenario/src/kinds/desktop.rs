@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use fovea_report::panel::Panel;
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
@@ -39,6 +40,18 @@ pub(super) const ABOUT: About = About {
     configurations: &[KERNEL, EARLYOOM, SYSTEMD_OOMD, FOVEA],
     scenarios: builtin!["scenarios/desktop.toml"],
     lists: &["cases"],
+    panels: &[
+        Panel {
+            scenario: "desktop",
+            title: "Longest wait for memory in an app in front",
+            figures: &[("longest_stall_ns", "stall")],
+        },
+        Panel {
+            scenario: "desktop",
+            title: "Programs killed at the desk",
+            figures: &[("kills", "killed"), ("wrong_kills", "wrongly")],
+        },
+    ],
     ..About::NONE
 };
 

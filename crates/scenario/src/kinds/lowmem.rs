@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The tests of LowMem13, section 4.2.
 
+use fovea_report::panel::Panel;
 use fovea_report::paper::Paper;
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
@@ -48,6 +49,11 @@ pub(super) const ABOUT: About = About {
     scenarios: builtin!["scenarios/lowmem.toml"],
     lists: &["cases", "closed", "hidden"],
     paper: Some(PAPER),
+    panels: &[Panel {
+        scenario: "lowmem",
+        title: "Opening an app when memory is short",
+        figures: &[("start_lowmem_ns", "first time"), ("restart_ns", "coming back")],
+    }],
     ..About::NONE
 };
 

@@ -12,6 +12,7 @@ pub mod workload;
 
 use std::fmt::Debug;
 
+use fovea_report::panel::Panel;
 use fovea_report::paper::Paper;
 use serde::Deserialize;
 
@@ -99,11 +100,18 @@ pub(crate) struct About {
     pub shorthands: &'static [(&'static str, &'static str)],
     /// What its paper prints.
     pub paper: Option<Paper>,
+    /// What a person notices of it.
+    pub panels: &'static [Panel],
 }
 
 /// What papers print of the scenarios.
 pub fn papers() -> Vec<Paper> {
     ABOUT.iter().filter_map(|kind| kind.paper).collect()
+}
+
+/// What a person notices of the scenarios, in the order of the page.
+pub fn panels() -> Vec<Panel> {
+    ABOUT.iter().flat_map(|kind| kind.panels).copied().collect()
 }
 
 impl About {
@@ -116,6 +124,7 @@ impl About {
         lists: &[],
         shorthands: &[],
         paper: None,
+        panels: &[],
     };
 }
 

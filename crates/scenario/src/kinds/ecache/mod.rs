@@ -6,6 +6,7 @@ mod tables;
 
 use std::borrow::Cow;
 
+use fovea_report::panel::Panel;
 use fovea_report::paper::Paper;
 use rand::Rng;
 use serde::Deserialize;
@@ -42,6 +43,23 @@ pub(super) const ABOUT: About = About {
     scenarios: builtin!["scenarios/ecache.toml"],
     lists: &["cases", "traced"],
     shorthands: &[("workload", "cases")],
+    panels: &[
+        Panel {
+            scenario: "ecache",
+            title: "Opening an app, with memory reserved for devices",
+            figures: &[("launch_geomean_ns", "any app")],
+        },
+        Panel {
+            scenario: "ecache",
+            title: "Read from flash, with memory reserved for devices",
+            figures: &[("read_bytes", "read")],
+        },
+        Panel {
+            scenario: "ecache",
+            title: "Time until the video decoder has its memory",
+            figures: &[("alloc_mfc_insns", "on average"), ("alloc_mfc_worst_insns", "at worst")],
+        },
+    ],
     paper: Some(Paper {
         scenario: "ecache",
         source: "eCache12, section 5",
