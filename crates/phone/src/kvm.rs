@@ -11,6 +11,7 @@ use crate::cache::Cache;
 use crate::child::{Next, Running};
 use crate::console::ConsoleTail;
 use crate::error::{Error, FailureReason, Result};
+use crate::hardware::Hardware;
 use crate::kernel::Kernel;
 use crate::qemu::{Accel, Console, Machine};
 
@@ -66,6 +67,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
         huge_pages: HugePages::Never,
         kernel_args: Vec::new(),
         disks: Vec::new(),
+        hardware: Hardware::default(),
         console: Console::File(log.clone()),
     };
     let mut qemu = Running::start(&machine, &scratch.path().join("qemu.log"))?;

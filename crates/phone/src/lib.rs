@@ -13,6 +13,7 @@ pub mod debug_kernel;
 pub mod desktop;
 mod error;
 pub mod fetch;
+mod hardware;
 mod host_program;
 pub mod initramfs;
 mod kernel;
@@ -33,6 +34,7 @@ mod testing;
 
 pub use cache::{Cache, CacheLock};
 pub use error::{BootFailure, BuildFailure, Error, FailureReason, Result};
+pub use hardware::{Hardware, Iommu};
 pub use host_program::with_libraries;
 pub use initramfs::{GuestFile, Programs};
 pub use kernel::Kernel;

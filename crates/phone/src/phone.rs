@@ -7,6 +7,7 @@ use fovea_scenario::{Plan, Swap};
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
+use crate::hardware::Hardware;
 use crate::initramfs::{self, GuestFile, Programs};
 use crate::kernel::Kernel;
 use crate::kmod::BuiltModules;
@@ -25,6 +26,7 @@ pub struct Phone {
     by_turns: bool,
     nodes: u32,
     disks: Vec<PathBuf>,
+    hardware: Hardware,
     /// A desktop's system, below plan and first process in the image.
     system: Vec<u8>,
     qemu: String,
@@ -60,6 +62,7 @@ impl Phone {
             by_turns: false,
             nodes: 1,
             disks: Vec::new(),
+            hardware: Hardware::default(),
             system: Vec::new(),
             qemu,
         })
@@ -104,6 +107,12 @@ impl Phone {
         self
     }
 
+    /// With devices beside the usual ones.
+    pub fn with_hardware(mut self, hardware: Hardware) -> Phone {
+        self.hardware = hardware;
+        self
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
@@ -141,6 +150,7 @@ impl Phone {
             huge_pages: plan.phone.huge_pages,
             kernel_args,
             disks: self.disks.clone(),
+            hardware: self.hardware.clone(),
             console,
         })
     }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command;
 use crate::error::{Error, Result};
+use crate::hardware::Hardware;
 
 /// The program.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
@@ -64,6 +65,8 @@ pub struct Machine {
     pub kernel_args: Vec<String>,
     /// Raw images, which outlive the boot: namespaces 1, 2, … of one NVMe controller. In fast mode only; `microvm` has no PCI.
     pub disks: Vec<PathBuf>,
+    /// Devices beside the usual ones.
+    pub hardware: Hardware,
     /// Where the console goes.
     pub console: Console,
 }
@@ -149,7 +152,10 @@ impl Machine {
         let mut args = Args::default();
         args.pair(
             "-machine",
-            if self.exact { "microvm,acpi=off,auto-kernel-cmdline=off,x-option-roms=off" } else { "q35" },
+            match self.exact && self.hardware.is_none() {
+                true => "microvm,acpi=off,auto-kernel-cmdline=off,x-option-roms=off",
+                false => self.hardware.machine(),
+            },
         );
         args.list(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         // cx16=off: QEMU 7.2's TCG loses flags after cmpxchg16b, and SLUB then crashes at random.
@@ -181,6 +187,7 @@ impl Machine {
             args.path("-initrd", initrd);
         }
         args.pair("-append", self.kernel_command_line());
+        self.hardware.arguments().for_each(|device| args.pair("-device", device));
         if !self.disks.is_empty() {
             args.pair("-device", "nvme,id=storage,serial=fovea");
         }
@@ -265,137 +272,5 @@ fn parse_version(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn machine(exact: bool) -> Machine {
-        Machine {
-            exact,
-            accel: Accel::Tcg,
-            cpus: 2,
-            by_turns: false,
-            memory_bytes: 572 << 20,
-            nodes: 1,
-            kernel: "/k/vmlinux".into(),
-            initrd: Some("/t/initrd".into()),
-            huge_pages: HugePages::Never,
-            kernel_args: vec!["fovea.test".into()],
-            disks: Vec::new(),
-            console: Console::File("/r/a,b/console.log".into()),
-        }
-    }
-
-    fn line(machine: &Machine) -> String {
-        machine.args().join(std::ffi::OsStr::new(" ")).into_string().unwrap()
-    }
-
-    const TAIL: &str =
-        "-kernel /k/vmlinux -initrd /t/initrd -append console=ttyS0 nokaslr norandmaps random.trust_cpu=off \
-        no_timer_check tsc=reliable cryptomgr.notests transparent_hugepage=never psi=1 panic=-1 reboot=t quiet fovea.test \
-        -chardev file,id=console,path=/r/a,,b/console.log -serial chardev:console \
-        -chardev stdio,id=events,signal=off -device isa-debugcon,iobase=0xe9,chardev=events \
-        -device isa-debug-exit,iobase=0xf4,iosize=4";
-
-    #[test]
-    fn exact_mode_has_one_cpu_no_host_clock_and_no_randomness() {
-        assert_eq!(
-            line(&machine(true)),
-            format!(
-                "-machine microvm,acpi=off,auto-kernel-cmdline=off,x-option-roms=off -nodefaults -no-user-config \
-                 -display none -no-reboot -accel tcg,thread=single -icount shift=0,sleep=off,rr=record,rrfile=/dev/null \
-                 -rtc base=2026-01-01,clock=vm -cpu max,cx16=off,-rdrand,-rdseed -smp 1 -m size=572M {TAIL}"
-            )
-        );
-    }
-
-    #[test]
-    fn fast_mode_has_the_phones_cpus() {
-        assert_eq!(
-            line(&machine(false)),
-            format!(
-                "-machine q35 -nodefaults -no-user-config \
-                 -display none -no-reboot -accel tcg,thread=multi -cpu max,cx16=off -smp 2 -m size=572M {TAIL}"
-            )
-        );
-        let by_turns = line(&Machine { by_turns: true, ..machine(false) });
-        assert!(by_turns.contains("-accel tcg,thread=single -cpu max,cx16=off -smp 2"));
-        let nodes = line(&Machine { nodes: 2, memory_bytes: 573 << 20, ..machine(false) });
-        assert!(nodes.contains(
-            "-m size=573M -object memory-backend-ram,id=node0,size=286M -numa node,nodeid=0,memdev=node0 \
-             -object memory-backend-ram,id=node1,size=287M -numa node,nodeid=1,memdev=node1 -kernel"
-        ));
-        let kvm = line(&Machine { accel: Accel::Kvm, ..machine(false) });
-        assert!(kvm.contains("-accel kvm -cpu host"));
-        assert!(!line(&Machine { accel: Accel::Kvm, ..machine(true) }).contains("kvm"), "exact mode is always TCG");
-    }
-
-    #[test]
-    fn huge_pages_are_the_profiles() {
-        for (huge_pages, word) in [(HugePages::Always, "always"), (HugePages::Madvise, "madvise")] {
-            let line = line(&Machine { huge_pages, ..machine(true) });
-            assert!(line.contains(&format!(" transparent_hugepage={word} ")) && !line.contains("never"), "{line}");
-        }
-    }
-
-    #[test]
-    fn disks_are_namespaces_of_one_controller() {
-        let disks = vec!["/r/swap".into(), "/r/a,b".into()];
-        let line = line(&Machine { disks, ..machine(false) });
-        assert!(line.contains(
-            "-device nvme,id=storage,serial=fovea -drive if=none,format=raw,id=disk1,file=/r/swap \
-             -device nvme-ns,bus=storage,nsid=1,drive=disk1 -drive if=none,format=raw,id=disk2,file=/r/a,,b \
-             -device nvme-ns,bus=storage,nsid=2,drive=disk2"
-        ));
-    }
-
-    #[test]
-    fn a_shell_has_the_terminal_and_no_events() {
-        let shell = line(&Machine { console: Console::Terminal, ..machine(false) });
-        assert!(shell.contains("-serial mon:stdio") && !shell.contains("debugcon"));
-    }
-
-    #[test]
-    fn memory_is_the_phones_less_reservations_and_the_flash() {
-        let mut phone = crate::testing::plan().phone;
-        assert_eq!(memory_bytes(&phone, Reservation::Absent).unwrap(), (512 - 34 - 8 + 100 + 2) << 20);
-        phone.flash.size_bytes += 1;
-        assert_eq!(
-            memory_bytes(&phone, Reservation::Absent).unwrap(),
-            (512 - 34 - 8 + 100 + 2 + 1) << 20,
-            "rounded up"
-        );
-        phone.reserved_bytes.insert("fimc".into(), 512 << 20);
-        assert!(memory_bytes(&phone, Reservation::Absent).is_err());
-        phone.reserved_bytes.insert("all".into(), u64::MAX);
-        assert!(memory_bytes(&phone, Reservation::Absent).is_err());
-        phone.reserved_bytes.clear();
-        phone.flash.size_bytes = u64::MAX;
-        assert!(memory_bytes(&phone, Reservation::Absent).is_err());
-    }
-
-    #[test]
-    fn reserved_memory_is_there_if_something_is_done_with_it() {
-        let phone = crate::testing::plan().phone;
-        for reservation in [Reservation::Idle, Reservation::Ecache, Reservation::Returned, Reservation::Migrate] {
-            assert_eq!(memory_bytes(&phone, reservation).unwrap(), (512 + 100 + 2) << 20, "{reservation:?}");
-        }
-        let args = |reservation| reservation_args(&phone, reservation).unwrap();
-        assert!(args(Reservation::Absent).is_empty() && args(Reservation::Returned).is_empty());
-        assert_eq!(args(Reservation::Idle), ["memmap=44040192$0x10000000"]);
-        assert_eq!(args(Reservation::Idle), args(Reservation::Ecache));
-        assert_eq!(args(Reservation::Migrate), [format!("movablecore={}", (42 + 64) << 20)]);
-        let mut small = phone.clone();
-        small.memory_bytes = 320 << 20;
-        assert!(reservation_args(&small, Reservation::Idle).unwrap_err().to_string().contains("256 MiB"));
-        small.reserved_bytes.clear();
-        assert!(reservation_args(&small, Reservation::Migrate).is_err());
-        assert!(reservation_args(&small, Reservation::Absent).is_ok());
-    }
-
-    #[test]
-    fn the_version_is_read() {
-        let text = "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)\nCopyright";
-        assert_eq!(parse_version(text).as_deref(), Some("7.2.22"));
-        assert_eq!(parse_version("nonsense"), None);
-    }
-}
+#[path = "qemu_tests.rs"]
+mod tests;
