@@ -12,4 +12,17 @@
 #define HEAP_BROKEN_UNHELD 0
 #endif
 
+/* Cached mappings outlive their device's driver. */
+#ifndef HEAP_BROKEN_NOTIFIER
+#define HEAP_BROKEN_NOTIFIER 0
+#endif
+/* Nobody sees to caches and bounce buffers when a cached mapping is used again. */
+#ifndef HEAP_BROKEN_SYNC
+#define HEAP_BROKEN_SYNC 0
+#endif
+/* A device may keep all of its addresses mapped. */
+#ifndef HEAP_BROKEN_CAP
+#define HEAP_BROKEN_CAP 0
+#endif
+
 #endif /* FOVEA_HEAP_BROKEN_H */

@@ -2,7 +2,7 @@
 /*
  * Device buffers, for modules that have memory for them: a source. For each device of
  * its own a source makes a node, /dev/ecache/NAME, that speaks the DMA-BUF heaps' UAPI
- * (DMA_HEAP_IOCTL_ALLOC) and returns one contiguous DMA-BUF. The heaps' own registry is
+ * (DMA_HEAP_IOCTL_ALLOC) and returns a DMA-BUF. The heaps' own registry is
  * not open to modules, hence misc devices.
  *
  * An open node and a buffer hold the source's module: it cannot be unloaded under either.
@@ -13,15 +13,19 @@
 
 #include <linux/list.h>
 #include <linux/miscdevice.h>
+#include <linux/scatterlist.h>
 #include <linux/types.h>
 
 #define HEAP_NAME_BYTES	32
 
-/* Contiguous memory of a device. */
+/* Memory of a device. */
 struct heap_range {
+	u64 size_bytes;
+	/* Contiguous. */
 	phys_addr_t phys;
 	void *vaddr;
-	u64 size_bytes;
+	/* Or scattered, in whole pages: a source that fills this leaves the two alone. */
+	struct sg_table pages;
 };
 
 struct heap_node;
@@ -30,7 +34,10 @@ struct heap_node;
 struct heap_source {
 	/* Whose code and memory this is. */
 	struct module *owner;
-	/* Gives `range->size_bytes`, at most the reservation; content is not cleared. */
+	/*
+	 * Gives `range->size_bytes`, at most the reservation. Contiguous memory is cleared
+	 * for the source, when somebody first can see it; scattered memory comes cleared.
+	 */
 	int (*alloc)(struct heap_node *node, struct heap_range *range);
 	/* Called once a buffer, before anything is written to it; may be NULL. */
 	void (*salvage)(struct heap_node *node, const struct heap_range *range);

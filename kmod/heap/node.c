@@ -179,8 +179,3 @@ void heap_node_remove(struct heap_node *node)
 	mutex_unlock(&nodes_lock);
 }
 FOVEA_EXPORT(heap_node_remove, FOVEA_HEAP);
-
-MODULE_AUTHOR("The Fovea authors");
-MODULE_DESCRIPTION("Device buffers: nodes, DMA-BUFs");
-MODULE_LICENSE("GPL");
-FOVEA_IMPORT_NS(DMA_BUF);

@@ -9,6 +9,7 @@
 #include <linux/mmzone.h>
 #include <linux/module.h>
 #include <linux/page-flags.h>
+#include <linux/shrinker.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
@@ -69,6 +70,45 @@ typedef const struct module_attribute fovea_module_attribute;
 #else
 #define FOVEA_CONTIG_ORDINARY ACR_FLAGS_NONE
 #endif
+
+/* Shrinkers were the caller's to allocate before 6.7. */
+struct fovea_shrinker {
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	struct shrinker shrinker;
+#else
+	struct shrinker *shrinker;
+#endif
+};
+
+typedef unsigned long (*fovea_shrink)(struct shrinker *, struct shrink_control *);
+
+static inline int fovea_shrinker_add(struct fovea_shrinker *s, fovea_shrink count,
+				     fovea_shrink scan, const char *name)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	s->shrinker.count_objects = count;
+	s->shrinker.scan_objects = scan;
+	s->shrinker.seeks = DEFAULT_SEEKS;
+	return register_shrinker(&s->shrinker, "%s", name);
+#else
+	s->shrinker = shrinker_alloc(0, "%s", name);
+	if (!s->shrinker)
+		return -ENOMEM;
+	s->shrinker->count_objects = count;
+	s->shrinker->scan_objects = scan;
+	shrinker_register(s->shrinker);
+	return 0;
+#endif
+}
+
+static inline void fovea_shrinker_remove(struct fovea_shrinker *s)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	unregister_shrinker(&s->shrinker);
+#else
+	shrinker_free(s->shrinker);
+#endif
+}
 
 /* Bits of folio->mapping that say it is no page cache's; by its old name gone in 6.17. */
 #ifndef PAGE_MAPPING_FLAGS

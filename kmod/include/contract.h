@@ -21,6 +21,30 @@
 	X(size_bytes) \
 	X(held_bytes)
 
+/* fovea-heap's, in /sys/module/fovea_heap/parameters. */
+#define HEAP_PARAMETERS(X) \
+	/* Whether mappings are kept. */ \
+	X(mapcache) \
+	/* What one device's mappings may take of its addresses. */ \
+	X(device_cap_bytes)
+
+/* Numbers in /sys/module/fovea_heap/mapcache (docs/mapping-cache.md says what of). */
+#define HEAP_MAPCACHE_FOLDER	"mapcache"
+#define HEAP_MAPCACHE_STATISTICS(X) \
+	X(mappings) \
+	X(idle) \
+	X(mapped_bytes) \
+	X(hits) \
+	X(misses) \
+	X(evicted) \
+	X(shrunk) \
+	X(failures)
+
+/* In debugfs: a line for each device, and for each buffer. */
+#define HEAP_DEBUGFS_FOLDER	"fovea-heap"
+#define HEAP_DEBUGFS_DEVICES	"devices"
+#define HEAP_DEBUGFS_BUFFERS	"buffers"
+
 /* dm-ecache's, in /sys/module/dm_ecache/parameters. */
 #define ECACHE_PARAMETERS(X) \
 	X(carveouts) \

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Mapping, and the care for caches and bounce buffers that DMA needs each time. A use's
+ * begin and end see to that; so mapping and unmapping are told to leave it out. That a page
+ * is mapped more than once at a time is then no mistake, and a bounce buffer that is copied
+ * back long after its use would bury what the CPU has written since.
+ */
+#include <linux/dma-map-ops.h>
+#include <linux/iommu.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+#include "mapping.h"
+
+struct heap_mapping *heap_mapping_new(struct device *dev,
+				      enum dma_data_direction direction,
+				      const struct sg_table *pages)
+{
+	struct heap_mapping *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	struct scatterlist *from, *to;
+	int i;
+
+	if (!m || sg_alloc_table(&m->table, pages->orig_nents, GFP_KERNEL)) {
+		kfree(m);
+		return NULL;
+	}
+	to = m->table.sgl;
+	for_each_sgtable_sg(pages, from, i) {
+		sg_set_page(to, sg_page(from), from->length, from->offset);
+		to = sg_next(to);
+	}
+	/* A mapping outlives its use, and the device must be there to be unmapped from. */
+	m->dev = get_device(dev);
+	m->direction = direction;
+	m->limits = heap_limits_of(dev);
+	return m;
+}
+
+void heap_mapping_delete(struct heap_mapping *m)
+{
+	sg_free_table(&m->table);
+	put_device(m->dev);
+	kfree(m);
+}
+
+static bool translated(struct device *dev)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+
+	return domain && domain->type & __IOMMU_DOMAIN_DMA_API;
+}
+
+/* Whether the device is given copies of pages in place of the pages. */
+static bool bounced(const struct heap_mapping *m)
+{
+	struct scatterlist *sg;
+	int i;
+
+	if (translated(m->dev))
+		return dev_is_pci(m->dev) && to_pci_dev(m->dev)->untrusted;
+	if (!dev_is_dma_coherent(m->dev))
+		return false;
+	/* Where caches are coherent, nothing else needs a sync. */
+	for_each_sgtable_dma_sg(&m->table, sg, i)
+		if (dma_need_sync(m->dev, sg_dma_address(sg)))
+			return true;
+	return false;
+}
+
+int heap_mapping_map(struct heap_mapping *m)
+{
+	int error = dma_map_sgtable(m->dev, &m->table, m->direction,
+				    DMA_ATTR_SKIP_CPU_SYNC);
+
+	if (error)
+		return error;
+	dma_sync_sgtable_for_device(m->dev, &m->table, m->direction);
+	/*
+	 * A device may write a part only. Mapping anew puts the pages' content into the
+	 * bounce buffer first, so that the rest comes back as it was; a sync of this
+	 * direction does not, and what the device wrote last time would come back.
+	 */
+	m->single_use = m->direction == DMA_FROM_DEVICE && bounced(m);
+	return 0;
+}
+
+void heap_mapping_unmap(struct heap_mapping *m)
+{
+	dma_unmap_sgtable(m->dev, &m->table, m->direction,
+			  DMA_ATTR_SKIP_CPU_SYNC);
+}
+
+/* Whatever the CPU is about to do: if it writes a part, the rest must be the device's. */
+void heap_mapping_begin_cpu(struct heap_mapping *m)
+{
+	dma_sync_sgtable_for_cpu(m->dev, &m->table, m->direction);
+}
+
+/* What was only read must not be copied over what the device has written meanwhile. */
+void heap_mapping_end_cpu(struct heap_mapping *m,
+			  enum dma_data_direction access)
+{
+	if (m->direction != DMA_BIDIRECTIONAL)
+		access = m->direction;
+	dma_sync_sgtable_for_device(m->dev, &m->table, access);
+}

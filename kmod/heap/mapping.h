@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One buffer as one device sees it in one direction. */
+#ifndef FOVEA_HEAP_MAPPING_H
+#define FOVEA_HEAP_MAPPING_H
+
+#include <linux/device.h>
+#include <linux/dma-mapping.h>
+#include <linux/list.h>
+#include <linux/scatterlist.h>
+#include <linux/types.h>
+
+#include "broken.h"
+
+struct cache_device;
+struct heap_mappings;
+
+/*
+ * What a device has said of itself that shapes the mapping: addresses it reaches, and the
+ * pieces it takes. A mapping made for other answers is not used again.
+ */
+struct heap_limits {
+	u64 dma_mask;
+	u64 boundary_mask;
+	unsigned int segment_bytes;
+};
+
+struct heap_mapping {
+	struct list_head of_buffer;
+	struct list_head of_device;
+	struct heap_mappings *buffer;
+	/* Null: not kept, it ends with its use. */
+	struct cache_device *owner;
+	struct device *dev;
+	enum dma_data_direction direction;
+	struct heap_limits limits;
+	struct sg_table table;
+	/* Bounce buffers remember what the device wrote before (mapping.c). */
+	bool single_use;
+};
+
+static inline struct heap_limits heap_limits_of(struct device *dev)
+{
+	struct heap_limits limits = {
+		.dma_mask = min_not_zero(dma_get_mask(dev), dev->bus_dma_limit),
+		.boundary_mask = dma_get_seg_boundary(dev),
+		.segment_bytes = dma_get_max_seg_size(dev),
+	};
+
+	return limits;
+}
+
+static inline bool heap_limits_same(const struct heap_limits *a,
+				    const struct heap_limits *b)
+{
+	return a->dma_mask == b->dma_mask &&
+	       a->boundary_mask == b->boundary_mask &&
+	       a->segment_bytes == b->segment_bytes;
+}
+
+/* Not mapped yet. */
+struct heap_mapping *heap_mapping_new(struct device *dev,
+				      enum dma_data_direction direction,
+				      const struct sg_table *pages);
+/* The device may use it when this returns 0. */
+int heap_mapping_map(struct heap_mapping *m);
+/* Of one that nobody uses; the CPU has seen by then what the device wrote. */
+void heap_mapping_unmap(struct heap_mapping *m);
+void heap_mapping_delete(struct heap_mapping *m);
+
+/* The device is about to use it again, or has used it. */
+static inline void heap_mapping_to_device(struct heap_mapping *m)
+{
+	if (!HEAP_BROKEN_SYNC)
+		dma_sync_sgtable_for_device(m->dev, &m->table, m->direction);
+}
+
+static inline void heap_mapping_to_cpu(struct heap_mapping *m)
+{
+	if (!HEAP_BROKEN_SYNC)
+		dma_sync_sgtable_for_cpu(m->dev, &m->table, m->direction);
+}
+
+/* The CPU is about to look, or has looked, while the device has it. */
+void heap_mapping_begin_cpu(struct heap_mapping *m);
+void heap_mapping_end_cpu(struct heap_mapping *m,
+			  enum dma_data_direction access);
+
+#endif /* FOVEA_HEAP_MAPPING_H */
