@@ -47,15 +47,18 @@ struct heap_source {
 	bool (*zero_at_alloc)(void);
 };
 
-/* The source's, which sets the first three; part of what it keeps of a device. */
+/* The source's, which sets the first four; part of what it keeps of a device. */
 struct heap_node {
 	const char *name;
+	/* Below /dev; HEAP_FOLDER if null. */
+	const char *folder;
 	const struct heap_source *source;
+	/* The device's reservation; 0 if there is none and `alloc` says what is too much. */
 	u64 size_bytes;
 
 	/* Not for sources. */
 	struct miscdevice misc;
-	char path[HEAP_NAME_BYTES + 8];
+	char path[HEAP_NAME_BYTES + 16];
 	struct list_head list;
 	bool open;
 };

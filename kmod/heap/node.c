@@ -13,7 +13,7 @@
 #include "buffer.h"
 #include "heap.h"
 
-/* Of all sources: /dev/ecache is one folder. */
+/* Of all sources: a folder below /dev is one for all. */
 static LIST_HEAD(nodes);
 static DEFINE_MUTEX(nodes_lock);
 
@@ -28,9 +28,12 @@ static long allocate(struct heap_node *node, void __user *argument)
 	if (data.fd || data.heap_flags & ~DMA_HEAP_VALID_HEAP_FLAGS ||
 	    data.fd_flags & ~DMA_HEAP_VALID_FD_FLAGS)
 		return -EINVAL;
-	if (!data.len || data.len > node->size_bytes)
+	if (node->size_bytes && data.len > node->size_bytes)
 		return -EINVAL;
+	/* Rounding up makes nothing of the largest numbers. */
 	range.size_bytes = PAGE_ALIGN(data.len);
+	if (!range.size_bytes)
+		return -EINVAL;
 	fd = node->source->alloc(node, &range);
 	if (fd)
 		return fd;
@@ -124,13 +127,13 @@ static struct attribute *node_attrs[] = {
 #undef ATTRIBUTE
 ATTRIBUTE_GROUPS(node);
 
-static bool name_taken(const char *name)
+static bool path_taken(const char *path)
 {
 	struct heap_node *other;
 
 	lockdep_assert_held(&nodes_lock);
 	list_for_each_entry(other, &nodes, list)
-		if (!strcmp(other->name, name))
+		if (!strcmp(other->path, path))
 			return true;
 	return false;
 }
@@ -139,14 +142,15 @@ int heap_node_add(struct heap_node *node)
 {
 	int error;
 
-	snprintf(node->path, sizeof(node->path), HEAP_FOLDER "/%s", node->name);
+	snprintf(node->path, sizeof(node->path), "%s/%s",
+		 node->folder ?: HEAP_FOLDER, node->name);
 	node->misc.minor = MISC_DYNAMIC_MINOR;
 	node->misc.name = node->path;
 	node->misc.fops = &node_fops;
 	node->misc.groups = node_groups;
 	node->misc.mode = 0660;
 	mutex_lock(&nodes_lock);
-	if (name_taken(node->name)) {
+	if (path_taken(node->path)) {
 		pr_err("%s: devices: /dev/%s is there already: give this device another name\n",
 		       module_name(node->source->owner), node->path);
 		error = -EEXIST;

@@ -10,13 +10,19 @@
 /* As the kernel has them. */
 #define ECACHE_MODULE		"dm_ecache"
 #define HEAP_MODULE		"fovea_heap"
+#define SYSTEM_MODULE		"fovea_system_heap"
 #define CONTIG_MODULE		"contig_heap"
+#define EDU_MODULE		"edu_importer"
 #define SELFTEST_MODULE		"ecache_selftest"
 
-/* Below /dev: device nodes. */
+/* Below /dev: nodes of devices with reservations, and those of memory that is anybody's. */
 #define HEAP_FOLDER		"ecache"
+#define HEAP_SHARED_FOLDER	"fovea-heap"
 
-/* In /sys/class/misc/ecache!NAME: of each node. */
+/* In the latter: the system's pages. */
+#define SYSTEM_NODE		"system"
+
+/* In /sys/class/misc/FOLDER!NAME: of each node. A size of 0: no reservation. */
 #define HEAP_ATTRIBUTES(X) \
 	X(size_bytes) \
 	X(held_bytes)
@@ -27,6 +33,13 @@
 	X(mapcache) \
 	/* What one device's mappings may take of its addresses. */ \
 	X(device_cap_bytes)
+
+/* fovea-system-heap's, in /sys/module/fovea_system_heap/parameters. */
+#define SYSTEM_PARAMETERS(X) \
+	/* The largest pieces that are tried, as a power of two of pages. */ \
+	X(max_order) \
+	/* No two neighbouring pages in a buffer. */ \
+	X(scatter)
 
 /* Numbers in /sys/module/fovea_heap/mapcache (docs/mapping-cache.md says what of). */
 #define HEAP_MAPCACHE_FOLDER	"mapcache"
