@@ -111,7 +111,7 @@ fn parse(record: &[u8]) -> Option<(u8, String)> {
 }
 
 /// What lines of the modules under test begin with.
-const OURS: [&str; 3] = ["dm_ecache:", "fovea_heap:", "contig_heap:"];
+const OURS: [&str; 4] = ["dm_ecache:", "fovea_heap:", "fovea_system_heap:", "contig_heap:"];
 
 /// What no line of the log may say.
 pub const BAD: [&str; 19] = [

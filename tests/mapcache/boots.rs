@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The mapping cache (`main.rs`) in virtual phones with an IOMMU, with bounce buffers, and with each of its safeties left out. Skipped, with
+//! a word, where QEMU, the kernel or a compiler is missing. `FOVEA_MAPCACHE_OPERATIONS` is the length of the soak; another kernel is named by
+//! `FOVEA_TEST_KERNEL`.
+
+use std::time::Duration;
+
+use fovea_phone::{Cache, Hardware, Iommu, Phone, Result};
+use fovea_scenario::{Lacks, Plan};
+use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn, Which};
+
+/// A phone of the test's.
+struct Case<'a> {
+    iommu: Iommu,
+    kernel_args: &'a [&'a str],
+    words: &'a [&'a str],
+    broken: Option<&'a str>,
+}
+
+const STRICT: Case = Case {
+    iommu: Iommu::Intel,
+    kernel_args: &["intel_iommu=on", "iommu.strict=1"],
+    words: &["iommu=intel", "strict=1"],
+    broken: None,
+};
+const LAZY: Case = Case { kernel_args: &["intel_iommu=on", "iommu.strict=0"], words: &["iommu=intel"], ..STRICT };
+const BOUNCES: Case =
+    Case { iommu: Iommu::Absent, kernel_args: &["swiotlb=16384,force"], words: &["bounces=1"], broken: None };
+
+fn phone(case: &Case, which: &Which) -> Result<Phone> {
+    let modules: &[&str] = if case.iommu == Iommu::Virtio { &["dm-mod", "virtio-iommu"] } else { &["dm-mod"] };
+    let guest = Guest {
+        program: env!("CARGO_BIN_EXE_mapcache"),
+        modules,
+        own_modules: &["fovea-system-heap", "dm-ecache", "edu-importer"],
+        broken: case.broken,
+        tools: &[],
+    };
+    let cache = Cache::open()?;
+    let devices = [4, 5].map(|slot| format!("edu,addr={slot},dma_mask=0xffffffff")).to_vec();
+    // Tracepoints are switched: see `by_turns`.
+    Ok(guest.phone(&cache, which.find(&cache)?)?.with_hardware(Hardware { iommu: case.iommu, devices }).by_turns())
+}
+
+/// Boots it; `None`, with a word, if this machine cannot.
+fn boot(case: &Case, more: &[String]) -> Option<Ended> {
+    let _turn = Turn::wait();
+    let which = chosen_kernel();
+    let phone = unless_missing(phone(case, &which))?;
+    let words = case.words.iter().map(ToString::to_string).chain(more.iter().cloned());
+    let mut kernel_args: Vec<String> = case.kernel_args.iter().map(ToString::to_string).collect();
+    // A loaded host stops virtual CPUs for long.
+    kernel_args.extend(["nosoftlockup", "rcupdate.rcu_cpu_stall_suppress=1"].map(String::from));
+    kernel_args.extend(words.map(|word| format!("fovea.mapcache.{word}")));
+    let exact = kernel_args.iter().any(|word| word.ends_with(".exact=1"));
+    // Shadow memory, quarantine and records of all that is allocated.
+    let memory_bytes = if which.is_debug() { 1280 << 20 } else { 512 << 20 };
+    let plan =
+        Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, exact, ..Plan::bare("mapcache", memory_bytes, 4) };
+    let folder = tempfile::tempdir().unwrap();
+    Some(Ended::of(
+        &phone,
+        &plan,
+        &logs("FOVEA_MAPCACHE_LOGS", folder.path()),
+        Duration::from_secs(600 * which.slowness()),
+    ))
+}
+
+fn operations(default: u64) -> String {
+    let number = std::env::var("FOVEA_MAPCACHE_OPERATIONS").map_or(default, |text| text.parse().unwrap());
+    format!("operations={number}")
+}
+
+fn passes(case: &Case, checks: usize) {
+    if let Some(ended) = boot(case, &[operations(5_000)]) {
+        ended.passes(checks);
+        for line in ended.lines("ok   soak") {
+            println!("{line}");
+        }
+    }
+}
+
+#[test]
+fn mappings_stay_and_end_as_they_should_behind_an_iommu() {
+    passes(&STRICT, 60);
+}
+
+#[test]
+fn and_where_addresses_are_given_back_late() {
+    passes(&LAZY, 55);
+}
+
+#[test]
+fn and_behind_the_iommu_of_virtual_machines() {
+    let virtio =
+        Case { iommu: Iommu::Virtio, kernel_args: &["iommu.strict=1"], words: &["iommu=virtio", "strict=1"], ..STRICT };
+    passes(&virtio, 55);
+}
+
+#[test]
+fn devices_that_work_on_copies_see_what_they_should() {
+    passes(&BOUNCES, 50);
+}
+
+/// Instructions of a use; the figures of docs/mapping-cache.md.
+#[test]
+fn a_use_of_what_is_mapped_takes_few_instructions_whatever_its_size() {
+    for case in [STRICT, LAZY] {
+        let Some(ended) = boot(&case, &["exact=1".into()]) else { return };
+        ended.passes(4);
+        for line in ended.lines("ok ").iter().filter(|line| line.contains("instructions")) {
+            println!("{}: {line}", case.kernel_args[1]);
+        }
+    }
+}
+
+/// Without a safety the phase that is for it must fail, and say what is meant.
+fn control(case: &Case, broken: &str, only: &str, says: &str) {
+    let Some(ended) = boot(&Case { broken: Some(broken), ..*case }, &[format!("only={only}")]) else { return };
+    let failures = ended.lines("FAIL");
+    assert!(failures.iter().any(|line| line.contains(says)), "without {broken}: {failures:#?}\n{}", ended.console);
+    println!("without {broken}: {}", failures[0]);
+}
+
+#[test]
+fn a_cache_that_misses_a_drivers_end_fails() {
+    control(&STRICT, "notifier", "driver", "unbind leaves nothing");
+}
+
+#[test]
+fn a_cache_without_syncs_fails() {
+    control(&BOUNCES, "sync", "syncs", "wrong content: none in mappings used again");
+}
+
+#[test]
+fn a_cache_without_a_cap_fails() {
+    control(&STRICT, "cap", "exhaustion", "a cache leaves addresses to other exporters");
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The mapping cache of fovea-heap with real importers: QEMU's `edu` devices, whose driver is `kmod/test/edu`. First process of a virtual
+//! phone that has two of them.
+//!
+//! Words on the kernel's command line, `fovea.mapcache.KEY=VALUE`:
+//!
+//! ```text
+//! iommu        intel, virtio or none                  strict      1: addresses are given back at once
+//! bounces      1: devices work on copies              exact       1: an instruction is a nanosecond; measures, and nothing else
+//! operations   of the soak                            seed        of everything
+//! only         a phase
+//! ```
+
+mod bench;
+mod calls;
+mod ends;
+mod measure;
+mod refusals;
+mod soak;
+mod uses;
+
+use std::path::Path;
+use std::time::Instant;
+
+use fovea_contract::{heap_mapcache_statistics as statistics, ECACHE_MODULE, EDU_MODULE, SYSTEM_MODULE};
+use fovea_linux::{module, Root};
+use fovea_tests::audit::Watch;
+use fovea_tests::door::{at, load_module, Outcome};
+use fovea_tests::init;
+use fovea_tests::report::Report;
+use rustix::mount::{mount, MountFlags};
+
+use crate::bench::{total, Bench, VIDEO, VIDEO_BYTES};
+
+/// What the command line asks for.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the words above")]
+pub struct Options {
+    pub iommu: String,
+    pub strict: bool,
+    pub bounces: bool,
+    pub exact: bool,
+    pub operations: u64,
+    pub seed: u64,
+    pub only: Option<String>,
+}
+
+impl Options {
+    fn read(command_line: &str) -> Options {
+        let word = |key: &str| {
+            let words = command_line.split_ascii_whitespace();
+            words.filter_map(|word| word.strip_prefix("fovea.mapcache.")?.split_once('=')).rfind(|(k, _)| *k == key)
+        };
+        let number = |key: &str, default: u64| word(key).and_then(|(_, value)| value.parse().ok()).unwrap_or(default);
+        Options {
+            iommu: word("iommu").map_or("none", |(_, value)| value).to_owned(),
+            strict: number("strict", 0) == 1,
+            bounces: number("bounces", 0) == 1,
+            exact: number("exact", 0) == 1,
+            operations: number("operations", 5_000),
+            seed: number("seed", 1),
+            only: word("only").map(|(_, value)| value.to_owned()),
+        }
+    }
+
+    /// Whether devices have addresses of their own.
+    pub fn translates(&self) -> bool {
+        self.iommu != "none"
+    }
+
+    /// Whether it is Intel's that sees to that.
+    pub fn intel(&self) -> bool {
+        self.iommu == "intel"
+    }
+
+    /// Whether devices are given copies.
+    pub fn bounces(&self) -> bool {
+        self.bounces
+    }
+}
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    match (words.next().as_deref(), words.next()) {
+        (Some("child"), Some(fd)) => std::process::exit(uses::child(&fd).map_or_else(
+            |e| {
+                println!("child: {e}");
+                1
+            },
+            |()| 0,
+        )),
+        (Some("stranger"), _) => std::process::exit(refusals::stranger()),
+        _ => {}
+    }
+    if !init::is_init() {
+        eprintln!("mapcache: is the first process of a virtual phone");
+        std::process::exit(2);
+    }
+    init::mount_all();
+    let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
+    let began = Instant::now();
+    println!("mapcache: {options:?}");
+    let report = Report::default();
+    // A defect in here must end the machine with a word, not as a kernel panic.
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&options, &report))) {
+        Ok(Ok(())) => {}
+        Ok(Err(e)) => report.fail(e),
+        Err(_) => report.fail("panicked: see the console"),
+    }
+    println!("     all in {:.1?}", began.elapsed());
+    init::end(report.failures());
+}
+
+fn prepare(options: &Options) -> Outcome<()> {
+    for (kind, place) in [("debugfs", "/sys/kernel/debug"), ("tracefs", "/sys/kernel/tracing")] {
+        at(place, mount(kind, place, kind, MountFlags::empty(), None))?;
+    }
+    // Names of tasks are recorded by trace points of the scheduler, which has its hottest code patched.
+    let _ = std::fs::write("/sys/kernel/tracing/options/record-cmd", "0");
+    if options.iommu == "virtio" {
+        load_module("virtio_iommu")?;
+    }
+    load_module("dm_mod")?;
+    load_module(SYSTEM_MODULE)?;
+    let parameters = format!("carveouts=contig:8M devices={VIDEO}:{VIDEO_BYTES}");
+    at(ECACHE_MODULE, module::load_with(&Root::at("/"), ECACHE_MODULE, &parameters))?;
+    load_module(EDU_MODULE)?;
+    let group = Path::new("/sys/bus/pci/devices/0000:00:04.0/iommu_group");
+    (group.exists() == options.translates())
+        .then_some(())
+        .ok_or_else(|| format!("an IOMMU: {}, and the command line says {}", group.exists(), options.iommu))
+}
+
+fn run(options: &Options, report: &Report) -> Outcome<()> {
+    let mut watch = at("/dev/kmsg", Watch::new(""))?;
+    prepare(options)?;
+    // That the modules are not the kernel's own, it says.
+    watch.look(report, true);
+    if options.exact {
+        measure::all(&Bench::open(options, report)?)?;
+    } else {
+        phases(options, report, &mut watch)?;
+    }
+    unload(report)?;
+    watch.look(report, false);
+    Ok(())
+}
+
+fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> {
+    let bench = Bench::open(options, report)?;
+    let phases: [(&str, &dyn Fn() -> Outcome<()>); 16] = [
+        ("refusals", &|| refusals::all(&bench)),
+        ("content", &|| uses::content(&bench)),
+        ("syncs", &|| uses::syncs(&bench)),
+        ("hits", &|| uses::hits(&bench)),
+        ("at_once", &|| uses::at_once(&bench)),
+        ("processes", &|| uses::processes(&bench)),
+        ("limits", &|| uses::limits(&bench)),
+        ("off", &|| uses::off(&bench)),
+        ("release", &|| ends::release(&bench)),
+        ("shrink", &|| ends::shrink(&bench)),
+        ("cap", &|| ends::cap(&bench)),
+        ("driver", &|| ends::driver(&bench)),
+        ("unplug", &|| ends::unplug(&bench)),
+        ("group_type", &|| ends::group_type(&bench)),
+        ("exhaustion", &|| ends::exhaustion(&bench)),
+        ("soak", &|| soak::run(&bench, options.operations)),
+    ];
+    for (name, phase) in phases {
+        if options.only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let began = Instant::now();
+        if let Err(e) = phase() {
+            report.fail(format_args!("phase {name}: {e}"));
+        }
+        watch.look(report, false);
+        let left = (total(statistics::MAPPINGS)?, total(statistics::IDLE)?, total(statistics::MAPPED_BYTES)?);
+        let took = began.elapsed();
+        report.check(
+            format_args!("phase {name} leaves nothing"),
+            left == (0, 0, 0),
+            format_args!("{left:?}, {took:.1?}"),
+        );
+    }
+    Ok(())
+}
+
+/// All can be unloaded, the importer first or last.
+fn unload(report: &Report) -> Outcome<()> {
+    for name in [ECACHE_MODULE, SYSTEM_MODULE, fovea_contract::HEAP_MODULE, EDU_MODULE] {
+        let done = module::remove(name);
+        report.check(format_args!("unloading {name}"), done.is_ok(), format_args!("{done:?}"));
+    }
+    Ok(())
+}
