@@ -9,6 +9,7 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use fovea_linux::dma_heap::Heap;
 use fovea_linux::ecache::{self, Reservation};
+use fovea_linux::heap_module::{self, MappingCache};
 use fovea_linux::Root;
 use serde::Serialize;
 
@@ -102,7 +103,12 @@ fn reservations() -> Result<Vec<Reservation>, Failure> {
 }
 
 fn list(json: bool) -> Result<(), Failure> {
-    let found = reservations()?;
+    let root = Root::at("/");
+    let failed = |e: fovea_linux::Error| Failure::failed(e.to_string());
+    let (system, cache) =
+        (heap_module::system_held_bytes(&root).map_err(failed)?, heap_module::mapping_cache(&root).map_err(failed)?);
+    // Buffers of the system's pages need no reservation.
+    let found = if system.is_some() { ecache::reservations(&root).map_err(failed)? } else { reservations()? };
     if json {
         return print_json(&found);
     }
@@ -111,7 +117,29 @@ fn list(json: bool) -> Result<(), Failure> {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{:<24} {:>8} KiB {:>8} KiB", r.name, r.size_bytes >> 10, r.held_bytes >> 10);
     }
+    if let Some(held_bytes) = system {
+        let _ = writeln!(out, "{:<24} {:>12} {:>8} KiB", "(system)", "-", held_bytes >> 10);
+    }
+    if let Some(cache) = cache {
+        out += &mapped(&cache);
+    }
     print(&out)
+}
+
+/// The mapping cache in words.
+fn mapped(cache: &MappingCache) -> String {
+    format!(
+        "mapping cache {}: {} mappings ({} idle), {} KiB; {} hits, {} misses, {} evicted, {} given up for memory, {} failed\n",
+        if cache.on { "on" } else { "off" },
+        cache.mappings,
+        cache.idle,
+        cache.mapped_bytes >> 10,
+        cache.hits,
+        cache.misses,
+        cache.evicted,
+        cache.shrunk,
+        cache.failures
+    )
 }
 
 fn find<'a>(found: &'a [Reservation], device: &str) -> Result<&'a Reservation, Failure> {
@@ -236,6 +264,15 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cache_is_said_in_one_line() {
+        let (on, mappings, idle, mapped_bytes) = (true, 3, 2, 6 << 20);
+        let (hits, misses, evicted, shrunk, failures) = (120, 6, 1, 0, 0);
+        let cache = MappingCache { on, mappings, idle, mapped_bytes, hits, misses, evicted, shrunk, failures };
+        let line = "mapping cache on: 3 mappings (2 idle), 6144 KiB; 120 hits, 6 misses, 1 evicted, 0 given up for memory, 0 failed\n";
+        assert_eq!(mapped(&cache), line);
+    }
 
     #[test]
     fn sizes_are_read_with_their_units() {

@@ -30,7 +30,7 @@ pub struct Reservation {
     pub held_bytes: u64,
 }
 
-fn file_number(path: PathBuf) -> Result<u64, Error> {
+pub(crate) fn file_number(path: PathBuf) -> Result<u64, Error> {
     let text = read(&path)?;
     number(&text).ok_or_else(|| Error::file("reading", path, std::io::ErrorKind::InvalidData))
 }

@@ -13,6 +13,7 @@ pub mod ecache;
 mod error;
 mod file;
 mod fork;
+pub mod heap_module;
 mod importance;
 mod kill;
 mod maps;
