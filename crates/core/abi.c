@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Sizes of what crosses into Rust; src/ffi.rs asserts the same numbers. */
+/* Sizes of what crosses into Rust; src/ffi.rs and src/aciom/ffi.rs assert the same numbers. */
 
+#include "aciom/aciom.h"
 #include "ecache/ecache.h"
 
 #if UINTPTR_MAX == UINT64_MAX
@@ -13,4 +14,7 @@ _Static_assert(sizeof(struct ecache_request) == 40, "ecache_request");
 _Static_assert(sizeof(struct ecache_move) == 48, "ecache_move");
 _Static_assert(sizeof(struct ecache_counters) == 144, "ecache_counters");
 _Static_assert(sizeof(enum ecache_frame_state) == sizeof(u32), "ecache_frame_state");
+_Static_assert(sizeof(struct aciom_config) == 16, "aciom_config");
+_Static_assert(sizeof(struct aciom_request) == 40, "aciom_request");
+_Static_assert(sizeof(struct aciom_counters) == 160, "aciom_counters");
 #endif

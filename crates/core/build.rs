@@ -4,7 +4,12 @@
 use std::env;
 
 const CORE: &str = "../../core";
-const FILES: [&str; 9] = [
+const FILES: [&str; 14] = [
+    "aciom/app.c",
+    "aciom/check.c",
+    "aciom/init.c",
+    "aciom/queue.c",
+    "aciom/rate.c",
     "ecache/ecache.c",
     "ecache/alloc.c",
     "ecache/check.c",
@@ -26,8 +31,11 @@ const WARNINGS: [&str; 9] = [
     "-Wstrict-prototypes",
     "-Wmissing-prototypes",
 ];
-const BROKEN: [&str; 10] =
-    ["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER", "PIN"];
+/// A feature `broken-NAME` each, and what it defines.
+const BROKEN: [(&str, &[&str]); 2] = [
+    ("ECACHE", &["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER", "PIN"]),
+    ("ACIOM", &["FLOOR", "URGENT", "DROP", "EDF", "CREDIT", "LIMIT", "WINDOW", "OPEN"]),
+];
 
 fn main() {
     println!("cargo:rerun-if-changed={CORE}");
@@ -42,9 +50,11 @@ fn main() {
     for warning in WARNINGS {
         build.flag(warning);
     }
-    for name in BROKEN {
-        if env::var_os(format!("CARGO_FEATURE_BROKEN_{name}")).is_some() {
-            build.define(&format!("ECACHE_BROKEN_{name}"), "1");
+    for (core, names) in BROKEN {
+        for name in names {
+            if env::var_os(format!("CARGO_FEATURE_BROKEN_{name}")).is_some() {
+                build.define(&format!("{core}_BROKEN_{name}"), "1");
+            }
         }
     }
     build.compile("fovea_core");

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Counts the instructions of the eCache's operations with callgrind. Needs valgrind.
+# Counts the instructions of the cores' operations with callgrind. Needs valgrind.
 set -eu
 cd "$(dirname "$0")"
 target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 triple=$(rustc -vV | sed -n 's/^host: //p')
 # callgrind finds functions by their names.
 export CARGO_PROFILE_RELEASE_STRIP=none
-cargo build --quiet --release --target "$triple" --package fovea-core --example ecache_instructions
+cargo build --quiet --release --target "$triple" --package fovea-core --example ecache_instructions --example aciom_instructions
 program=$target/$triple/release/examples/ecache_instructions
 
 # Instructions in FUNCTION, per unit, over UNITS units.
@@ -32,3 +32,22 @@ done
 count 'sweep of the 17,920 tombstones that this leaves' sweep 4 ecache_sweep 4
 count 'free of the same 70 MB, swept' sweep 4 ecache_free_region 4
 count 'free of the same 70 MB, not swept' aged 4 ecache_free_region 4
+
+# All calls that a request takes part in. The other modes first make 16 apps known: subtracting that leaves the requests.
+calls='--toggle-collect=aciom_enqueue --toggle-collect=aciom_dispatch --toggle-collect=aciom_complete'
+request() { # label what
+	program=$target/$triple/release/examples/aciom_instructions
+	for rounds in 0 1000; do
+		# shellcheck disable=SC2086 # three words
+		total=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null $calls "$program" "$2" "$rounds" 2>&1 |
+			sed -n 's/.*Collected : //p')
+		[ "$rounds" != 0 ] || none=$total
+	done
+	printf '%-52s %9d\n' "$1" "$(((total - none) / 1000))"
+}
+
+printf '\n%-52s %9s\n' 'Aciom, arrival to completion' 'insns'
+request 'nobody time-sensitive' free
+request 'plain, 8 time-sensitive and 8 bursty apps active' plain
+request 'time-sensitive, beside as many' sensitive
+request 'bursty, beside as many' bursty

@@ -1,14 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Builds the eCache's core broken on purpose, once for each way to break it, and runs the tests, which must fail each time.
-# Exits 1 if a broken core passes.
+# Builds the cores broken on purpose, once for each way to break one, and runs its tests, which must fail each time.
+# Exits 1 if a broken core passes.   negative-controls.sh [CONTROL...]
 set -eu
 cd "$(dirname "$0")"
 passed=0
-for control in get alloc free place tombstone sum salvage protect renumber pin; do
+[ $# -gt 0 ] || set -- get alloc free place tombstone sum salvage protect renumber pin floor urgent drop edf credit limit window open
+for control; do
+	case $control in
+	floor | urgent | drop | edf | credit | limit | window | open) tests='aciom aciom_disk' ;;
+	*) tests='differential guarantee' ;;
+	esac
 	# A build that fails proves nothing: it ends the script here.
 	cargo test --quiet --package fovea-core --features "broken-$control" --no-run 2>/dev/null
-	for test in differential guarantee; do
+	for test in $tests; do
 		if log=$(PROPTEST_FAILURE_PERSISTENCE=off timeout 600 cargo test --quiet --package fovea-core \
 			--features "broken-$control" --test "$test" 2>&1); then
 			verdict="passes"

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Every invariant of Aciom, verified the slow way. For tests. */
+
+#include "internal.h"
+
+struct tally {
+	u64 queued;
+	u64 reserved;
+	u32 sensitive;
+	u32 bursty;
+};
+
+static const char *check_fifo(const struct aciom_fifo *fifo, u64 limit, u64 *length)
+{
+	const struct aciom_request *r;
+
+	*length = 0;
+	for (r = fifo->head; r; r = r->next) {
+		if (++*length > limit)
+			return "queue: has a loop, or more than arrived";
+		if (r->state != STATE_WAITING)
+			return "queue: holds a request that does not wait";
+		if (!r->next && r != fifo->tail)
+			return "queue: its tail is not its last";
+	}
+	return NULL;
+}
+
+static const char *check_app(const struct aciom *a, u32 number, struct tally *tally)
+{
+	const struct aciom_app *app = &a->apps[number];
+	bool sensitive = set_has(&a->sensitive, number), bursty = set_has(&a->bursty, number);
+	const struct aciom_request *r;
+	const char *wrong;
+	u64 length;
+
+	wrong = check_fifo(&app->queue, a->counters.queued, &length);
+	if (wrong)
+		return wrong;
+	if (length != app->queued)
+		return "app: its number of requests is wrong";
+	if (set_has(&a->sensitive_queued, number) !=
+	    (length && app->class == ACIOM_TIME_SENSITIVE) ||
+	    set_has(&a->bursty_queued, number) != (length && app->class == ACIOM_BURSTY))
+		return "app: the set of those with requests is wrong";
+	for (r = app->queue.head; bursty && r && r->next; r = r->next)
+		if (r->next->due_ns < r->due_ns)
+			return "app: release times descend";
+	if ((sensitive && app->class != ACIOM_TIME_SENSITIVE) ||
+	    (bursty && app->class != ACIOM_BURSTY) || (length && !sensitive && !bursty))
+		return "app: active in another class than its own";
+	if (!sensitive && app->bandwidth)
+		return "app: has a reservation and is not active";
+	if ((sensitive || bursty) && app->active_until_ns < a->next_expiry_ns)
+		return "app: stops being active unseen";
+	if (app->class == ACIOM_BURSTY && length &&
+	    (app->queue.head->due_ns <= a->now_ns ||
+	     app->queue.head->due_ns < a->next_release_ns))
+		return "app: what is due was not released";
+	if (app->class == ACIOM_BURSTY && length > a->hold_limit)
+		return "app: more is held than may be";
+	if (app->class == ACIOM_BURSTY && length && !aciom_limited(a))
+		return "app: held though nobody is time-sensitive";
+	tally->queued += length;
+	tally->reserved += app->bandwidth;
+	tally->sensitive += sensitive;
+	tally->bursty += bursty;
+	return NULL;
+}
+
+const char *aciom_check(const struct aciom *a)
+{
+	struct tally tally = { 0 };
+	const char *wrong;
+	u64 length;
+	u32 app;
+
+	for (app = 0; app < a->max_apps; app++) {
+		wrong = check_app(a, app, &tally);
+		if (wrong)
+			return wrong;
+	}
+	wrong = check_fifo(&a->ready, a->counters.queued, &length);
+	if (wrong)
+		return wrong;
+	tally.queued += length;
+	wrong = check_fifo(&a->urgent, a->counters.queued, &length);
+	if (wrong)
+		return wrong;
+	tally.queued += length;
+	if (tally.queued != a->counters.queued)
+		return "counters: queued requests disagree with the queues";
+	if (a->counters.arrived != a->counters.queued + a->counters.in_flight +
+				   a->counters.completed)
+		return "counters: requests were lost or made";
+	if (tally.reserved != a->reserved || tally.sensitive != a->nr_sensitive ||
+	    tally.bursty != a->nr_bursty)
+		return "counters: active apps disagree with the sets";
+	if (!a->counters.in_flight && (a->in_flight_bytes || a->sensitive_bytes))
+		return "counters: bytes are in flight and no request";
+	if (a->window_bytes < WINDOW_MIN || a->window_bytes > a->window_cap)
+		return "window: out of its bounds";
+	if (!a->ready.head && a->turn_bytes)
+		return "turn: of nobody";
+	return NULL;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Requests from arrival to completion. In this order:
+ *
+ * 1. urgent ones, at once;
+ * 2. one that is ready, if time-sensitive apps alone have been served for PATIENCE_NS:
+ *    1/64 s of the disk's work, so that a time-sensitive app that takes all leaves 1/16;
+ * 3. the time-sensitive one with the earliest deadline, of equal ones the lower number's;
+ * 4. what is ready, plain and bursty alike in the order in which it became ready, if the
+ *    window has room.
+ *
+ * While no time-sensitive app is active all that arrives goes at once.
+ */
+
+#include "internal.h"
+
+static void push_ready(struct aciom *a, struct aciom_request *r)
+{
+	if (!a->ready.head)
+		a->ready_since_ns = a->now_ns;
+	fifo_push(&a->ready, r);
+}
+
+static struct aciom_request *pop_app(struct aciom *a, struct aciom_set *queued, u32 app)
+{
+	struct aciom_request *r = fifo_pop(&a->apps[app].queue);
+
+	a->apps[app].queued--;
+	if (!a->apps[app].queue.head)
+		set_remove(queued, app);
+	return r;
+}
+
+/* Of these apps, the one whose first request is due first. */
+static u32 earliest(const struct aciom *a, const struct aciom_set *queued)
+{
+	u64 due_ns = ACIOM_NEVER, word;
+	u32 app, found = ACIOM_NOBODY;
+
+	FOR_EACH_APP(app, word, queued) {
+		const struct aciom_request *r = a->apps[app].queue.head;
+		u64 at = ACIOM_BROKEN_EDF && r->class == ACIOM_TIME_SENSITIVE ?
+			 r->arrival_ns : r->due_ns;
+
+		if (at < due_ns) {
+			due_ns = at;
+			found = app;
+		}
+	}
+	return found;
+}
+
+static void find_release(struct aciom *a)
+{
+	u32 app = earliest(a, &a->bursty_queued);
+
+	a->next_release_ns = app == ACIOM_NOBODY ? ACIOM_NEVER :
+			     a->apps[app].queue.head->due_ns;
+}
+
+static void release(struct aciom *a)
+{
+	while (a->next_release_ns <= a->now_ns) {
+		push_ready(a, pop_app(a, &a->bursty_queued,
+				      earliest(a, &a->bursty_queued)));
+		find_release(a);
+	}
+}
+
+/* All of an app's queue at once. */
+void aciom_make_ready(struct aciom *a, u32 number)
+{
+	struct aciom_app *app = &a->apps[number];
+
+	if (!app->queue.head)
+		return;
+	if (ACIOM_BROKEN_DROP) {
+		a->counters.queued -= app->queued;
+	} else if (a->ready.head) {
+		a->ready.tail->next = app->queue.head;
+		a->ready.tail = app->queue.tail;
+	} else {
+		a->ready_since_ns = a->now_ns;
+		a->ready = app->queue;
+	}
+	app->queue.head = NULL;
+	app->queued = 0;
+	set_remove(&a->sensitive_queued, number);
+	set_remove(&a->bursty_queued, number);
+	find_release(a);
+}
+
+/* Nobody is left to hold anything for. */
+void aciom_open_gates(struct aciom *a)
+{
+	u32 app;
+	u64 word;
+
+	if (ACIOM_BROKEN_LIMIT)
+		return;
+	FOR_EACH_APP(app, word, &a->bursty_queued)
+		aciom_make_ready(a, app);
+}
+
+ACIOM_SHARED void aciom_tick(struct aciom *a, u64 now_ns)
+{
+	a->now_ns = most(a->now_ns, now_ns);
+	if (a->now_ns >= a->next_expiry_ns)
+		aciom_expire(a);
+	release(a);
+}
+
+static void hold(struct aciom *a, u32 number, struct aciom_request *r)
+{
+	struct aciom_app *app = &a->apps[number];
+
+	fifo_push(&app->queue, r);
+	app->queued++;
+	set_add(&a->bursty_queued, number);
+	a->counters.held++;
+	a->next_release_ns = least(a->next_release_ns, r->due_ns);
+	if (app->queued > a->hold_limit) {
+		push_ready(a, pop_app(a, &a->bursty_queued, number));
+		find_release(a);
+	}
+}
+
+void aciom_enqueue(struct aciom *a, struct aciom_request *r, u32 number, u32 size_bytes,
+		   u32 flags, u64 now_ns)
+{
+	bool known = number < a->max_apps && a->apps[number].known;
+
+	aciom_tick(a, now_ns);
+	r->next = NULL;
+	r->arrival_ns = a->now_ns;
+	r->due_ns = a->now_ns;
+	r->size_bytes = (u32)least(size_bytes, ACIOM_MAX_REQUEST_BYTES);
+	r->class = known ? a->apps[number].class : ACIOM_PLAIN;
+	r->state = STATE_WAITING;
+	a->counters.arrived++;
+	a->counters.queued++;
+	if (r->class == ACIOM_TIME_SENSITIVE)
+		aciom_arrive_sensitive(a, number, r);
+	else if (r->class == ACIOM_BURSTY)
+		aciom_arrive_bursty(a, number, r);
+
+	if (flags & ACIOM_URGENT && !ACIOM_BROKEN_URGENT) {
+		a->counters.urgent++;
+		fifo_push(&a->urgent, r);
+	} else if (r->class == ACIOM_TIME_SENSITIVE) {
+		fifo_push(&a->apps[number].queue, r);
+		a->apps[number].queued++;
+		set_add(&a->sensitive_queued, number);
+	} else if (r->due_ns > a->now_ns) {
+		hold(a, number, r);
+	} else {
+		push_ready(a, r);
+	}
+}
+
+static struct aciom_request *take(struct aciom *a, struct aciom_request *r, u8 state)
+{
+	struct aciom_counters *c = &a->counters;
+
+	r->dispatched_ns = a->now_ns;
+	r->state = state;
+	c->queued--;
+	c->in_flight++;
+	a->in_flight_bytes += r->size_bytes;
+	switch (r->class) {
+	case ACIOM_TIME_SENSITIVE:
+		c->time_sensitive++;
+		break;
+	case ACIOM_BURSTY:
+		c->bursty++;
+		break;
+	default:
+		c->plain++;
+		break;
+	}
+	if (r->class != ACIOM_TIME_SENSITIVE)
+		c->longest_wait_ns = most(c->longest_wait_ns, a->now_ns - r->arrival_ns);
+	return r;
+}
+
+static struct aciom_request *take_sensitive(struct aciom *a, u32 app)
+{
+	struct aciom_request *r = pop_app(a, &a->sensitive_queued, app);
+
+	a->sensitive_bytes += r->size_bytes;
+	return take(a, r, STATE_FLYING_SENSITIVE);
+}
+
+static struct aciom_request *take_ready(struct aciom *a)
+{
+	struct aciom_request *r = fifo_pop(&a->ready);
+
+	a->ready_since_ns = a->now_ns;
+	if (!a->ready.head)
+		a->turn_bytes = 0;
+	return take(a, r, STATE_FLYING);
+}
+
+static struct aciom_request *take_turn(struct aciom *a)
+{
+	if (!a->turn_bytes)
+		a->turn_bytes = most(a->cmax >> (FLOOR_SHIFT + PATIENCE_PER_SECOND_SHIFT), 1);
+	a->turn_bytes -= least(a->turn_bytes, most(a->ready.head->size_bytes, 1));
+	a->counters.turns++;
+	return take_ready(a);
+}
+
+/* The others' turn has come, or is not over. */
+static bool is_turn(const struct aciom *a)
+{
+	return !ACIOM_BROKEN_FLOOR &&
+	       (a->turn_bytes || a->now_ns - a->ready_since_ns >= PATIENCE_NS);
+}
+
+struct aciom_request *aciom_dispatch(struct aciom *a, u64 now_ns)
+{
+	bool limited;
+	u32 app;
+
+	aciom_tick(a, now_ns);
+	if (a->urgent.head)
+		return take(a, fifo_pop(&a->urgent), STATE_FLYING);
+	limited = aciom_limited(a);
+	if (limited && a->ready.head && is_turn(a))
+		return take_turn(a);
+	app = earliest(a, &a->sensitive_queued);
+	if (app != ACIOM_NOBODY) {
+		if (limited && a->sensitive_bytes && a->sensitive_bytes >= a->sensitive_cap)
+			return NULL;
+		return take_sensitive(a, app);
+	}
+	if (!a->ready.head)
+		return NULL;
+	if (limited && a->in_flight_bytes && a->in_flight_bytes >= a->window_bytes)
+		return NULL;
+	return take_ready(a);
+}
+
+u64 aciom_wake_ns(const struct aciom *a)
+{
+	if (set_is_empty(&a->bursty_queued))
+		return ACIOM_NEVER;
+	return least(a->next_release_ns, a->next_expiry_ns);
+}
+
+void aciom_complete(struct aciom *a, struct aciom_request *r, u64 now_ns)
+{
+	struct aciom_counters *c = &a->counters;
+
+	aciom_tick(a, now_ns);
+	c->in_flight--;
+	c->completed++;
+	if (!ACIOM_BROKEN_WINDOW)
+		a->in_flight_bytes -= r->size_bytes;
+	if (r->state == STATE_FLYING_SENSITIVE)
+		a->sensitive_bytes -= r->size_bytes;
+	if (r->class == ACIOM_TIME_SENSITIVE && a->now_ns > r->due_ns)
+		c->late++;
+	aciom_measure(a, r);
+	aciom_adapt(a, r);
+	r->state = STATE_IDLE;
+}
+
+void aciom_set_open(struct aciom *a, bool open, u64 now_ns)
+{
+	aciom_tick(a, now_ns);
+	a->open = open;
+	if (open && !ACIOM_BROKEN_OPEN)
+		aciom_open_gates(a);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! `core/aciom/aciom.h`, declared by hand; `abi.c` asserts the same sizes.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use super::Counters;
+
+/// `ACIOM_OK`.
+pub const OK: c_int = 0;
+/// `ACIOM_EEXIST`.
+pub const EEXIST: c_int = -17;
+/// `STATE_FLYING`: this state and beyond is that of a dispatched request.
+pub const FLYING: u8 = 2;
+
+/// `struct aciom`.
+#[repr(C)]
+pub struct Raw {
+    _private: [u8; 0],
+}
+
+/// `struct aciom_config`.
+#[repr(C)]
+pub struct RawConfig {
+    pub cmax: u64,
+    pub max_apps: u32,
+    pub hold_limit: u32,
+}
+
+/// `struct aciom_request`.
+#[repr(C)]
+pub struct RawRequest {
+    pub next: *mut RawRequest,
+    pub arrival_ns: u64,
+    pub due_ns: u64,
+    pub dispatched_ns: u64,
+    pub size_bytes: u32,
+    pub class: u8,
+    pub state: u8,
+    pub reserved: [u8; 2],
+}
+
+impl Default for RawRequest {
+    fn default() -> Self {
+        RawRequest {
+            next: std::ptr::null_mut(),
+            arrival_ns: 0,
+            due_ns: 0,
+            dispatched_ns: 0,
+            size_bytes: 0,
+            class: 0,
+            state: 0,
+            reserved: [0; 2],
+        }
+    }
+}
+
+/// A request, and what the caller calls it.
+#[repr(C)]
+pub struct Node {
+    pub raw: RawRequest,
+    pub id: u64,
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    assert!(size_of::<RawConfig>() == 16);
+    assert!(size_of::<RawRequest>() == 40);
+    assert!(size_of::<Counters>() == 160);
+};
+
+extern "C" {
+    pub fn aciom_memory_size(config: *const RawConfig) -> u64;
+    pub fn aciom_init(memory: *mut c_void, size: u64, config: *const RawConfig, out: *mut *mut Raw) -> c_int;
+    pub fn aciom_app_add(a: *mut Raw, app: u32, class: u32, now_ns: u64) -> c_int;
+    pub fn aciom_app_class(a: *mut Raw, app: u32, class: u32, now_ns: u64) -> c_int;
+    pub fn aciom_app_remove(a: *mut Raw, app: u32, now_ns: u64) -> c_int;
+    pub fn aciom_set_cmax(a: *mut Raw, cmax: u64, now_ns: u64) -> c_int;
+    pub fn aciom_set_open(a: *mut Raw, open: bool, now_ns: u64);
+    pub fn aciom_enqueue(a: *mut Raw, request: *mut RawRequest, app: u32, size_bytes: u32, flags: u32, now_ns: u64);
+    pub fn aciom_dispatch(a: *mut Raw, now_ns: u64) -> *mut RawRequest;
+    pub fn aciom_wake_ns(a: *const Raw) -> u64;
+    pub fn aciom_complete(a: *mut Raw, request: *mut RawRequest, now_ns: u64);
+    pub fn aciom_counters_read(a: *const Raw, counters: *mut Counters);
+    pub fn aciom_check(a: *const Raw) -> *const c_char;
+}

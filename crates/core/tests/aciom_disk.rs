@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What Aciom's decisions come to on a disk: one that serves one request after the other at a rate, simulated.
+
+use std::collections::VecDeque;
+
+use fovea_core::aciom::{Aciom, Class, Config, Counters};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+/// The paper's disk: bytes a second, and what a request costs beside its bytes.
+const CMAX: u64 = 10_000_000;
+const REQUEST_NS: u64 = 100_000;
+
+/// Who asks for what: so many requests at once under way, each followed by the next, or one every period.
+#[derive(Clone, Copy)]
+struct Load {
+    class: Class,
+    size_bytes: u32,
+    depth: u32,
+    /// 0: as soon as one completes.
+    period_ns: u64,
+}
+
+/// What one load got.
+#[derive(Clone, Debug, Default)]
+struct Got {
+    bytes: u64,
+    latencies_ns: Vec<u64>,
+}
+
+impl Got {
+    fn percentile(&mut self, percent: usize) -> u64 {
+        self.latencies_ns.sort_unstable();
+        self.latencies_ns[(self.latencies_ns.len() - 1) * percent / 100]
+    }
+
+    fn over(&self, limit_ns: u64) -> usize {
+        self.latencies_ns.iter().filter(|&&ns| ns > limit_ns).count()
+    }
+}
+
+fn simulate(loads: &[Load], cmax: u64, for_ns: u64) -> (Vec<Got>, Counters) {
+    let mut aciom = Aciom::new(&Config { cmax, max_apps: 16, hold_limit: 1024 }).unwrap();
+    for (app, load) in (0..).zip(loads) {
+        aciom.add(app, load.class, 0).unwrap();
+    }
+    let mut got = vec![Got::default(); loads.len()];
+    // Number of each request: load, and when it arrived.
+    let mut requests: Vec<(usize, u64)> = Vec::new();
+    let mut disk: VecDeque<u64> = VecDeque::new();
+    let mut ends_ns = 0;
+    let mut arrivals: Vec<(u64, usize)> =
+        (0..loads.len()).flat_map(|load| (0..loads[load].depth).map(move |nth| (u64::from(nth), load))).collect();
+    let mut now = 0;
+    while now < for_ns {
+        arrivals.sort_unstable_by(|a, b| b.cmp(a));
+        while arrivals.last().is_some_and(|next| next.0 <= now) {
+            let Some((at, load)) = arrivals.pop() else { break };
+            aciom.enqueue(requests.len() as u64, load as u32, loads[load].size_bytes, false, now);
+            requests.push((load, now));
+            if loads[load].period_ns > 0 {
+                arrivals.push((at + loads[load].period_ns, load));
+                arrivals.sort_unstable_by(|a, b| b.cmp(a));
+            }
+        }
+        if disk.front().is_some_and(|_| ends_ns <= now) {
+            let Some(id) = disk.pop_front() else { break };
+            aciom.complete(id, now);
+            let (load, arrived) = requests[id as usize];
+            got[load].bytes += u64::from(loads[load].size_bytes);
+            got[load].latencies_ns.push(now - arrived);
+            if loads[load].period_ns == 0 {
+                arrivals.push((now, load));
+            }
+            ends_ns = 0;
+        }
+        while let Some((id, _)) = aciom.dispatch(now) {
+            disk.push_back(id);
+        }
+        if ends_ns == 0 {
+            if let Some(&id) = disk.front() {
+                let size = u64::from(loads[requests[id as usize].0].size_bytes);
+                ends_ns = now + REQUEST_NS + size * SECOND / CMAX;
+            }
+        }
+        let next = arrivals.iter().map(|next| next.0).min();
+        let end = (ends_ns > 0).then_some(ends_ns);
+        // Always later: whatever is due now is done in the next round.
+        now = [next, end, aciom.wake_ns()].into_iter().flatten().min().unwrap_or(for_ns).max(now);
+        aciom.check().unwrap();
+    }
+    (got, aciom.counters())
+}
+
+/// 2.2 MB/s at 30 frames a second.
+fn player(class: Class) -> Load {
+    Load { class, size_bytes: 73_728, depth: 1, period_ns: 33_333_333 }
+}
+
+fn dperf(class: Class) -> Load {
+    Load { class, size_bytes: 131_072, depth: 16, period_ns: 0 }
+}
+
+fn rate(got: &Got, for_ns: u64) -> u64 {
+    got.bytes * 1000 / (for_ns / MS)
+}
+
+#[test]
+fn a_player_misses_nothing_beside_a_copy_that_takes_all() {
+    let run = 60 * SECOND;
+    let (mut plain, _) = simulate(&[player(Class::Plain), dperf(Class::Plain)], CMAX, run);
+    let (mut aciom, counters) = simulate(&[player(Class::TimeSensitive), dperf(Class::Bursty)], CMAX, run);
+    let frame = 33_333_333;
+    println!(
+        "plain: {} of {} late, p99 {} ns; aciom: {} late, p99 {} ns; copy {} and {} bytes/s; {counters:?}",
+        plain[0].over(frame),
+        plain[0].latencies_ns.len(),
+        plain[0].percentile(99),
+        aciom[0].over(frame),
+        aciom[0].percentile(99),
+        rate(&plain[1], run),
+        rate(&aciom[1], run),
+    );
+    assert!(plain[0].over(frame) > 1000);
+    // The first frames come before anybody knows; after that one copy's request is ahead at most.
+    assert!(aciom[0].over(frame) <= 2, "{}", aciom[0].over(frame));
+    assert!(aciom[0].percentile(99) * 2 < plain[0].percentile(99));
+    // All but the headroom.
+    let total = rate(&aciom[0], run) + rate(&aciom[1], run);
+    assert!(total > CMAX * 85 / 100, "{total}");
+}
+
+#[test]
+fn a_time_sensitive_app_that_takes_all_starves_nobody() {
+    let run = 30 * SECOND;
+    let greedy = Load { class: Class::TimeSensitive, ..dperf(Class::TimeSensitive) };
+    let small = Load { class: Class::Plain, size_bytes: 4096, depth: 1, period_ns: 0 };
+    let (got, counters) = simulate(&[greedy, dperf(Class::Bursty), small], CMAX, run);
+    println!("{:?} {counters:?}", got.iter().map(|got| rate(got, run)).collect::<Vec<_>>());
+    assert!(rate(&got[1], run) > CMAX / 20, "the bursty one has its floor: {}", rate(&got[1], run));
+    assert!(got[2].latencies_ns.iter().all(|&ns| ns < 10 * SECOND) && got[2].latencies_ns.len() > 20);
+    assert!(counters.turns > 50);
+}
+
+#[test]
+fn bursty_apps_share_alike_and_the_rate_is_found_without_being_told() {
+    let run = 60 * SECOND;
+    // Alone first it would see the whole disk; here the copies see it before the player is known.
+    let loads = [player(Class::TimeSensitive), dperf(Class::Bursty), dperf(Class::Bursty)];
+    let (mut got, counters) = simulate(&loads, 0, run);
+    println!("{:?} {counters:?}", got.iter().map(|got| rate(got, run)).collect::<Vec<_>>());
+    assert!(counters.cmax > CMAX * 8 / 10 && counters.cmax < CMAX * 11 / 10, "{}", counters.cmax);
+    let (one, other) = (rate(&got[1], run), rate(&got[2], run));
+    assert!(one.abs_diff(other) < one / 20, "{one} and {other}");
+    assert!(got[0].percentile(99) < 40 * MS, "{}", got[0].percentile(99));
+}
