@@ -9,7 +9,7 @@ use std::{env, fs};
 mod header;
 
 /// The headers, and the lists that are taken from each.
-const HEADERS: [&str; 2] = ["../../kmod/include/contract.h", "../../core/ecache/ecache.h"];
+const HEADERS: [&str; 3] = ["../../kmod/include/contract.h", "../../core/ecache/ecache.h", "../../core/aciom/aciom.h"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

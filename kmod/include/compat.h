@@ -115,4 +115,15 @@ static inline void fovea_shrinker_remove(struct fovea_shrinker *s)
 #define PAGE_MAPPING_FLAGS FOLIO_MAPPING_FLAGS
 #endif
 
+/* A timer and its function became one call in 6.13, and the other went in 6.15. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define fovea_hrtimer_setup(timer, call, clock, mode)	\
+	do {						\
+		hrtimer_init(timer, clock, mode);	\
+		(timer)->function = (call);		\
+	} while (0)
+#else
+#define fovea_hrtimer_setup hrtimer_setup
+#endif
+
 #endif /* FOVEA_COMPAT_H */

@@ -177,4 +177,48 @@
 	X(devices) \
 	X(tries)
 
+/* dm-aciom's target in a table of device-mapper's. */
+#define ACIOM_MODULE		"dm_aciom"
+#define ACIOM_TARGET		"aciom"
+
+/* Options behind the device in its table line, each NAME=NUMBER. */
+#define ACIOM_OPTIONS(X) \
+	/* What the disk can do, bytes a second; 0: as much as it is seen to do. */ \
+	X(CMAX, cmax) \
+	/* Requests of one bursty app that are held at most. */ \
+	X(HOLD, hold)
+
+/*
+ * Messages. Classes (core/aciom/aciom.h) are the module's, the same for all its targets,
+ * and stay when a table is replaced: `class CGROUP-ID CLASS`, `forget CGROUP-ID|all`.
+ * `cmax BYTES` is the target's.
+ */
+#define ACIOM_SET_CLASS		"class"
+#define ACIOM_FORGET		"forget"
+#define ACIOM_ALL		"all"
+#define ACIOM_SET_CMAX		"cmax"
+
+/* Its status: each word and a number (docs/aciom.md says what of). */
+#define ACIOM_STATUS(X) \
+	X(arrived) \
+	X(time_sensitive) \
+	X(bursty) \
+	X(plain) \
+	X(urgent) \
+	X(held) \
+	X(completed) \
+	X(late) \
+	X(turns) \
+	X(cuts) \
+	X(longest_wait_ns) \
+	X(queued) \
+	X(in_flight) \
+	X(in_flight_bytes) \
+	X(window_bytes) \
+	X(cmax) \
+	X(reserved) \
+	X(budget) \
+	X(active_time_sensitive) \
+	X(active_bursty)
+
 #endif /* FOVEA_CONTRACT_H */

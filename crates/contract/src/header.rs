@@ -42,8 +42,9 @@ fn entries(mut left: &str) -> Result<Vec<Vec<String>>, String> {
         let entry = left.trim_start().strip_prefix("X(").and_then(|rest| rest.split_once(')'));
         let (inside, rest) = entry.ok_or_else(|| format!("no X(...): {:?}", left.trim_start()))?;
         let words: Vec<String> = inside.split(',').map(|word| word.trim().to_owned()).collect();
-        let good = |word: &String| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !words.iter().all(good) || found.iter().any(|other| other[0] == words[0]) {
+        let good =
+            |word: &String| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        if !words.iter().all(good) || words[0].contains('-') || found.iter().any(|other| other[0] == words[0]) {
             return Err(format!("X({inside}): no name, or twice"));
         }
         found.push(words);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What the kernel modules call their parameters, their statistics and each other, and the core its policies. The C headers
-//! `kmod/include/contract.h` and `core/ecache/ecache.h` are the only place where this is written down; the build reads them. A name that changes
+//! What the kernel modules call their parameters, their statistics and each other, and the cores their policies and classes. The C headers
+//! `kmod/include/contract.h`, `core/ecache/ecache.h` and `core/aciom/aciom.h` are the only place where this is written down; the build reads them. A name that changes
 //! there does not compile here.
 
 #[cfg(test)]
@@ -99,6 +99,9 @@ mod tests {
         assert_eq!((ECACHE_TARGET, ECACHE_DROP, ecache_status::ALL[2]), ("ecache", "drop", "misses"));
         assert_eq!((ecache_zero::ALL, ecache_verify::ALWAYS), (["lazy", "alloc"], "always"));
         assert_eq!((ecache_policies::AGED, ecache_policies::AGED_NUMBER), ("aged", 4));
+        assert_eq!((ACIOM_TARGET, aciom_options::CMAX, aciom_status::ALL.len()), ("aciom", "cmax", 20));
+        assert_eq!(aciom_classes::ALL, ["plain", "time-sensitive", "bursty"]);
+        assert_eq!(aciom_classes::BURSTY_NUMBER, 2);
     }
 
     #[test]

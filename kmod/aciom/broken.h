@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Negative controls: `make BROKEN=name` builds a module without one of its safeties,
+ * and the tests must notice (docs/aciom.md). Those of the core: core/aciom/internal.h.
+ */
+#ifndef FOVEA_ACIOM_BROKEN_H
+#define FOVEA_ACIOM_BROKEN_H
+
+/* Whoever wants to know that data is permanent is told so, and the disk is not asked. */
+#ifndef ACIOM_BROKEN_FLUSH
+#define ACIOM_BROKEN_FLUSH 0
+#endif
+/* What is held when the table is replaced ends as if it had been done. */
+#ifndef ACIOM_BROKEN_LOST
+#define ACIOM_BROKEN_LOST 0
+#endif
+/* Errors of the disk end in the target. */
+#ifndef ACIOM_BROKEN_ERROR
+#define ACIOM_BROKEN_ERROR 0
+#endif
+
+#endif /* FOVEA_ACIOM_BROKEN_H */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The test of dm-aciom (`main.rs`) in the virtual phone, whole and with each of its safeties left out. Skipped, with a word, where
+//! QEMU, the kernel or a compiler is missing. `FOVEA_ACIOM_SECONDS` is for how long each phase has load; `FOVEA_TEST_KERNEL` as in the torture test.
+
+use std::time::Duration;
+
+use fovea_phone::{Cache, Phone, Result};
+use fovea_scenario::{Lacks, Plan};
+use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn, Which, EXT4_TOOLS};
+
+const MODULES: [&str; 4] = ["dm-mod", "dm-flakey", "dm-log-writes", "null_blk"];
+
+fn plan(words: &[String], exact: bool) -> Plan {
+    let mut kernel_args: Vec<String> =
+        ["loglevel=4", "nosoftlockup", "sysctl.kernel.hung_task_timeout_secs=30", "rcupdate.rcu_cpu_stall_suppress=1"]
+            .map(String::from)
+            .to_vec();
+    kernel_args.extend(words.iter().map(|word| format!("fovea.aciom.{word}")));
+    let cpus = if exact { 1 } else { 2 };
+    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, exact, ..Plan::bare("aciom", 512 << 20, cpus) }
+}
+
+fn phone(broken: Option<&str>, which: &Which) -> Result<Phone> {
+    let guest = Guest {
+        program: env!("CARGO_BIN_EXE_aciom"),
+        modules: &MODULES,
+        own_modules: &["dm-aciom"],
+        broken,
+        tools: &EXT4_TOOLS,
+    };
+    let cache = Cache::open()?;
+    guest.phone(&cache, which.find(&cache)?)
+}
+
+fn boot(broken: Option<&str>, words: &[&str], exact: bool) -> Option<Ended> {
+    let _turn = Turn::wait();
+    let which = chosen_kernel();
+    let phone = unless_missing(phone(broken, &which))?;
+    let folder = tempfile::tempdir().unwrap();
+    let results = logs("FOVEA_ACIOM_LOGS", folder.path());
+    let mut words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    if let Ok(seconds) = std::env::var("FOVEA_ACIOM_SECONDS") {
+        words.push(format!("seconds={seconds}"));
+    }
+    let ended = Ended::of(&phone, &plan(&words, exact), &results, Duration::from_secs(900 * which.slowness()));
+    Some(ended)
+}
+
+#[test]
+fn no_block_is_ever_wrong_and_no_request_lost() {
+    if let Some(ended) = boot(None, &[], false) {
+        ended.passes(50);
+    }
+}
+
+/// In exact mode, where an instruction is a nanosecond: the figures of docs/aciom.md.
+#[test]
+#[ignore = "long: some minutes of an emulated CPU"]
+fn a_player_misses_nothing_beside_a_copy() {
+    if let Some(ended) = boot(None, &["measure=1", "seconds=20"], true) {
+        ended.lines("     ").iter().for_each(|line| println!("{line}"));
+        ended.passes(2);
+    }
+}
+
+/// A module without one safety must fail, and by wrong content.
+fn control(broken: &str) {
+    if let Some(ended) = boot(Some(broken), &["seconds=4"], false) {
+        ended.fails(broken);
+    }
+}
+
+#[test]
+fn a_module_that_drops_flushes_fails() {
+    control("flush");
+}
+
+#[test]
+fn a_module_that_loses_what_it_holds_at_a_suspend_fails() {
+    control("lost");
+}
+
+#[test]
+fn a_module_that_keeps_errors_to_itself_fails() {
+    control("error");
+}
+
+/// Of the core's: what an app has queued when its class changes is never seen again.
+#[test]
+fn a_module_that_drops_a_queue_fails() {
+    control("drop");
+}
