@@ -69,6 +69,9 @@ struct aciom_request {
 	/* A time-sensitive one's deadline, a bursty one's release time, else its arrival. */
 	u64 due_ns;
 	u64 dispatched_ns;
+	/* Whose, and which of those that had the number. */
+	u32 app;
+	u32 incarnation;
 	u32 size_bytes;
 	/* enum aciom_class, as of its arrival. */
 	u8 class;

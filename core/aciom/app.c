@@ -126,7 +126,7 @@ static void leave(struct aciom *a, u32 number)
 		aciom_open_gates(a);
 }
 
-/* Whoever has something queued stays. */
+/* Whoever has something queued or under way stays: one that waits for long does not pause. */
 static void expire(struct aciom *a, const struct aciom_set *active, u64 stay_ns)
 {
 	u32 number;
@@ -136,7 +136,7 @@ static void expire(struct aciom *a, const struct aciom_set *active, u64 stay_ns)
 		struct aciom_app *app = &a->apps[number];
 
 		if (app->active_until_ns <= a->now_ns) {
-			if (!app->queued) {
+			if (!app->queued && !app->in_flight) {
 				leave(a, number);
 				continue;
 			}
@@ -157,10 +157,12 @@ void aciom_expire(struct aciom *a)
 static void forget(struct aciom *a, u32 number)
 {
 	struct aciom_app *app = &a->apps[number];
+	u32 incarnation = app->incarnation + 1;
 
 	aciom_make_ready(a, number);
 	leave(a, number);
 	memset(app, 0, sizeof(*app));
+	app->incarnation = incarnation;
 }
 
 int aciom_app_add(struct aciom *a, u32 app, u32 class, u64 now_ns)

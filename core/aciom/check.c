@@ -49,6 +49,8 @@ static const char *check_app(const struct aciom *a, u32 number, struct tally *ta
 	if ((sensitive && app->class != ACIOM_TIME_SENSITIVE) ||
 	    (bursty && app->class != ACIOM_BURSTY) || (length && !sensitive && !bursty))
 		return "app: active in another class than its own";
+	if (app->in_flight > a->counters.in_flight)
+		return "app: more is in flight than there is";
 	if (!sensitive && app->bandwidth)
 		return "app: has a reservation and is not active";
 	if ((sensitive || bursty) && app->active_until_ns < a->next_expiry_ns)

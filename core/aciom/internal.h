@@ -102,6 +102,8 @@ struct aciom_fifo {
 struct aciom_app {
 	struct aciom_fifo queue;
 	u64 queued;
+	/* Dispatched and not completed. */
+	u64 in_flight;
 	u64 last_arrival_ns;
 	/* The last deadline or release time given. */
 	u64 last_due_ns;
@@ -111,11 +113,13 @@ struct aciom_app {
 	u64 mean_size;
 	/* Bytes a second; counted in `reserved` while it is active. */
 	u64 bandwidth;
+	/* How often the number was taken away, or got another class. */
+	u32 incarnation;
 	u8 class;
 	bool known;
 	/* It has had a request in its class. */
 	bool begun;
-	u8 reserved[5];
+	u8 reserved;
 };
 
 /* A set of apps. */

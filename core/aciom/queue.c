@@ -134,6 +134,8 @@ void aciom_enqueue(struct aciom *a, struct aciom_request *r, u32 number, u32 siz
 	r->next = NULL;
 	r->arrival_ns = a->now_ns;
 	r->due_ns = a->now_ns;
+	r->app = known ? number : ACIOM_NOBODY;
+	r->incarnation = known ? a->apps[number].incarnation : 0;
 	r->size_bytes = (u32)least(size_bytes, ACIOM_MAX_REQUEST_BYTES);
 	r->class = known ? a->apps[number].class : ACIOM_PLAIN;
 	r->state = STATE_WAITING;
@@ -158,12 +160,23 @@ void aciom_enqueue(struct aciom *a, struct aciom_request *r, u32 number, u32 siz
 	}
 }
 
+/* The app of a request, if it is still the one that it was. */
+static struct aciom_app *owner(struct aciom *a, const struct aciom_request *r)
+{
+	if (r->app == ACIOM_NOBODY || a->apps[r->app].incarnation != r->incarnation)
+		return NULL;
+	return &a->apps[r->app];
+}
+
 static struct aciom_request *take(struct aciom *a, struct aciom_request *r, u8 state)
 {
 	struct aciom_counters *c = &a->counters;
+	struct aciom_app *app = owner(a, r);
 
 	r->dispatched_ns = a->now_ns;
 	r->state = state;
+	if (app)
+		app->in_flight++;
 	c->queued--;
 	c->in_flight++;
 	a->in_flight_bytes += r->size_bytes;
@@ -251,8 +264,12 @@ u64 aciom_wake_ns(const struct aciom *a)
 void aciom_complete(struct aciom *a, struct aciom_request *r, u64 now_ns)
 {
 	struct aciom_counters *c = &a->counters;
+	struct aciom_app *app;
 
 	aciom_tick(a, now_ns);
+	app = owner(a, r);
+	if (app)
+		app->in_flight--;
 	c->in_flight--;
 	c->completed++;
 	if (!ACIOM_BROKEN_WINDOW)

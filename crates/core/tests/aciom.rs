@@ -177,6 +177,22 @@ fn nobody_is_held_while_nobody_is_time_sensitive() {
     assert_eq!(aciom.wake_ns(), None);
 }
 
+/// A read that a slow disk keeps for long is no pause: the gates stay shut, or the flood would keep the next one as long.
+#[test]
+fn who_waits_for_the_disk_stays_active() {
+    let mut aciom = manager(&[Class::TimeSensitive, Class::Bursty]);
+    aciom.enqueue(0, 0, 4096, false, 0);
+    assert!(aciom.dispatch(0).is_some());
+    for id in 1..4 {
+        aciom.enqueue(id, 1, 1 << 20, false, 5 * SECOND);
+    }
+    let gone: Vec<u64> = std::iter::from_fn(|| aciom.dispatch(5 * SECOND)).map(|gone| gone.0).collect();
+    assert_eq!(gone, [1], "the first at once, the others held");
+    aciom.complete(0, 5 * SECOND + MS);
+    assert!(aciom.dispatch(5 * SECOND + MS).is_none());
+    assert_eq!(aciom.counters().active_time_sensitive, 1);
+}
+
 #[test]
 fn opening_lets_everything_go() {
     let mut aciom = manager(&[Class::TimeSensitive, Class::Bursty]);

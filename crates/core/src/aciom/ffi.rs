@@ -33,6 +33,8 @@ pub struct RawRequest {
     pub arrival_ns: u64,
     pub due_ns: u64,
     pub dispatched_ns: u64,
+    pub app: u32,
+    pub incarnation: u32,
     pub size_bytes: u32,
     pub class: u8,
     pub state: u8,
@@ -46,6 +48,8 @@ impl Default for RawRequest {
             arrival_ns: 0,
             due_ns: 0,
             dispatched_ns: 0,
+            app: 0,
+            incarnation: 0,
             size_bytes: 0,
             class: 0,
             state: 0,
@@ -64,7 +68,7 @@ pub struct Node {
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     assert!(size_of::<RawConfig>() == 16);
-    assert!(size_of::<RawRequest>() == 40);
+    assert!(size_of::<RawRequest>() == 48);
     assert!(size_of::<Counters>() == 160);
 };
 

@@ -33,6 +33,8 @@ enum Stage {
 struct Request {
     id: u64,
     app: u32,
+    /// Of the app as it was.
+    born: Option<u64>,
     class: Class,
     stage: Stage,
     arrival_ns: u64,
@@ -46,6 +48,8 @@ struct Request {
 #[derive(Clone, Debug)]
 struct App {
     class: Class,
+    /// Different from all others, and from itself in another class.
+    born: u64,
     last: Option<Last>,
     /// Until when it counts as active; `None`: it does not.
     active_until_ns: Option<u64>,
@@ -64,8 +68,8 @@ fn weigh(past: u64, sample: u64) -> u64 {
 }
 
 impl App {
-    fn new(class: Class) -> App {
-        App { class, last: None, active_until_ns: None, period_ns: 125 * MS, mean_size: 0 }
+    fn new(class: Class, born: u64) -> App {
+        App { class, born, last: None, active_until_ns: None, period_ns: 125 * MS, mean_size: 0 }
     }
 
     /// Bytes a second.
@@ -85,6 +89,7 @@ pub struct Model {
     waiting: Vec<Request>,
     flying: Vec<Request>,
     readied: u64,
+    born: u64,
     ready_since_ns: u64,
     turn_bytes: u64,
     measures: bool,
@@ -117,6 +122,7 @@ impl Model {
             waiting: Vec::new(),
             flying: Vec::new(),
             readied: 0,
+            born: 0,
             ready_since_ns: 0,
             turn_bytes: 0,
             measures: config.cmax == 0,
@@ -183,8 +189,9 @@ impl Model {
         for number in self.apps.keys().copied().collect::<Vec<_>>() {
             let now = self.now_ns;
             let has = |r: &Request| r.app == number && matches!(r.stage, Stage::Sensitive | Stage::Held);
-            let waits = self.waiting.iter().any(has);
+            let mut waits = self.waiting.iter().any(has);
             let Some(app) = self.apps.get_mut(&number).filter(|app| app.class == class) else { continue };
+            waits |= self.flying.iter().any(|r| r.born == Some(app.born));
             if app.active_until_ns.is_some_and(|until| until <= now) {
                 app.active_until_ns = waits.then_some(now + stay_ns);
                 self.open_gates();
@@ -230,8 +237,9 @@ impl Model {
             _ => Stage::Held,
         };
         let arrival_ns = self.now_ns;
+        let born = self.apps.get(&app).map(|app| app.born);
         let request =
-            Request { id, app, class, stage, arrival_ns, due_ns, dispatched_ns: 0, size_bytes, counted: false };
+            Request { id, app, born, class, stage, arrival_ns, due_ns, dispatched_ns: 0, size_bytes, counted: false };
         self.waiting.push(request);
         self.counters.arrived += 1;
         self.counters.urgent += u64::from(urgent);

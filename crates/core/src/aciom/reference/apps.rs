@@ -17,7 +17,8 @@ impl Model {
             return Err(Error::Taken);
         }
         self.tick(now_ns);
-        self.apps.insert(app, App::new(class));
+        self.born += 1;
+        self.apps.insert(app, App::new(class, self.born));
         Ok(())
     }
 
@@ -32,7 +33,8 @@ impl Model {
         self.tick(now_ns);
         if self.apps.get(&app).is_some_and(|known| known.class != class) {
             self.remove(app, now_ns)?;
-            self.apps.insert(app, App::new(class));
+            self.born += 1;
+            self.apps.insert(app, App::new(class, self.born));
         }
         Ok(())
     }
