@@ -6,6 +6,8 @@
 #                 slab allocator's checks
 #   make kernels  builds the kernel modules against every line of kernels that Debian offers
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
+#   make torture-heap  a million uses of shared buffers by four CPUs, behind each kind of IOMMU
+#   make torture-aciom  dm-aciom under load and changing classes, each phase for minutes
 #   make torture-6.1  dm-ecache on Debian 12's kernel: the torture test, and the short list of file systems
 #   make xfstests  the programs that xfstests brings (fsx, fsstress, asynchronous direct requests), with XFSTESTS=CHECKOUT of it
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
@@ -25,7 +27,7 @@ SMALL_BYTES_MAX := 4000000
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-6.1 xfstests kernels install install-small build whole small clean check-style hooks \
+.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small build whole small clean check-style hooks \
 	setup setup-tests fetch test-rust test-phone
 
 demo: whole
@@ -109,6 +111,14 @@ torture-fs: setup-tests fetch
 	@sh tools/setup.sh tests-pc
 	FOVEA_TEST_KERNEL=pc FOVEA_FILESYSTEMS_CASES=ext4-4k,xfs-4k,pc FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-pc \
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system
+
+torture-heap: setup fetch
+	FOVEA_MAPCACHE_OPERATIONS=1000000 FOVEA_MAPCACHE_LOGS=$(CURDIR)/results/torture-heap \
+		$(CARGO) test --release -p fovea-tests --test mapping_cache -- --nocapture --include-ignored
+
+torture-aciom: setup fetch
+	FOVEA_ACIOM_SECONDS=120 FOVEA_ACIOM_LOGS=$(CURDIR)/results/torture-aciom \
+		$(CARGO) test --release -p fovea-tests --test aciom -- --nocapture no_block_is_ever_wrong
 
 # XFSTESTS is a checkout of it.
 XFSTESTS ?= ../xfstests-dev
