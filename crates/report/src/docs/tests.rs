@@ -41,8 +41,11 @@ const PAPERS: [Paper; 1] = [Paper {
     shares: None,
 }];
 
+const PANELS: [Panel; 1] =
+    [Panel { scenario: "lowmem", title: "Opening an app", figures: &[("restart_ns", "coming back")] }];
+
 fn follow(text: &str, folder: &str, load: &dyn Fn(&str) -> Result<Document, String>) -> Result<Filled, Wrong> {
-    fill(text, folder, &Source { load, papers: &PAPERS, panels: &[] })
+    fill(text, folder, &Source { load, papers: &PAPERS, panels: &PANELS })
 }
 
 fn filled(text: &str) -> Result<String, Wrong> {
