@@ -307,6 +307,18 @@ fn a_phone_that_falls_short_fails() {
 }
 
 #[test]
+fn migration_that_never_has_the_memory_is_no_missing_figure() {
+    let d = results(&SHORT, |plan, phone| {
+        if plan.configuration == MIGRATE {
+            phone.error = Some("ENOMEM".into());
+        }
+    });
+    assert_eq!(d.figure("N", "migrate", "alloc_mfc_insns"), None);
+    let verdict = find(&d, "alloc-migrate-N");
+    assert!(verdict.pass && verdict.figure > 0.0 && verdict.bound == ">= 1", "{verdict:?}");
+}
+
+#[test]
 fn without_video_there_is_no_verdict_on_its_memory_and_without_exactness_none_on_time() {
     let d = results(&["cases=L", "launches=40"], |_, _| {});
     assert!(d.verdicts.iter().all(|v| !v.id.starts_with("alloc-mfc")), "L has no video");
