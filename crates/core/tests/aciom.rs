@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Aciom's core against its reference on random steps, and against the paper's formulas in floating point.
 
+mod common;
+
 use fovea_core::aciom::differential::{decode, run, Op, APPS};
 use fovea_core::aciom::{Aciom, Class, Config, Counters, NOBODY};
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use common::inputs;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -57,16 +61,7 @@ proptest! {
 #[test]
 fn the_fuzz_driver_reaches_every_event() {
     let mut total = Counters::default();
-    for seed in 1..=1500_u64 {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let bytes: Vec<u8> = (0..900)
-            .map(|_| {
-                state ^= state >> 12;
-                state ^= state << 25;
-                state ^= state >> 27;
-                (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 56) as u8
-            })
-            .collect();
+    for bytes in inputs(1500, 900) {
         let (config, ops) = decode(&bytes);
         let counters = run(&config, &ops).unwrap();
         total.time_sensitive += counters.time_sensitive;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The core against the reference, on random operations.
 
+mod common;
+
 use fovea_core::differential::{decode, run, Op, Way, EDGES};
 use fovea_core::{Config, Counters, DeviceConfig, Key, Policy};
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use common::inputs;
 
 fn key() -> impl Strategy<Value = Key> {
     prop_oneof![
@@ -91,26 +95,11 @@ proptest! {
     }
 }
 
-/// Pseudo-random inputs for the fuzz driver, the same on every run.
-fn inputs(count: u64) -> impl Iterator<Item = Vec<u8>> {
-    (1..=count).map(|seed| {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (0..600)
-            .map(|_| {
-                state ^= state >> 12;
-                state ^= state << 25;
-                state ^= state >> 27;
-                (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 56) as u8
-            })
-            .collect()
-    })
-}
-
 /// The fuzzer's driver on a fixed number of inputs, and proof that these reach every kind of event that counts.
 #[test]
 fn the_fuzz_driver_reaches_every_event() {
     let mut total = Counters::default();
-    for bytes in inputs(1000) {
+    for bytes in inputs(1000, 600) {
         let (config, ops) = decode(&bytes);
         let counters = run(&config, &ops).unwrap();
         total.puts_refused += counters.puts_refused;
