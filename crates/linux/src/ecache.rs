@@ -96,12 +96,7 @@ pub fn node(root: &Root, name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn write(root: &std::path::Path, path: &str, text: &str) {
-        let path = root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
+    use crate::file::capture;
 
     #[test]
     fn without_the_module_there_is_no_pool_and_no_reservation() {
@@ -117,17 +112,17 @@ mod tests {
         let names =
             ["frames", "cached", "device", "free", "puts", "gets", "hits", "allocs", "discarded", "memory_bytes"];
         for (value, name) in names.iter().enumerate() {
-            write(dir.path(), &format!("sys/module/dm_ecache/pool/{name}"), &format!("{}\n", value + 10));
+            capture(dir.path(), &format!("sys/module/dm_ecache/pool/{name}"), &format!("{}\n", value + 10));
         }
-        write(dir.path(), "sys/module/dm_ecache/pool/tombstones", "100\n");
+        capture(dir.path(), "sys/module/dm_ecache/pool/tombstones", "100\n");
         assert!(!moves_are_unseen(&Root::at(dir.path())), "an older module does not say");
-        write(dir.path(), "sys/module/dm_ecache/pool/moves_unseen", "1\n");
+        capture(dir.path(), "sys/module/dm_ecache/pool/moves_unseen", "1\n");
         assert!(moves_are_unseen(&Root::at(dir.path())));
         for (name, size) in [("mfc1", 36), ("fimc", 12)] {
-            write(dir.path(), &format!("sys/class/misc/ecache!{name}/size_bytes"), &format!("{}\n", size << 20));
-            write(dir.path(), &format!("sys/class/misc/ecache!{name}/held_bytes"), "0\n");
+            capture(dir.path(), &format!("sys/class/misc/ecache!{name}/size_bytes"), &format!("{}\n", size << 20));
+            capture(dir.path(), &format!("sys/class/misc/ecache!{name}/held_bytes"), "0\n");
         }
-        write(dir.path(), "sys/class/misc/rfkill/dev", "10:242\n");
+        capture(dir.path(), "sys/class/misc/rfkill/dev", "10:242\n");
         let root = Root::at(dir.path());
         let pool = pool(&root).unwrap().unwrap();
         assert_eq!((pool.frames, pool.device, pool.memory_bytes), (10, 112, 19));
@@ -139,7 +134,7 @@ mod tests {
     #[test]
     fn a_file_that_makes_no_sense_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        write(dir.path(), "sys/module/dm_ecache/pool/frames", "many\n");
+        capture(dir.path(), "sys/module/dm_ecache/pool/frames", "many\n");
         let error = pool(&Root::at(dir.path())).unwrap_err().to_string();
         assert!(error.contains("pool/frames"), "{error}");
     }

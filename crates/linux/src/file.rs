@@ -108,3 +108,11 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
 pub(crate) fn write_named(path: &Path, text: &str) -> Result<(), Error> {
     write(path, text).map_err(|e| Error::file("writing", path, e))
 }
+
+/// A captured file below a root, for tests: with the folders that hold it.
+#[cfg(test)]
+pub(crate) fn capture(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    std::fs::create_dir_all(path.parent().expect("below the root")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
+}

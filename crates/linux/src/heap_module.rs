@@ -76,12 +76,7 @@ pub fn system_held_bytes(root: &Root) -> Result<Option<u64>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn write(root: &std::path::Path, path: &str, text: &str) {
-        let path = root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
+    use crate::file::capture;
 
     #[test]
     fn without_the_modules_there_is_nothing() {
@@ -95,15 +90,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
         for (value, name) in statistics::ALL.iter().enumerate() {
-            write(dir.path(), &format!("sys/module/fovea_heap/mapcache/{name}"), &format!("{}\n", value + 1));
+            capture(dir.path(), &format!("sys/module/fovea_heap/mapcache/{name}"), &format!("{}\n", value + 1));
         }
-        write(dir.path(), "sys/module/fovea_heap/parameters/mapcache", "Y\n");
-        write(dir.path(), "sys/class/misc/fovea-heap!system/held_bytes", "8192\n");
+        capture(dir.path(), "sys/module/fovea_heap/parameters/mapcache", "Y\n");
+        capture(dir.path(), "sys/class/misc/fovea-heap!system/held_bytes", "8192\n");
         let cache = mapping_cache(&root).unwrap().unwrap();
         assert!(cache.on);
         assert_eq!((cache.mappings, cache.mapped_bytes, cache.failures), (1, 3, statistics::ALL.len() as u64));
         assert_eq!(system_held_bytes(&root).unwrap(), Some(8192));
-        write(dir.path(), "sys/module/fovea_heap/mapcache/hits", "many\n");
+        capture(dir.path(), "sys/module/fovea_heap/mapcache/hits", "many\n");
         assert!(mapping_cache(&root).unwrap_err().to_string().contains("mapcache/hits"));
     }
 }
