@@ -20,6 +20,7 @@ mod stack;
 use fovea_tests::door::Outcome;
 use fovea_tests::init;
 use fovea_tests::report::Report;
+use fovea_tests::words::Words;
 
 /// What the command line asks for.
 #[derive(Clone, Debug)]
@@ -33,13 +34,12 @@ pub struct Options {
 }
 
 impl Options {
-    fn read(command_line: &str) -> Options {
-        let word = |key: &str, otherwise: u64| {
-            let words = command_line.split_ascii_whitespace();
-            let mut found = words.filter_map(|word| word.strip_prefix("fovea.aciom.")?.split_once('='));
-            found.rfind(|(k, _)| *k == key).and_then(|(_, value)| value.parse().ok()).unwrap_or(otherwise)
-        };
-        Options { seconds: word("seconds", 6), seed: word("seed", 1), measure: word("measure", 0) == 1 }
+    fn read(words: &Words) -> Options {
+        Options {
+            seconds: words.number("seconds", 6),
+            seed: words.number("seed", 1),
+            measure: words.flag("measure", false),
+        }
     }
 }
 
@@ -48,21 +48,11 @@ fn main() {
     if let Some(word) = args.get(1).filter(|word| [child::WORD, child::FAILING].contains(&word.as_str())) {
         std::process::exit(child::main(word, &args[2..]));
     }
-    if !init::is_init() {
-        eprintln!("aciom: is the first process of a virtual phone, and destroys what it finds on any other machine");
-        std::process::exit(2);
-    }
-    init::mount_all();
-    let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
-    println!("aciom: {options:?}");
-    let report = Report::default();
-    // A defect in here must end the machine with a word, not as a kernel panic.
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&options, &report))) {
-        Ok(Ok(())) => {}
-        Ok(Err(e)) => report.fail(e),
-        Err(_) => report.fail("panicked: see the console"),
-    }
-    init::end(report.failures());
+    init::live("aciom", |words, report| {
+        let options = Options::read(words);
+        println!("aciom: {options:?}");
+        run(&options, report)
+    })
 }
 
 fn run(options: &Options, report: &Report) -> Outcome<()> {

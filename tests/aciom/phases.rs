@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fovea_contract::aciom_classes;
 use fovea_linux::dm::Suspend;
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, open_direct, Outcome};
+use fovea_tests::door::{at, comes, open_direct, Outcome};
 use fovea_tests::raw::{Pages, PAGE};
 use fovea_tests::report::Report;
 
@@ -18,17 +18,18 @@ use crate::Options;
 /// Longer than anything is held, and than a suspend or a killed app may then take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Requests of each class after which all of them are under way.
+const UNDER_WAY: u64 = 16;
+
 /// Waits for a child; whether it came to its end well, and in time.
 pub fn wait(child: &mut Child, until: Instant) -> Outcome<bool> {
-    loop {
-        if let Some(status) = at("waiting", child.try_wait())? {
-            return Ok(status.success());
-        }
-        if Instant::now() > until {
-            return Err(format!("wrong content: process {} is stuck: its requests are lost", child.id()));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let mut ended = None;
+    comes(until.saturating_duration_since(Instant::now()), || {
+        ended = at("waiting", child.try_wait())?;
+        Ok(ended.is_some())
+    })?;
+    let stuck = || format!("wrong content: process {} is stuck: its requests are lost", child.id());
+    ended.map(|status| status.success()).ok_or_else(stuck)
 }
 
 /// What fails below fails above, and works again after.
@@ -55,6 +56,9 @@ pub fn errors(volume: &Volume, options: &Options, report: &Report) -> Outcome<()
     // Requests of each class that fail under way.
     let node = volume.node.to_string_lossy().into_owned();
     let seed = options.seed.to_string();
+    let classes = ["time_sensitive", "bursty", "plain"];
+    let counts = || classes.iter().map(|class| volume.count(class)).collect::<Outcome<Vec<u64>>>();
+    let before = counts()?;
     let mut children: Vec<Child> = Vec::new();
     for (nth, app) in apps.iter().enumerate() {
         children.push(app.start_to_fail(&[
@@ -67,7 +71,7 @@ pub fn errors(volume: &Volume, options: &Options, report: &Report) -> Outcome<()
         ])?);
         children.push(app.start_to_fail(&["dperf", &node, "2000", &format!("/tmp/moved{nth}"), &seed])?);
     }
-    std::thread::sleep(Duration::from_millis(500));
+    comes(PATIENCE, || Ok(counts()?.iter().zip(&before).all(|(now, before)| *now >= before + UNDER_WAY)))?;
     volume.fail(true)?;
     let until = Instant::now() + PATIENCE;
     let mut failed = 0;
@@ -92,10 +96,13 @@ pub fn gates(volume: &Volume, options: &Options, report: &Report) -> Outcome<()>
     report.check("nobody is held while nobody is time-sensitive", volume.count("held")? == held, "");
     volume.class(&player, aciom_classes::TIME_SENSITIVE)?;
     let mut stream = player.start(&["player", &node, "65536", "30000000", "4000", "/tmp/stream"])?;
-    std::thread::sleep(Duration::from_millis(300));
+    comes(PATIENCE, || Ok(volume.count("active_time_sensitive")? > 0))?;
     let mut killed = copy.start(&["dperf", &node, "60000", "/tmp/never"])?;
-    std::thread::sleep(Duration::from_millis(1500));
-    let (waiting, at_once) = (volume.count("queued")?, volume.count("held")?);
+    let (mut waiting, mut at_once) = (0, 0);
+    comes(PATIENCE, || {
+        (waiting, at_once) = (volume.count("queued")?, volume.count("held")?);
+        Ok(waiting > 0 && at_once > held)
+    })?;
     report.check("a bursty app is held beside a player", waiting > 0 && at_once > held, format_args!("{waiting} now"));
     let _ = killed.kill();
     let begin = Instant::now();
@@ -111,7 +118,7 @@ pub fn gates(volume: &Volume, options: &Options, report: &Report) -> Outcome<()>
     // Removed under way: what it has queued goes.
     let mut stream = player.start(&["player", &node, "65536", "30000000", "1500", "/tmp/stream"])?;
     let mut copying = copy.start(&["dperf", &node, "1000", "/tmp/moved"])?;
-    std::thread::sleep(Duration::from_millis(700));
+    comes(PATIENCE, || Ok(volume.count("active_bursty")? > 0 && volume.count("queued")? > 0))?;
     volume.forget(&copy)?;
     report.check("a forgotten app's requests go at once", volume.count("active_bursty")? == 0, "");
     let ended = wait(&mut copying, Instant::now() + PATIENCE)? && wait(&mut stream, Instant::now() + PATIENCE)?;

@@ -41,6 +41,7 @@ use fovea_tests::content::Contents;
 use fovea_tests::door::{at, load_module, Outcome};
 use fovea_tests::init;
 use fovea_tests::report::Report;
+use fovea_tests::words::Words;
 use rustix::mount::{mount, MountFlags};
 
 use crate::bed::Bed;
@@ -93,12 +94,8 @@ struct Options {
 }
 
 impl Options {
-    fn read(command_line: &str) -> Outcome<Options> {
-        let word = |key: &str| {
-            let words = command_line.split_ascii_whitespace();
-            words.filter_map(|word| word.strip_prefix("fovea.filesystems.")?.split_once('=')).rfind(|(k, _)| *k == key)
-        };
-        let text = |key: &str, default: &str| word(key).map_or(default, |(_, value)| value).to_owned();
+    fn read(words: &Words) -> Outcome<Options> {
+        let text = |key: &str, default: &str| words.text(key).unwrap_or(default).to_owned();
         let number = |key: &str, default: &str| {
             let value = text(key, default);
             value.parse::<u64>().map_err(|_| format!("{key}={value} is no number"))
@@ -153,7 +150,8 @@ fn main() {
 
 /// Makes ready, and goes through the cases; returns how much failed.
 fn run() -> Outcome<u32> {
-    let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default())?;
+    let options =
+        Options::read(&Words::of("filesystems", &std::fs::read_to_string("/proc/cmdline").unwrap_or_default()))?;
     println!("filesystems: {options:?}");
     let cases = cases::all();
     let known = |name: &String| LISTS.contains(&name.as_str()) || cases.iter().any(|c| c.name == *name);

@@ -3,13 +3,13 @@
 
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fovea_contract::{heap_mapcache_statistics as statistics, EDU_MODULE};
 use fovea_linux::dma_heap::{Buffer, Heap};
 use fovea_linux::{module, Root};
 use fovea_tests::audit::KernelLog;
-use fovea_tests::door::{at, write_file, Outcome};
+use fovea_tests::door::{at, comes, write_file, Outcome};
 
 use crate::bench::{address, edu, of_device, pattern, set_cache, total, Bench, View, MIB, PAGE, SLOTS};
 use crate::calls::{Direction, Edu, TRANSFER_MAX};
@@ -54,14 +54,10 @@ pub fn release(bench: &Bench) -> Outcome<()> {
 }
 
 fn wait_for(what: &Path) -> Outcome<()> {
-    let end = Instant::now() + Duration::from_secs(10);
-    while !what.exists() {
-        if Instant::now() > end {
-            return Err(format!("{} does not come", what.display()));
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    match comes(Duration::from_secs(10), || Ok(what.exists()))? {
+        true => Ok(()),
+        false => Err(format!("{} does not come", what.display())),
     }
-    Ok(())
 }
 
 /// Two idle mappings and one in use, on the first device; one idle on the second.

@@ -28,6 +28,7 @@ use fovea_tests::audit::Watch;
 use fovea_tests::door::{at, load_module, Outcome};
 use fovea_tests::init;
 use fovea_tests::report::Report;
+use fovea_tests::words::Words;
 use rustix::mount::{mount, MountFlags};
 
 use crate::bench::{total, Bench, VIDEO, VIDEO_BYTES};
@@ -46,20 +47,15 @@ pub struct Options {
 }
 
 impl Options {
-    fn read(command_line: &str) -> Options {
-        let word = |key: &str| {
-            let words = command_line.split_ascii_whitespace();
-            words.filter_map(|word| word.strip_prefix("fovea.mapcache.")?.split_once('=')).rfind(|(k, _)| *k == key)
-        };
-        let number = |key: &str, default: u64| word(key).and_then(|(_, value)| value.parse().ok()).unwrap_or(default);
+    fn read(words: &Words) -> Options {
         Options {
-            iommu: word("iommu").map_or("none", |(_, value)| value).to_owned(),
-            strict: number("strict", 0) == 1,
-            bounces: number("bounces", 0) == 1,
-            exact: number("exact", 0) == 1,
-            operations: number("operations", 5_000),
-            seed: number("seed", 1),
-            only: word("only").map(|(_, value)| value.to_owned()),
+            iommu: words.text("iommu").unwrap_or("none").to_owned(),
+            strict: words.flag("strict", false),
+            bounces: words.flag("bounces", false),
+            exact: words.flag("exact", false),
+            operations: words.number("operations", 5_000),
+            seed: words.number("seed", 1),
+            only: words.text("only").map(str::to_owned),
         }
     }
 
@@ -92,23 +88,11 @@ fn main() {
         (Some("stranger"), _) => std::process::exit(refusals::stranger()),
         _ => {}
     }
-    if !init::is_init() {
-        eprintln!("mapcache: is the first process of a virtual phone");
-        std::process::exit(2);
-    }
-    init::mount_all();
-    let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
-    let began = Instant::now();
-    println!("mapcache: {options:?}");
-    let report = Report::default();
-    // A defect in here must end the machine with a word, not as a kernel panic.
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&options, &report))) {
-        Ok(Ok(())) => {}
-        Ok(Err(e)) => report.fail(e),
-        Err(_) => report.fail("panicked: see the console"),
-    }
-    println!("     all in {:.1?}", began.elapsed());
-    init::end(report.failures());
+    init::live("mapcache", |words, report| {
+        let options = Options::read(words);
+        println!("mapcache: {options:?}");
+        run(&options, report)
+    })
 }
 
 fn prepare(options: &Options) -> Outcome<()> {

@@ -22,6 +22,7 @@ mod work;
 use fovea_contract::ECACHE_TARGET;
 use fovea_tests::init;
 use fovea_tests::report::Report;
+use fovea_tests::words::Words;
 
 use crate::stack::Outcome;
 
@@ -41,12 +42,8 @@ pub struct Options {
 }
 
 impl Options {
-    fn read(command_line: &str) -> Options {
-        let word = |key: &str| {
-            let words = command_line.split_ascii_whitespace();
-            let mut found = words.filter_map(|word| word.strip_prefix("fovea.power.")?.split_once('='));
-            found.rfind(|(k, _)| *k == key).map_or(String::new(), |(_, value)| value.to_owned())
-        };
+    fn read(words: &Words) -> Options {
+        let word = |key: &str| words.text(key).unwrap_or_default().to_owned();
         Options {
             to: word("to"),
             resume: word("resume"),
@@ -63,21 +60,11 @@ impl Options {
 }
 
 fn main() {
-    if !init::is_init() {
-        eprintln!("power: is the first process of a virtual phone, and destroys what it finds on any other machine");
-        std::process::exit(2);
-    }
-    init::mount_all();
-    let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
-    println!("power: {options:?}");
-    let report = Report::default();
-    // A defect in here must end the machine with a word, not as a kernel panic.
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&options, &report))) {
-        Ok(Ok(())) => {}
-        Ok(Err(e)) => report.fail(e),
-        Err(_) => report.fail("panicked: see the console"),
-    }
-    init::end(report.failures());
+    init::live("power", |words, report| {
+        let options = Options::read(words);
+        println!("power: {options:?}");
+        run(&options, report)
+    })
 }
 
 fn run(options: &Options, report: &Report) -> Outcome<()> {

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use fovea_linux::dm::Target;
 use fovea_linux::{module, Root};
@@ -15,6 +16,18 @@ pub type Outcome<T> = Result<T, String>;
 pub const SECTOR: u64 = 512;
 pub fn at<T, E: std::fmt::Display>(what: impl std::fmt::Display, result: Result<T, E>) -> Outcome<T> {
     result.map_err(|e| format!("{what}: {e}"))
+}
+
+/// Waits until something holds; whether it came to that within `patience`.
+pub fn comes(patience: Duration, mut holds: impl FnMut() -> Outcome<bool>) -> Outcome<bool> {
+    let end = Instant::now() + patience;
+    loop {
+        match holds()? {
+            true => return Ok(true),
+            false if Instant::now() > end => return Ok(false),
+            false => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
 }
 
 pub fn write_file(path: impl AsRef<Path>, text: &str) -> Outcome<()> {

@@ -2,11 +2,38 @@
 //! Being the first process of a small machine: mounts what is needed, and says by the power switch how it went.
 
 use std::fs::create_dir_all;
+use std::time::Instant;
 
 use rustix::mount::{mount, MountFlags};
 
+use crate::door::Outcome;
+use crate::report::Report;
+use crate::words::Words;
+
 pub fn is_init() -> bool {
     std::process::id() == 1
+}
+
+/// The life of a program that is the first process of a virtual phone, from its mounts to the power switch. `run` is given the words for it on
+/// the kernel's command line.
+pub fn live(program: &str, run: impl FnOnce(&Words, &Report) -> Outcome<()>) -> ! {
+    if !is_init() {
+        eprintln!(
+            "{program}: is the first process of a virtual phone, and destroys what it finds on any other machine"
+        );
+        std::process::exit(2);
+    }
+    mount_all();
+    let words = Words::of(program, &std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
+    let (began, report) = (Instant::now(), Report::default());
+    // A defect in here must end the machine with a word, not as a kernel panic.
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&words, &report))) {
+        Ok(Ok(())) => {}
+        Ok(Err(e)) => report.fail(e),
+        Err(_) => report.fail("panicked: see the console"),
+    }
+    println!("     all in {:.1?}", began.elapsed());
+    end(report.failures())
 }
 
 pub fn mount_all() {

@@ -38,6 +38,7 @@ use fovea_tests::content::Contents;
 use fovea_tests::init;
 use fovea_tests::pressure;
 use fovea_tests::report::Report;
+use fovea_tests::words::Words;
 
 use crate::phases::Phases;
 use crate::stack::{module_file, read_number, statistic, Outcome, Stack};
@@ -77,25 +78,20 @@ pub struct Options {
 }
 
 impl Options {
-    fn read(command_line: &str) -> Options {
-        let word = |key: &str| {
-            let words = command_line.split_ascii_whitespace();
-            words.filter_map(|word| word.strip_prefix("fovea.torture.")?.split_once('=')).rfind(|(k, _)| *k == key)
-        };
-        let number = |key: &str, default: u64| word(key).and_then(|(_, value)| value.parse().ok()).unwrap_or(default);
+    fn read(words: &Words) -> Options {
         Options {
-            operations: number("operations", 20_000),
-            sequences: number("sequences", 1_000),
-            seed: number("seed", 1),
-            kind: word("kind").map_or(ECACHE_TARGET, |(_, value)| value).to_owned(),
-            stop_early: number("stop", 0) == 1,
-            phases: number("phases", 1) == 1,
-            carveouts: word("carveouts").map_or_else(reserved, |(_, value)| value.to_owned()),
-            refusals: number("refusals", 1) == 1,
-            blind: number("blind", 0) == 1,
-            debug: number("debug", 0) == 1,
-            exact: number("exact", 0) == 1,
-            readers: u32::try_from(number("readers", 0)).unwrap_or(u32::MAX),
+            operations: words.number("operations", 20_000),
+            sequences: words.number("sequences", 1_000),
+            seed: words.number("seed", 1),
+            kind: words.text("kind").unwrap_or(ECACHE_TARGET).to_owned(),
+            stop_early: words.flag("stop", false),
+            phases: words.flag("phases", true),
+            carveouts: words.text("carveouts").map_or_else(reserved, str::to_owned),
+            refusals: words.flag("refusals", true),
+            blind: words.flag("blind", false),
+            debug: words.flag("debug", false),
+            exact: words.flag("exact", false),
+            readers: u32::try_from(words.number("readers", 0)).unwrap_or(u32::MAX),
         }
     }
 
@@ -111,23 +107,11 @@ fn reserved() -> String {
 }
 
 fn main() {
-    if !init::is_init() {
-        eprintln!("torture: is the first process of a virtual phone, and destroys what it finds on any other machine");
-        std::process::exit(2);
-    }
-    init::mount_all();
-    let options = Options::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
-    let began = Instant::now();
-    println!("torture: {options:?}");
-    let report = Report::default();
-    // A defect in here must end the machine with a word, not as a kernel panic.
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&options, &report))) {
-        Ok(Ok(())) => {}
-        Ok(Err(e)) => report.fail(e),
-        Err(_) => report.fail("panicked: see the console"),
-    }
-    println!("     all in {:.1?}", began.elapsed());
-    init::end(report.failures());
+    init::live("torture", |words, report| {
+        let options = Options::read(words);
+        println!("torture: {options:?}");
+        run(&options, report)
+    })
 }
 
 fn run(options: &Options, report: &Report) -> Outcome<()> {
