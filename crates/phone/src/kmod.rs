@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Builds Fovea's kernel modules for a kernel, out of tree, once for each state of their sources.
 //!
-//! `make` works in a copy, since variants of the same sources are built side by side and the sources may be read-only; only the
-//! `.ko` files are kept, in the cache.
+//! `make` works in a copy in the cache, since the sources may be read-only, and one for each kernel, in which it compiles what has changed
+//! since the last time: of another variant of the same sources that is little. The `.ko` files of each are kept beside it.
 
 mod sources;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -83,16 +84,41 @@ pub fn build(
         let _stage = progress.stage(label, 0);
         check_tools(headers)?;
         cache.install_dir(&lock, &name, |staged| {
-            let scratch = cache.scratch_dir()?;
-            sources::write(&files, scratch.path())?;
-            make(&scratch.path().join("kmod"), headers, broken)?;
-            if keep_modules(&scratch.path().join("kmod"), staged)? == 0 {
+            let package = sources::digest(&BTreeMap::new(), &[&kernel.package_version]);
+            let tree = cache.path(format!("kmod-build/{}-{package:016x}", kernel.release));
+            if compile(&tree, &files, headers, broken, staged)? == 0 {
                 return Err(Error::bad(sources.root(), "make was content, and yet there is no .ko below kmod/"));
             }
             Ok(())
         })?;
     }
     Ok(BuiltModules { dir })
+}
+
+/// Makes the modules below `tree`, from what is there of the last time, and moves them to a folder; returns how many there were.
+fn compile(
+    tree: &Path,
+    files: &BTreeMap<PathBuf, Vec<u8>>,
+    headers: &Path,
+    broken: Option<&str>,
+    to: &Path,
+) -> Result<u32> {
+    // A compiler that was killed leaves half an object, which is younger than its source.
+    let unfinished = tree.join("unfinished");
+    if unfinished.exists() {
+        fs::remove_dir_all(tree).map_err(Error::io("remove", tree))?;
+    }
+    fs::create_dir_all(tree).map_err(Error::io("make", tree))?;
+    fs::write(&unfinished, "").map_err(Error::io("write", &unfinished))?;
+    let kmod = tree.join("kmod");
+    let made = sources::update(files, tree).and_then(|()| make(&kmod, headers, broken));
+    match made.and_then(|()| take_modules(&kmod, to)) {
+        Ok(taken) => fs::remove_file(&unfinished).map_err(Error::io("remove", &unfinished)).map(|()| taken),
+        Err(error) => {
+            let _ = fs::remove_dir_all(tree);
+            Err(error)
+        }
+    }
 }
 
 /// The compiler, `make`, and the programs that come with the headers, which are built for Debian's libraries.
@@ -171,19 +197,19 @@ fn failure(output: &str, kmod: &Path) -> BuildFailure {
     }
 }
 
-/// Copies every `.ko` below a folder; returns how many there were.
-fn keep_modules(from: &Path, to: &Path) -> Result<u32> {
-    let mut kept = 0;
+/// Moves every `.ko` below a folder, so that none of a module that is no more stays; returns how many there were.
+fn take_modules(from: &Path, to: &Path) -> Result<u32> {
+    let mut taken = 0;
     for entry in fs::read_dir(from).map_err(Error::io("read", from))? {
         let path = entry.map_err(Error::io("read", from))?.path();
         if path.is_dir() {
-            kept += keep_modules(&path, to)?;
+            taken += take_modules(&path, to)?;
         } else if let (Some("ko"), Some(name)) = (path.extension().and_then(|e| e.to_str()), path.file_name()) {
-            fs::copy(&path, to.join(name)).map_err(Error::io("copy", &path))?;
-            kept += 1;
+            fs::rename(&path, to.join(name)).map_err(Error::io("move", &path))?;
+            taken += 1;
         }
     }
-    Ok(kept)
+    Ok(taken)
 }
 
 #[cfg(test)]

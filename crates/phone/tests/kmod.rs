@@ -67,6 +67,13 @@ fn modules_are_built_once_for_each_state_of_their_sources() {
     fs::write(dir.path().join("src/core/said.h"), "#define SAID \"changed\"\n").unwrap();
     assert!(has(&fs::read(built(None)).unwrap(), b"description=changed"));
 
+    // A build that was killed leaves no half object to the next.
+    let tree = fs::read_dir(cache.path("kmod-build")).unwrap().next().unwrap().unwrap().path();
+    fs::write(tree.join("unfinished"), "").unwrap();
+    fs::write(tree.join("kmod/hello/hello-there.o"), "half").unwrap();
+    fs::write(dir.path().join("src/core/said.h"), "#define SAID \"again\"\n").unwrap();
+    assert!(has(&fs::read(built(None)).unwrap(), b"description=again"));
+
     // The build's result is what the phone loads, under the kernel's name for it.
     let mut tree = ModuleTree::default();
     assert_eq!(tree.add(&whole).unwrap(), "hello_there");
@@ -88,6 +95,7 @@ fn what_does_not_compile_is_shown_and_leaves_nothing_behind() {
     assert!(error.details().iter().any(|line| line.contains("int there = here;")), "{:?}", error.details());
     assert_eq!(fs::read_dir(cache.path("tmp")).unwrap().count(), 0);
     assert!(!cache.path("kmod").exists());
+    assert_eq!(fs::read_dir(cache.path("kmod-build")).unwrap().count(), 0);
 }
 
 #[test]

@@ -127,9 +127,19 @@ pub(super) fn digest(files: &BTreeMap<PathBuf, Vec<u8>>, words: &[&str]) -> u64 
     hash.finish()
 }
 
-/// Writes the files below a folder.
-pub(super) fn write(files: &BTreeMap<PathBuf, Vec<u8>>, to: &Path) -> Result<()> {
-    for (name, bytes) in files {
+/// Makes a folder's sources these. A file that is so already is not touched, so that `make` there sees what has changed.
+pub(super) fn update(files: &BTreeMap<PathBuf, Vec<u8>>, to: &Path) -> Result<()> {
+    let mut there = BTreeMap::new();
+    for folder in FOLDERS {
+        let dir = to.join(folder);
+        fs::create_dir_all(&dir).map_err(Error::io("make", &dir))?;
+        walk(to, Path::new(folder), DEPTH_MAX, &mut there)?;
+    }
+    for name in there.keys().filter(|&name| !files.contains_key(name)) {
+        let path = to.join(name);
+        fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+    }
+    for (name, bytes) in files.iter().filter(|&(name, bytes)| there.get(name) != Some(bytes)) {
         let path = to.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(Error::io("make", parent))?;
@@ -189,11 +199,21 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_has_the_same_content() {
+    fn a_copy_has_the_same_content_and_what_is_the_same_is_not_written_again() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         tree(from.path());
-        let files = Sources::at(from.path()).unwrap().read().unwrap();
-        write(&files, to.path()).unwrap();
-        assert_eq!(Sources::at(to.path()).unwrap().read().unwrap(), files);
+        let sources = Sources::at(from.path()).unwrap();
+        let copied = || {
+            update(&sources.read().unwrap(), to.path()).unwrap();
+            assert_eq!(Sources::at(to.path()).unwrap().read().unwrap(), sources.read().unwrap());
+            ["kmod/Makefile", "kmod/x/x.c"].map(|name| fs::metadata(to.path().join(name)).unwrap().modified().unwrap())
+        };
+        let first = copied();
+        fs::write(to.path().join("kmod/x/x.o"), "an object").unwrap();
+        fs::remove_file(from.path().join("core/types.h")).unwrap();
+        fs::write(from.path().join("kmod/x/x.c"), "int y;").unwrap();
+        let second = copied();
+        assert!(first[0] == second[0] && first[1] != second[1]);
+        assert!(to.path().join("kmod/x/x.o").exists());
     }
 }
