@@ -138,11 +138,17 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         readers::read(&stack, &contents, report, options.readers)?;
         return finish(&mut stack, &contents, options, report);
     }
+    // What a module without a safety has left is looked at no more: it has failed, and the machine ends.
+    let stops = || options.stop_early && report.failures() > 0;
     if options.phases {
         phases(&stack, &contents, options, report)?;
     }
-    if !(options.stop_early && report.failures() > 0) {
-        soak(&stack, &contents, options, report, &mut watch)?;
+    if stops() {
+        return Ok(());
+    }
+    soak(&stack, &contents, options, report, &mut watch)?;
+    if stops() {
+        return Ok(());
     }
     if options.has_module() {
         let unseen = statistic(statistics::MOVES_UNSEEN)?;
