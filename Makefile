@@ -21,6 +21,8 @@ CARGO ?= cargo
 # Where .cargo/config.toml makes release programs land.
 RELEASE := target/x86_64-unknown-linux-gnu/release
 FOVEA := $(RELEASE)/fovea
+# And what `cargo test --workspace` makes, which is not built twice: of one package alone cargo builds other features.
+TESTS := target/x86_64-unknown-linux-gnu/debug
 SMALL_TARGET ?= x86_64-unknown-linux-gnu
 SMALL := target/$(SMALL_TARGET)/small/fovea
 SMALL_BYTES_MAX := 4000000
@@ -33,15 +35,19 @@ TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 demo: whole
 	$(FOVEA) phone demo
 
-test: setup-tests check-style fetch
-	# First, for each leaves its fovea in the same place.
-	$(CARGO) test -p fovea --no-default-features --test second
+test: setup-tests check-style
+	$(CARGO) test --workspace --no-run
+	$(TESTS)/examples/fetch
 	# Side by side, for either alone waits for the phone's clock much of the time.
 	# xargs and not -j2, whose tokens cargo would take part in.
 	printf '%s\n' test-rust test-phone | xargs -P 2 -n 1 $(MAKE) --no-print-directory
 
 test-rust:
 	$(CARGO) test --workspace
+
+# Daemon and guest as released, without the lab, whose dependencies are most of what there is to compile: in a profile of its own, so that
+# neither takes the other's place. The host's side is the tests' build.
+TEST_PHONE := target/x86_64-unknown-linux-gnu/phone
 
 # What boots nothing and needs no desktop.
 QUICK := apps client contract core daemon guest policy report scenario
@@ -188,8 +194,13 @@ fetch: setup
 	$(CARGO) run --quiet -p fovea-phone --example fetch
 
 # Each ends with exit code 1 when a verdict fails.
-test-phone: whole
+test-phone: export FOVEA_GUEST_DIR := $(CURDIR)/$(TEST_PHONE)
+test-phone: FOVEA := $(TESTS)/fovea
+test-phone: setup
 	@mkdir -p results
+	$(CARGO) test --profile phone -p fovea --no-default-features --test second
+	$(CARGO) build --profile phone -p fovea -p fovea-guest --no-default-features
+	$(CARGO) test --workspace --no-run
 	$(FOVEA) phone run lowmem rounds=1 --exact --results results/test --json results/test-lowmem.json
 	$(FOVEA) phone run ecache cases=HM launches=16 'traced=[]' configurations=ecache,migrate --exact --results results/test
 	printf '%s\n' 'monkey events=120 kills=3' $(TEST_SCENARIOS) | xargs -P 2 -I@ sh -c '$(FOVEA) phone run @ --results results/test'
