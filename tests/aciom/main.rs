@@ -16,6 +16,7 @@ mod measure;
 mod phases;
 mod refusals;
 mod stack;
+mod swap;
 
 use fovea_tests::door::Outcome;
 use fovea_tests::init;
@@ -66,6 +67,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     phases::gates(&volume, options, report)?;
     phases::content(&volume, options, report)?;
     files::all(&volume, options, report)?;
+    swap::all(&volume, options, report)?;
     volume.remove()?;
     barrier::all(options, report)?;
     refusals::unload(report)

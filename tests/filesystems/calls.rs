@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! System calls of these tests that no library makes safe.
 
-use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -215,23 +214,6 @@ pub fn loop_detach(number: i64) -> io::Result<()> {
     let device = File::open(format!("/dev/loop{number}"))?;
     // SAFETY: takes no argument.
     checked(unsafe { libc::ioctl(device.as_raw_fd(), CLEAR_FD) }.into()).map(drop)
-}
-
-fn c_path(path: &Path) -> io::Result<CString> {
-    use std::os::unix::ffi::OsStrExt;
-    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
-}
-
-pub fn swap_on(path: &Path) -> io::Result<()> {
-    let path = c_path(path)?;
-    // SAFETY: the call reads a string that ends with NUL.
-    checked(unsafe { libc::swapon(path.as_ptr(), 0) }.into()).map(drop)
-}
-
-pub fn swap_off(path: &Path) -> io::Result<()> {
-    let path = c_path(path)?;
-    // SAFETY: the call reads a string that ends with NUL.
-    checked(unsafe { libc::swapoff(path.as_ptr()) }.into()).map(drop)
 }
 
 /// This thread on the first CPU alone, and before all threads without a real-time priority if wanted.

@@ -2,16 +2,15 @@
 //! The target below and above other layers: overlayfs, loop devices, logical volumes and their snapshots, RAID, encryption, swap.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use fovea_linux::swap;
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, load_module, Outcome};
-use fovea_tests::raw::PAGE;
 use rustix::mount::MountFlags;
 
 use crate::bed::Volume;
-use crate::calls::{swap_off, swap_on, Memory};
+use crate::calls::Memory;
 use crate::cases::EXT4;
 use crate::filesystem::{load, work, TREE_KIB};
 use crate::tree::{Read, Tree};
@@ -139,20 +138,10 @@ pub fn crypt_above(lab: &mut Lab) -> Outcome<()> {
     EXT4.test_on(lab, &volume, &plain)
 }
 
-/// The head of a swap area (version 1): how many pages it has, and its signature.
-fn make_swap(path: &Path, size_bytes: u64) -> Outcome<()> {
-    let mut head = vec![0u8; PAGE];
-    head[1024..1028].copy_from_slice(&1u32.to_le_bytes());
-    head[1028..1032].copy_from_slice(&((size_bytes / PAGE as u64 - 1) as u32).to_le_bytes());
-    head[PAGE - 10..].copy_from_slice(b"SWAPSPACE2");
-    let file = at(path.display(), File::options().write(true).open(path))?;
-    at(path.display(), file.write_all_at(&head, 0).and_then(|()| file.sync_all()))
-}
-
 /// Anonymous memory goes to the area and comes back, changed in between.
 fn use_swap(lab: &Lab, area: &Path) -> Outcome<()> {
     const BYTES: usize = 8 << 20;
-    at("swapon", swap_on(area))?;
+    at("swapon", swap::on(area, -1))?;
     let mut memory = at("memory", Memory::plain(BYTES))?;
     let mut random = Random::new(lab.seed, 800);
     let mut wrong = 0;
@@ -177,13 +166,13 @@ fn use_swap(lab: &Lab, area: &Path) -> Outcome<()> {
         swapped.unwrap_or(0u64) > 1000,
         format_args!("{swapped:?} pages since boot"),
     );
-    at("swapoff", swap_off(area))
+    at("swapoff", swap::off(area))
 }
 
 pub fn swap_partition(lab: &mut Lab) -> Outcome<()> {
     let disk = lab.bed.disk(32, 4096)?;
     let volume = lab.bed.volume(&disk)?;
-    make_swap(&volume.node, volume.size_bytes)?;
+    at("mkswap", swap::make(&volume.node, volume.size_bytes))?;
     use_swap(lab, &volume.node)?;
     lab.compare(&volume)
 }
@@ -194,7 +183,7 @@ pub fn swap_file(lab: &mut Lab) -> Outcome<()> {
     let path = mount_point.join("swap");
     // Without holes, which swapon refuses.
     at("swap file", fs::write(&path, vec![0x5a; BYTES as usize]))?;
-    make_swap(&path, BYTES)?;
+    at("mkswap", swap::make(&path, BYTES))?;
     use_swap(lab, &path)?;
     lab.compare(&volume)?;
     lab.bed.unmount(&mount_point)?;

@@ -46,7 +46,7 @@ fn parse_line(line: &[u8]) -> Option<SwapArea> {
 }
 
 /// Makes a device of `size_bytes` a swap area (mkswap's version 1 header: union swap_header in linux/swap.h).
-pub(crate) fn make(device: &Path, size_bytes: u64) -> io::Result<()> {
+pub fn make(device: &Path, size_bytes: u64) -> io::Result<()> {
     let header = header(size_bytes).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
     let file = OpenOptions::new().write(true).open(device)?;
     file.write_all_at(&header, 0)?;
@@ -70,13 +70,13 @@ const PREFER: i32 = 0x8000;
 const PRIORITY_MASK: i32 = 0x7fff;
 
 /// Begins to use a swap area; a negative priority leaves the order to the kernel.
-pub(crate) fn on(device: &Path, priority: i32) -> io::Result<()> {
+pub fn on(device: &Path, priority: i32) -> io::Result<()> {
     let flags = if priority < 0 { 0 } else { PREFER | priority.min(PRIORITY_MASK) };
     sys::swapon(device, flags)
 }
 
 /// Stops using a swap area, reading everything back; no error if it was not in use.
-pub(crate) fn off(device: &Path) -> io::Result<()> {
+pub fn off(device: &Path) -> io::Result<()> {
     match sys::swapoff(device) {
         Err(e) if e.raw_os_error() == Some(libc::EINVAL) => Ok(()),
         result => result,
