@@ -3,6 +3,7 @@
 //!
 //! This crate is pure: it is told what happened (an app started, was focused, was closed) and keeps who matters.
 
+mod disk;
 mod importance;
 mod io_class;
 mod lists;
@@ -12,6 +13,7 @@ mod registry;
 mod services;
 mod unit;
 
+pub use disk::DiskControl;
 pub use importance::{score_shift, Importance, Role};
 pub use io_class::{classify, ClassBy, Classified, IoClass, Traits};
 pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Standing};

@@ -11,6 +11,7 @@ mod perceptible;
 mod requests;
 
 // The mechanisms: each here and in `all`.
+mod disk;
 mod freeze;
 mod memory;
 mod rank;
@@ -39,7 +40,12 @@ pub struct Engine<D> {
 
 /// The mechanisms, in the order in which they act.
 fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
-    vec![Box::<rank::Rank>::default(), Box::<freeze::Freeze>::default(), Box::<memory::Memory>::default()]
+    vec![
+        Box::<rank::Rank>::default(),
+        Box::<freeze::Freeze>::default(),
+        Box::<memory::Memory>::default(),
+        Box::<disk::Disk>::default(),
+    ]
 }
 
 /// What this machine can do, with what each mechanism makes of it: `fovea check`.

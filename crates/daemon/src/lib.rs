@@ -21,6 +21,8 @@ mod attention_tests;
 mod classes_tests;
 mod config;
 mod control;
+#[cfg(test)]
+mod disk_tests;
 mod engine;
 #[cfg(test)]
 mod engine_tests;

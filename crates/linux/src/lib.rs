@@ -7,6 +7,7 @@
 pub mod cgroup;
 pub mod check;
 mod device;
+pub mod disk;
 pub mod dm;
 pub mod dma_heap;
 pub mod ecache;

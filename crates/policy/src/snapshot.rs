@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! All that a decision may depend on.
 
-use fovea_apps::{AppName, Classified, Importance, Perceived, Standing};
+use fovea_apps::{AppName, Classified, Importance, IoClass, Perceived, Standing};
 use serde::{Deserialize, Serialize};
 
+use crate::disk::DiskState;
 use crate::memory::MemoryState;
 use crate::Reason;
 
@@ -30,6 +31,9 @@ pub struct Snapshot {
     /// It was only asked to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+    /// The disk.
+    #[serde(default)]
+    pub disk: DiskState,
     /// Apps, in any order.
     pub apps: Vec<AppState>,
 }
@@ -109,6 +113,12 @@ pub struct AppState {
     /// What its processes' `oom_score_adj` are by; none if they are as they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranked: Option<i32>,
+    /// The class that the disk was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_class: Option<IoClass>,
+    /// What it may have of the disk, bytes a second; none if it is not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_limit: Option<u64>,
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exhausted: bool,
@@ -139,6 +149,8 @@ impl AppState {
             all_out: false,
             resume_known: false,
             ranked: None,
+            disk_class: None,
+            disk_limit: None,
             exhausted: false,
         }
     }
