@@ -66,3 +66,41 @@ fn what_the_owner_says_counts_at_once() {
     b.engine.handle(Request::ListAdd { list: Standing::Ignore, entry: "front".parse().unwrap() }, SECOND_NS);
     assert_eq!(b.io_class("front").by, ClassBy::Ignored);
 }
+
+#[test]
+fn who_uses_a_service_has_its_class_and_nobody_looks_while_no_mechanism_goes_by_it() {
+    let mut b = two();
+    b.device.0.borrow_mut().services = vec![(10, "telephony".into())];
+    b.engine.handle_from(Some(20), focus("front"), 0);
+    b.run(0, 30 * SECOND_NS);
+    assert_eq!(b.device.0.borrow().looked_for_services, 0);
+    b.device.0.borrow_mut().disk = fovea_apps::DiskControl::Volumes;
+    b.engine.handle_from(Some(20), focus("front"), 30 * SECOND_NS);
+    b.run(30 * SECOND_NS, 31 * SECOND_NS);
+    let music = b.io_class("music");
+    assert_eq!((music.class, music.by), (IoClass::TimeSensitive, ClassBy::Service("telephony".into())));
+    // What it does a moment after it came is found as well.
+    b.device.0.borrow_mut().services.clear();
+    b.run(31 * SECOND_NS, 60 * SECOND_NS);
+    assert_eq!(b.io_class("music").by, ClassBy::NothingKnown);
+    let looks = b.device.0.borrow().looked_for_services;
+    assert!((2..=4).contains(&looks), "{looks}");
+    // What else wakes the daemon is taken as an occasion, but not each time.
+    for ms in 0..1000 {
+        b.engine.turn(60 * SECOND_NS + ms * 1_000_000).unwrap();
+    }
+    assert!(b.device.0.borrow().looked_for_services <= looks + 1);
+}
+
+#[test]
+fn services_that_cannot_be_read_stay_as_they_were() {
+    let mut b = two();
+    b.device.0.borrow_mut().disk = fovea_apps::DiskControl::Volumes;
+    b.device.0.borrow_mut().services = vec![(10, "telephony".into())];
+    b.engine.handle_from(Some(20), focus("front"), 0);
+    b.run(0, SECOND_NS);
+    b.device.0.borrow_mut().failing = Some("service_users");
+    b.engine.handle_from(Some(20), focus("front"), 20 * SECOND_NS);
+    b.run(20 * SECOND_NS, 25 * SECOND_NS);
+    assert_eq!(b.io_class("music").by, ClassBy::Service("telephony".into()));
+}

@@ -117,6 +117,7 @@ impl<D: Device> Engine<D> {
         self.house.journal.set_policy(config.policy());
         self.house.services = config.services.rows();
         self.house.apps.values_mut().for_each(|known| known.services.clear());
+        self.house.service_looks.look_anew();
         self.house.perceptions.look_anew();
         self.house.config = Config {
             zram: old.zram.clone(),
@@ -177,8 +178,9 @@ impl<D: Device> Engine<D> {
         for mechanism in &mut self.mechanisms {
             mechanism.observe(&mut self.house, now_ns)?;
         }
+        self.house.look_at_services(now_ns);
         let mut snapshot = self.snapshot(now_ns);
-        let mut watch_at_ns = None;
+        let mut watch_at_ns = self.house.service_looks.due_ns();
         for at in 0..self.mechanisms.len() {
             let decision = self.mechanisms[at].decide(&snapshot, &self.house.policy);
             self.mechanisms[at].decided(&mut self.house, &decision, &snapshot);

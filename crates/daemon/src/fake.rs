@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, ZramReading, PAGE_BYTES};
+use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, Service, ZramReading, PAGE_BYTES};
 use fovea_linux::rooms::*;
 use fovea_linux::*;
 
@@ -29,6 +29,9 @@ pub struct State {
     /// Who uses sound and video, and how often video was looked for.
     pub media: Vec<MediaUser>,
     pub looked_for_video: usize,
+    /// Who uses services, by the name of the table's row, and how often that was looked at.
+    pub services: Vec<(u32, String)>,
+    pub looked_for_services: usize,
     /// By what the disk can be told of apps, and what it was told; files of cgroups' I/O, and what the controller is not passed on by.
     pub disk: fovea_apps::DiskControl,
     pub disk_classes: BTreeMap<u64, fovea_apps::IoClass>,
@@ -159,6 +162,15 @@ impl Apps for FakeDevice {
         let mut state = self.0.borrow_mut();
         state.looked_for_video += usize::from(look_for_video);
         Ok(state.media.clone())
+    }
+
+    fn service_users(&mut self, table: &[Service]) -> Result<Vec<ServiceUser>, Error> {
+        self.check("service_users")?;
+        let mut state = self.0.borrow_mut();
+        state.looked_for_services += 1;
+        let place = |name: &String| table.iter().position(|row| row.name == *name);
+        let user = |(pid, name): &(u32, String)| Some(ServiceUser { pid: *pid, service: place(name)? });
+        Ok(state.services.iter().filter_map(user).collect())
     }
 }
 

@@ -8,10 +8,10 @@
 
 use std::io;
 
-use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, PoolReading};
+use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, PoolReading, Service};
 
 use crate::device::{CompressCursor, CompressOutcome, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish};
-use crate::{Error, MediaUser};
+use crate::{Error, MediaUser, ServiceUser};
 
 /// What is read of the device as a whole.
 pub trait Meters {
@@ -67,6 +67,11 @@ pub trait Apps {
     /// The processes that use sound and video now, directly or by a server. Who has a video device open is looked for anew only if
     /// `look_for_video`, for that is looked for in all processes.
     fn media_users(&mut self, _look_for_video: bool) -> Result<Vec<MediaUser>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// The processes that use a service of a table: all processes are looked at.
+    fn service_users(&mut self, _table: &[Service]) -> Result<Vec<ServiceUser>, Error> {
         Ok(Vec::new())
     }
 }

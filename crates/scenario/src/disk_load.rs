@@ -11,11 +11,11 @@ pub struct DiskLoad {
     pub label: String,
     /// How long.
     pub ns: u64,
-    /// What the disk does, in 2^20 bytes a second.
-    pub rate_mbps: u64,
-    /// What each request takes besides.
-    pub request_ns: u64,
-    /// Requests that it has at once.
+    /// What one command takes.
+    pub command_ns: u64,
+    /// How long a command may be.
+    pub command_bytes: u64,
+    /// Commands that the disk has at once.
     pub queue_depth: u64,
     /// What the player reads for a frame, and how often.
     pub frame_bytes: u64,
@@ -43,13 +43,18 @@ impl DiskLoad {
 
     /// What the disk does, in bytes a second.
     pub fn rate_bytes(&self) -> u64 {
-        self.rate_mbps << 20
+        rate_bytes(self.command_bytes, self.command_ns)
     }
 
     /// What the player reads a second.
     pub fn stream_bytes_per_s(&self) -> u64 {
         self.frame_bytes * 1_000_000_000 / self.frame_ns
     }
+}
+
+/// What a disk does in a second whose commands, one after the other, are all of full length.
+pub fn rate_bytes(command_bytes: u64, command_ns: u64) -> u64 {
+    command_bytes * 1_000_000_000 / command_ns
 }
 
 /// What an app did.

@@ -58,6 +58,7 @@ impl Disk {
             }),
             false => DiskControl::Absent,
         };
+        house.service_looks.matter |= control != DiskControl::Absent;
         if control == self.state.control && !new_rate {
             return;
         }

@@ -9,6 +9,7 @@ use fovea_linux::Device;
 use fovea_policy::{AppState, Reason, Snapshot};
 use serde_json::Value;
 
+use super::classes::ServiceLooks;
 use super::mechanism::Step;
 use super::perceptible::Perceptions;
 use crate::config::Config;
@@ -67,6 +68,7 @@ pub(super) struct House<D> {
     pub(super) perceptions: Perceptions,
     /// The table of services.
     pub(super) services: Vec<Service>,
+    pub(super) service_looks: ServiceLooks,
     /// Something has changed that a mechanism may have to answer at once.
     pub(super) changed: bool,
     /// PSI has fired since the last look.
@@ -90,6 +92,7 @@ impl<D: Device> House<D> {
             said: Lists::default(),
             lists: config.lists.clone(),
             services: config.services.rows(),
+            service_looks: ServiceLooks::default(),
             config,
             registry: Registry::default(),
             apps: BTreeMap::new(),

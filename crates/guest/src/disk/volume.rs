@@ -70,10 +70,10 @@ fn make_device(load: &DiskLoad) -> Outcome<()> {
         ("blocksize", 4096),
         ("memory_backed", 1),
         ("irqmode", 2),
-        ("completion_nsec", load.request_ns),
+        ("completion_nsec", load.command_ns),
+        ("max_sectors", load.command_bytes / 512),
         ("submit_queues", 1),
         ("hw_queue_depth", load.queue_depth),
-        ("mbps", load.rate_mbps),
         ("power", 1),
     ] {
         write_file(folder.join(name), &value.to_string())?;

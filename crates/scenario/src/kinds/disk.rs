@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::{About, Parameters};
 use crate::catalog::builtin;
+use crate::disk_load::rate_bytes;
 use crate::figures::fold::{mean, set, Folded};
 use crate::figures::{by_case, compares, figure, Figures};
 use crate::scenario::Scenario;
@@ -74,11 +75,11 @@ pub struct Disk {
     pub play_ns: u64,
     /// How long dperf then has the disk to itself.
     pub alone_ns: u64,
-    /// What the disk does, in 2^20 bytes a second.
-    pub rate_mbps: u64,
-    /// What each request takes besides.
-    pub request_ns: u64,
-    /// Requests that it has at once.
+    /// What one command takes.
+    pub command_ns: u64,
+    /// How long a command may be.
+    pub command_bytes: u64,
+    /// Commands that the disk has at once.
     pub queue_depth: u64,
     /// What the player reads for a frame.
     pub frame_bytes: u64,
@@ -95,8 +96,8 @@ impl Default for Disk {
         Disk {
             play_ns: 20_000_000_000,
             alone_ns: 10_000_000_000,
-            rate_mbps: 10,
-            request_ns: 100_000,
+            command_ns: 1_510_000,
+            command_bytes: 16384,
             queue_depth: 1,
             frame_bytes: 73_728,
             frame_ns: 33_333_333,
@@ -110,13 +111,14 @@ impl Parameters for Disk {
     fn check(&self) -> Result<(), BadParameter> {
         in_range("play_ns", self.play_ns, 3_000_000_000, 3_600_000_000_000)?;
         in_range("alone_ns", self.alone_ns, 1_000_000_000, 3_600_000_000_000)?;
-        // A twentieth of a second's bytes must hold dperf's request.
-        in_range("rate_mbps", self.rate_mbps, 7, 10_000)?;
-        in_range("request_ns", self.request_ns, 1, 1_000_000_000)?;
+        in_range("command_ns", self.command_ns, 1, 1_000_000_000)?;
+        in_range("command_bytes", self.command_bytes, 4096, 1 << 20)?;
         in_range("queue_depth", self.queue_depth, 1, 1024)?;
         in_range("frame_bytes", self.frame_bytes, 4096, 1 << 20)?;
-        if self.frame_bytes % 4096 != 0 {
-            return Err(("frame_bytes", format!("{} is no multiple of 4096", self.frame_bytes)));
+        for (key, bytes) in [("frame_bytes", self.frame_bytes), ("command_bytes", self.command_bytes)] {
+            if bytes % 4096 != 0 {
+                return Err((key, format!("{bytes} is no multiple of 4096")));
+            }
         }
         in_range("frame_ns", self.frame_ns, 1_000_000, 1_000_000_000)?;
         in_range("copy_threads", self.copy_threads, 1, 256)
@@ -127,8 +129,8 @@ impl Parameters for Disk {
             load: DiskLoad {
                 label: label.into(),
                 ns,
-                rate_mbps: self.rate_mbps,
-                request_ns: self.request_ns,
+                command_ns: self.command_ns,
+                command_bytes: self.command_bytes,
                 queue_depth: self.queue_depth,
                 frame_bytes: self.frame_bytes,
                 frame_ns: self.frame_ns,
@@ -141,7 +143,7 @@ impl Parameters for Disk {
             load(DiskLoad::ALONE, self.alone_ns),
             load(DiskLoad::DEATH, 3_000_000_000),
         ];
-        let disk_rate = self.rate_known.then_some(self.rate_mbps << 20);
+        let disk_rate = self.rate_known.then(|| rate_bytes(self.command_bytes, self.command_ns));
         Ok(vec![Script { seed: scenario.seed, steps, disk_rate, ..Script::default() }])
     }
 
