@@ -272,6 +272,8 @@ impl<D: Device> Mechanism<D> for Disk {
 
     fn fronted(&mut self, _app: &AppName) {
         self.looked_for = None;
+        // It may begin to use the disk at once.
+        self.state.idle_looks = 0;
     }
 
     fn gone(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
