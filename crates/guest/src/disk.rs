@@ -57,7 +57,9 @@ pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
     let mut left = None;
     if load.label == DiskLoad::DEATH {
         phone.pass(LEAD_NS + load.ns / 4)?;
-        left = Some(kill_daemon(phone, apps, setting)?);
+        let found = kill_daemon(phone, apps, setting)?;
+        // What was set by hand stays.
+        left = setting.is_managed().then_some(found);
     }
     let mut uses = BTreeMap::new();
     let deadline = start_ns + load.ns + LATE_NS;
