@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use fovea_apps::AppName;
+use fovea_policy::disk::DiskState;
 use fovea_policy::memory::MemoryState;
 use fovea_policy::{AppState, Asked, Config, Reason, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,9 @@ pub struct Basis {
     /// [`Snapshot::asked`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+    /// [`Snapshot::disk`].
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub disk: DiskState,
     /// By what it was decided. Only in the first of a file, and after a change; then all apps are in it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Config>>,
@@ -66,6 +70,10 @@ pub struct Basis {
     /// Apps that are there no longer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<AppName>,
+}
+
+fn is_default(disk: &DiskState) -> bool {
+    *disk == DiskState::default()
 }
 
 /// Turns snapshots into bases, one after the other.
@@ -120,6 +128,7 @@ impl Encoder {
             cpus: snapshot.cpus,
             kill_pending: snapshot.kill_pending,
             asked: snapshot.asked.clone(),
+            disk: snapshot.disk,
             policy,
             apps,
             gone,
@@ -168,6 +177,7 @@ impl Decoder {
             memory,
             kill_pending: basis.kill_pending,
             asked: basis.asked.clone(),
+            disk: basis.disk,
             apps: apps.values().cloned().collect(),
         })
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The state of everything, as the daemon tells it.
 
-use fovea_apps::{AppName, AppUsage, Importance, MemoryReading, Perceived, PoolReading};
+use fovea_apps::{AppName, AppUsage, Classified, DiskControl, Importance, MemoryReading, Perceived, PoolReading};
 use serde::{Deserialize, Serialize};
 
 /// What `fovea status --json` prints.
@@ -32,6 +32,9 @@ pub struct Status {
     /// The eCache's pool; none without the module.
     #[serde(default)]
     pub ecache: Option<PoolReading>,
+    /// By what apps' classes count on the disk.
+    #[serde(default)]
+    pub disk: DiskControl,
     /// Kills since the daemon began.
     pub kills: u64,
     /// Pages compressed since the daemon began.
@@ -57,6 +60,9 @@ pub struct AppStatus {
     /// Why it is perceptible though it may not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perceptible: Option<Perceived>,
+    /// What its disk and network traffic needs, and what that is by.
+    #[serde(default)]
+    pub io_class: Classified,
     /// Frozen by the daemon.
     pub frozen: bool,
     /// What it occupies, as last read.

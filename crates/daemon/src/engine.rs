@@ -3,6 +3,7 @@
 //! journal.
 
 mod attention;
+mod classes;
 mod house;
 mod listed;
 mod mechanism;
@@ -10,6 +11,7 @@ mod perceptible;
 mod requests;
 
 // The mechanisms: each here and in `all`.
+mod disk;
 mod freeze;
 mod memory;
 mod rank;
@@ -38,7 +40,12 @@ pub struct Engine<D> {
 
 /// The mechanisms, in the order in which they act.
 fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
-    vec![Box::<rank::Rank>::default(), Box::<freeze::Freeze>::default(), Box::<memory::Memory>::default()]
+    vec![
+        Box::<rank::Rank>::default(),
+        Box::<freeze::Freeze>::default(),
+        Box::<memory::Memory>::default(),
+        Box::<disk::Disk>::default(),
+    ]
 }
 
 /// What this machine can do, with what each mechanism makes of it: `fovea check`.
@@ -108,6 +115,10 @@ impl<D: Device> Engine<D> {
         let waiting: Vec<_> = waiting.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect();
         self.house.policy = config.policy();
         self.house.journal.set_policy(config.policy());
+        self.house.services = config.services.rows();
+        self.house.apps.values_mut().for_each(|known| known.services.clear());
+        self.house.service_looks.look_anew();
+        self.house.perceptions.look_anew();
         self.house.config = Config {
             zram: old.zram.clone(),
             ecache: old.ecache.clone(),
@@ -167,8 +178,9 @@ impl<D: Device> Engine<D> {
         for mechanism in &mut self.mechanisms {
             mechanism.observe(&mut self.house, now_ns)?;
         }
+        self.house.look_at_services(now_ns);
         let mut snapshot = self.snapshot(now_ns);
-        let mut watch_at_ns = None;
+        let mut watch_at_ns = self.house.service_looks.due_ns();
         for at in 0..self.mechanisms.len() {
             let decision = self.mechanisms[at].decide(&snapshot, &self.house.policy);
             self.mechanisms[at].decided(&mut self.house, &decision, &snapshot);

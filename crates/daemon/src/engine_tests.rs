@@ -42,6 +42,17 @@ fn engine_with(folder: &Path, device: &FakeDevice, config: Config) -> Engine<Fak
     Engine::new(device.clone(), config, journal, undo, Vec::new())
 }
 
+impl Bench {
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The daemon dies; what it leaves.
+    pub fn left_behind(self) -> (tempfile::TempDir, FakeDevice) {
+        (self.folder, self.device)
+    }
+}
+
 pub fn bench(apps: &[(&str, u64)]) -> Bench {
     bench_with(apps, freezing())
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::{AppUsage, CpuReading, MemoryReading, ZramReading, PAGE_BYTES};
+use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, Service, ZramReading, PAGE_BYTES};
 use fovea_linux::rooms::*;
 use fovea_linux::*;
 
@@ -29,6 +29,17 @@ pub struct State {
     /// Who uses sound and video, and how often video was looked for.
     pub media: Vec<MediaUser>,
     pub looked_for_video: usize,
+    /// Who uses services, by the name of the table's row, and how often that was looked at.
+    pub services: Vec<(u32, String)>,
+    pub looked_for_services: usize,
+    /// By what the disk can be told of apps, and what it was told; files of cgroups' I/O, and what the controller is not passed on by.
+    pub disk: fovea_apps::DiskControl,
+    pub disk_classes: BTreeMap<u64, fovea_apps::IoClass>,
+    pub disk_rate: u64,
+    pub disk_messages: usize,
+    pub disk_usage: BTreeMap<String, u64>,
+    pub io_files: BTreeMap<(String, String), String>,
+    pub without_io: Vec<String>,
     /// Method that fails from now on.
     pub failing: Option<&'static str>,
 }
@@ -152,6 +163,15 @@ impl Apps for FakeDevice {
         state.looked_for_video += usize::from(look_for_video);
         Ok(state.media.clone())
     }
+
+    fn service_users(&mut self, table: &[Service]) -> Result<Vec<ServiceUser>, Error> {
+        self.check("service_users")?;
+        let mut state = self.0.borrow_mut();
+        state.looked_for_services += 1;
+        let place = |name: &String| table.iter().position(|row| row.name == *name);
+        let user = |(pid, name): &(u32, String)| Some(ServiceUser { pid: *pid, service: place(name)? });
+        Ok(state.services.iter().filter_map(user).collect())
+    }
 }
 
 impl Pages for FakeDevice {
@@ -230,6 +250,76 @@ impl Settings for FakeDevice {
 
     fn set_parameter(&mut self, module: &str, name: &str, value: &str) -> Result<(), Error> {
         self.0.borrow_mut().parameters.insert(format!("{module}/{name}"), value.into());
+        Ok(())
+    }
+}
+
+impl Disks for FakeDevice {
+    fn disk_control(&mut self, with_rate: bool) -> Result<DiskControl, Error> {
+        let control = self.0.borrow().disk;
+        Ok(if control == DiskControl::Limits && !with_rate { DiskControl::Absent } else { control })
+    }
+
+    /// By its place among the apps there have been.
+    fn disk_id(&mut self, cgroup: &str) -> Result<Option<u64>, Error> {
+        Ok(self.0.borrow().apps.keys().position(|of| of == cgroup).map(|nth| 100 + nth as u64))
+    }
+
+    fn set_disk_class(&mut self, id: u64, class: IoClass) -> Result<(), Error> {
+        self.check("set_disk_class")?;
+        let mut state = self.0.borrow_mut();
+        state.disk_messages += 1;
+        state.disk_classes.insert(id, class);
+        Ok(())
+    }
+
+    fn forget_disk_class(&mut self, id: u64) -> Result<(), Error> {
+        self.check("forget_disk_class")?;
+        let mut state = self.0.borrow_mut();
+        state.disk_messages += 1;
+        state.disk_classes.remove(&id);
+        Ok(())
+    }
+
+    fn set_disk_rate(&mut self, bytes_per_s: u64) -> Result<(), Error> {
+        self.0.borrow_mut().disk_rate = bytes_per_s;
+        Ok(())
+    }
+
+    fn disk_usage(&mut self, cgroup: &str) -> Result<Vec<(String, u64)>, Error> {
+        self.did(format!("disk usage {cgroup}"));
+        Ok(self.0.borrow().disk_usage.get(cgroup).map(|&bytes| ("8:0".to_owned(), bytes)).into_iter().collect())
+    }
+
+    fn io_setting(&mut self, cgroup: &str, file: &str, device: Option<&str>) -> Result<Option<String>, Error> {
+        let state = self.0.borrow();
+        let value = state.io_files.get(&(cgroup.to_owned(), file.to_owned()));
+        let unlimited = device.map(|device| format!("{device} rbps=max wbps=max"));
+        Ok(value.map(|value| unlimited.filter(|_| value.is_empty()).unwrap_or_else(|| value.clone())))
+    }
+
+    fn set_io_setting(&mut self, cgroup: &str, file: &str, value: &str) -> Result<(), Error> {
+        self.check("set_io_setting")?;
+        if let Some(now) = self.0.borrow_mut().io_files.get_mut(&(cgroup.to_owned(), file.to_owned())) {
+            *now = value.to_owned();
+        }
+        Ok(())
+    }
+
+    fn io_weights(&mut self) -> Result<Vec<&'static str>, Error> {
+        Ok(vec!["io.bfq.weight"])
+    }
+
+    fn without_io(&mut self, _: &str) -> Result<Vec<String>, Error> {
+        Ok(self.0.borrow().without_io.clone())
+    }
+
+    fn pass_io_on(&mut self, cgroup: &str, on: bool) -> Result<(), Error> {
+        let mut state = self.0.borrow_mut();
+        match on {
+            true => state.without_io.retain(|lacks| lacks != cgroup),
+            false => state.without_io.push(cgroup.to_owned()),
+        }
         Ok(())
     }
 }

@@ -17,8 +17,12 @@ macro_rules! say {
 mod ahead_tests;
 #[cfg(test)]
 mod attention_tests;
+#[cfg(test)]
+mod classes_tests;
 mod config;
 mod control;
+#[cfg(test)]
+mod disk_tests;
 mod engine;
 #[cfg(test)]
 mod engine_tests;

@@ -28,6 +28,11 @@ enum Line {
     ZramGone,
     Sysctl(String, String),
     Parameter(String, String, String),
+    DiskClass(String, u64),
+    DiskForgotten(String),
+    IoSetting(String, String, String),
+    IoPutBack(String, String, String),
+    PassesIo(String),
 }
 
 /// What stands changed.
@@ -43,6 +48,12 @@ pub struct Changed {
     pub sysctls: BTreeMap<String, String>,
     /// Modules' parameters there were, by module and name.
     pub parameters: BTreeMap<(String, String), String>,
+    /// Cgroups of which the disk was told, with their names there.
+    pub disk_classes: BTreeMap<String, u64>,
+    /// Settings of cgroups' I/O there were, by cgroup, file, and device or "default".
+    pub io_settings: BTreeMap<(String, String, String), String>,
+    /// Cgroups that were made to pass the `io` controller on.
+    pub passes_io: BTreeSet<String>,
 }
 
 impl Changed {
@@ -62,6 +73,7 @@ impl Changed {
             Line::Ended(cgroup) => {
                 self.frozen.remove(&cgroup);
                 self.scores.remove(&cgroup);
+                self.io_settings.retain(|(of, ..), _| *of != cgroup);
             }
             Line::Zram(zram) => self.zram = Some(zram),
             Line::ZramGone => self.zram = None,
@@ -72,6 +84,13 @@ impl Changed {
                 }
             }
             Line::Sysctl(name, old) => drop(self.sysctls.entry(name).or_insert(old)),
+            Line::DiskClass(cgroup, id) => drop(self.disk_classes.insert(cgroup, id)),
+            Line::DiskForgotten(cgroup) => drop(self.disk_classes.remove(&cgroup)),
+            Line::IoSetting(cgroup, file, old) => {
+                self.io_settings.entry(io_key(cgroup, file, &old)).or_insert(old);
+            }
+            Line::IoPutBack(cgroup, file, old) => drop(self.io_settings.remove(&io_key(cgroup, file, &old))),
+            Line::PassesIo(cgroup) => drop(self.passes_io.insert(cgroup)),
             Line::Parameter(module, name, old) => drop(self.parameters.entry((module, name)).or_insert(old)),
         }
     }
@@ -83,6 +102,11 @@ impl Changed {
         lines.extend(self.sysctls.iter().map(|(n, o)| Line::Sysctl(n.clone(), o.clone())));
         let parameter = |((m, n), o): (&(String, String), &String)| Line::Parameter(m.clone(), n.clone(), o.clone());
         lines.extend(self.parameters.iter().map(parameter));
+        lines.extend(self.disk_classes.iter().map(|(c, &id)| Line::DiskClass(c.clone(), id)));
+        let setting =
+            |((c, f, _), o): (&(String, String, String), &String)| Line::IoSetting(c.clone(), f.clone(), o.clone());
+        lines.extend(self.io_settings.iter().map(setting));
+        lines.extend(self.passes_io.iter().cloned().map(Line::PassesIo));
         lines
     }
 
@@ -91,6 +115,11 @@ impl Changed {
     pub fn is_empty(&self) -> bool {
         self.lines().is_empty()
     }
+}
+
+/// A setting's first word is the device it is of, or "default".
+fn io_key(cgroup: String, file: String, old: &str) -> (String, String, String) {
+    (cgroup, file, old.split(' ').next().unwrap_or_default().to_owned())
 }
 
 /// The log.
@@ -176,7 +205,9 @@ impl UndoLog {
 
     /// An app has ended: nothing of it can be undone.
     pub fn ended(&mut self, cgroup: &str) -> std::io::Result<()> {
-        if self.changed.frozen.contains(cgroup) || self.changed.scores.contains_key(cgroup) {
+        let changed = &self.changed;
+        let has_settings = changed.io_settings.keys().any(|(of, ..)| of == cgroup);
+        if changed.frozen.contains(cgroup) || changed.scores.contains_key(cgroup) || has_settings {
             self.push(Line::Ended(cgroup.into()))?;
         }
         Ok(())
@@ -190,6 +221,43 @@ impl UndoLog {
     /// A module's parameter as it was.
     pub fn parameter(&mut self, module: &str, name: &str, old: &str) -> std::io::Result<()> {
         self.push(Line::Parameter(module.into(), name.into(), old.into()))
+    }
+
+    /// The disk is about to be told of a cgroup.
+    pub fn disk_class(&mut self, cgroup: &str, id: u64) -> std::io::Result<()> {
+        match self.changed.disk_classes.get(cgroup) == Some(&id) {
+            true => Ok(()),
+            false => self.push(Line::DiskClass(cgroup.into(), id)),
+        }
+    }
+
+    /// The disk has forgotten it.
+    pub fn disk_forgotten(&mut self, cgroup: &str) -> std::io::Result<()> {
+        self.push(Line::DiskForgotten(cgroup.into()))
+    }
+
+    /// A setting of a cgroup's I/O as it was; only the first word on each is kept.
+    pub fn io_setting(&mut self, cgroup: &str, file: &str, old: &str) -> std::io::Result<()> {
+        match self.changed.io_settings.contains_key(&io_key(cgroup.into(), file.into(), old)) {
+            true => Ok(()),
+            false => self.push(Line::IoSetting(cgroup.into(), file.into(), old.into())),
+        }
+    }
+
+    /// Files and values of a cgroup's I/O that there were.
+    pub fn io_settings(&self, cgroup: &str) -> Vec<(String, String)> {
+        let of = self.changed.io_settings.iter().filter(|((of, ..), _)| of == cgroup);
+        of.map(|((_, file, _), old)| (file.clone(), old.clone())).collect()
+    }
+
+    /// One is as it was.
+    pub fn io_put_back(&mut self, cgroup: &str, file: &str, old: &str) -> std::io::Result<()> {
+        self.push(Line::IoPutBack(cgroup.into(), file.into(), old.into()))
+    }
+
+    /// A cgroup is about to pass the `io` controller on.
+    pub fn passes_io(&mut self, cgroup: &str) -> std::io::Result<()> {
+        self.push(Line::PassesIo(cgroup.into()))
     }
 
     /// A setting as it was.
@@ -244,6 +312,25 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
         if let Err(e) = device.set_parameter(&module, &name, &old) {
             complaints.push(e.to_string());
             left.parameters.insert((module, name), old);
+        }
+    }
+    for (cgroup, id) in changed.disk_classes {
+        if let Err(e) = device.forget_disk_class(id) {
+            complaints.push(e.to_string());
+            left.disk_classes.insert(cgroup, id);
+        }
+    }
+    for ((cgroup, file, key), old) in changed.io_settings {
+        if let Err(e) = device.set_io_setting(&cgroup, &file, &old) {
+            complaints.push(e.to_string());
+            left.io_settings.insert((cgroup, file, key), old);
+        }
+    }
+    // From below: one that passes on what its parent no longer has is refused.
+    for cgroup in changed.passes_io.into_iter().rev() {
+        if let Err(e) = device.pass_io_on(&cgroup, false) {
+            complaints.push(e.to_string());
+            left.passes_io.insert(cgroup);
         }
     }
     if let Some(zram) = changed.zram {

@@ -24,6 +24,9 @@ const MODULES: [&str; 2] = ["null_blk", "zram"];
 /// Modules of our own for phones whose reserved memory is put to use: the eCache, and what it is compared with. What they need comes along.
 const OWN_MODULES: [&str; 2] = ["dm-ecache", "contig-heap"];
 
+/// Modules for a slow disk: the kernel's schedulers, and ours.
+const DISK_MODULES: [&str; 4] = ["mq-deadline", "kyber-iosched", "bfq", "dm-aciom"];
+
 /// The shortest `ecache` that shows something: a workload that fills memory soon and has devices work, measured once memory is full.
 const ECACHE_DEMO: [&str; 4] = ["cases=N", "traced=[]", "warm_launches=60", "launches=40"];
 
@@ -176,6 +179,10 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
     if plans.iter().any(|plan| plan.configuration.reservation != Reservation::Absent) {
         own = Some(kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?);
         modules.extend(OWN_MODULES);
+    }
+    if plans.iter().any(|plan| plan.configuration.disk.is_some()) {
+        own = Some(kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?);
+        modules.extend(DISK_MODULES);
     }
     let machine = Machine::prepare(&cache, kernel, &programs, &modules, own.as_ref(), progress)?;
     if plans.iter().all(|plan| plan.desktop.is_none()) {

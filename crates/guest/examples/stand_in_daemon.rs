@@ -145,6 +145,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         importance: registry.importance(app),
         list: None,
         perceptible: None,
+        io_class: Default::default(),
         frozen: frozen.get(&app.name).copied().unwrap_or(false),
         usage: Default::default(),
     };
@@ -157,6 +158,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         busy: false,
         only_listed: false,
         runaways: Vec::new(),
+        disk: Default::default(),
         memory: Default::default(),
         ecache: None,
         kills: 0,

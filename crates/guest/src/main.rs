@@ -11,6 +11,7 @@ mod daemon;
 mod deny;
 mod desktop;
 mod devices;
+mod disk;
 mod file_content;
 mod files;
 mod flash;
@@ -37,6 +38,7 @@ use fovea_scenario::{hash, touch};
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("app") => app::run(zygote::Preloaded::none()),
+        Some(disk::WORD) => disk::main(),
         Some("desktop") => desktop::session::run(),
         _ if std::process::id() == 1 => init::run(),
         _ => {

@@ -24,6 +24,9 @@ pub const ZYGOTE: &str = "system/zygote";
 /// Cgroup of the daemon.
 pub const DAEMON: &str = "system/fovead";
 
+/// What only boots with a slow disk load.
+const DISK_MODULES: [&str; 4] = ["mq_deadline", "kyber_iosched", "bfq", "dm_aciom"];
+
 /// Folder of a cgroup.
 pub fn cgroup_path(cgroup: &str) -> PathBuf {
     Path::new(CGROUP_ROOT).join(cgroup)
@@ -88,6 +91,8 @@ pub fn modules(plan: &Plan) -> Outcome<()> {
     for (name, path) in &files {
         let parameters = match name.as_str() {
             "zram" if !plan.configuration.zram => continue,
+            // Schedulers and what orders requests, in an image for boots that differ in them.
+            _ if plan.configuration.disk.is_none() && DISK_MODULES.contains(&name.as_str()) => continue,
             _ if unwanted.contains(name) => continue,
             // No device of the module's own: who wants a zram makes it, and the flash is made through configfs.
             "zram" => c"num_devices=0".to_owned(),

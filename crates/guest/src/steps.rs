@@ -9,7 +9,7 @@ use crate::outcome::{At, Outcome};
 use crate::phone::{Answer, Phone, Woke};
 use crate::readings::{now_ns, Memory};
 use crate::wire::{Count, FromApp, ToApp};
-use crate::{checks, desktop, devices, flash};
+use crate::{checks, desktop, devices, disk, flash};
 
 /// How long a killed app may take to end.
 const CRASH_LIMIT_NS: u64 = 30_000_000_000;
@@ -203,6 +203,7 @@ impl follow::phone::Phone for Phone {
                 done
             }
             Step::CheckFrozen {} => checks::frozen(self),
+            Step::Disk { load } => disk::run(self, load),
             Step::Check { missing } => checks::machine(self, missing.as_deref()),
             other => Err(format!("nobody knows what {other:?} means here")),
         }

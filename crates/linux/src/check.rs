@@ -11,7 +11,7 @@ use crate::proc::{self, Status};
 use crate::psi::Pressure;
 use crate::sample::Codec;
 use crate::swap::parse_swaps;
-use crate::{module, neighbours, sys, zram};
+use crate::{disk, module, neighbours, sys, zram};
 
 /// Whether something is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +112,7 @@ pub(crate) fn check(root: &Root) -> Report {
         ("swap-codec", "", codec(root)),
         ("swap", "", swap(root)),
         ("ecache", "", ecache(root)),
+        ("disk", "", disk::look(root, cgroups.as_ref().ok())),
         ("locked-memory", "the daemon staying in memory itself", locked_memory(root)),
         (
             "alone",

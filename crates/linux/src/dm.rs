@@ -191,6 +191,15 @@ impl DeviceMapper {
         Ok(wire::text(&answer))
     }
 
+    /// The names of all devices.
+    ///
+    /// # Errors
+    /// The call fails.
+    pub fn list(&self) -> Result<Vec<String>, Error> {
+        let answer = self.call(wire::LIST_DEVICES, wire::Message::new())?;
+        wire::names(&answer).ok_or_else(|| Error::parse(&self.path, &answer[sys::DM_HEAD_BYTES..]))
+    }
+
     /// Takes a device away.
     ///
     /// # Errors

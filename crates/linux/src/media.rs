@@ -5,7 +5,7 @@
 //! the server knows, so a client that is silent is told as well. Of a video device the kernel names nobody: the openers are looked for among
 //! all processes, but only after [`MediaWatch`] has seen a device opened or closed.
 
-mod clients;
+pub(crate) mod clients;
 mod video;
 mod watch;
 

@@ -8,10 +8,10 @@
 
 use std::io;
 
-use fovea_apps::{AppUsage, CpuReading, MemoryReading, PoolReading};
+use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, PoolReading, Service};
 
 use crate::device::{CompressCursor, CompressOutcome, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish};
-use crate::{Error, MediaUser};
+use crate::{Error, MediaUser, ServiceUser};
 
 /// What is read of the device as a whole.
 pub trait Meters {
@@ -67,6 +67,11 @@ pub trait Apps {
     /// The processes that use sound and video now, directly or by a server. Who has a video device open is looked for anew only if
     /// `look_for_video`, for that is looked for in all processes.
     fn media_users(&mut self, _look_for_video: bool) -> Result<Vec<MediaUser>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// The processes that use a service of a table: all processes are looked at.
+    fn service_users(&mut self, _table: &[Service]) -> Result<Vec<ServiceUser>, Error> {
         Ok(Vec::new())
     }
 }
@@ -131,4 +136,62 @@ pub trait Swap {
 
     /// Takes a zram swap of ours away again: swapoff, reset, and remove what was added.
     fn zram_teardown(&mut self, zram: &ZramDevice) -> Result<(), Error>;
+}
+
+/// The disk's requests, by whose they are.
+pub trait Disks {
+    /// By what classes of apps can be made to count. `with_rate`: what the disk can do is known, so limits can be reckoned.
+    fn disk_control(&mut self, _with_rate: bool) -> Result<DiskControl, Error> {
+        Ok(DiskControl::Absent)
+    }
+
+    /// The name by which the kernel knows an app's cgroup as long as it runs; `None` once it has ended.
+    fn disk_id(&mut self, _cgroup: &str) -> Result<Option<u64>, Error> {
+        Ok(None)
+    }
+
+    /// Tells dm-aciom, by its volumes, the class of a cgroup of that name.
+    fn set_disk_class(&mut self, _id: u64, _class: IoClass) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Has it forget one; nothing happens if it does not know it.
+    fn forget_disk_class(&mut self, _id: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Tells all volumes what their disk can do, in bytes a second.
+    fn set_disk_rate(&mut self, _bytes_per_s: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// What an app has read and written so far, by device (`major:minor`).
+    fn disk_usage(&mut self, _cgroup: &str) -> Result<Vec<(String, u64)>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// A setting of an app's I/O (`io.max` of a device, `io.bfq.weight`), as it can be written back; `None` where there is none.
+    fn io_setting(&mut self, _cgroup: &str, _file: &str, _device: Option<&str>) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
+    /// Writes such a setting, and reads it back.
+    fn set_io_setting(&mut self, _cgroup: &str, _file: &str, _value: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The files of weights that count on this machine, of those that an app has.
+    fn io_weights(&mut self) -> Result<Vec<&'static str>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// The cgroups above an app, the uppermost first (`""` is the root), that do not pass the `io` controller on.
+    fn without_io(&mut self, _cgroup: &str) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// Has a cgroup pass the `io` controller on, or not.
+    fn pass_io_on(&mut self, _cgroup: &str, _on: bool) -> Result<(), Error> {
+        Ok(())
+    }
 }

@@ -2,6 +2,7 @@
 //! The real device. Its rooms are the folder's files.
 
 mod apps;
+mod disks;
 mod meters;
 mod pages;
 mod settings;

@@ -5,10 +5,11 @@
 //! One module a mechanism, and one entry in the list below: what it may do and why, its section of the configuration, what it decides at
 //! once on a change, and what on a look at the device.
 
-use fovea_apps::{AppName, PAGE_BYTES};
+use fovea_apps::{AppName, IoClass, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
 mod decision;
+pub mod disk;
 pub mod freeze;
 mod list;
 pub mod memory;
@@ -17,6 +18,7 @@ pub mod rank;
 mod snapshot;
 
 pub use decision::Decision;
+pub use disk::DiskConfig;
 pub use freeze::FreezeConfig;
 pub use plan::{plan, Plan, Step};
 pub use snapshot::{AppState, Asked, Snapshot};
@@ -32,6 +34,8 @@ list::mechanisms! {
         memory: memory::MemoryConfig,
         /// The freezer.
         freeze: freeze::FreezeConfig,
+        /// Disk requests by what apps are doing.
+        disk: disk::DiskConfig,
     }
     rank {
         at_once: |snapshot, _| rank::decide(snapshot),
@@ -63,6 +67,38 @@ list::mechanisms! {
             Needed = "needed";
             /// Nobody tells any more who is in front.
             Untold = "nobody tells any more who is in front";
+        }
+    }
+    disk {
+        turn: |snapshot, config| disk::decide(snapshot, &config.disk),
+        actions {
+            /// Tell the disk what an app's requests need.
+            DiskClass {
+                app,
+                /// Time-sensitive, bursty or plain.
+                class: IoClass
+            } = "disk-class", format!("tell the disk that {app} is {class}");
+            /// Have the disk forget what it was told of an app.
+            DiskForget { app } = "disk-forget", format!("have the disk forget {app}");
+            /// Limit what an app may have of the disk.
+            DiskLimit {
+                app,
+                /// Bytes a second; none: no limit any more.
+                bytes_per_s: Option<u64>
+            } = "disk-limit", match bytes_per_s {
+                Some(bytes) => format!("limit {app} to {} KB a second of the disk", bytes / 1000),
+                None => format!("limit {app} on the disk no longer"),
+            };
+        }
+        reasons {
+            /// What its I/O needs has changed, or was never told.
+            IoClass = "what its disk and network traffic needs is another thing now";
+            /// It is not the daemon's business any more.
+            Unmanaged = "it is to be left alone, or nothing treats the disk by classes any more";
+            /// Time-sensitive apps use the disk.
+            Budget = "it has what others, whose requests must be in time, leave over";
+            /// None does any more.
+            NobodyWaits = "nobody whose requests must be in time uses the disk, or it is one of them now";
         }
     }
     memory {

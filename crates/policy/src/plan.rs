@@ -137,6 +137,18 @@ fn apply(snapshot: &mut Snapshot, at: usize, action: &Action) -> Option<u64> {
             snapshot.apps.remove(at);
             gives_bytes
         }
+        Action::DiskClass { class, .. } => {
+            app.disk_class = Some(*class);
+            return Some(0);
+        }
+        Action::DiskForget { .. } => {
+            app.disk_class = None;
+            return Some(0);
+        }
+        Action::DiskLimit { bytes_per_s, .. } => {
+            app.disk_limit = *bytes_per_s;
+            return Some(0);
+        }
         _ => return None,
     };
     snapshot.memory.free_bytes += gives_bytes;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! All that a decision may depend on.
 
-use fovea_apps::{AppName, Importance, Perceived, Standing};
+use fovea_apps::{AppName, Classified, Importance, IoClass, Perceived, Standing};
 use serde::{Deserialize, Serialize};
 
+use crate::disk::DiskState;
 use crate::memory::MemoryState;
 use crate::Reason;
 
@@ -30,6 +31,9 @@ pub struct Snapshot {
     /// It was only asked to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+    /// The disk.
+    #[serde(default)]
+    pub disk: DiskState,
     /// Apps, in any order.
     pub apps: Vec<AppState>,
 }
@@ -58,6 +62,12 @@ pub struct AppState {
     /// Why it is perceptible though it may not be seen; none if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perceived: Option<Perceived>,
+    /// What its I/O needs, and what that is by.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub io_class: Classified,
+    /// Since when it has that class.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub io_class_since_ns: u64,
     /// When it was last in front, as a count of focus changes; greater is more recent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub focus_seq: u64,
@@ -103,6 +113,12 @@ pub struct AppState {
     /// What its processes' `oom_score_adj` are by; none if they are as they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranked: Option<i32>,
+    /// The class that the disk was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_class: Option<IoClass>,
+    /// What it may have of the disk, bytes a second; none if it is not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_limit: Option<u64>,
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exhausted: bool,
@@ -116,6 +132,8 @@ impl AppState {
             importance,
             standing: Standing::Plain,
             perceived: None,
+            io_class: Classified::default(),
+            io_class_since_ns: 0,
             focus_seq: 0,
             background_since_ns: 0,
             seen: false,
@@ -131,6 +149,8 @@ impl AppState {
             all_out: false,
             resume_known: false,
             ranked: None,
+            disk_class: None,
+            disk_limit: None,
             exhausted: false,
         }
     }
@@ -157,6 +177,10 @@ fn is_false(value: &bool) -> bool {
 
 fn is_zero(value: &u64) -> bool {
     *value == 0
+}
+
+fn is_default(classified: &Classified) -> bool {
+    *classified == Classified::default()
 }
 
 fn is_plain(standing: &Standing) -> bool {

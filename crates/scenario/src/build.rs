@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::app_file::mib_pages;
-use crate::daemon_config::{daemon_config, user_memory_bytes};
+use crate::daemon_config::{daemon_config, disk_section, user_memory_bytes};
 use crate::scenario::Scenario;
 use crate::script::Script;
 use crate::{AppProfile, Catalog, Configuration, Error, PhoneProfile, Plan, Reservation, Step, PAGE_BYTES};
@@ -60,7 +60,9 @@ impl Scenario {
                     seed: script.seed,
                     exact,
                     phone: phone.clone(),
-                    daemon_config: daemon_config(configuration, phone.thresholds, user_bytes) + leave_module,
+                    daemon_config: daemon_config(configuration, phone.thresholds, user_bytes)
+                        + leave_module
+                        + &disk_section(configuration, script.disk_rate),
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
                     apps,
                     lacks: self.lacks.clone(),

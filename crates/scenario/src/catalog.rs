@@ -28,6 +28,7 @@ const PHONES: &[(&str, &str)] = builtin![
     "phones/pocket.toml",
     "phones/handheld.toml",
     "phones/laptop.toml",
+    "phones/player.toml",
 ];
 const FOOTPRINTS: &[(&str, &str)] = builtin!["footprints/android-2.3.toml"];
 const WORKLOADS: &[(&str, &str)] = builtin![

@@ -27,6 +27,48 @@ pub struct Configuration {
     /// The system's service that ends apps when memory is short, where one does: a desktop's systemd starts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Cow<'static, str>>,
+    /// What orders the requests of a slow disk beside the flash, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskSetting>,
+}
+
+/// What orders a disk's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskSetting {
+    /// Nothing.
+    None,
+    /// The kernel's schedulers.
+    MqDeadline,
+    /// Of Facebook.
+    Kyber,
+    /// The heir of the paper's CFQ.
+    Bfq,
+    /// With weights set by hand: a hundred to one for the player.
+    BfqWeights,
+    /// Nothing, and limits set by hand for what is not the player.
+    IoMax,
+    /// The daemon, by limits.
+    FoveaCgroup,
+    /// The daemon, by dm-aciom.
+    FoveaDm,
+}
+
+impl DiskSetting {
+    /// The device's scheduler.
+    pub fn scheduler(self) -> &'static str {
+        match self {
+            DiskSetting::MqDeadline => "mq-deadline",
+            DiskSetting::Kyber => "kyber",
+            DiskSetting::Bfq | DiskSetting::BfqWeights => "bfq",
+            DiskSetting::None | DiskSetting::IoMax | DiskSetting::FoveaCgroup | DiskSetting::FoveaDm => "none",
+        }
+    }
+
+    /// Whether the daemon sees to it.
+    pub fn is_managed(self) -> bool {
+        matches!(self, DiskSetting::FoveaCgroup | DiskSetting::FoveaDm)
+    }
 }
 
 /// What the daemon does.

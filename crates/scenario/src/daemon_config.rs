@@ -36,6 +36,17 @@ pub(crate) fn daemon_config(configuration: &Configuration, thresholds: Threshold
     )
 }
 
+/// The daemon's part in a slow disk, where there is one.
+pub(crate) fn disk_section(configuration: &Configuration, rate: Option<u64>) -> String {
+    match configuration.disk {
+        None => String::new(),
+        Some(setting) => {
+            let (enabled, rate) = (setting.is_managed(), rate.unwrap_or(0));
+            format!("\n[disk]\nenabled = {enabled}\ncmax_bytes_per_s = {rate}\n")
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::DiskUse;
+
 /// Something that happened, and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -185,6 +187,18 @@ pub enum EventBody {
         report: serde_json::Value,
         /// What the daemon's status names as missing.
         daemon_missing: Vec<String>,
+    },
+    /// Apps have used a slow disk at once.
+    DiskLoad {
+        /// As the plan has it.
+        label: String,
+        /// What each did.
+        apps: BTreeMap<String, DiskUse>,
+        /// dm-aciom's own numbers by name, where it orders the requests.
+        volume: BTreeMap<String, u64>,
+        /// Apps of which the disk knew a class or limit after the daemon's violent death and `fovea restore`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        classes_left: Option<u64>,
     },
     /// The guest could not follow the plan.
     Failed {

@@ -73,6 +73,7 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         | Step::IdleCheck { .. }
         | Step::KillDaemon {}
         | Step::CheckFrozen {}
+        | Step::Disk { .. }
         | Step::Check { .. } => phone.special(step),
     };
     phone.set_ticks(0)?;

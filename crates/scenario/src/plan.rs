@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::managed::FOVEA;
-use crate::{AppProfile, Configuration, Flash, PhoneProfile, Touch};
+use crate::{AppProfile, Configuration, DiskLoad, Flash, PhoneProfile, Touch};
 
 /// What a desktop swaps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -203,6 +203,11 @@ pub enum Step {
     KillDaemon {},
     /// Checks that no process is frozen that the daemon does not say is.
     CheckFrozen {},
+    /// Apps use a slow disk at once.
+    Disk {
+        /// What they do, and for how long.
+        load: DiskLoad,
+    },
     /// Runs `fovea check --json` and reports what it says.
     Check {
         /// What must be missing, and nothing else: names of the report's rows. The daemon's own status must name these too, unless

@@ -22,6 +22,8 @@ pub(crate) struct Script {
     pub apps: Vec<AppProfile>,
     /// It is a desktop's, and swaps to this.
     pub desktop: Option<Swap>,
+    /// What a slow disk does, in bytes a second, if that is told to the daemon.
+    pub disk_rate: Option<u64>,
     /// Further parameters of dm-ecache.
     pub module_parameters: String,
     /// The configuration under which it runs once more to have the eCache's hits counted by file, which costs time in every read.

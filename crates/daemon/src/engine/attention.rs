@@ -55,6 +55,7 @@ impl<D: Device> House<D> {
             self.known(&app, |known| known.background_since_ns = now_ns);
         }
         self.write(now_ns, "focus", Some(&app), None, Value::Null);
+        self.service_looks.look_anew();
         self.attention.fronted.push(app);
     }
 

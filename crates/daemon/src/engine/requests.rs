@@ -45,6 +45,7 @@ impl<D: Device> Engine<D> {
     fn is_new(&mut self, app: &AppName, now_ns: u64) {
         self.house.identify(app, now_ns);
         self.house.perceptions.look_anew();
+        self.house.service_looks.look_anew();
         self.house.reorder(now_ns);
     }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 
 use fovea_apps::{AppUsage, CpuReading, MemoryReading, ZramReading};
-use fovea_linux::rooms::{Apps, Meters, Pages, Scores, Settings, Swap};
+use fovea_linux::rooms::{Apps, Disks, Meters, Pages, Scores, Settings, Swap};
 use fovea_linux::{CompressCursor, CompressOutcome, Error, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish};
 
 use super::costs::*;
@@ -313,6 +313,9 @@ impl Settings for SimulatedDevice {
         Err(refused(format!("parameter {name:?} of module {module:?}"), "the simulated device has no modules"))
     }
 }
+
+/// Its flash knows no apps.
+impl Disks for SimulatedDevice {}
 
 impl Swap for SimulatedDevice {
     fn zram_setup(

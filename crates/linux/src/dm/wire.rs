@@ -5,6 +5,7 @@ use super::{Info, Target};
 use crate::sys::DM_HEAD_BYTES;
 
 pub const VERSION: u8 = 0;
+pub const LIST_DEVICES: u8 = 2;
 pub const DEV_CREATE: u8 = 3;
 pub const DEV_REMOVE: u8 = 4;
 pub const DEV_SUSPEND: u8 = 6;
@@ -46,6 +47,7 @@ const KIND_BYTES: usize = 16;
 pub fn call_name(command: u8) -> &'static str {
     match command {
         VERSION => "DM_VERSION",
+        LIST_DEVICES => "DM_LIST_DEVICES",
         DEV_CREATE => "DM_DEV_CREATE",
         DEV_REMOVE => "DM_DEV_REMOVE",
         DEV_SUSPEND => "DM_DEV_SUSPEND",
@@ -207,6 +209,24 @@ pub fn targets(answer: &[u8]) -> Option<Vec<Target>> {
     Some(targets)
 }
 
+/// The names of all devices (`struct dm_name_list`: number, distance to the next, name); `None` if the answer makes no sense.
+pub fn names(answer: &[u8]) -> Option<Vec<String>> {
+    const NUMBER_BYTES: usize = 8;
+    const NAME_AT: usize = 12;
+    let data = answer.get(head(answer, DATA_START) as usize..)?;
+    let mut names = Vec::new();
+    let mut at = 0usize;
+    // Without devices there is one entry, of number 0.
+    while let Some(entry) = data.get(at..).filter(|entry| long(entry, 0).is_some_and(|number| number != 0)) {
+        names.push(string(entry.get(NAME_AT..)?)?);
+        match word(entry, NUMBER_BYTES)? as usize {
+            0 => break,
+            next => at = at.checked_add(next)?,
+        }
+    }
+    Some(names)
+}
+
 /// A target's answer to a message.
 pub fn text(answer: &[u8]) -> Option<String> {
     if head(answer, FLAGS) & DATA_OUT_FLAG == 0 {
@@ -255,6 +275,16 @@ mod tests {
     }
 
     #[test]
+    fn names_are_read_one_after_the_other() {
+        let mut bytes = Message::new().bytes(0);
+        bytes.extend([&[5u8, 253, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0][..], b"cache\0", &[0; 6]].concat());
+        bytes.extend([&[6u8, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], b"v\0", &[0; 10]].concat());
+        assert_eq!(names(&bytes).unwrap(), ["cache", "v"]);
+        let none = Message::new().bytes(DM_HEAD_BYTES + 64);
+        assert_eq!(names(&none).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
     fn what_the_kernel_would_misread_is_refused() {
         for name in ["", "a/b", "a\nb", &"n".repeat(128)] {
             assert!(Message::new().name(name).is_err(), "{name:?}");
@@ -300,7 +330,7 @@ mod tests {
             bytes[TARGET_COUNT..TARGET_COUNT + 4].copy_from_slice(&count.to_ne_bytes());
             bytes[DATA_START..DATA_START + 4].copy_from_slice(&start.to_ne_bytes());
             bytes.extend(tail);
-            let _ = (targets(&bytes), text(&bytes), info(&bytes));
+            let _ = (targets(&bytes), text(&bytes), info(&bytes), names(&bytes));
         }
     }
 }

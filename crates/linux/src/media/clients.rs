@@ -18,7 +18,7 @@ const DESCRIPTORS_MAX: usize = 4096;
 
 /// The processes that have connected to a server's named sockets. A process that was handed the connection (by a portal, say) is not known; who
 /// made it is.
-pub(super) fn clients(root: &Root, server: u32) -> io::Result<BTreeSet<u32>> {
+pub(crate) fn clients(root: &Root, server: u32) -> io::Result<BTreeSet<u32>> {
     let pid = i32::try_from(server).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let mut clients = BTreeSet::new();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps as cgroup v2 and /proc show them, and what the OOM killer goes by.
 
-use fovea_apps::AppUsage;
+use fovea_apps::{AppUsage, Service};
 
 use super::System;
 use crate::media::MediaUser;
 use crate::proc::{self, Status};
 use crate::rooms::{Apps, Scores};
-use crate::{importance, kill, Error, KillOutcome, OldScore};
+use crate::{importance, kill, Error, KillOutcome, OldScore, ServiceUser};
 
 impl System {
     /// The sum over its processes, for cgroups without the memory controller.
@@ -86,6 +86,10 @@ impl Apps for System {
 
     fn media_users(&mut self, look_for_video: bool) -> Result<Vec<MediaUser>, Error> {
         self.media.users(&self.root, look_for_video)
+    }
+
+    fn service_users(&mut self, table: &[Service]) -> Result<Vec<ServiceUser>, Error> {
+        crate::services::users(&self.root, self.media.devices(), table)
     }
 }
 

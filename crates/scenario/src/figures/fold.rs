@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Boot, Figures};
-use crate::{AppProfile, BufferUse, Event, EventBody, LaunchKind, Load, Plan};
+use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, LaunchKind, Load, Plan};
 
 /// Label of the sample that measuring begins with.
 const BEGIN: &str = "begin";
@@ -69,6 +69,14 @@ impl Desktop {
     }
 }
 
+/// What only boots with a slow disk have: a stretch of time.
+pub(crate) struct DiskStretch {
+    pub apps: BTreeMap<String, DiskUse>,
+    /// dm-aciom's numbers.
+    pub volume: BTreeMap<String, u64>,
+    pub classes_left: Option<u64>,
+}
+
 /// One boot.
 pub(crate) struct Folded {
     pub case: String,
@@ -90,6 +98,8 @@ pub(crate) struct Folded {
     /// Longest time from the wake-up that led to a kill to the signal; none without a kill.
     pub kill_signal_ns: Option<f64>,
     pub desktop: Desktop,
+    /// By label.
+    pub disk: BTreeMap<String, DiskStretch>,
     samples: Vec<(String, Sample)>,
     end: Option<End>,
     failed: bool,
@@ -120,6 +130,7 @@ impl Folded {
             steps: 0.0,
             kill_signal_ns: None,
             desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
+            disk: BTreeMap::new(),
             samples: Vec::new(),
             end: None,
             failed: false,
@@ -209,6 +220,10 @@ impl Folded {
             EventBody::Killed { app, .. } => {
                 self.desktop.alive.remove(app);
                 self.desktop.killed.push((app.clone(), self.desktop.culprits.contains(app)));
+            }
+            EventBody::DiskLoad { label, apps, volume, classes_left } => {
+                let (apps, volume) = (apps.clone(), volume.clone());
+                self.disk.insert(label.clone(), DiskStretch { apps, volume, classes_left: *classes_left });
             }
             EventBody::Check { .. } => {}
         }

@@ -3,6 +3,7 @@
 //! what boots report, and what its paper prints. To add one: its file, its two lines here, its scenario in `profiles/scenarios`.
 
 pub mod desktop;
+pub mod disk;
 pub mod ecache;
 pub mod lowmem;
 pub mod managed;
@@ -37,6 +38,8 @@ macro_rules! kinds {
                 "ecache" => ecache::Ecache,
                 /// A desktop with a leaking app, a fork bomb and a build.
                 "desktop" => desktop::Desktop,
+                /// A film beside a copy on a slow disk (Aciom11, section 6.2).
+                "disk" => disk::Disk,
             }
             keys {
                 /// The steps that the file lists.

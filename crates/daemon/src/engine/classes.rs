@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What each app's I/O needs: its class, for all who manage I/O.
+
+use std::collections::BTreeMap;
+
+use fovea_apps::{classify, AppName, ClassBy, Classified, Importance, IoClass, Standing, Traits};
+use fovea_linux::{Device, Error};
+use serde_json::json;
+
+use super::house::House;
+
+/// How old what is known of services may be where something is looked at anyway.
+const FRESH_NS: u64 = 10_000_000_000;
+
+/// Time after an app came, or came to the screen, in which it has connected to what it uses.
+const SETTLES_NS: u64 = 2_000_000_000;
+
+/// When services were looked at, and when they are to be.
+#[derive(Debug, Default)]
+pub(super) struct ServiceLooks {
+    /// Some mechanism goes by classes: else nobody looks.
+    pub(super) matter: bool,
+    looked_ns: Option<u64>,
+    again_ns: Option<u64>,
+    /// They could not be read the last time.
+    unread: bool,
+}
+
+impl ServiceLooks {
+    /// Somebody has come, or come to the screen.
+    pub(super) fn look_anew(&mut self) {
+        self.looked_ns = None;
+    }
+
+    /// When somebody is to look though nothing happens.
+    pub(super) fn due_ns(&self) -> Option<u64> {
+        self.again_ns.filter(|_| self.matter)
+    }
+}
+
+impl<D: Device> House<D> {
+    /// Looks who uses which services, if that is due. Of who connects to whom the kernel tells nothing, so an app is looked at when it comes and
+    /// when it comes to the screen, and a while after; at other times along with what wakes the daemon anyway.
+    pub(super) fn look_at_services(&mut self, now_ns: u64) {
+        let looks = &mut self.service_looks;
+        let fresh = |looked_ns: u64| now_ns.saturating_sub(looked_ns) < FRESH_NS;
+        let due = looks.again_ns.is_some_and(|again_ns| again_ns <= now_ns) || !looks.looked_ns.is_some_and(fresh);
+        if !looks.matter || !due || self.services.is_empty() || self.registry.is_empty() {
+            return;
+        }
+        let is_new = looks.looked_ns.replace(now_ns).is_none();
+        looks.again_ns = is_new.then_some(now_ns + SETTLES_NS);
+        match self.read_services() {
+            Ok(found) => {
+                self.service_looks.unread = false;
+                for (name, known) in &mut self.apps {
+                    known.services = found.get(name).cloned().unwrap_or_default();
+                }
+                self.classify(now_ns);
+            }
+            Err(e) => {
+                if !std::mem::replace(&mut self.service_looks.unread, true) {
+                    say!("fovea: {e}: which services apps use stays as it was last known");
+                }
+            }
+        }
+    }
+
+    fn read_services(&mut self) -> Result<BTreeMap<AppName, Vec<usize>>, Error> {
+        let mut found: BTreeMap<AppName, Vec<usize>> = BTreeMap::new();
+        for user in self.device.service_users(&self.services)? {
+            if let Some(name) = self.app_of_pid(user.pid)? {
+                let services = found.entry(name).or_default();
+                if !services.contains(&user.service) {
+                    services.push(user.service);
+                }
+            }
+        }
+        found.values_mut().for_each(|services| services.sort_unstable());
+        Ok(found)
+    }
+
+    /// Classifies all apps by what is known of them, and writes down who has another class now.
+    pub(super) fn classify(&mut self, now_ns: u64) {
+        let mut changed = Vec::new();
+        for app in self.registry.iter() {
+            let Some(known) = self.apps.get_mut(&app.name) else { continue };
+            let services: Vec<_> = known.services.iter().filter_map(|&nth| self.services.get(nth)).collect();
+            let importance = known.importance.unwrap_or(Importance::Hidden);
+            let classified = match known.listed.as_ref().map(|listed| listed.list) {
+                Some(Standing::Ignore) => {
+                    Classified { class: IoClass::Plain, by: ClassBy::Ignored, ..Classified::default() }
+                }
+                _ => classify(&Traits { said: app.io_class, heard: known.heard, services: &services, importance }),
+            };
+            if known.io_class.class != classified.class {
+                known.io_class_since_ns = now_ns;
+            }
+            if known.io_class != classified {
+                known.io_class = classified.clone();
+                changed.push((app.name.clone(), classified));
+            }
+        }
+        for (name, classified) in changed {
+            self.changed = true;
+            self.write(now_ns, "io-class", Some(&name), None, json!(classified));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A slow disk, and apps that use it at once: the step `disk`.
+
+mod apps;
+mod volume;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use fovea_apps::IoClass;
+use fovea_client::protocol::Request;
+use fovea_contract::ACIOM_FORGET;
+use fovea_linux::dm::DeviceMapper;
+use fovea_linux::Root;
+use fovea_scenario::{DiskLoad, DiskSetting, DiskUse, EventBody};
+use rustix::process::{kill_process, Pid, Signal};
+
+pub use apps::{main, WORD};
+
+use crate::outcome::{write_file, At, Outcome};
+use crate::phone::{Phone, Woke};
+use crate::readings::now_ns;
+use crate::setup::{cgroup_path, APPS};
+use crate::spawn::{self, Setting};
+
+/// Time between the processes' start and that of their work: the daemon is told of them meanwhile.
+const LEAD_NS: u64 = 1_000_000_000;
+
+/// How long the player's start waits for the others: the copy is under way by then.
+const BEHIND_NS: u64 = 500_000_000;
+
+/// How long the apps may take beyond their time, guest time.
+const LATE_NS: u64 = 120_000_000_000;
+
+fn cgroup_of(app: &str) -> String {
+    format!("{APPS}/{app}")
+}
+
+/// Does the step.
+pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
+    let setting = phone.plan.configuration.disk.ok_or("this configuration has no disk: use another kind")?;
+    volume::set_up(load, setting)?;
+    let apps: &[&str] = if load.label == DiskLoad::ALONE { &["dperf"] } else { &DiskLoad::APPS };
+    for app in apps {
+        let path = cgroup_path(&cgroup_of(app));
+        std::fs::create_dir_all(&path).at(|| format!("making {}", path.display()))?;
+    }
+    let start_ns = now_ns() + LEAD_NS;
+    let mut running = BTreeMap::new();
+    for &app in apps {
+        running.insert(app, start(app, load, start_ns)?);
+    }
+    tell(phone, load, apps, setting)?;
+    let mut left = None;
+    if load.label == DiskLoad::DEATH {
+        phone.pass(LEAD_NS + load.ns / 4)?;
+        let found = kill_daemon(phone, apps, setting)?;
+        // What was set by hand stays.
+        left = setting.is_managed().then_some(found);
+    }
+    let mut uses = BTreeMap::new();
+    let deadline = start_ns + load.ns + LATE_NS;
+    for (app, output) in running {
+        let text = collect(phone, output, deadline)?;
+        let done: DiskUse = serde_json::from_str(&text).at(|| format!("{app} ended without a result: {text:?}"))?;
+        uses.insert(app.to_owned(), done);
+    }
+    phone.channel.emit(EventBody::DiskLoad {
+        label: load.label.clone(),
+        apps: uses,
+        volume: volume::status(setting)?,
+        classes_left: left,
+    })?;
+    for app in apps {
+        // Its last process may still be going.
+        let _ = std::fs::remove_dir(cgroup_path(&cgroup_of(app)));
+    }
+    Ok(())
+}
+
+/// Starts an app in its cgroup; its result can be read.
+fn start(app: &str, load: &DiskLoad, start_ns: u64) -> Outcome<std::os::fd::OwnedFd> {
+    let (ours, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(|| "making a pipe".into())?;
+    let path = cgroup_path(&cgroup_of(app));
+    let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
+    let load = serde_json::to_string(load).at(|| "a load as text".into())?;
+    let start_ns = start_ns + if app == "player" { BEHIND_NS } else { 0 };
+    let args = ["fovea-guest", WORD, app, &start_ns.to_string(), &load];
+    spawn::exec_into(&cgroup, Path::new("/init"), &args, Setting { stdout: Some(&theirs), ..Setting::default() })?;
+    Ok(ours)
+}
+
+/// All that comes out of a pipe.
+fn collect(phone: &mut Phone, output: std::os::fd::OwnedFd, deadline: u64) -> Outcome<String> {
+    let mut printed = Vec::new();
+    loop {
+        match phone.wait(Some(deadline), None, Some(output.as_fd()))? {
+            Woke::Time => return Err("an app did not end in time: does the disk still answer?".into()),
+            Woke::Other => {
+                let mut buffer = [0u8; 16384];
+                match rustix::io::read(&output, &mut buffer).at(|| "reading a result".into())? {
+                    0 => return Ok(String::from_utf8_lossy(&printed).into_owned()),
+                    length => printed.extend_from_slice(&buffer[..length]),
+                }
+            }
+            Woke::App | Woke::Death => {}
+        }
+    }
+}
+
+/// Tells the daemon of the apps, or sets by hand what a configuration has instead.
+fn tell(phone: &mut Phone, load: &DiskLoad, apps: &[&str], setting: DiskSetting) -> Outcome<()> {
+    for &app in apps {
+        let io_class = (app == "plain").then_some(IoClass::Plain);
+        let name = app.parse().at(|| "registering".into())?;
+        let told = phone.daemon.tell(&Request::Register {
+            app: name,
+            cgroup: cgroup_of(app),
+            role: Default::default(),
+            io_class,
+        })?;
+        told.map_err(|refusal| format!("the daemon refused {app}: {refusal}"))?;
+    }
+    let front = if apps.contains(&"player") {
+        Request::Focus { app: "player".parse().at(|| "focusing".into())? }
+    } else {
+        Request::Home {}
+    };
+    phone.daemon.tell(&front)?.map_err(|refusal| format!("the daemon refused: {refusal}"))?;
+    let by_hand = |app: &str, file: &str, value: &str| match apps.contains(&app) {
+        true => write_file(cgroup_path(&cgroup_of(app)).join(file), value),
+        false => Ok(()),
+    };
+    match setting {
+        DiskSetting::BfqWeights if apps.len() > 1 => {
+            by_hand("player", "io.bfq.weight", "1000")?;
+            by_hand("dperf", "io.bfq.weight", "10")?;
+            by_hand("writer", "io.bfq.weight", "10")
+        }
+        DiskSetting::IoMax if apps.len() > 1 => {
+            // As the paper's budget would have it, if the film never changed.
+            let each = (load.rate_bytes() / 10 * 9).saturating_sub(load.stream_bytes_per_s()) / 2;
+            let limit = format!("{} rbps={each} wbps={each}", volume::number()?);
+            by_hand("dperf", "io.max", &limit)?;
+            by_hand("writer", "io.max", &limit)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Kills worker and supervisor, has `fovea restore` undo what they did, and counts the apps of which the disk then still knows a class or a
+/// limit.
+fn kill_daemon(phone: &mut Phone, apps: &[&str], setting: DiskSetting) -> Outcome<u64> {
+    let worker = phone.daemon.status()?.pid;
+    let supervisor = phone.daemon.pid.ok_or("the daemon does not run")?;
+    // The worker first: its end is what the supervisor waits for, and it has no time to see it.
+    for pid in [worker, supervisor] {
+        let pid = Pid::from_raw(pid as i32).ok_or("the daemon says that its PID is 0")?;
+        kill_process(pid, Signal::KILL).at(|| "killing the daemon".into())?;
+    }
+    while phone.daemon.pid.is_some() {
+        phone.pass(10_000_000)?;
+    }
+    let (code, said) = phone.run_fovea(&["fovea", "restore", "--wait"])?;
+    if code != 0 {
+        return Err(format!("`fovea restore` ended with {code}: {said}"));
+    }
+    let mut left = 0;
+    for app in apps {
+        let path = cgroup_path(&cgroup_of(app));
+        if setting == DiskSetting::FoveaDm {
+            let id = std::fs::metadata(&path).at(|| format!("looking at {}", path.display()))?.ino();
+            let mapper = DeviceMapper::open(&Root::at("/")).at(|| "device-mapper".into())?;
+            // Of whom nothing is known, nothing can be forgotten.
+            left += u64::from(mapper.message(volume::NAME, 0, &format!("{ACIOM_FORGET} {id}")).is_ok());
+        }
+        let limits = std::fs::read_to_string(path.join("io.max")).unwrap_or_default();
+        left += u64::from(!limits.trim().is_empty());
+    }
+    phone.start_daemon()?;
+    phone.retell()?;
+    Ok(left)
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Who uses a service right now: by a connection to a program that serves it, or by a device node that is open. The kernel tells nobody when a
+//! unix socket is connected, so this is looked at, not waited for.
+
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use fovea_apps::Service;
+
+use crate::file::{read_into, Root};
+use crate::media::clients::clients;
+use crate::Error;
+
+/// A process that uses a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServiceUser {
+    /// PID.
+    pub pid: u32,
+    /// The service's place in the table.
+    pub service: usize,
+}
+
+/// Programs asked for their clients, at most.
+const SERVERS_MAX: usize = 64;
+
+/// Device nodes looked for, at most, and how deep.
+const NODES_MAX: usize = 256;
+const DEPTH_MAX: usize = 3;
+
+/// Everybody, each process once for each service. `devices` is where `dev` is; processes are the live ones.
+pub(crate) fn users(root: &Root, devices: &Root, table: &[Service]) -> Result<Vec<ServiceUser>, Error> {
+    let mut users = BTreeSet::new();
+    let nodes = nodes(devices, table);
+    let by_peer = table.iter().any(|service| !service.peers.is_empty());
+    if nodes.is_empty() && !by_peer {
+        return Ok(Vec::new());
+    }
+    let proc = root.join("proc");
+    let entries = std::fs::read_dir(&proc).map_err(|e| Error::file("reading", &proc, e))?;
+    let mut servers = Vec::new();
+    let mut text = Vec::new();
+    for pid in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
+        // One that ends meanwhile, or is somebody else's, uses nothing as far as can be known.
+        if by_peer && read_into(&proc.join(format!("{pid}/comm")), &mut text).is_ok() {
+            let program = String::from_utf8_lossy(text.trim_ascii());
+            let of = table.iter().enumerate().filter(|(_, service)| service.is_peer(&program));
+            servers.extend(of.map(|(service, _)| (pid, service)));
+        }
+        if !nodes.is_empty() {
+            let open = opened(&proc, pid, &nodes).unwrap_or_default();
+            users.extend(open.into_iter().map(|service| ServiceUser { pid, service }));
+        }
+    }
+    for (server, service) in servers.into_iter().take(SERVERS_MAX) {
+        let of = clients(root, server).unwrap_or_default();
+        users.extend(of.into_iter().filter(|&pid| pid != server).map(|pid| ServiceUser { pid, service }));
+    }
+    Ok(users.into_iter().collect())
+}
+
+/// A device node of a service.
+struct Node {
+    identity: (u64, u64),
+    service: usize,
+}
+
+/// What makes two files one device: its number, or for what is no device (in a test) the file itself.
+fn identity(file: &Metadata) -> (u64, u64) {
+    match file.file_type().is_char_device() || file.file_type().is_block_device() {
+        true => (0, file.rdev()),
+        false => (file.dev(), file.ino()),
+    }
+}
+
+/// The nodes that are there.
+fn nodes(devices: &Root, table: &[Service]) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    for (service, row) in table.iter().enumerate() {
+        for pattern in &row.devices {
+            // The folder above the first part that is a pattern.
+            let text = pattern.as_str();
+            let plain = &text[..text.find(['*', '?', '[']).unwrap_or(text.len())];
+            let above = Path::new(&plain[..plain.rfind('/').unwrap_or(0)]);
+            walk(&devices.join(above.strip_prefix("/").unwrap_or(above)), DEPTH_MAX, &mut |path| {
+                let name = path.strip_prefix(devices.join("")).map(|below| format!("/{}", below.display()));
+                if name.is_ok_and(|name| pattern.fits(&name)) && nodes.len() < NODES_MAX {
+                    if let Ok(file) = std::fs::metadata(path) {
+                        nodes.push(Node { identity: identity(&file), service });
+                    }
+                }
+            });
+        }
+    }
+    nodes
+}
+
+fn walk(folder: &Path, depth: usize, take: &mut dyn FnMut(&Path)) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path: PathBuf = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 1 => walk(&path, depth - 1, take),
+            Ok(kind) if !kind.is_dir() => take(&path),
+            _ => {}
+        }
+    }
+}
+
+/// The services of which a process has a node open.
+fn opened(proc: &Path, pid: u32, nodes: &[Node]) -> io::Result<BTreeSet<usize>> {
+    let mut services = BTreeSet::new();
+    for entry in std::fs::read_dir(proc.join(format!("{pid}/fd")))?.flatten() {
+        // By name first, for that costs the least: sockets, pipes and the like have none.
+        let is_file = std::fs::read_link(entry.path()).is_ok_and(|to| to.is_absolute());
+        if !is_file {
+            continue;
+        }
+        let Ok(file) = std::fs::metadata(entry.path()) else { continue };
+        let identity = identity(&file);
+        services.extend(nodes.iter().filter(|node| node.identity == identity).map(|node| node.service));
+    }
+    Ok(services)
+}
+
+#[cfg(test)]
+#[path = "services_tests.rs"]
+mod tests;

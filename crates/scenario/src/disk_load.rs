@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Apps that use a slow disk at once: what they do, and what comes of it.
+
+use serde::{Deserialize, Serialize};
+
+/// The disk, and what is done with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskLoad {
+    /// Name of the stretch of time: [`DiskLoad::FILM`], [`DiskLoad::ALONE`] or [`DiskLoad::DEATH`].
+    pub label: String,
+    /// How long.
+    pub ns: u64,
+    /// What one command takes.
+    pub command_ns: u64,
+    /// How long a command may be.
+    pub command_bytes: u64,
+    /// Commands that the disk has at once.
+    pub queue_depth: u64,
+    /// What the player reads for a frame, and how often.
+    pub frame_bytes: u64,
+    /// Time from frame to frame.
+    pub frame_ns: u64,
+    /// Threads of the copy.
+    pub copy_threads: u64,
+    /// Whether what the disk does is told.
+    pub rate_known: bool,
+}
+
+impl DiskLoad {
+    /// All apps.
+    pub const FILM: &'static str = "film";
+    /// The copy alone.
+    pub const ALONE: &'static str = "alone";
+    /// All apps; the daemon is killed meanwhile, and what it leaves is looked for.
+    pub const DEATH: &'static str = "death";
+
+    /// Size of the disk.
+    pub const SIZE_MIB: u64 = 96;
+
+    /// The apps: the film's player, which is in front; the copy; one of no class; one that writes files.
+    pub const APPS: [&'static str; 4] = ["player", "dperf", "plain", "writer"];
+
+    /// What the disk does, in bytes a second.
+    pub fn rate_bytes(&self) -> u64 {
+        rate_bytes(self.command_bytes, self.command_ns)
+    }
+
+    /// What the player reads a second.
+    pub fn stream_bytes_per_s(&self) -> u64 {
+        self.frame_bytes * 1_000_000_000 / self.frame_ns
+    }
+}
+
+/// What a disk does in a second whose commands, one after the other, are all of full length.
+pub fn rate_bytes(command_bytes: u64, command_ns: u64) -> u64 {
+    command_bytes * 1_000_000_000 / command_ns
+}
+
+/// What an app did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskUse {
+    /// Read and written.
+    pub bytes: u64,
+    /// How long it did so.
+    pub elapsed_ns: u64,
+    /// Time of each read that somebody waits for, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_ns: Vec<u64>,
+    /// Frames, of which so many came late or were left out, and of the first [`DiskUse::FIRST_FRAMES`].
+    #[serde(default)]
+    pub frames: u64,
+    /// Late or left out, after the first.
+    #[serde(default)]
+    pub missed: u64,
+    /// Late or left out of the first.
+    #[serde(default)]
+    pub missed_first: u64,
+    /// The longest time of one write or flush.
+    #[serde(default)]
+    pub longest_stall_ns: u64,
+    /// Blocks of 4 KiB that did not hold what had been written there.
+    pub wrong_blocks: u64,
+}
+
+impl DiskUse {
+    /// Frames of the beginning, counted apart: what was with the disk before is ahead of them.
+    pub const FIRST_FRAMES: u64 = 60;
+}
