@@ -80,13 +80,16 @@ pub struct Classified {
 }
 
 impl Classified {
-    fn new(class: IoClass, by: ClassBy, importance: Importance) -> Classified {
+    fn new(class: IoClass, by: ClassBy, importance: Option<Importance>) -> Classified {
         let by_place = class == IoClass::ForegroundDependent;
-        let seen = importance <= Importance::Visible;
-        let class = match class {
-            IoClass::ForegroundDependent if seen => IoClass::TimeSensitive,
-            IoClass::ForegroundDependent => IoClass::Bursty,
-            class => class,
+        let class = match (class, importance) {
+            // Who might be in front is not made to wait.
+            (IoClass::ForegroundDependent, None) => IoClass::Plain,
+            (IoClass::ForegroundDependent, Some(Importance::Foreground | Importance::Visible)) => {
+                IoClass::TimeSensitive
+            }
+            (IoClass::ForegroundDependent, Some(_)) => IoClass::Bursty,
+            (class, _) => class,
         };
         Classified { class, by, by_place }
     }
@@ -104,6 +107,7 @@ impl fmt::Display for Classified {
         let place = match (self.by_place, self.class) {
             (false, _) => "",
             (true, IoClass::TimeSensitive) => " and is seen",
+            (true, IoClass::Plain) => ", and nobody tells who is seen",
             (true, _) => " and is not seen",
         };
         write!(f, "{}: {}{place}", self.class, self.by)
@@ -120,8 +124,8 @@ pub struct Traits<'a> {
     pub heard: Option<Perceived>,
     /// The services that it uses.
     pub services: &'a [&'a Service],
-    /// Whether it is seen.
-    pub importance: Importance,
+    /// Whether it is seen; none if nobody tells who is.
+    pub importance: Option<Importance>,
 }
 
 /// The class of an app (Aciom11, section 3): what its user says, else the service it uses whose needs are the greatest, else whether it is seen.

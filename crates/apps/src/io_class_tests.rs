@@ -14,7 +14,7 @@ fn service(class: IoClass) -> Service {
 fn class(said: Option<IoClass>, heard: Option<Perceived>, used: &[IoClass], importance: Importance) -> IoClass {
     let services: Vec<_> = used.iter().map(|&class| service(class)).collect();
     let services: Vec<_> = services.iter().collect();
-    classify(&Traits { said, heard, services: &services, importance }).class
+    classify(&Traits { said, heard, services: &services, importance: Some(importance) }).class
 }
 
 #[test]
@@ -35,6 +35,14 @@ fn of_whom_nothing_is_known_his_place_decides() {
 }
 
 #[test]
+fn where_nobody_tells_who_is_seen_nobody_waits_for_not_being_seen() {
+    let unknown = |services: &[&Service]| classify(&Traits { said: None, heard: None, services, importance: None });
+    assert_eq!(unknown(&[]).to_string(), "plain: it uses no service that is known, and nobody tells who is seen");
+    assert_eq!(unknown(&[&service(Bursty)]).class, Bursty);
+    assert_eq!(unknown(&[&service(TimeSensitive)]).class, TimeSensitive);
+}
+
+#[test]
 fn who_is_heard_is_time_sensitive_and_who_only_holds_an_inhibitor_is_not() {
     assert_eq!(class(None, Some(Perceived::UsesServer), &[Bursty], Hidden), TimeSensitive);
     assert_eq!(class(None, Some(Perceived::RecordsSound), &[], Hidden), TimeSensitive);
@@ -50,13 +58,15 @@ fn what_the_user_says_goes_before_all() {
 
 #[test]
 fn it_is_said_in_words() {
-    let said = |heard, importance| classify(&Traits { said: None, heard, services: &[], importance }).to_string();
+    let said = |heard, importance| {
+        classify(&Traits { said: None, heard, services: &[], importance: Some(importance) }).to_string()
+    };
     assert_eq!(said(None, Hidden), "bursty: it uses no service that is known and is not seen");
     assert_eq!(said(None, Foreground), "time-sensitive: it uses no service that is known and is seen");
     assert_eq!(said(Some(Perceived::PlaysSound), Hidden), "time-sensitive: it plays sound");
     let database = service(ForegroundDependent);
     let services = [&database];
-    let used = classify(&Traits { said: None, heard: None, services: &services, importance: Hidden });
+    let used = classify(&Traits { said: None, heard: None, services: &services, importance: Some(Hidden) });
     assert_eq!(used.to_string(), "bursty: it uses foreground-dependent and is not seen");
     let back: Classified = serde_json::from_value(serde_json::to_value(&used).unwrap()).unwrap();
     assert_eq!(back, used);

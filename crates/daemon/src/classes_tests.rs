@@ -42,6 +42,15 @@ fn of_whom_nothing_is_known_his_place_decides() {
 }
 
 #[test]
+fn without_a_source_nobody_waits_for_not_being_seen() {
+    let mut b = two();
+    assert_eq!(b.io_class("music").class, IoClass::Bursty);
+    b.engine.left(20, SECOND_NS);
+    let [front, music] = ["front", "music"].map(|name| b.io_class(name).class);
+    assert_eq!((front, music), (IoClass::TimeSensitive, IoClass::Plain), "a guess does no harm");
+}
+
+#[test]
 fn who_plays_is_time_sensitive_and_an_inhibitor_beside_it_hides_nothing() {
     let mut b = two();
     b.engine.handle_from(Some(20), Request::Inhibitors { pids: vec![10] }, 0);
