@@ -12,6 +12,7 @@ mod decision;
 pub mod freeze;
 mod list;
 pub mod memory;
+pub mod net;
 mod plan;
 pub mod rank;
 mod snapshot;
