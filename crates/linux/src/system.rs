@@ -3,6 +3,7 @@
 
 mod apps;
 mod meters;
+mod net;
 mod pages;
 mod settings;
 
@@ -15,6 +16,7 @@ use crate::error::is_gone;
 use crate::file::Root;
 use crate::media::Media;
 use crate::memory::MemoryReader;
+use crate::net::Network;
 use crate::pageout::Pager;
 use crate::prefetch::Prefetcher;
 use crate::psi::{Kind, Trigger};
@@ -29,6 +31,7 @@ pub struct System {
     pager: Pager,
     prefetcher: Prefetcher,
     media: Media,
+    net: Network,
     pids: Vec<u32>,
     text: Vec<u8>,
 }
@@ -53,6 +56,7 @@ impl System {
             memory: MemoryReader::default(),
             pager: Pager::new(),
             prefetcher: Prefetcher::new(),
+            net: Network::default(),
             pids: Vec::new(),
             text: Vec::new(),
         }
