@@ -9,12 +9,14 @@ mod lists;
 mod perceived;
 mod reading;
 mod registry;
+mod services;
 mod unit;
 
 pub use importance::{score_shift, Importance, Role};
-pub use io_class::IoClass;
+pub use io_class::{classify, ClassBy, Classified, IoClass, Traits};
 pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Standing};
 pub use perceived::{is_media_server, Perceived};
 pub use reading::{AppUsage, CpuReading, MemoryReading, PoolReading, ZramReading, PAGE_BYTES};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
+pub use services::{Service, Services};
 pub use unit::{app_of_cgroup, leads_to_apps, owner_of_cgroup, scope_of_app, Unit, OWN_SLICE};

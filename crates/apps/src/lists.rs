@@ -97,6 +97,11 @@ impl Pattern {
         self.0.as_str()
     }
 
+    /// Whether it means a text, all of it.
+    pub fn fits(&self, text: &str) -> bool {
+        self.0.matches(text)
+    }
+
     fn is_path(&self) -> bool {
         self.as_str().contains('/')
     }

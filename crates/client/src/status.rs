@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The state of everything, as the daemon tells it.
 
-use fovea_apps::{AppName, AppUsage, Importance, MemoryReading, Perceived, PoolReading};
+use fovea_apps::{AppName, AppUsage, Classified, Importance, MemoryReading, Perceived, PoolReading};
 use serde::{Deserialize, Serialize};
 
 /// What `fovea status --json` prints.
@@ -57,6 +57,9 @@ pub struct AppStatus {
     /// Why it is perceptible though it may not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perceptible: Option<Perceived>,
+    /// What its disk and network traffic needs, and what that is by.
+    #[serde(default)]
+    pub io_class: Classified,
     /// Frozen by the daemon.
     pub frozen: bool,
     /// What it occupies, as last read.

@@ -16,6 +16,8 @@ fovea_policy::with_sections! {
     pub struct Config {
         /// Apps that the device's owner wants treated otherwise than their importance says.
         pub lists: fovea_apps::Lists,
+        /// Services by which apps' I/O is classified.
+        pub services: fovea_apps::Services,
         /// Compressed swap.
         pub zram: ZramConfig,
         /// Reserved memory as file cache.
@@ -208,6 +210,10 @@ impl Config {
             .policy()
             .check()
             .map_err(|(section, key, wrong)| broken(line_of(text, key), format!("{section}.{key} {wrong}")))?;
+        config
+            .services
+            .check()
+            .map_err(|(key, wrong)| broken(line_of(text, key), format!("services.row.{key} {wrong}")))?;
         if !(1..=100).contains(&config.zram.size_percent) {
             return Err(broken(line_of(text, "size_percent"), "zram.size_percent must be 1 to 100".into()));
         }
@@ -272,6 +278,10 @@ mod tests {
             ("[lists]\nprotect = [\"a\", \"fire[fox\"]", "write [*], [?] or [[]"),
             ("[lists]\nignore = [\"\"]", "name an app, a unit or a program"),
             ("[lists]\nproect = []", "unknown field `proect`"),
+            (
+                "[[services.row]]\nname = \"\"\nclass = \"bursty\"",
+                "services.row.name must be 1 to 64 printable characters",
+            ),
             ("[freeze]\nclasses = [\"visible\"]", "freeze.classes may name hidden and empty"),
         ] {
             let error = error(text);

@@ -3,6 +3,7 @@
 //! journal.
 
 mod attention;
+mod classes;
 mod house;
 mod listed;
 mod mechanism;
@@ -108,6 +109,9 @@ impl<D: Device> Engine<D> {
         let waiting: Vec<_> = waiting.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect();
         self.house.policy = config.policy();
         self.house.journal.set_policy(config.policy());
+        self.house.services = config.services.rows();
+        self.house.apps.values_mut().for_each(|known| known.services.clear());
+        self.house.perceptions.look_anew();
         self.house.config = Config {
             zram: old.zram.clone(),
             ecache: old.ecache.clone(),

@@ -17,6 +17,8 @@ macro_rules! say {
 mod ahead_tests;
 #[cfg(test)]
 mod attention_tests;
+#[cfg(test)]
+mod classes_tests;
 mod config;
 mod control;
 mod engine;

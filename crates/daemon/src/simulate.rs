@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fovea_apps::{app_of_cgroup, AppName, Identity, MemoryReading, Perceived, Registry, ZramReading};
+use fovea_apps::{app_of_cgroup, classify, AppName, Identity, MemoryReading, Perceived, Registry, Traits, ZramReading};
 use fovea_client::{Assumed, Simulation};
 use fovea_linux::rooms::*;
 use fovea_linux::System;
@@ -129,8 +129,11 @@ fn state_of(
         let identity = Identity { name: app.name.as_str(), label, cgroup: &app.cgroup, programs: &programs };
         standing = config.lists.entry(&identity).map_or(standing, |listed| listed.list);
     }
+    let classified =
+        classify(&Traits { said: app.io_class, heard: None, services: &[], importance: registry.importance(app) });
     Ok(AppState {
         standing,
+        io_class: classified,
         anon_bytes: usage.anon_bytes,
         current_bytes: usage.current_bytes,
         swap_bytes: usage.swap_bytes,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use fovea_apps::{AppName, Perceived};
+use fovea_apps::{AppName, Classified, Perceived};
 use fovea_client::protocol::{Reply, Request};
 use fovea_policy::Reason;
 use serde_json::Value;
@@ -52,6 +52,14 @@ fn sentence(entry: &Value) -> String {
             Some(None) => line + ": not any more",
             // Of a newer daemon.
             None => line + &format!(": {}", entry["outcome"]["by"]),
+        };
+    }
+    if entry["action"] == "io-class" {
+        let classified = serde_json::from_value::<Classified>(entry["outcome"].clone());
+        return match classified {
+            Ok(classified) => line + &format!(": {classified}"),
+            // Of a newer daemon.
+            Err(_) => line + &format!(": {}", entry["outcome"]),
         };
     }
     let readings = &entry["readings"];
@@ -119,6 +127,18 @@ mod tests {
         let line = sentence(&entry);
         assert!(line.contains("1.500 s") && line.contains("kill") && line.contains("game"));
         assert!(line.contains("zram can really take no more") && line.contains("free 5 MB, file cache 7 MB"));
+    }
+
+    #[test]
+    fn why_an_app_has_its_class_is_told_in_words() {
+        let told = |outcome: serde_json::Value| {
+            sentence(&serde_json::json!({ "t_ns": 1, "action": "io-class", "app": "mail", "outcome": outcome }))
+        };
+        let database = serde_json::json!({ "class": "bursty", "by": { "service": "a database" }, "by_place": true });
+        assert!(told(database).ends_with("mail: bursty: it uses a database and is not seen"));
+        let music = serde_json::json!({ "class": "time-sensitive", "by": { "heard": "plays-sound" } });
+        assert!(told(music).ends_with("mail: time-sensitive: it plays sound"));
+        assert!(told("telepathy".into()).ends_with("mail: \"telepathy\""));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! All that a decision may depend on.
 
-use fovea_apps::{AppName, Importance, Perceived, Standing};
+use fovea_apps::{AppName, Classified, Importance, Perceived, Standing};
 use serde::{Deserialize, Serialize};
 
 use crate::memory::MemoryState;
@@ -58,6 +58,12 @@ pub struct AppState {
     /// Why it is perceptible though it may not be seen; none if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perceived: Option<Perceived>,
+    /// What its I/O needs, and what that is by.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub io_class: Classified,
+    /// Since when it has that class.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub io_class_since_ns: u64,
     /// When it was last in front, as a count of focus changes; greater is more recent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub focus_seq: u64,
@@ -116,6 +122,8 @@ impl AppState {
             importance,
             standing: Standing::Plain,
             perceived: None,
+            io_class: Classified::default(),
+            io_class_since_ns: 0,
             focus_seq: 0,
             background_since_ns: 0,
             seen: false,
@@ -157,6 +165,10 @@ fn is_false(value: &bool) -> bool {
 
 fn is_zero(value: &u64) -> bool {
     *value == 0
+}
+
+fn is_default(classified: &Classified) -> bool {
+    *classified == Classified::default()
 }
 
 fn is_plain(standing: &Standing) -> bool {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fovea_apps::{AppName, Importance, Listed, Lists, Perceived, Registry, SourceId, Standing};
+use fovea_apps::{AppName, Classified, Importance, Listed, Lists, Perceived, Registry, Service, SourceId, Standing};
 use fovea_client::Status;
 use fovea_linux::Device;
 use fovea_policy::{AppState, Reason, Snapshot};
@@ -26,6 +26,13 @@ pub(super) struct Known {
     pub(super) identified_ns: u64,
     /// Why it is perceptible, if it is.
     pub(super) perceived: Option<Perceived>,
+    /// By which sound or camera it is, if by one.
+    pub(super) heard: Option<Perceived>,
+    /// The services that it uses, by their place in [`House::services`].
+    pub(super) services: Vec<usize>,
+    /// What its I/O needs, and since when that.
+    pub(super) io_class: Classified,
+    pub(super) io_class_since_ns: u64,
 }
 
 impl Known {
@@ -58,6 +65,8 @@ pub(super) struct House<D> {
     pub(super) said: Lists,
     pub(super) lists: Lists,
     pub(super) perceptions: Perceptions,
+    /// The table of services.
+    pub(super) services: Vec<Service>,
     /// Something has changed that a mechanism may have to answer at once.
     pub(super) changed: bool,
     /// PSI has fired since the last look.
@@ -80,6 +89,7 @@ impl<D: Device> House<D> {
             policy: config.policy(),
             said: Lists::default(),
             lists: config.lists.clone(),
+            services: config.services.rows(),
             config,
             registry: Registry::default(),
             apps: BTreeMap::new(),
@@ -119,6 +129,7 @@ impl<D: Device> House<D> {
             }
             known.importance = Some(importance);
         }
+        self.classify(now_ns);
         self.changed = true;
     }
 
@@ -129,6 +140,8 @@ impl<D: Device> House<D> {
             Some(AppState {
                 standing: known.standing(),
                 perceived: known.perceived,
+                io_class: known.io_class.clone(),
+                io_class_since_ns: known.io_class_since_ns,
                 focus_seq: app.focus_seq,
                 background_since_ns: known.background_since_ns,
                 seen: app.seen,
@@ -157,6 +170,7 @@ impl<D: Device> House<D> {
                 importance: self.registry.importance(app),
                 list: known.and_then(|k| k.listed.as_ref()).map(|listed| listed.to_string()),
                 perceptible: known.and_then(|k| k.perceived),
+                io_class: known.map(|k| k.io_class.clone()).unwrap_or_default(),
                 frozen: false,
                 usage: Default::default(),
             }

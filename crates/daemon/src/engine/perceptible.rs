@@ -29,6 +29,14 @@ pub(super) struct Perceptions {
     unread: bool,
 }
 
+/// Why an app is perceptible.
+struct Found {
+    /// The most certain reason.
+    least: Perceived,
+    /// The most certain by sound or camera.
+    heard: Option<Perceived>,
+}
+
 impl Default for Perceptions {
     fn default() -> Self {
         // Somebody may have had a camera open before we began.
@@ -104,10 +112,14 @@ impl<D: Device> House<D> {
                 return;
             }
         };
-        let differs = |(name, known): &(&AppName, &Known)| known.perceived != found.get(*name).copied();
+        for (name, known) in &mut self.apps {
+            known.heard = found.get(name).and_then(|found| found.heard);
+        }
+        let perceived = |name: &AppName| found.get(name).map(|found: &Found| found.least);
+        let differs = |(name, known): &(&AppName, &Known)| known.perceived != perceived(name);
         let changed: Vec<_> = self.apps.iter().filter(differs).map(|(name, _)| name.clone()).collect();
         for name in &changed {
-            let perceived = found.get(name).copied();
+            let perceived = perceived(name);
             self.known(name, |known| {
                 known.perceived = perceived;
                 // Between two songs it is not yet idle.
@@ -115,12 +127,14 @@ impl<D: Device> House<D> {
             });
             self.write(now_ns, "perceptible", Some(name), None, json!({ "by": perceived }));
         }
-        if !changed.is_empty() {
-            self.reorder(now_ns);
+        match changed.is_empty() {
+            // An inhibitor's holder may play as well.
+            true => self.classify(now_ns),
+            false => self.reorder(now_ns),
         }
     }
 
-    fn look_who_is_perceptible(&mut self, now_ns: u64) -> Result<BTreeMap<AppName, Perceived>, Error> {
+    fn look_who_is_perceptible(&mut self, now_ns: u64) -> Result<BTreeMap<AppName, Found>, Error> {
         let users = self.device.media_users(self.perceptions.video_changed_ns.is_some())?;
         self.perceptions.video_changed_ns.take_if(|then_ns| now_ns.saturating_sub(*then_ns) >= SETTLES_NS);
         let holders: Vec<u32> = self.perceptions.inhibitors.values().flatten().copied().collect();
@@ -128,8 +142,11 @@ impl<D: Device> House<D> {
         let mut found = BTreeMap::new();
         for (pid, perceived) in media.chain(holders.into_iter().map(|pid| (pid, Perceived::Inhibits))) {
             if let Some(name) = self.app_of_pid(pid)? {
-                let known = found.entry(name).or_insert(perceived);
-                *known = perceived.min(*known);
+                let known = found.entry(name).or_insert(Found { least: perceived, heard: None });
+                known.least = perceived.min(known.least);
+                if perceived != Perceived::Inhibits {
+                    known.heard = Some(known.heard.map_or(perceived, |heard| perceived.min(heard)));
+                }
             }
         }
         Ok(found)

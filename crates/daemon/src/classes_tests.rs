@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Classes of apps' I/O as the engine keeps them.
+
+use fovea_apps::{ClassBy, Classified, IoClass, Perceived, Standing};
+use fovea_client::protocol::Request;
+use fovea_linux::{MediaChange, MediaUser};
+
+use crate::engine_tests::{bench, focus, Bench, SECOND_NS};
+
+const SOUND: MediaChange = MediaChange { sound: true, video: false };
+
+impl Bench {
+    pub fn io_class(&mut self, name: &str) -> Classified {
+        self.status().apps.into_iter().find(|app| app.name.as_str() == name).unwrap().io_class
+    }
+
+    pub fn plays(&mut self, users: &[(u32, Perceived)], now_ns: u64) {
+        self.device.0.borrow_mut().media = users.iter().map(|&(pid, perceived)| MediaUser { pid, perceived }).collect();
+        self.engine.media_changed(SOUND, now_ns);
+        self.engine.turn(now_ns).unwrap();
+    }
+}
+
+/// Two apps, of which the first is in front; a process of the second is 10.
+pub fn two() -> Bench {
+    let mut b = bench(&[("front", 10), ("music", 10)]);
+    b.device.0.borrow_mut().pids.insert(10, "apps/music".into());
+    b.engine.attends(20, "sway", 0);
+    b.engine.handle_from(Some(20), focus("front"), 0);
+    b
+}
+
+#[test]
+fn of_whom_nothing_is_known_his_place_decides() {
+    let mut b = two();
+    let [front, music] = ["front", "music"].map(|name| b.io_class(name));
+    assert_eq!((front.class, music.class), (IoClass::TimeSensitive, IoClass::Bursty));
+    assert!(front.by == ClassBy::NothingKnown && front.by_place && music.by_place);
+    b.engine.handle_from(Some(20), focus("music"), SECOND_NS);
+    let [front, music] = ["front", "music"].map(|name| b.io_class(name).class);
+    assert_eq!((front, music), (IoClass::Bursty, IoClass::TimeSensitive));
+}
+
+#[test]
+fn who_plays_is_time_sensitive_and_an_inhibitor_beside_it_hides_nothing() {
+    let mut b = two();
+    b.engine.handle_from(Some(20), Request::Inhibitors { pids: vec![10] }, 0);
+    b.engine.turn(0).unwrap();
+    assert_eq!(b.io_class("music").class, IoClass::Bursty, "a backup holds one as well");
+    // The inhibitor is the surer reason to leave it alone, and no reason for deadlines.
+    b.plays(&[(10, Perceived::UsesServer)], SECOND_NS);
+    let music = b.io_class("music");
+    assert_eq!((music.class, music.by), (IoClass::TimeSensitive, ClassBy::Heard(Perceived::UsesServer)));
+    b.plays(&[], 2 * SECOND_NS);
+    assert_eq!(b.io_class("music").class, IoClass::Bursty);
+}
+
+#[test]
+fn what_the_owner_says_counts_at_once() {
+    let mut b = two();
+    let app = "music".parse().unwrap();
+    let io_class = Some(IoClass::Plain);
+    b.engine.handle(Request::Register { app, cgroup: "apps/music".into(), role: Default::default(), io_class }, 0);
+    b.plays(&[(10, Perceived::PlaysSound)], 0);
+    assert_eq!(b.io_class("music"), Classified { class: IoClass::Plain, by: ClassBy::Said, by_place: false });
+    b.engine.handle(Request::ListAdd { list: Standing::Ignore, entry: "front".parse().unwrap() }, SECOND_NS);
+    assert_eq!(b.io_class("front").by, ClassBy::Ignored);
+}
