@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use fovea_apps::AppName;
 use fovea_policy::memory::MemoryState;
+use fovea_policy::net::NetState;
 use fovea_policy::{AppState, Asked, Config, Reason, Snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,6 +58,9 @@ pub struct Basis {
     /// [`Snapshot::asked`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+    /// [`Snapshot::net`]; none if nobody has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net: Option<NetState>,
     /// By what it was decided. Only in the first of a file, and after a change; then all apps are in it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Config>>,
@@ -120,6 +124,7 @@ impl Encoder {
             cpus: snapshot.cpus,
             kill_pending: snapshot.kill_pending,
             asked: snapshot.asked.clone(),
+            net: (snapshot.net != NetState::default()).then_some(snapshot.net),
             policy,
             apps,
             gone,
@@ -168,6 +173,7 @@ impl Decoder {
             memory,
             kill_pending: basis.kill_pending,
             asked: basis.asked.clone(),
+            net: basis.net.unwrap_or_default(),
             apps: apps.values().cloned().collect(),
         })
     }

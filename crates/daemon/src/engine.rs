@@ -13,6 +13,7 @@ mod requests;
 // The mechanisms: each here and in `all`.
 mod freeze;
 mod memory;
+mod net;
 mod rank;
 
 use fovea_apps::AppName;
@@ -39,7 +40,12 @@ pub struct Engine<D> {
 
 /// The mechanisms, in the order in which they act.
 fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
-    vec![Box::<rank::Rank>::default(), Box::<freeze::Freeze>::default(), Box::<memory::Memory>::default()]
+    vec![
+        Box::<rank::Rank>::default(),
+        Box::<freeze::Freeze>::default(),
+        Box::<memory::Memory>::default(),
+        Box::<net::Net>::default(),
+    ]
 }
 
 /// What this machine can do, with what each mechanism makes of it: `fovea check`.

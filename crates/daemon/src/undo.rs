@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fovea_linux::{Device, OldScore, ZramDevice};
+use fovea_linux::{Device, HeldSocket, OldScore, ZramDevice};
 use serde::{Deserialize, Serialize};
 
 /// Name of the log in the run folder.
@@ -28,6 +28,9 @@ enum Line {
     ZramGone,
     Sysctl(String, String),
     Parameter(String, String, String),
+    /// All connections of a cgroup of which the windows may be held.
+    Windows(String, Vec<HeldSocket>),
+    WindowsReleased(String),
 }
 
 /// What stands changed.
@@ -43,6 +46,8 @@ pub struct Changed {
     pub sysctls: BTreeMap<String, String>,
     /// Modules' parameters there were, by module and name.
     pub parameters: BTreeMap<(String, String), String>,
+    /// Connections of which the receive windows may be held, as they were, by cgroup.
+    pub windows: BTreeMap<String, Vec<HeldSocket>>,
 }
 
 impl Changed {
@@ -62,7 +67,10 @@ impl Changed {
             Line::Ended(cgroup) => {
                 self.frozen.remove(&cgroup);
                 self.scores.remove(&cgroup);
+                self.windows.remove(&cgroup);
             }
+            Line::Windows(cgroup, sockets) => drop(self.windows.insert(cgroup, sockets)),
+            Line::WindowsReleased(cgroup) => drop(self.windows.remove(&cgroup)),
             Line::Zram(zram) => self.zram = Some(zram),
             Line::ZramGone => self.zram = None,
             // As versions before this one wrote it.
@@ -83,6 +91,7 @@ impl Changed {
         lines.extend(self.sysctls.iter().map(|(n, o)| Line::Sysctl(n.clone(), o.clone())));
         let parameter = |((m, n), o): (&(String, String), &String)| Line::Parameter(m.clone(), n.clone(), o.clone());
         lines.extend(self.parameters.iter().map(parameter));
+        lines.extend(self.windows.iter().map(|(c, w)| Line::Windows(c.clone(), w.clone())));
         lines
     }
 
@@ -176,10 +185,31 @@ impl UndoLog {
 
     /// An app has ended: nothing of it can be undone.
     pub fn ended(&mut self, cgroup: &str) -> std::io::Result<()> {
-        if self.changed.frozen.contains(cgroup) || self.changed.scores.contains_key(cgroup) {
+        let changed = &self.changed;
+        if changed.frozen.contains(cgroup)
+            || changed.scores.contains_key(cgroup)
+            || changed.windows.contains_key(cgroup)
+        {
             self.push(Line::Ended(cgroup.into()))?;
         }
         Ok(())
+    }
+
+    /// All connections of a cgroup of which the windows are held from now on, as they were before.
+    pub fn windows(&mut self, cgroup: &str, mut sockets: Vec<HeldSocket>) -> std::io::Result<()> {
+        // Of one that could not be released, what it was read as is ours.
+        let known = self.changed.windows.get(cgroup).map_or(&[][..], Vec::as_slice);
+        for socket in &mut sockets {
+            if let Some(first) = known.iter().find(|k| k.inode == socket.inode) {
+                (socket.lock, socket.clamp_bytes) = (first.lock, first.clamp_bytes);
+            }
+        }
+        self.push(Line::Windows(cgroup.into(), sockets))
+    }
+
+    /// They have their windows back.
+    pub fn windows_released(&mut self, cgroup: &str) -> std::io::Result<()> {
+        self.push(Line::WindowsReleased(cgroup.into()))
     }
 
     /// A zram device is ours.
@@ -226,6 +256,12 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
         if let Err(e) = device.set_frozen(&cgroup, false) {
             complaints.push(e.to_string());
             left.frozen.insert(cgroup);
+        }
+    }
+    for (cgroup, sockets) in changed.windows {
+        if let Err(e) = device.release_windows(&cgroup, &sockets) {
+            complaints.push(e.to_string());
+            left.windows.insert(cgroup, sockets);
         }
     }
     for (cgroup, scores) in changed.scores {

@@ -297,6 +297,9 @@ fn connections(root: &Root) -> Finding {
     if !root.is_live() {
         return Unknown("captured files do not tell".into());
     }
+    if !crate::net::has_network(root).unwrap_or(true) {
+        return Unknown("no network interface but the loopback".into());
+    }
     match crate::net::probe(root) {
         Ok(true) => Present("connections, and whose they are".into()),
         Ok(false) => missing("connections, but not whose they are", "Linux 5.8 with CONFIG_SOCK_CGROUP_DATA says so"),

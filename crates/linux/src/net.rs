@@ -175,9 +175,13 @@ impl Network {
         Ok(Traffic { received_bytes, apps, complaints: std::mem::take(&mut self.complaints.fresh) })
     }
 
+    /// What is held is forgotten only when it is closed: one that is merely not told of (its namespace could not be asked) would be taken for fresh
+    /// later, and our window for its own.
     fn forget_closed(&mut self, flows: &[Vec<Flow>]) {
         let there: HashSet<u64> = flows.iter().flatten().map(|flow| flow.inode).collect();
-        self.held.retain(|inode, _| there.contains(inode));
+        self.held.retain(|inode, (held, _)| {
+            there.contains(inode) || !matches!(window::copy(held.pid, held.fd, *inode), Ok(None))
+        });
         self.places.retain(|inode, _| there.contains(inode));
     }
 
@@ -219,8 +223,8 @@ impl Network {
         Ok(())
     }
 
-    /// Holds an app's connections, as the last look found them, to a window. `claimed` is called with those that were not held yet, before
-    /// anything is done to them.
+    /// Holds an app's connections, as the last look found them, to a window. If there are any that were not held yet, `claimed` is
+    /// called with all that will be, as they were before, and before anything is done to them.
     pub fn hold(
         &mut self,
         root: &Root,
@@ -247,7 +251,9 @@ impl Network {
             }
         }
         if !fresh.is_empty() {
-            claimed(&fresh).map_err(|e| Error::call("writing down the windows", cgroup, e))?;
+            let held = flows.iter().filter_map(|flow| Some(self.held.get(&flow.inode)?.0));
+            let all: Vec<HeldSocket> = held.chain(fresh.iter().copied()).collect();
+            claimed(&all).map_err(|e| Error::call("writing down the windows", cgroup, e))?;
             self.held.extend(fresh.into_iter().map(|held| (held.inode, (held, 0))));
         }
         for flow in flows {
@@ -344,10 +350,10 @@ impl Network {
                 };
                 done = found.get(&held.inode).map_or(Ok(None), |&(pid, fd)| here(pid, fd));
             }
-            if let Err(e) = done {
-                failure = Some(Error::call("setsockopt", format!("a connection of process {}", held.pid), e));
+            match done {
+                Ok(_) => drop(self.held.remove(&held.inode)),
+                Err(e) => failure = Some(Error::call("setsockopt", format!("a connection of process {}", held.pid), e)),
             }
-            self.held.remove(&held.inode);
         }
         failure.map_or(Ok(()), Err)
     }
@@ -377,6 +383,13 @@ impl Complaints {
 /// Whether sockets can be asked about, and say whose they are; the reason if not.
 pub(crate) fn probe(root: &Root) -> io::Result<bool> {
     namespace::probe(root)
+}
+
+/// Whether there is an interface but the loopback's, in our namespace: whoever has one in another reaches the world through one of ours.
+pub(crate) fn has_network(root: &Root) -> Result<bool, Error> {
+    let text = crate::file::read(&root.join("proc/net/dev"))?;
+    let first = namespace::interfaces(&text).next();
+    Ok(first.is_some())
 }
 
 #[cfg(test)]

@@ -135,13 +135,19 @@ pub trait Swap {
 
 /// What comes over the network, and how fast. A device without it has no traffic.
 pub trait Net {
+    /// Whether there is an interface but the loopback's.
+    fn has_network(&mut self) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// What came for apps since the last call; the first has seen nothing come.
     fn traffic(&mut self, _cgroups: &[&str]) -> Result<Traffic, Error> {
         Ok(Traffic::default())
     }
 
-    /// Holds the TCP connections of an app, as the last [`Net::traffic`] found them, to a receive window, each. `claimed` is called with those that
-    /// were not held yet before anything is done to them, so that their undoing can be written down first; if it fails, nothing is done.
+    /// Holds the TCP connections of an app, as the last [`Net::traffic`] found them, to a receive window, each. If there are any that
+    /// were not held yet, `claimed` is called with all that will be, as they were before, so that their undoing can be written down first; if it
+    /// fails, nothing is done.
     fn hold_windows(
         &mut self,
         _cgroup: &str,

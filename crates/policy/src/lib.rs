@@ -33,6 +33,8 @@ list::mechanisms! {
         memory: memory::MemoryConfig,
         /// The freezer.
         freeze: freeze::FreezeConfig,
+        /// Receive windows.
+        net: net::NetConfig,
     }
     rank {
         at_once: |snapshot, _| rank::decide(snapshot),
@@ -106,6 +108,28 @@ list::mechanisms! {
             Runaway = "it grows fast, and others would die for it";
             /// Below the threshold of its class (`ladder` mode).
             Minfree = "free memory and file cache are below the threshold of its class";
+        }
+    }
+    net {
+        at_once: |snapshot, config| net::release(snapshot, &config.net),
+        turn: |snapshot, config| net::decide(snapshot, &config.net),
+        actions {
+            /// Hold the receive window of each of its TCP connections.
+            HoldWindow {
+                app,
+                /// Each one's.
+                window_bytes: u64
+            } = "hold-window", format!("hold each connection of {app} to {window_bytes} bytes a round trip");
+            /// Let them receive as they like.
+            ReleaseWindow { app } = "release-window", format!("let {app} receive as it likes");
+        }
+        reasons {
+            /// A time-sensitive app receives something.
+            ReceivesInTime = "another app must receive in time";
+            /// No time-sensitive app does any more.
+            NobodyReceives = "no other app must receive in time any more";
+            /// It is not bursty any more.
+            NotBursty = "its own traffic is not bursty any more";
         }
     }
 }

@@ -5,6 +5,7 @@ use fovea_apps::{AppName, Classified, Importance, Perceived, Standing};
 use serde::{Deserialize, Serialize};
 
 use crate::memory::MemoryState;
+use crate::net::{AppNet, NetState};
 use crate::Reason;
 
 /// The device at one moment.
@@ -22,6 +23,9 @@ pub struct Snapshot {
     pub cpu_busy: bool,
     /// Memory.
     pub memory: MemoryState,
+    /// The network.
+    #[serde(default)]
+    pub net: NetState,
     /// CPUs that can run the daemon beside an app; 0 if it is not known.
     #[serde(default)]
     pub cpus: usize,
@@ -112,6 +116,9 @@ pub struct AppState {
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exhausted: bool,
+    /// Its part in the network's traffic; none if nobody has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net: Option<AppNet>,
 }
 
 impl AppState {
@@ -140,6 +147,7 @@ impl AppState {
             resume_known: false,
             ranked: None,
             exhausted: false,
+            net: None,
         }
     }
 

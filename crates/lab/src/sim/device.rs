@@ -314,6 +314,8 @@ impl Settings for SimulatedDevice {
     }
 }
 
+impl fovea_linux::rooms::Net for SimulatedDevice {}
+
 impl Swap for SimulatedDevice {
     fn zram_setup(
         &mut self,

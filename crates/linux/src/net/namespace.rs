@@ -75,7 +75,7 @@ impl Namespace {
 }
 
 /// Name and received bytes of each line of /proc/net/dev but the loopback's.
-fn interfaces(text: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
+pub(super) fn interfaces(text: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
     text.split(|&byte| byte == b'\n').filter_map(|line| {
         let colon = line.iter().position(|&byte| byte == b':')?;
         let name = line[..colon].trim_ascii();

@@ -20,6 +20,10 @@ impl System {
 }
 
 impl Net for System {
+    fn has_network(&mut self) -> Result<bool, Error> {
+        crate::net::has_network(&self.root)
+    }
+
     fn traffic(&mut self, cgroups: &[&str]) -> Result<Traffic, Error> {
         let (net, root, all) = self.network()?;
         net.traffic(root, all, cgroups)

@@ -5,5 +5,11 @@ mod config;
 pub mod control;
 #[cfg(test)]
 mod control_tests;
+mod decide;
+#[cfg(test)]
+mod decide_tests;
+mod state;
 
 pub use config::NetConfig;
+pub use decide::{decide, has_sensitive_traffic, is_wanted, look_ns, release, window_bytes};
+pub use state::{AppNet, NetState};

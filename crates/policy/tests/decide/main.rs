@@ -81,7 +81,7 @@ fn freezing() -> Config {
         kill_grace_ms: 0,
         ..MemoryConfig::default()
     };
-    Config { memory, freeze: FreezeConfig { classes, ..FreezeConfig::default() } }
+    Config { memory, freeze: FreezeConfig { classes, ..FreezeConfig::default() }, ..Config::default() }
 }
 
 fn only_step(s: &Snapshot) -> Option<(String, Reason)> {
@@ -265,8 +265,7 @@ fn nothing_is_killed_while_a_victims_memory_is_awaited() {
 
 #[test]
 fn a_stock_ladder_kills_by_thresholds_and_lmkd_waits_for_swap_free() {
-    let config =
-        Config { memory: MemoryConfig { mode: Mode::Ladder, ..freezing().memory }, freeze: FreezeConfig::default() };
+    let config = Config { memory: MemoryConfig { mode: Mode::Ladder, ..freezing().memory }, ..Config::default() };
     let mut apps = household();
     apps.iter_mut().for_each(|a| a.frozen = false);
     let mut s = phone(10, 20, 0, apps);
