@@ -60,7 +60,9 @@ impl Scenario {
                     seed: script.seed,
                     exact,
                     phone: phone.clone(),
-                    daemon_config: daemon_config(configuration, phone.thresholds, user_bytes) + leave_module,
+                    daemon_config: daemon_config(configuration, phone.thresholds, user_bytes)
+                        + &script.daemon_keys
+                        + leave_module,
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
                     apps,
                     lacks: self.lacks.clone(),

@@ -27,6 +27,21 @@ pub struct Configuration {
     /// The system's service that ends apps when memory is short, where one does: a desktop's systemd starts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Cow<'static, str>>,
+    /// Where there is a network: how what comes waits before it is received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+}
+
+/// How packets wait before they are received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queue {
+    /// Not at all: they have waited before the link, first come, first served.
+    Pfifo,
+    /// By fq_codel, behind a limit a little below the link's.
+    FqCodel,
+    /// By cake, with such a limit.
+    Cake,
 }
 
 /// What the daemon does.

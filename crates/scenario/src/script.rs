@@ -22,6 +22,8 @@ pub(crate) struct Script {
     pub apps: Vec<AppProfile>,
     /// It is a desktop's, and swaps to this.
     pub desktop: Option<Swap>,
+    /// Further keys of the last section of the daemon's file.
+    pub daemon_keys: String,
     /// Further parameters of dm-ecache.
     pub module_parameters: String,
     /// The configuration under which it runs once more to have the eCache's hits counted by file, which costs time in every read.

@@ -90,6 +90,8 @@ pub(crate) struct Folded {
     /// Longest time from the wake-up that led to a kill to the signal; none without a kill.
     pub kill_signal_ns: Option<f64>,
     pub desktop: Desktop,
+    /// For how long the stream's picture stood still; what came of it and of the download, by second.
+    pub traffic: Option<(f64, Vec<u64>, Vec<u64>)>,
     samples: Vec<(String, Sample)>,
     end: Option<End>,
     failed: bool,
@@ -120,6 +122,7 @@ impl Folded {
             steps: 0.0,
             kill_signal_ns: None,
             desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
+            traffic: None,
             samples: Vec::new(),
             end: None,
             failed: false,
@@ -154,6 +157,9 @@ impl Folded {
                 self.wrong_pages += *wrong_pages as f64;
                 let pairs = elapsed_ns.iter().zip(stall_ns).map(|(&elapsed, &stall)| (elapsed as f64, stall as f64));
                 self.desktop.interactions.extend(pairs);
+            }
+            EventBody::Traffic { degraded_ns, stream_bytes, bursty_bytes } => {
+                self.traffic = Some((*degraded_ns as f64, stream_bytes.clone(), bursty_bytes.clone()));
             }
             EventBody::Used { wrong_pages, .. } => self.wrong_pages += *wrong_pages as f64,
             EventBody::Buffers { buffers, .. } => {

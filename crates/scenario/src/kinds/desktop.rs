@@ -21,7 +21,14 @@ const fn guarded(name: &'static str, daemon: Daemon, guard: Option<&'static str>
         Some(unit) => Some(Cow::Borrowed(unit)),
         None => None,
     };
-    Configuration { name: Cow::Borrowed(name), daemon, zram: true, reservation: Reservation::Absent, guard }
+    Configuration {
+        name: Cow::Borrowed(name),
+        daemon,
+        zram: true,
+        reservation: Reservation::Absent,
+        guard,
+        queue: None,
+    }
 }
 
 /// The kernel's OOM killer and nothing beside it.

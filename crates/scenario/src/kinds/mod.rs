@@ -7,6 +7,7 @@ pub mod ecache;
 pub mod lowmem;
 pub mod managed;
 pub mod monkey;
+pub mod net;
 pub mod steps;
 pub mod workload;
 
@@ -37,6 +38,8 @@ macro_rules! kinds {
                 "ecache" => ecache::Ecache,
                 /// A desktop with a leaking app, a fork bomb and a build.
                 "desktop" => desktop::Desktop,
+                /// A stream beside a download (Aciom11, section 6.3).
+                "net" => net::Net,
             }
             keys {
                 /// The steps that the file lists.

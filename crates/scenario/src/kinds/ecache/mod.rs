@@ -23,7 +23,14 @@ use crate::{
 
 /// Memory is managed as on the phone of eCache12: no swap, and Android's kill ladder.
 const fn reserved(name: &'static str, reservation: Reservation) -> Configuration {
-    Configuration { name: Cow::Borrowed(name), daemon: Daemon::Ladder, zram: false, reservation, guard: None }
+    Configuration {
+        name: Cow::Borrowed(name),
+        daemon: Daemon::Ladder,
+        zram: false,
+        reservation,
+        guard: None,
+        queue: None,
+    }
 }
 
 /// Reserved memory lies idle until its device works, as on the phone of eCache12.
