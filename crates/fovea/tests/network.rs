@@ -19,6 +19,10 @@ use rustix::process::{kill_process, Signal};
 const STREAM: &str = "10.98.0.1:1";
 const BULK: &str = "10.98.0.1:2";
 
+/// Rates of links, in kbit/s.
+const SLOW: u64 = 2_400;
+const FAST: u64 = 100_000;
+
 /// The link's round trip is that of its queue, so a segment each is what is left.
 const HELD_BYTES: u64 = 4_000;
 
@@ -171,7 +175,7 @@ impl Drop for Sender {
 }
 
 /// The link, and who sends over it.
-fn sender() -> Sender {
+fn sender(kbit_per_s: u64) -> Sender {
     let mut child = as_test("sender_part", true).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
     let own = fs::read_link("/proc/self/ns/net").unwrap();
@@ -181,7 +185,8 @@ fn sender() -> Sender {
     assert!(shell(&format!(
         "ip link set lo up && ip link add r0 type veth peer name s0 netns {pid} && ip addr add 10.98.0.2/24 dev r0 \
          && ip link set r0 up gso_max_segs 1 && nsenter -t {pid} -n sh -c 'ip addr add 10.98.0.1/24 dev s0 \
-         && ip link set s0 up gso_max_segs 1 && tc qdisc add dev s0 root tbf rate 2400kbit burst 6000 limit 60000'"
+         && ip link set s0 up gso_max_segs 1 && tc qdisc add dev s0 root tbf rate {kbit_per_s}kbit burst {kbit_per_s} limit {}'",
+        kbit_per_s * 25
     )));
     child.stdin.take().unwrap().write_all(b"go\n").unwrap();
     let (mut said, mut chunk) = (String::new(), [0; 256]);
@@ -193,9 +198,9 @@ fn sender() -> Sender {
     Sender(child)
 }
 
-fn daemon(keys: &str) -> Daemon {
+fn daemon(kbit_per_s: u64) -> Daemon {
     Daemon::start_with(|command, folder| {
-        let text = format!("{HARMLESS}[net]\ncapacity_bytes_per_s = 300000\n{keys}");
+        let text = format!("{HARMLESS}[net]\ncapacity_bytes_per_s = {}\n", kbit_per_s * 125);
         fs::write(folder.join("fovea.toml"), text).unwrap();
         command.stderr(fs::File::create(folder.join("stderr")).unwrap());
     })
@@ -239,11 +244,11 @@ fn killed_part() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let _sender = sender();
+    let _sender = sender(SLOW);
     let (player, download) =
         (App::start("player", STREAM, 1, folder.path()), App::start("download", BULK, 1, folder.path()));
     download.until(false);
-    let mut first = daemon("");
+    let mut first = daemon(SLOW);
     register(&first, &player, &download);
     until_held(&first);
     download.until(true);
@@ -264,7 +269,7 @@ fn killed_part() {
     download.until(false);
 
     // The supervisor alone puts it back.
-    let mut second = daemon("");
+    let mut second = daemon(SLOW);
     register(&second, &player, &download);
     until_held(&second);
     download.until(true);
@@ -274,7 +279,7 @@ fn killed_part() {
     download.until(false);
 
     // Nobody must receive in time any more; and a daemon that is stopped in order leaves nothing either.
-    let third = daemon("");
+    let third = daemon(SLOW);
     register(&third, &player, &download);
     until_held(&third);
     download.until(true);
@@ -302,11 +307,11 @@ fn cost_part() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let _sender = sender();
+    let _sender = sender(FAST);
     let (player, download) =
         (App::start("player", STREAM, 1, folder.path()), App::start("download", BULK, 500, folder.path()));
     std::thread::sleep(Duration::from_secs(10));
-    let daemon = daemon("");
+    let daemon = daemon(FAST);
     register(&daemon, &player, &download);
     until_held(&daemon);
     let worker = daemon.worker().as_raw_nonzero();

@@ -104,6 +104,7 @@ pub(crate) struct Network {
     held: BTreeMap<u64, (HeldSocket, u32)>,
     complaints: Complaints,
     buffer: Vec<u8>,
+    text: Vec<u8>,
 }
 
 impl Network {
@@ -122,7 +123,7 @@ impl Network {
         }
         let first = self.known.is_empty();
         let mut received_bytes = 0;
-        let Self { namespaces, cgroups: numbers, known, held, nowhere, udp, buffer, complaints, .. } = self;
+        let Self { namespaces, cgroups: numbers, known, held, nowhere, udp, buffer, text, complaints, .. } = self;
         namespaces.retain_mut(|namespace| {
             let mut each = |socket: Socket| {
                 let Some(at) = socket.cgroup.and_then(|id| *numbers.entry(id).or_default()) else { return };
@@ -157,9 +158,9 @@ impl Network {
                         }
                     };
                     // A kernel without udp_diag tells nothing of it.
-                    let _ = diag::dump(&namespace.diag, Protocol::Udp, &mut Vec::new(), &mut each);
+                    let _ = diag::dump(&namespace.diag, Protocol::Udp, buffer, &mut each);
                 }
-                received_bytes = received_bytes.max(namespace.received_bytes(buffer)?);
+                received_bytes = received_bytes.max(namespace.received_bytes(text)?);
                 Ok(())
             });
             // What is left of a broken answer would be taken for the next one's: a namespace is opened anew.

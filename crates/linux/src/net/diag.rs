@@ -10,6 +10,7 @@ use rustix::net::{netlink, recv, send, socket_with, AddressFamily, RecvFlags, Se
 /// linux/netlink.h, linux/sock_diag.h, linux/inet_diag.h.
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
+const TCPDIAG_GETSOCK: u16 = 18;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_DUMP: u16 = 0x300;
@@ -17,7 +18,6 @@ const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_CGROUP_ID: u16 = 21;
 
 const HEADER_BYTES: usize = 16;
-const REQUEST_BYTES: usize = HEADER_BYTES + 56;
 const MESSAGE_BYTES: usize = 72;
 
 /// The kernel fills at most so much at a time.
@@ -62,31 +62,37 @@ pub(super) fn open() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::SOCK_DIAG))?)
 }
 
-/// Asks for all sockets of both families. A family that the kernel has not got has none.
+/// Asks for all sockets of both families.
+///
+/// Of TCP the older request tells both at once, and the kernel goes through its table once and not twice: with few connections that is most of what
+/// a look costs.
 pub(super) fn dump(
     diag: &OwnedFd,
     protocol: Protocol,
     buffer: &mut Vec<u8>,
     each: &mut dyn FnMut(Socket),
 ) -> io::Result<()> {
-    for family in [libc::AF_INET, libc::AF_INET6] {
-        match dump_family(diag, family as u8, protocol, buffer, each) {
-            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::EOPNOTSUPP)) && family == libc::AF_INET6 => {
+    match protocol {
+        Protocol::Tcp => ask(diag, &tcp_request(), protocol, buffer, each),
+        Protocol::Udp => {
+            ask(diag, &udp_request(libc::AF_INET), protocol, buffer, each)?;
+            match ask(diag, &udp_request(libc::AF_INET6), protocol, buffer, each) {
+                // A kernel without that family has none of it.
+                Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+                result => result,
             }
-            result => result?,
         }
     }
-    Ok(())
 }
 
-fn dump_family(
+fn ask(
     diag: &OwnedFd,
-    family: u8,
+    request: &[u8],
     protocol: Protocol,
     buffer: &mut Vec<u8>,
     each: &mut dyn FnMut(Socket),
 ) -> io::Result<()> {
-    send(diag, &request(family, protocol), SendFlags::empty())?;
+    send(diag, request, SendFlags::empty())?;
     buffer.resize(BUFFER_BYTES, 0);
     for _ in 0..MESSAGES_MAX {
         let length = crate::file::retry(|| recv(diag.as_fd(), &mut buffer[..], RecvFlags::empty()).map(|(n, _)| n))?;
@@ -97,20 +103,33 @@ fn dump_family(
     Err(io::Error::other("the kernel's answer does not end"))
 }
 
-fn request(family: u8, protocol: Protocol) -> [u8; REQUEST_BYTES] {
-    let mut request = [0; REQUEST_BYTES];
-    let (number, states, ext) = match protocol {
-        Protocol::Tcp => (libc::IPPROTO_TCP, TCP_STATES, 1 << (INET_DIAG_INFO - 1)),
-        Protocol::Udp => (libc::IPPROTO_UDP, UDP_STATES, 0),
-    };
-    request[0..4].copy_from_slice(&(REQUEST_BYTES as u32).to_ne_bytes());
-    request[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    request[6..8].copy_from_slice(&(NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
-    request[HEADER_BYTES] = family;
-    request[HEADER_BYTES + 1] = number as u8;
-    request[HEADER_BYTES + 2] = ext;
-    request[HEADER_BYTES + 4..HEADER_BYTES + 8].copy_from_slice(&states.to_ne_bytes());
+fn request(kind: u16, body: &[u8]) -> Vec<u8> {
+    let mut request = Vec::with_capacity(HEADER_BYTES + body.len());
+    request.extend(((HEADER_BYTES + body.len()) as u32).to_ne_bytes());
+    request.extend(kind.to_ne_bytes());
+    request.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+    // Sequence number and port: nobody else uses the socket.
+    request.extend([0; 8]);
+    request.extend(body);
     request
+}
+
+/// `struct inet_diag_req`, which knows no protocol: the message's kind is TCP's.
+fn tcp_request() -> Vec<u8> {
+    let mut body = [0; 60];
+    body[0] = libc::AF_INET as u8;
+    body[3] = 1 << (INET_DIAG_INFO - 1);
+    body[52..56].copy_from_slice(&TCP_STATES.to_ne_bytes());
+    request(TCPDIAG_GETSOCK, &body)
+}
+
+/// `struct inet_diag_req_v2`.
+fn udp_request(family: libc::c_int) -> Vec<u8> {
+    let mut body = [0; 56];
+    body[0] = family as u8;
+    body[1] = libc::IPPROTO_UDP as u8;
+    body[4..8].copy_from_slice(&UDP_STATES.to_ne_bytes());
+    request(SOCK_DIAG_BY_FAMILY, &body)
 }
 
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
@@ -140,7 +159,7 @@ fn parse(mut bytes: &[u8], protocol: Protocol, each: &mut dyn FnMut(Socket)) -> 
                 let code = u32_at(message, 0).unwrap_or(0) as i32;
                 return Err(io::Error::from_raw_os_error(code.saturating_neg()));
             }
-            SOCK_DIAG_BY_FAMILY => {
+            TCPDIAG_GETSOCK | SOCK_DIAG_BY_FAMILY => {
                 if let Some(socket) = socket(message, protocol) {
                     each(socket);
                 }

@@ -48,10 +48,10 @@ pub fn look_ns(net: &NetState, config: &NetConfig) -> u64 {
 pub fn has_sensitive_traffic(snapshot: &Snapshot) -> bool {
     let tcp: u64 = snapshot.apps.iter().filter_map(|app| app.net).map(|net| net.received_bytes_per_s).sum();
     let udp = snapshot.net.received_bytes_per_s.saturating_sub(tcp);
+    // While others are held anything counts: an app that gets next to nothing is not to lose what little is done for it.
+    let least = if snapshot.net.window_bytes > 0 { 1 } else { LEAST_BYTES_PER_S };
     let receives = |app: &AppState| {
-        app.net.is_some_and(|net| {
-            net.received_bytes_per_s >= LEAST_BYTES_PER_S || (net.udp_sockets > 0 && udp >= LEAST_BYTES_PER_S)
-        })
+        app.net.is_some_and(|net| net.received_bytes_per_s >= least || (net.udp_sockets > 0 && udp >= least))
     };
     snapshot.apps.iter().any(|app| is_sensitive(app, snapshot.screen_on) && receives(app))
 }

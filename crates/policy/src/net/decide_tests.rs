@@ -103,6 +103,15 @@ fn a_call_over_udp_counts_as_received_where_more_comes_than_tcp_explains() {
     assert!(has_sensitive_traffic(&snapshot));
 }
 
+#[test]
+fn who_is_starved_is_not_forgotten_while_others_are_held_for_it() {
+    let mut snapshot = device();
+    snapshot.apps[0].net = Some(receiving(100, 1));
+    assert!(!has_sensitive_traffic(&snapshot), "a connection that is kept alive");
+    snapshot.net.window_bytes = 1460;
+    assert!(has_sensitive_traffic(&snapshot));
+}
+
 fn any_app() -> impl Strategy<Value = (usize, AppNet, bool)> {
     let net = (0u64..1 << 40, 0u32..600, 0u32..600, 0u32..2_000_000, 0u64..1 << 30).prop_map(
         |(received_bytes_per_s, flows, unheld_flows, rtt_us, window_bytes)| AppNet {
