@@ -6,6 +6,7 @@
 
 mod diag;
 mod namespace;
+mod traffic;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -14,6 +15,7 @@ use std::os::unix::fs::MetadataExt;
 
 use diag::{Protocol, Socket};
 use namespace::Namespace;
+pub use traffic::{AppTraffic, HoldOutcome, Traffic};
 pub use window::HeldSocket;
 
 use crate::cgroup::Cgroups;
@@ -35,45 +37,6 @@ const CGROUPS_MAX: usize = 1024;
 /// Ethernet, IP and TCP with timestamps, beside what they carry.
 const HEADERS_BYTES: u64 = 66;
 
-/// What came since the last look.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// By the busiest interface, for whomever.
-    pub received_bytes: u64,
-    /// By cgroup: those asked for.
-    pub apps: BTreeMap<String, AppTraffic>,
-    /// What could not be looked at or held since then, each told once.
-    pub complaints: Vec<String>,
-}
-
-/// One app's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AppTraffic {
-    /// By its TCP connections to other machines, with what the network adds.
-    pub received_bytes: u64,
-    /// Those connections,
-    pub flows: u32,
-    /// those by which something came,
-    pub active_flows: u32,
-    /// and those of which the window is not as it was last asked for.
-    pub unheld_flows: u32,
-    /// The shortest round trip of an active one; 0 if none is known.
-    pub rtt_us: u32,
-    /// The largest segment.
-    pub segment_bytes: u32,
-    /// Connected UDP sockets, of which no window can be held: QUIC, calls. Counted at some of the looks.
-    pub udp_sockets: u32,
-}
-
-/// What one call to hold windows did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HoldOutcome {
-    /// Connections that are held to the window now.
-    pub held: u32,
-    /// Those that are not: in no descriptor of the app's processes, or closed meanwhile.
-    pub missed: u32,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     received_bytes: u64,
@@ -85,6 +48,30 @@ struct Known {
 struct Flow {
     inode: u64,
     segment_bytes: u32,
+}
+
+/// How often in a row a window that is larger than it was set to is set anew: a kernel may go on telling of the old one.
+const UNDONE_MAX: u8 = 4;
+
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    before: HeldSocket,
+    /// 0 if it is to be set anew.
+    window_bytes: u32,
+    undone: u8,
+}
+
+impl Hold {
+    /// Takes note of the window that it offers. Held before its first whole segment came, a connection is given another clamp by the kernel then
+    /// (tcp_measure_rcv_mss, since 6.11), lock or not.
+    fn offers(&mut self, window_bytes: u32) {
+        if window_bytes <= self.window_bytes {
+            self.undone = 0;
+        } else if self.undone < UNDONE_MAX {
+            self.undone += 1;
+            self.window_bytes = 0;
+        }
+    }
 }
 
 /// What is remembered from look to look.
@@ -101,7 +88,7 @@ pub(crate) struct Network {
     places: BTreeMap<u64, (u32, i32)>,
     /// Not in any descriptor when it was looked for.
     nowhere: HashSet<u64>,
-    held: BTreeMap<u64, (HeldSocket, u32)>,
+    held: BTreeMap<u64, Hold>,
     complaints: Complaints,
     buffer: Vec<u8>,
     text: Vec<u8>,
@@ -139,7 +126,10 @@ impl Network {
                 app.flows += 1;
                 app.received_bytes += came;
                 app.segment_bytes = app.segment_bytes.max(socket.segment_bytes);
-                let is_held = held.get(&socket.inode).is_some_and(|&(_, window_bytes)| window_bytes > 0);
+                let is_held = held.get_mut(&socket.inode).is_some_and(|hold| {
+                    hold.offers(socket.window_bytes);
+                    hold.window_bytes > 0
+                });
                 app.unheld_flows += u32::from(!is_held && !nowhere.contains(&socket.inode));
                 if came > 0 {
                     app.active_flows += 1;
@@ -180,8 +170,8 @@ impl Network {
     /// later, and our window for its own.
     fn forget_closed(&mut self, flows: &[Vec<Flow>]) {
         let there: HashSet<u64> = flows.iter().flatten().map(|flow| flow.inode).collect();
-        self.held.retain(|inode, (held, _)| {
-            there.contains(inode) || !matches!(window::copy(held.pid, held.fd, *inode), Ok(None))
+        self.held.retain(|inode, Hold { before, .. }| {
+            there.contains(inode) || !matches!(window::copy(before.pid, before.fd, *inode), Ok(None))
         });
         self.places.retain(|inode, _| there.contains(inode));
     }
@@ -252,18 +242,19 @@ impl Network {
             }
         }
         if !fresh.is_empty() {
-            let held = flows.iter().filter_map(|flow| Some(self.held.get(&flow.inode)?.0));
+            let held = flows.iter().filter_map(|flow| Some(self.held.get(&flow.inode)?.before));
             let all: Vec<HeldSocket> = held.chain(fresh.iter().copied()).collect();
             claimed(&all).map_err(|e| Error::call("writing down the windows", cgroup, e))?;
-            self.held.extend(fresh.into_iter().map(|held| (held.inode, (held, 0))));
+            let hold = |before: HeldSocket| (before.inode, Hold { before, window_bytes: 0, undone: 0 });
+            self.held.extend(fresh.into_iter().map(hold));
         }
         for flow in flows {
             // Below a segment of its own a connection comes to a crawl.
             let window_bytes = window_bytes.max(flow.segment_bytes);
             match self.held.get(&flow.inode).copied() {
                 None => outcome.missed += 1,
-                Some((_, now_bytes)) if now_bytes == window_bytes => outcome.held += 1,
-                Some((held, _)) => match self.set(&held, window_bytes) {
+                Some(hold) if hold.window_bytes == window_bytes => outcome.held += 1,
+                Some(hold) => match self.set(hold, window_bytes) {
                     true => outcome.held += 1,
                     false => outcome.missed += 1,
                 },
@@ -272,19 +263,19 @@ impl Network {
         Ok(outcome)
     }
 
-    fn set(&mut self, held: &HeldSocket, window_bytes: u32) -> bool {
-        let inode = held.inode;
-        let set = |socket| window::hold(&socket, held.lock, window_bytes).map(Some);
+    fn set(&mut self, hold: Hold, window_bytes: u32) -> bool {
+        let HeldSocket { inode, lock, pid, .. } = hold.before;
+        let set = |socket| window::hold(&socket, lock, window_bytes).map(Some);
         let place = self.places.get(&inode).copied();
         let copied = place.map_or(Ok(None), |(pid, fd)| window::copy(pid, fd, inode));
         let done = copied.and_then(|socket| socket.map_or(Ok(None), set));
         let is_set = matches!(done, Ok(Some(())));
-        self.held.insert(inode, (*held, if is_set { window_bytes } else { 0 }));
+        self.held.insert(inode, Hold { window_bytes: if is_set { window_bytes } else { 0 }, ..hold });
         match done {
             Ok(Some(())) => (),
             // It is elsewhere by now, or closed.
             Ok(None) => drop(self.places.remove(&inode)),
-            Err(e) => self.refused(inode, held.pid, &e),
+            Err(e) => self.refused(inode, pid, &e),
         }
         is_set
     }

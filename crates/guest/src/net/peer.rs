@@ -132,9 +132,13 @@ fn bulk(traffic: &Traffic, began_ns: u64) -> Outcome<()> {
     sleep_until(began_ns + traffic.bulk_from_ns);
     let received = Arc::new(AtomicU64::new(0));
     for _ in 0..traffic.bulk_flows {
-        let mut connection = connect(BULK_PORT)?;
         let received = Arc::clone(&received);
+        // Each on its own: one whose first packet is lost is not to keep the others waiting.
         std::thread::spawn(move || {
+            let mut connection = connect(BULK_PORT).unwrap_or_else(|error| {
+                eprintln!("fovea-guest: {error}");
+                std::process::exit(1);
+            });
             let mut buffer = vec![0; CHUNK_BYTES];
             while let Ok(length @ 1..) = connection.read(&mut buffer) {
                 received.fetch_add(length as u64, Ordering::Relaxed);

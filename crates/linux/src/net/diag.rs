@@ -54,6 +54,8 @@ pub(super) struct Socket {
     /// The shortest that was measured; 0 if none was.
     pub rtt_us: u32,
     pub segment_bytes: u32,
+    /// The largest window it offers now (`rcv_ssthresh`); never above what it is held to.
+    pub window_bytes: u32,
 }
 
 /// A socket to ask by, in the calling thread's namespace.
@@ -194,6 +196,7 @@ fn socket(message: &[u8], protocol: Protocol) -> Option<Socket> {
 /// `struct tcp_info`; what an older kernel has not got is 0.
 fn info(value: &[u8], socket: &mut Socket) {
     socket.segment_bytes = u32_at(value, 20).unwrap_or(0);
+    socket.window_bytes = u32_at(value, 64).unwrap_or(0);
     socket.received_bytes = u64_at(value, 128).unwrap_or(0);
     socket.segments = u32_at(value, 152).unwrap_or(0);
     // ~0 while nothing was measured.

@@ -154,6 +154,18 @@ fn windows_of_an_app_in_another_namespace_are_held_and_given_back() {
     assert_eq!(system.hold_windows(cgroup, 30_000, nobody).unwrap().held, 2);
     claimed.iter().for_each(|held| assert_eq!(state(held).1, 30_000));
 
+    // Undone by somebody, as by the kernel itself: it is seen, and held again.
+    let socket = window::copy(claimed[0].pid, claimed[0].fd, claimed[0].inode).unwrap().unwrap();
+    window::hold(&socket, 0, 500_000).unwrap();
+    drop(socket);
+    let began = std::time::Instant::now();
+    while system.traffic(&[cgroup]).unwrap().apps[cgroup].unheld_flows != 1 {
+        assert!(began.elapsed() < Duration::from_secs(20), "nobody has seen it");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(system.hold_windows(cgroup, 30_000, nobody).unwrap().held, 2);
+    claimed.iter().for_each(|held| assert_eq!(state(held).1, 30_000));
+
     // Another daemon's log, of which one line names a connection where the app has another file by now.
     let mut moved = claimed.clone();
     moved[0].fd = 0;
