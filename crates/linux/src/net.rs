@@ -194,18 +194,17 @@ impl Network {
             cgroups.processes(cgroup, &mut own)?;
             pids.extend(own.into_iter().take(PROCESSES_MAX));
         }
-        let there = namespace::of_processes(root, &pids);
+        let mut there = namespace::of_processes(root, &pids);
         let own = namespace::id(root, "self").map_err(|e| Error::call("stat", "our network namespace", e))?;
-        self.namespaces.retain(|namespace| namespace.id == own || there.contains_key(&namespace.id));
-        if !self.namespaces.iter().any(|namespace| namespace.id == own) {
-            let opened = Namespace::own(root).map_err(|e| Error::call("sock_diag", "our network namespace", e))?;
-            self.namespaces.push(opened);
-        }
+        // The machine's own, where its interfaces are: ours may be an empty one (PrivateNetwork= of the unit).
+        there.entry(namespace::id(root, "1").unwrap_or(own)).or_insert(1);
+        self.namespaces.retain(|namespace| there.contains_key(&namespace.id));
         for (id, pid) in there {
             if self.namespaces.iter().any(|namespace| namespace.id == id) || self.namespaces.len() >= NAMESPACES_MAX {
                 continue;
             }
-            match Namespace::of(root, pid) {
+            let opened = if id == own { Namespace::own(root) } else { Namespace::of(root, pid) };
+            match opened {
                 Ok(namespace) => self.namespaces.push(namespace),
                 Err(e) if crate::error::is_gone(&e) => (),
                 Err(e) => self.complaints.add(format!("network namespace of process {pid}: {e}")),
@@ -377,11 +376,15 @@ pub(crate) fn probe(root: &Root) -> io::Result<bool> {
     namespace::probe(root)
 }
 
-/// Whether there is an interface but the loopback's, in our namespace: whoever has one in another reaches the world through one of ours.
+/// Whether there is an interface but the loopback's, in the machine's own namespace or in ours: whoever has one in another reaches the world through
+/// one of those.
 pub(crate) fn has_network(root: &Root) -> Result<bool, Error> {
-    let text = crate::file::read(&root.join("proc/net/dev"))?;
-    let first = namespace::interfaces(&text).next();
-    Ok(first.is_some())
+    let has = |path: &str| {
+        let text = crate::file::read(&root.join(path))?;
+        let first = namespace::interfaces(&text).next();
+        Ok(first.is_some())
+    };
+    Ok(has("proc/net/dev")? || has("proc/1/net/dev").unwrap_or(false))
 }
 
 #[cfg(test)]
