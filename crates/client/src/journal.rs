@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use fovea_apps::AppName;
 use fovea_policy::disk::DiskState;
 use fovea_policy::memory::MemoryState;
+use fovea_policy::net::NetState;
 use fovea_policy::{AppState, Asked, Config, Reason, Snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -61,6 +62,9 @@ pub struct Basis {
     /// [`Snapshot::disk`].
     #[serde(default, skip_serializing_if = "is_default")]
     pub disk: DiskState,
+    /// [`Snapshot::net`]; none if nobody has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net: Option<NetState>,
     /// By what it was decided. Only in the first of a file, and after a change; then all apps are in it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Config>>,
@@ -129,6 +133,7 @@ impl Encoder {
             kill_pending: snapshot.kill_pending,
             asked: snapshot.asked.clone(),
             disk: snapshot.disk,
+            net: (snapshot.net != NetState::default()).then_some(snapshot.net),
             policy,
             apps,
             gone,
@@ -178,6 +183,7 @@ impl Decoder {
             kill_pending: basis.kill_pending,
             asked: basis.asked.clone(),
             disk: basis.disk,
+            net: basis.net.unwrap_or_default(),
             apps: apps.values().cloned().collect(),
         })
     }

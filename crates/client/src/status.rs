@@ -63,8 +63,15 @@ pub struct AppStatus {
     /// What its disk and network traffic needs, and what that is by.
     #[serde(default)]
     pub io_class: Classified,
+    /// What each of its TCP connections is held to, so that another app receives in time; 0 if they are not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub receive_window_bytes: u64,
     /// Frozen by the daemon.
     pub frozen: bool,
     /// What it occupies, as last read.
     pub usage: AppUsage,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }

@@ -14,6 +14,7 @@ mod requests;
 mod disk;
 mod freeze;
 mod memory;
+mod net;
 mod rank;
 
 use fovea_apps::AppName;
@@ -45,6 +46,7 @@ fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
         Box::<freeze::Freeze>::default(),
         Box::<memory::Memory>::default(),
         Box::<disk::Disk>::default(),
+        Box::<net::Net>::default(),
     ]
 }
 

@@ -19,7 +19,7 @@ pub const SECOND_NS: u64 = 1_000_000_000;
 pub struct Bench {
     pub device: FakeDevice,
     pub engine: Engine<FakeDevice>,
-    folder: tempfile::TempDir,
+    pub folder: tempfile::TempDir,
 }
 
 /// What a phone's maker sets: the paper's thresholds, and background apps are frozen.

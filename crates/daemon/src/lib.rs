@@ -35,6 +35,8 @@ mod journal;
 mod kill_tests;
 #[cfg(test)]
 mod listed_tests;
+#[cfg(test)]
+mod net_tests;
 mod news;
 mod notify;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fovea_linux::{Device, OldScore, ZramDevice};
+use fovea_linux::{Device, HeldSocket, OldScore, ZramDevice};
 use serde::{Deserialize, Serialize};
 
 /// Name of the log in the run folder.
@@ -33,6 +33,9 @@ enum Line {
     IoSetting(String, String, String),
     IoPutBack(String, String, String),
     PassesIo(String),
+    /// All connections of a cgroup of which the windows may be held.
+    Windows(String, Vec<HeldSocket>),
+    WindowsReleased(String),
 }
 
 /// What stands changed.
@@ -54,6 +57,8 @@ pub struct Changed {
     pub io_settings: BTreeMap<(String, String, String), String>,
     /// Cgroups that were made to pass the `io` controller on.
     pub passes_io: BTreeSet<String>,
+    /// Connections of which the receive windows may be held, as they were, by cgroup.
+    pub windows: BTreeMap<String, Vec<HeldSocket>>,
 }
 
 impl Changed {
@@ -74,7 +79,10 @@ impl Changed {
                 self.frozen.remove(&cgroup);
                 self.scores.remove(&cgroup);
                 self.io_settings.retain(|(of, ..), _| *of != cgroup);
+                self.windows.remove(&cgroup);
             }
+            Line::Windows(cgroup, sockets) => drop(self.windows.insert(cgroup, sockets)),
+            Line::WindowsReleased(cgroup) => drop(self.windows.remove(&cgroup)),
             Line::Zram(zram) => self.zram = Some(zram),
             Line::ZramGone => self.zram = None,
             // As versions before this one wrote it.
@@ -107,6 +115,7 @@ impl Changed {
             |((c, f, _), o): (&(String, String, String), &String)| Line::IoSetting(c.clone(), f.clone(), o.clone());
         lines.extend(self.io_settings.iter().map(setting));
         lines.extend(self.passes_io.iter().cloned().map(Line::PassesIo));
+        lines.extend(self.windows.iter().map(|(c, w)| Line::Windows(c.clone(), w.clone())));
         lines
     }
 
@@ -207,10 +216,31 @@ impl UndoLog {
     pub fn ended(&mut self, cgroup: &str) -> std::io::Result<()> {
         let changed = &self.changed;
         let has_settings = changed.io_settings.keys().any(|(of, ..)| of == cgroup);
-        if changed.frozen.contains(cgroup) || changed.scores.contains_key(cgroup) || has_settings {
+        if changed.frozen.contains(cgroup)
+            || changed.scores.contains_key(cgroup)
+            || changed.windows.contains_key(cgroup)
+            || has_settings
+        {
             self.push(Line::Ended(cgroup.into()))?;
         }
         Ok(())
+    }
+
+    /// All connections of a cgroup of which the windows are held from now on, as they were before.
+    pub fn windows(&mut self, cgroup: &str, mut sockets: Vec<HeldSocket>) -> std::io::Result<()> {
+        // Of one that could not be released, what it was read as is ours.
+        let known = self.changed.windows.get(cgroup).map_or(&[][..], Vec::as_slice);
+        for socket in &mut sockets {
+            if let Some(first) = known.iter().find(|k| k.inode == socket.inode) {
+                (socket.lock, socket.clamp_bytes) = (first.lock, first.clamp_bytes);
+            }
+        }
+        self.push(Line::Windows(cgroup.into(), sockets))
+    }
+
+    /// They have their windows back.
+    pub fn windows_released(&mut self, cgroup: &str) -> std::io::Result<()> {
+        self.push(Line::WindowsReleased(cgroup.into()))
     }
 
     /// A zram device is ours.
@@ -294,6 +324,12 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
         if let Err(e) = device.set_frozen(&cgroup, false) {
             complaints.push(e.to_string());
             left.frozen.insert(cgroup);
+        }
+    }
+    for (cgroup, sockets) in changed.windows {
+        if let Err(e) = device.release_windows(&cgroup, &sockets) {
+            complaints.push(e.to_string());
+            left.windows.insert(cgroup, sockets);
         }
     }
     for (cgroup, scores) in changed.scores {

@@ -62,6 +62,13 @@ fn sentence(entry: &Value) -> String {
             Err(_) => line + &format!(": {}", entry["outcome"]),
         };
     }
+    if entry["action"] == "udp" {
+        let sockets = &entry["outcome"]["connected_sockets"];
+        return line
+            + &format!(
+                ": it receives by UDP ({sockets} connected sockets: QUIC, calls), which no receive window can hold"
+            );
+    }
     let readings = &entry["readings"];
     if let (Some(free), Some(file)) = (readings["free_bytes"].as_u64(), readings["file_bytes"].as_u64()) {
         line += &format!(" (free {} MB, file cache {} MB)", free >> 20, file >> 20);
@@ -139,6 +146,13 @@ mod tests {
         let music = serde_json::json!({ "class": "time-sensitive", "by": { "heard": "plays-sound" } });
         assert!(told(music).ends_with("mail: time-sensitive: it plays sound"));
         assert!(told("telepathy".into()).ends_with("mail: \"telepathy\""));
+    }
+
+    #[test]
+    fn what_no_window_can_hold_is_told_in_words() {
+        let entry =
+            serde_json::json!({ "t_ns": 1, "action": "udp", "app": "browser", "outcome": { "connected_sockets": 3 } });
+        assert!(sentence(&entry).contains("browser: it receives by UDP (3 connected sockets"));
     }
 
     #[test]

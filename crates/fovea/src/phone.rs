@@ -21,6 +21,21 @@ use crate::output::{print, print_line};
 /// Modules that the guest needs: storage and compressed swap.
 const MODULES: [&str; 2] = ["null_blk", "zram"];
 
+/// Those of a phone with a network: a link and its queues, and what tells of connections.
+const NETWORK_MODULES: [&str; 11] = [
+    "veth",
+    "ifb",
+    "sch_netem",
+    "sch_tbf",
+    "sch_fq_codel",
+    "sch_cake",
+    "sch_ingress",
+    "cls_matchall",
+    "act_mirred",
+    "tcp_diag",
+    "udp_diag",
+];
+
 /// Modules of our own for phones whose reserved memory is put to use: the eCache, and what it is compared with. What they need comes along.
 const OWN_MODULES: [&str; 2] = ["dm-ecache", "contig-heap"];
 
@@ -183,6 +198,9 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
     if plans.iter().any(|plan| plan.configuration.disk.is_some()) {
         own = Some(kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?);
         modules.extend(DISK_MODULES);
+    }
+    if plans.iter().any(|plan| plan.configuration.queue.is_some()) {
+        modules.extend(NETWORK_MODULES);
     }
     let machine = Machine::prepare(&cache, kernel, &programs, &modules, own.as_ref(), progress)?;
     if plans.iter().all(|plan| plan.desktop.is_none()) {

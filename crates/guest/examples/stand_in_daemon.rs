@@ -146,6 +146,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         list: None,
         perceptible: None,
         io_class: Default::default(),
+        receive_window_bytes: 0,
         frozen: frozen.get(&app.name).copied().unwrap_or(false),
         usage: Default::default(),
     };

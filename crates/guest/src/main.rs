@@ -18,6 +18,7 @@ mod flash;
 mod init;
 mod load;
 mod memory;
+mod net;
 mod outcome;
 mod pagemap;
 mod phone;
@@ -40,6 +41,13 @@ fn main() {
         Some("app") => app::run(zygote::Preloaded::none()),
         Some(disk::WORD) => disk::main(),
         Some("desktop") => desktop::session::run(),
+        Some("net") => {
+            let args: Vec<String> = std::env::args().skip(2).collect();
+            if let Err(error) = net::peer::run(&args) {
+                eprintln!("fovea-guest: {error}");
+                std::process::exit(1);
+            }
+        }
         _ if std::process::id() == 1 => init::run(),
         _ => {
             eprintln!("fovea-guest: this is /init of the virtual phone and must be process 1: use `fovea phone run`");

@@ -127,6 +127,18 @@ impl Cgroups {
         failure.map_or(Ok(()), Err)
     }
 
+    /// The folders of a subtree, at most so many; none once it is gone.
+    pub fn folders(&self, cgroup: &str, most: usize) -> Result<Vec<PathBuf>, Error> {
+        let path = self.path(cgroup)?;
+        let mut folders = vec![path.clone()];
+        walk(&path, DEPTH_MAX, &mut |folder| {
+            if folders.len() < most {
+                folders.push(folder.to_owned());
+            }
+        });
+        Ok(folders)
+    }
+
     /// Freezes or thaws a subtree; nothing happens if it is gone. The kernel answers before every process stands still:
     /// see [`Cgroups::events`].
     pub fn set_frozen(&self, cgroup: &str, frozen: bool) -> Result<(), Error> {

@@ -113,6 +113,7 @@ pub(crate) fn check(root: &Root) -> Report {
         ("swap", "", swap(root)),
         ("ecache", "", ecache(root)),
         ("disk", "", disk::look(root, cgroups.as_ref().ok())),
+        ("sock-diag", "", connections(root)),
         ("locked-memory", "the daemon staying in memory itself", locked_memory(root)),
         (
             "alone",
@@ -290,6 +291,23 @@ fn ecache(root: &Root) -> Finding {
             missing("module, not loaded", "modprobe dm-ecache with carveouts= and devices= (docs/ecache.md)")
         }
         Ok(None) => missing("no module dm-ecache", "install it: dkms, or make -C kmod (docs/ecache.md)"),
+    }
+}
+
+fn connections(root: &Root) -> Finding {
+    if !root.is_live() {
+        return Unknown("captured files do not tell".into());
+    }
+    if !crate::net::has_network(root).unwrap_or(true) {
+        return Unknown("no network interface but the loopback".into());
+    }
+    match crate::net::probe(root) {
+        Ok(true) => Present("connections, and whose they are".into()),
+        Ok(false) => missing("connections, but not whose they are", "Linux 5.8 with CONFIG_SOCK_CGROUP_DATA says so"),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            missing(e.to_string(), "modprobe tcp_diag, or build with CONFIG_INET_TCP_DIAG; mount /proc")
+        }
+        Err(e) => missing(e.to_string(), "a container or seccomp filter forbids sock_diag: run outside of it"),
     }
 }
 

@@ -11,7 +11,7 @@ use std::io;
 use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, PoolReading, Service};
 
 use crate::device::{CompressCursor, CompressOutcome, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish};
-use crate::{Error, MediaUser, ServiceUser};
+use crate::{Error, HeldSocket, HoldOutcome, MediaUser, ServiceUser, Traffic};
 
 /// What is read of the device as a whole.
 pub trait Meters {
@@ -194,4 +194,37 @@ pub trait Disks {
     fn pass_io_on(&mut self, _cgroup: &str, _on: bool) -> Result<(), Error> {
         Ok(())
     }
+}
+
+/// What comes over the network, and how fast. A device without it has no traffic.
+pub trait Net {
+    /// Whether there is an interface but the loopback's.
+    fn has_network(&mut self) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// What came for apps since the last call; the first has seen nothing come.
+    fn traffic(&mut self, _cgroups: &[&str]) -> Result<Traffic, Error> {
+        Ok(Traffic::default())
+    }
+
+    /// Holds the TCP connections of an app, as the last [`Net::traffic`] found them, to a receive window, each. If there are any that
+    /// were not held yet, `claimed` is called with all that will be, as they were before, so that their undoing can be written down first; if it
+    /// fails, nothing is done.
+    fn hold_windows(
+        &mut self,
+        _cgroup: &str,
+        _window_bytes: u32,
+        _claimed: &mut dyn FnMut(&[HeldSocket]) -> io::Result<()>,
+    ) -> Result<HoldOutcome, Error> {
+        Ok(HoldOutcome::default())
+    }
+
+    /// Gives connections of an app the windows they had; those that are closed are passed over.
+    fn release_windows(&mut self, _cgroup: &str, _sockets: &[HeldSocket]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Nobody looks any more: what is kept for the next look is let go.
+    fn forget_traffic(&mut self) {}
 }

@@ -70,6 +70,32 @@ pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<libc::ucred
     Ok(peer)
 }
 
+/// linux/socket.h; libc has no name for it.
+pub(crate) const SO_BUF_LOCK: libc::c_int = 72;
+
+/// getsockopt(2) of an option that is a number.
+pub(crate) fn socket_option(socket: BorrowedFd<'_>, level: libc::c_int, option: libc::c_int) -> io::Result<u32> {
+    let mut value: u32 = 0;
+    let mut length = size_of::<u32>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which are `value`'s, and any of its values is valid.
+    let done = unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut value).cast(), &mut length) };
+    checked(done.into())?;
+    Ok(value)
+}
+
+/// setsockopt(2) of an option that is a number.
+pub(crate) fn set_socket_option(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: u32,
+) -> io::Result<()> {
+    let length = size_of::<u32>() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes, which are `value`'s, and keeps no address.
+    let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) };
+    checked(done.into()).map(drop)
+}
+
 /// process_vm_readv(2): copies ranges of another process, one after the other, into `into`; returns bytes copied.
 pub(crate) fn process_vm_readv(pid: u32, ranges: &[RemoteRange], into: &mut [u8]) -> io::Result<usize> {
     let (vectors, count) = remote_vectors(ranges);

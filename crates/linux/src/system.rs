@@ -4,6 +4,7 @@
 mod apps;
 mod disks;
 mod meters;
+mod net;
 mod pages;
 mod settings;
 
@@ -16,6 +17,7 @@ use crate::error::is_gone;
 use crate::file::Root;
 use crate::media::Media;
 use crate::memory::MemoryReader;
+use crate::net::Network;
 use crate::pageout::Pager;
 use crate::prefetch::Prefetcher;
 use crate::psi::{Kind, Trigger};
@@ -30,6 +32,7 @@ pub struct System {
     pager: Pager,
     prefetcher: Prefetcher,
     media: Media,
+    net: Network,
     pids: Vec<u32>,
     text: Vec<u8>,
 }
@@ -54,6 +57,7 @@ impl System {
             memory: MemoryReader::default(),
             pager: Pager::new(),
             prefetcher: Prefetcher::new(),
+            net: Network::default(),
             pids: Vec::new(),
             text: Vec::new(),
         }

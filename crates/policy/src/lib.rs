@@ -13,6 +13,7 @@ pub mod disk;
 pub mod freeze;
 mod list;
 pub mod memory;
+pub mod net;
 mod plan;
 pub mod rank;
 mod snapshot;
@@ -36,6 +37,8 @@ list::mechanisms! {
         freeze: freeze::FreezeConfig,
         /// Disk requests by what apps are doing.
         disk: disk::DiskConfig,
+        /// Receive windows.
+        net: net::NetConfig,
     }
     rank {
         at_once: |snapshot, _| rank::decide(snapshot),
@@ -141,6 +144,28 @@ list::mechanisms! {
             Runaway = "it grows fast, and others would die for it";
             /// Below the threshold of its class (`ladder` mode).
             Minfree = "free memory and file cache are below the threshold of its class";
+        }
+    }
+    net {
+        at_once: |snapshot, config| net::release(snapshot, &config.net),
+        turn: |snapshot, config| net::decide(snapshot, &config.net),
+        actions {
+            /// Hold the receive window of each of its TCP connections.
+            HoldWindow {
+                app,
+                /// Each one's.
+                window_bytes: u64
+            } = "hold-window", format!("hold each connection of {app} to {window_bytes} bytes a round trip");
+            /// Let them receive as they like.
+            ReleaseWindow { app } = "release-window", format!("let {app} receive as it likes");
+        }
+        reasons {
+            /// A time-sensitive app receives something.
+            ReceivesInTime = "another app must receive in time";
+            /// No time-sensitive app does any more.
+            NobodyReceives = "no other app must receive in time any more";
+            /// It is not bursty any more.
+            NotBursty = "its own traffic is not bursty any more";
         }
     }
 }

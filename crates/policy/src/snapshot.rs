@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::DiskState;
 use crate::memory::MemoryState;
+use crate::net::{AppNet, NetState};
 use crate::Reason;
 
 /// The device at one moment.
@@ -23,6 +24,9 @@ pub struct Snapshot {
     pub cpu_busy: bool,
     /// Memory.
     pub memory: MemoryState,
+    /// The network.
+    #[serde(default)]
+    pub net: NetState,
     /// CPUs that can run the daemon beside an app; 0 if it is not known.
     #[serde(default)]
     pub cpus: usize,
@@ -122,6 +126,9 @@ pub struct AppState {
     /// Every range has been looked at since it was last in front; what is resident does not compress well enough or cannot move.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exhausted: bool,
+    /// Its part in the network's traffic; none if nobody has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net: Option<AppNet>,
 }
 
 impl AppState {
@@ -152,6 +159,7 @@ impl AppState {
             disk_class: None,
             disk_limit: None,
             exhausted: false,
+            net: None,
         }
     }
 

@@ -61,6 +61,7 @@ impl Scenario {
                     exact,
                     phone: phone.clone(),
                     daemon_config: daemon_config(configuration, phone.thresholds, user_bytes)
+                        + &script.daemon_keys
                         + leave_module
                         + &disk_section(configuration, script.disk_rate),
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,

@@ -30,6 +30,9 @@ pub struct Configuration {
     /// What orders the requests of a slow disk beside the flash, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskSetting>,
+    /// Where there is a network: how what comes waits before it is received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
 }
 
 /// What orders a disk's requests.
@@ -69,6 +72,18 @@ impl DiskSetting {
     pub fn is_managed(self) -> bool {
         matches!(self, DiskSetting::FoveaCgroup | DiskSetting::FoveaDm)
     }
+}
+
+/// How packets wait before they are received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queue {
+    /// Not at all: they have waited before the link, first come, first served.
+    Pfifo,
+    /// By fq_codel, behind a limit a little below the link's.
+    FqCodel,
+    /// By cake, with such a limit.
+    Cake,
 }
 
 /// What the daemon does.

@@ -19,6 +19,11 @@ pub fn user_memory_bytes(phone: &PhoneProfile, kernel_bytes: u64) -> u64 {
 ///
 /// `Device`: the daemon's defaults, which freeze nothing; `stock` and `zram` differ in the mode and the swap.
 pub(crate) fn daemon_config(configuration: &Configuration, thresholds: Thresholds, user_bytes: u64) -> String {
+    if configuration.queue.is_some() {
+        // What the link brings is told, as in the paper; nothing is frozen, for what is in the background downloads.
+        let enabled = configuration.daemon == Daemon::Full;
+        return format!("[zram]\nenabled = false\n\n[net]\nenabled = {enabled}\n");
+    }
     let zram = configuration.zram;
     let (mode, classes, debounce_ms) = match configuration.daemon {
         Daemon::Absent | Daemon::AsInstalled => return String::new(),

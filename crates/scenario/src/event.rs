@@ -102,6 +102,15 @@ pub enum EventBody {
         /// Pages of its files that were wrong.
         wrong_pages: u64,
     },
+    /// A stream and a download are over.
+    Traffic {
+        /// For how long the picture stood still.
+        degraded_ns: u64,
+        /// What came of the stream in each second.
+        stream_bytes: Vec<u64>,
+        /// And of the download.
+        bursty_bytes: Vec<u64>,
+    },
     /// Device buffers that an app allocated since the last such event.
     Buffers {
         /// App.

@@ -69,6 +69,7 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         Step::Crash { app } => phone.crash(app),
         Step::Use { .. }
         | Step::Interact { .. }
+        | Step::Traffic(_)
         | Step::Verify {}
         | Step::IdleCheck { .. }
         | Step::KillDaemon {}

@@ -29,7 +29,7 @@ pub mod series;
 pub mod touch;
 
 pub use catalog::{builtin_scenarios, Catalog, Workload};
-pub use configuration::{Configuration, Daemon, DiskSetting, Reservation};
+pub use configuration::{Configuration, Daemon, DiskSetting, Queue, Reservation};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
 pub use disk_load::{DiskLoad, DiskUse};
@@ -39,7 +39,7 @@ pub use figures::{document, Boot, Provenance};
 pub use file_kind::FileKind;
 pub use footprint::Footprint;
 pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Thresholds};
-pub use plan::{Lacks, Plan, Step, Swap, Syscall};
+pub use plan::{Lacks, Plan, Step, Swap, Syscall, Traffic};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use scenario::Scenario;
 

@@ -100,6 +100,66 @@ impl Plan {
     }
 }
 
+/// A stream and a download over one link. What is not told is the paper's (Aciom11, section 6.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Traffic {
+    /// What the link brings, headers included.
+    pub link_bytes_per_s: u64,
+    /// Round trip without a queue.
+    pub rtt_ns: u64,
+    /// Packets that wait before the link at most.
+    pub queue_packets: u32,
+    /// Size of a frame of the stream.
+    pub frame_bytes: u32,
+    /// Frames a second.
+    pub frames_per_s: u32,
+    /// The player begins when it has so much.
+    pub buffer_ns: u64,
+    /// Connections of the download.
+    pub bulk_flows: u32,
+    /// When they begin.
+    pub bulk_from_ns: u64,
+    /// When the stream ends.
+    pub stream_ns: u64,
+    /// When the download ends.
+    pub end_ns: u64,
+}
+
+impl Default for Traffic {
+    fn default() -> Self {
+        Traffic {
+            link_bytes_per_s: 300_000,
+            rtt_ns: 30_000_000,
+            queue_packets: 100,
+            frame_bytes: 5_000,
+            frames_per_s: 25,
+            buffer_ns: 2_000_000_000,
+            bulk_flows: 1,
+            bulk_from_ns: 10_000_000_000,
+            stream_ns: 90_000_000_000,
+            end_ns: 100_000_000_000,
+        }
+    }
+}
+
+impl Traffic {
+    /// Time from one frame to the next.
+    pub fn frame_ns(&self) -> u64 {
+        1_000_000_000 / u64::from(self.frames_per_s.max(1))
+    }
+
+    /// Frames of the stream.
+    pub fn frames(&self) -> u64 {
+        self.stream_ns / self.frame_ns()
+    }
+
+    /// Seconds in all.
+    pub fn seconds(&self) -> usize {
+        self.end_ns.div_ceil(1_000_000_000) as usize
+    }
+}
+
 /// What a phone lacks that others have, to see how the daemon gets on without it. By default nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -157,6 +217,8 @@ pub enum Step {
         /// What each touches.
         touch: Touch,
     },
+    /// An app in front receives a stream while another downloads.
+    Traffic(Traffic),
     /// Checks every page of every app that runs.
     Verify {},
     /// The user presses home: nothing is in front.

@@ -24,6 +24,8 @@ pub(crate) struct Script {
     pub desktop: Option<Swap>,
     /// What a slow disk does, in bytes a second, if that is told to the daemon.
     pub disk_rate: Option<u64>,
+    /// Further keys of the last section of the daemon's file.
+    pub daemon_keys: String,
     /// Further parameters of dm-ecache.
     pub module_parameters: String,
     /// The configuration under which it runs once more to have the eCache's hits counted by file, which costs time in every read.

@@ -174,6 +174,7 @@ impl<D: Device> House<D> {
                 list: known.and_then(|k| k.listed.as_ref()).map(|listed| listed.to_string()),
                 perceptible: known.and_then(|k| k.perceived),
                 io_class: known.map(|k| k.io_class.clone()).unwrap_or_default(),
+                receive_window_bytes: 0,
                 frozen: false,
                 usage: Default::default(),
             }

@@ -317,6 +317,8 @@ impl Settings for SimulatedDevice {
 /// Its flash knows no apps.
 impl Disks for SimulatedDevice {}
 
+impl fovea_linux::rooms::Net for SimulatedDevice {}
+
 impl Swap for SimulatedDevice {
     fn zram_setup(
         &mut self,

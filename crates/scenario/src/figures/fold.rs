@@ -100,6 +100,8 @@ pub(crate) struct Folded {
     pub desktop: Desktop,
     /// By label.
     pub disk: BTreeMap<String, DiskStretch>,
+    /// For how long the stream's picture stood still; what came of it and of the download, by second.
+    pub traffic: Option<(f64, Vec<u64>, Vec<u64>)>,
     samples: Vec<(String, Sample)>,
     end: Option<End>,
     failed: bool,
@@ -131,6 +133,7 @@ impl Folded {
             kill_signal_ns: None,
             desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
             disk: BTreeMap::new(),
+            traffic: None,
             samples: Vec::new(),
             end: None,
             failed: false,
@@ -165,6 +168,9 @@ impl Folded {
                 self.wrong_pages += *wrong_pages as f64;
                 let pairs = elapsed_ns.iter().zip(stall_ns).map(|(&elapsed, &stall)| (elapsed as f64, stall as f64));
                 self.desktop.interactions.extend(pairs);
+            }
+            EventBody::Traffic { degraded_ns, stream_bytes, bursty_bytes } => {
+                self.traffic = Some((*degraded_ns as f64, stream_bytes.clone(), bursty_bytes.clone()));
             }
             EventBody::Used { wrong_pages, .. } => self.wrong_pages += *wrong_pages as f64,
             EventBody::Buffers { buffers, .. } => {

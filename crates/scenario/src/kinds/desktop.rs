@@ -21,7 +21,15 @@ const fn guarded(name: &'static str, daemon: Daemon, guard: Option<&'static str>
         Some(unit) => Some(Cow::Borrowed(unit)),
         None => None,
     };
-    Configuration { name: Cow::Borrowed(name), daemon, zram: true, reservation: Reservation::Absent, guard, disk: None }
+    Configuration {
+        name: Cow::Borrowed(name),
+        daemon,
+        zram: true,
+        reservation: Reservation::Absent,
+        guard,
+        queue: None,
+        disk: None,
+    }
 }
 
 /// The kernel's OOM killer and nothing beside it.

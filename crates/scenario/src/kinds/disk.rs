@@ -26,6 +26,7 @@ const fn ordered(name: &'static str, disk: DiskSetting) -> Configuration {
         zram: false,
         reservation: Reservation::Absent,
         guard: None,
+        queue: None,
         disk: Some(disk),
     }
 }

@@ -6,7 +6,15 @@ use std::borrow::Cow;
 use crate::{Configuration, Daemon, Reservation};
 
 const fn managed(name: &'static str, daemon: Daemon, zram: bool) -> Configuration {
-    Configuration { name: Cow::Borrowed(name), daemon, zram, reservation: Reservation::Absent, guard: None, disk: None }
+    Configuration {
+        name: Cow::Borrowed(name),
+        daemon,
+        zram,
+        reservation: Reservation::Absent,
+        guard: None,
+        queue: None,
+        disk: None,
+    }
 }
 
 /// No swap; the daemon's kill ladder only.

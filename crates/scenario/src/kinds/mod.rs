@@ -8,6 +8,7 @@ pub mod ecache;
 pub mod lowmem;
 pub mod managed;
 pub mod monkey;
+pub mod net;
 pub mod steps;
 pub mod workload;
 
@@ -40,6 +41,8 @@ macro_rules! kinds {
                 "desktop" => desktop::Desktop,
                 /// A film beside a copy on a slow disk (Aciom11, section 6.2).
                 "disk" => disk::Disk,
+                /// A stream beside a download (Aciom11, section 6.3).
+                "net" => net::Net,
             }
             keys {
                 /// The steps that the file lists.

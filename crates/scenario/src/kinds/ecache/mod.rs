@@ -30,6 +30,7 @@ const fn reserved(name: &'static str, reservation: Reservation) -> Configuration
         reservation,
         guard: None,
         disk: None,
+        queue: None,
     }
 }
 

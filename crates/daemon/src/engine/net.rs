@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Receive windows: bursty apps' connections are held while a time-sensitive app receives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fovea_apps::{App, AppName};
+use fovea_client::Status;
+use fovea_linux::{AppTraffic, Device, Error, Traffic};
+use fovea_policy::net::{self, AppNet, NetState};
+use fovea_policy::{Action, Config, Decision, Snapshot};
+use serde_json::{json, Value};
+
+use super::house::House;
+use super::mechanism::{Mechanism, Need, Step, Turn};
+
+/// For how long what the network has been seen to bring is believed, at least; at most twice that.
+const PEAK_NS: u64 = 300_000_000_000;
+
+/// A period shorter than that says nothing of a rate.
+const PERIOD_LEAST_NS: u64 = 50_000_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Net {
+    state: NetState,
+    apps: BTreeMap<AppName, AppNet>,
+    /// Since when the peak is counted, that, and the one before it.
+    peak_since_ns: u64,
+    peaks: [u64; 2],
+    /// Somebody is to be protected, and somebody to be held.
+    wanted: bool,
+    /// It could not be looked at, and that has been said.
+    unread: bool,
+    /// Whose UDP has been told of.
+    told: BTreeSet<AppName>,
+}
+
+impl Net {
+    fn window_of(&self, app: &AppName) -> u64 {
+        self.apps.get(app).map_or(0, |net| net.window_bytes)
+    }
+
+    fn release<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str) -> Value {
+        let sockets = house.undo.changed().windows.get(cgroup).cloned().unwrap_or_default();
+        if let Err(e) = house.device.release_windows(cgroup, &sockets) {
+            // What stands in the log is tried again at the end.
+            say!("fovea: {e}");
+        } else if let Err(e) = house.undo.windows_released(cgroup) {
+            say!("fovea: writing the undo log: {e}");
+        }
+        if let Some(net) = self.apps.get_mut(name) {
+            net.window_bytes = 0;
+        }
+        json!({ "connections": sockets.len() })
+    }
+
+    fn hold<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str, window_bytes: u64) -> Value {
+        let House { device, undo, .. } = house;
+        let mut claim = |sockets: &[fovea_linux::HeldSocket]| undo.windows(cgroup, sockets.to_vec());
+        let window = u32::try_from(window_bytes).unwrap_or(u32::MAX >> 1);
+        match device.hold_windows(cgroup, window, &mut claim) {
+            Ok(outcome) => {
+                // What was done is written down.
+                debug_assert!(outcome.held == 0 || house.undo.changed().windows.contains_key(cgroup));
+                if let Some(net) = self.apps.get_mut(name) {
+                    net.window_bytes = window_bytes;
+                }
+                json!({ "window_bytes": window_bytes, "connections": outcome.held, "missed": outcome.missed })
+            }
+            Err(e) => {
+                say!("fovea: {e}");
+                json!({ "error": e.to_string() })
+            }
+        }
+    }
+
+    /// Where nobody looks, nothing is kept.
+    fn rest<D: Device>(&mut self, house: &mut House<D>) {
+        if !self.wanted && self.state.looked_ns.is_some() && self.apps.values().all(|net| net.window_bytes == 0) {
+            house.device.forget_traffic();
+            self.apps.clear();
+            self.state = NetState { peak_bytes_per_s: self.state.peak_bytes_per_s, ..NetState::default() };
+        }
+    }
+
+    fn look<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        let before_ns = self.state.looked_ns.replace(now_ns);
+        self.state.none = !house.device.has_network()?;
+        if self.state.none {
+            return Ok(());
+        }
+        let apps: Vec<(AppName, String)> =
+            house.registry.iter().map(|app| (app.name.clone(), app.cgroup.clone())).collect();
+        let cgroups: Vec<&str> = apps.iter().map(|(_, cgroup)| cgroup.as_str()).collect();
+        let traffic = house.device.traffic(&cgroups)?;
+        traffic.complaints.iter().for_each(|what| say!("fovea: {what}"));
+        let Some(period_ns) = before_ns.map(|before_ns| now_ns.saturating_sub(before_ns)) else { return Ok(()) };
+        self.take(&apps, &traffic, period_ns.max(1), now_ns);
+        let mut snapshot = house.snapshot(now_ns);
+        <Self as Mechanism<D>>::describe(self, &mut snapshot);
+        match net::has_sensitive_traffic(&snapshot) {
+            true => (self.state.sensitive_ns, self.state.idle_looks) = (Some(now_ns), 0),
+            false => self.state.idle_looks = self.state.idle_looks.saturating_add(1),
+        }
+        self.tell_of_udp(house, &snapshot, now_ns);
+        Ok(())
+    }
+
+    fn take(&mut self, apps: &[(AppName, String)], traffic: &Traffic, period_ns: u64, now_ns: u64) {
+        let rate = |bytes: u64| (u128::from(bytes) * 1_000_000_000 / u128::from(period_ns)) as u64;
+        self.state.period_ns = period_ns;
+        self.state.received_bytes_per_s = rate(traffic.received_bytes);
+        if now_ns.saturating_sub(self.peak_since_ns) >= PEAK_NS {
+            (self.peak_since_ns, self.peaks) = (now_ns, [0, self.peaks[0]]);
+        }
+        self.peaks[0] = self.peaks[0].max(self.state.received_bytes_per_s);
+        self.state.peak_bytes_per_s = self.peaks[0].max(self.peaks[1]);
+        let read = apps.iter().filter_map(|(name, cgroup)| {
+            let AppTraffic { received_bytes, flows, active_flows, unheld_flows, rtt_us, segment_bytes, udp_sockets } =
+                *traffic.apps.get(cgroup)?;
+            let window_bytes = self.window_of(name);
+            let received_bytes_per_s = rate(received_bytes);
+            let net = AppNet {
+                received_bytes_per_s,
+                flows,
+                active_flows,
+                unheld_flows,
+                rtt_us,
+                segment_bytes,
+                udp_sockets,
+                window_bytes,
+            };
+            (net != AppNet::default()).then(|| (name.clone(), net))
+        });
+        self.apps = read.collect();
+    }
+
+    /// What cannot be held is said once of each app, for `fovea explain`.
+    fn tell_of_udp<D: Device>(&mut self, house: &mut House<D>, snapshot: &Snapshot, now_ns: u64) {
+        let is_bursty = |app: &&fovea_policy::AppState| app.io_class.class == fovea_apps::IoClass::Bursty;
+        for app in snapshot.apps.iter().filter(is_bursty) {
+            let sockets = app.net.map_or(0, |net| net.udp_sockets);
+            if sockets > 0 && self.told.insert(app.name.clone()) {
+                house.write(now_ns, "udp", Some(&app.name), None, json!({ "connected_sockets": sockets }));
+            }
+        }
+    }
+}
+
+impl<D: Device> Mechanism<D> for Net {
+    fn name(&self) -> &'static str {
+        "net"
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        const NEEDS: [Need; 1] = [Need::told("sock-diag", "leaving the network to apps that must receive in time")];
+        &NEEDS
+    }
+
+    fn gone(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
+        // Its processes have ended, its connections perhaps not: it may have handed one on.
+        if self.window_of(&app.name) > 0 {
+            self.release(house, &app.name, &app.cgroup);
+        }
+        self.apps.remove(&app.name);
+        self.told.remove(&app.name);
+    }
+
+    fn undo(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
+        if self.window_of(&app.name) > 0 {
+            let outcome = self.release(house, &app.name, &app.cgroup);
+            house.write(now_ns, "release-window", Some(&app.name), None, outcome);
+        }
+    }
+
+    fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        let snapshot = house.snapshot(now_ns);
+        self.wanted = net::is_wanted(&snapshot, &house.policy.net);
+        if !self.wanted {
+            return Ok(());
+        }
+        let due_ns = net::look_ns(&self.state, &house.policy.net);
+        let least_ns = self.state.looked_ns.map_or(0, |looked_ns| looked_ns + PERIOD_LEAST_NS);
+        if now_ns < due_ns.max(least_ns) {
+            return Ok(());
+        }
+        // Memory must be looked after though the network cannot.
+        if let Err(e) = self.look(house, now_ns) {
+            self.state.idle_looks = self.state.idle_looks.saturating_add(1);
+            if !std::mem::replace(&mut self.unread, true) {
+                say!("fovea: {e}: windows stay as they are meanwhile");
+            }
+        } else {
+            self.unread = false;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, snapshot: &mut Snapshot) {
+        snapshot.net = self.state;
+        for app in &mut snapshot.apps {
+            app.net = self.apps.get(&app.name).copied();
+        }
+    }
+
+    /// Letting go cannot wait.
+    fn at_once(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        net::release(snapshot, &config.net)
+    }
+
+    fn answered(&mut self) {
+        // Who matters has changed: it may be that somebody begins to receive.
+        self.state.idle_looks = 0;
+    }
+
+    fn decide(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        net::decide(snapshot, &config.net)
+    }
+
+    fn decided(&mut self, house: &mut House<D>, _decision: &Decision, snapshot: &Snapshot) {
+        self.state.window_bytes = net::window_bytes(snapshot, &house.policy.net);
+        self.state.period_ns = 0;
+    }
+
+    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+        let (Action::HoldWindow { app: name, .. } | Action::ReleaseWindow { app: name }) = step.action else {
+            return false;
+        };
+        let Some(cgroup) = house.registry.get(name).map(|app| app.cgroup.clone()) else { return true };
+        let outcome = match step.action {
+            Action::HoldWindow { window_bytes, .. } => self.hold(house, name, &cgroup, *window_bytes),
+            _ => self.release(house, name, &cgroup),
+        };
+        house.journal_step(step, outcome);
+        true
+    }
+
+    fn finish(&mut self, house: &mut House<D>, _now_ns: u64, _turn: &mut Turn) {
+        self.rest(house);
+    }
+
+    fn report(&self, status: &mut Status, _now_ns: u64) {
+        for app in &mut status.apps {
+            app.receive_window_bytes = self.window_of(&app.name);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The real daemon in a network namespace of its own, in which an app that must receive in time and one that downloads share a link of 2.4 Mbit/s
+//! from another namespace. As root; without, or without `ip`, `tc` and `ss`, nothing is tested.
+
+mod common;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::{run, Client, Daemon, HARMLESS};
+use rustix::process::{kill_process, Signal};
+
+const STREAM: &str = "10.98.0.1:1";
+const BULK: &str = "10.98.0.1:2";
+
+/// Rates of links, in kbit/s.
+const SLOW: u64 = 2_400;
+const FAST: u64 = 100_000;
+
+/// The link's round trip is that of its queue, so a segment each is what is left.
+const HELD_BYTES: u64 = 4_000;
+
+/// This program again, as one test of it.
+fn as_test(name: &str, in_namespace: bool) -> Command {
+    let own = std::env::current_exe().unwrap();
+    let mut command = if in_namespace { Command::new("unshare") } else { Command::new(&own) };
+    if in_namespace {
+        command.arg("-n").arg(&own);
+    }
+    command.args(["--exact", name, "--ignored", "--nocapture"]).env("FOVEA_TEST_PART", name);
+    command
+}
+
+fn is_part(name: &str) -> bool {
+    std::env::var("FOVEA_TEST_PART").as_deref() == Ok(name)
+}
+
+fn shell(command: &str) -> bool {
+    Command::new("sh").args(["-c", command]).status().is_ok_and(|status| status.success())
+}
+
+/// Runs a part in a network namespace of its own; false if there can be none.
+fn in_a_namespace(part: &str) {
+    let can = "ip link set lo up && ip link add v0 type veth peer name v1 && tc qdisc add dev v0 root tbf rate 1mbit burst 3000 limit 9000 && ss -tinH";
+    if !common::is_root() || !shell(&format!("unshare -n sh -c '{can}'")) {
+        println!("skipped: no root, or no ip, tc, tbf or ss");
+        return;
+    }
+    assert!(as_test(part, true).status().unwrap().success(), "see above");
+}
+
+#[test]
+#[ignore = "another test runs it"]
+fn sender_part() {
+    if !is_part("sender_part") {
+        return;
+    }
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    let bulks = TcpListener::bind(BULK).unwrap();
+    let streams = TcpListener::bind(STREAM).unwrap();
+    println!("listening");
+    std::thread::spawn(move || {
+        for mut connection in bulks.incoming().flatten() {
+            std::thread::spawn(move || while connection.write_all(&[1; 16384]).is_ok() {});
+        }
+    });
+    for mut connection in streams.incoming().flatten() {
+        std::thread::spawn(move || {
+            while connection.write_all(&[1; 5000]).is_ok() {
+                std::thread::sleep(Duration::from_millis(40));
+            }
+        });
+    }
+}
+
+/// An app: goes into its cgroup, receives, and writes down how much.
+#[test]
+#[ignore = "another test runs it"]
+fn receiver_part() {
+    if !is_part("receiver_part") {
+        return;
+    }
+    let variable = |name: &str| std::env::var(name).unwrap();
+    fs::write(Path::new(&variable("FOVEA_TEST_CGROUP")).join("cgroup.procs"), "0").unwrap();
+    let received = Arc::new(AtomicU64::new(0));
+    for _ in 0..variable("FOVEA_TEST_FLOWS").parse().unwrap() {
+        let mut connection = TcpStream::connect(variable("FOVEA_TEST_SENDER")).unwrap();
+        let received = Arc::clone(&received);
+        std::thread::Builder::new()
+            .stack_size(64 << 10)
+            .spawn(move || {
+                let mut buffer = [0; 16384];
+                while let Ok(length @ 1..) = connection.read(&mut buffer) {
+                    received.fetch_add(length as u64, Ordering::Relaxed);
+                }
+            })
+            .unwrap();
+    }
+    let count = PathBuf::from(variable("FOVEA_TEST_COUNT"));
+    loop {
+        // Whoever reads it must find the whole number.
+        fs::write(count.with_extension("new"), received.load(Ordering::Relaxed).to_string()).unwrap();
+        fs::rename(count.with_extension("new"), &count).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+struct App {
+    child: Child,
+    folder: PathBuf,
+    cgroup: String,
+    count: PathBuf,
+}
+
+impl App {
+    fn start(name: &str, sender: &str, flows: u32, folder: &Path) -> App {
+        let system = fovea_linux::System::new().unwrap();
+        let cgroup = format!("fovea-test-network-{}-{name}", std::process::id());
+        let path = system.cgroups().unwrap().create(&cgroup).unwrap();
+        let count = folder.join(name);
+        let mut command = as_test("receiver_part", false);
+        command.env("FOVEA_TEST_CGROUP", &path).env("FOVEA_TEST_COUNT", &count);
+        command.env("FOVEA_TEST_SENDER", sender).env("FOVEA_TEST_FLOWS", flows.to_string());
+        App { child: command.stdout(Stdio::null()).spawn().unwrap(), folder: path, cgroup, count }
+    }
+
+    fn received(&self) -> u64 {
+        fs::read_to_string(&self.count).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+    }
+
+    /// Waits until each of its connections offers a window of a few segments, or of many.
+    fn until(&self, held: bool) {
+        let began = Instant::now();
+        loop {
+            let windows = windows();
+            if !windows.is_empty() && windows.iter().all(|&bytes| (bytes <= HELD_BYTES) == held) {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(30), "{windows:?}, and {} bytes", self.received());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// What each connection to the download's sender may offer (`rcv_ssthresh`), by the kernel's own word.
+fn windows() -> Vec<u64> {
+    let output = Command::new("ss").args(["-tinH", "dst", BULK]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let words = text.split_ascii_whitespace().filter_map(|word| word.strip_prefix("rcv_ssthresh:"));
+    words.map(|number| number.parse().unwrap()).collect()
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+struct Sender(Child);
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The link, and who sends over it.
+fn sender(kbit_per_s: u64) -> Sender {
+    let mut child = as_test("sender_part", true).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    let own = fs::read_link("/proc/self/ns/net").unwrap();
+    while fs::read_link(format!("/proc/{pid}/ns/net")).unwrap() == own {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(shell(&format!(
+        "ip link set lo up && ip link add r0 type veth peer name s0 netns {pid} && ip addr add 10.98.0.2/24 dev r0 \
+         && ip link set r0 up gso_max_segs 1 && nsenter -t {pid} -n sh -c 'ip addr add 10.98.0.1/24 dev s0 \
+         && ip link set s0 up gso_max_segs 1 && tc qdisc add dev s0 root tbf rate {kbit_per_s}kbit burst {kbit_per_s} limit {}'",
+        kbit_per_s * 25
+    )));
+    child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    let (mut said, mut chunk) = (String::new(), [0; 256]);
+    while !said.contains("listening") {
+        let length = child.stdout.as_mut().unwrap().read(&mut chunk).unwrap();
+        assert!(length > 0, "the sender ended: {said}");
+        said.push_str(&String::from_utf8_lossy(&chunk[..length]));
+    }
+    Sender(child)
+}
+
+fn daemon(kbit_per_s: u64) -> Daemon {
+    Daemon::start_with(|command, folder| {
+        let text = format!("{HARMLESS}[net]\ncapacity_bytes_per_s = {}\n", kbit_per_s * 125);
+        fs::write(folder.join("fovea.toml"), text).unwrap();
+        command.stderr(fs::File::create(folder.join("stderr")).unwrap());
+    })
+}
+
+fn register(daemon: &Daemon, player: &App, download: &App) {
+    let client = Client::connect(&daemon.run_folder());
+    for (name, app, class) in [("player", player, "time-sensitive"), ("download", download, "bursty")] {
+        let cgroup = &app.cgroup;
+        client.say(&format!(r#"{{"request":"register","app":"{name}","cgroup":"{cgroup}","io_class":"{class}"}}"#));
+    }
+}
+
+fn window(daemon: &Daemon) -> u64 {
+    let status = daemon.status();
+    let apps = status["apps"].as_array().unwrap();
+    apps.iter().find(|app| app["name"] == "download").unwrap()["receive_window_bytes"].as_u64().unwrap_or(0)
+}
+
+fn until_held(daemon: &Daemon) {
+    let began = Instant::now();
+    while window(daemon) == 0 {
+        assert!(began.elapsed() < common::LIMIT, "nothing is held: {}", daemon.stderr());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn log(daemon: &Daemon) -> String {
+    fs::read_to_string(daemon.run_folder().join("undo.log")).unwrap()
+}
+
+#[test]
+fn a_daemon_that_is_killed_leaves_no_window_held() {
+    in_a_namespace("killed_part");
+}
+
+#[test]
+#[ignore = "another test runs it"]
+fn killed_part() {
+    if !is_part("killed_part") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let _sender = sender(SLOW);
+    let (player, download) =
+        (App::start("player", STREAM, 1, folder.path()), App::start("download", BULK, 1, folder.path()));
+    download.until(false);
+    let mut first = daemon(SLOW);
+    register(&first, &player, &download);
+    until_held(&first);
+    download.until(true);
+    let explained = run(&first.run_folder(), &["explain", "download"]);
+    let explained = String::from_utf8_lossy(&explained.stdout).into_owned();
+    assert!(explained.contains("another app must receive in time"), "{explained}");
+
+    // Both processes are dead, and nobody has put it back.
+    let worker = first.worker();
+    kill_process(first.supervisor_pid(), Signal::STOP).unwrap();
+    kill_process(worker, Signal::KILL).unwrap();
+    kill_process(first.supervisor_pid(), Signal::KILL).unwrap();
+    first.ended();
+    assert!(log(&first).contains("windows"), "{}", log(&first));
+    download.until(true);
+    assert_eq!(run(&first.run_folder(), &["restore", "--wait"]).status.code(), Some(0));
+    assert_eq!(log(&first), "");
+    download.until(false);
+
+    // The supervisor alone puts it back.
+    let mut second = daemon(SLOW);
+    register(&second, &player, &download);
+    until_held(&second);
+    download.until(true);
+    kill_process(second.worker(), Signal::KILL).unwrap();
+    second.ended();
+    assert_eq!(log(&second), "");
+    download.until(false);
+
+    // Nobody must receive in time any more; and a daemon that is stopped in order leaves nothing either.
+    let third = daemon(SLOW);
+    register(&third, &player, &download);
+    until_held(&third);
+    download.until(true);
+    drop(player);
+    let began = Instant::now();
+    while window(&third) > 0 {
+        assert!(began.elapsed() < Duration::from_secs(10), "{}", third.stderr());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    download.until(false);
+    third.stop();
+}
+
+/// How much of a CPU the daemon takes, by `cargo test -p fovea --release --test network 500 -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn what_500_connections_cost() {
+    in_a_namespace("cost_part");
+}
+
+#[test]
+#[ignore = "another test runs it"]
+fn cost_part() {
+    if !is_part("cost_part") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let _sender = sender(FAST);
+    let (player, download) =
+        (App::start("player", STREAM, 1, folder.path()), App::start("download", BULK, 500, folder.path()));
+    std::thread::sleep(Duration::from_secs(10));
+    let daemon = daemon(FAST);
+    register(&daemon, &player, &download);
+    until_held(&daemon);
+    let worker = daemon.worker().as_raw_nonzero();
+    let cpu_ns = || {
+        let text = fs::read_to_string(format!("/proc/{worker}/schedstat")).unwrap();
+        text.split_ascii_whitespace().next().unwrap().parse::<u64>().unwrap()
+    };
+    std::thread::sleep(Duration::from_secs(2));
+    let (began, before_ns) = (Instant::now(), cpu_ns());
+    std::thread::sleep(Duration::from_secs(20));
+    let share = (cpu_ns() - before_ns) as f64 / began.elapsed().as_nanos() as f64 * 100.0;
+    println!("500 connections: {share:.3} % of a CPU; each held to {} bytes", window(&daemon));
+    daemon.stop();
+}

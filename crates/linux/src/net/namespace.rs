@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Network namespaces: a socket asks about the one it was made in, and a file of /proc/net shows the one it was opened in.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
+
+use super::diag;
+use crate::file::{read_into, Root};
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Namespace {
+    /// Inode of its file in nsfs.
+    pub id: u64,
+    pub diag: OwnedFd,
+    interfaces: OwnedFd,
+    /// What each interface has received in all.
+    received: BTreeMap<Vec<u8>, u64>,
+}
+
+/// The namespace of a process.
+pub(super) fn id(root: &Root, pid: &str) -> io::Result<u64> {
+    Ok(std::fs::metadata(root.join(format!("proc/{pid}/ns/net")))?.ino())
+}
+
+impl Namespace {
+    /// Our own.
+    pub fn own(root: &Root) -> io::Result<Namespace> {
+        Self::here(root, id(root, "self")?)
+    }
+
+    fn here(root: &Root, id: u64) -> io::Result<Namespace> {
+        // "self" is the process, whose first thread is in another one.
+        let interfaces = File::open(root.join("proc/thread-self/net/dev"))?.into();
+        Ok(Namespace { id, diag: diag::open()?, interfaces, received: BTreeMap::new() })
+    }
+
+    /// A process's. A thread goes there and ends: whoever asks stays where he is.
+    pub fn of(root: &Root, pid: u32) -> io::Result<Namespace> {
+        let file = File::open(root.join(format!("proc/{pid}/ns/net")))?;
+        let id = file.metadata()?.ino();
+        let root = root.clone();
+        let there = move || {
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
+            Self::here(&root, id)
+        };
+        let thread = std::thread::Builder::new().name("net".into()).spawn(there)?;
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread panicked")))
+    }
+
+    /// What came since the last time by the interface by which most did; loopback is none. The first time nothing has.
+    pub fn received_bytes(&mut self, text: &mut Vec<u8>) -> io::Result<u64> {
+        text.clear();
+        let mut chunk = [0; 4096];
+        loop {
+            match crate::file::retry(|| rustix::io::pread(&self.interfaces, &mut chunk[..], text.len() as u64))? {
+                0 => break,
+                length => text.extend_from_slice(&chunk[..length]),
+            }
+        }
+        let mut most = 0;
+        for (name, bytes) in interfaces(text) {
+            match self.received.get_mut(name) {
+                Some(known) => most = most.max(bytes.saturating_sub(std::mem::replace(known, bytes))),
+                None => drop(self.received.insert(name.to_vec(), bytes)),
+            }
+        }
+        Ok(most)
+    }
+}
+
+/// Name and received bytes of each line of /proc/net/dev but the loopback's.
+pub(super) fn interfaces(text: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
+    text.split(|&byte| byte == b'\n').filter_map(|line| {
+        let colon = line.iter().position(|&byte| byte == b':')?;
+        let name = line[..colon].trim_ascii();
+        (name != b"lo").then_some((name, crate::proc::number(&line[colon + 1..])?))
+    })
+}
+
+/// The namespaces of processes, one of the processes of each.
+pub(super) fn of_processes(root: &Root, pids: &[u32]) -> BTreeMap<u64, u32> {
+    // One that ends meanwhile has none.
+    pids.iter().filter_map(|&pid| Some((id(root, &pid.to_string()).ok()?, pid))).collect()
+}
+
+/// Whether the kernel answers at all, and says whose sockets are.
+pub(super) fn probe(root: &Root) -> io::Result<bool> {
+    let own = Namespace::own(root)?;
+    // Of a machine without any connection nothing can be said against it: the attribute is as old as Linux 5.8.
+    let mut lacks_cgroup = false;
+    let mut buffer = Vec::new();
+    diag::dump(&own.diag, diag::Protocol::Tcp, &mut buffer, &mut |socket| lacks_cgroup |= socket.cgroup.is_none())?;
+    read_into(&root.join("proc/net/dev"), &mut buffer)?;
+    Ok(!lacks_cgroup)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_are_named_with_what_they_received() {
+        let text = b"Inter-|   Receive\n face |bytes    packets\n    lo: 42 1 0\n  eth0: 1234 7 0 0\nwlan0:99 1\n";
+        let found: Vec<_> = interfaces(text).collect();
+        assert_eq!(found, [(&b"eth0"[..], 1234), (&b"wlan0"[..], 99)]);
+    }
+
+    #[test]
+    fn the_first_look_has_seen_nothing_come() {
+        let Ok(mut own) = Namespace::own(&Root::at("/")) else { return };
+        assert_eq!(own.received_bytes(&mut Vec::new()).unwrap(), 0);
+        assert_eq!(own.id, id(&Root::at("/"), "self").unwrap());
+    }
+}

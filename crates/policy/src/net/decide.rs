@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Whose windows are held, and to what.
+
+use fovea_apps::IoClass;
+
+use super::control::{flow_window, next_window, Load};
+use super::{NetConfig, NetState};
+use crate::{Action, AppState, Decision, Reason, Snapshot};
+
+/// How long after the last byte for a time-sensitive app windows stay held: who plays from a buffer fetches again. All the while the bursty apps
+/// have what is left, which is nearly all.
+const LINGER_NS: u64 = 3_000_000_000;
+
+/// The longest time between two looks while nothing comes for time-sensitive apps.
+const IDLE_MS: u64 = 8_000;
+
+/// What is worth holding others for: a call has twice as much, a connection that is kept alive far less.
+const LEAST_BYTES_PER_S: u64 = 2_000;
+
+fn is_sensitive(app: &AppState, screen_on: bool) -> bool {
+    // Who is sensitive because it is seen is not while nothing can be.
+    app.io_class.class == IoClass::TimeSensitive && (screen_on || !app.io_class.by_place)
+}
+
+fn is_bursty(app: &AppState) -> bool {
+    app.io_class.class == IoClass::Bursty
+}
+
+/// Whether there is a reason to look: somebody to protect, and somebody from whom.
+pub fn is_wanted(snapshot: &Snapshot, config: &NetConfig) -> bool {
+    config.enabled && snapshot.apps.iter().any(|app| is_sensitive(app, snapshot.screen_on)) && {
+        snapshot.apps.iter().any(is_bursty)
+    }
+}
+
+/// When to look next, if it is wanted.
+pub fn look_ns(net: &NetState, config: &NetConfig) -> u64 {
+    let Some(looked_ns) = net.looked_ns else { return 0 };
+    let ms = match net.window_bytes {
+        // Half a second, a second, two, …: while nothing comes, somebody who begins to receive can wait for that.
+        0 => (config.period_ms << net.idle_looks.min(8)).min(IDLE_MS.max(config.period_ms)),
+        _ => config.period_ms,
+    };
+    looked_ns + ms * 1_000_000
+}
+
+/// Whether something came for a time-sensitive app at this look. Of UDP nobody knows for whom it came: if there is any, for whoever has it.
+pub fn has_sensitive_traffic(snapshot: &Snapshot) -> bool {
+    let tcp: u64 = snapshot.apps.iter().filter_map(|app| app.net).map(|net| net.received_bytes_per_s).sum();
+    let udp = snapshot.net.received_bytes_per_s.saturating_sub(tcp);
+    // While others are held anything counts: an app that gets next to nothing is not to lose what little is done for it.
+    let least = if snapshot.net.window_bytes > 0 { 1 } else { LEAST_BYTES_PER_S };
+    let receives = |app: &AppState| {
+        app.net.is_some_and(|net| net.received_bytes_per_s >= least || (net.udp_sockets > 0 && udp >= least))
+    };
+    snapshot.apps.iter().any(|app| is_sensitive(app, snapshot.screen_on) && receives(app))
+}
+
+fn is_served(snapshot: &Snapshot, config: &NetConfig) -> bool {
+    let lately = |then_ns: u64| snapshot.now_ns.saturating_sub(then_ns) < LINGER_NS;
+    is_wanted(snapshot, config) && snapshot.net.sensitive_ns.is_some_and(lately)
+}
+
+/// The window of all bursty connections together for the next period; 0 if none is to be held. As it was, without a look since.
+pub fn window_bytes(snapshot: &Snapshot, config: &NetConfig) -> u64 {
+    let net = &snapshot.net;
+    match is_served(snapshot, config) {
+        false => 0,
+        true if net.period_ns == 0 => net.window_bytes,
+        true => next_window(net.window_bytes, &load(snapshot, config), config),
+    }
+}
+
+fn load(snapshot: &Snapshot, config: &NetConfig) -> Load {
+    let mut load = Load {
+        capacity_bytes_per_s: match config.capacity_bytes_per_s {
+            0 => snapshot.net.peak_bytes_per_s,
+            given => given,
+        },
+        received_bytes_per_s: snapshot.net.received_bytes_per_s,
+        ..Load::default()
+    };
+    let mut all = 0;
+    for app in &snapshot.apps {
+        let Some(net) = app.net else { continue };
+        all += net.received_bytes_per_s;
+        if !is_bursty(app) {
+            continue;
+        }
+        load.bursty_bytes_per_s += net.received_bytes_per_s;
+        load.flows += u64::from(net.active_flows);
+        load.apps += u64::from(net.active_flows > 0);
+        load.segment_bytes = load.segment_bytes.max(net.segment_bytes.into());
+        let rtt_us = u64::from(net.rtt_us);
+        if rtt_us > 0 && (load.rtt_us == 0 || rtt_us < load.rtt_us) {
+            load.rtt_us = rtt_us;
+        }
+    }
+    load.received_bytes_per_s = load.received_bytes_per_s.max(all);
+    load
+}
+
+/// Who is let go, on what is known: it can be done before anything is read.
+pub fn release(snapshot: &Snapshot, config: &NetConfig) -> Decision {
+    let mut decision = Decision::default();
+    let is_served = is_served(snapshot, config);
+    for app in &snapshot.apps {
+        let is_held = app.net.is_some_and(|net| net.window_bytes > 0);
+        if is_held && !(is_served && is_bursty(app)) {
+            let reason = if is_bursty(app) { Reason::NobodyReceives } else { Reason::NotBursty };
+            decision.push(Action::ReleaseWindow { app: app.name.clone() }, reason);
+        }
+    }
+    decision
+}
+
+/// Who is let go, and who is held, after a look.
+pub fn decide(snapshot: &Snapshot, config: &NetConfig) -> Decision {
+    let mut decision = release(snapshot, config);
+    if is_wanted(snapshot, config) && !snapshot.net.none {
+        decision.watch_by(look_ns(&snapshot.net, config).max(snapshot.now_ns));
+    }
+    let window_bytes = window_bytes(snapshot, config);
+    if window_bytes == 0 || snapshot.net.period_ns == 0 {
+        return decision;
+    }
+    let apps = load(snapshot, config).apps;
+    for app in snapshot.apps.iter().filter(|app| is_bursty(app)) {
+        let Some(net) = app.net.filter(|net| net.flows > 0) else { continue };
+        let each = flow_window(window_bytes, apps, net.active_flows.into(), net.segment_bytes.into());
+        // What changes nothing that could be measured is left as it is.
+        if net.unheld_flows > 0 || each.abs_diff(net.window_bytes) > net.window_bytes / 16 {
+            let hold = Action::HoldWindow { app: app.name.clone(), window_bytes: each };
+            decision.push(hold, Reason::ReceivesInTime);
+        }
+    }
+    decision
+}
