@@ -11,11 +11,11 @@ use fovea_contract::{
     SYSTEM_MODULE, SYSTEM_NODE,
 };
 use fovea_linux::dma_heap::{Access, Buffer, Heap, Mapping};
+use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, read_number, write_file, Outcome};
 use fovea_tests::report::Report;
 
-use crate::calls::{Direction, Edu, TRANSFER_MAX};
 use crate::Options;
 
 pub const PAGE: usize = 4096;

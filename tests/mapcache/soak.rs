@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use fovea_contract::heap_mapcache_statistics as statistics;
 use fovea_linux::dma_heap::{Access, Buffer};
+use fovea_linux::edu::{Direction, Edu};
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, write_file, Outcome};
 
 use crate::bench::{address, set_cache, set_system, total, Bench, View, MIB, PAGE, SLOTS};
-use crate::calls::{Direction, Edu};
 
 const THREADS: u64 = 4;
 const BUFFERS: usize = 24;

@@ -10,6 +10,7 @@ mod device;
 pub mod dm;
 pub mod dma_heap;
 pub mod ecache;
+pub mod edu;
 mod error;
 mod file;
 mod fork;
