@@ -20,6 +20,7 @@ mod memory;
 mod outcome;
 mod pagemap;
 mod phone;
+mod play;
 mod readings;
 mod reserved;
 mod restore;

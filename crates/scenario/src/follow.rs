@@ -73,7 +73,8 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         | Step::IdleCheck { .. }
         | Step::KillDaemon {}
         | Step::CheckFrozen {}
-        | Step::Check { .. } => phone.special(step),
+        | Step::Check { .. }
+        | Step::Play(_) => phone.special(step),
     };
     phone.set_ticks(0)?;
     result?;

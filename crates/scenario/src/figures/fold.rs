@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Boot, Figures};
-use crate::{AppProfile, BufferUse, Event, EventBody, LaunchKind, Load, Plan};
+use crate::{AppProfile, BufferUse, Event, EventBody, LaunchKind, Load, Plan, Played};
 
 /// Label of the sample that measuring begins with.
 const BEGIN: &str = "begin";
@@ -90,6 +90,8 @@ pub(crate) struct Folded {
     /// Longest time from the wake-up that led to a kill to the signal; none without a kill.
     pub kill_signal_ns: Option<f64>,
     pub desktop: Desktop,
+    /// Videos played, in order.
+    pub played: Vec<Played>,
     samples: Vec<(String, Sample)>,
     end: Option<End>,
     failed: bool,
@@ -120,6 +122,7 @@ impl Folded {
             steps: 0.0,
             kill_signal_ns: None,
             desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
+            played: Vec::new(),
             samples: Vec::new(),
             end: None,
             failed: false,
@@ -161,6 +164,7 @@ impl Folded {
                 let before = self.devices.pools.get("open").cloned();
                 self.devices.buffers.push((buffers.clone(), before));
             }
+            EventBody::Played(played) => self.played.push(played.clone()),
             EventBody::Pool { label, values } => {
                 self.devices.pools.insert(label.clone(), values.clone());
             }

@@ -6,6 +6,7 @@ pub mod desktop;
 pub mod ecache;
 pub mod lowmem;
 pub mod managed;
+pub mod mapcache;
 pub mod monkey;
 pub mod steps;
 pub mod workload;
@@ -35,6 +36,8 @@ macro_rules! kinds {
                 "monkey" => monkey::Monkey,
                 /// What becomes of the memory reserved for devices (eCache12, section 5).
                 "ecache" => ecache::Ecache,
+                /// A video played through buffers that stay mapped, or not (MapCache15).
+                "mapcache" => mapcache::Mapcache,
                 /// A desktop with a leaking app, a fork bomb and a build.
                 "desktop" => desktop::Desktop,
             }
