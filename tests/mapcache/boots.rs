@@ -128,6 +128,11 @@ fn a_cache_that_misses_a_drivers_end_fails() {
 }
 
 #[test]
+fn a_cache_that_keeps_what_a_buffer_has_lost_fails() {
+    control(&STRICT, "resize", "resize", "a device reads nothing of what its buffer has lost");
+}
+
+#[test]
 fn a_cache_without_syncs_fails() {
     control(&BOUNCES, "sync", "syncs", "wrong content: none in mappings used again");
 }

@@ -36,3 +36,22 @@ pub fn map_private(buffer: BorrowedFd<'_>, size_bytes: usize) -> io::Result<()> 
     }
     Ok(())
 }
+
+/// `struct fovea_heap_resize`.
+#[repr(C)]
+struct Resize {
+    len: u64,
+    fd: i32,
+    flags: u32,
+}
+
+/// FOVEA_HEAP_IOCTL_RESIZE with any descriptor and flags.
+pub fn resize(heap: &File, fd: i32, size_bytes: u64, flags: u32) -> io::Result<()> {
+    let request = 1 << 30 | (size_of::<Resize>() as u32) << 16 | (b'H' as u32) << 8 | 0x46;
+    let mut argument = Resize { len: size_bytes, fd, flags };
+    // SAFETY: the call reads one `struct fovea_heap_resize`, borrowed for it.
+    match unsafe { libc::ioctl(heap.as_raw_fd(), request as libc::Ioctl, &mut argument) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -16,6 +16,7 @@ mod calls;
 mod ends;
 mod measure;
 mod refusals;
+mod resize;
 mod soak;
 mod uses;
 
@@ -132,7 +133,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
 
 fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> {
     let bench = Bench::open(options, report)?;
-    let phases: [(&str, &dyn Fn() -> Outcome<()>); 16] = [
+    let phases: [(&str, &dyn Fn() -> Outcome<()>); 17] = [
         ("refusals", &|| refusals::all(&bench)),
         ("content", &|| uses::content(&bench)),
         ("syncs", &|| uses::syncs(&bench)),
@@ -141,6 +142,7 @@ fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> 
         ("processes", &|| uses::processes(&bench)),
         ("limits", &|| uses::limits(&bench)),
         ("off", &|| uses::off(&bench)),
+        ("resize", &|| resize::all(&bench)),
         ("release", &|| ends::release(&bench)),
         ("shrink", &|| ends::shrink(&bench)),
         ("cap", &|| ends::cap(&bench)),

@@ -88,6 +88,29 @@ impl Heap {
     }
 }
 
+/// What becomes of a buffer's mappings for devices when it grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Devices may need it in one piece: it is mapped anew.
+    Whole,
+    /// Devices take it in pieces: only what is new is mapped, as a piece of its own.
+    Pieces,
+}
+
+impl Heap {
+    /// Gives a buffer of this heap another size, rounded up to pages; what is new is zero. Only heaps of Fovea's can.
+    ///
+    /// # Errors
+    /// `kmod/include/fovea-heap.h` lists them: EBUSY while a device, the kernel or a process has what would change, EINVAL for no size or a
+    /// buffer that is not this heap's, EOPNOTSUPP where buffers have one size, ENOMEM.
+    pub fn resize(&self, buffer: &mut Buffer, size_bytes: u64, growth: Growth) -> io::Result<()> {
+        sys::heap_resize(self.node.as_fd(), buffer.as_fd(), size_bytes, u32::from(growth == Growth::Pieces))?;
+        // It fits: the kernel has just given it.
+        buffer.size_bytes = (size_bytes as usize).next_multiple_of(rustix::param::page_size());
+        Ok(())
+    }
+}
+
 impl AsFd for Buffer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()

@@ -228,6 +228,24 @@ pub(crate) fn dma_heap_alloc(heap: BorrowedFd<'_>, size_bytes: u64) -> io::Resul
     Ok(unsafe { OwnedFd::from_raw_fd(allocation.fd as RawFd) })
 }
 
+/// `struct fovea_heap_resize` (kmod/include/fovea-heap.h).
+#[repr(C)]
+struct HeapResize {
+    len: u64,
+    fd: u32,
+    flags: u32,
+}
+
+// SAFETY: integers only, 16 bytes as the module's.
+unsafe impl Argument for HeapResize {
+    const REQUEST: libc::Ioctl = iow(b'H', 0x46, size_of::<HeapResize>());
+}
+
+/// FOVEA_HEAP_IOCTL_RESIZE.
+pub(crate) fn heap_resize(heap: BorrowedFd<'_>, buffer: BorrowedFd<'_>, size_bytes: u64, flags: u32) -> io::Result<()> {
+    ioctl(heap, &mut HeapResize { len: size_bytes, fd: buffer.as_raw_fd() as u32, flags }).map(drop)
+}
+
 /// DMA_BUF_IOCTL_SYNC: begins or ends an access of the CPU.
 pub(crate) fn dma_buf_sync(buffer: BorrowedFd<'_>, flags: u64) -> io::Result<()> {
     ioctl(buffer, &mut DmaBufSync { flags }).map(drop)
