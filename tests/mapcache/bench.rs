@@ -10,7 +10,7 @@ use fovea_contract::{
     HEAP_DEBUGFS_DEVICES, HEAP_DEBUGFS_FOLDER, HEAP_FOLDER, HEAP_MAPCACHE_FOLDER, HEAP_MODULE, HEAP_SHARED_FOLDER,
     SYSTEM_MODULE, SYSTEM_NODE,
 };
-use fovea_linux::dma_heap::{Access, Buffer, Heap, Mapping};
+use fovea_heap::{Access, Buffer, Heap, Mapping};
 use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, read_number, write_file, Outcome};

@@ -6,7 +6,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
 
 use fovea_contract::{heap_mapcache_statistics as statistics, HEAP_FOLDER, HEAP_SHARED_FOLDER, SYSTEM_NODE};
-use fovea_linux::dma_heap::{Buffer, Growth, Heap};
+use fovea_heap::{Buffer, Growth, Heap};
 use fovea_linux::edu::{Direction, Request, TRANSFER_MAX};
 use fovea_tests::audit::KernelLog;
 use fovea_tests::door::{at, read_number, Outcome};
@@ -17,8 +17,8 @@ use crate::uses::maps_while;
 
 const KIB: u64 = 1 << 10;
 
-fn set(bench: &Bench, buffer: &mut Buffer, size_bytes: u64, growth: Growth) -> Outcome<()> {
-    at(format_args!("resizing to {size_bytes}"), bench.system.resize(buffer, size_bytes, growth))
+fn set(buffer: &Buffer, size_bytes: u64, growth: Growth) -> Outcome<()> {
+    at(format_args!("resizing to {size_bytes}"), buffer.resize(size_bytes, growth))
 }
 
 /// Every page of a buffer bears its number, but those from `zero_from` on.
@@ -44,20 +44,22 @@ pub fn all(bench: &Bench) -> Outcome<()> {
     content(bench)?;
     mappings(bench)?;
     reach(bench)?;
+    library(bench)?;
+    others(bench)?;
     refusals(bench)
 }
 
 /// Content stays, what is new is zero, and memory goes back, whatever the pieces are.
 fn content(bench: &Bench) -> Outcome<()> {
     for (kind, scatter) in [("scattered", true), ("plain", false)] {
-        let mut buffer = if scatter { bench.scattered(MIB)? } else { bench.buffer(MIB + 256 * KIB)? };
+        let buffer = if scatter { bench.scattered(MIB)? } else { bench.buffer(MIB + 256 * KIB)? };
         number_pages(&buffer)?;
         set_system("scatter", if scatter { "1" } else { "0" })?;
         let mut right = Vec::new();
         let mut pages = buffer.size_bytes() / PAGE;
         // Into pieces and out of them again; to one page; and far up.
         for size_bytes in [MIB / 2 + 12 * KIB, 3 * MIB, 3 * MIB + 4 * KIB, 40 * KIB, 64 * KIB, 1, 2 * MIB] {
-            set(bench, &mut buffer, size_bytes, Growth::Whole)?;
+            set(&buffer, size_bytes, Growth::Whole)?;
             let zero_from = pages.min(buffer.size_bytes() / PAGE);
             right.push(is_right(&buffer, zero_from)?);
             number_pages(&buffer)?;
@@ -78,7 +80,7 @@ fn content(bench: &Bench) -> Outcome<()> {
 
 /// Only what changes is mapped or unmapped, where the device's addresses are translated.
 fn mappings(bench: &Bench) -> Outcome<()> {
-    let mut buffer = bench.scattered(MIB)?;
+    let buffer = bench.scattered(MIB)?;
     let device = edu(SLOTS[0])?;
     let touch = |buffer: &Buffer| at("use", device.touch(buffer.as_fd(), Direction::Both, 1));
     touch(&buffer)?;
@@ -94,7 +96,7 @@ fn mappings(bench: &Bench) -> Outcome<()> {
     ] {
         let hits = total(statistics::HITS)?;
         let (maps, pieces) = maps_while(|| {
-            set(bench, &mut buffer, size_bytes, growth)?;
+            set(&buffer, size_bytes, growth)?;
             touch(&buffer).map(|request| request.pieces)
         })?;
         let found = (maps, total(statistics::HITS)? - hits, pieces);
@@ -113,9 +115,9 @@ fn mappings(bench: &Bench) -> Outcome<()> {
     }
     set_system("scatter", "0")?;
     // Where one entry of the IOMMU's may span the new end, it is mapped anew.
-    let mut buffer = bench.buffer(2 * MIB)?;
+    let buffer = bench.buffer(2 * MIB)?;
     touch(&buffer)?;
-    set(bench, &mut buffer, MIB / 2 + 4 * KIB, Growth::Whole)?;
+    set(&buffer, MIB / 2 + 4 * KIB, Growth::Whole)?;
     let left = of_device(SLOTS[0], "mappings")?;
     let right = View::of(&buffer)?.out(&device, Direction::Both, MIB as usize / 2, 910)?;
     bench.check("cut through a piece: right, if mapped anew", right, format_args!("{left} mappings"));
@@ -126,14 +128,14 @@ fn mappings(bench: &Bench) -> Outcome<()> {
 fn reach(bench: &Bench) -> Outcome<()> {
     let device = edu(SLOTS[0])?;
     let mut log = at("the kernel's log", KernelLog::new())?;
-    let mut buffer = bench.scattered(MIB)?;
+    let buffer = bench.scattered(MIB)?;
     let offset = MIB as usize - PAGE;
     let secret = pattern(920, TRANSFER_MAX);
     View::of(&buffer)?.write(offset, &secret)?;
     let used = device.transfer(buffer.as_fd(), Direction::Both, offset as u64, TRANSFER_MAX, false);
     let Request { dma_address, .. } = at("use", used)?;
     let seen = at("the device's memory", device.store(TRANSFER_MAX))? == secret;
-    set(bench, &mut buffer, MIB / 2, Growth::Whole)?;
+    set(&buffer, MIB / 2, Growth::Whole)?;
     if !bench.options.translates() {
         return Ok(());
     }
@@ -153,51 +155,105 @@ fn reach(bench: &Bench) -> Outcome<()> {
 }
 
 fn refusals(bench: &Bench) -> Outcome<()> {
-    let mut buffer = bench.buffer(MIB)?;
-    let errno = |bench: &Bench, buffer: &mut Buffer, size_bytes: u64| {
-        bench.system.resize(buffer, size_bytes, Growth::Whole).err().and_then(|e| e.raw_os_error())
+    let buffer = bench.buffer(MIB)?;
+    let found = std::cell::RefCell::new(Vec::new());
+    let note = |what: &'static str, done: std::io::Result<()>, due: Option<i32>| {
+        found.borrow_mut().push((what, done.err().and_then(|e| e.raw_os_error()), due));
     };
-    let mut found = Vec::new();
-    let mut note = |what: &'static str, errno: Option<i32>, due: Option<i32>| found.push((what, errno, due));
+    let set = |size_bytes: u64| buffer.resize(size_bytes, Growth::Whole);
     let memory = rustix::system::sysinfo();
     let half = memory.totalram as u64 * u64::from(memory.mem_unit) / 2;
-    note("no size", errno(bench, &mut buffer, 0), Some(libc::EINVAL));
-    note("beyond numbers", errno(bench, &mut buffer, u64::MAX), Some(libc::EINVAL));
-    note("more than there can be", errno(bench, &mut buffer, 1 << 62), Some(libc::ENOMEM));
-    note("more than half of memory", errno(bench, &mut buffer, half + MIB), Some(libc::ENOMEM));
+    note("no size", set(0), Some(libc::EINVAL));
+    note("beyond numbers", set(u64::MAX), Some(libc::EINVAL));
+    note("more than there can be", set(1 << 62), Some(libc::ENOMEM));
+    note("more than half of memory", set(half + MIB), Some(libc::ENOMEM));
     let device = edu(SLOTS[0])?;
     at("hold", device.hold(buffer.as_fd(), Direction::Both))?;
-    note("mapped by a device, smaller", errno(bench, &mut buffer, MIB / 2), Some(libc::EBUSY));
-    note("mapped by a device, larger", errno(bench, &mut buffer, 2 * MIB), Some(libc::EBUSY));
+    note("mapped by a device, smaller", set(MIB / 2), Some(libc::EBUSY));
+    note("mapped by a device, larger", set(2 * MIB), Some(libc::EBUSY));
     at("release", device.release())?;
+
+    // Past the library, which would not let its own program do that.
+    let node = at("the node", File::open(bench.system.path()))?;
+    let raw = buffer.as_fd().as_raw_fd();
+    let call = |fd: i32, size_bytes: u64, flags: u32| resize(&node, fd, size_bytes, flags);
     let mapping = at("mapping", buffer.map())?;
-    note("mapped by a process, smaller", errno(bench, &mut buffer, MIB - 4096), Some(libc::EBUSY));
-    note("mapped by a process, larger", errno(bench, &mut buffer, 2 * MIB), None);
-    note("mapped by a process, to its end", errno(bench, &mut buffer, MIB), None);
+    note("in use by the program itself", set(2 * MIB), Some(libc::EBUSY));
+    note("mapped by a process, smaller", call(raw, MIB - 4096, 0), Some(libc::EBUSY));
+    note("mapped by a process, larger", call(raw, 2 * MIB, 0), None);
+    note("mapped by a process, to its end", call(raw, MIB, 0), None);
     drop(mapping);
-    let foreign = Heap::open(format!("/dev/{HEAP_FOLDER}/{VIDEO}"));
-    let foreign = at("video", foreign)?;
-    let resized = foreign.resize(&mut buffer, MIB / 2, Growth::Whole);
-    note("of another node", resized.err().and_then(|e| e.raw_os_error()), Some(libc::EINVAL));
-    let mut video = at("video", foreign.allocate(MIB / 4))?;
-    let resized = foreign.resize(&mut video, MIB / 8, Growth::Whole);
-    note("a reservation's", resized.err().and_then(|e| e.raw_os_error()), Some(libc::EOPNOTSUPP));
-    drop(video);
-    let node = at("the node", File::open(format!("/dev/{HEAP_SHARED_FOLDER}/{SYSTEM_NODE}")))?;
-    let call = |fd: i32, flags: u32| resize(&node, fd, MIB / 2, flags).err().and_then(|e| e.raw_os_error());
+    let video = at("video", Heap::open(format!("/dev/{HEAP_FOLDER}/{VIDEO}")))?;
+    let foreign = at("video", File::open(video.path()))?;
+    note("of another node", resize(&foreign, raw, MIB / 2, 0), Some(libc::EINVAL));
+    let reserved = at("video", video.allocate(MIB / 4))?;
+    note("a reservation's", reserved.resize(MIB / 8, Growth::Whole), Some(libc::EOPNOTSUPP));
+    drop(reserved);
     let other = at("another file", File::open("/proc/self/exe"))?;
-    note("a file that is no buffer", call(other.as_raw_fd(), 0), Some(libc::EINVAL));
-    note("no file", call(-1, 0), Some(libc::EBADF));
-    note("unknown flags", call(buffer.as_fd().as_raw_fd(), 2), Some(libc::EINVAL));
+    note("a file that is no buffer", call(other.as_raw_fd(), MIB, 0), Some(libc::EINVAL));
+    note("no file", call(-1, MIB, 0), Some(libc::EBADF));
+    note("unknown flags", call(raw, MIB, 2), Some(libc::EINVAL));
     let readable = Allocation { len: MIB, fd_flags: libc::O_RDONLY as u32, ..Allocation::default() };
     let readable = at("a buffer to read", allocate(&node, readable, 0))?;
-    note("a descriptor for reading", call(readable.as_raw_fd(), 0), Some(libc::EACCES));
-    for (what, errno, due) in found {
+    note("a descriptor for reading", call(readable.as_raw_fd(), MIB / 2, 0), Some(libc::EACCES));
+    for (what, errno, due) in found.take() {
         bench.check(format_args!("resize: {what}"), errno == due, format_args!("{errno:?}, due {due:?}"));
     }
     bench.check("a buffer that was refused is as it was", buffer.size_bytes() == MIB as usize, "");
     let view = View::of(&buffer)?;
     view.write(MIB as usize - PAGE, &pattern(930, TRANSFER_MAX))?;
     bench.check("and of its size", view.read(MIB as usize - PAGE, TRANSFER_MAX)? == pattern(930, TRANSFER_MAX), "");
+    Ok(())
+}
+
+/// The library's mapping of a process follows: what stays mapped shows what the buffer has, and nothing is mapped twice.
+fn library(bench: &Bench) -> Outcome<()> {
+    let buffer = bench.scattered(MIB)?;
+    number_pages(&buffer)?;
+    let start = |buffer: &Buffer| at("mapping", buffer.map()).map(|mapping| mapping.words().as_ptr() as usize);
+    let first = start(&buffer)?;
+    let mapped = || -> Outcome<u64> {
+        let maps = at("maps", std::fs::read_to_string("/proc/self/maps"))?;
+        let bytes = maps.lines().filter(|line| line.contains("dmabuf")).map(|line| {
+            let (from, to) = line.split(' ').next().and_then(|range| range.split_once('-')).unwrap_or(("0", "0"));
+            let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
+            number(to) - number(from)
+        });
+        Ok(bytes.sum())
+    };
+    let mut found = Vec::new();
+    for (size_bytes, zero_from) in [(MIB / 2, 128), (MIB, 128), (2 * MIB, 128)] {
+        set(&buffer, size_bytes, Growth::Pieces)?;
+        let place = start(&buffer)?;
+        found.push((mapped()? == size_bytes, place == first, is_right(&buffer, zero_from)?));
+    }
+    // Where its addresses are taken is the kernel's choice, so they may be others.
+    let holds = found.iter().all(|(size, _, right)| *size && *right) && found[0].1;
+    bench.check("the library's mapping follows its buffer: size, place, content", holds, format_args!("{found:?}"));
+    at("trim", buffer.trim())?;
+    let left = mapped()?;
+    bench.check("and goes when it is given up", left == 0, format_args!("{left} bytes"));
+    Ok(())
+}
+
+/// Any heap, whoever's, and memory of the program's own, where the kernel has them.
+fn others(bench: &Bench) -> Outcome<()> {
+    for path in ["/dev/dma_heap/system", "/dev/udmabuf"] {
+        if !std::path::Path::new(path).exists() {
+            println!("mapcache: {path}: skipped, this kernel has none");
+            continue;
+        }
+        let heap = at(path, Heap::open(path))?;
+        let buffer = at(path, heap.allocate(3 * PAGE as u64 + 1))?;
+        let view = View::of(&buffer)?;
+        view.write(2 * PAGE, &pattern(940, TRANSFER_MAX))?;
+        let right = view.out(&edu(SLOTS[0])?, Direction::ToDevice, 2 * PAGE, 941)?;
+        let size = buffer.size_bytes() == 4 * PAGE;
+        bench.check(format_args!("the library has buffers of {path}"), right && size, "");
+        drop(view);
+        let refused = buffer.resize(PAGE as u64, Growth::Whole).err().and_then(|e| e.raw_os_error());
+        let due = Some(libc::EOPNOTSUPP);
+        bench.check(format_args!("and leaves their size: {path}"), refused == due, format_args!("{refused:?}"));
+    }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fovea_contract::heap_mapcache_statistics as statistics;
-use fovea_linux::dma_heap::{Access, Buffer};
+use fovea_heap::{Access, Buffer};
 use fovea_linux::edu::{Direction, Edu};
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, write_file, Outcome};

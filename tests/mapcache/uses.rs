@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::process::Command;
 
 use fovea_contract::heap_mapcache_statistics as statistics;
-use fovea_linux::dma_heap::Buffer;
+use fovea_heap::Buffer;
 use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_tests::door::{at, write_file, Outcome};
 

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 use fovea_contract::{HEAP_MODULE, HEAP_SHARED_FOLDER, SYSTEM_MODULE, SYSTEM_NODE};
-use fovea_linux::dma_heap::{Access, Buffer, Heap, Mapping};
+use fovea_heap::{Access, Buffer, Heap, Mapping};
 use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_scenario::{Importers, Play, Played, PAGE_BYTES};
 use rustix::mount::{mount, MountFlags};
@@ -34,7 +34,7 @@ pub fn run(play: &Play) -> Outcome<Played> {
     };
     parameter(HEAP_MODULE, "mapcache", play.mapcache)?;
     parameter(SYSTEM_MODULE, "scatter", play.scatter)?;
-    let mut stage = Stage::set(play)?;
+    let stage = Stage::set(play)?;
     for frame in 0..play.frame_buffers.max(play.video_buffers) {
         stage.frame(frame)?;
     }
@@ -58,35 +58,27 @@ pub fn run(play: &Play) -> Outcome<Played> {
 
 /// Buffers and who hands them on.
 struct Stage {
-    video: Vec<Shared>,
-    frames: Vec<Shared>,
+    video: Vec<Buffer>,
+    frames: Vec<Buffer>,
     decoder: Edu,
     display: Edu,
     keeps: bool,
     compressed_bytes: usize,
 }
 
-struct Shared {
-    // Before the buffer: mappings go first.
-    mapping: Option<Mapping>,
-    buffer: Buffer,
-}
-
-impl Shared {
-    /// By the CPU: maps it unless it is mapped, and unmaps it again unless it stays so.
-    fn with<T>(&mut self, keeps: bool, access: Access, work: impl FnOnce(&Mapping) -> T) -> Outcome<T> {
-        let mapping = match self.mapping.take() {
-            Some(mapping) => mapping,
-            None => self.buffer.map().map_err(|e| e.to_string())?,
-        };
-        let done = self.buffer.access(access, || work(&mapping)).map_err(|e| e.to_string())?;
-        self.mapping = keeps.then_some(mapping);
-        Ok(done)
+/// By the CPU: libfovea-heap leaves the buffer mapped, unless it is told to give that up.
+fn with<T>(buffer: &Buffer, keeps: bool, access: Access, work: impl FnOnce(&Mapping) -> T) -> Outcome<T> {
+    let mapping = buffer.map().map_err(|e| e.to_string())?;
+    let done = buffer.access(access, || work(&mapping)).map_err(|e| e.to_string())?;
+    drop(mapping);
+    if !keeps {
+        buffer.trim().at(|| "unmapping".into())?;
     }
+    Ok(done)
 }
 
 /// Whose turn it is.
-fn turn(buffers: &[Shared], frame: u32) -> usize {
+fn turn(buffers: &[Buffer], frame: u32) -> usize {
     frame as usize % buffers.len()
 }
 
@@ -95,8 +87,10 @@ impl Stage {
         let path = format!("/dev/{HEAP_SHARED_FOLDER}/{SYSTEM_NODE}");
         let heap = Heap::open(&path).map_err(|e| e.to_string())?;
         let buffers = |count: u32, bytes: u64| {
-            let one = |_| heap.allocate(bytes).map(|buffer| Shared { mapping: None, buffer });
-            (0..count).map(one).collect::<Result<Vec<_>, _>>().at(|| format!("{path}: allocating {bytes} bytes"))
+            (0..count)
+                .map(|_| heap.allocate(bytes))
+                .collect::<Result<Vec<_>, _>>()
+                .at(|| format!("{path}: allocating {bytes} bytes"))
         };
         let device = |slot| Edu::open(slot).at(|| format!("opening /dev/edu-{slot}"));
         let [decoder, display] = Importers::SLOTS;
@@ -111,12 +105,12 @@ impl Stage {
     }
 
     /// What a frame does with its buffers: for how long devices, and player.
-    fn frame(&mut self, frame: u32) -> Outcome<(u64, u64)> {
+    fn frame(&self, frame: u32) -> Outcome<(u64, u64)> {
         sleep_ns(PERIOD_NS);
         let pages = self.compressed_bytes.div_ceil(PAGE_BYTES);
         let video = turn(&self.video, frame);
         let began = now_ns();
-        self.video[video].with(self.keeps, Access::Write, |mapping| {
+        with(&self.video[video], self.keeps, Access::Write, |mapping| {
             let words = mapping.words().chunks(PAGE_BYTES / size_of::<u64>()).take(pages);
             words.for_each(|page| page[0].store(frame.into(), Ordering::Relaxed));
         })?;
@@ -129,7 +123,7 @@ impl Stage {
             // The one before.
             (&self.display, &self.frames[shown], Direction::ToDevice),
         ] {
-            devices_ns += device.touch(shared.buffer.as_fd(), direction, 1).at(|| "a device's use".into())?.elapsed_ns;
+            devices_ns += device.touch(shared.as_fd(), direction, 1).at(|| "a device's use".into())?.elapsed_ns;
         }
         Ok((devices_ns, player_ns))
     }
@@ -141,10 +135,10 @@ impl Stage {
             (&self.decoder, &self.frames[0], Direction::FromDevice),
             (&self.display, &self.frames[0], Direction::ToDevice),
         ];
-        let median = |(device, shared, direction): (&Edu, &Shared, Direction)| {
+        let median = |(device, shared, direction): (&Edu, &Buffer, Direction)| {
             let once = |_| {
                 sleep_ns(PERIOD_NS);
-                device.touch(shared.buffer.as_fd(), direction, USES).map(|r| r.elapsed_ns / u64::from(USES))
+                device.touch(shared.as_fd(), direction, USES).map(|r| r.elapsed_ns / u64::from(USES))
             };
             let mut times = (0..TIMES).map(once).collect::<Result<Vec<u64>, _>>().at(|| "a device's use".into())?;
             times.sort_unstable();
@@ -154,24 +148,24 @@ impl Stage {
     }
 
     /// A frame's content from hand to hand: the decoder must read what the player wrote, the display and the CPU what the decoder wrote.
-    fn check(&mut self, round: u32, played: &mut Played) -> Outcome<()> {
+    fn check(&self, round: u32, played: &mut Played) -> Outcome<()> {
         let at = |place: &'static str| move || place.to_owned();
         let compressed = pattern(u64::from(round) << 1 | 1);
         let words = words(&compressed);
-        let video = &mut self.video[0];
-        video.with(self.keeps, Access::Write, |mapping| {
+        let video = &self.video[0];
+        with(video, self.keeps, Access::Write, |mapping| {
             mapping.words().iter().zip(&words).for_each(|(to, word)| to.store(*word, Ordering::Relaxed));
         })?;
-        let fd = video.buffer.as_fd();
+        let fd = video.as_fd();
         self.decoder.transfer(fd, Direction::ToDevice, 0, TRANSFER_MAX, false).at(at("the decoder reads"))?;
         let read = self.decoder.store(TRANSFER_MAX).at(at("what the decoder has read"))? == compressed;
 
         let decoded = pattern(u64::from(round) << 1);
-        let frame = &mut self.frames[0];
+        let frame = &self.frames[0];
         // In its last page.
-        let offset = frame.buffer.size_bytes() - PAGE_BYTES;
+        let offset = frame.size_bytes() - PAGE_BYTES;
         self.decoder.load(&decoded).at(at("what the decoder writes"))?;
-        let fd = frame.buffer.as_fd();
+        let fd = frame.as_fd();
         let offset_bytes = offset as u64;
         self.decoder
             .transfer(fd, Direction::FromDevice, offset_bytes, TRANSFER_MAX, true)
@@ -180,7 +174,7 @@ impl Stage {
             .transfer(fd, Direction::ToDevice, offset_bytes, TRANSFER_MAX, false)
             .at(at("the display reads"))?;
         let shown = self.display.store(TRANSFER_MAX).at(at("what the display has read"))? == decoded;
-        let seen = frame.with(self.keeps, Access::Read, |mapping| {
+        let seen = with(frame, self.keeps, Access::Read, |mapping| {
             let page = &mapping.words()[offset / size_of::<u64>()..][..TRANSFER_MAX / size_of::<u64>()];
             page.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect::<Vec<u8>>()
         })? == decoded;

@@ -8,7 +8,6 @@ pub mod cgroup;
 pub mod check;
 mod device;
 pub mod dm;
-pub mod dma_heap;
 pub mod ecache;
 pub mod edu;
 mod error;
