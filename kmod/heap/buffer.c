@@ -368,7 +368,7 @@ int heap_buffer_resize(struct heap_node *node, int fd, u64 size_bytes, u32 flags
 
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
-	b = dmabuf->ops == &buffer_ops ? dmabuf->priv : NULL;
+	b = heap_buffer_is(dmabuf) ? dmabuf->priv : NULL;
 	if (!b || b->node != node) {
 		error = -EINVAL;
 	} else if (!(dmabuf->file->f_mode & FMODE_WRITE)) {
@@ -383,3 +383,9 @@ int heap_buffer_resize(struct heap_node *node, int fd, u64 size_bytes, u32 flags
 	dma_buf_put(dmabuf);
 	return error;
 }
+
+bool heap_buffer_is(const struct dma_buf *dmabuf)
+{
+	return dmabuf->ops == &buffer_ops;
+}
+FOVEA_EXPORT(heap_buffer_is, FOVEA_HEAP);

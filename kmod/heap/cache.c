@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
+#include "../include/compat.h"
 #include "broken.h"
 #include "cache.h"
 #include "mapping.h"
@@ -129,6 +130,7 @@ void heap_mappings_init(struct heap_mappings *b, const char *name,
 	list_add_tail(&b->of_all, &heap_cache.buffers);
 	spin_unlock(&heap_cache.lock);
 }
+FOVEA_EXPORT(heap_mappings_init, FOVEA_HEAP);
 
 void heap_mappings_drop(struct heap_mappings *b)
 {
@@ -148,6 +150,7 @@ void heap_mappings_drop(struct heap_mappings *b)
 		wait_event(heap_cache_dropped, list_empty_careful(&b->dropping));
 	} while (!none);
 }
+FOVEA_EXPORT(heap_mappings_drop, FOVEA_HEAP);
 
 /* One that fits, which then is the caller's; those that fit no more are ended on the way. */
 static struct heap_mapping *find(struct heap_mappings *b, struct device *dev,
@@ -237,6 +240,7 @@ struct heap_mapping *heap_cache_get(struct heap_mappings *b, struct device *dev,
 	list_add(&m->of_buffer, &b->busy);
 	return m;
 }
+FOVEA_EXPORT(heap_cache_get, FOVEA_HEAP);
 
 static bool may_stay(const struct heap_mapping *m)
 {
@@ -271,6 +275,7 @@ void heap_cache_put(struct heap_mapping *m)
 	if (!stays)
 		drop(m);
 }
+FOVEA_EXPORT(heap_cache_put, FOVEA_HEAP);
 
 /* From here on nobody finds or ends them, and a driver that leaves waits for them. */
 static void take_all(struct heap_mappings *b, struct list_head *taken)

@@ -10,6 +10,7 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
+#include "../include/compat.h"
 #include "mapping.h"
 #include "memory.h"
 
@@ -92,6 +93,7 @@ void heap_mapping_begin_cpu(struct heap_mapping *m)
 {
 	dma_sync_sgtable_for_cpu(m->dev, &m->table, m->direction);
 }
+FOVEA_EXPORT(heap_mapping_begin_cpu, FOVEA_HEAP);
 
 /* What was only read must not be copied over what the device has written meanwhile. */
 void heap_mapping_end_cpu(struct heap_mapping *m,
@@ -101,3 +103,4 @@ void heap_mapping_end_cpu(struct heap_mapping *m,
 		access = m->direction;
 	dma_sync_sgtable_for_device(m->dev, &m->table, access);
 }
+FOVEA_EXPORT(heap_mapping_end_cpu, FOVEA_HEAP);

@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "../include/compat.h"
 #include "memory.h"
 
 static bool is_scattered(const struct heap_memory *m)
@@ -41,6 +42,7 @@ int heap_pages_copy(struct sg_table *to, const struct sg_table *pages,
 	}
 	return 0;
 }
+FOVEA_EXPORT(heap_pages_copy, FOVEA_HEAP);
 
 int heap_memory_init(struct heap_memory *m, const struct heap_range *range)
 {

@@ -11,6 +11,7 @@
 #define ECACHE_MODULE		"dm_ecache"
 #define HEAP_MODULE		"fovea_heap"
 #define SYSTEM_MODULE		"fovea_system_heap"
+#define WRAP_MODULE		"fovea_heap_wrap"
 #define CONTIG_MODULE		"contig_heap"
 #define EDU_MODULE		"edu_importer"
 #define SELFTEST_MODULE		"ecache_selftest"

@@ -32,7 +32,7 @@ fn phone(case: &Case, which: &Which) -> Result<Phone> {
     let guest = Guest {
         program: env!("CARGO_BIN_EXE_mapcache"),
         modules,
-        own_modules: &["fovea-system-heap", "dm-ecache", "edu-importer"],
+        own_modules: &["fovea-system-heap", "fovea-heap-wrap", "dm-ecache", "edu-importer"],
         broken: case.broken,
         tools: &[],
     };
