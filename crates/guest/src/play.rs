@@ -16,6 +16,7 @@ use rustix::mount::{mount, MountFlags};
 use crate::buffers::sleep_ns;
 use crate::hash::mix64;
 use crate::outcome::{read_file, write_file, At, Outcome};
+use crate::phone::Phone;
 use crate::readings::now_ns;
 
 /// Frames in which calls of `iommu_map` are counted.
@@ -28,7 +29,7 @@ const USES: u32 = 16;
 const PERIOD_NS: u64 = 16_666_667;
 
 /// Plays it.
-pub fn run(play: &Play) -> Outcome<Played> {
+pub fn run(phone: &mut Phone, play: &Play) -> Outcome<Played> {
     let parameter = |module, name, on: bool| {
         write_file(format!("/sys/module/{module}/parameters/{name}"), if on { "1" } else { "0" })
     };
@@ -52,6 +53,11 @@ pub fn run(play: &Play) -> Outcome<Played> {
     for round in 0..2 {
         stage.check(round, &mut played)?;
     }
+    let (code, printed) = phone.run_fovea(&["fovea", "heap", "list"])?;
+    if code != 0 {
+        return Err(format!("`fovea heap list` ended with {code}"));
+    }
+    played.heap_list = printed;
     parameter(SYSTEM_MODULE, "scatter", false)?;
     Ok(played)
 }

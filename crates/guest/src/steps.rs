@@ -193,7 +193,7 @@ impl follow::phone::Phone for Phone {
                 desktop::interact::run(self, app, *interactions, *period_ns, *touch)
             }
             Step::Play(play) => {
-                let played = play::run(play)?;
+                let played = play::run(self, play)?;
                 self.channel.emit(EventBody::Played(played))
             }
             Step::Verify {} => verify_all(self),

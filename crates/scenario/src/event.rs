@@ -67,6 +67,9 @@ pub struct Played {
     pub wrong_pages: u64,
     /// Pages looked at for that.
     pub verified_pages: u64,
+    /// What `fovea heap list` printed at the end.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub heap_list: String,
 }
 
 /// What happened.

@@ -78,6 +78,7 @@ fn as_claimed(play: &Play) -> Played {
         iommu_maps: if play.mapcache { 0 } else { 10_000 },
         wrong_pages: 0,
         verified_pages: 6,
+        heap_list: String::new(),
     }
 }
 
