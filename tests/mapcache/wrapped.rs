@@ -61,7 +61,14 @@ fn one(bench: &Bench, path: &str) -> Outcome<()> {
             );
         }
     }
-    content(bench, path, &wrapped)?;
+    // The kernel's udmabuf maps a buffer for itself when the CPU first looks at it; with bounce buffers each further look brings the content of
+    // that moment back, and buries what devices have written since. That is the exporter's, and stays so.
+    let (stock, ours) = (wrong_content(&before)?, wrong_content(&wrapped)?);
+    bench.check(
+        format_args!("wrong content: none of wrapped {path} that is not the kernel's own"),
+        ours.iter().all(|wrong| stock.contains(wrong)) && (ours.is_empty() || bench.options.bounces()),
+        format_args!("{ours:?}, without the wrap {stock:?}"),
+    );
     let found = uses(&device, &before, Direction::ToDevice, 1)?;
     let right = View::of(&before)?.out(&device, Direction::ToDevice, PAGE, 950)?;
     bench.check(
@@ -86,7 +93,8 @@ fn one(bench: &Bench, path: &str) -> Outcome<()> {
     Ok(())
 }
 
-fn content(bench: &Bench, path: &str, buffer: &Buffer) -> Outcome<()> {
+/// Whose DMA, in which round, brought something else.
+fn wrong_content(buffer: &Buffer) -> Outcome<Vec<String>> {
     let view = View::of(buffer)?;
     let mut wrong = Vec::new();
     for (round, slot) in [SLOTS[0], SLOTS[1], SLOTS[0]].into_iter().enumerate() {
@@ -102,7 +110,7 @@ fn content(bench: &Bench, path: &str, buffer: &Buffer) -> Outcome<()> {
                 false => view.back(&device, direction, PAGE, 970 + round)?,
             };
             if !right {
-                wrong.push(format!("{slot} {direction:?} out: {out}"));
+                wrong.push(format!("{round}: {slot} {direction:?} out: {out}"));
             }
         }
     }
@@ -114,6 +122,5 @@ fn content(bench: &Bench, path: &str, buffer: &Buffer) -> Outcome<()> {
     if view.read(PAGE, TRANSFER_MAX)? != pattern(980, TRANSFER_MAX) {
         wrong.push("after a look".into());
     }
-    bench.check(format_args!("wrong content: none of wrapped {path}"), wrong.is_empty(), format_args!("{wrong:?}"));
-    Ok(())
+    Ok(wrong)
 }
