@@ -42,6 +42,11 @@
 	/* No two neighbouring pages in a buffer. */ \
 	X(scatter)
 
+/* fovea-heap-wrap's, in /sys/module/fovea_heap_wrap/parameters. */
+#define WRAP_PARAMETERS(X) \
+	/* Names of the exporters whose buffers it wraps. */ \
+	X(exporters)
+
 /* Numbers in /sys/module/fovea_heap/mapcache (docs/mapping-cache.md says what of). */
 #define HEAP_MAPCACHE_FOLDER	"mapcache"
 #define HEAP_MAPCACHE_STATISTICS(X) \
