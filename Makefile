@@ -14,6 +14,7 @@
 #   make test-deep    longer tests: broken builds and sanitizers of core, every fuzz target, the long torture test
 #   make test-debian  builds and tries all of it in fresh chroots of Debian 12 and 13 (as root, with mmdebstrap)
 #   make small    what goes on a device: daemon and command line, no phone and no lab; SMALL_TARGET=aarch64-unknown-linux-gnu for another CPU
+#   make heap-library  libfovea-heap for programs in C (lib/heap), which make build builds, too; HEAP_CC is another compiler
 #   make hooks    has git check commit messages here
 #   make install  into $(DESTDIR)$(PREFIX), what `make build` built; install-small: without the phone and the lab
 PREFIX ?= /usr/local
@@ -26,10 +27,13 @@ TESTS := target/x86_64-unknown-linux-gnu/debug
 SMALL_TARGET ?= x86_64-unknown-linux-gnu
 SMALL := target/$(SMALL_TARGET)/small/fovea
 SMALL_BYTES_MAX := 4000000
+# libfovea-heap, for programs in C: lib/heap.
+HEAP_LIBRARY := target/libfovea-heap
+HEAP_CC ?= cc
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small build whole small clean check-style hooks \
+.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small build whole small heap-library clean check-style hooks \
 	setup setup-tests fetch test-rust test-phone
 
 demo: whole
@@ -70,7 +74,7 @@ test-debian:
 
 # Full length: the figures of docs/. Two hours on two cores. Whatever falls short, the page is made, and says so; a verdict of
 # the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/lab-results.md).
-BENCH_RESULTS := results/lowmem.json results/workload.json results/ecache.json results/desktop.json results/reproduce.json
+BENCH_RESULTS := results/lowmem.json results/workload.json results/ecache.json results/mapcache.json results/desktop.json results/reproduce.json
 bench: whole
 	@mkdir -p results
 	@rm -f $(BENCH_RESULTS)
@@ -80,6 +84,7 @@ bench: whole
 	$(FOVEA) phone run lowmem rounds=5 --exact --json results/lowmem.json --picture results/lowmem.svg || status=1; \
 	$(FOVEA) phone run workload --exact --json results/workload.json --picture results/workload.svg || status=1; \
 	$(FOVEA) phone run ecache --exact --json results/ecache.json || status=1; \
+	$(FOVEA) phone run mapcache --exact --json results/mapcache.json || status=1; \
 	$(FOVEA) phone run desktop --exact --json results/desktop.json --picture results/desktop.svg || status=1; \
 	$(FOVEA) lab reproduce --json results/reproduce.json || [ -s results/reproduce.json ] || status=1; \
 	$(FOVEA) lab report --saved --results results -o results/report.html || status=1; \
@@ -155,6 +160,13 @@ install: install-small
 
 install-small:
 	@[ -x $(SMALL) ] || { echo "$(SMALL) is not built: run make build (or make small) first, as yourself" >&2; exit 1; }
+	@[ -f $(HEAP_LIBRARY)/libfovea-heap.so.0 ] || { echo "libfovea-heap is not built: run make build (or make heap-library) first, as yourself" >&2; exit 1; }
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 lib/heap/fovea-heap.h $(DESTDIR)$(PREFIX)/include/
+	install -m 755 $(HEAP_LIBRARY)/libfovea-heap.so.0 $(DESTDIR)$(PREFIX)/lib/
+	ln -sf libfovea-heap.so.0 $(DESTDIR)$(PREFIX)/lib/libfovea-heap.so
+	install -m 644 $(HEAP_LIBRARY)/libfovea-heap.a $(DESTDIR)$(PREFIX)/lib/
+	sed 's|@PREFIX@|$(PREFIX)|; s/@VERSION@/$(VERSION)/' lib/heap/fovea-heap.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/fovea-heap.pc
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(SMALL) $(DESTDIR)$(PREFIX)/bin/fovea
 	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/systemd/user
@@ -177,7 +189,7 @@ setup:
 setup-tests:
 	@sh tools/setup.sh tests
 
-build: whole small
+build: whole small heap-library
 
 whole: setup
 	$(CARGO) build --release -p fovea -p fovea-guest
@@ -188,6 +200,18 @@ small: setup
 	@size=$$(stat -c %s $(SMALL)); [ $$size -le $(SMALL_BYTES_MAX) ] || { \
 		echo "$(SMALL) has $$size bytes, and may have $(SMALL_BYTES_MAX): leave out a dependency, or move it to the feature lab" >&2; exit 1; }; \
 	echo "$(SMALL): $$size bytes of at most $(SMALL_BYTES_MAX)"
+
+heap-library: $(HEAP_LIBRARY)/libfovea-heap.so.0 $(HEAP_LIBRARY)/libfovea-heap.a
+
+$(HEAP_LIBRARY)/heap.o: lib/heap/heap.c lib/heap/fovea-heap.h
+	@mkdir -p $(HEAP_LIBRARY)
+	$(HEAP_CC) -std=c11 -O2 -fPIC -pthread -Wall -Wextra -c -o $@ $<
+
+$(HEAP_LIBRARY)/libfovea-heap.so.0: $(HEAP_LIBRARY)/heap.o
+	$(HEAP_CC) -shared -pthread -Wl,-soname,libfovea-heap.so.0 -o $@ $<
+
+$(HEAP_LIBRARY)/libfovea-heap.a: $(HEAP_LIBRARY)/heap.o
+	$(AR) rcs $@ $<
 
 # The kernel, so that tests which boot it are not skipped.
 fetch: setup

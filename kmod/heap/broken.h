@@ -24,5 +24,9 @@
 #ifndef HEAP_BROKEN_CAP
 #define HEAP_BROKEN_CAP 0
 #endif
+/* What a buffer has lost stays mapped for devices. */
+#ifndef HEAP_BROKEN_RESIZE
+#define HEAP_BROKEN_RESIZE 0
+#endif
 
 #endif /* FOVEA_HEAP_BROKEN_H */

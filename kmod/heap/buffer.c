@@ -6,12 +6,14 @@
  * its owner can still save what was there.
  */
 #include <linux/dma-buf.h>
+#include <linux/fs.h>
 #include <linux/iosys-map.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "../include/compat.h"
+#include "../include/fovea-heap.h"
 #include "broken.h"
 #include "buffer.h"
 #include "cache.h"
@@ -32,6 +34,8 @@ struct heap_buffer {
 	unsigned long *stale;
 	unsigned long nr_stale;
 	bool salvaged;
+	/* The kernel sees it whole. */
+	bool vmapped;
 };
 
 static void salvage(struct heap_buffer *b)
@@ -46,7 +50,8 @@ static void clear_piece(struct heap_buffer *b, unsigned long piece)
 	u64 at = (u64)piece << PIECE_SHIFT;
 
 	lockdep_assert_held(&b->lock);
-	if (!test_bit(piece, b->stale))
+	/* A buffer that has grown has more pieces than bits, and was clear before. */
+	if (!b->nr_stale || !test_bit(piece, b->stale))
 		return;
 	if (!HEAP_BROKEN_LATE)
 		salvage(b);
@@ -130,22 +135,30 @@ static vm_fault_t buffer_fault(struct vm_fault *vmf)
 	struct vm_area_struct *vma = vmf->vma;
 	struct heap_buffer *b = vma->vm_private_data;
 	unsigned long piece = vmf->pgoff >> (PIECE_SHIFT - PAGE_SHIFT);
-	unsigned long pages = b->memory.range.size_bytes >> PAGE_SHIFT;
 	unsigned long pgoff = piece << (PIECE_SHIFT - PAGE_SHIFT);
-	unsigned long end = min(pgoff + (PIECE_BYTES >> PAGE_SHIFT), pages);
+	unsigned long end = pgoff + (PIECE_BYTES >> PAGE_SHIFT), pages;
+	vm_fault_t result = VM_FAULT_SIGBUS;
+	unsigned long start = 0;
 
-	if (vmf->pgoff >= pages)
-		return VM_FAULT_SIGBUS;
+	/* The size, and whose the pages are, can change. */
 	mutex_lock(&b->lock);
-	clear_piece(b, piece);
+	pages = b->memory.range.size_bytes >> PAGE_SHIFT;
+	if (vmf->pgoff < pages) {
+		clear_piece(b, piece);
+		/* The part of the piece that this mapping shows. */
+		pgoff = max(pgoff, vma->vm_pgoff);
+		end = min3(end, pages, vma->vm_pgoff + vma_pages(vma));
+		start = vma->vm_start + ((pgoff - vma->vm_pgoff) << PAGE_SHIFT);
+		if (b->node->source->resizable)
+			result = heap_memory_insert(&b->memory, vma, start, pgoff,
+						    end - pgoff);
+	}
 	mutex_unlock(&b->lock);
-	/* The part of the piece that this mapping shows. */
-	pgoff = max(pgoff, vma->vm_pgoff);
-	end = min(end, vma->vm_pgoff + vma_pages(vma));
-	return heap_memory_insert(&b->memory, vma,
-				  vma->vm_start +
-				  ((pgoff - vma->vm_pgoff) << PAGE_SHIFT),
-				  pgoff, end - pgoff);
+	/* What stays as it is needs no lock, and page tables take memory. */
+	if (start && !b->node->source->resizable)
+		result = heap_memory_insert(&b->memory, vma, start, pgoff,
+					    end - pgoff);
+	return result;
 }
 
 static const struct vm_operations_struct buffer_vm_ops = {
@@ -172,8 +185,9 @@ static int buffer_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
 
 	mutex_lock(&b->lock);
 	clear_all(b);
-	mutex_unlock(&b->lock);
 	vaddr = heap_memory_vmap(&b->memory);
+	b->vmapped = vaddr;
+	mutex_unlock(&b->lock);
 	if (!vaddr)
 		return -ENOMEM;
 	iosys_map_set_vaddr(map, vaddr);
@@ -184,7 +198,10 @@ static void buffer_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
 {
 	struct heap_buffer *b = dmabuf->priv;
 
+	mutex_lock(&b->lock);
 	heap_memory_vunmap(&b->memory);
+	b->vmapped = false;
+	mutex_unlock(&b->lock);
 }
 
 static void delete(struct heap_buffer *b)
@@ -268,3 +285,112 @@ int heap_buffer_export(struct heap_node *node, const struct heap_range *range,
 		dma_buf_put(dmabuf);
 	return fd;
 }
+
+/* Whether a process has mapped what lies beyond `pages`. */
+static bool is_mapped_beyond(struct dma_buf *dmabuf, unsigned long pages)
+{
+	struct address_space *mapping = dmabuf->file->f_mapping;
+	struct rb_node *node;
+	bool found = false;
+
+	i_mmap_lock_read(mapping);
+	for (node = rb_first_cached(&mapping->i_mmap); node && !found;
+	     node = rb_next(node)) {
+		struct vm_area_struct *vma =
+			rb_entry(node, struct vm_area_struct, shared.rb);
+
+		found = vma->vm_pgoff + vma_pages(vma) > pages;
+	}
+	i_mmap_unlock_read(mapping);
+	return found;
+}
+
+static int grow(struct heap_buffer *b, u64 size_bytes, u32 flags)
+{
+	u64 more = size_bytes - b->memory.range.size_bytes;
+	u64 slack = min(heap_memory_slack(&b->memory), more);
+	struct heap_range extra = { .size_bytes = more - slack };
+	int error;
+
+	if (size_bytes >> PAGE_SHIFT > totalram_pages() / 2)
+		return -ENOMEM;
+	error = extra.size_bytes ? b->node->source->alloc(b->node, &extra) : 0;
+	if (error)
+		return error;
+	error = heap_memory_grow(&b->memory, &extra, slack);
+	if (error) {
+		if (extra.size_bytes)
+			b->node->source->free(b->node, &extra);
+		return error;
+	}
+	heap_mappings_resize(&b->mappings, size_bytes,
+			     flags & FOVEA_HEAP_RESIZE_PIECES);
+	return 0;
+}
+
+static int shrink(struct heap_buffer *b, struct dma_buf *dmabuf, u64 size_bytes)
+{
+	struct heap_range rest = {};
+	int error;
+
+	/* What is mapped from here on finds the new end: faults take the same lock. */
+	if (is_mapped_beyond(dmabuf, size_bytes >> PAGE_SHIFT))
+		return -EBUSY;
+	error = heap_memory_cut(&b->memory, size_bytes, &rest);
+	if (error)
+		return error;
+	heap_mappings_resize(&b->mappings, size_bytes, false);
+	if (rest.size_bytes)
+		b->node->source->free(b->node, &rest);
+	return 0;
+}
+
+static int resize(struct heap_buffer *b, struct dma_buf *dmabuf, u64 size_bytes,
+		  u32 flags)
+{
+	int error = 0;
+
+	lockdep_assert_held(&b->lock);
+	if (!list_empty(&b->mappings.busy) || b->vmapped)
+		return -EBUSY;
+	if (size_bytes > b->memory.range.size_bytes)
+		error = grow(b, size_bytes, flags);
+	else if (size_bytes < b->memory.range.size_bytes)
+		error = shrink(b, dmabuf, size_bytes);
+	if (error)
+		return error;
+	/* What mmap, lseek and importers go by, and what stat and fdinfo show. */
+	WRITE_ONCE(dmabuf->size, size_bytes);
+	inode_set_bytes(file_inode(dmabuf->file), size_bytes);
+	return 0;
+}
+
+int heap_buffer_resize(struct heap_node *node, int fd, u64 size_bytes, u32 flags)
+{
+	struct dma_buf *dmabuf = dma_buf_get(fd);
+	struct heap_buffer *b;
+	int error;
+
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	b = heap_buffer_is(dmabuf) ? dmabuf->priv : NULL;
+	if (!b || b->node != node) {
+		error = -EINVAL;
+	} else if (!(dmabuf->file->f_mode & FMODE_WRITE)) {
+		error = -EACCES;
+	} else if (!node->source->resizable) {
+		error = -EOPNOTSUPP;
+	} else {
+		mutex_lock(&b->lock);
+		error = resize(b, dmabuf, size_bytes, flags);
+		mutex_unlock(&b->lock);
+	}
+	dma_buf_put(dmabuf);
+	return error;
+}
+
+bool heap_buffer_is(const struct dma_buf *dmabuf)
+{
+	return dmabuf->ops == &buffer_ops;
+}
+FOVEA_EXPORT(heap_buffer_is, FOVEA_HEAP);

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
+#include "../include/compat.h"
 #include "broken.h"
 #include "cache.h"
 #include "mapping.h"
@@ -129,6 +130,7 @@ void heap_mappings_init(struct heap_mappings *b, const char *name,
 	list_add_tail(&b->of_all, &heap_cache.buffers);
 	spin_unlock(&heap_cache.lock);
 }
+FOVEA_EXPORT(heap_mappings_init, FOVEA_HEAP);
 
 void heap_mappings_drop(struct heap_mappings *b)
 {
@@ -148,6 +150,7 @@ void heap_mappings_drop(struct heap_mappings *b)
 		wait_event(heap_cache_dropped, list_empty_careful(&b->dropping));
 	} while (!none);
 }
+FOVEA_EXPORT(heap_mappings_drop, FOVEA_HEAP);
 
 /* One that fits, which then is the caller's; those that fit no more are ended on the way. */
 static struct heap_mapping *find(struct heap_mappings *b, struct device *dev,
@@ -237,6 +240,7 @@ struct heap_mapping *heap_cache_get(struct heap_mappings *b, struct device *dev,
 	list_add(&m->of_buffer, &b->busy);
 	return m;
 }
+FOVEA_EXPORT(heap_cache_get, FOVEA_HEAP);
 
 static bool may_stay(const struct heap_mapping *m)
 {
@@ -270,6 +274,70 @@ void heap_cache_put(struct heap_mapping *m)
 	spin_unlock(&heap_cache.lock);
 	if (!stays)
 		drop(m);
+}
+FOVEA_EXPORT(heap_cache_put, FOVEA_HEAP);
+
+/* From here on nobody finds or ends them, and a driver that leaves waits for them. */
+static void take_all(struct heap_mappings *b, struct list_head *taken)
+{
+	struct heap_mapping *m;
+
+	spin_lock(&heap_cache.lock);
+	list_for_each_entry(m, &b->idle, of_buffer) {
+		list_del(&m->of_device);
+		m->owner->nr_dropping++;
+		heap_cache.totals.idle--;
+	}
+	list_splice_init(&b->idle, taken);
+	spin_unlock(&heap_cache.lock);
+	/* Reclaim, or a driver's end, has begun to unmap others. */
+	wait_event(heap_cache_dropped, list_empty_careful(&b->dropping));
+}
+
+static void put_back(struct heap_mapping *m, bool fits)
+{
+	struct cache_device *d = m->owner;
+
+	list_del(&m->of_buffer);
+	spin_lock(&heap_cache.lock);
+	fits = fits && may_stay(m);
+	if (fits) {
+		list_add(&m->of_buffer, &m->buffer->idle);
+		list_add_tail(&m->of_device, &d->idle);
+		heap_cache.totals.idle++;
+		d->nr_dropping--;
+		wake_up_all(&heap_cache_dropped);
+	} else {
+		list_add(&m->of_buffer, &m->buffer->dropping);
+	}
+	spin_unlock(&heap_cache.lock);
+	if (!fits)
+		drop(m);
+}
+
+void heap_mappings_resize(struct heap_mappings *b, u64 size_bytes, bool pieces)
+{
+	u64 old_bytes = b->size_bytes;
+	struct heap_mapping *m, *next;
+	LIST_HEAD(taken);
+
+	take_all(b, &taken);
+	spin_lock(&heap_cache.lock);
+	b->size_bytes = size_bytes;
+	list_for_each_entry(m, &taken, of_buffer) {
+		m->owner->mapped_bytes += size_bytes - old_bytes;
+		heap_cache.totals.mapped_bytes += size_bytes - old_bytes;
+	}
+	spin_unlock(&heap_cache.lock);
+	list_for_each_entry_safe(m, next, &taken, of_buffer) {
+		bool fits;
+
+		if (size_bytes > old_bytes)
+			fits = heap_mapping_extend(m, b->pages, old_bytes, pieces);
+		else
+			fits = HEAP_BROKEN_RESIZE || heap_mapping_cut(m, size_bytes);
+		put_back(m, fits);
+	}
 }
 
 void heap_cache_trim(void)

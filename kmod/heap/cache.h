@@ -80,6 +80,12 @@ void heap_mappings_init(struct heap_mappings *b, const char *name,
 /* At the buffer's end: nothing of it is mapped when this returns, and nobody uses it. */
 void heap_mappings_drop(struct heap_mappings *b);
 
+/*
+ * What is mapped follows the buffer to its new size: before what it loses goes back, after
+ * what it gains is among its pages. With the buffer's lock, and nothing in use.
+ */
+void heap_mappings_resize(struct heap_mappings *b, u64 size_bytes, bool pieces);
+
 struct heap_mapping *heap_cache_get(struct heap_mappings *b, struct device *dev,
 				    enum dma_data_direction direction);
 void heap_cache_put(struct heap_mapping *m);

@@ -43,6 +43,8 @@ struct heap_source {
 	void (*salvage)(struct heap_node *node, const struct heap_range *range);
 	void (*free)(struct heap_node *node, const struct heap_range *range);
 	u64 (*held_bytes)(struct heap_node *node);
+	/* Scattered memory whose pieces, compound pages, may come and go one by one. */
+	bool resizable;
 	/* Whether buffers are cleared before the allocation returns. */
 	bool (*zero_at_alloc)(void);
 };

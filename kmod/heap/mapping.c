@@ -10,24 +10,19 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
+#include "../include/compat.h"
 #include "mapping.h"
+#include "memory.h"
 
 struct heap_mapping *heap_mapping_new(struct device *dev,
 				      enum dma_data_direction direction,
 				      const struct sg_table *pages)
 {
 	struct heap_mapping *m = kzalloc(sizeof(*m), GFP_KERNEL);
-	struct scatterlist *from, *to;
-	int i;
 
-	if (!m || sg_alloc_table(&m->table, pages->orig_nents, GFP_KERNEL)) {
+	if (!m || heap_pages_copy(&m->table, pages, 0, U64_MAX)) {
 		kfree(m);
 		return NULL;
-	}
-	to = m->table.sgl;
-	for_each_sgtable_sg(pages, from, i) {
-		sg_set_page(to, sg_page(from), from->length, from->offset);
-		to = sg_next(to);
 	}
 	/* A mapping outlives its use, and the device must be there to be unmapped from. */
 	m->dev = get_device(dev);
@@ -86,8 +81,11 @@ int heap_mapping_map(struct heap_mapping *m)
 
 void heap_mapping_unmap(struct heap_mapping *m)
 {
-	dma_unmap_sgtable(m->dev, &m->table, m->direction,
-			  DMA_ATTR_SKIP_CPU_SYNC);
+	if (m->parts)
+		heap_parts_unmap(m);
+	else
+		dma_unmap_sgtable(m->dev, &m->table, m->direction,
+				  DMA_ATTR_SKIP_CPU_SYNC);
 }
 
 /* Whatever the CPU is about to do: if it writes a part, the rest must be the device's. */
@@ -95,6 +93,7 @@ void heap_mapping_begin_cpu(struct heap_mapping *m)
 {
 	dma_sync_sgtable_for_cpu(m->dev, &m->table, m->direction);
 }
+FOVEA_EXPORT(heap_mapping_begin_cpu, FOVEA_HEAP);
 
 /* What was only read must not be copied over what the device has written meanwhile. */
 void heap_mapping_end_cpu(struct heap_mapping *m,
@@ -104,3 +103,4 @@ void heap_mapping_end_cpu(struct heap_mapping *m,
 		access = m->direction;
 	dma_sync_sgtable_for_device(m->dev, &m->table, access);
 }
+FOVEA_EXPORT(heap_mapping_end_cpu, FOVEA_HEAP);

@@ -24,6 +24,16 @@ struct heap_limits {
 	unsigned int segment_bytes;
 };
 
+/* What was mapped by one call. */
+struct heap_part {
+	struct sg_table table;
+	/* Of its list: a part of a buffer that has shrunk has a list that is too long. */
+	unsigned int nr_allocated;
+};
+
+/* One that would have more is mapped anew. */
+#define HEAP_PARTS_MAX	8
+
 struct heap_mapping {
 	struct list_head of_buffer;
 	struct list_head of_device;
@@ -34,6 +44,9 @@ struct heap_mapping {
 	enum dma_data_direction direction;
 	struct heap_limits limits;
 	struct sg_table table;
+	/* Null until the buffer's size changes: then these are what is mapped. */
+	struct heap_part *parts;
+	unsigned int nr_parts;
 	/* Bounce buffers remember what the device wrote before (mapping.c). */
 	bool single_use;
 };
@@ -66,6 +79,15 @@ int heap_mapping_map(struct heap_mapping *m);
 /* Of one that nobody uses; the CPU has seen by then what the device wrote. */
 void heap_mapping_unmap(struct heap_mapping *m);
 void heap_mapping_delete(struct heap_mapping *m);
+
+/*
+ * parts.c: of one that nobody uses, whose buffer is about to be `size_bytes` long, or has
+ * become so. False if it has to be unmapped, and mapped anew for its next use.
+ */
+bool heap_mapping_cut(struct heap_mapping *m, u64 size_bytes);
+bool heap_mapping_extend(struct heap_mapping *m, const struct sg_table *pages,
+			 u64 from_bytes, bool pieces);
+void heap_parts_unmap(struct heap_mapping *m);
 
 /* The device is about to use it again, or has used it. */
 static inline void heap_mapping_to_device(struct heap_mapping *m)

@@ -1,15 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "../include/compat.h"
 #include "memory.h"
 
 static bool is_scattered(const struct heap_memory *m)
 {
 	return m->range.pages.orig_nents > 0;
 }
+
+int heap_pages_copy(struct sg_table *to, const struct sg_table *pages,
+		    u64 from_bytes, u64 end_bytes)
+{
+	struct scatterlist *sg, *next;
+	unsigned int count = 0;
+	u64 at = 0;
+	int error, i;
+
+	for_each_sgtable_sg(pages, sg, i) {
+		count += at < end_bytes && at + sg->length > from_bytes;
+		at += sg->length;
+	}
+	error = sg_alloc_table(to, count, GFP_KERNEL);
+	if (error)
+		return error;
+	next = to->sgl;
+	at = 0;
+	for_each_sgtable_sg(pages, sg, i) {
+		u64 first = max(at, from_bytes), end = min(at + sg->length, end_bytes);
+
+		if (first < end) {
+			sg_set_page(next, sg_page(sg) + ((first - at) >> PAGE_SHIFT),
+				    end - first, 0);
+			next = sg_next(next);
+		}
+		at += sg->length;
+	}
+	return 0;
+}
+FOVEA_EXPORT(heap_pages_copy, FOVEA_HEAP);
 
 int heap_memory_init(struct heap_memory *m, const struct heap_range *range)
 {
@@ -56,6 +89,84 @@ vm_fault_t heap_memory_insert(const struct heap_memory *m,
 		start += PAGE_SIZE;
 	}
 	return result;
+}
+
+static struct scatterlist *last_piece(const struct sg_table *pages)
+{
+	return sg_last(pages->sgl, pages->orig_nents);
+}
+
+u64 heap_memory_slack(const struct heap_memory *m)
+{
+	struct scatterlist *last = last_piece(&m->range.pages);
+
+	return page_size(sg_page(last)) - last->length;
+}
+
+int heap_memory_grow(struct heap_memory *m, struct heap_range *extra,
+		     u64 slack_bytes)
+{
+	struct sg_table *old = &m->range.pages, all;
+	struct scatterlist *sg, *to;
+	u64 at;
+	int error, i;
+
+	error = sg_alloc_table(&all, old->orig_nents + extra->pages.orig_nents,
+			       GFP_KERNEL);
+	if (error)
+		return error;
+	to = all.sgl;
+	for_each_sgtable_sg(old, sg, i) {
+		sg_set_page(to, sg_page(sg), sg->length, 0);
+		if (sg_is_last(sg)) {
+			for (at = 0; at < slack_bytes; at += PAGE_SIZE)
+				clear_highpage(sg_page(sg) +
+					       ((sg->length + at) >> PAGE_SHIFT));
+			to->length += slack_bytes;
+		}
+		to = sg_next(to);
+	}
+	if (extra->pages.orig_nents)
+		for_each_sgtable_sg(&extra->pages, sg, i) {
+			sg_set_page(to, sg_page(sg), sg->length, 0);
+			to = sg_next(to);
+		}
+	sg_free_table(old);
+	sg_free_table(&extra->pages);
+	*old = all;
+	m->range.size_bytes += slack_bytes + extra->size_bytes;
+	return 0;
+}
+
+int heap_memory_cut(struct heap_memory *m, u64 size_bytes,
+		    struct heap_range *rest)
+{
+	struct sg_table *old = &m->range.pages, stays;
+	struct scatterlist *sg;
+	u64 at = 0, cut = 0;
+	int error, i;
+
+	/* Where the first piece begins that goes whole. */
+	for_each_sgtable_sg(old, sg, i) {
+		at += sg->length;
+		cut = at;
+		if (at >= size_bytes)
+			break;
+	}
+	error = heap_pages_copy(&stays, old, 0, size_bytes);
+	if (error)
+		return error;
+	rest->size_bytes = m->range.size_bytes - cut;
+	if (rest->size_bytes)
+		error = heap_pages_copy(&rest->pages, old, cut, U64_MAX);
+	if (error) {
+		sg_free_table(&stays);
+		return error;
+	}
+	sg_free_table(old);
+	*old = stays;
+	m->range.size_bytes = size_bytes;
+	return 0;
 }
 
 void *heap_memory_vmap(struct heap_memory *m)

@@ -13,6 +13,10 @@ struct heap_memory {
 	void *vaddr;
 };
 
+/* A list of the pages from one byte to another, which are page boundaries. */
+int heap_pages_copy(struct sg_table *to, const struct sg_table *pages,
+		    u64 from_bytes, u64 end_bytes);
+
 int heap_memory_init(struct heap_memory *m, const struct heap_range *range);
 void heap_memory_exit(struct heap_memory *m);
 
@@ -23,6 +27,18 @@ bool heap_memory_is_clear(const struct heap_memory *m);
 vm_fault_t heap_memory_insert(const struct heap_memory *m,
 			      struct vm_area_struct *vma, unsigned long start,
 			      unsigned long first, unsigned long count);
+/*
+ * Scattered memory's size. A piece that the new end cuts through stays whole, and its rest is
+ * what it grows into first: heap_memory_slack() has so many bytes.
+ */
+u64 heap_memory_slack(const struct heap_memory *m);
+/* By its slack's first bytes, which are cleared, and by `extra`, which it takes over. */
+int heap_memory_grow(struct heap_memory *m, struct heap_range *extra,
+		     u64 slack_bytes);
+/* To `size_bytes`; what goes is put into `rest`, which may have no pages. */
+int heap_memory_cut(struct heap_memory *m, u64 size_bytes,
+		    struct heap_range *rest);
+
 void *heap_memory_vmap(struct heap_memory *m);
 void heap_memory_vunmap(struct heap_memory *m);
 

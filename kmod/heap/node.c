@@ -9,6 +9,7 @@
 
 #include "../include/compat.h"
 #include "../include/contract.h"
+#include "../include/fovea-heap.h"
 #include "broken.h"
 #include "buffer.h"
 #include "heap.h"
@@ -47,6 +48,19 @@ static long allocate(struct heap_node *node, void __user *argument)
 	return 0;
 }
 
+static long resize(struct heap_node *node, const void __user *argument)
+{
+	struct fovea_heap_resize data;
+	u64 size_bytes;
+
+	if (copy_from_user(&data, argument, sizeof(data)))
+		return -EFAULT;
+	size_bytes = PAGE_ALIGN(data.len);
+	if (!size_bytes || data.flags & ~FOVEA_HEAP_RESIZE_FLAGS)
+		return -EINVAL;
+	return heap_buffer_resize(node, data.fd, size_bytes, data.flags);
+}
+
 static long node_ioctl(struct file *file, unsigned int command,
 		       unsigned long argument)
 {
@@ -54,9 +68,13 @@ static long node_ioctl(struct file *file, unsigned int command,
 	struct heap_node *node =
 		container_of(file->private_data, struct heap_node, misc);
 
-	if (command != DMA_HEAP_IOCTL_ALLOC)
-		return -ENOTTY;
-	return allocate(node, (void __user *)argument);
+	switch (command) {
+	case DMA_HEAP_IOCTL_ALLOC:
+		return allocate(node, (void __user *)argument);
+	case FOVEA_HEAP_IOCTL_RESIZE:
+		return resize(node, (void __user *)argument);
+	}
+	return -ENOTTY;
 }
 
 /*

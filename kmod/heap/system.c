@@ -118,12 +118,16 @@ static void system_free(struct heap_node *node, const struct heap_range *range)
 {
 	struct sg_table pages = range->pages;
 	struct scatterlist *sg;
+	u64 bytes = 0;
 	int i;
 
-	for_each_sgtable_sg(&pages, sg, i)
+	/* Of the last one the buffer may have had a part only. */
+	for_each_sgtable_sg(&pages, sg, i) {
+		bytes += page_size(sg_page(sg));
 		__free_pages(sg_page(sg), compound_order(sg_page(sg)));
+	}
 	sg_free_table(&pages);
-	atomic64_sub(range->size_bytes, &held_bytes);
+	atomic64_sub(bytes, &held_bytes);
 }
 
 static u64 system_held_bytes(struct heap_node *node)
@@ -139,6 +143,7 @@ static bool zero_at_alloc(void)
 
 static const struct heap_source source = {
 	.owner = THIS_MODULE,
+	.resizable = true,
 	.alloc = system_alloc,
 	.free = system_free,
 	.held_bytes = system_held_bytes,

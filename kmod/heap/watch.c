@@ -7,6 +7,7 @@
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 
+#include "../include/compat.h"
 #include "broken.h"
 #include "cache.h"
 
@@ -75,6 +76,7 @@ bool heap_watch(struct device *dev)
 	mutex_unlock(&buses_lock);
 	return watched;
 }
+FOVEA_EXPORT(heap_watch, FOVEA_HEAP);
 
 void heap_watch_exit(void)
 {

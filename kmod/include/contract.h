@@ -11,6 +11,7 @@
 #define ECACHE_MODULE		"dm_ecache"
 #define HEAP_MODULE		"fovea_heap"
 #define SYSTEM_MODULE		"fovea_system_heap"
+#define WRAP_MODULE		"fovea_heap_wrap"
 #define CONTIG_MODULE		"contig_heap"
 #define EDU_MODULE		"edu_importer"
 #define SELFTEST_MODULE		"ecache_selftest"
@@ -40,6 +41,11 @@
 	X(max_order) \
 	/* No two neighbouring pages in a buffer. */ \
 	X(scatter)
+
+/* fovea-heap-wrap's, in /sys/module/fovea_heap_wrap/parameters. */
+#define WRAP_PARAMETERS(X) \
+	/* Names of the exporters whose buffers it wraps. */ \
+	X(exporters)
 
 /* Numbers in /sys/module/fovea_heap/mapcache (docs/mapping-cache.md says what of). */
 #define HEAP_MAPCACHE_FOLDER	"mapcache"

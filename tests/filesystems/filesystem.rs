@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use fovea_linux::dma_heap::Heap;
+use fovea_heap::Heap;
 use fovea_linux::{module, Root};
 use fovea_tests::audit;
 use fovea_tests::door::{at, load_module, run, write_file, Outcome};

@@ -32,7 +32,7 @@ fn phone(case: &Case, which: &Which) -> Result<Phone> {
     let guest = Guest {
         program: env!("CARGO_BIN_EXE_mapcache"),
         modules,
-        own_modules: &["fovea-system-heap", "dm-ecache", "edu-importer"],
+        own_modules: &["fovea-system-heap", "fovea-heap-wrap", "dm-ecache", "edu-importer"],
         broken: case.broken,
         tools: &[],
     };
@@ -125,6 +125,11 @@ fn control(case: &Case, broken: &str, only: &str, says: &str) {
 #[test]
 fn a_cache_that_misses_a_drivers_end_fails() {
     control(&STRICT, "notifier", "driver", "unbind leaves nothing");
+}
+
+#[test]
+fn a_cache_that_keeps_what_a_buffer_has_lost_fails() {
+    control(&STRICT, "resize", "resize", "a device reads nothing of what its buffer has lost");
 }
 
 #[test]

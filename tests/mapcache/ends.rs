@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use fovea_contract::{heap_mapcache_statistics as statistics, EDU_MODULE};
-use fovea_linux::dma_heap::{Buffer, Heap};
+use fovea_heap::{Buffer, Heap};
+use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_linux::{module, Root};
 use fovea_tests::audit::KernelLog;
 use fovea_tests::door::{at, comes, write_file, Outcome};
 
 use crate::bench::{address, edu, of_device, pattern, set_cache, total, Bench, View, MIB, PAGE, SLOTS};
-use crate::calls::{Direction, Edu, TRANSFER_MAX};
 
 const DRIVER: &str = "/sys/bus/pci/drivers/edu-importer";
 const SECRET: u64 = 800;

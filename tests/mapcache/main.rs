@@ -16,8 +16,10 @@ mod calls;
 mod ends;
 mod measure;
 mod refusals;
+mod resize;
 mod soak;
 mod uses;
+mod wrapped;
 
 use std::path::Path;
 use std::time::Instant;
@@ -132,7 +134,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
 
 fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> {
     let bench = Bench::open(options, report)?;
-    let phases: [(&str, &dyn Fn() -> Outcome<()>); 16] = [
+    let phases: [(&str, &dyn Fn() -> Outcome<()>); 18] = [
         ("refusals", &|| refusals::all(&bench)),
         ("content", &|| uses::content(&bench)),
         ("syncs", &|| uses::syncs(&bench)),
@@ -141,6 +143,8 @@ fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> 
         ("processes", &|| uses::processes(&bench)),
         ("limits", &|| uses::limits(&bench)),
         ("off", &|| uses::off(&bench)),
+        ("resize", &|| resize::all(&bench)),
+        ("wrapped", &|| wrapped::all(&bench)),
         ("release", &|| ends::release(&bench)),
         ("shrink", &|| ends::shrink(&bench)),
         ("cap", &|| ends::cap(&bench)),

@@ -3,10 +3,10 @@
 
 use std::os::fd::AsFd;
 
+use fovea_linux::edu::Direction;
 use fovea_tests::door::{at, Outcome};
 
 use crate::bench::{edu, set_cache, Bench, MIB, SLOTS};
-use crate::calls::Direction;
 
 /// Uses that are measured at once, and how often: the kernel's tick, and others' work, fall into some.
 const USES: u32 = 16;

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Threads that allocate, use, look at, and release the same buffers at random, while memory pressure, settings and the driver's
+//! Threads that allocate, use, resize, look at, and release the same buffers at random, while memory pressure, settings and the driver's
 //! coming and going end mappings. One seed decides what each thread does, not how they interleave.
 
-use std::os::fd::AsFd;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fovea_contract::heap_mapcache_statistics as statistics;
-use fovea_linux::dma_heap::{Access, Buffer};
+use fovea_heap::{Access, Buffer};
+use fovea_linux::edu::{Direction, Edu};
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, write_file, Outcome};
 
 use crate::bench::{address, set_cache, set_system, total, Bench, View, MIB, PAGE, SLOTS};
-use crate::calls::{Direction, Edu};
+use crate::calls::resize;
 
 const THREADS: u64 = 4;
 const BUFFERS: usize = 24;
@@ -26,6 +28,8 @@ struct Soak<'a> {
     left: AtomicU64,
     uses: AtomicU64,
     transfers: AtomicU64,
+    resizes: AtomicU64,
+    heap: File,
 }
 
 pub fn run(bench: &Bench, operations: u64) -> Outcome<()> {
@@ -35,6 +39,8 @@ pub fn run(bench: &Bench, operations: u64) -> Outcome<()> {
         left: AtomicU64::new(operations),
         uses: AtomicU64::new(0),
         transfers: AtomicU64::new(0),
+        resizes: AtomicU64::new(0),
+        heap: at("the node", File::open(bench.system.path()))?,
     };
     let (began, hits, misses) = (Instant::now(), total(statistics::HITS)?, total(statistics::MISSES)?);
     std::thread::scope(|scope| {
@@ -55,12 +61,12 @@ pub fn run(bench: &Bench, operations: u64) -> Outcome<()> {
     set_cache("device_cap_bytes", 256 * MIB)?;
     set_system("scatter", "0")?;
     let (hits, misses) = (total(statistics::HITS)? - hits, total(statistics::MISSES)? - misses);
-    let (uses, transfers) = (soak.uses.into_inner(), soak.transfers.into_inner());
+    let (uses, transfers, resizes) = (soak.uses.into_inner(), soak.transfers.into_inner(), soak.resizes.into_inner());
     bench.check(
         "soak",
-        hits > 0 && misses > 0 && uses > 0,
+        hits > 0 && misses > 0 && uses > 0 && resizes > 0,
         format_args!(
-            "{operations} operations in {:.1?}: {uses} uses, {transfers} transfers, {hits} hits, {misses} misses",
+            "{operations} operations in {:.1?}: {uses} uses, {resizes} resized, {transfers} transfers, {hits} hits, {misses} misses",
             began.elapsed()
         ),
     );
@@ -85,7 +91,8 @@ impl Soak<'_> {
                 self.place(random, Some(Arc::new(at("a buffer", self.bench.system.allocate(size))?)));
             }
             150..260 => self.place(random, None),
-            260..900 => self.use_one(random)?,
+            260..850 => self.use_one(random)?,
+            850..900 => self.resize(random)?,
             900..985 => self.look(random)?,
             985 => write_file("/proc/sys/vm/drop_caches", "2")?,
             986..988 => set_cache("mapcache", random.below(4).min(1))?,
@@ -114,6 +121,21 @@ impl Soak<'_> {
             Err(e) if e.raw_os_error() != Some(libc::ENODEV) => Err(format!("use: {e}")),
             _ => {
                 self.uses.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whatever others do with it meanwhile.
+    fn resize(&self, random: &mut Random) -> Outcome<()> {
+        let Some(buffer) = self.buffer(random) else { return Ok(()) };
+        let size_bytes = (1 + random.below(PAGES_MAX)) * PAGE as u64;
+        match resize(&self.heap, buffer.as_fd().as_raw_fd(), size_bytes, random.below(2) as u32) {
+            // A device has it.
+            Err(e) if e.raw_os_error() != Some(libc::EBUSY) => Err(format!("resize: {e}")),
+            Err(_) => Ok(()),
+            Ok(()) => {
+                self.resizes.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }
         }

@@ -6,11 +6,11 @@ use std::os::fd::AsRawFd;
 use std::process::Command;
 
 use fovea_contract::heap_mapcache_statistics as statistics;
-use fovea_linux::dma_heap::Buffer;
+use fovea_heap::Buffer;
+use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_tests::door::{at, write_file, Outcome};
 
 use crate::bench::{edu, of_device, pattern, set_cache, total, Bench, View, MIB, PAGE, SLOTS, VIDEO_BYTES};
-use crate::calls::{Direction, Edu, TRANSFER_MAX};
 
 /// Where translations are made, counted.
 const TRACE: &str = "/sys/kernel/tracing/instances/mapcache";

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use fovea_linux::dma_heap::{Heap, Mapping};
+use fovea_heap::{Heap, Mapping};
 use fovea_tests::raw::PAGE;
 use fovea_tests::report::Report;
 

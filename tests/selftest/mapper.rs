@@ -6,8 +6,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use fovea_heap::{Access, Heap};
 use fovea_linux::dm::{device_number, DeviceMapper, Suspend, Target};
-use fovea_linux::dma_heap::{Access, Heap};
 use fovea_linux::{module, Root};
 
 use crate::Bench;

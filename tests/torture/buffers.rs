@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use fovea_contract::{ecache_alloc_fields as fields, ecache_events, ECACHE_EVENTS_FOLDER};
-use fovea_linux::dma_heap::{Access, Heap, Mapping};
+use fovea_heap::{Access, Heap, Mapping};
 use fovea_tests::content::Random;
 use fovea_tests::raw::PAGE;
 use fovea_tests::report::Report;

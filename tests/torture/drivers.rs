@@ -5,7 +5,7 @@
 use std::os::fd::{AsFd, AsRawFd};
 
 use fovea_contract::SELFTEST_MODULE;
-use fovea_linux::dma_heap::Heap;
+use fovea_heap::Heap;
 use fovea_linux::{module, Root};
 use fovea_tests::report::Report;
 

@@ -8,8 +8,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use fovea_contract::{ECACHE_CACHE, ECACHE_DROP, ECACHE_OFF, ECACHE_ON, ECACHE_TARGET};
+use fovea_heap::Heap;
 use fovea_linux::dm::{device_number, DeviceMapper, Suspend, Target};
-use fovea_linux::dma_heap::Heap;
 use fovea_linux::{module, Root};
 use fovea_tests::audit::{compare, Watch};
 use fovea_tests::content::{Contents, Random};

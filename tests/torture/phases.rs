@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fovea_contract::ecache_statistics::{HITS, SALVAGED};
 use fovea_contract::ECACHE_DROP;
-use fovea_linux::dma_heap::Heap;
+use fovea_heap::Heap;
 use fovea_tests::audit::compare;
 use fovea_tests::content::{Contents, Random};
 use fovea_tests::file::{How, TestFile, OPERATION_PAGES};

@@ -7,8 +7,8 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use fovea_contract::ECACHE_TARGET;
+use fovea_heap::Heap;
 use fovea_linux::dm::{device_number, Target};
-use fovea_linux::dma_heap::Heap;
 use fovea_linux::{module, Error, Root};
 use fovea_tests::audit::KernelLog;
 use fovea_tests::raw::FileMapping;

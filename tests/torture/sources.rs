@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fovea_contract::{CONTIG_MODULE as SECOND, HEAP_MODULE as HEAP};
-use fovea_linux::dma_heap::Heap;
+use fovea_heap::Heap;
 use fovea_linux::{module, Error, Root};
 use fovea_tests::audit::KernelLog;
 use fovea_tests::report::Report;
@@ -160,7 +160,7 @@ fn come_and_go(report: &Report) -> Outcome<()> {
                         report.fail(format_args!("{SPARE} while it comes and goes: {e}"));
                     }
                 }
-                Err(e) => match errno(&e) {
+                Err(e) => match e.io().raw_os_error() {
                     Some(libc::EAGAIN | libc::ENODEV | libc::ENXIO) => {
                         early.fetch_add(1, Ordering::Relaxed);
                     }

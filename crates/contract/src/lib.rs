@@ -43,7 +43,7 @@ mod tests {
         let macros = ["module_param", "module_param_named", "module_param_cb"];
         assert_eq!(first_arguments("ecache", &macros), set(&ecache_parameters::ALL));
         assert_eq!(first_arguments("test/contig", &macros), set(&contig_parameters::ALL));
-        let heap: Vec<&str> = [&heap_parameters::ALL[..], &system_parameters::ALL].concat();
+        let heap: Vec<&str> = [&heap_parameters::ALL[..], &system_parameters::ALL, &wrap_parameters::ALL].concat();
         assert_eq!(first_arguments("heap", &macros), set(&heap));
         assert_eq!(first_arguments("ecache", &["MODULE_PARM_DESC"]), set(&ecache_parameters::ALL));
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
-use fovea_linux::dma_heap::Heap;
+use fovea_heap::Heap;
 use fovea_linux::ecache::{self, Reservation};
 use fovea_linux::heap_module::{self, MappingCache};
 use fovea_linux::Root;

@@ -41,16 +41,22 @@ const OWN_MODULES: [&str; 2] = ["dm-ecache", "contig-heap"];
 
 /// Modules for a slow disk: the kernel's schedulers, and ours.
 const DISK_MODULES: [&str; 4] = ["mq-deadline", "kyber-iosched", "bfq", "dm-aciom"];
+/// Those of phones with devices that import buffers; and the driver of the kernel's for one of their IOMMUs.
+const IMPORTERS_MODULES: [&str; 2] = ["fovea-system-heap", "edu-importer"];
+const VIRTIO_IOMMU_MODULE: &str = "virtio-iommu";
 
 /// The shortest `ecache` that shows something: a workload that fills memory soon and has devices work, measured once memory is full.
 const ECACHE_DEMO: [&str; 4] = ["cases=N", "traced=[]", "warm_launches=60", "launches=40"];
+
+/// One boot of `mapcache`.
+const MAPCACHE_DEMO: [&str; 2] = ["cases=fragmented-strict-60,unfragmented-strict-60", "frames=15"];
 
 /// What to do with the virtual phone.
 #[derive(Subcommand)]
 pub enum Phone {
     /// Run a scenario: a name from `fovea phone list`, or a file.
     Run(Run),
-    /// Run `lowmem`, a short workload and a short `ecache`, show the results beside the papers', and make one page of them.
+    /// Run `lowmem`, a short workload, a short `ecache` and a video, show the results beside the papers', and make one page of them.
     Demo(Demo),
     /// A shell in the phone, with the daemon running.
     Shell {
@@ -191,8 +197,12 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
     let programs = Programs::find(fetch::busybox(&cache, progress)?)?;
     let (mut modules, mut own) = (MODULES.to_vec(), None);
     // All boots of a comparison have the same image.
-    if plans.iter().any(|plan| plan.configuration.reservation != Reservation::Absent) {
+    let reserves = plans.iter().any(|plan| plan.configuration.reservation != Reservation::Absent);
+    let imports = plans.iter().any(|plan| plan.importers.is_some());
+    if reserves || imports {
         own = Some(kmod::build(&cache, &kernel, &Sources::find()?, None, progress)?);
+    }
+    if reserves {
         modules.extend(OWN_MODULES);
     }
     if plans.iter().any(|plan| plan.configuration.disk.is_some()) {
@@ -201,6 +211,11 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
     }
     if plans.iter().any(|plan| plan.configuration.queue.is_some()) {
         modules.extend(NETWORK_MODULES);
+    }
+    if imports {
+        // A device is bound to its driver behind its IOMMU, so that comes first.
+        modules.push(VIRTIO_IOMMU_MODULE);
+        modules.extend(IMPORTERS_MODULES);
     }
     let machine = Machine::prepare(&cache, kernel, &programs, &modules, own.as_ref(), progress)?;
     if plans.iter().all(|plan| plan.desktop.is_none()) {
@@ -293,6 +308,7 @@ fn show(demo: &Demo) -> Result<(), Failure> {
         ("lowmem", vec!["rounds=1".to_owned()]),
         ("workload", vec![format!("launches={}", demo.launches)]),
         ("ecache", ECACHE_DEMO.map(String::from).to_vec()),
+        ("mapcache", MAPCACHE_DEMO.map(String::from).to_vec()),
     ];
     for (name, parameters) in scenarios {
         let how = How { exact: true, jobs: 2, results: file(name), limit_s: 900, kernel: demo.kernel.clone() };

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fovea_linux::dma_heap::{Access, Buffer as DmaBuffer, Heap, Mapping};
+use fovea_heap::{Access, Buffer as DmaBuffer, Heap, Mapping};
 use fovea_scenario::{Buffer, BufferUse, PAGE_BYTES};
 
 use crate::hash::{mix64, name64};

@@ -22,6 +22,7 @@ mod net;
 mod outcome;
 mod pagemap;
 mod phone;
+mod play;
 mod readings;
 mod reserved;
 mod restore;

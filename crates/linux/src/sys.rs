@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -180,10 +180,6 @@ const fn iowr(kind: u8, number: u8, size: usize) -> libc::Ioctl {
     (3 << 30 | size << 16 | (kind as usize) << 8 | number as usize) as libc::Ioctl
 }
 
-const fn iow(kind: u8, number: u8, size: usize) -> libc::Ioctl {
-    (1 << 30 | size << 16 | (kind as usize) << 8 | number as usize) as libc::Ioctl
-}
-
 // SAFETY: integers only, 104 bytes as the kernel's; the name and build-id addresses and sizes are private and stay 0.
 unsafe impl Argument for ProcmapQuery {
     const REQUEST: libc::Ioctl = iowr(b'f', 17, size_of::<ProcmapQuery>());
@@ -217,46 +213,6 @@ pub(crate) fn pagemap_scan(pagemap: BorrowedFd<'_>, scan: &mut PagemapScan) -> i
 
 fn c_path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
-}
-
-/// `struct dma_heap_allocation_data` (linux/dma-heap.h).
-#[repr(C)]
-#[derive(Default)]
-struct DmaHeapAllocation {
-    len: u64,
-    fd: u32,
-    fd_flags: u32,
-    heap_flags: u64,
-}
-
-/// `struct dma_buf_sync` (linux/dma-buf.h).
-#[repr(C)]
-struct DmaBufSync {
-    flags: u64,
-}
-
-// SAFETY: integers only, 24 bytes as the kernel's.
-unsafe impl Argument for DmaHeapAllocation {
-    const REQUEST: libc::Ioctl = iowr(b'H', 0, size_of::<DmaHeapAllocation>());
-}
-
-// SAFETY: one integer, which the kernel only reads.
-unsafe impl Argument for DmaBufSync {
-    const REQUEST: libc::Ioctl = iow(b'b', 0, size_of::<DmaBufSync>());
-}
-
-/// DMA_HEAP_IOCTL_ALLOC: a new DMA-BUF of at least so many bytes.
-pub(crate) fn dma_heap_alloc(heap: BorrowedFd<'_>, size_bytes: u64) -> io::Result<OwnedFd> {
-    let fd_flags = (libc::O_CLOEXEC | libc::O_RDWR) as u32;
-    let mut allocation = DmaHeapAllocation { len: size_bytes, fd_flags, ..DmaHeapAllocation::default() };
-    ioctl(heap, &mut allocation)?;
-    // SAFETY: the call that just succeeded made this descriptor for us, and nobody else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(allocation.fd as RawFd) })
-}
-
-/// DMA_BUF_IOCTL_SYNC: begins or ends an access of the CPU.
-pub(crate) fn dma_buf_sync(buffer: BorrowedFd<'_>, flags: u64) -> io::Result<()> {
-    ioctl(buffer, &mut DmaBufSync { flags }).map(drop)
 }
 
 /// `sizeof(struct dm_ioctl)` (linux/dm-ioctl.h): the head of every argument of device-mapper's calls.
@@ -300,8 +256,6 @@ mod tests {
         assert_eq!(size_of::<PagemapScan>(), 96);
         assert_eq!(ProcmapQuery::REQUEST as u32, 0xc068_6611);
         assert_eq!(PagemapScan::REQUEST as u32, 0xc060_6610);
-        assert_eq!(DmaHeapAllocation::REQUEST as u32, 0xc018_4800);
-        assert_eq!(DmaBufSync::REQUEST as u32, 0x4008_6200);
         assert_eq!(iowr(0xfd, 9, DM_HEAD_BYTES) as u32, 0xc138_fd09);
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Devices that a phone has beside the usual ones.
 
+use fovea_scenario::Importers;
+
 /// What translates the addresses that devices use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Iommu {
@@ -24,6 +26,17 @@ pub struct Hardware {
 }
 
 impl Hardware {
+    /// Devices that import buffers.
+    pub fn importers(behind: Importers) -> Hardware {
+        Hardware {
+            iommu: match behind {
+                Importers::Strict | Importers::Lazy => Iommu::Intel,
+                Importers::Virtio => Iommu::Virtio,
+            },
+            devices: Importers::SLOTS.map(|slot| format!("edu,addr={slot},dma_mask=0xffffffff")).to_vec(),
+        }
+    }
+
     /// Whether there is any.
     pub fn is_none(&self) -> bool {
         *self == Hardware::default()

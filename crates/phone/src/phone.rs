@@ -137,12 +137,14 @@ impl Phone {
         let reservation = plan.configuration.reservation;
         // What the phone lacks has the last word.
         let mut kernel_args = qemu::reservation_args(&plan.phone, reservation)?;
+        kernel_args.extend(plan.importers.iter().flat_map(|i| i.kernel_args()).map(ToString::to_string));
         kernel_args.extend(plan.lacks.kernel_args.iter().cloned());
         Ok(Machine {
             exact: plan.exact,
             accel: self.accel,
             cpus: plan.phone.cpus,
-            by_turns: self.by_turns,
+            // With importers tracepoints are switched.
+            by_turns: self.by_turns || plan.importers.is_some(),
             memory_bytes: qemu::memory_bytes(&plan.phone, reservation)? + self.desktop_bytes(plan),
             nodes: if plan.exact { 1 } else { self.nodes },
             kernel: self.kernel.vmlinux.clone(),
@@ -150,7 +152,7 @@ impl Phone {
             huge_pages: plan.phone.huge_pages,
             kernel_args,
             disks: self.disks.clone(),
-            hardware: self.hardware.clone(),
+            hardware: plan.importers.map_or_else(|| self.hardware.clone(), Hardware::importers),
             console,
         })
     }

@@ -30,6 +30,7 @@ pub(crate) fn plan() -> Plan {
         trace_files: false,
         module_parameters: String::new(),
         desktop: None,
+        importers: None,
         steps: Vec::new(),
     }
 }

@@ -94,6 +94,7 @@ fn plan(exact: bool) -> Plan {
         trace_files: false,
         module_parameters: String::new(),
         desktop: None,
+        importers: None,
         steps: Vec::new(),
     }
 }

@@ -15,12 +15,13 @@ type Units = &'static [(f64, &'static str)];
 const KIB: f64 = 1024.0;
 
 /// Ends of names and the units that go with them, small ones first. The longest end that fits comes first.
-const FAMILIES: [(&str, Units); 8] = [
+const FAMILIES: [(&str, Units); 9] = [
     ("_bytes_per_s", &[(1.0, "B/s"), (KIB, "KiB/s"), (KIB * KIB, "MiB/s"), (KIB * KIB * KIB, "GiB/s")]),
     ("_bytes", &[(1.0, "B"), (KIB, "KiB"), (KIB * KIB, "MiB"), (KIB * KIB * KIB, "GiB")]),
     ("_per_s", &[(1.0, "per s")]),
     ("_ns", &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")]),
     ("_nj", &[(1.0, "nJ"), (1e3, "µJ"), (1e6, "mJ"), (1e9, "J")]),
+    ("_mw", &[(1.0, "mW"), (1e3, "W")]),
     ("_percent", &[(1.0, "%")]),
     ("_insns", &[(1.0, "instructions"), (1e3, "k instructions"), (1e6, "M instructions")]),
     ("_pages", &[(1.0, "pages"), (1e3, "k pages"), (1e6, "M pages")]),

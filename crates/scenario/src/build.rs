@@ -70,6 +70,7 @@ impl Scenario {
                     trace_files,
                     module_parameters: script.module_parameters.clone(),
                     desktop: script.desktop,
+                    importers: script.importers,
                     steps: script.steps.clone(),
                 });
             }
@@ -77,10 +78,14 @@ impl Scenario {
         Ok(plans)
     }
 
-    /// The boots of one script: each configuration, and the one in which hits are counted by file once more.
+    /// The boots of one script: each configuration, unless it goes through them by itself, and the one in which hits are counted by file once more.
     fn boots<'a>(&'a self, script: &'a Script) -> impl Iterator<Item = (&'a Configuration, bool)> {
+        let each = match &script.all_in_one {
+            Some(one) => std::slice::from_ref(one),
+            None => &self.configurations,
+        };
         let again = script.traced.iter().filter(|traced| self.configurations.contains(traced));
-        self.configurations.iter().map(|c| (c, false)).chain(again.map(|c| (c, true)))
+        each.iter().map(|c| (c, false)).chain(again.map(|c| (c, true)))
     }
 
     pub(crate) fn wrong(&self, what: String, mend: &str) -> Error {

@@ -46,6 +46,34 @@ pub struct BufferUse {
     pub error: Option<String>,
 }
 
+/// What handing a video's frames from player to decoder to display took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Played {
+    /// The step's.
+    pub label: String,
+    /// Whether buffers stayed mapped.
+    pub mapcache: bool,
+    /// Frames measured.
+    pub frames: u32,
+    /// In them: attach, map, unmap and detach by the devices.
+    pub devices_ns: u64,
+    /// In them: map, first touch and unmap by the player.
+    pub player_ns: u64,
+    /// Of one such use of a device's: the median of each kind of use (video to decoder, frame to decoder, frame to display).
+    pub use_ns: Vec<u64>,
+    /// Frames in which the kernel's calls of `iommu_map` were counted.
+    pub counted_frames: u32,
+    /// These calls.
+    pub iommu_maps: u64,
+    /// Pages in which a device or the CPU did not find what another had written.
+    pub wrong_pages: u64,
+    /// Pages looked at for that.
+    pub verified_pages: u64,
+    /// What `fovea heap list` printed at the end.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub heap_list: String,
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -132,6 +160,8 @@ pub enum EventBody {
         /// Hits and misses by kind.
         kinds: BTreeMap<String, [u64; 2]>,
     },
+    /// A video was played.
+    Played(Played),
     /// State of memory.
     Sample {
         /// Label given by the plan; "tick" for those taken on the way.

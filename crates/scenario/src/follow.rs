@@ -75,7 +75,8 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         | Step::KillDaemon {}
         | Step::CheckFrozen {}
         | Step::Disk { .. }
-        | Step::Check { .. } => phone.special(step),
+        | Step::Check { .. }
+        | Step::Play(_) => phone.special(step),
     };
     phone.set_ticks(0)?;
     result?;

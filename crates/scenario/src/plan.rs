@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::managed::FOVEA;
-use crate::{AppProfile, Configuration, DiskLoad, Flash, PhoneProfile, Touch};
+use crate::{AppProfile, Configuration, DiskLoad, Flash, Importers, PhoneProfile, Touch};
 
 /// What a desktop swaps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +64,9 @@ pub struct Plan {
     /// It is a desktop, with systemd as its first process and the apps in a user's scopes, and swaps to this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desktop: Option<Swap>,
+    /// It has two devices that import buffers, behind this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub importers: Option<Importers>,
     /// What to do.
     pub steps: Vec<Step>,
 }
@@ -95,6 +98,7 @@ impl Plan {
             trace_files: false,
             module_parameters: String::new(),
             desktop: None,
+            importers: None,
             steps: Vec::new(),
         }
     }
@@ -182,6 +186,30 @@ pub enum Syscall {
     ProcessMrelease,
     /// Since Linux 5.3.
     PidfdOpen,
+}
+
+/// A video to play: how its frames go from hand to hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Play {
+    /// Label of the event.
+    pub label: String,
+    /// Whether no two pages of a buffer are neighbours.
+    pub scatter: bool,
+    /// Whether buffers stay mapped, for devices and for the player.
+    pub mapcache: bool,
+    /// Frames that are measured; so many as there are buffers come before them.
+    pub frames: u32,
+    /// Buffers for decoded frames, and the size of each.
+    pub frame_buffers: u32,
+    /// Size of each.
+    pub frame_bytes: u64,
+    /// Buffers for compressed frames.
+    pub video_buffers: u32,
+    /// Size of each.
+    pub video_bytes: u64,
+    /// What the player writes for a frame.
+    pub compressed_bytes: u64,
 }
 
 /// One step.
@@ -277,6 +305,8 @@ pub enum Step {
         #[serde(default)]
         missing: Option<Vec<String>>,
     },
+    /// A video is played through buffers that player, decoder and display share.
+    Play(Play),
     /// An app's process ends by SIGKILL without the daemon's doing, as by a defect of its own.
     Crash {
         /// App; it must be running.

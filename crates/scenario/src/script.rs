@@ -4,7 +4,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::{catalog, AppProfile, Catalog, Configuration, Error, Step, Swap};
+use crate::{catalog, AppProfile, Catalog, Configuration, Error, Importers, Step, Swap};
 
 /// A parameter that is wrong: its key, and what is wrong with it.
 pub(crate) type BadParameter = (&'static str, String);
@@ -30,6 +30,10 @@ pub(crate) struct Script {
     pub module_parameters: String,
     /// The configuration under which it runs once more to have the eCache's hits counted by file, which costs time in every read.
     pub traced: Option<Configuration>,
+    /// It has devices that import buffers, behind this.
+    pub importers: Option<Importers>,
+    /// Its steps go through all that is compared, in one boot, which has these settings.
+    pub all_in_one: Option<Configuration>,
 }
 
 /// A generator that depends on the seed and on what is drawn, so that one more draw here changes nothing there.

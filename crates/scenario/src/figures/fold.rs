@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Boot, Figures};
-use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, LaunchKind, Load, Plan};
+use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, LaunchKind, Load, Plan, Played};
 
 /// Label of the sample that measuring begins with.
 const BEGIN: &str = "begin";
@@ -102,6 +102,8 @@ pub(crate) struct Folded {
     pub disk: BTreeMap<String, DiskStretch>,
     /// For how long the stream's picture stood still; what came of it and of the download, by second.
     pub traffic: Option<(f64, Vec<u64>, Vec<u64>)>,
+    /// Videos played, in order.
+    pub played: Vec<Played>,
     samples: Vec<(String, Sample)>,
     end: Option<End>,
     failed: bool,
@@ -134,6 +136,7 @@ impl Folded {
             desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
             disk: BTreeMap::new(),
             traffic: None,
+            played: Vec::new(),
             samples: Vec::new(),
             end: None,
             failed: false,
@@ -178,6 +181,7 @@ impl Folded {
                 let before = self.devices.pools.get("open").cloned();
                 self.devices.buffers.push((buffers.clone(), before));
             }
+            EventBody::Played(played) => self.played.push(played.clone()),
             EventBody::Pool { label, values } => {
                 self.devices.pools.insert(label.clone(), values.clone());
             }

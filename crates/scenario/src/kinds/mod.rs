@@ -7,6 +7,7 @@ pub mod disk;
 pub mod ecache;
 pub mod lowmem;
 pub mod managed;
+pub mod mapcache;
 pub mod monkey;
 pub mod net;
 pub mod steps;
@@ -37,6 +38,8 @@ macro_rules! kinds {
                 "monkey" => monkey::Monkey,
                 /// What becomes of the memory reserved for devices (eCache12, section 5).
                 "ecache" => ecache::Ecache,
+                /// A video played through buffers that stay mapped, or not (MapCache15).
+                "mapcache" => mapcache::Mapcache,
                 /// A desktop with a leaking app, a fork bomb and a build.
                 "desktop" => desktop::Desktop,
                 /// A film beside a copy on a slow disk (Aciom11, section 6.2).

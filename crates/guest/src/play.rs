@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A video played as in MapCache15, figure 1: the player fills a video buffer, the decoder reads it and writes a frame buffer, the display
+//! shows the one before. Each maps a buffer when it needs it and unmaps it again, or it stays mapped. Decoding and drawing are not done:
+//! the devices (QEMU's `edu`) attach, map, unmap and detach. Some frames' content goes through them, as a transfer takes a tenth of a second.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+use fovea_contract::{HEAP_MODULE, HEAP_SHARED_FOLDER, SYSTEM_MODULE, SYSTEM_NODE};
+use fovea_heap::{Access, Buffer, Heap, Mapping};
+use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
+use fovea_scenario::{Importers, Play, Played, PAGE_BYTES};
+use rustix::mount::{mount, MountFlags};
+
+use crate::buffers::sleep_ns;
+use crate::hash::mix64;
+use crate::outcome::{read_file, write_file, At, Outcome};
+use crate::phone::Phone;
+use crate::readings::now_ns;
+
+/// Frames in which calls of `iommu_map` are counted.
+const COUNTED_FRAMES: u32 = 4;
+/// One use takes what the median of so many times so many took: the kernel's tick falls into some.
+const TIMES: usize = 9;
+const USES: u32 = 16;
+/// From frame to frame. Addresses that an IOMMU gives back late (10 ms) run out if nobody waits: QEMU's machine leaves devices 0.8 GB of them,
+/// as its PCI windows take the rest of what 32 bits reach.
+const PERIOD_NS: u64 = 16_666_667;
+
+/// Plays it.
+pub fn run(phone: &mut Phone, play: &Play) -> Outcome<Played> {
+    let parameter = |module, name, on: bool| {
+        write_file(format!("/sys/module/{module}/parameters/{name}"), if on { "1" } else { "0" })
+    };
+    parameter(HEAP_MODULE, "mapcache", play.mapcache)?;
+    parameter(SYSTEM_MODULE, "scatter", play.scatter)?;
+    let stage = Stage::set(play)?;
+    for frame in 0..play.frame_buffers.max(play.video_buffers) {
+        stage.frame(frame)?;
+    }
+    let mut played = Played { label: play.label.clone(), mapcache: play.mapcache, ..Played::default() };
+    for frame in 0..play.frames {
+        let (devices_ns, player_ns) = stage.frame(frame)?;
+        played.devices_ns += devices_ns;
+        played.player_ns += player_ns;
+    }
+    played.frames = play.frames;
+    played.use_ns = stage.uses()?;
+    played.counted_frames = COUNTED_FRAMES;
+    played.iommu_maps = counted(|| (0..COUNTED_FRAMES).try_for_each(|frame| stage.frame(frame).map(drop)))?;
+    // Twice: the second time it is what the first one left mapped.
+    for round in 0..2 {
+        stage.check(round, &mut played)?;
+    }
+    let (code, printed) = phone.run_fovea(&["fovea", "heap", "list"])?;
+    if code != 0 {
+        return Err(format!("`fovea heap list` ended with {code}"));
+    }
+    played.heap_list = printed;
+    parameter(SYSTEM_MODULE, "scatter", false)?;
+    Ok(played)
+}
+
+/// Buffers and who hands them on.
+struct Stage {
+    video: Vec<Buffer>,
+    frames: Vec<Buffer>,
+    decoder: Edu,
+    display: Edu,
+    keeps: bool,
+    compressed_bytes: usize,
+}
+
+/// By the CPU: libfovea-heap leaves the buffer mapped, unless it is told to give that up.
+fn with<T>(buffer: &Buffer, keeps: bool, access: Access, work: impl FnOnce(&Mapping) -> T) -> Outcome<T> {
+    let mapping = buffer.map().map_err(|e| e.to_string())?;
+    let done = buffer.access(access, || work(&mapping)).map_err(|e| e.to_string())?;
+    drop(mapping);
+    if !keeps {
+        buffer.trim().at(|| "unmapping".into())?;
+    }
+    Ok(done)
+}
+
+/// Whose turn it is.
+fn turn(buffers: &[Buffer], frame: u32) -> usize {
+    frame as usize % buffers.len()
+}
+
+impl Stage {
+    fn set(play: &Play) -> Outcome<Stage> {
+        let path = format!("/dev/{HEAP_SHARED_FOLDER}/{SYSTEM_NODE}");
+        let heap = Heap::open(&path).map_err(|e| e.to_string())?;
+        let buffers = |count: u32, bytes: u64| {
+            (0..count)
+                .map(|_| heap.allocate(bytes))
+                .collect::<Result<Vec<_>, _>>()
+                .at(|| format!("{path}: allocating {bytes} bytes"))
+        };
+        let device = |slot| Edu::open(slot).at(|| format!("opening /dev/edu-{slot}"));
+        let [decoder, display] = Importers::SLOTS;
+        Ok(Stage {
+            video: buffers(play.video_buffers, play.video_bytes)?,
+            frames: buffers(play.frame_buffers, play.frame_bytes)?,
+            decoder: device(decoder)?,
+            display: device(display)?,
+            keeps: play.mapcache,
+            compressed_bytes: usize::try_from(play.compressed_bytes).unwrap_or(usize::MAX),
+        })
+    }
+
+    /// What a frame does with its buffers: for how long devices, and player.
+    fn frame(&self, frame: u32) -> Outcome<(u64, u64)> {
+        sleep_ns(PERIOD_NS);
+        let pages = self.compressed_bytes.div_ceil(PAGE_BYTES);
+        let video = turn(&self.video, frame);
+        let began = now_ns();
+        with(&self.video[video], self.keeps, Access::Write, |mapping| {
+            let words = mapping.words().chunks(PAGE_BYTES / size_of::<u64>()).take(pages);
+            words.for_each(|page| page[0].store(frame.into(), Ordering::Relaxed));
+        })?;
+        let player_ns = now_ns() - began;
+        let mut devices_ns = 0;
+        let shown = turn(&self.frames, frame + self.frames.len() as u32 - 1);
+        for (device, shared, direction) in [
+            (&self.decoder, &self.video[turn(&self.video, frame)], Direction::ToDevice),
+            (&self.decoder, &self.frames[turn(&self.frames, frame)], Direction::FromDevice),
+            // The one before.
+            (&self.display, &self.frames[shown], Direction::ToDevice),
+        ] {
+            devices_ns += device.touch(shared.as_fd(), direction, 1).at(|| "a device's use".into())?.elapsed_ns;
+        }
+        Ok((devices_ns, player_ns))
+    }
+
+    /// The median of one use of each kind.
+    fn uses(&self) -> Outcome<Vec<u64>> {
+        let kinds = [
+            (&self.decoder, &self.video[0], Direction::ToDevice),
+            (&self.decoder, &self.frames[0], Direction::FromDevice),
+            (&self.display, &self.frames[0], Direction::ToDevice),
+        ];
+        let median = |(device, shared, direction): (&Edu, &Buffer, Direction)| {
+            let once = |_| {
+                sleep_ns(PERIOD_NS);
+                device.touch(shared.as_fd(), direction, USES).map(|r| r.elapsed_ns / u64::from(USES))
+            };
+            let mut times = (0..TIMES).map(once).collect::<Result<Vec<u64>, _>>().at(|| "a device's use".into())?;
+            times.sort_unstable();
+            Ok(times[TIMES / 2])
+        };
+        kinds.into_iter().map(median).collect()
+    }
+
+    /// A frame's content from hand to hand: the decoder must read what the player wrote, the display and the CPU what the decoder wrote.
+    fn check(&self, round: u32, played: &mut Played) -> Outcome<()> {
+        let at = |place: &'static str| move || place.to_owned();
+        let compressed = pattern(u64::from(round) << 1 | 1);
+        let words = words(&compressed);
+        let video = &self.video[0];
+        with(video, self.keeps, Access::Write, |mapping| {
+            mapping.words().iter().zip(&words).for_each(|(to, word)| to.store(*word, Ordering::Relaxed));
+        })?;
+        let fd = video.as_fd();
+        self.decoder.transfer(fd, Direction::ToDevice, 0, TRANSFER_MAX, false).at(at("the decoder reads"))?;
+        let read = self.decoder.store(TRANSFER_MAX).at(at("what the decoder has read"))? == compressed;
+
+        let decoded = pattern(u64::from(round) << 1);
+        let frame = &self.frames[0];
+        // In its last page.
+        let offset = frame.size_bytes() - PAGE_BYTES;
+        self.decoder.load(&decoded).at(at("what the decoder writes"))?;
+        let fd = frame.as_fd();
+        let offset_bytes = offset as u64;
+        self.decoder
+            .transfer(fd, Direction::FromDevice, offset_bytes, TRANSFER_MAX, true)
+            .at(at("the decoder writes"))?;
+        self.display
+            .transfer(fd, Direction::ToDevice, offset_bytes, TRANSFER_MAX, false)
+            .at(at("the display reads"))?;
+        let shown = self.display.store(TRANSFER_MAX).at(at("what the display has read"))? == decoded;
+        let seen = with(frame, self.keeps, Access::Read, |mapping| {
+            let page = &mapping.words()[offset / size_of::<u64>()..][..TRANSFER_MAX / size_of::<u64>()];
+            page.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect::<Vec<u8>>()
+        })? == decoded;
+        played.verified_pages += 3;
+        played.wrong_pages += [read, shown, seen].into_iter().filter(|right| !right).count() as u64;
+        Ok(())
+    }
+}
+
+/// Bytes of a transfer that depend on a number.
+fn pattern(number: u64) -> Vec<u8> {
+    let words = 0..(TRANSFER_MAX / size_of::<u64>()) as u64;
+    words.flat_map(|word| mix64(mix64(number) ^ word).to_le_bytes()).collect()
+}
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(size_of::<u64>()).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect()
+}
+
+/// How often the kernel maps for devices meanwhile.
+fn counted(work: impl FnOnce() -> Outcome<()>) -> Outcome<u64> {
+    const TRACEFS: &str = "/sys/kernel/tracing";
+    const INSTANCE: &str = "/sys/kernel/tracing/instances/play";
+    match mount("tracefs", TRACEFS, "tracefs", MountFlags::empty(), None) {
+        Ok(()) | Err(rustix::io::Errno::BUSY) => {}
+        Err(error) => return Err(format!("mounting tracefs on {TRACEFS}: {error}")),
+    }
+    fs::create_dir(INSTANCE).at(|| format!("making {INSTANCE}"))?;
+    let switch = format!("{INSTANCE}/events/iommu/map/enable");
+    write_file(&switch, "1")?;
+    let done = work();
+    write_file(&switch, "0")?;
+    let calls = recorded(INSTANCE);
+    fs::remove_dir(INSTANCE).at(|| format!("removing {INSTANCE}"))?;
+    done.and(calls)
+}
+
+/// Events that an instance has recorded, those included that it had no room to keep.
+fn recorded(instance: &str) -> Outcome<u64> {
+    let folder = format!("{instance}/per_cpu");
+    let mut sum = 0;
+    for cpu in crate::readings::list(&folder)? {
+        let path = format!("{folder}/{cpu}/stats");
+        let text = read_file(&path)?;
+        sum += sum_of(&text).ok_or_else(|| format!("{path}: makes no sense"))?;
+    }
+    Ok(sum)
+}
+
+fn sum_of(stats: &str) -> Option<u64> {
+    let of = |name: &str| crate::readings::field(stats, name);
+    Some(of("entries:")? + of("overrun:")? + of("dropped events:")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_that_were_overwritten_count() {
+        let stats = "entries: 12\noverrun: 30\ncommit overrun: 5\nbytes: 700\ndropped events: 1\nread events: 0\n";
+        assert_eq!(sum_of(stats), Some(43));
+        assert_eq!(sum_of("entries: 12\n"), None);
+    }
+
+    #[test]
+    fn patterns_differ_by_their_number() {
+        assert_eq!(pattern(3), pattern(3));
+        assert_ne!(pattern(3), pattern(4));
+        assert_eq!(words(&pattern(3)).len() * 8, TRANSFER_MAX);
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A video played as MapCache15 does: each frame's buffers are mapped for player, decoder and display, and whether they stay mapped is compared.
+
+mod figures;
+
+use std::borrow::Cow;
+
+use fovea_report::panel::Panel;
+use serde::Deserialize;
+
+use super::{About, Parameters};
+use crate::catalog::builtin;
+use crate::figures::fold::Folded;
+use crate::scenario::Scenario;
+use crate::script::{in_range, BadParameter, Script};
+use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, Importers, Play, Reservation, Step, Verdict};
+
+/// All boots have the same settings: the cache is switched while they run.
+const fn settings(name: &'static str) -> Configuration {
+    Configuration {
+        name: Cow::Borrowed(name),
+        daemon: Daemon::Ladder,
+        zram: false,
+        reservation: Reservation::Absent,
+        guard: None,
+        queue: None,
+        disk: None,
+    }
+}
+
+/// A buffer is mapped for each use, as drivers do by themselves.
+pub const OFF: Configuration = settings("off");
+
+/// It stays mapped, for devices by the exporter (`kmod/heap`), for the player because it keeps its mapping.
+pub const ON: Configuration = settings("on");
+
+/// A boot that plays with one and with the other.
+const BOTH: Configuration = settings("both");
+
+pub(super) const ABOUT: About = About {
+    configurations: &[OFF, ON],
+    scenarios: builtin!["scenarios/mapcache.toml"],
+    lists: &["cases"],
+    panels: &[Panel {
+        scenario: "mapcache",
+        title: "Share of the CPU, while a video plays",
+        figures: &[("map_share_percent", "mapping buffers"), ("playback_share_percent", "all of it")],
+    }],
+    ..About::NONE
+};
+
+/// Parameters, explained in `profiles/scenarios/mapcache.toml`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mapcache {
+    /// Memory, what the devices are behind, frames a second.
+    pub cases: Vec<String>,
+    /// Frames measured.
+    pub frames: u32,
+    /// Buffers for decoded frames.
+    pub frame_buffers: u32,
+    /// Size of each.
+    pub frame_bytes: u64,
+    /// Buffers for compressed frames.
+    pub video_buffers: u32,
+    /// Size of each.
+    pub video_bytes: u64,
+    /// What the player writes for a frame.
+    pub compressed_bytes: u64,
+}
+
+impl Default for Mapcache {
+    fn default() -> Self {
+        let memories = ["fragmented", "unfragmented"];
+        let case = |importers: Importers| {
+            memories.iter().flat_map(move |m| [30, 60].map(|fps| format!("{m}-{}-{fps}", importers.name())))
+        };
+        Mapcache {
+            cases: Importers::ALL.into_iter().flat_map(case).collect(),
+            frames: 30,
+            frame_buffers: 15,
+            frame_bytes: 3_110_400,
+            video_buffers: 4,
+            video_bytes: 4 << 20,
+            compressed_bytes: 42_000,
+        }
+    }
+}
+
+/// What a case's name says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Variant {
+    fragmented: bool,
+    importers: Importers,
+    frames_per_s: f64,
+}
+
+impl Variant {
+    fn of(case: &str) -> Option<Variant> {
+        let mut words = case.split('-');
+        let fragmented = match words.next()? {
+            "fragmented" => true,
+            "unfragmented" => false,
+            _ => return None,
+        };
+        let name = words.next()?;
+        let importers = Importers::ALL.into_iter().find(|importers| importers.name() == name)?;
+        let frames_per_s: u32 = words.next()?.parse().ok().filter(|fps| (1..=240).contains(fps))?;
+        words.next().is_none().then_some(Variant { fragmented, importers, frames_per_s: frames_per_s.into() })
+    }
+
+    /// Label of what is played for it.
+    fn label(self) -> &'static str {
+        if self.fragmented {
+            "fragmented"
+        } else {
+            "unfragmented"
+        }
+    }
+}
+
+impl Parameters for Mapcache {
+    fn check(&self) -> Result<(), BadParameter> {
+        if self.cases.is_empty() {
+            return Err(("cases", "there are none".into()));
+        }
+        if let Some(case) = self.cases.iter().find(|case| Variant::of(case).is_none()) {
+            let form = "(fragmented|unfragmented)-(strict|lazy|virtio)-FRAMES_A_SECOND";
+            return Err(("cases", format!("{case:?} is not of the form {form}")));
+        }
+        in_range("frames", self.frames, 1, 100_000)?;
+        // The display shows one while the decoder writes another.
+        in_range("frame_buffers", self.frame_buffers, 2, 1000)?;
+        in_range("video_buffers", self.video_buffers, 1, 1000)?;
+        in_range("frame_bytes", self.frame_bytes, 1 << 13, 1 << 28)?;
+        in_range("video_bytes", self.video_bytes, 1 << 13, 1 << 28)?;
+        in_range("compressed_bytes", self.compressed_bytes, 1, self.video_bytes)
+    }
+
+    /// One boot for each thing that devices can be behind.
+    fn scripts(&self, scenario: &Scenario, _scale: f64, _catalog: &Catalog) -> Result<Vec<Script>, Error> {
+        let variants: Vec<Variant> = self.cases.iter().filter_map(|case| Variant::of(case)).collect();
+        let of = |importers: Importers| {
+            let of_boot = |label: &str| variants.iter().any(|v| v.importers == importers && v.label() == label);
+            let labels: Vec<&str> = ["fragmented", "unfragmented"].into_iter().filter(|label| of_boot(label)).collect();
+            (!labels.is_empty()).then(|| Script {
+                case: importers.name().into(),
+                seed: scenario.seed,
+                steps: self.steps(scenario, &labels),
+                importers: Some(importers),
+                all_in_one: Some(BOTH),
+                ..Script::default()
+            })
+        };
+        Ok(Importers::ALL.into_iter().filter_map(of).collect())
+    }
+
+    fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
+        figures::cases(self, scenario, folded)
+    }
+
+    fn verdicts(&self, scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict> {
+        figures::verdicts(self, scenario, cases, boots)
+    }
+}
+
+impl Mapcache {
+    fn steps(&self, scenario: &Scenario, labels: &[&str]) -> Vec<Step> {
+        let one = |label: &&str, configuration: &Configuration| {
+            Step::Play(Play {
+                label: (*label).into(),
+                scatter: *label == "fragmented",
+                mapcache: configuration.name() == ON.name(),
+                frames: self.frames,
+                frame_buffers: self.frame_buffers,
+                frame_bytes: self.frame_bytes,
+                video_buffers: self.video_buffers,
+                video_bytes: self.video_bytes,
+                compressed_bytes: self.compressed_bytes,
+            })
+        };
+        labels.iter().flat_map(|label| scenario.configurations.iter().map(move |c| one(label, c))).collect()
+    }
+}
