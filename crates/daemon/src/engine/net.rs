@@ -174,6 +174,7 @@ impl<D: Device> Mechanism<D> for Net {
 
     fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
         let snapshot = house.snapshot(now_ns);
+        house.service_looks.matter |= house.policy.net.enabled && !self.state.none;
         self.wanted = net::is_wanted(&snapshot, &house.policy.net);
         if !self.wanted {
             return Ok(());

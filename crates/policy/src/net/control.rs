@@ -54,6 +54,18 @@ pub(super) fn segment(bytes: u64) -> u64 {
     bytes.clamp(SEGMENT_BYTES, 1 << 16)
 }
 
+/// One look in so many tries for more than was seen, by half.
+const PROBE_LOOKS: u64 = 32;
+
+/// What the network can bring as far as is known, where nobody said: the most that was seen. But while windows are held nobody sees more than they let
+/// through, and what is believed would shrink by the headroom each time the old peak is forgotten. So a look now and then lets more through;
+/// where there is no more, that much waits in a queue for a period.
+pub fn found_capacity(peak_bytes_per_s: u64, now_ns: u64, config: &NetConfig) -> u64 {
+    let look = now_ns / config.period_ms.max(1).saturating_mul(1_000_000);
+    let probe = if look % PROBE_LOOKS == PROBE_LOOKS - 1 { peak_bytes_per_s / 2 } else { 0 };
+    peak_bytes_per_s.saturating_add(probe)
+}
+
 /// The window of all bursty connections together for the next period, after `window_bytes`; 0 if there is none yet.
 pub fn next_window(window_bytes: u64, load: &Load, config: &NetConfig) -> u64 {
     let capacity = load.capacity_bytes_per_s.min(RATE_MAX);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 use proptest::prelude::*;
 
-use super::control::{flow_window, next_window, Load, SEGMENT_BYTES};
+use super::control::{flow_window, found_capacity, next_window, Load, SEGMENT_BYTES};
 use super::NetConfig;
 
 /// A bottleneck with a queue before it, a time-sensitive app that takes a constant rate if it can get it, and bursty connections that always have a
@@ -97,6 +97,48 @@ fn a_window_is_never_above_what_the_round_trip_says_nor_below_the_floor() {
     (load.received_bytes_per_s, load.flows) = (300_000, 100);
     assert_eq!(next_window(window, &load, &config), 100 * SEGMENT_BYTES);
     assert_eq!(flow_window(100 * SEGMENT_BYTES, 2, 500, SEGMENT_BYTES), SEGMENT_BYTES);
+}
+
+/// A film of an hour beside a download, on a network that becomes twice as fast, half as fast, and fast again; peaks are forgotten as the daemon does.
+#[test]
+fn what_is_not_told_is_found_and_kept_while_windows_are_held() {
+    const PEAK_LOOKS: u64 = 600;
+    let config = NetConfig::default();
+    let mut link = link(1_000_000.0, 0.03, 0.2, 2);
+    let (mut window, mut peaks) = (0, [0_u64; 2]);
+    let mut served = Vec::new();
+    for look in 1..7_200_u64 {
+        let speed = [1_000_000.0, 2_000_000.0, 1_000_000.0, 2_000_000.0][(look / 1_800) as usize];
+        link.capacity = speed;
+        link.pass(config.period_ms);
+        let (stream, bursty) = link.take(config.period_ms);
+        if look % PEAK_LOOKS == 0 {
+            peaks = [0, peaks[0]];
+        }
+        peaks[0] = peaks[0].max(stream + bursty);
+        let load = Load {
+            capacity_bytes_per_s: found_capacity(peaks[0].max(peaks[1]), look * config.period_ms * 1_000_000, &config),
+            received_bytes_per_s: stream + bursty,
+            bursty_bytes_per_s: bursty,
+            rtt_us: 30_000,
+            apps: 1,
+            flows: 2,
+            segment_bytes: SEGMENT_BYTES,
+        };
+        window = next_window(window, &load, &config);
+        let each = flow_window(window, 1, 2, SEGMENT_BYTES) as f64;
+        link.windows.iter_mut().for_each(|w| *w = each);
+        // Once it has had the time to find out: ten minutes after it became slower, for so long the old peak is believed.
+        if look % 1_800 > 1_400 {
+            served.push((speed, stream as f64 / link.stream, (stream + bursty) as f64 / speed));
+        }
+    }
+    for speed in [1_000_000.0, 2_000_000.0] {
+        let of: Vec<_> = served.iter().filter(|served| served.0 == speed).collect();
+        let mean = |value: fn(&(f64, f64, f64)) -> f64| of.iter().map(|&s| value(s)).sum::<f64>() / of.len() as f64;
+        assert!(mean(|s| s.1) >= 0.97, "the stream gets {} of what it needs at {speed}", mean(|s| s.1));
+        assert!(mean(|s| s.2) >= 0.85, "all together get {} of {speed}", mean(|s| s.2));
+    }
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 
 use fovea_apps::IoClass;
 
-use super::control::{flow_window, next_window, Load};
+use super::control::{flow_window, found_capacity, next_window, Load};
 use super::{NetConfig, NetState};
 use crate::{Action, AppState, Decision, Reason, Snapshot};
 
@@ -74,7 +74,7 @@ pub fn window_bytes(snapshot: &Snapshot, config: &NetConfig) -> u64 {
 fn load(snapshot: &Snapshot, config: &NetConfig) -> Load {
     let mut load = Load {
         capacity_bytes_per_s: match config.capacity_bytes_per_s {
-            0 => snapshot.net.peak_bytes_per_s,
+            0 => found_capacity(snapshot.net.peak_bytes_per_s, snapshot.now_ns, config),
             given => given,
         },
         received_bytes_per_s: snapshot.net.received_bytes_per_s,
