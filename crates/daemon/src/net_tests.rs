@@ -92,12 +92,14 @@ fn without_a_network_or_with_nobody_to_serve_there_is_no_timer() {
     let mut b = receiving();
     assert_eq!(b.engine.turn(0).unwrap().wake_at_ns, Some(HALF_NS));
     b.engine.handle(Request::Screen { on: false }, 1);
-    assert_eq!(b.engine.turn(1).unwrap().wake_at_ns, None, "nobody looks");
+    const SETTLED_NS: u64 = 2 * SECOND_NS;
+    assert_eq!(b.engine.turn(1).unwrap().wake_at_ns, Some(SETTLED_NS), "who uses which service, once more");
+    assert_eq!(b.engine.turn(SETTLED_NS).unwrap().wake_at_ns, None, "nobody looks");
     assert!(b.done("forget traffic"));
-    b.engine.handle_from(Some(20), close("front"), 2);
-    b.plays(&[(10, Perceived::UsesServer)], 2);
+    b.engine.handle_from(Some(20), close("front"), SETTLED_NS + 2);
+    b.plays(&[(10, Perceived::UsesServer)], SETTLED_NS + 2);
     assert_eq!(b.io_class("music").class, IoClass::TimeSensitive);
-    assert!(b.engine.turn(3).unwrap().wake_at_ns.is_some(), "who plays is served with the screen off");
+    assert!(b.engine.turn(SETTLED_NS + 3).unwrap().wake_at_ns.is_some(), "who plays is served with the screen off");
 }
 
 #[test]

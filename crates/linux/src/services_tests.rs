@@ -43,6 +43,11 @@ fn whoever_is_connected_to_a_server_uses_it() {
     command.arg("1000").stdin(OwnedFd::from(listener)).stdout(accepted);
     let mut server = command.spawn().unwrap();
     drop(command);
+    // The kernel lets the parent go on before the child has its new name.
+    let name = format!("/proc/{}/comm", server.id());
+    while !fs::read_to_string(&name).unwrap().starts_with("stand-in") {
+        std::thread::yield_now();
+    }
     let table = [service("other", &["nobody"], &[]), service("packages", &["stand-in-snap*"], &[])];
     let users = users(&Root::at("/"), &Root::at(folder.path()), &table).unwrap();
     let _ = (server.kill(), server.wait());

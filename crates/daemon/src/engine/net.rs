@@ -88,6 +88,7 @@ impl Net {
         if self.state.none {
             return Ok(());
         }
+        house.service_looks.matter = true;
         let apps: Vec<(AppName, String)> =
             house.registry.iter().map(|app| (app.name.clone(), app.cgroup.clone())).collect();
         let cgroups: Vec<&str> = apps.iter().map(|(_, cgroup)| cgroup.as_str()).collect();
@@ -174,7 +175,6 @@ impl<D: Device> Mechanism<D> for Net {
 
     fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
         let snapshot = house.snapshot(now_ns);
-        house.service_looks.matter |= house.policy.net.enabled && !self.state.none;
         self.wanted = net::is_wanted(&snapshot, &house.policy.net);
         if !self.wanted {
             return Ok(());
