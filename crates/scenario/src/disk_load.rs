@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The disk, and what is done with it.
+use crate::kinds::disk::Disk;
+
+/// A stretch of time of the scenario `disk`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskLoad {
@@ -11,20 +13,8 @@ pub struct DiskLoad {
     pub label: String,
     /// How long.
     pub ns: u64,
-    /// What one command takes.
-    pub command_ns: u64,
-    /// How long a command may be.
-    pub command_bytes: u64,
-    /// Commands that the disk has at once.
-    pub queue_depth: u64,
-    /// What the player reads for a frame, and how often.
-    pub frame_bytes: u64,
-    /// Time from frame to frame.
-    pub frame_ns: u64,
-    /// Threads of the copy.
-    pub copy_threads: u64,
-    /// Whether what the disk does is told.
-    pub rate_known: bool,
+    /// The disk, and who uses it how.
+    pub disk: Disk,
 }
 
 impl DiskLoad {
@@ -40,21 +30,6 @@ impl DiskLoad {
 
     /// The apps: the film's player, which is in front; the copy; one of no class; one that writes files.
     pub const APPS: [&'static str; 4] = ["player", "dperf", "plain", "writer"];
-
-    /// What the disk does, in bytes a second.
-    pub fn rate_bytes(&self) -> u64 {
-        rate_bytes(self.command_bytes, self.command_ns)
-    }
-
-    /// What the player reads a second.
-    pub fn stream_bytes_per_s(&self) -> u64 {
-        self.frame_bytes * 1_000_000_000 / self.frame_ns
-    }
-}
-
-/// What a disk does in a second whose commands, one after the other, are all of full length.
-pub fn rate_bytes(command_bytes: u64, command_ns: u64) -> u64 {
-    command_bytes * 1_000_000_000 / command_ns
 }
 
 /// What an app did.

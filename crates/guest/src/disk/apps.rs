@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use fovea_scenario::{DiskLoad, DiskUse};
 
 use super::volume::ROOT;
+use crate::hash::mix64;
 use crate::outcome::{At, Outcome};
 use crate::readings::now_ns;
 
@@ -66,14 +67,7 @@ impl Blocks {
 }
 
 fn first_word(file: u64, block: u64, version: u64) -> u64 {
-    mix((file << 56) ^ (version << 32) ^ block)
-}
-
-/// SplitMix64's last step.
-fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+    mix64((file << 56) ^ (version << 32) ^ block)
 }
 
 /// Draws, the same in every boot.
@@ -81,8 +75,8 @@ struct Draw(u64);
 
 impl Draw {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0) % bound
+        self.0 = mix64(self.0);
+        self.0 % bound
     }
 }
 
@@ -159,17 +153,17 @@ fn sleep_until(at_ns: u64) {
 /// asked for is left out, as players do.
 fn player(load: &DiskLoad, start_ns: u64, end_ns: u64) -> Outcome<DiskUse> {
     let file = open("player", true)?;
-    let mut frame = Blocks::new(load.frame_bytes as usize);
-    let frames = (end_ns - start_ns) / load.frame_ns;
-    let places = bytes_of("player") / load.frame_bytes;
+    let mut frame = Blocks::new(load.disk.frame_bytes as usize);
+    let frames = (end_ns - start_ns) / load.disk.frame_ns;
+    let places = bytes_of("player") / load.disk.frame_bytes;
     let mut done = DiskUse { frames, ..DiskUse::default() };
     for nth in 0..frames {
-        let due_ns = start_ns + nth * load.frame_ns;
-        let late_ns = due_ns + load.frame_ns;
+        let due_ns = start_ns + nth * load.disk.frame_ns;
+        let late_ns = due_ns + load.disk.frame_ns;
         let mut missed = now_ns() >= late_ns;
         if !missed {
             sleep_until(due_ns);
-            let place = nth % places * load.frame_bytes;
+            let place = nth % places * load.disk.frame_bytes;
             let began_ns = now_ns();
             file.read_exact_at(frame.bytes(), place).at(|| format!("frame {nth}"))?;
             let ended_ns = now_ns();
@@ -178,7 +172,7 @@ fn player(load: &DiskLoad, start_ns: u64, end_ns: u64) -> Outcome<DiskUse> {
                 done.read_ns.push(ended_ns - began_ns);
             }
             done.wrong_blocks += frame.wrong(id_of("player"), place, 0);
-            done.bytes += load.frame_bytes;
+            done.bytes += load.disk.frame_bytes;
         }
         let first = nth < DiskUse::FIRST_FRAMES;
         done.missed_first += u64::from(missed && first);
@@ -208,7 +202,7 @@ fn copy(load: &DiskLoad, end_ns: u64) -> Outcome<DiskUse> {
         Ok(())
     };
     std::thread::scope(|scope| {
-        for thread in 0..load.copy_threads {
+        for thread in 0..load.disk.copy_threads {
             let (one, failed) = (&one, &failed);
             scope.spawn(move || {
                 if let Err(error) = one(thread) {

@@ -70,10 +70,10 @@ fn make_device(load: &DiskLoad) -> Outcome<()> {
         ("blocksize", 4096),
         ("memory_backed", 1),
         ("irqmode", 2),
-        ("completion_nsec", load.command_ns),
-        ("max_sectors", load.command_bytes / 512),
+        ("completion_nsec", load.disk.command_ns),
+        ("max_sectors", load.disk.command_bytes / 512),
         ("submit_queues", 1),
-        ("hw_queue_depth", load.queue_depth),
+        ("hw_queue_depth", load.disk.queue_depth),
         ("power", 1),
     ] {
         write_file(folder.join(name), &value.to_string())?;
@@ -84,7 +84,7 @@ fn make_device(load: &DiskLoad) -> Outcome<()> {
 /// dm-aciom on the device.
 fn ordered(load: &DiskLoad) -> Outcome<PathBuf> {
     let mapper = DeviceMapper::open(&Root::at("/")).at(|| "device-mapper".into())?;
-    let rate = if load.rate_known { load.rate_bytes() } else { 0 };
+    let rate = if load.disk.rate_known { load.disk.rate_bytes() } else { 0 };
     let table = Target {
         start_sectors: 0,
         size_sectors: (DiskLoad::SIZE_MIB << 20) / 512,

@@ -5,11 +5,10 @@ use std::borrow::Cow;
 
 use fovea_report::panel::Panel;
 use fovea_report::verdict::{ratio, verdict, Bound};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{About, Parameters};
 use crate::catalog::builtin;
-use crate::disk_load::rate_bytes;
 use crate::figures::fold::{mean, set, Folded};
 use crate::figures::{by_case, compares, figure, Figures};
 use crate::scenario::Scenario;
@@ -69,7 +68,7 @@ pub(super) const ABOUT: About = About {
 };
 
 /// Parameters, explained in `profiles/scenarios/disk.toml`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Disk {
     /// How long the film plays.
@@ -108,6 +107,18 @@ impl Default for Disk {
     }
 }
 
+impl Disk {
+    /// What the disk does in a second if its commands, one after the other, are all of full length.
+    pub fn rate_bytes(&self) -> u64 {
+        self.command_bytes * 1_000_000_000 / self.command_ns
+    }
+
+    /// What the player reads a second.
+    pub fn stream_bytes_per_s(&self) -> u64 {
+        self.frame_bytes * 1_000_000_000 / self.frame_ns
+    }
+}
+
 impl Parameters for Disk {
     fn check(&self) -> Result<(), BadParameter> {
         in_range("play_ns", self.play_ns, 3_000_000_000, 3_600_000_000_000)?;
@@ -126,25 +137,13 @@ impl Parameters for Disk {
     }
 
     fn scripts(&self, scenario: &Scenario, _scale: f64, _catalog: &Catalog) -> Result<Vec<Script>, Error> {
-        let load = |label: &str, ns| Step::Disk {
-            load: DiskLoad {
-                label: label.into(),
-                ns,
-                command_ns: self.command_ns,
-                command_bytes: self.command_bytes,
-                queue_depth: self.queue_depth,
-                frame_bytes: self.frame_bytes,
-                frame_ns: self.frame_ns,
-                copy_threads: self.copy_threads,
-                rate_known: self.rate_known,
-            },
-        };
+        let load = |label: &str, ns| Step::Disk { load: DiskLoad { label: label.into(), ns, disk: self.clone() } };
         let steps = vec![
             load(DiskLoad::FILM, self.play_ns),
             load(DiskLoad::ALONE, self.alone_ns),
             load(DiskLoad::DEATH, 3_000_000_000),
         ];
-        let disk_rate = self.rate_known.then(|| rate_bytes(self.command_bytes, self.command_ns));
+        let disk_rate = self.rate_known.then(|| self.rate_bytes());
         Ok(vec![Script { seed: scenario.seed, steps, disk_rate, ..Script::default() }])
     }
 
