@@ -72,6 +72,6 @@ impl Phone {
             role: app.role,
             io_class: None,
         };
-        self.daemon.tell(&request)?.map_err(|error| format!("the daemon refused to register {name}: {error}"))
+        self.daemon.insist(&request)
     }
 }

@@ -173,6 +173,11 @@ impl Daemon {
         }
     }
 
+    /// Tells it something that it has no reason to refuse.
+    pub fn insist(&mut self, request: &Request) -> Outcome<()> {
+        self.tell(request)?.map_err(|error| format!("the daemon refused {request:?}: {error}"))
+    }
+
     /// Asks for its state.
     pub fn status(&mut self) -> Outcome<Box<Status>> {
         match self.ask(&Request::Status {})? {

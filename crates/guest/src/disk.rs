@@ -5,10 +5,7 @@ mod apps;
 mod volume;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 use fovea_apps::IoClass;
 use fovea_client::protocol::Request;
@@ -21,10 +18,10 @@ use rustix::process::{kill_process, Pid, Signal};
 pub use apps::{main, WORD};
 
 use crate::outcome::{write_file, At, Outcome};
-use crate::phone::{Phone, Woke};
+use crate::phone::Phone;
+use crate::program::Program;
 use crate::readings::now_ns;
 use crate::setup::{cgroup_path, APPS};
-use crate::spawn::{self, Setting};
 
 /// Time between the processes' start and that of their work: the daemon is told of them meanwhile.
 const LEAD_NS: u64 = 1_000_000_000;
@@ -44,10 +41,6 @@ pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
     let setting = phone.plan.configuration.disk.ok_or("this configuration has no disk: use another kind")?;
     volume::set_up(load, setting)?;
     let apps: &[&str] = if load.label == DiskLoad::ALONE { &["dperf"] } else { &DiskLoad::APPS };
-    for app in apps {
-        let path = cgroup_path(&cgroup_of(app));
-        std::fs::create_dir_all(&path).at(|| format!("making {}", path.display()))?;
-    }
     let start_ns = now_ns() + LEAD_NS;
     let mut running = BTreeMap::new();
     for &app in apps {
@@ -63,8 +56,8 @@ pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
     }
     let mut uses = BTreeMap::new();
     let deadline = start_ns + load.ns + LATE_NS;
-    for (app, output) in running {
-        let text = collect(phone, output, deadline)?;
+    for (app, program) in running {
+        let text = program.all(phone, deadline)?;
         let done: DiskUse = serde_json::from_str(&text).at(|| format!("{app} ended without a result: {text:?}"))?;
         uses.insert(app.to_owned(), done);
     }
@@ -81,34 +74,11 @@ pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
     Ok(())
 }
 
-/// Starts an app in its cgroup; its result can be read.
-fn start(app: &str, load: &DiskLoad, start_ns: u64) -> Outcome<std::os::fd::OwnedFd> {
-    let (ours, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(|| "making a pipe".into())?;
-    let path = cgroup_path(&cgroup_of(app));
-    let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
+/// Starts an app in its cgroup; it prints its result.
+fn start(app: &str, load: &DiskLoad, start_ns: u64) -> Outcome<Program> {
     let load = serde_json::to_string(load).at(|| "a load as text".into())?;
     let start_ns = start_ns + if app == "player" { BEHIND_NS } else { 0 };
-    let args = ["fovea-guest", WORD, app, &start_ns.to_string(), &load];
-    spawn::exec_into(&cgroup, Path::new("/init"), &args, Setting { stdout: Some(&theirs), ..Setting::default() })?;
-    Ok(ours)
-}
-
-/// All that comes out of a pipe.
-fn collect(phone: &mut Phone, output: std::os::fd::OwnedFd, deadline: u64) -> Outcome<String> {
-    let mut printed = Vec::new();
-    loop {
-        match phone.wait(Some(deadline), None, Some(output.as_fd()))? {
-            Woke::Time => return Err("an app did not end in time: does the disk still answer?".into()),
-            Woke::Other => {
-                let mut buffer = [0u8; 16384];
-                match rustix::io::read(&output, &mut buffer).at(|| "reading a result".into())? {
-                    0 => return Ok(String::from_utf8_lossy(&printed).into_owned()),
-                    length => printed.extend_from_slice(&buffer[..length]),
-                }
-            }
-            Woke::App | Woke::Death => {}
-        }
-    }
+    Program::start(&cgroup_of(app), &[WORD, app, &start_ns.to_string(), &load])
 }
 
 /// Tells the daemon of the apps, or sets by hand what a configuration has instead.
@@ -116,20 +86,15 @@ fn tell(phone: &mut Phone, load: &DiskLoad, apps: &[&str], setting: DiskSetting)
     for &app in apps {
         let io_class = (app == "plain").then_some(IoClass::Plain);
         let name = app.parse().at(|| "registering".into())?;
-        let told = phone.daemon.tell(&Request::Register {
-            app: name,
-            cgroup: cgroup_of(app),
-            role: Default::default(),
-            io_class,
-        })?;
-        told.map_err(|refusal| format!("the daemon refused {app}: {refusal}"))?;
+        let request = Request::Register { app: name, cgroup: cgroup_of(app), role: Default::default(), io_class };
+        phone.daemon.insist(&request)?;
     }
     let front = if apps.contains(&"player") {
         Request::Focus { app: "player".parse().at(|| "focusing".into())? }
     } else {
         Request::Home {}
     };
-    phone.daemon.tell(&front)?.map_err(|refusal| format!("the daemon refused: {refusal}"))?;
+    phone.daemon.insist(&front)?;
     let by_hand = |app: &str, file: &str, value: &str| match apps.contains(&app) {
         true => write_file(cgroup_path(&cgroup_of(app)).join(file), value),
         false => Ok(()),
@@ -142,7 +107,7 @@ fn tell(phone: &mut Phone, load: &DiskLoad, apps: &[&str], setting: DiskSetting)
         }
         DiskSetting::IoMax if apps.len() > 1 => {
             // As the paper's budget would have it, if the film never changed.
-            let each = (load.rate_bytes() / 10 * 9).saturating_sub(load.stream_bytes_per_s()) / 2;
+            let each = (load.disk.rate_bytes() / 10 * 9).saturating_sub(load.disk.stream_bytes_per_s()) / 2;
             let limit = format!("{} rbps={each} wbps={each}", volume::number()?);
             by_hand("dperf", "io.max", &limit)?;
             by_hand("writer", "io.max", &limit)

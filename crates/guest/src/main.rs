@@ -23,6 +23,7 @@ mod outcome;
 mod pagemap;
 mod phone;
 mod play;
+mod program;
 mod readings;
 mod reserved;
 mod restore;

@@ -68,8 +68,7 @@ pub fn show(phone: &mut Phone, name: &str, new: bool) -> Outcome<()> {
     if phone.plan.configuration.daemon == Daemon::Absent {
         return Ok(());
     }
-    let request = Request::Windows { front: Some(pid), visible: vec![pid] };
-    phone.daemon.tell(&request)?.map_err(|error| format!("the daemon refused {request:?}: {error}"))
+    phone.daemon.insist(&Request::Windows { front: Some(pid), visible: vec![pid] })
 }
 
 /// How long every process of a cgroup has waited for memory at once; nothing if it is gone.

@@ -5,21 +5,16 @@ mod netlink;
 pub mod peer;
 mod playout;
 
-use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
-
 use fovea_apps::Role;
 use fovea_client::protocol::Request;
 use fovea_scenario::{EventBody, Queue, Traffic};
-use rustix::pipe::PipeFlags;
 use serde::Deserialize;
 
 use crate::outcome::{At, Outcome};
-use crate::phone::{Phone, Woke};
+use crate::phone::Phone;
+use crate::program::Program;
 use crate::readings::now_ns;
 use crate::setup::{cgroup_path, APPS};
-use crate::spawn::{exec_into, Setting};
 use netlink::{index, Netlink};
 
 /// The interfaces of the link, and the one through which incoming packets are led.
@@ -38,7 +33,6 @@ const BEGIN_NS: u64 = 1_000_000_000;
 /// How much longer than planned all may take.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
-/// What a program says at its end.
 #[derive(Deserialize)]
 struct Said {
     #[serde(default)]
@@ -46,50 +40,15 @@ struct Said {
     bytes_by_second: Vec<u64>,
 }
 
-struct Program {
-    output: OwnedFd,
-    said: Vec<u8>,
+fn start(role: &str, cgroup: &str, traffic: &Traffic, began_ns: u64) -> Outcome<Program> {
+    let plan = serde_json::to_string(traffic).at(|| "writing a plan".into())?;
+    Program::start(cgroup, &["net", role, &plan, &began_ns.to_string()])
 }
 
-impl Program {
-    fn start(role: &str, cgroup: &str, traffic: &Traffic, began_ns: u64) -> Outcome<Program> {
-        let path = cgroup_path(cgroup);
-        std::fs::create_dir_all(&path).at(|| format!("making {}", path.display()))?;
-        let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
-        let (output, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).at(|| "making a pipe".into())?;
-        let plan = serde_json::to_string(traffic).at(|| "writing a plan".into())?;
-        let args = ["fovea-guest", "net", role, &plan, &began_ns.to_string()];
-        let setting = Setting { stdout: Some(&theirs), ..Setting::default() };
-        exec_into(&cgroup, Path::new("/init"), &args, setting)?;
-        Ok(Program { output, said: Vec::new() })
-    }
-
-    /// Waits for its next line.
-    fn line(&mut self, phone: &mut Phone, deadline_ns: u64) -> Outcome<String> {
-        loop {
-            if let Some(end) = self.said.iter().position(|&byte| byte == b'\n') {
-                let rest = self.said.split_off(end + 1);
-                let line = std::mem::replace(&mut self.said, rest);
-                return Ok(String::from_utf8_lossy(line.trim_ascii()).into_owned());
-            }
-            match phone.wait(Some(deadline_ns), None, Some(self.output.as_fd()))? {
-                Woke::Time => return Err("a program of the link says nothing: see the console".into()),
-                Woke::Other => {
-                    let mut buffer = [0u8; 4096];
-                    match rustix::io::read(&self.output, &mut buffer).at(|| "reading from a program".into())? {
-                        0 => return Err("a program of the link has ended: see the console".into()),
-                        length => self.said.extend_from_slice(&buffer[..length]),
-                    }
-                }
-                Woke::App | Woke::Death => {}
-            }
-        }
-    }
-
-    fn said(&mut self, phone: &mut Phone, deadline_ns: u64) -> Outcome<Said> {
-        let line = self.line(phone, deadline_ns)?;
-        serde_json::from_str(&line).at(|| format!("understanding {line}"))
-    }
+/// What a program says at its end.
+fn said(program: &mut Program, phone: &mut Phone, deadline_ns: u64) -> Outcome<Said> {
+    let line = program.line(phone, deadline_ns)?;
+    serde_json::from_str(&line).at(|| format!("understanding {line}"))
 }
 
 /// The link, with what the configuration puts before the receiver.
@@ -119,7 +78,7 @@ fn link(sender: u32, traffic: &Traffic, queue: Option<Queue>) -> Outcome<()> {
 /// Follows the step.
 pub fn run(phone: &mut Phone, traffic: &Traffic) -> Outcome<()> {
     let deadline_ns = now_ns() + PATIENCE_NS;
-    let mut sender = Program::start("sender", "system/sender", traffic, 0)?;
+    let mut sender = start("sender", "system/sender", traffic, 0)?;
     expect(&sender.line(phone, deadline_ns)?, "ready")?;
     let pid = std::fs::read_to_string(cgroup_path("system/sender").join("cgroup.procs"));
     let pid = pid.at(|| "finding the sender".into())?.trim().parse().at(|| "finding the sender".into())?;
@@ -129,17 +88,17 @@ pub fn run(phone: &mut Phone, traffic: &Traffic) -> Outcome<()> {
     let mut programs = Vec::new();
     for (role, app) in [("player", "player"), ("bulk", "download")] {
         let cgroup = format!("{APPS}/{app}");
-        programs.push(Program::start(role, &cgroup, traffic, began_ns)?);
+        programs.push(start(role, &cgroup, traffic, began_ns)?);
         let app = app.parse().at(|| "naming an app".into())?;
         let request = Request::Register { app, cgroup, role: Role::App, io_class: None };
-        phone.daemon.tell(&request)?.map_err(|error| format!("the daemon refused: {error}"))?;
+        phone.daemon.insist(&request)?;
     }
     // Nothing is said of classes: who is looked at must receive in time, who is not can wait.
     let focus = Request::Focus { app: "player".parse().at(|| "naming an app".into())? };
-    phone.daemon.tell(&focus)?.map_err(|error| format!("the daemon refused: {error}"))?;
+    phone.daemon.insist(&focus)?;
     let deadline_ns = began_ns + traffic.end_ns + PATIENCE_NS;
     let [mut player, mut bulk] = <[Program; 2]>::try_from(programs).map_err(|_| "there must be two".to_owned())?;
-    let (stream, bursty) = (player.said(phone, deadline_ns)?, bulk.said(phone, deadline_ns)?);
+    let (stream, bursty) = (said(&mut player, phone, deadline_ns)?, said(&mut bulk, phone, deadline_ns)?);
     phone.channel.emit(EventBody::Traffic {
         degraded_ns: stream.degraded_ns,
         stream_bytes: stream.bytes_by_second,
