@@ -23,6 +23,7 @@ mod memory;
 pub mod module;
 mod neighbours;
 mod net;
+mod open_files;
 mod others;
 mod pagemap;
 mod pageout;

@@ -3,15 +3,14 @@
 //! unix socket is connected, so this is looked at, not waited for.
 
 use std::collections::BTreeSet;
-use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use fovea_apps::Service;
 
 use crate::file::{read_into, Root};
 use crate::media::clients::clients;
+use crate::open_files::{identity, open_files, processes, Identity};
 use crate::Error;
 
 /// A process that uses a service.
@@ -39,10 +38,9 @@ pub(crate) fn users(root: &Root, devices: &Root, table: &[Service]) -> Result<Ve
         return Ok(Vec::new());
     }
     let proc = root.join("proc");
-    let entries = std::fs::read_dir(&proc).map_err(|e| Error::file("reading", &proc, e))?;
     let mut servers = Vec::new();
     let mut text = Vec::new();
-    for pid in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
+    for pid in processes(root)? {
         // One that ends meanwhile, or is somebody else's, uses nothing as far as can be known.
         if by_peer && read_into(&proc.join(format!("{pid}/comm")), &mut text).is_ok() {
             let program = String::from_utf8_lossy(text.trim_ascii());
@@ -50,7 +48,7 @@ pub(crate) fn users(root: &Root, devices: &Root, table: &[Service]) -> Result<Ve
             servers.extend(of.map(|(service, _)| (pid, service)));
         }
         if !nodes.is_empty() {
-            let open = opened(&proc, pid, &nodes).unwrap_or_default();
+            let open = opened(root, pid, &nodes).unwrap_or_default();
             users.extend(open.into_iter().map(|service| ServiceUser { pid, service }));
         }
     }
@@ -63,16 +61,8 @@ pub(crate) fn users(root: &Root, devices: &Root, table: &[Service]) -> Result<Ve
 
 /// A device node of a service.
 struct Node {
-    identity: (u64, u64),
+    identity: Identity,
     service: usize,
-}
-
-/// What makes two files one device: its number, or for what is no device (in a test) the file itself.
-fn identity(file: &Metadata) -> (u64, u64) {
-    match file.file_type().is_char_device() || file.file_type().is_block_device() {
-        true => (0, file.rdev()),
-        false => (file.dev(), file.ino()),
-    }
 }
 
 /// The nodes that are there.
@@ -108,20 +98,11 @@ fn walk(folder: &Path, depth: usize, take: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// The services of which a process has a node open.
-fn opened(proc: &Path, pid: u32, nodes: &[Node]) -> io::Result<BTreeSet<usize>> {
-    let mut services = BTreeSet::new();
-    for entry in std::fs::read_dir(proc.join(format!("{pid}/fd")))?.flatten() {
-        // By name first, for that costs the least: sockets, pipes and the like have none.
-        let is_file = std::fs::read_link(entry.path()).is_ok_and(|to| to.is_absolute());
-        if !is_file {
-            continue;
-        }
-        let Ok(file) = std::fs::metadata(entry.path()) else { continue };
-        let identity = identity(&file);
-        services.extend(nodes.iter().filter(|node| node.identity == identity).map(|node| node.service));
-    }
-    Ok(services)
+/// The services of which a process has a node open. Sockets, pipes and the like have no path.
+fn opened(root: &Root, pid: u32, nodes: &[Node]) -> io::Result<BTreeSet<usize>> {
+    let open = open_files(root, pid, Path::is_absolute)?;
+    let of = |open| nodes.iter().filter(move |node| node.identity == open).map(|node| node.service);
+    Ok(open.flat_map(of).collect())
 }
 
 #[cfg(test)]
