@@ -174,8 +174,8 @@ impl<D: Device> Mechanism<D> for Net {
     }
 
     fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        let snapshot = house.snapshot(now_ns);
-        self.wanted = net::is_wanted(&snapshot, &house.policy.net);
+        let classes = house.apps.values().map(|known| &known.io_class);
+        self.wanted = net::is_wanted(classes, house.attention.screen_on, &house.policy.net);
         if !self.wanted {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Whose windows are held, and to what.
 
-use fovea_apps::IoClass;
+use fovea_apps::{Classified, IoClass};
 
 use super::control::{flow_window, found_capacity, next_window, Load};
 use super::{NetConfig, NetState};
@@ -17,20 +17,28 @@ const IDLE_MS: u64 = 8_000;
 /// What is worth holding others for: a call has twice as much, a connection that is kept alive far less.
 const LEAST_BYTES_PER_S: u64 = 2_000;
 
-fn is_sensitive(app: &AppState, screen_on: bool) -> bool {
+fn is_sensitive(app: &Classified, screen_on: bool) -> bool {
     // Who is sensitive because it is seen is not while nothing can be.
-    app.io_class.class == IoClass::TimeSensitive && (screen_on || !app.io_class.by_place)
+    app.class == IoClass::TimeSensitive && (screen_on || !app.by_place)
 }
 
 fn is_bursty(app: &AppState) -> bool {
     app.io_class.class == IoClass::Bursty
 }
 
-/// Whether there is a reason to look: somebody to protect, and somebody from whom.
-pub fn is_wanted(snapshot: &Snapshot, config: &NetConfig) -> bool {
-    config.enabled && snapshot.apps.iter().any(|app| is_sensitive(app, snapshot.screen_on)) && {
-        snapshot.apps.iter().any(is_bursty)
-    }
+/// Whether there is a reason to look: somebody to protect, and somebody from whom. Asked at every turn, so of the apps' classes alone.
+pub fn is_wanted<'a>(
+    mut classes: impl Iterator<Item = &'a Classified> + Clone,
+    screen_on: bool,
+    config: &NetConfig,
+) -> bool {
+    config.enabled
+        && classes.clone().any(|app| is_sensitive(app, screen_on))
+        && classes.any(|app| app.class == IoClass::Bursty)
+}
+
+fn matters(snapshot: &Snapshot, config: &NetConfig) -> bool {
+    is_wanted(snapshot.apps.iter().map(|app| &app.io_class), snapshot.screen_on, config)
 }
 
 /// When to look next, if it is wanted.
@@ -53,12 +61,12 @@ pub fn has_sensitive_traffic(snapshot: &Snapshot) -> bool {
     let receives = |app: &AppState| {
         app.net.is_some_and(|net| net.received_bytes_per_s >= least || (net.udp_sockets > 0 && udp >= least))
     };
-    snapshot.apps.iter().any(|app| is_sensitive(app, snapshot.screen_on) && receives(app))
+    snapshot.apps.iter().any(|app| is_sensitive(&app.io_class, snapshot.screen_on) && receives(app))
 }
 
 fn is_served(snapshot: &Snapshot, config: &NetConfig) -> bool {
     let lately = |then_ns: u64| snapshot.now_ns.saturating_sub(then_ns) < LINGER_NS;
-    is_wanted(snapshot, config) && snapshot.net.sensitive_ns.is_some_and(lately)
+    matters(snapshot, config) && snapshot.net.sensitive_ns.is_some_and(lately)
 }
 
 /// The window of all bursty connections together for the next period; 0 if none is to be held. As it was, without a look since.
@@ -117,7 +125,7 @@ pub fn release(snapshot: &Snapshot, config: &NetConfig) -> Decision {
 /// Who is let go, and who is held, after a look.
 pub fn decide(snapshot: &Snapshot, config: &NetConfig) -> Decision {
     let mut decision = release(snapshot, config);
-    if is_wanted(snapshot, config) && !snapshot.net.none {
+    if matters(snapshot, config) && !snapshot.net.none {
         decision.watch_by(look_ns(&snapshot.net, config).max(snapshot.now_ns));
     }
     let window_bytes = window_bytes(snapshot, config);
