@@ -2,12 +2,12 @@
 //! Swap on the volume: whoever must free memory waits for it, so what is held must not wait for memory. Apps of all classes use more than their
 //! cgroups may keep, while classes change and the volume is suspended and loaded anew.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use fovea_linux::swap;
 use fovea_tests::content::{Contents, Random, State};
 use fovea_tests::door::{at, write_file, Outcome};
+use fovea_tests::pressure::swapped_pages;
 use fovea_tests::raw::PAGE;
 use fovea_tests::report::Report;
 
@@ -51,12 +51,6 @@ pub fn use_memory(ms: u64, seed: u64) -> Outcome<()> {
         .zip(&versions)
         .enumerate()
         .try_for_each(|(page, (found, &version))| compare(page, found, version))
-}
-
-fn swapped_pages() -> Outcome<u64> {
-    let text = at("/proc/vmstat", fs::read_to_string("/proc/vmstat"))?;
-    let count = text.lines().find_map(|line| line.strip_prefix("pswpout ")?.parse().ok());
-    count.ok_or_else(|| "no pswpout in /proc/vmstat".into())
 }
 
 pub fn all(volume: &Volume, options: &Options, report: &Report) -> Outcome<()> {

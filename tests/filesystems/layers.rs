@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use fovea_linux::swap;
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, load_module, Outcome};
+use fovea_tests::pressure::swapped_pages;
 use rustix::mount::MountFlags;
 
 use crate::bed::Volume;
@@ -159,13 +160,8 @@ fn use_swap(lab: &Lab, area: &Path) -> Outcome<()> {
             break;
         }
     }
-    let used = fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    let swapped = used.lines().find_map(|line| line.strip_prefix("pswpout ")).and_then(|count| count.parse().ok());
-    lab.report.check(
-        "memory was swapped",
-        swapped.unwrap_or(0u64) > 1000,
-        format_args!("{swapped:?} pages since boot"),
-    );
+    let swapped = swapped_pages()?;
+    lab.report.check("memory was swapped", swapped > 1000, format_args!("{swapped} pages since boot"));
     at("swapoff", swap::off(area))
 }
 

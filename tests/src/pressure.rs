@@ -2,7 +2,7 @@
 //! Making the page cache give up its pages: by order, and by taking the memory it lives on.
 
 use crate::content::Random;
-use crate::door::{write_file, Outcome};
+use crate::door::{at, write_file, Outcome};
 
 /// Empties the page cache of what is clean; what is dirty is written first.
 pub fn drop_caches() -> Outcome<()> {
@@ -15,6 +15,13 @@ pub fn available_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
+}
+
+/// Pages written to swap since boot, `pswpout` of /proc/vmstat.
+pub fn swapped_pages() -> Outcome<u64> {
+    let text = at("/proc/vmstat", std::fs::read_to_string("/proc/vmstat"))?;
+    let count = text.lines().find_map(|line| line.strip_prefix("pswpout ")?.parse().ok());
+    count.ok_or_else(|| "no pswpout in /proc/vmstat".into())
 }
 
 /// Memory taken, so that little is left for the page cache. In pieces that can be given back one by one.
