@@ -20,17 +20,7 @@ const FILES: [&str; 14] = [
     "ecache/place.c",
     "ecache/salvage.c",
 ];
-const WARNINGS: [&str; 9] = [
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-Wconversion",
-    "-Wsign-conversion",
-    "-Wshadow",
-    "-Wpedantic",
-    "-Wstrict-prototypes",
-    "-Wmissing-prototypes",
-];
+const WARNINGS: [&str; 9] = include!("../c_warnings.rs");
 /// A feature `broken-NAME` each, and what it defines.
 const BROKEN: [(&str, &[&str]); 2] = [
     ("ECACHE", &["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER", "PIN"]),

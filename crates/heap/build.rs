@@ -2,20 +2,11 @@
 //! Builds the C library into the program.
 
 const LIBRARY: &str = "../../lib/heap";
-const WARNINGS: [&str; 9] = [
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-Wconversion",
-    "-Wsign-conversion",
-    "-Wshadow",
-    "-Wpedantic",
-    "-Wstrict-prototypes",
-    "-Wmissing-prototypes",
-];
+const WARNINGS: [&str; 9] = include!("../c_warnings.rs");
 
 fn main() {
     println!("cargo:rerun-if-changed={LIBRARY}");
+    println!("cargo:rerun-if-changed=../../kmod/include/fovea-heap.h");
     let mut build = cc::Build::new();
     build.std("c11").include(LIBRARY).file(format!("{LIBRARY}/heap.c"));
     WARNINGS.iter().for_each(|warning| {

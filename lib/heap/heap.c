@@ -17,13 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As kmod/include/fovea-heap.h has it. */
-struct resize {
-	uint64_t len;
-	uint32_t fd;
-	uint32_t flags;
-};
-#define RESIZE	_IOW('H', 0x46, struct resize)
+/* What the module is asked. */
+#include "../../kmod/include/fovea-heap.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE	0x100000
@@ -85,7 +80,7 @@ struct fovea_heap *fovea_heap_open(const char *path)
 {
 	const char *name = strrchr(path, '/');
 	struct fovea_heap *heap = calloc(1, sizeof(*heap));
-	struct resize probe = { .len = 1, .fd = UINT32_MAX };
+	struct fovea_heap_resize probe = { .len = 1, .fd = UINT32_MAX };
 
 	if (!heap)
 		return NULL;
@@ -100,7 +95,7 @@ struct fovea_heap *fovea_heap_open(const char *path)
 		return NULL;
 	}
 	/* The kernel's heaps say of a call that they do not know what ours say of a wrong one. */
-	heap->resizes = call(heap->fd, RESIZE, &probe) < 0 && errno == EBADF;
+	heap->resizes = call(heap->fd, FOVEA_HEAP_IOCTL_RESIZE, &probe) < 0 && errno == EBADF;
 	return heap;
 }
 
@@ -352,7 +347,7 @@ int fovea_buffer_end(struct fovea_buffer *buffer, unsigned int access)
 /* With the buffer's lock; nobody uses it. */
 static int resize(struct fovea_buffer *buffer, uint64_t size_bytes, unsigned int flags)
 {
-	struct resize argument = { .len = size_bytes, .fd = (uint32_t)buffer->fd, .flags = flags };
+	struct fovea_heap_resize argument = { .len = size_bytes, .fd = (uint32_t)buffer->fd, .flags = flags };
 	uint64_t old_bytes = buffer->size_bytes, mapped_bytes = old_bytes;
 	unsigned char *start = buffer->start;
 	int result, error;
@@ -361,7 +356,7 @@ static int resize(struct fovea_buffer *buffer, uint64_t size_bytes, unsigned int
 		munmap(start + size_bytes, old_bytes - size_bytes);
 		mapped_bytes = size_bytes;
 	}
-	result = call(buffer->heap->fd, RESIZE, &argument);
+	result = call(buffer->heap->fd, FOVEA_HEAP_IOCTL_RESIZE, &argument);
 	error = errno;
 	if (result == 0)
 		buffer->size_bytes = size_bytes;
