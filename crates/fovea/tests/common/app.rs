@@ -4,11 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::Instant;
 
 use fovea_linux::System;
 
-use super::{is_root, Daemon, LIMIT};
+use super::{is_root, until, Daemon};
 
 /// A process in a cgroup of its own, gone with the test.
 pub struct App {
@@ -48,11 +47,7 @@ impl App {
 
     /// The same without a word to the daemon, which might wake it.
     pub fn until_frozen_unasked(&self) {
-        let began = Instant::now();
-        while !self.is_frozen() {
-            assert!(began.elapsed() < LIMIT, "it is never frozen");
-            std::thread::yield_now();
-        }
+        until(&|| "it is never frozen".into(), || self.is_frozen());
     }
 
     /// A child more, in the same cgroup, with a file open.

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::inotify;
@@ -51,6 +51,15 @@ pub fn wait(fd: impl AsFd, event: PollFlags) {
     let mut polled = [PollFd::new(&fd, event)];
     let limit = Timespec { tv_sec: LIMIT.as_secs() as i64, tv_nsec: 0 };
     assert_eq!(poll(&mut polled, Some(&limit)).unwrap(), 1, "nothing happened within {LIMIT:?}");
+}
+
+/// Waits for what nothing tells of.
+pub fn until(what: &dyn Fn() -> String, mut done: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < LIMIT, "{}", what());
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// A client that says what it likes.
