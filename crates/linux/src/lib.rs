@@ -36,6 +36,7 @@ pub mod rooms;
 mod sample;
 mod selfcare;
 mod services;
+mod sock_diag;
 pub mod swap;
 mod sys;
 mod system;

@@ -6,6 +6,7 @@
 //! all processes, but only after [`MediaWatch`] has seen a device opened or closed.
 
 pub(crate) mod clients;
+mod peers;
 mod video;
 mod watch;
 

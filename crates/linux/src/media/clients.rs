@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use rustix::io::Errno;
 use rustix::net::sockopt::socket_acceptconn;
 use rustix::net::{getsockname, SocketAddrUnix};
 use rustix::process::{pidfd_getfd, pidfd_open, Pid, PidfdFlags, PidfdGetfdFlags};
 
+use super::peers::peers;
 use crate::file::Root;
 use crate::sys;
 
@@ -28,7 +30,11 @@ pub(crate) fn clients(root: &Root, server: u32) -> io::Result<BTreeSet<u32>> {
         let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
         let Some(number) = number.filter(|_| is_socket) else { continue };
         // Closed in between, or opened anew as something else: what it is now is asked of it.
-        let Ok(socket) = pidfd_getfd(&pidfd, number, PidfdGetfdFlags::empty()) else { continue };
+        let socket = match pidfd_getfd(&pidfd, number, PidfdGetfdFlags::empty()) {
+            Ok(socket) => socket,
+            Err(Errno::PERM) => return peers(root, server),
+            Err(_) => continue,
+        };
         if is_accepted(&socket) {
             let peer = sys::peer_credentials(socket.as_fd()).ok().and_then(|peer| u32::try_from(peer.pid).ok());
             clients.extend(peer.filter(|&pid| pid > 0));

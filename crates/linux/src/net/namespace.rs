@@ -11,6 +11,7 @@ use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 
 use super::diag;
 use crate::file::{read_into, Root};
+use crate::sock_diag;
 
 /// One of them.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Namespace {
     fn here(root: &Root, id: u64) -> io::Result<Namespace> {
         // "self" is the process, whose first thread is in another one.
         let interfaces = File::open(root.join("proc/thread-self/net/dev"))?.into();
-        Ok(Namespace { id, diag: diag::open()?, interfaces, received: BTreeMap::new() })
+        Ok(Namespace { id, diag: sock_diag::open()?, interfaces, received: BTreeMap::new() })
     }
 
     /// A process's. A thread goes there and ends: whoever asks stays where he is.
