@@ -142,6 +142,8 @@ int moves_init(void)
 	if (!error)
 		error = register_ftrace_function(&moves_ops);
 	if (error) {
+		/* What was to be traced is kept by the kernel until it is told. */
+		ftrace_free_filter(&moves_ops);
 		pr_err("cannot follow page migration: tracing folio_migrate_flags(): error %d: is kernel.ftrace_enabled 1?\n",
 		       error);
 		return error;
