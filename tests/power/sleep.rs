@@ -29,11 +29,11 @@ pub fn all(options: &Options, report: &Report) -> Outcome<()> {
     swap_off()?;
     once("hibernation without swap", &mut work, options, report, |_| refused(hibernate("shutdown")))?;
     // The kernel shows where the thread is that it could not freeze.
-    work.expect_log("Call Trace");
+    work.expect_log(&["Call Trace"]);
     once("hibernation that does not begin", &mut work, options, report, |stack| {
         cannot_freeze(stack, || hibernate("shutdown"))
     })?;
-    work.expect_log("Call Trace");
+    work.expect_log(&["Call Trace"]);
     once("suspend that does not begin", &mut work, options, report, |stack| {
         cannot_freeze(stack, || write_file("/sys/power/state", "mem"))
     })?;

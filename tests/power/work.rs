@@ -127,7 +127,7 @@ impl<'a> Work<'a> {
     }
 
     /// The kernel will say this, with good reason.
-    pub fn expect_log(&mut self, bad: &'static str) {
+    pub fn expect_log(&mut self, bad: &'static [&'static str]) {
         self.watch.expect(bad);
     }
 

@@ -7,8 +7,13 @@ use std::os::fd::AsRawFd;
 
 use rustix::mm::{madvise, mmap, msync, munmap, Advice, MapFlags, MsyncFlags, ProtFlags};
 
-/// Bytes of a page and of a block.
+/// Bytes of a block of the tests' files: no larger than a page of any machine.
 pub const PAGE: usize = 4096;
+
+/// Bytes of a page of memory, which on arm64 may be several blocks.
+pub fn frame_bytes() -> usize {
+    rustix::param::page_size()
+}
 
 /// Pages in memory, aligned as O_DIRECT wants it.
 pub struct Pages(Vec<Aligned>);
@@ -35,6 +40,8 @@ impl Pages {
 pub struct FileMapping {
     start: *mut u8,
     size_bytes: usize,
+    /// What was asked for begins so far behind the start, which is a page's.
+    skipped_bytes: usize,
 }
 
 impl FileMapping {
@@ -42,16 +49,18 @@ impl FileMapping {
     /// file of the tests belongs to one thread, and that is the one that maps it.
     pub fn new(file: &File, offset_bytes: u64, size_bytes: usize) -> io::Result<FileMapping> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let skipped_bytes = offset_bytes as usize % frame_bytes();
+        let (size_bytes, from) = (size_bytes + skipped_bytes, offset_bytes - skipped_bytes as u64);
         // SAFETY: the kernel chooses free addresses, so nothing of ours is replaced.
-        let start =
-            unsafe { mmap(std::ptr::null_mut(), size_bytes, protection, MapFlags::SHARED, file, offset_bytes)? };
-        Ok(FileMapping { start: start.cast(), size_bytes })
+        let start = unsafe { mmap(std::ptr::null_mut(), size_bytes, protection, MapFlags::SHARED, file, from)? };
+        Ok(FileMapping { start: start.cast(), size_bytes, skipped_bytes })
     }
 
     /// The file's content.
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: mapped readable and writable for this length until dropped, and reached by nobody else (`new`).
-        unsafe { std::slice::from_raw_parts_mut(self.start, self.size_bytes) }
+        let all = unsafe { std::slice::from_raw_parts_mut(self.start, self.size_bytes) };
+        &mut all[self.skipped_bytes..]
     }
 
     /// MADV_PAGEOUT: reclaims its pages now.

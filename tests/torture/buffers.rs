@@ -9,20 +9,18 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use fovea_contract::{ecache_alloc_fields as fields, ecache_events, ECACHE_EVENTS_FOLDER};
 use fovea_heap::{Access, Heap, Mapping};
 use fovea_tests::content::Random;
-use fovea_tests::raw::PAGE;
+use fovea_tests::raw::frame_bytes;
 use fovea_tests::report::Report;
 use rustix::mount::{mount, MountFlags};
 
 use crate::physical::Physical;
 use crate::stack::{read_number, write_file};
 use crate::DEVICES;
-
-const WORDS: usize = PAGE / 8;
 
 /// A device's buffer while it is held.
 struct Held {
@@ -145,10 +143,14 @@ impl Bench<'_> {
         if again != Some(libc::EBUSY) {
             self.report.fail(format_args!("a second buffer for {}: error {again:?}, not EBUSY", device.name));
         }
-        let frames = (buffer.size_bytes() / PAGE) as u64;
+        let frames = (buffer.size_bytes() / frame_bytes()) as u64;
         let held_bytes = read_number(format!("/sys/class/misc/ecache!{}/held_bytes", device.name));
-        if held_bytes != Ok(frames * PAGE as u64) {
-            self.report.fail(format_args!("{} holds {held_bytes:?} bytes, not {}", device.name, frames * PAGE as u64));
+        if held_bytes != Ok(frames * frame_bytes() as u64) {
+            self.report.fail(format_args!(
+                "{} holds {held_bytes:?} bytes, not {}",
+                device.name,
+                frames * frame_bytes() as u64
+            ));
         }
         let Some(mapping) = self.report.expect(device.name, buffer.map()) else { return };
         self.opened += 1;
@@ -173,7 +175,7 @@ impl Bench<'_> {
         pages.sort_unstable();
         pages.dedup();
         for page in pages {
-            let words = &held.mapping.words()[page * WORDS..][..WORDS];
+            let words = &words_of(&held.mapping, page);
             let stale = words.iter().filter(|word| word.load(Ordering::Relaxed) != 0).count();
             if stale != 0 {
                 let name = self.devices[index].name;
@@ -188,7 +190,7 @@ impl Bench<'_> {
             let read = physical.map(|at| {
                 let (start, end) = found.split_at_mut(8);
                 // The page's first and last word.
-                self.memory.read(start, at).and_then(|()| self.memory.read(end, at + PAGE as u64 - 8))
+                self.memory.read(start, at).and_then(|()| self.memory.read(end, at + frame_bytes() as u64 - 8))
             });
             let there = u128::from(pattern) << 64 | u128::from(pattern);
             if !matches!(read, Some(Ok(()))) || u128::from_le_bytes(found) != there {
@@ -203,7 +205,7 @@ impl Bench<'_> {
     fn close(&mut self, index: usize, held: Held) {
         let wrong = held.touched.iter().filter(|&&page| {
             let pattern = held.pattern.wrapping_mul(page as u64 + 1);
-            let words = &held.mapping.words()[page * WORDS..][..WORDS];
+            let words = &words_of(&held.mapping, page);
             words.iter().any(|word| word.load(Ordering::Relaxed) != pattern)
         });
         let wrong = wrong.count();
@@ -223,7 +225,7 @@ impl Bench<'_> {
         let (start, end) = (held.first_frame, held.first_frame + held.frames);
         // Neighbours by number are neighbours in memory within one carve-out only.
         let (first, last) = (self.memory.of_frame(start), self.memory.of_frame(end - 1));
-        if first.zip(last).is_none_or(|(first, last)| last - first != (held.frames - 1) * PAGE as u64) {
+        if first.zip(last).is_none_or(|(first, last)| last - first != (held.frames - 1) * frame_bytes() as u64) {
             let name = self.devices[index].name;
             self.report.fail(format_args!("{name}'s buffer is in frames {start} to {end}: not in one carve-out"));
         }
@@ -234,6 +236,11 @@ impl Bench<'_> {
             }
         }
     }
+}
+
+fn words_of(mapping: &Mapping, page: usize) -> &[AtomicU64] {
+    let count = frame_bytes() / size_of::<u64>();
+    &mapping.words()[page * count..][..count]
 }
 
 /// The module's word on where buffers are.

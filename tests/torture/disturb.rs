@@ -5,13 +5,14 @@ use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero, ECACHE_CACHE
 use fovea_linux::dm::Suspend;
 use fovea_tests::content::Random;
 use fovea_tests::pressure::{available_bytes, Hog};
+use fovea_tests::raw::frame_bytes;
 use fovea_tests::report::Report;
 
 use crate::stack::{module_file, write_file, Outcome, Stack};
 use crate::Options;
 
 /// What the page cache is left when memory is short. More than it dirties at once, less than all files.
-const LEFT_BYTES: u64 = 40 << 20;
+const LEFT_PAGES: u64 = 10 << 10;
 
 /// How often times are measured, each time for a moment.
 const MEASURED_MAX: u32 = 32;
@@ -39,7 +40,7 @@ impl<'a> Disturber<'a> {
             measured: 0,
         };
         let began = std::time::Instant::now();
-        disturber.hog.squeeze(LEFT_BYTES);
+        disturber.hog.squeeze(LEFT_PAGES * frame_bytes() as u64);
         println!("     memory squeezed to {} MiB in {:.1?}", available_bytes() >> 20, began.elapsed());
         disturber
     }
@@ -61,7 +62,7 @@ impl<'a> Disturber<'a> {
                 for _ in 0..4 {
                     self.hog.give(&mut self.random);
                 }
-                self.hog.squeeze(LEFT_BYTES);
+                self.hog.squeeze(LEFT_PAGES * frame_bytes() as u64);
                 Ok(())
             }
             8..=9 => self.stack.reload(volume, Suspend::Freeze, None),

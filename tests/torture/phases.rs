@@ -13,7 +13,7 @@ use fovea_tests::audit::compare;
 use fovea_tests::content::{Contents, Random};
 use fovea_tests::file::{How, TestFile, OPERATION_PAGES};
 use fovea_tests::pressure::{drop_caches, Hog};
-use fovea_tests::raw::{Pages, PAGE};
+use fovea_tests::raw::{frame_bytes, Pages, PAGE};
 use fovea_tests::report::Report;
 use rustix::fs::{fadvise, Advice};
 
@@ -230,7 +230,7 @@ impl<'a> Phases<'a> {
         };
         // All other memory is taken, so that the two are each other's only way out.
         let mut hog = Hog::default();
-        hog.squeeze(LEFT_BYTES);
+        hog.squeeze(LEFT_PAGES * frame_bytes() as u64);
         set_state(one, ONLINE);
         let mut buffer = Pages::new(OPERATION_PAGES);
         let mut files = self.files("migration", 3300, 16, &mut buffer)?;
@@ -266,7 +266,7 @@ impl<'a> Phases<'a> {
 /// What brings a block of memory back, for movable pages only.
 const ONLINE: &str = "online_movable";
 /// What is left of memory while the two blocks are offline.
-const LEFT_BYTES: u64 = 40 << 20;
+const LEFT_PAGES: u64 = 10 << 10;
 const MEMORY: &str = "/sys/devices/system/memory";
 
 /// Memory blocks that hold nothing but movable pages.

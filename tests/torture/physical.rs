@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use fovea_contract::ecache_parameters::CARVEOUTS;
-use fovea_tests::raw::PAGE;
+use fovea_tests::raw::frame_bytes;
 
 use crate::stack::{module_file, Outcome};
 
@@ -41,7 +41,7 @@ impl Physical {
 
     /// Where a frame is.
     pub fn of_frame(&self, frame: u64) -> Option<u64> {
-        let mut offset = frame * PAGE as u64;
+        let mut offset = frame * frame_bytes() as u64;
         for (size, at) in &self.carveouts {
             if offset < *size {
                 return Some(at + offset);

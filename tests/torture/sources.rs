@@ -11,6 +11,7 @@ use fovea_contract::{CONTIG_MODULE as SECOND, HEAP_MODULE as HEAP};
 use fovea_heap::Heap;
 use fovea_linux::{module, Error, Root};
 use fovea_tests::audit::KernelLog;
+use fovea_tests::raw::frame_bytes;
 use fovea_tests::report::Report;
 
 use crate::stack::Outcome;
@@ -45,7 +46,7 @@ fn load_second(devices: &str) -> Outcome<Option<i32>> {
     let zone = zones.split("Node ").find(|zone| zone.lines().next().is_some_and(|line| line.ends_with("Movable")));
     let first = zone.and_then(|zone| zone.lines().find_map(|line| line.trim().strip_prefix("start_pfn:")));
     let first: u64 = first.and_then(|text| text.trim().parse().ok()).ok_or("no ZONE_MOVABLE in /proc/zoneinfo")?;
-    let parameters = format!("region=8M@{} tries=100 devices={devices}", first * 4096);
+    let parameters = format!("region=8M@{} tries=100 devices={devices}", first * frame_bytes() as u64);
     let loaded = module::load_with(&Root::at("/"), SECOND, &parameters);
     Ok(loaded.err().map(|e| errno(&e).unwrap_or(0)))
 }
