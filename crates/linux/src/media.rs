@@ -5,6 +5,7 @@
 //! the server knows, so a client that is silent is told as well. Of a video device the kernel names nobody: the openers are looked for among
 //! all processes, but only after [`MediaWatch`] has seen a device opened or closed.
 
+mod bluetooth;
 pub(crate) mod clients;
 mod peers;
 mod video;
@@ -36,7 +37,7 @@ const STREAMS_MAX: usize = 256;
 /// Clients of servers told, at most.
 const CLIENTS_MAX: usize = 1024;
 
-/// Finds out who uses sound and video. `devices` is where `proc/asound` and `dev` are; processes are the live ones.
+/// Finds out who uses sound and video. `devices` is where `proc/asound`, `proc/net` and `dev` are; processes are the live ones.
 #[derive(Debug)]
 pub(crate) struct Media {
     devices: Root,
@@ -77,6 +78,7 @@ impl Media {
                 None => {}
             }
         }
+        servers.extend(bluetooth::servers(root, &self.devices, &mut text)?);
         for pid in clients_of_all(root, servers, &mut text) {
             users.insert(MediaUser { pid, perceived: Perceived::UsesServer });
         }

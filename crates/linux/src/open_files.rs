@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Which devices processes have open.
+//! Which devices and sockets processes have open.
 
 use std::fs::Metadata;
 use std::io;
@@ -35,4 +35,13 @@ pub(crate) fn open_files(
     let entries = std::fs::read_dir(root.join(format!("proc/{pid}/fd")))?.flatten();
     let named = entries.filter(move |entry| std::fs::read_link(entry.path()).is_ok_and(|to| may_be(&to)));
     Ok(named.filter_map(|entry| Some(identity(&std::fs::metadata(entry.path()).ok()?))))
+}
+
+/// The numbers of a process' sockets.
+pub(crate) fn sockets(root: &Root, pid: u32) -> io::Result<impl Iterator<Item = u32>> {
+    let entries = std::fs::read_dir(root.join(format!("proc/{pid}/fd")))?.flatten();
+    Ok(entries.filter_map(|entry| {
+        let link = std::fs::read_link(entry.path()).ok()?;
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    }))
 }

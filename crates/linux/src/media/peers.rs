@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use crate::file::Root;
-use crate::open_files::processes;
+use crate::open_files::{processes, sockets};
 use crate::sock_diag::{ask, attributes, open, u32_at, SOCK_DIAG_BY_FAMILY};
 
 const UNIX_DIAG_NAME: u16 = 0;
@@ -31,15 +31,6 @@ pub(super) fn peers(root: &Root, server: u32) -> io::Result<BTreeSet<u32>> {
     let has_one = |&pid: &u32| sockets(root, pid).is_ok_and(|mut sockets| sockets.any(|own| theirs.contains(&own)));
     let others = processes(root).map_err(io::Error::other)?.filter(|&pid| pid != server);
     Ok(others.filter(has_one).collect())
-}
-
-/// The numbers of a process' sockets.
-fn sockets(root: &Root, pid: u32) -> io::Result<impl Iterator<Item = u32>> {
-    let entries = std::fs::read_dir(root.join(format!("proc/{pid}/fd")))?.flatten();
-    Ok(entries.filter_map(|entry| {
-        let link = std::fs::read_link(entry.path()).ok()?;
-        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
-    }))
 }
 
 /// `struct unix_diag_req`.

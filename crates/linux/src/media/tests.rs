@@ -147,6 +147,28 @@ fn while_a_sound_servers_stream_runs_its_clients_are_told_and_those_of_the_serve
 }
 
 #[test]
+fn a_server_with_a_bluetooth_socket_plays_though_no_stream_is_open() {
+    let mut bed = Bed::new();
+    let path = bed.folder.path().join("pipewire-0");
+    let listener = UnixListener::bind(&path).unwrap();
+    let _client = UnixStream::connect(&path).unwrap();
+    let accepted = listener.accept().unwrap().0;
+    // Any socket of the server's will do, if the list has its number.
+    let link = fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&accepted))).unwrap();
+    let number: u32 = link.to_str().unwrap().trim_start_matches("socket:[").trim_end_matches(']').parse().unwrap();
+    bed.server("pipewire", listener, accepted);
+    let users = |number: u32| {
+        fs::create_dir_all(bed.folder.path().join("proc/net")).unwrap();
+        let list = format!("sk RefCnt Rmem Wmem User Inode Parent\n00 2 0 0 1000 {number} 0\n");
+        fs::write(bed.folder.path().join("proc/net/l2cap"), list).unwrap();
+        bed.media().users(&Root::at(LIVE), false).unwrap()
+    };
+    assert_eq!(users(0), []);
+    assert_eq!(users(u32::MAX), [], "somebody else's");
+    assert_eq!(users(number), [user(std::process::id(), Perceived::UsesServer)]);
+}
+
+#[test]
 fn video_is_looked_for_when_told_to_and_by_the_device_not_its_name() {
     let mut bed = Bed::new();
     let (node, elsewhere) = (bed.folder.path().join("dev/video0"), bed.folder.path().join("video0"));
