@@ -195,15 +195,17 @@ whole: setup
 	$(CARGO) build --release -p fovea -p fovea-guest
 
 # Has a profile, and so a folder, of its own: else it and the whole program would take each other's place.
+# Nothing unwinds in it (Cargo.toml: it aborts), so the tables for that, a tenth of it, are left out when it is linked.
 small: setup
-	$(CARGO) build --profile small -p fovea --no-default-features --target $(SMALL_TARGET)
+	$(CARGO) build --profile small -p fovea --no-default-features --target $(SMALL_TARGET) --config \
+		'target.$(SMALL_TARGET).rustflags=["-C","link-arg=-Wl,--no-eh-frame-hdr","-C","link-arg=-Wl,-T,$(CURDIR)/crates/fovea/small.ld"]'
 	@size=$$(stat -c %s $(SMALL)); [ $$size -le $(SMALL_BYTES_MAX) ] || { \
 		echo "$(SMALL) has $$size bytes, and may have $(SMALL_BYTES_MAX): leave out a dependency, or move it to the feature lab" >&2; exit 1; }; \
 	echo "$(SMALL): $$size bytes of at most $(SMALL_BYTES_MAX)"
 
 heap-library: $(HEAP_LIBRARY)/libfovea-heap.so.0 $(HEAP_LIBRARY)/libfovea-heap.a
 
-$(HEAP_LIBRARY)/heap.o: lib/heap/heap.c lib/heap/fovea-heap.h
+$(HEAP_LIBRARY)/heap.o: lib/heap/heap.c lib/heap/fovea-heap.h kmod/include/fovea-heap.h
 	@mkdir -p $(HEAP_LIBRARY)
 	$(HEAP_CC) -std=c11 -O2 -fPIC -pthread -Wall -Wextra -c -o $@ $<
 
