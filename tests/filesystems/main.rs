@@ -8,6 +8,7 @@
 //! cases        names, separated by commas; `short-file-systems` (default), `short-once-wrong`, `all`, `pc`, `xfstests`      seed     of all content and choices
 //! kind         of target; `linear` rehearses without the module              rounds   of the races
 //! stop         1: end after the first case that fails                        operations  of each file of fsx
+//! carveouts    the module's parameter, for a machine that is not the phone
 //! ```
 //!
 //! A line for each case, for programs: `case name=… result=ok|failed reads=… hits=… puts=… invalidated=… moved=… elapsed_ms=…`, in pages.
@@ -49,8 +50,8 @@ use crate::cases::{Case, List, CARVEOUTS};
 
 /// The module under test.
 const MODULE: &str = fovea_contract::ECACHE_MODULE;
-/// As the kernel's command line keeps them.
-const PARAMETERS: &str = "carveouts=12M@0x10000000,4M@0x12000000 devices=camera:11M,jpeg:2M";
+/// As the virtual phone's command line keeps them.
+const CARVED_OUT: &str = "12M@0x10000000,4M@0x12000000";
 /// Its devices that the cases use.
 pub(crate) const DEVICES: [(&str, u64); 1] = [("camera", 11 << 20)];
 
@@ -91,6 +92,7 @@ struct Options {
     rounds: u32,
     operations: u64,
     stop_early: bool,
+    carveouts: String,
 }
 
 impl Options {
@@ -107,6 +109,7 @@ impl Options {
             rounds: number("rounds", "12")? as u32,
             operations: number("operations", "400")?,
             stop_early: number("stop", "0")? == 1,
+            carveouts: text("carveouts", CARVED_OUT),
         })
     }
 
@@ -178,7 +181,8 @@ fn run() -> Outcome<u32> {
             println!("case name={CARVEOUTS} result={} elapsed_ms={}", result(&report), began.elapsed().as_millis());
             failures += report.failures();
         }
-        at(MODULE, module::load_with(&root, MODULE, PARAMETERS))?;
+        let parameters = format!("carveouts={} devices=camera:11M,jpeg:2M", options.carveouts);
+        at(MODULE, module::load_with(&root, MODULE, &parameters))?;
     }
     let mapper = at("device-mapper", DeviceMapper::open(&root))?;
     let contents = Contents::new(options.seed);
