@@ -157,6 +157,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     }
     finish(&mut stack, &contents, options, report)?;
     watch.look(report, false);
+    checkers::nothing_lost(options, report)?;
     if let Err(e) = faults::all(options, &contents, report, &mut watch) {
         report.fail(format_args!("faults: {e}"));
     }
