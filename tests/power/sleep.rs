@@ -25,6 +25,11 @@ pub fn all(options: &Options, report: &Report) -> Outcome<()> {
     let mut work = Work::begin(&stack, &contents, options, report)?;
 
     swap_on()?;
+    if Path::new("/proc/lockdep_stats").exists() {
+        // Linux 6.12's NVMe driver, woken, takes a lock that its interrupts' set-up takes while it frees memory; so does it without the module
+        // (`sleep_itself`). lockdep says it once, and then no more of anything.
+        work.expect_log(&["possible circular locking dependency", "Call Trace"]);
+    }
     once("an image that is read back at once", &mut work, options, report, |_| hibernate("test_resume"))?;
     swap_off()?;
     once("hibernation without swap", &mut work, options, report, |_| refused(hibernate("shutdown")))?;
