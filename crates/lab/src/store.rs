@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Trace files: records as Parquet, written and read a row group at a time.
 
+mod checksum;
+mod columns;
 mod read;
 mod schema;
 mod sink;
 mod write;
 
-pub use read::Reader;
+pub use checksum::{checksum_of, Checksum};
+pub use columns::{Columns, Few};
+pub use read::{is_trace_file, Reader};
 pub use schema::{SCHEMA, VERSION, VERSION_KEY};
 pub use write::Writer;
 

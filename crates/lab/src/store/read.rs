@@ -4,17 +4,20 @@
 use std::{
     collections::BTreeMap,
     fs::File,
+    io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
 use parquet::{
     data_type::{BoolType, ByteArrayType, DataType, Int64Type},
     errors::ParquetError,
-    file::reader::{FileReader, SerializedFileReader},
+    file::reader::{FileReader, RowGroupReader, SerializedFileReader},
     schema::parser::parse_message_type,
 };
 
-use super::schema::{content, parquet_error, SCHEMA, VERSION, VERSION_KEY};
+use super::checksum;
+use super::columns::{self, Columns};
+use super::schema::{content, parquet_error, SCHEMA, VERSION, VERSION_KEY, VERSION_UNCHECKED};
 use crate::{record::importance_from_name, Error, Names, Record, Result};
 
 /// Reads a trace file.
@@ -23,15 +26,48 @@ pub struct Reader {
     reader: SerializedFileReader<File>,
     names: Names,
     group: usize,
+    checksum: u64,
+}
+
+/// Parquet's magic number, at both ends of a file.
+const MAGIC: &[u8; 4] = b"PAR1";
+
+/// Whether a file is a trace file, or one that is damaged at one end, and no foreign one.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_trace_file(path: &Path) -> Result<bool> {
+    if path.is_dir() {
+        return Err(Error::Usage(format!("{}: a folder; name one trace file", path.display())));
+    }
+    let ends = || {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let mut ends = [[0; 4]; 2];
+        if length >= 12 {
+            file.read_exact(&mut ends[0])?;
+            file.seek(SeekFrom::End(-4))?;
+            file.read_exact(&mut ends[1])?;
+        }
+        Ok(ends)
+    };
+    Ok(ends().map_err(|e| Error::read(path, e))?.iter().any(|end| end == MAGIC))
 }
 
 impl Reader {
-    /// Opens a trace file.
+    /// Opens a trace file, and reads it through once to see that it is as it was written.
     ///
     /// # Errors
-    /// If it cannot be read or is no trace file of this version.
+    /// If it cannot be read, is damaged, or is no trace file of a version that is read here.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::read(path, e))?;
+        let mut file = File::open(path).map_err(|e| Error::read(path, e))?;
+        let (checksum, whole) = match is_trace_file(path)? {
+            true => checksum::check(&mut file).map_err(|e| Error::read(path, e))?,
+            false => (0, None),
+        };
+        if whole == Some(false) {
+            return Err(content(path, "the whole file", "damaged: it is not what its checksum says"));
+        }
         let reader = SerializedFileReader::new(file).map_err(|e| {
             let what = format!("not a trace file ({})", e.to_string().replace('\n', " "));
             Error::Content {
@@ -45,9 +81,11 @@ impl Reader {
         if reader.metadata().file_metadata().schema().get_fields() != ours.get_fields() {
             return Err(content(path, "the schema", "not a trace's columns"));
         }
-        let opened = Reader { path: path.to_owned(), reader, names: Names::default(), group: 0 };
+        let opened = Reader { path: path.to_owned(), reader, names: Names::default(), group: 0, checksum };
         match opened.notes().get(VERSION_KEY).map(String::as_str) {
-            Some(VERSION) => Ok(opened),
+            Some(VERSION) if whole.is_some() => Ok(opened),
+            Some(VERSION) => Err(content(path, "the metadata", "damaged: the checksum is gone")),
+            Some(VERSION_UNCHECKED) => Ok(opened),
             other => {
                 let found = other.unwrap_or("none");
                 Err(content(path, "the metadata", &format!("trace version {found}, this program reads {VERSION}")))
@@ -60,10 +98,16 @@ impl Reader {
         self.reader.metadata().file_metadata().num_rows().max(0) as u64
     }
 
+    /// The content's checksum (XXH64), by which results and dense forms name it.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
+    }
+
     /// The file's notes: where it comes from and what was dropped.
     pub fn notes(&self) -> BTreeMap<String, String> {
         let pairs = self.reader.metadata().file_metadata().key_value_metadata();
-        pairs.into_iter().flatten().filter_map(|kv| Some((kv.key.clone(), kv.value.clone()?))).collect()
+        let pairs = pairs.into_iter().flatten().filter(|kv| kv.key != checksum::KEY);
+        pairs.filter_map(|kv| Some((kv.key.clone(), kv.value.clone()?))).collect()
     }
 
     /// The next records, at most a row group's, or `None` at the end.
@@ -79,10 +123,38 @@ impl Reader {
         self.group += 1;
         Ok(Some(rows))
     }
+
+    /// The next rows as a replay needs them, at most a row group's, or `None` at the end. `writes` are read if asked for.
+    ///
+    /// # Errors
+    /// If the file is damaged.
+    pub fn columns(&mut self, writes: bool) -> Result<Option<Columns>> {
+        if self.group >= self.reader.num_row_groups() {
+            return Ok(None);
+        }
+        let group = self.reader.get_row_group(self.group);
+        let columns = group.and_then(|group| columns::read(group.as_ref(), writes, &mut self.names));
+        self.group += 1;
+        Ok(Some(columns.map_err(|e| parquet_error(&self.path, e, "read it from another disk"))?))
+    }
 }
 
-fn values<T: DataType>(
-    group: &dyn parquet::file::reader::RowGroupReader,
+pub(super) fn wrong(what: &str) -> ParquetError {
+    ParquetError::General(format!("not a name this version knows: {what:?}"))
+}
+
+/// Rows of a group, as far as they can be true.
+pub(super) fn rows_of(group: &dyn RowGroupReader) -> Result<usize, ParquetError> {
+    let rows =
+        usize::try_from(group.metadata().num_rows()).map_err(|_| ParquetError::General("negative rows".into()))?;
+    if rows > 1 << 24 {
+        return Err(ParquetError::General(format!("a row group of {rows} records, at most {} are taken", 1 << 24)));
+    }
+    Ok(rows)
+}
+
+pub(super) fn values<T: DataType>(
+    group: &dyn RowGroupReader,
     index: usize,
     rows: usize,
 ) -> Result<(Vec<T::T>, Vec<i16>), ParquetError>
@@ -108,12 +180,7 @@ fn read_rows(
 ) -> Result<Vec<Record>, ParquetError> {
     let group = reader.get_row_group(group)?;
     let group = group.as_ref();
-    let wrong = |what: &str| ParquetError::General(format!("not a name this version knows: {what:?}"));
-    let rows =
-        usize::try_from(group.metadata().num_rows()).map_err(|_| ParquetError::General("negative rows".into()))?;
-    if rows > 1 << 24 {
-        return Err(ParquetError::General(format!("a row group of {rows} records, at most {} are taken", 1 << 24)));
-    }
+    let rows = rows_of(group)?;
     let (times, _) = values::<Int64Type>(group, 0, rows)?;
     let (apps, _) = values::<ByteArrayType>(group, 1, rows)?;
     let (importances, importance_levels) = values::<ByteArrayType>(group, 2, rows)?;

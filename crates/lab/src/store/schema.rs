@@ -25,8 +25,9 @@ message fovea_trace {
 
 /// Key of the schema's version in the file's metadata.
 pub const VERSION_KEY: &str = "fovea.trace.version";
-/// The version written and read.
-pub const VERSION: &str = "1";
+/// The version written. Version 1 had no checksum and is read as well.
+pub const VERSION: &str = "2";
+pub(super) const VERSION_UNCHECKED: &str = "1";
 
 pub(super) fn parquet_error(path: &Path, error: ParquetError, mend: &str) -> Error {
     match error {

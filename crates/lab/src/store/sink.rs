@@ -7,12 +7,16 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+use super::checksum::Checksum;
+
 /// Larger than what any file system compresses at once.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// A temporary file beside its final place.
 pub(super) struct Sink {
     pub file: NamedTempFile,
+    /// Of all bytes written.
+    pub checksum: Checksum,
     reserve: Option<NamedTempFile>,
     full: bool,
 }
@@ -43,7 +47,7 @@ impl Sink {
             file.as_file().sync_data()?;
             reserve = Some(file);
         }
-        Ok(Sink { file: temporary(folder)?, reserve, full: false })
+        Ok(Sink { file: temporary(folder)?, checksum: Checksum::default(), reserve, full: false })
     }
 
     /// Whether the reserve had to be given up: nothing more should come.
@@ -54,6 +58,18 @@ impl Sink {
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.write_to_disk(bytes)?;
+        self.checksum.add(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Sink {
+    fn write_to_disk(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.file.write(bytes) {
             Err(e) if matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
                 self.full = true;
@@ -67,9 +83,5 @@ impl Write for Sink {
             }
             written => written,
         }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 }

@@ -13,12 +13,13 @@ use parquet::{
     errors::ParquetError,
     file::{
         metadata::KeyValue,
-        properties::WriterProperties,
+        properties::{EnabledStatistics, WriterProperties},
         writer::{SerializedFileWriter, SerializedRowGroupWriter},
     },
     schema::parser::parse_message_type,
 };
 
+use super::checksum;
 use super::schema::{parquet_error, SCHEMA, VERSION, VERSION_KEY};
 use super::sink::Sink;
 use crate::{record::importance_name, Error, Record, Result};
@@ -66,7 +67,13 @@ impl Writer {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("a level zstd has")))
             .set_created_by("fovea-lab".into())
-            .set_key_value_metadata(Some(vec![KeyValue::new(VERSION_KEY.into(), VERSION.to_owned())]))
+            // A column that holds one value is not decoded: its statistics tell.
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
+            .set_key_value_metadata(Some(vec![
+                KeyValue::new(checksum::KEY.into(), checksum::PLACE.to_owned()),
+                KeyValue::new(VERSION_KEY.into(), VERSION.to_owned()),
+            ]))
             .build();
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
             .map_err(|e| parquet_error(path, e, WRITE_MEND))?;
@@ -117,7 +124,9 @@ impl Writer {
         for (key, value) in notes {
             self.writer.append_key_value_metadata(KeyValue::new(key.clone(), value.clone()));
         }
-        let file = self.writer.into_inner().map_err(|e| parquet_error(&self.path, e, WRITE_MEND))?.file;
+        let sink = self.writer.into_inner().map_err(|e| parquet_error(&self.path, e, WRITE_MEND))?;
+        let file = sink.file;
+        checksum::put(file.as_file(), sink.checksum).map_err(|e| Error::io(&self.path, e, WRITE_MEND))?;
         file.as_file().sync_all().map_err(|e| Error::io(&self.path, e, WRITE_MEND))?;
         file.persist(&self.path).map_err(|e| Error::io(&self.path, e.error, WRITE_MEND))?;
         Ok(())
