@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A trace made dense: every object or page gets a number once, so that replay needs no hashing. Short traces stay in memory,
-//! long ones go to an unnamed temporary file; memory then grows with the distinct objects only.
+//! long ones go to a file; memory then grows with the distinct objects only.
 
+mod builder;
 mod column;
+mod kept;
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use hashbrown::HashMap;
+use std::{collections::BTreeMap, path::Path};
 
 pub use column::Column;
 
-use crate::{policy::NEVER, size::Footprint, store, Error, Op, Record, Requests, Result, PAGE_BYTES};
+use builder::{repeated, Builder};
+use kept::Kept;
+
+use crate::{import, policy::NEVER, size::Footprint, store, Error, Op, Result};
 
 /// Requests handed to a policy at a time: 256 KiB a column, which stays in the second-level cache.
 pub const CHUNK_REQUESTS: usize = 65_536;
@@ -26,11 +29,28 @@ pub struct DenseOptions {
     pub ops: Option<Vec<Op>>,
     /// Memory a column may take before it goes to a temporary file.
     pub column_memory_bytes: u64,
+    /// Keep the dense form on disk if the trace has at least so many requests: shorter ones are made dense sooner than it is said.
+    pub keep_requests: Option<u64>,
 }
 
 impl Default for DenseOptions {
     fn default() -> Self {
-        DenseOptions { reads_only: false, repeat: 1, ops: None, column_memory_bytes: 256 << 20 }
+        DenseOptions {
+            reads_only: false,
+            repeat: 1,
+            ops: None,
+            column_memory_bytes: 256 << 20,
+            keep_requests: Some(1 << 20),
+        }
+    }
+}
+
+impl DenseOptions {
+    /// What of the options changes the requests that are made of a trace.
+    pub fn shape(&self) -> String {
+        let reads = if self.reads_only { "reads" } else { "all" };
+        let ops: Vec<_> = self.ops.iter().flatten().map(|op| format!("/{op}")).collect();
+        reads.to_owned() + &ops.concat()
     }
 }
 
@@ -40,165 +60,91 @@ pub struct Dense {
     sizes: Column,
     next_distances: Option<Column>,
     footprint: Footprint,
-    left_out: BTreeMap<&'static str, u64>,
-}
-
-/// What makes an object or page distinct: its namespace, its number there, and the page in it.
-type Key = (u32, u64, u64);
-
-struct Builder {
-    reads_only: bool,
-    requests: Requests,
-    known: HashMap<Key, u32>,
-    spaces: HashMap<Arc<str>, u32>,
-    dense: Dense,
+    left_out: BTreeMap<String, u64>,
+    checksum: Option<u64>,
 }
 
 /// Longest single block request taken: no device accepts more in one command.
 pub(crate) const LONGEST_BYTES: u64 = 4 << 30;
 
-impl Builder {
-    fn new(options: &DenseOptions, notes: &BTreeMap<String, String>) -> Self {
-        let column = || Column::new(options.column_memory_bytes);
-        Builder {
-            reads_only: options.reads_only,
-            requests: Requests::of(notes, options.ops.as_deref()),
-            known: HashMap::new(),
-            spaces: HashMap::new(),
-            dense: Dense {
-                ids: column(),
-                sizes: column(),
-                next_distances: None,
-                footprint: Footprint::default(),
-                left_out: BTreeMap::new(),
-            },
-        }
-    }
-
-    fn leave_out(&mut self, why: &'static str) {
-        *self.dense.left_out.entry(why).or_default() += 1;
-    }
-
-    fn space(&mut self, name: &Arc<str>) -> u32 {
-        if let Some(&space) = self.spaces.get(name) {
-            return space;
-        }
-        let space = self.spaces.len() as u32;
-        self.spaces.insert(name.clone(), space);
-        space
-    }
-
-    fn record(&mut self, record: &Record) -> Result<(), String> {
-        if !self.requests.takes(record) {
-            self.leave_out(match record.op {
-                Op::Discard => "discards",
-                op if op.is_request() => op.name(),
-                _ => "records that are no requests",
-            });
-            return Ok(());
-        }
-        if self.reads_only && record.write {
-            self.leave_out("writes");
-            return Ok(());
-        }
-        let space = self.space(&record.space);
-        if record.op == Op::Object {
-            let size = record.size_bytes.unwrap_or(record.length_bytes);
-            return self.request((space, record.object, 0), size);
-        }
-        if record.length_bytes == 0 {
-            self.leave_out("requests of no bytes");
-            return Ok(());
-        }
-        let length_bytes = self.requests.length_bytes(record);
-        if length_bytes > LONGEST_BYTES {
-            return Err(format!("a request of {length_bytes} bytes, the longest possible is {LONGEST_BYTES}"));
-        }
-        let last = record
-            .offset_bytes
-            .checked_add(length_bytes - 1)
-            .ok_or_else(|| format!("a request past 2^64 bytes, at {}", record.offset_bytes))?;
-        for page in record.offset_bytes / PAGE_BYTES..=last / PAGE_BYTES {
-            self.request((space, record.object, page), PAGE_BYTES)?;
-        }
-        Ok(())
-    }
-
-    fn request(&mut self, key: Key, size_bytes: u64) -> Result<(), String> {
-        // An object of no bytes still takes an entry; a weight of 0 would make it free.
-        let size = u32::try_from(size_bytes.max(1))
-            .map_err(|_| format!("an object of {size_bytes} bytes, sizes up to {} can be replayed", u32::MAX))?;
-        let next = self.known.len();
-        let id = match self.known.get(&key) {
-            Some(&id) => id,
-            None => {
-                // The policies' tables put a few list heads before the objects.
-                let id = u32::try_from(next)
-                    .ok()
-                    .filter(|&id| id < u32::MAX - 16)
-                    .ok_or("more than 4 billion distinct objects; take a part of the trace")?;
-                self.known.insert(key, id);
-                self.dense.footprint.objects += 1;
-                self.dense.footprint.bytes += u64::from(size);
-                id
-            }
-        };
-        let pushed = self.dense.ids.push(id).and_then(|()| self.dense.sizes.push(size));
-        pushed.map_err(|e| format!("{e} while writing a temporary file; set TMPDIR to a larger disk"))
-    }
-
-    fn finish(mut self, repeat: u64) -> Result<Dense, String> {
-        let once = self.dense.ids.len();
-        let mut scratch = Vec::new();
-        for column in [&mut self.dense.ids, &mut self.dense.sizes] {
-            column.seal().map_err(|e| e.to_string())?;
-            for _ in 1..repeat {
-                let mut at = 0;
-                while at < once {
-                    let count = CHUNK_REQUESTS.min((once - at) as usize);
-                    let chunk = column.chunk(at, count, &mut scratch).map_err(|e| e.to_string())?.to_vec();
-                    for value in chunk {
-                        column.push(value).map_err(|e| e.to_string())?;
-                    }
-                    at += count as u64;
-                }
-                column.seal().map_err(|e| e.to_string())?;
-            }
-        }
-        Ok(self.dense)
-    }
-}
-
 impl Dense {
-    /// Makes a trace file dense; `progress` is told how many of its records have been read.
+    /// Makes a trace dense, or takes the form that an earlier call kept; a foreign trace is imported on the way. `progress` is told
+    /// how many of its records have been read.
     ///
     /// # Errors
     /// If the trace cannot be read, holds no request, or holds one that cannot be replayed.
-    pub fn open(path: &std::path::Path, options: &DenseOptions, progress: impl Fn(u64)) -> Result<Self> {
-        let mut reader = store::Reader::open(path)?;
-        let bad = |place: String, what: String, mend: &str| Error::Content {
-            path: path.display().to_string(),
-            place,
-            what,
-            mend: mend.into(),
+    pub fn open(path: &Path, options: &DenseOptions, progress: impl Fn(u64)) -> Result<Self> {
+        let repeat = |dense: Dense| {
+            dense.repeat(options).map_err(|e| wrong(path, "the whole trace", e.to_string(), "free some disk"))
         };
-        let mut builder = Builder::new(options, &reader.notes());
-        let mut records = 0;
-        while let Some(batch) = reader.batch()? {
-            for record in &batch {
-                records += 1;
-                builder
-                    .record(record)
-                    .map_err(|what| bad(format!("record {records}"), what, "replay a trace without it"))?;
-            }
-            progress(records);
+        let mut reader = match store::is_trace_file(path)? {
+            true => Some(store::Reader::open(path)?),
+            false => None,
+        };
+        let checksum = match &reader {
+            Some(reader) => reader.checksum(),
+            None => store::checksum_of(path).map_err(|e| Error::read(path, e))?,
+        };
+        let kept = options.keep_requests.map(|_| Kept::of(path, checksum, options));
+        if let Some(dense) = kept.as_ref().and_then(|kept| kept.load(options)) {
+            return repeat(dense);
         }
+        let (builder, records) = match &mut reader {
+            Some(reader) => Self::of_trace(path, reader, options, progress)?,
+            None => Self::of_foreign(path, options, progress)?,
+        };
         if builder.dense.ids.is_empty() {
             let why: Vec<_> = builder.dense.left_out.iter().map(|(why, count)| format!("{count} {why}")).collect();
             let what = format!("no request to replay among {records} records ({})", why.join(", "));
-            return Err(bad("the whole trace".into(), what, "take another trace, or leave --reads-only out"));
+            return Err(wrong(path, "the whole trace", what, "take another trace, or leave --reads-only out"));
         }
-        builder.finish(options.repeat.max(1)).map_err(|what| bad("the whole trace".into(), what, "free some disk"))
+        let mut dense = builder.finish().map_err(|what| wrong(path, "the whole trace", what, "free some disk"))?;
+        dense.checksum = Some(checksum);
+        if let (Some(kept), Some(least)) = (kept, options.keep_requests) {
+            if dense.requests() >= least {
+                kept.store(&dense);
+            }
+        }
+        repeat(dense)
+    }
+
+    fn of_trace(
+        path: &Path,
+        reader: &mut store::Reader,
+        options: &DenseOptions,
+        progress: impl Fn(u64),
+    ) -> Result<(Builder, u64)> {
+        let mut builder = Builder::new(options, &reader.notes());
+        let mut records = 0;
+        while let Some(columns) = reader.columns(options.reads_only)? {
+            builder.columns(&columns).map_err(|(row, what)| {
+                wrong(path, &format!("record {}", records + row as u64 + 1), what, "replay a trace without it")
+            })?;
+            records += columns.rows as u64;
+            progress(records);
+        }
+        Ok((builder, records))
+    }
+
+    fn of_foreign(path: &Path, options: &DenseOptions, progress: impl Fn(u64)) -> Result<(Builder, u64)> {
+        let mut builder = Builder::new(options, &BTreeMap::new());
+        let mut records = 0;
+        import::each(path, &mut |record| {
+            records += 1;
+            if records % CHUNK_REQUESTS as u64 == 0 {
+                progress(records);
+            }
+            let done = builder.record(&record);
+            done.map_err(|what| wrong(path, &format!("record {records}"), what, "replay a trace without it"))
+        })?;
+        Ok((builder, records))
+    }
+
+    fn repeat(mut self, options: &DenseOptions) -> std::io::Result<Self> {
+        let repeat = options.repeat.max(1);
+        self.ids = repeated(self.ids, repeat, options.column_memory_bytes)?;
+        self.sizes = repeated(self.sizes, repeat, options.column_memory_bytes)?;
+        Ok(self)
     }
 
     /// Makes requests for objects dense, given as (object, size in bytes): for tests and benchmarks.
@@ -208,9 +154,15 @@ impl Dense {
     pub fn from_objects(objects: impl IntoIterator<Item = (u64, u32)>, options: &DenseOptions) -> Result<Self> {
         let mut builder = Builder::new(options, &BTreeMap::new());
         for (object, size) in objects {
-            builder.request((0, object, 0), size.into()).map_err(Error::Usage)?;
+            builder.object(object, size.into()).map_err(Error::Usage)?;
         }
-        builder.finish(options.repeat.max(1)).map_err(Error::Usage)
+        let dense = builder.finish().map_err(Error::Usage)?;
+        dense.repeat(options).map_err(|e| Error::Usage(e.to_string()))
+    }
+
+    /// The content of the trace it was made of (XXH64), if it was made of a file.
+    pub fn checksum(&self) -> Option<u64> {
+        self.checksum
     }
 
     /// Requests.
@@ -224,7 +176,7 @@ impl Dense {
     }
 
     /// Records that are not replayed, by reason.
-    pub fn left_out(&self) -> &BTreeMap<&'static str, u64> {
+    pub fn left_out(&self) -> &BTreeMap<String, u64> {
         &self.left_out
     }
 
@@ -267,12 +219,16 @@ impl Dense {
     }
 }
 
+fn wrong(path: &Path, place: &str, what: String, mend: &str) -> Error {
+    Error::Content { path: path.display().to_string(), place: place.into(), what, mend: mend.into() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn column(column: &Column) -> Vec<u32> {
+    pub(super) fn column(column: &Column) -> Vec<u32> {
         column.chunk(0, column.len() as usize, &mut Vec::new()).unwrap().to_vec()
     }
 
@@ -301,34 +257,5 @@ mod tests {
                 prop_assert_eq!(distinct.last().map(|&&id| u64::from(id) + 1), Some(dense.footprint().objects));
             }
         }
-    }
-
-    fn block(space: &str, offset_bytes: u64, length_bytes: u64) -> Record {
-        Record {
-            time_ns: 0,
-            app: "".into(),
-            importance: None,
-            op: Op::Block,
-            space: space.into(),
-            object: 0,
-            offset_bytes,
-            length_bytes,
-            write: false,
-            sync: false,
-            size_bytes: None,
-        }
-    }
-
-    #[test]
-    fn blocks_become_pages_and_disks_do_not_alias() {
-        let mut builder = Builder::new(&DenseOptions::default(), &BTreeMap::new());
-        for record in [block("disk:a", 4095, 2), block("disk:b", 0, 4096), block("disk:a", 512, 512)] {
-            builder.record(&record).unwrap();
-        }
-        assert!(builder.record(&block("disk:a", u64::MAX, 2)).is_err());
-        assert!(builder.record(&block("disk:a", 0, u64::MAX)).is_err());
-        let dense = builder.finish(1).unwrap();
-        assert_eq!(column(dense.columns().0), [0, 1, 2, 0]);
-        assert_eq!(dense.footprint(), Footprint { objects: 3, bytes: 3 * PAGE_BYTES });
     }
 }

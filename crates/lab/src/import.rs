@@ -111,7 +111,7 @@ fn detect(path: &Path, input: &mut Input) -> Result<&'static Format> {
             path: path.display().to_string(),
             place: "its beginning".into(),
             what: "looks like no format known here".into(),
-            mend: format!("if it is one, name it with --format: {}", known.join(", ")),
+            mend: format!("if it is one, import it with `fovea trace import --format` and one of {}", known.join(", ")),
         }
     })
 }
@@ -155,6 +155,12 @@ fn read_all(
         });
     }
     Ok((format.name, tally))
+}
+
+/// Reads a foreign file with the importers' defaults, for who needs its records only.
+pub(crate) fn each(path: &Path, sink: &mut dyn FnMut(Record) -> Result<()>) -> Result<()> {
+    let (input, _) = Input::open(path)?;
+    read_all(input, &ImportOptions::default(), sink).map(drop)
 }
 
 /// Imports a foreign file; `progress` is told the bytes read so far of the file and the file's size.

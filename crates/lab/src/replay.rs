@@ -80,7 +80,7 @@ pub struct ReplayReport {
     /// Distinct objects or pages of the trace.
     pub footprint: Footprint,
     /// Records not replayed, by reason.
-    pub left_out: BTreeMap<&'static str, u64>,
+    pub left_out: BTreeMap<String, u64>,
     /// One per policy and size, policies innermost.
     pub outcomes: Vec<Outcome>,
 }

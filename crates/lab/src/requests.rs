@@ -8,6 +8,31 @@ use std::{
 
 use crate::{recording::FileNote, Op, Record};
 
+/// What a replay needs to know of a record.
+pub(crate) struct Access<'a> {
+    pub op: Op,
+    pub space: &'a Arc<str>,
+    pub object: u64,
+    pub offset_bytes: u64,
+    pub length_bytes: u64,
+    pub write: bool,
+    pub size_bytes: Option<u64>,
+}
+
+impl<'a> Access<'a> {
+    pub fn of(record: &'a Record) -> Self {
+        Access {
+            op: record.op,
+            space: &record.space,
+            object: record.object,
+            offset_bytes: record.offset_bytes,
+            length_bytes: record.length_bytes,
+            write: record.write,
+            size_bytes: record.size_bytes,
+        }
+    }
+}
+
 /// What a replay takes of a trace.
 pub struct Requests {
     ops: Vec<Op>,
@@ -44,14 +69,18 @@ impl Requests {
 
     /// Bytes accessed. A read may ask for more than the file has; what is past its end was not read.
     pub fn length_bytes(&self, record: &Record) -> u64 {
-        if !matches!(record.op, Op::PageGet | Op::PageMap) {
-            return record.length_bytes;
+        self.length_of(&Access::of(record))
+    }
+
+    pub(crate) fn length_of(&self, access: &Access<'_>) -> u64 {
+        if !matches!(access.op, Op::PageGet | Op::PageMap) {
+            return access.length_bytes;
         }
-        let size = self.sizes.get(&record.space).and_then(|objects| objects.get(&record.object));
-        match size.and_then(|size| size.checked_sub(record.offset_bytes)) {
+        let size = self.sizes.get(access.space).and_then(|objects| objects.get(&access.object));
+        match size.and_then(|size| size.checked_sub(access.offset_bytes)) {
             // At or past the end: the file was longer then.
-            None | Some(0) => record.length_bytes,
-            Some(left) => record.length_bytes.min(left),
+            None | Some(0) => access.length_bytes,
+            Some(left) => access.length_bytes.min(left),
         }
     }
 }

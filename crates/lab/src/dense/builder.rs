@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Gives objects and pages their numbers, in the order of their first requests.
+
+use std::{collections::BTreeMap, hash::BuildHasher, sync::Arc};
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+
+use super::{Column, Dense, DenseOptions, CHUNK_REQUESTS, LONGEST_BYTES};
+use crate::{
+    requests::Access,
+    size::Footprint,
+    store::{Columns, Few},
+    Op, Record, Requests, PAGE_BYTES,
+};
+
+/// An object or page that has its number: 16 bytes, half of what key and value take side by side.
+struct Known {
+    /// Of the object, or of the page in its volume.
+    number: u64,
+    volume: u32,
+    id: u32,
+}
+
+pub(super) struct Builder {
+    reads_only: bool,
+    requests: Requests,
+    hasher: DefaultHashBuilder,
+    known: HashTable<Known>,
+    spaces: HashMap<Arc<str>, u32>,
+    /// A namespace of objects, or one object of pages.
+    volumes: HashMap<(u32, Option<u64>), u32>,
+    last_volume: Option<((u32, Option<u64>), u32)>,
+    pub(super) dense: Dense,
+}
+
+impl Builder {
+    pub(super) fn new(options: &DenseOptions, notes: &BTreeMap<String, String>) -> Self {
+        let column = || Column::new(options.column_memory_bytes);
+        Builder {
+            reads_only: options.reads_only,
+            requests: Requests::of(notes, options.ops.as_deref()),
+            hasher: DefaultHashBuilder::default(),
+            known: HashTable::new(),
+            spaces: HashMap::new(),
+            volumes: HashMap::new(),
+            last_volume: None,
+            dense: Dense {
+                ids: column(),
+                sizes: column(),
+                next_distances: None,
+                footprint: Footprint::default(),
+                left_out: BTreeMap::new(),
+                checksum: None,
+            },
+        }
+    }
+
+    fn leave_out(&mut self, why: &str, count: u64) {
+        match self.dense.left_out.get_mut(why) {
+            Some(known) => *known += count,
+            None => {
+                self.dense.left_out.insert(why.to_owned(), count);
+            }
+        }
+    }
+
+    fn space(&mut self, name: &Arc<str>) -> u32 {
+        if let Some(&space) = self.spaces.get(name) {
+            return space;
+        }
+        let space = self.spaces.len() as u32;
+        self.spaces.insert(name.clone(), space);
+        space
+    }
+
+    fn volume(&mut self, space: u32, object: Option<u64>) -> Result<u32, String> {
+        let key = (space, object);
+        if let Some((_, volume)) = self.last_volume.filter(|(last, _)| *last == key) {
+            return Ok(volume);
+        }
+        let next =
+            u32::try_from(self.volumes.len()).map_err(|_| "more than 4 billion files; take a part of the trace")?;
+        let volume = *self.volumes.entry(key).or_insert(next);
+        self.last_volume = Some((key, volume));
+        Ok(volume)
+    }
+
+    pub(super) fn record(&mut self, record: &Record) -> Result<(), String> {
+        let space = self.space(&record.space);
+        self.access(space, &Access::of(record))
+    }
+
+    /// Takes the rows of a row group. A failure names its row, from 0.
+    pub(super) fn columns(&mut self, columns: &Columns) -> Result<(), (usize, String)> {
+        let spaces: Vec<u32> = columns.names.iter().map(|name| self.space(name)).collect();
+        if let (Few::Same(Op::Object), Few::Same(place), Few::Same(false)) =
+            (&columns.ops, &columns.spaces, &columns.writes)
+        {
+            return self.objects(columns, spaces[*place as usize]);
+        }
+        for row in 0..columns.rows {
+            let place = *columns.spaces.at(row) as usize;
+            let access = Access {
+                op: *columns.ops.at(row),
+                space: &columns.names[place],
+                object: *columns.objects.at(row),
+                offset_bytes: *columns.offsets.at(row),
+                length_bytes: *columns.lengths.at(row),
+                write: *columns.writes.at(row),
+                size_bytes: *columns.sizes.at(row),
+            };
+            self.access(spaces[place], &access).map_err(|what| (row, what))?;
+        }
+        Ok(())
+    }
+
+    /// Rows that all are requests for objects of one space.
+    fn objects(&mut self, columns: &Columns, space: u32) -> Result<(), (usize, String)> {
+        if !self.requests.takes_op(Op::Object) {
+            self.leave_out(Op::Object.name(), columns.rows as u64);
+            return Ok(());
+        }
+        let volume = self.volume(space, None).map_err(|what| (0, what))?;
+        for row in 0..columns.rows {
+            let size = columns.sizes.at(row).unwrap_or(*columns.lengths.at(row));
+            self.request(volume, *columns.objects.at(row), size).map_err(|what| (row, what))?;
+        }
+        Ok(())
+    }
+
+    fn access(&mut self, space: u32, access: &Access<'_>) -> Result<(), String> {
+        if !self.requests.takes_op(access.op) {
+            let why = match access.op {
+                Op::Discard => "discards",
+                op if op.is_request() => op.name(),
+                _ => "records that are no requests",
+            };
+            self.leave_out(why, 1);
+            return Ok(());
+        }
+        if self.reads_only && access.write {
+            self.leave_out("writes", 1);
+            return Ok(());
+        }
+        if access.op == Op::Object {
+            let volume = self.volume(space, None)?;
+            return self.request(volume, access.object, access.size_bytes.unwrap_or(access.length_bytes));
+        }
+        if access.length_bytes == 0 {
+            self.leave_out("requests of no bytes", 1);
+            return Ok(());
+        }
+        let length_bytes = self.requests.length_of(access);
+        if length_bytes > LONGEST_BYTES {
+            return Err(format!("a request of {length_bytes} bytes, the longest possible is {LONGEST_BYTES}"));
+        }
+        let last = access
+            .offset_bytes
+            .checked_add(length_bytes - 1)
+            .ok_or_else(|| format!("a request past 2^64 bytes, at {}", access.offset_bytes))?;
+        let volume = self.volume(space, Some(access.object))?;
+        for page in access.offset_bytes / PAGE_BYTES..=last / PAGE_BYTES {
+            self.request(volume, page, PAGE_BYTES)?;
+        }
+        Ok(())
+    }
+
+    /// A request for an object of a namespace, for tests and benchmarks.
+    pub(super) fn object(&mut self, object: u64, size_bytes: u64) -> Result<(), String> {
+        let volume = self.volume(0, None)?;
+        self.request(volume, object, size_bytes)
+    }
+
+    #[inline]
+    fn request(&mut self, volume: u32, number: u64, size_bytes: u64) -> Result<(), String> {
+        // An object of no bytes still takes an entry; a weight of 0 would make it free.
+        let size = u32::try_from(size_bytes.max(1))
+            .map_err(|_| format!("an object of {size_bytes} bytes, sizes up to {} can be replayed", u32::MAX))?;
+        let hash = self.hasher.hash_one((number, volume));
+        let id = match self.known.find(hash, |k| k.number == number && k.volume == volume) {
+            Some(known) => known.id,
+            None => {
+                // The policies' tables put a few list heads before the objects.
+                let id = u32::try_from(self.known.len())
+                    .ok()
+                    .filter(|&id| id < u32::MAX - 16)
+                    .ok_or("more than 4 billion distinct objects; take a part of the trace")?;
+                let hasher = &self.hasher;
+                self.known.insert_unique(hash, Known { number, volume, id }, |k| hasher.hash_one((k.number, k.volume)));
+                self.dense.footprint.objects += 1;
+                self.dense.footprint.bytes += u64::from(size);
+                id
+            }
+        };
+        let pushed = self.dense.ids.push(id).and_then(|()| self.dense.sizes.push(size));
+        pushed.map_err(|e| format!("{e} while writing a temporary file; set TMPDIR to a larger disk"))
+    }
+
+    pub(super) fn finish(mut self) -> Result<Dense, String> {
+        // The table is of no more use, and may be larger than all the rest.
+        self.known = HashTable::new();
+        for column in [&mut self.dense.ids, &mut self.dense.sizes] {
+            column.seal().map_err(|e| e.to_string())?;
+        }
+        Ok(self.dense)
+    }
+}
+
+/// A column so many times in a row.
+pub(super) fn repeated(column: Column, repeat: u64, memory_limit_bytes: u64) -> std::io::Result<Column> {
+    if repeat == 1 {
+        return Ok(column);
+    }
+    let (mut long, mut scratch) = (Column::new(memory_limit_bytes), Vec::new());
+    for _ in 0..repeat {
+        let mut at = 0;
+        while at < column.len() {
+            let count = CHUNK_REQUESTS.min((column.len() - at) as usize);
+            for &value in column.chunk(at, count, &mut scratch)? {
+                long.push(value)?;
+            }
+            at += count as u64;
+        }
+    }
+    long.seal()?;
+    Ok(long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dense::tests::column;
+
+    fn block(space: &str, offset_bytes: u64, length_bytes: u64) -> Record {
+        Record {
+            time_ns: 0,
+            app: "".into(),
+            importance: None,
+            op: Op::Block,
+            space: space.into(),
+            object: 0,
+            offset_bytes,
+            length_bytes,
+            write: false,
+            sync: false,
+            size_bytes: None,
+        }
+    }
+
+    #[test]
+    fn blocks_become_pages_and_disks_do_not_alias() {
+        let mut builder = Builder::new(&DenseOptions::default(), &BTreeMap::new());
+        for record in [block("disk:a", 4095, 2), block("disk:b", 0, 4096), block("disk:a", 512, 512)] {
+            builder.record(&record).unwrap();
+        }
+        assert!(builder.record(&block("disk:a", u64::MAX, 2)).is_err());
+        assert!(builder.record(&block("disk:a", 0, u64::MAX)).is_err());
+        let dense = builder.finish().unwrap();
+        assert_eq!(column(dense.columns().0), [0, 1, 2, 0]);
+        assert_eq!(dense.footprint(), Footprint { objects: 3, bytes: 3 * PAGE_BYTES });
+    }
+}
