@@ -23,7 +23,7 @@ use std::{
 use serde::Serialize;
 
 pub use csv::CsvColumns;
-pub use source::{Order, Source, Tally};
+pub use source::{Jumps, Order, Source, Tally};
 
 use crate::{input::Input, store::Writer, Error, Record, Result};
 
@@ -100,17 +100,32 @@ pub struct ImportReport {
     pub tally: Tally,
 }
 
+/// What is none, by its first bytes: a program's table of relocations has the shape of oracleGeneral, 24 bytes a record.
+const OTHERS: [(&[u8], &str); 6] = [
+    (b"\x7fELF", "a program"),
+    (b"!<arch>\n", "a library"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"%PDF", "a PDF"),
+    (b"SQLite format 3", "a database"),
+    (b"\x89PNG", "a picture"),
+];
+
 fn detect(path: &Path, input: &mut Input) -> Result<&'static Format> {
     let head = input.peek(1 << 16)?;
     if head.is_empty() {
         return Err(empty(path));
     }
-    FORMATS.iter().copied().find(|format| (format.sniff)(&head)).ok_or_else(|| {
+    let other = OTHERS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, what)| what);
+    let known = FORMATS.iter().copied().find(|format| other.is_none() && (format.sniff)(&head));
+    known.ok_or_else(|| {
         let known: Vec<_> = FORMATS.iter().map(|f| f.name).collect();
         Error::Content {
             path: path.display().to_string(),
             place: "its beginning".into(),
-            what: "looks like no format known here".into(),
+            what: format!(
+                "looks like no format known here{}",
+                other.map_or(String::new(), |o| format!(", but like {o}"))
+            ),
             mend: format!("if it is one, import it with `fovea trace import --format` and one of {}", known.join(", ")),
         }
     })

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::{
     dense::{Dense, DenseOptions},
+    import::Jumps,
     recording::{FileNote, FILES_KEY},
     store::Reader,
     Requests, Result,
@@ -27,6 +28,9 @@ pub struct TraceInfo {
     pub last_ns: u64,
     /// Records earlier than the one before them.
     pub backwards: u64,
+    /// Where time jumps ahead.
+    #[serde(skip_serializing_if = "Jumps::is_none")]
+    pub jumps: Jumps,
     /// Records that write.
     pub writes: u64,
     /// Records that somebody waits for.
@@ -70,6 +74,7 @@ pub fn info(trace: &Path, progress: impl Fn(u64, u64)) -> Result<TraceInfo> {
             info.first_ns = info.first_ns.min(record.time_ns);
             info.last_ns = info.last_ns.max(record.time_ns);
             info.backwards += u64::from(record.time_ns < before_ns);
+            info.jumps.look(info.records, before_ns, record.time_ns);
             before_ns = record.time_ns;
             info.writes += u64::from(record.write);
             info.syncs += u64::from(record.sync);

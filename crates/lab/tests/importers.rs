@@ -73,11 +73,12 @@ fn block_formats_become_what_they_say() {
     assert_eq!(
         brief(&records),
         [
-            (9_507_758, "kjournald", Op::Block, "disk:8:0", 223_490 * 512, 4096, true),
+            (9_507_758, "", Op::Block, "disk:8:0", 223_490 * 512, 4096, true),
             (10_000_000, "my app", Op::Block, "disk:8:16", 32768, 8192, false),
             (11_000_000, "my app", Op::Flush, "disk:8:16", 0, 0, true),
         ]
     );
+    assert_eq!(tally.unattributed["a thread of the kernel"], 1, "kjournald is no app");
     assert!(!records[1].sync, "read-ahead is not waited for");
     assert_eq!((tally.dropped["events G"], tally.dropped["summary lines"]), (1, 2));
     let (records, tally) = parse("vscsi", sample("vscsi"));
@@ -109,6 +110,51 @@ fn columns_of_csv_are_the_users() {
     for wrong in ["id=0", "id=x", "foo=1", "delimiter=&", "id"] {
         assert!(wrong.parse::<import::CsvColumns>().is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn threads_of_the_kernel_are_no_apps() {
+    let head = "proces,device,rw_flag,sector,size,timestamp\n";
+    let lines: String = ["kswapd0-57", "loop12-410", "loop-4", "Binder:9_3-77"]
+        .iter()
+        .map(|process| format!("{process},8388608,R,8,8,1.5\n"))
+        .collect();
+    let (records, tally) = parse("mobile-block-io", head.to_owned() + &lines);
+    assert_eq!(records.iter().map(|r| &*r.app).collect::<Vec<_>>(), ["", "", "loop-4", "Binder:9_3-77"]);
+    assert_eq!(tally.unattributed["a thread of the kernel"], 2);
+}
+
+#[test]
+fn jumps_of_the_clock_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("t.csv"), folder.path().join("t.parquet"));
+    // The first record's time is no jump, a pause of an hour is none; MobileBlockIOTraces' cod_exec has these two.
+    let seconds = [500_000, 500_001, 503_601, 685_025, 685_026, 1_051_294, 1_051_295];
+    std::fs::write(&input, seconds.map(|s| format!("{s},7,1\n")).concat()).unwrap();
+    let options = ImportOptions { input, output: output.clone(), ..ImportOptions::default() };
+    let jumps = fovea_lab::import(&options, |_, _| {}).unwrap().tally.jumps;
+    assert_eq!((jumps.count, jumps.longest_ns, jumps.record), (2, 366_268_000_000_000, 6));
+    let warning = jumps.warning().unwrap();
+    assert!(warning.contains("2 times") && warning.contains("366268 s before record 6"), "{warning}");
+    assert_eq!(fovea_lab::info(&output, |_, _| {}).unwrap().jumps, jumps);
+}
+
+#[test]
+fn a_program_is_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let input = folder.path().join("program");
+    let output = folder.path().join("out");
+    // From its header, and from its code.
+    for from in [0, whole.len() / 3, whole.len() / 2] {
+        std::fs::write(&input, &whole[from..]).unwrap();
+        let options = ImportOptions { input: input.clone(), output: output.clone(), ..ImportOptions::default() };
+        let error = fovea_lab::import(&options, |_, _| {}).expect_err("no trace").to_string();
+        assert!(error.contains("looks like no format known here"), "from byte {from}: {error}");
+    }
+    std::fs::write(&input, vec![0; 1 << 16]).unwrap();
+    let options = ImportOptions { input, output, ..ImportOptions::default() };
+    assert!(fovea_lab::import(&options, |_, _| {}).is_err(), "nothing but zeros");
 }
 
 #[test]

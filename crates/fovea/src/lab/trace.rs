@@ -160,6 +160,9 @@ impl ImportArgs {
         if report.tally.backwards > 0 {
             text += &format!("  earlier than the record before: {}\n", report.tally.backwards);
         }
+        if let Some(warning) = report.tally.jumps.warning() {
+            text += &format!("  warning: {warning}\n");
+        }
         print(&text)
     }
 }
@@ -205,6 +208,9 @@ impl InfoArgs {
         text += &format!("  footprint:   {} objects, {} bytes\n", info.footprint_objects, info.footprint_bytes);
         if info.backwards > 0 {
             text += &format!("  time:        goes back at {} records\n", info.backwards);
+        }
+        if let Some(warning) = info.jumps.warning() {
+            text += &format!("  warning:     {warning}\n");
         }
         for (key, value) in &info.notes {
             text += &format!("  {key}: {value}\n");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     source::Block,
-    text::{first_lines, number, rwbs, seconds_ns, sectors},
+    text::{first_lines, hidden, number, rwbs, seconds_ns, sectors},
     Format, Source,
 };
 use crate::{Error, Op, Result};
@@ -58,17 +58,6 @@ fn block<'a>(event: &Event<'_>, disk: &'a mut String) -> Result<Block<'a>, Strin
     };
     *disk = format!("disk:{}", event.device.replace(',', ":"));
     Ok(Block { time_ns: event.time_ns, disk, op, offset_bytes, length_bytes, write, sync })
-}
-
-fn hidden(process: &str) -> Option<&'static str> {
-    match process {
-        "" => Some("no process told"),
-        "0" | "swapper" | "swapper/0" => Some("in an interrupt"),
-        _ if process.starts_with("kworker/") => Some("kworker, on somebody's behalf"),
-        _ if process.starts_with("jbd2/") => Some("jbd2, on somebody's behalf"),
-        _ if process.starts_with("f2fs_") => Some("f2fs, on somebody's behalf"),
-        _ => None,
-    }
 }
 
 fn read(source: &mut Source<'_>) -> Result<()> {

@@ -4,7 +4,7 @@
 
 use super::{
     source::Block,
-    text::{first_lines, number, rwbs, seconds_ns, sectors},
+    text::{first_lines, hidden, number, rwbs, seconds_ns, sectors},
     Format, Source,
 };
 use crate::Result;
@@ -18,17 +18,6 @@ pub static FORMAT: Format = Format {
     },
     read,
 };
-
-/// Why a process name does not tell the app.
-fn hidden(comm: &str) -> Option<&'static str> {
-    match comm {
-        "<...>" => Some("unresolved process"),
-        _ if comm.starts_with("kworker/") => Some("kworker, on somebody's behalf"),
-        _ if comm.starts_with("f2fs_") => Some("f2fs, on somebody's behalf"),
-        _ if comm.starts_with("jbd2/") => Some("jbd2, on somebody's behalf"),
-        _ => None,
-    }
-}
 
 fn block<'a>(line: &str, disk: &'a mut String) -> Result<(String, Block<'a>), String> {
     // A comm may hold commas: the five last fields are fixed, the rest is the process.

@@ -10,7 +10,8 @@ pub static FORMAT: Format = Format {
     about: "libCacheSim oracleGeneral binary",
     sniff: |head| {
         let (little, big) = (plausible(head, Raw::little), plausible(head, Raw::big));
-        2 * little.max(big) > head.len() / LENGTH
+        let records = head.len() / LENGTH;
+        records > 0 && 100 * little.max(big) >= 95 * records
     },
     read,
 };
@@ -55,9 +56,16 @@ impl Raw {
     }
 }
 
-/// How many records of a file's beginning make sense in a byte order.
+/// How many records of a file's beginning make sense in a byte order: also beside the one before, for programs are full of small
+/// numbers and zeros.
 fn plausible(head: &[u8], read: fn(&[u8]) -> Raw) -> usize {
-    head.chunks_exact(LENGTH).map(read).filter(|r| r.plausible_next() && r.size < 1 << 30).count()
+    let mut before_s = 0;
+    let sense = head.chunks_exact(LENGTH).map(read).filter(|r| {
+        let in_order = r.time_s >= before_s;
+        before_s = r.time_s;
+        in_order && r.plausible_next() && r.next != 0 && r.size < 1 << 30
+    });
+    sense.count()
 }
 
 fn read(source: &mut Source<'_>) -> Result<()> {

@@ -29,6 +29,52 @@ pub struct Tally {
     pub unattributed: BTreeMap<String, u64>,
     /// Records earlier than the one before them.
     pub backwards: u64,
+    /// Where time jumps ahead by [`JUMP_NS`] and more.
+    #[serde(default, skip_serializing_if = "Jumps::is_none")]
+    pub jumps: Jumps,
+}
+
+/// Longer than a phone or a server is left alone: a clock was set, or two recordings were joined.
+pub const JUMP_NS: u64 = 6 * 3600 * 1_000_000_000;
+
+/// Jumps of a trace's clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Jumps {
+    /// How many.
+    pub count: u64,
+    /// The longest one.
+    pub longest_ns: u64,
+    /// The record behind the longest one, from 1.
+    pub record: u64,
+}
+
+impl Jumps {
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Looks at a record, numbered from 1, and the time of the one before it.
+    pub fn look(&mut self, record: u64, before_ns: u64, now_ns: u64) {
+        let gap_ns = now_ns.saturating_sub(before_ns);
+        if record > 1 && gap_ns >= JUMP_NS {
+            self.count += 1;
+            if gap_ns > self.longest_ns {
+                (self.longest_ns, self.record) = (gap_ns, record);
+            }
+        }
+    }
+
+    /// A warning in words.
+    pub fn warning(&self) -> Option<String> {
+        (self.count > 0).then(|| {
+            let longest_s = self.longest_ns / 1_000_000_000;
+            format!(
+                "time jumps {} times by 6 h and more, by {longest_s} s before record {}: a clock was set or recordings were joined, so rates and pauses mean nothing there",
+                self.count, self.record
+            )
+        })
+    }
 }
 
 impl Tally {
@@ -180,8 +226,9 @@ impl<'a> Source<'a> {
                 ));
             }
         }
-        self.last_ns = record.time_ns;
         self.records += 1;
+        self.tally.jumps.look(self.records, self.last_ns, record.time_ns);
+        self.last_ns = record.time_ns;
         (self.sink)(record)
     }
 

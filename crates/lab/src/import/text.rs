@@ -52,6 +52,60 @@ pub fn rwbs(letters: &str) -> Result<(Op, bool, bool), String> {
     }
 }
 
+/// Why the name of a task tells no app: threads of the kernel work on somebody's behalf.
+pub fn hidden(comm: &str) -> Option<&'static str> {
+    let numbered =
+        |name: &str| comm.strip_prefix(name).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    Some(match comm {
+        "" => "no process told",
+        "<...>" => "unresolved process",
+        "0" | "swapper" => "in an interrupt",
+        _ if comm.starts_with("swapper/") => "in an interrupt",
+        _ if comm.starts_with("kworker/") => "kworker, on somebody's behalf",
+        _ if comm.starts_with("jbd2/") => "jbd2, on somebody's behalf",
+        _ if comm.starts_with("f2fs_") => "f2fs, on somebody's behalf",
+        _ if NUMBERED.iter().any(|name| numbered(name)) => "a thread of the kernel",
+        _ if THREADS.contains(&comm) || THREAD_PREFIXES.iter().any(|name| comm.starts_with(name)) => {
+            "a thread of the kernel"
+        }
+        _ => return None,
+    })
+}
+
+/// Threads of the kernel with a number behind their name (a node, a device).
+const NUMBERED: [&str; 4] = ["kswapd", "kcompactd", "loop", "kdamond."];
+const THREADS: [&str; 13] = [
+    "kthreadd",
+    "kjournald",
+    "khugepaged",
+    "ksmd",
+    "kblockd",
+    "kdmflush",
+    "kcryptd",
+    "kverityd",
+    "dmcrypt_write",
+    "writeback",
+    "pdflush",
+    "oom_reaper",
+    "bdi-default",
+];
+const THREAD_PREFIXES: [&str; 14] = [
+    "ksoftirqd/",
+    "migration/",
+    "rcu_",
+    "rcuop/",
+    "rcuos/",
+    "irq/",
+    "mmcqd/",
+    "mmc-cmdqd/",
+    "scsi_eh_",
+    "dmcrypt_write/",
+    "flush-",
+    "xfsaild/",
+    "btrfs-",
+    "ext4-rsv-conver",
+];
+
 /// The first lines of a file's beginning that are whole, up to `count`.
 pub fn first_lines(head: &[u8], count: usize) -> Vec<&str> {
     let Ok(text) = std::str::from_utf8(match head.iter().rposition(|&b| b == b'\n') {
@@ -66,6 +120,18 @@ pub fn first_lines(head: &[u8], count: usize) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_of_the_kernel_are_no_apps() {
+        for thread in
+            ["kswapd0", "kswapd12", "loop7", "kworker/u16:3", "jbd2/sda-8", "irq/99-ufs", "kthreadd", "mmcqd/0"]
+        {
+            assert!(hidden(thread).is_some(), "{thread}");
+        }
+        for app in ["loop", "looper", "loop7x", "kswapd", "storageQueue", "com.kworker", "Binder:1_2", "flush"] {
+            assert_eq!(hidden(app), None, "{app}");
+        }
+    }
 
     #[test]
     fn seconds_are_exact() {
