@@ -3,11 +3,11 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use fovea_report::document::{Case, Document};
+use fovea_report::document::{Case, Document, Input};
 
 use crate::{
     dense::{Dense, DenseOptions, CHUNK_REQUESTS},
@@ -77,6 +77,10 @@ impl Outcome {
 /// What came of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayReport {
+    /// The trace.
+    pub input: Input,
+    /// What the outcomes depend on beside policy and size.
+    pub options: BTreeMap<String, String>,
     /// Distinct objects or pages of the trace.
     pub footprint: Footprint,
     /// Records not replayed, by reason.
@@ -89,7 +93,8 @@ impl ReplayReport {
     /// The results document: a case per size, a configuration per policy.
     pub fn document(&self) -> Document {
         let case = |o: &Outcome| Case { case: o.size.clone(), configuration: o.policy.clone(), figures: o.figures() };
-        document("lab replay", self.outcomes.iter().map(case).collect())
+        let (inputs, options) = (vec![self.input.clone()], self.options.clone());
+        Document { inputs, options, ..document("lab replay", self.outcomes.iter().map(case).collect()) }
     }
 }
 
@@ -103,10 +108,26 @@ pub fn document(scenario: &str, cases: Vec<Case>) -> Document {
         qemu: String::new(),
         seed: 0,
         commit: env!("FOVEA_LAB_COMMIT").into(),
-        command: Vec::new(),
+        version: concat!(env!("CARGO_PKG_VERSION"), "+", env!("FOVEA_LAB_SOURCES")).into(),
         cases,
-        verdicts: Vec::new(),
+        ..Document::default()
     }
+}
+
+/// A trace as results name it.
+pub(crate) fn input(path: &Path, checksum: u64) -> Input {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Input { name, xxh64: format!("{checksum:016x}") }
+}
+
+/// Options as results name them.
+pub(crate) fn options_of(dense: &DenseOptions) -> BTreeMap<String, String> {
+    let ops: Option<Vec<_>> = dense.ops.as_ref().map(|ops| ops.iter().map(|op| op.name()).collect());
+    BTreeMap::from([
+        ("ops".to_owned(), ops.map_or("usual".into(), |ops| ops.join(","))),
+        ("reads_only".to_owned(), dense.reads_only.to_string()),
+        ("repeat".to_owned(), dense.repeat.max(1).to_string()),
+    ])
 }
 
 /// Refuses an empty choice and one that names the same cell twice.
@@ -194,5 +215,11 @@ pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Res
             progress(outcomes.len() as u64, cells, "replaying");
         }
     }
-    Ok(ReplayReport { footprint: dense.footprint(), left_out: dense.left_out().clone(), outcomes })
+    Ok(ReplayReport {
+        input: input(&options.trace, dense.checksum().unwrap_or_default()),
+        options: options_of(&options.dense),
+        footprint: dense.footprint(),
+        left_out: dense.left_out().clone(),
+        outcomes,
+    })
 }

@@ -40,10 +40,29 @@ pub struct Document {
     /// nobody noted it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Version of the program, and a number that changes with every edit of its sources, committed or not. Empty if nobody noted it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
+    /// Files that the figures were made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Input>,
+    /// What the figures depend on beside case and configuration, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
     /// Figures by case and configuration.
     pub cases: Vec<Case>,
     /// What was claimed and what was found.
     pub verdicts: Vec<Verdict>,
+}
+
+/// A file that figures were made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Input {
+    /// The file's name, without its folder.
+    pub name: String,
+    /// XXH64 of its content, 16 hexadecimal digits; of a trace file the one that stands in it.
+    pub xxh64: String,
 }
 
 /// Figures of one case under one configuration.

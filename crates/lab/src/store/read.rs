@@ -54,6 +54,17 @@ pub fn is_trace_file(path: &Path) -> Result<bool> {
     Ok(ends().map_err(|e| Error::read(path, e))?.iter().any(|end| end == MAGIC))
 }
 
+/// The checksum of a file's content, a trace's or a foreign one's; a trace file is verified.
+///
+/// # Errors
+/// If it cannot be read, or is a damaged trace file.
+pub fn content_of(path: &Path) -> Result<u64> {
+    match is_trace_file(path)? {
+        true => Ok(Reader::open(path)?.checksum()),
+        false => checksum::checksum_of(path).map_err(|e| Error::read(path, e)),
+    }
+}
+
 impl Reader {
     /// Opens a trace file, and reads it through once to see that it is as it was written.
     ///

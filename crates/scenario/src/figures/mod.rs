@@ -58,6 +58,7 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         command: provenance.command.clone(),
         cases,
         verdicts,
+        ..Document::default()
     }
 }
 
