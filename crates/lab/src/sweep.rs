@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use fovea_report::document::Document;
+use fovea_report::document::{Document, Input};
 
 pub use journal::Cell;
 use journal::Journal;
@@ -21,8 +21,8 @@ use crate::{
     dense::{Dense, DenseOptions},
     output::write_json,
     policy::Choice,
-    replay::{check_grid, run},
-    Error, Result, Size,
+    replay::{check_grid, input, options_of, run},
+    store, Error, Result, Size,
 };
 
 /// What to sweep.
@@ -80,9 +80,11 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
     let names = trace_names(&options.traces)?;
     let mut journal = Journal::open(&with_suffix(&options.output, ".partial.jsonl"))?;
     let total = (options.traces.len() * options.sizes.len() * options.policies.len()) as u64;
-    let (mut cells, mut resumed) = (Vec::new(), 0);
+    let (mut cells, mut resumed, mut inputs) = (Vec::new(), 0, Vec::<Input>::new());
     for (path, name) in options.traces.iter().zip(names) {
-        let key = journal::trace_key(path, &options.dense)?;
+        let content = store::content_of(path)?;
+        inputs.push(input(path, content));
+        let key = journal::trace_key(content, &options.dense);
         let grid: Vec<(Size, &Choice)> =
             options.sizes.iter().flat_map(|&size| options.policies.iter().map(move |policy| (size, policy))).collect();
         let mut found: Vec<Option<Cell>> = grid
@@ -106,7 +108,8 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
         }
         cells.extend(found.into_iter().flatten());
     }
-    let document = output::document(&cells);
+    let options_of = options_of(&options.dense);
+    let document = Document { inputs, options: options_of, ..output::document(&cells) };
     let files = [with_suffix(&options.output, ".json"), with_suffix(&options.output, ".parquet")];
     let mend = format!(
         "all {total} finished cells are kept in {}; make room and run the same sweep again",

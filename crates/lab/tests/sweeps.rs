@@ -7,7 +7,7 @@ use std::{
     sync::Mutex,
 };
 
-use fovea_lab::{import, policy, sweep, Error, ImportOptions, SweepOptions};
+use fovea_lab::{import, policy, replay, sweep, Error, ImportOptions, ReplayOptions, SweepOptions};
 
 /// A trace with loops, hot objects and different sizes, from a fixed recurrence.
 fn trace(folder: &Path, name: &str, seed: u64) -> PathBuf {
@@ -83,6 +83,67 @@ fn a_changed_trace_is_computed_anew() {
     fs::write(&journal, &*last.lock().unwrap()).unwrap();
     trace(folder.path(), "a", 3);
     assert_eq!(sweep(&sweep_options, |_, _| {}).unwrap().resumed, 0);
+}
+
+#[test]
+fn another_program_s_cells_are_not_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep_options = SweepOptions {
+        traces: vec![trace(folder.path(), "a", 1)],
+        sizes: vec!["10".parse().unwrap()],
+        ..options(folder.path(), "out", 1)
+    };
+    let journal = folder.path().join("out.partial.jsonl");
+    let last = Mutex::new(Vec::new());
+    let report = sweep(&sweep_options, |_, _| *last.lock().unwrap() = fs::read(&journal).unwrap()).unwrap();
+    let whole = last.into_inner().unwrap();
+    // What the journal holds of a program is the content of its file.
+    let mut content = fovea_lab::store::Checksum::default();
+    content.add(&fs::read(std::env::current_exe().unwrap()).unwrap());
+    let ours = format!("{:016x}", content.finish());
+    let text = String::from_utf8(whole.clone()).unwrap();
+    assert!(text.lines().all(|line| line.contains(&ours)), "{text}");
+    for (journal_text, taken) in [(whole, report.cells.len()), (text.replace(&ours, "0123456789abcdef").into(), 0)] {
+        fs::write(&journal, journal_text).unwrap();
+        assert_eq!(sweep(&sweep_options, |_, _| {}).unwrap().resumed, taken);
+    }
+}
+
+#[test]
+fn two_sweeps_to_one_output_refuse_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = options(folder.path(), "one", 1);
+    let refusals = Mutex::new(Vec::new());
+    sweep(&one, |_, _| {
+        let error = sweep(&one, |_, _| {}).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        refusals.lock().unwrap().push(error.to_string());
+    })
+    .unwrap();
+    let refusals = refusals.into_inner().unwrap();
+    assert!(!refusals.is_empty());
+    assert!(refusals.iter().all(|line| line.contains("another sweep writes there")), "{refusals:?}");
+    assert_eq!(sweep(&one, |_, _| {}).unwrap().resumed, 0, "and the next one may");
+}
+
+#[test]
+fn results_tell_what_they_were_made_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut one = options(folder.path(), "one", 1);
+    one.dense.reads_only = true;
+    let document = sweep(&one, |_, _| {}).unwrap().document;
+    let contents: Vec<_> = document.inputs.iter().map(|input| input.xxh64.as_str()).collect();
+    assert_eq!(document.inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>(), ["a.parquet", "b.parquet"]);
+    assert!(contents[0] != contents[1] && contents.iter().all(|c| c.len() == 16), "{contents:?}");
+    assert_eq!(document.options["reads_only"], "true");
+    assert!(document.version.starts_with("0."), "{}", document.version);
+    let replayed = replay(
+        &ReplayOptions { trace: one.traces[0].clone(), policies: policy::all(), sizes: one.sizes, dense: one.dense },
+        |_, _, _| {},
+    );
+    let replayed = replayed.unwrap().document();
+    assert_eq!(replayed.inputs, document.inputs[..1]);
+    assert_eq!((replayed.options, replayed.version), (document.options, document.version));
 }
 
 #[test]

@@ -4,17 +4,20 @@
 use std::{
     collections::HashMap,
     fs::{File, OpenOptions},
-    hash::Hasher,
     io::{Read, Seek, SeekFrom, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
+use rustix::fs::{flock, FlockOperation};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use twox_hash::XxHash64;
 
 use crate::{
     dense::{Dense, DenseOptions},
     replay::Outcome,
+    store::checksum_of,
     Error, Result, Weight,
 };
 
@@ -71,19 +74,23 @@ struct Line {
 }
 
 /// What makes a cell's trace the same: the file's content, how it is made dense, and the program.
-pub(super) fn trace_key(path: &Path, dense: &DenseOptions) -> Result<String> {
-    let mut file = File::open(path).map_err(|e| Error::read(path, e))?;
-    let (mut hash, mut buffer) = (XxHash64::with_seed(0), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut buffer).map_err(|e| Error::read(path, e))? {
-            0 => break,
-            count => hash.write(&buffer[..count]),
-        }
-    }
-    let reads = if dense.reads_only { "reads" } else { "all" };
-    let ops: Vec<_> = dense.ops.iter().flatten().map(|op| format!("/{op}")).collect();
-    let ops = ops.concat();
-    Ok(format!("{:016x}/{reads}{ops}/{}/{}", hash.finish(), dense.repeat.max(1), env!("FOVEA_LAB_COMMIT")))
+pub(super) fn trace_key(content: u64, dense: &DenseOptions) -> String {
+    format!("{content:016x}/{}/{}/{}", dense.shape(), dense.repeat.max(1), program())
+}
+
+/// The running program, by its content: a commit does not tell what else was edited when it was built.
+fn program() -> &'static str {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    PROGRAM.get_or_init(|| match checksum_of(Path::new("/proc/self/exe")) {
+        Ok(content) => format!("{content:016x}/{}", env!("FOVEA_LAB_SOURCES")),
+        // A program that cannot be told from others takes nothing over.
+        Err(_) => format!("{}/{:?}", std::process::id(), std::time::SystemTime::now()),
+    })
+}
+
+/// Whether this process got the lock; a file system that has none lets everybody in.
+fn lock(file: &File) -> bool {
+    !matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK))
 }
 
 /// The journal.
@@ -99,8 +106,21 @@ impl Journal {
     /// Opens the journal of an interrupted sweep, or starts one. A last line that was cut short is dropped.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(path, e, "nothing was computed yet; make room and run the sweep again");
-        let mut file =
-            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(failed)?;
+        let mut file = loop {
+            let file =
+                OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(failed)?;
+            if !lock(&file) {
+                return Err(Error::Usage(format!(
+                    "{}: another sweep writes there; wait for its end, or name another --output",
+                    path.display()
+                )));
+            }
+            // The one before may have ended, and removed its journal, between the two.
+            let (ours, there) = (file.metadata().map_err(failed)?, std::fs::metadata(path));
+            if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+                break file;
+            }
+        };
         let (mut cells, mut length) = (HashMap::new(), 0);
         if file.metadata().map_err(failed)?.is_file() {
             let mut text = Vec::new();
@@ -179,6 +199,7 @@ mod tests {
         let mut journal = Journal::open(&path).unwrap();
         journal.append("k", &cell("lru")).unwrap();
         journal.append("k", &cell("fifo")).unwrap();
+        drop(journal);
         let text = std::fs::read(&path).unwrap();
         for cut in 0..text.len() {
             std::fs::write(&path, &text[..cut]).unwrap();
@@ -186,6 +207,7 @@ mod tests {
             let lines = text[..cut].iter().filter(|&&b| b == b'\n').count();
             assert_eq!(journal.kept, lines, "cut at {cut}");
             journal.append("k", &cell("arc")).unwrap();
+            drop(journal);
             let mut again = Journal::open(&path).unwrap();
             assert_eq!(again.kept, lines + 1);
             assert_eq!(again.take("k", "t", "arc", "10"), Some(cell("arc")));
