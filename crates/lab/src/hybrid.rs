@@ -9,14 +9,16 @@ pub mod cost;
 mod ledger;
 mod mix;
 mod oblivious;
+mod readings;
 mod seed;
 mod trace;
 
 pub use clock_dwf::ClockDwf;
 pub use ledger::{Class, Ledger};
 pub use mix::{AppMix, Mix};
-pub use oblivious::{Lru, TwoQueue};
-pub use seed::{OnSwitch, ReadOnly, SeedPolicy};
+pub use oblivious::{Lru, TopLru, TwoQueue};
+pub use readings::{Candidate, CaseE, OnSwitch, Place, ReadOnly, Readings};
+pub use seed::SeedPolicy;
 pub use trace::{foreground_of, HybridTrace};
 
 use crate::{Error, Result};
@@ -67,6 +69,14 @@ impl Frames {
         Ok(Frames { dram, pcm: total - dram })
     }
 
+    /// As a policy takes them that knows nothing of kinds.
+    fn at(self, place: Place) -> Self {
+        match place {
+            Place::Pcm => Frames { dram: 0, pcm: self.total() },
+            Place::Free | Place::Top => self,
+        }
+    }
+
     /// All of them.
     pub fn total(self) -> u32 {
         self.dram + self.pcm
@@ -86,32 +96,45 @@ pub trait Buffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// Hybrid15.
-    Seed(OnSwitch, ReadOnly),
+    Seed(Readings),
     /// LRU that knows nothing of kinds.
-    Lru,
-    /// 2Q that knows nothing of kinds.
-    TwoQueue,
+    Lru(Place),
+    /// 2Q that knows nothing of kinds. It has no one list whose top could lie in DRAM.
+    TwoQueue(Place),
     /// CLOCK-DWF.
     ClockDwf,
 }
 
 /// The policies that are compared unless others are named.
 pub const POLICIES: [Policy; 4] =
-    [Policy::Seed(OnSwitch::Rules, ReadOnly::Request), Policy::Lru, Policy::TwoQueue, Policy::ClockDwf];
+    [Policy::Seed(Readings::OURS), Policy::Lru(Place::Free), Policy::TwoQueue(Place::Free), Policy::ClockDwf];
 
-const NAMED: [(&str, Policy); 7] = [
-    ("seed", Policy::Seed(OnSwitch::Rules, ReadOnly::Request)),
-    ("seed:read-only=page", Policy::Seed(OnSwitch::Rules, ReadOnly::Page)),
-    ("seed:switch=move", Policy::Seed(OnSwitch::Move, ReadOnly::Request)),
-    ("seed:switch=move:read-only=page", Policy::Seed(OnSwitch::Move, ReadOnly::Page)),
-    ("lru", Policy::Lru),
-    ("2q-lru", Policy::TwoQueue),
-    ("clock-dwf", Policy::ClockDwf),
-];
+/// Every policy in every reading.
+fn named() -> impl Iterator<Item = Policy> {
+    let others = [
+        Policy::Lru(Place::Free),
+        Policy::Lru(Place::Pcm),
+        Policy::Lru(Place::Top),
+        Policy::TwoQueue(Place::Free),
+        Policy::TwoQueue(Place::Pcm),
+        Policy::ClockDwf,
+    ];
+    Readings::all().into_iter().map(Policy::Seed).chain(others)
+}
 
 impl std::fmt::Display for Policy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(NAMED.iter().find(|(_, p)| p == self).map_or("?", |(name, _)| name))
+        let place = |place: Place| match place {
+            Place::Free => "",
+            Place::Pcm => ":place=pcm",
+            Place::Top => ":place=top",
+        };
+        match *self {
+            Policy::Seed(readings) => write!(f, "seed{}", readings.name()),
+            Policy::Lru(at) => write!(f, "lru{}", place(at)),
+            Policy::TwoQueue(at) => write!(f, "2q-lru{}", place(at)),
+            Policy::ClockDwf => f.write_str("clock-dwf"),
+        }
     }
 }
 
@@ -119,9 +142,12 @@ impl std::str::FromStr for Policy {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        NAMED.iter().find(|(n, _)| *n == name.trim()).map(|&(_, policy)| policy).ok_or_else(|| {
-            let known: Vec<_> = NAMED.iter().map(|(n, _)| *n).collect();
-            Error::Usage(format!("hybrid policy {name:?}: not known; take one of {}", known.join(", ")))
+        named().find(|policy| policy.to_string() == name.trim()).ok_or_else(|| {
+            Error::Usage(format!(
+                "hybrid policy {name:?}: not known; take one of seed, lru, 2q-lru, clock-dwf, with other readings of the paper \
+                 behind the first three, in this order: seed:switch=move:read-only=page:e=owner:candidate=hold:count=1, \
+                 lru:place=pcm, lru:place=top, 2q-lru:place=pcm"
+            ))
         })
     }
 }
@@ -130,9 +156,10 @@ impl Policy {
     /// An empty buffer cache for pages below `pages`.
     pub fn build(self, frames: Frames, pages: u32) -> Box<dyn Buffer> {
         match self {
-            Policy::Seed(on_switch, read_only) => Box::new(SeedPolicy::new(frames, pages, on_switch, read_only)),
-            Policy::Lru => Box::new(Lru::new(frames, pages)),
-            Policy::TwoQueue => Box::new(TwoQueue::new(frames, pages)),
+            Policy::Seed(readings) => Box::new(SeedPolicy::new(frames, pages, readings)),
+            Policy::Lru(Place::Top) if frames.pcm > 0 => Box::new(TopLru::new(frames, pages)),
+            Policy::Lru(place) => Box::new(Lru::new(frames.at(place), pages)),
+            Policy::TwoQueue(place) => Box::new(TwoQueue::new(frames.at(place), pages)),
             Policy::ClockDwf => Box::new(ClockDwf::new(frames, pages)),
         }
     }
@@ -154,10 +181,13 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_unknown_ones_are_answered() {
-        for (name, policy) in NAMED {
+        let mut names = std::collections::BTreeSet::new();
+        for policy in named() {
+            let name = policy.to_string();
             assert_eq!(name.parse::<Policy>().unwrap(), policy);
-            assert_eq!(policy.to_string(), name);
+            assert!(names.insert(name));
         }
+        assert_eq!(names.len(), 32 + 6);
         assert_eq!("arc".parse::<Policy>().unwrap_err().exit_code(), 2);
     }
 

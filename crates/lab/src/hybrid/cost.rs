@@ -100,6 +100,11 @@ impl Prices {
         }
     }
 
+    /// Time spent at memory if nobody waits for pages that leave DRAM, as nobody waits for those written back to storage.
+    pub fn unwaited_ns(&self, class: &Class) -> f64 {
+        self.of_class(&Class { demotions: 0, ..*class }).memory_ns
+    }
+
     /// Energy of holding data in that memory for so long. Watts are nanojoules per nanosecond.
     pub fn static_nj(&self, frames: Frames, time_ns: f64) -> f64 {
         let gb = |pages: u32| f64::from(pages) * PAGE_BYTES as f64 / f64::from(1 << 30);

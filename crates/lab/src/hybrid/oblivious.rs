@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What Hybrid15 compares with: LRU and 2Q over the same two kinds of memory, of which they know nothing. The paper does not say
-//! where they put pages; here a page takes a free frame, DRAM's first, and once there is none the victim's, and stays there. With
-//! DRAM only they are what the paper calls "traditional".
+//! where they put pages: see [`Place`](super::Place). With DRAM only they are what the paper calls "traditional".
 
 use super::{Buffer, Frames, Ledger, Request, Tier};
 use crate::policy::{Slot, Table, ABSENT};
@@ -77,6 +76,76 @@ impl Buffer for Lru {
 
     fn tier_of(&self, page: u32) -> Option<Tier> {
         (self.list.place_of(page) != ABSENT).then(|| self.placement.tiers[page as usize])
+    }
+}
+
+const BOTTOM: u8 = 2;
+
+/// Least recently used, with the top of the list in DRAM.
+pub struct TopLru {
+    frames: Frames,
+    lists: Table<2>,
+    dirty: Vec<bool>,
+}
+
+impl TopLru {
+    /// An empty one.
+    pub fn new(frames: Frames, pages: u32) -> Self {
+        let mut lists = Table::default();
+        lists.ensure_ids(pages);
+        TopLru { frames, lists, dirty: vec![false; pages as usize] }
+    }
+
+    /// Makes room at the top, and below it for what comes from there.
+    fn room(&mut self, request: Request, ledger: &mut Ledger) {
+        if self.lists.weight(ALL) < u64::from(self.frames.dram) {
+            return;
+        }
+        let Some(last) = self.lists.back(ALL) else { return };
+        if self.lists.weight(BOTTOM) >= u64::from(self.frames.pcm) {
+            if let Some(victim) = self.lists.back(BOTTOM) {
+                self.lists.remove(victim);
+                ledger.evicted(request, self.dirty[Table::<2>::id(victim) as usize]);
+            }
+        }
+        self.lists.move_to(BOTTOM, last);
+        ledger.moved(request, Tier::Pcm);
+    }
+}
+
+impl Buffer for TopLru {
+    fn access(&mut self, request: Request, ledger: &mut Ledger) {
+        let slot = Table::<2>::slot(request.page);
+        let dirty = &mut self.dirty[request.page as usize];
+        match self.lists.place(slot) {
+            ALL => {
+                *dirty |= request.write;
+                self.lists.refresh(slot);
+                ledger.hit(request, Tier::Dram);
+            }
+            BOTTOM => {
+                *dirty |= request.write;
+                self.lists.remove(slot);
+                self.room(request, ledger);
+                self.lists.push_front(ALL, slot, 1);
+                ledger.moved(request, Tier::Dram);
+                ledger.hit(request, Tier::Dram);
+            }
+            _ => {
+                *dirty = request.write;
+                self.room(request, ledger);
+                self.lists.push_front(ALL, slot, 1);
+                ledger.miss(request, Tier::Dram);
+            }
+        }
+    }
+
+    fn tier_of(&self, page: u32) -> Option<Tier> {
+        match self.lists.place_of(page) {
+            ALL => Some(Tier::Dram),
+            BOTTOM => Some(Tier::Pcm),
+            _ => None,
+        }
     }
 }
 

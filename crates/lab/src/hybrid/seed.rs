@@ -15,13 +15,10 @@
 //! New pages come in at the MRU end: the foreground's in DRAM, the background's in PCM. A hit counts one reference up. A page at
 //! an LRU end that is looked at for leaving counts one down, and leaves only with none left (section 3, first paragraph).
 //!
-//! The paper leaves four things open. *Exactly two references* is between its "bigger than two" and "lower than two": not hot
-//! here. *A candidate that keeps references* goes to the MRU end of its list, as in a clock, or else the same page would be
-//! looked at until it has none. *A read-only page* is one that is being read ([`ReadOnly::Request`]) or one never written since it
-//! came in ([`ReadOnly::Page`]). *A page of an app that came to the foreground* "is migrated" when it is referred to: by the rules
-//! above ([`OnSwitch::Rules`]: "only" forbids moving the others), or whatever its count ([`OnSwitch::Move`], read-only pages
-//! excepted, for whom case c is "irrespective").
+//! What the paper leaves open is one of the [`Readings`] each, in `readings.rs`. *Exactly two references* is between its "bigger than two" and
+//! "lower than two": not hot here.
 
+use super::readings::{Candidate, CaseE, OnSwitch, ReadOnly, Readings};
 use super::{Buffer, Frames, Ledger, Request, Tier};
 use crate::policy::{Slot, Table};
 
@@ -31,47 +28,30 @@ const PCM: u8 = 2;
 /// References above which a page is hot.
 const HOT: u32 = 2;
 
-/// What a read-only page is (case c).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ReadOnly {
-    /// One that this request reads.
-    Request,
-    /// One that was never written since it came in.
-    Page,
-}
-
-/// What happens to a page in PCM that the background used last, when the foreground refers to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum OnSwitch {
-    /// Cases a to c.
-    Rules,
-    /// It moves to DRAM.
-    Move,
-}
-
 #[derive(Clone, Copy, Default)]
 struct Page {
     references: u32,
     dirty: bool,
     /// Who used it last.
     foreground: bool,
+    /// Who brought it into the list in which it is.
+    brought_by_foreground: bool,
 }
 
 /// The buffer cache.
 pub struct SeedPolicy {
     frames: Frames,
-    on_switch: OnSwitch,
-    read_only: ReadOnly,
+    readings: Readings,
     lists: Table<2>,
     pages: Vec<Page>,
 }
 
 impl SeedPolicy {
     /// An empty one.
-    pub fn new(frames: Frames, pages: u32, on_switch: OnSwitch, read_only: ReadOnly) -> Self {
+    pub fn new(frames: Frames, pages: u32, readings: Readings) -> Self {
         let mut lists = Table::default();
         lists.ensure_ids(pages);
-        SeedPolicy { frames, on_switch, read_only, lists, pages: vec![Page::default(); pages as usize] }
+        SeedPolicy { frames, readings, lists, pages: vec![Page::default(); pages as usize] }
     }
 
     fn page(&mut self, slot: Slot) -> &mut Page {
@@ -82,8 +62,10 @@ impl SeedPolicy {
     fn candidate(&mut self, list: u8) -> Option<Slot> {
         loop {
             let slot = self.lists.back(list)?;
+            let holds = self.readings.candidate == Candidate::Hold;
             let page = self.page(slot);
-            if page.references == 0 {
+            if page.references == 0 || (holds && !page.foreground) {
+                page.references = 0;
                 return Some(slot);
             }
             page.references -= 1;
@@ -122,11 +104,11 @@ impl SeedPolicy {
         if !request.foreground {
             return page.references > HOT;
         }
-        let read_only = match self.read_only {
+        let read_only = match self.readings.read_only {
             ReadOnly::Request => !request.write,
             ReadOnly::Page => !request.write && !page.dirty,
         };
-        let switched = self.on_switch == OnSwitch::Move && !page.foreground;
+        let switched = self.readings.on_switch == OnSwitch::Move && !page.foreground;
         !read_only && (switched || page.references > HOT)
     }
 }
@@ -136,9 +118,14 @@ impl Buffer for SeedPolicy {
         let slot = Table::<2>::slot(request.page);
         match self.lists.place(slot) {
             DRAM => {
-                self.page(slot).references += 1;
-                // Case e is the background's.
-                if request.foreground {
+                let case_e = self.readings.case_e;
+                let page = self.page(slot);
+                page.references += 1;
+                let refreshes = match case_e {
+                    CaseE::Requester => request.foreground,
+                    CaseE::Owner => page.brought_by_foreground,
+                };
+                if refreshes {
                     self.lists.refresh(slot);
                 }
                 ledger.hit(request, Tier::Dram);
@@ -151,6 +138,7 @@ impl Buffer for SeedPolicy {
                     self.lists.remove(slot);
                     self.room_in_dram(request, ledger);
                     self.lists.push_front(DRAM, slot, 1);
+                    self.page(slot).brought_by_foreground = request.foreground;
                     ledger.moved(request, Tier::Dram);
                     // Served where it is now: the move comes first, so that a write goes to DRAM.
                     ledger.hit(request, Tier::Dram);
@@ -169,7 +157,11 @@ impl Buffer for SeedPolicy {
                     PCM
                 };
                 self.lists.push_front(list, slot, 1);
-                *self.page(slot) = Page::default();
+                *self.page(slot) = Page {
+                    references: self.readings.first_reference,
+                    brought_by_foreground: request.foreground,
+                    ..Page::default()
+                };
                 ledger.miss(request, tier);
             }
         }
@@ -198,7 +190,7 @@ mod tests {
 
     impl Run {
         fn new(dram: u32, pcm: u32) -> Self {
-            let policy = SeedPolicy::new(Frames { dram, pcm }, 32, OnSwitch::Rules, ReadOnly::Request);
+            let policy = SeedPolicy::new(Frames { dram, pcm }, 32, Readings::OURS);
             Run(policy, Ledger::default())
         }
 
@@ -287,14 +279,14 @@ mod tests {
         let write = |page, foreground| Request { page, foreground, write: true };
         let read = |page, foreground| Request { page, foreground, write: false };
         let mut ledger = Ledger::default();
-        let mut switch = SeedPolicy::new(frames, 8, OnSwitch::Move, ReadOnly::Request);
+        let mut switch = SeedPolicy::new(frames, 8, Readings { on_switch: OnSwitch::Move, ..Readings::OURS });
         switch.access(write(1, B), &mut ledger);
         switch.access(read(1, F), &mut ledger);
         assert_eq!(switch.tier_of(1), Some(Tier::Pcm));
         switch.access(write(2, B), &mut ledger);
         switch.access(write(2, F), &mut ledger);
         assert_eq!(switch.tier_of(2), Some(Tier::Dram));
-        let mut page = SeedPolicy::new(frames, 8, OnSwitch::Rules, ReadOnly::Page);
+        let mut page = SeedPolicy::new(frames, 8, Readings { read_only: ReadOnly::Page, ..Readings::OURS });
         page.access(write(1, B), &mut ledger);
         for _ in 0..3 {
             page.access(read(1, F), &mut ledger);

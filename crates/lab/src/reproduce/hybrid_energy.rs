@@ -9,7 +9,7 @@ use fovea_report::verdict::Bound;
 use super::entry::{Entry, Settings};
 use super::hybrid_grid::{averages, check, requests, Cell, Grid, SEED, SIZES_PERCENT, TRACES, TRACES_NOTE};
 use crate::{
-    hybrid::{compare::figures, cost::TABLE_1, Frames, Ledger, Mix, Policy},
+    hybrid::{compare::figures, cost::TABLE_1, Frames, Ledger, Mix, Place, Policy},
     parallel, Result,
 };
 
@@ -54,7 +54,8 @@ fn energy(settings: &Settings) -> Result<Findings> {
             plan.push((name, trace, percent, Frames::split(total, 100.0)?));
         }
     }
-    let all_dram = parallel::map(&plan, settings.threads, |(_, t, _, frames)| Policy::Lru.run(t, *frames), |_| {});
+    let all_dram =
+        parallel::map(&plan, settings.threads, |(_, t, _, frames)| Policy::Lru(Place::Free).run(t, *frames), |_| {});
     let mut cases = grid.cases(&["energy_nj", "dynamic_energy_nj", "pcm_page_writes", "migrations"]);
     for ((name, _, percent, frames), ledger) in plan.iter().zip(&all_dram) {
         let mut kept = figures(ledger, *frames);

@@ -7,7 +7,7 @@ use fovea_report::verdict::{verdict, Bound, Verdict};
 
 use super::entry::Settings;
 use crate::{
-    hybrid::{compare::figures, Frames, Ledger, Mix, Policy, POLICIES},
+    hybrid::{compare::figures, Frames, Ledger, Mix, Place, Policy, POLICIES},
     parallel, Result,
 };
 
@@ -19,7 +19,7 @@ pub(super) const SIZES_PERCENT: [u32; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
 
 pub(super) const SEED: Policy = POLICIES[0];
 /// What the paper compares with.
-pub(super) const THEIRS: [Policy; 2] = [Policy::Lru, Policy::TwoQueue];
+pub(super) const THEIRS: [Policy; 2] = [Policy::Lru(Place::Free), Policy::TwoQueue(Place::Free)];
 
 /// One run.
 pub(super) struct Cell {

@@ -11,7 +11,7 @@ use fovea_report::verdict::{verdict, Bound};
 use super::entry::{Entry, Settings};
 use super::hybrid_grid::{requests, DRAM_PERCENT, SEED, THEIRS};
 use crate::{
-    hybrid::{cost::TABLE_1, AppMix, Frames, HybridTrace, Ledger, Mix, OnSwitch, Policy, ReadOnly},
+    hybrid::{cost::TABLE_1, AppMix, Frames, HybridTrace, Ledger, Mix, OnSwitch, Policy, ReadOnly, Readings},
     parallel, Result,
 };
 
@@ -92,8 +92,8 @@ fn sensitivity(settings: &Settings) -> Result<Vec<Case>> {
     let traces: Vec<HybridTrace> = parallel::map(&variants, settings.threads, |(_, m)| m.trace(settings.seed), |_| {});
     let candidates = [
         SEED,
-        Policy::Seed(OnSwitch::Move, ReadOnly::Request),
-        Policy::Seed(OnSwitch::Rules, ReadOnly::Page),
+        Policy::Seed(Readings { on_switch: OnSwitch::Move, ..Readings::OURS }),
+        Policy::Seed(Readings { read_only: ReadOnly::Page, ..Readings::OURS }),
         Policy::ClockDwf,
     ];
     let mut plan = Vec::new();
