@@ -16,6 +16,9 @@ use crate::{Error, Result};
 /// Longest line taken for one: the longest of any format we know is under 300 bytes.
 pub const LINE_LIMIT_BYTES: usize = 65_536;
 
+/// A multiple of the formats' records, so that few of them lie across its end.
+const BUFFER_BYTES: usize = 3 << 16;
+
 /// Bytes read from the file so far, compressed; what a progress bar shows.
 #[derive(Clone, Default)]
 pub struct BytesRead(Arc<AtomicU64>);
@@ -75,19 +78,22 @@ impl Input {
     }
 
     fn new(path: &Path, file: impl Read + 'static) -> Result<Self> {
-        let mut raw = BufReader::with_capacity(1 << 17, file);
+        let mut raw = BufReader::with_capacity(BUFFER_BYTES, file);
         // A pipe may deliver fewer than six bytes at first; the magic is then taken from what a chained reader gives back.
         let mut magic = Vec::with_capacity(6);
         raw.by_ref().take(6).read_to_end(&mut magic).map_err(|e| Error::read(path, e))?;
-        let raw = BufReader::with_capacity(1 << 17, Cursor::new(magic.clone()).chain(raw));
+        let raw = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(magic.clone()).chain(raw));
         let (reader, compression): (Box<dyn BufRead>, _) = match magic.as_slice() {
-            [0x1f, 0x8b, ..] => (Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(raw))), "gzip"),
-            [0xfd, b'7', b'z', b'X', b'Z', 0] => {
-                (Box::new(BufReader::new(liblzma::bufread::XzDecoder::new_multi_decoder(raw))), "xz")
+            [0x1f, 0x8b, ..] => {
+                (Box::new(BufReader::with_capacity(BUFFER_BYTES, flate2::bufread::MultiGzDecoder::new(raw))), "gzip")
             }
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => (
+                Box::new(BufReader::with_capacity(BUFFER_BYTES, liblzma::bufread::XzDecoder::new_multi_decoder(raw))),
+                "xz",
+            ),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(|e| Error::read(path, e))?;
-                (Box::new(BufReader::new(decoder)), "zstd")
+                (Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder)), "zstd")
             }
             _ => (Box::new(raw), ""),
         };
@@ -149,6 +155,15 @@ impl Input {
     pub fn record<const N: usize>(&mut self) -> Result<Option<[u8; N]>> {
         self.unit = "record";
         let mut record = [0; N];
+        // Mostly it lies whole in the buffer.
+        if let Ok(buffer) = self.reader.fill_buf() {
+            if let Some(whole) = buffer.get(..N) {
+                record.copy_from_slice(whole);
+                self.reader.consume(N);
+                self.position += 1;
+                return Ok(Some(record));
+            }
+        }
         let mut filled = 0;
         while filled < N {
             match self.reader.read(&mut record[filled..]) {
@@ -179,7 +194,7 @@ impl Input {
         let read = self.reader.by_ref().take(limit as u64).read_to_end(&mut head);
         read.map_err(|e| self.failed(e))?;
         let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
-        self.reader = Box::new(BufReader::new(Cursor::new(head.clone()).chain(rest)));
+        self.reader = Box::new(BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head.clone()).chain(rest)));
         Ok(head)
     }
 

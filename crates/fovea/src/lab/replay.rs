@@ -44,6 +44,9 @@ struct GridArgs {
     /// Replay each trace so many times in a row.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     repeat: u64,
+    /// Keep no dense form of the trace on disk, and take none. Without it those of long traces are kept in .fovea-dense beside them.
+    #[arg(long)]
+    no_keep: bool,
 }
 
 fn request_op(name: &str) -> Result<Op, &'static str> {
@@ -64,19 +67,20 @@ impl GridArgs {
     }
 
     fn dense(&self) -> DenseOptions {
-        DenseOptions {
+        let options = DenseOptions {
             reads_only: self.reads_only,
             repeat: self.repeat,
             ops: self.ops.clone(),
             ..DenseOptions::default()
-        }
+        };
+        DenseOptions { keep_requests: options.keep_requests.filter(|_| !self.no_keep), ..options }
     }
 }
 
 /// `fovea lab replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// The trace file.
+    /// The trace file, or a foreign trace as `fovea trace import` takes it.
     #[arg(required_unless_present = "named_trace")]
     trace: Option<PathBuf>,
     /// The same, by name.
@@ -92,7 +96,7 @@ pub struct ReplayArgs {
 /// `fovea lab sweep`.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// The trace files.
+    /// The trace files; foreign traces are imported on the way.
     #[arg(required = true)]
     traces: Vec<PathBuf>,
     #[command(flatten)]

@@ -27,6 +27,7 @@ pub(super) struct Builder {
     hasher: DefaultHashBuilder,
     known: HashTable<Known>,
     spaces: HashMap<Arc<str>, u32>,
+    last_space: Option<(Arc<str>, u32)>,
     /// A namespace of objects, or one object of pages.
     volumes: HashMap<(u32, Option<u64>), u32>,
     last_volume: Option<((u32, Option<u64>), u32)>,
@@ -42,6 +43,7 @@ impl Builder {
             hasher: DefaultHashBuilder::default(),
             known: HashTable::new(),
             spaces: HashMap::new(),
+            last_space: None,
             volumes: HashMap::new(),
             last_volume: None,
             dense: Dense {
@@ -65,11 +67,12 @@ impl Builder {
     }
 
     fn space(&mut self, name: &Arc<str>) -> u32 {
-        if let Some(&space) = self.spaces.get(name) {
-            return space;
+        if let Some((_, space)) = self.last_space.as_ref().filter(|(last, _)| Arc::ptr_eq(last, name)) {
+            return *space;
         }
-        let space = self.spaces.len() as u32;
-        self.spaces.insert(name.clone(), space);
+        let next = self.spaces.len() as u32;
+        let space = *self.spaces.entry(name.clone()).or_insert(next);
+        self.last_space = Some((name.clone(), space));
         space
     }
 

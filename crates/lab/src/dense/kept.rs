@@ -11,7 +11,6 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 
 use super::{
     column::{bytes, numbers},
@@ -138,7 +137,8 @@ impl Kept {
     fn write(&self, place: &Path, dense: &Dense) -> io::Result<()> {
         let folder = place.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        let mut file = NamedTempFile::new_in(folder)?;
+        let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        let mut file = tempfile::Builder::new().permissions(readable).tempfile_in(folder)?;
         let mut sum = Checksum::default();
         let mut write = |part: &[u8]| {
             sum.add(part);
