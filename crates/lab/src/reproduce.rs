@@ -10,6 +10,7 @@ mod hybrid;
 mod hybrid_energy;
 mod hybrid_grid;
 mod hybrid_mix;
+mod hybrid_readings;
 mod lowmem;
 
 use fovea_report::document::Document;
@@ -28,6 +29,7 @@ pub static ENTRIES: &[&Entry] = &[
     &hybrid::FIG_4,
     &hybrid_energy::ENERGY,
     &hybrid_mix::MIX,
+    &hybrid_readings::READINGS,
     &lowmem::TABLE,
 ];
 

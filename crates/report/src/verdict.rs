@@ -32,6 +32,8 @@ pub enum Bound {
     AtLeast(f64),
     /// The figure is no more.
     AtMost(f64),
+    /// The figure is more.
+    Above(f64),
     /// The figure is less.
     Below(f64),
     /// The figure is just this.
@@ -43,6 +45,7 @@ impl Bound {
         match self {
             Bound::AtLeast(bound) => figure >= bound,
             Bound::AtMost(bound) => figure <= bound,
+            Bound::Above(bound) => figure > bound,
             Bound::Below(bound) => figure < bound,
             Bound::Equal(bound) => figure == bound,
         }
@@ -54,6 +57,7 @@ impl std::fmt::Display for Bound {
         match self {
             Bound::AtLeast(bound) => write!(f, ">= {bound}"),
             Bound::AtMost(bound) => write!(f, "<= {bound}"),
+            Bound::Above(bound) => write!(f, "> {bound}"),
             Bound::Below(bound) => write!(f, "< {bound}"),
             Bound::Equal(bound) => write!(f, "== {bound}"),
         }

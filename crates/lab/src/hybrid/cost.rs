@@ -100,9 +100,11 @@ impl Prices {
         }
     }
 
-    /// Time spent at memory if nobody waits for pages that leave DRAM, as nobody waits for those written back to storage.
+    /// Time spent at memory if nobody waits until a page that leaves DRAM is written to PCM, as nobody waits for those written back
+    /// to storage; it is read first all the same.
     pub fn unwaited_ns(&self, class: &Class) -> f64 {
-        self.of_class(&Class { demotions: 0, ..*class }).memory_ns
+        let lines = PAGE_BYTES as f64 / LINE_BYTES;
+        self.of_class(class).memory_ns - class.demotions as f64 * lines * self.pcm.write_ns
     }
 
     /// Energy of holding data in that memory for so long. Watts are nanojoules per nanosecond.

@@ -54,35 +54,55 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
     let check =
         |id: &str, claim: &str, source: &str, figure: f64, bound| verdict(id, claim, source, Some(figure), bound);
     let full_ms = rows.iter().map(|(_, row)| row["salvage"].most_salvaged).max().unwrap_or(0) as f64 * COPY_NS / 1e6;
-    let verdicts = vec![
+    let least = |of: &dyn Fn(&Row) -> f64| rows.iter().map(|(_, row)| of(row)).fold(f64::INFINITY, f64::min);
+    // "in workload L, N, and LM": static and count hold more pages than LRU, and hit less all the same.
+    let fuller = rows
+        .iter()
+        .filter(|(name, _)| ["L", "N", "LM"].contains(name))
+        .flat_map(|(_, row)| {
+            ["static", "count"].map(|other| row[other].utilisation_percent - row["lru"].utilisation_percent)
+        })
+        .fold(f64::INFINITY, f64::min);
+    let mut verdicts = vec![
         check(
             "lru-against-count",
-            "LRU distance reads less than count, mean of the workloads, percent (seed: 2 to 13)",
+            "LRU distance reads less than count, least of the workloads, percent (seed: 2 to 13)",
             source,
+            least(&|row| saving(row, "lru", "count")),
+            Bound::AtLeast(2.0),
+        ),
+        check(
+            "lru-against-count-mean",
+            "LRU distance reads less than count, mean of the workloads, percent",
+            "this project",
             mean(&rows, |row| saving(row, "lru", "count")),
             Bound::AtLeast(2.0),
         ),
         check(
-            "lru-against-static",
-            "LRU distance reads less than the best static order, mean, percent",
+            "utilisation",
+            "static and count hold more pages than LRU distance in L, N and LM, least difference, points of a percent",
             source,
-            mean(&rows, |row| saving(row, "lru", "static")),
-            Bound::AtLeast(0.0),
+            fuller,
+            Bound::Above(0.0),
         ),
-        check(
-            "lru-against-random",
-            "LRU distance reads less than random, mean, percent",
+    ];
+    for (policy, other) in [("lru", "static"), ("lru", "random"), ("count", "static"), ("count", "random")] {
+        verdicts.push(check(
+            &format!("{policy}-against-{other}"),
+            &format!("{policy} reads less than {other}, least of the workloads, percent"),
             source,
-            mean(&rows, |row| saving(row, "lru", "random")),
+            least(&|row| saving(row, policy, other)),
+            Bound::Above(0.0),
+        ));
+        verdicts.push(check(
+            &format!("{policy}-against-{other}-mean"),
+            &format!("{policy} reads less than {other}, mean of the workloads, percent"),
+            "this project",
+            mean(&rows, |row| saving(row, policy, other)),
             Bound::AtLeast(0.0),
-        ),
-        check(
-            "count-against-random",
-            "count reads less than random, mean, percent",
-            source,
-            mean(&rows, |row| saving(row, "count", "random")),
-            Bound::AtLeast(0.0),
-        ),
+        ));
+    }
+    verdicts.extend([
         check(
             "multimedia",
             "multimedia workloads hit less than those without, greatest difference, points of a percent",
@@ -111,7 +131,7 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
             closed(&rows, "salvage"),
             Bound::AtLeast(50.0),
         ),
-    ];
+    ]);
     let notes = vec![
         "traces are generated, the paper's were not published: see docs/lab-policies.md; their traffic is fitted to table 9's".into(),
         format!("LRU distance against count, by workload, percent less: {}", by_workload(&|r| saving(r, "lru", "count"))),

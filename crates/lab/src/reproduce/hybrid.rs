@@ -113,6 +113,7 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
     let (memory_mean, memory_most) = grid.savings(memory_time);
     let (mean, most) = grid.savings(elapsed);
     let (background, _) = grid.savings(background_elapsed);
+    let background_least = grid.each_saving(background_elapsed).into_iter().fold(f64::INFINITY, f64::min);
     let mut charts = grid.charts("Elapsed time of the foreground at memory", "ms", |c| memory_time(c) / 1e6);
     charts.extend(grid.charts("Elapsed time of the foreground with flash", "ms", |c| elapsed(c) / 1e6));
     charts.push(averages(
@@ -141,12 +142,27 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
                 "mean saving of foreground time with reads from flash (eCache12, table 8), percent",
                 "Hybrid15, abstract",
                 mean,
-                Bound::AtLeast(0.0),
+                Bound::AtLeast(53.0),
+            ),
+            check(
+                "storage-gains",
+                "the same, any saving at all, percent",
+                "this project",
+                mean,
+                Bound::Above(0.0),
             ),
             check(
                 "background",
-                "mean saving of background time with reads from flash, percent: no negative effect",
+                "least saving of background time with reads from flash over sizes and policies, percent: \"without any negative \
+                 performance effects\"",
                 "Hybrid15, abstract",
+                background_least,
+                Bound::AtLeast(0.0),
+            ),
+            check(
+                "background-mean",
+                "mean saving of background time with reads from flash, percent",
+                "this project",
                 background,
                 Bound::AtLeast(0.0),
             ),

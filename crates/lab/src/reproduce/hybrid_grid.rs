@@ -101,11 +101,16 @@ impl Grid {
 
     /// The mean saving against both others, over all traces and sizes, percent; and the greatest.
     pub fn savings(&self, of: impl Fn(&Cell) -> f64) -> (f64, f64) {
+        let all = self.each_saving(of);
+        (all.iter().sum::<f64>() / all.len() as f64, all.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    /// The saving against each of both others, at each size of each trace, percent.
+    pub fn each_saving(&self, of: impl Fn(&Cell) -> f64) -> Vec<f64> {
         let saving = |trace, percent, other| {
             100.0 * (1.0 - self.value(trace, percent, SEED, &of) / self.value(trace, percent, other, &of))
         };
-        let all: Vec<f64> = self.pairs().map(|(t, p, o)| saving(t, p, o)).collect();
-        (all.iter().sum::<f64>() / all.len() as f64, all.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        self.pairs().map(|(t, p, o)| saving(t, p, o)).collect()
     }
 
     pub fn pairs(&self) -> impl Iterator<Item = (&'static str, u32, Policy)> {

@@ -51,14 +51,19 @@ fn run(settings: &Settings) -> Result<Findings> {
         verdicts: vec![
             any(
                 "time",
-                "greatest saving of foreground time at memory over all mixes, percent",
+                "greatest saving of foreground time at memory over all mixes, read as this project reads the paper, percent",
                 WHAT[0],
                 Bound::AtLeast(53.0),
             ),
             any("energy", "greatest saving of energy over all mixes, percent", WHAT[2], Bound::AtLeast(23.0)),
         ],
         charts: vec![chart],
-        notes: vec!["savings are against the mean of LRU and 2QLRU on the same memory".into()],
+        notes: vec![
+            "savings are against the mean of LRU and 2QLRU on the same memory".into(),
+            "only the mix is varied here, and the foreground waits for pages that leave DRAM; what other readings of the paper give is \
+             hybrid-readings, and more than any mix"
+                .into(),
+        ],
         cases,
     })
 }
