@@ -12,6 +12,7 @@ pub mod hybrid;
 pub mod import;
 mod info;
 mod input;
+pub mod mrc;
 pub mod output;
 mod parallel;
 pub mod policy;

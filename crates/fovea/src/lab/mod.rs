@@ -3,6 +3,7 @@
 
 mod ecache;
 mod hybrid;
+mod mrc;
 mod replay;
 mod report;
 mod reproduce;
@@ -28,6 +29,9 @@ pub enum LabCommand {
     /// Run cache policies on several trace files over all cores; can be interrupted and goes on when started again.
     #[command(after_help = replay::policies_help())]
     Sweep(replay::SweepArgs),
+    /// Draw miss-ratio curves: LRU's exactly from stack distances, the others' from samples, with their error.
+    #[command(after_help = replay::policies_help())]
+    Mrc(mrc::MrcArgs),
     /// Run a trace file through buffer caches in a memory of DRAM and PCM.
     Hybrid(hybrid::HybridArgs),
     /// Replay what a phone asks of its eCache, under every way of choosing a device's region.
@@ -45,6 +49,7 @@ impl LabCommand {
         match self {
             LabCommand::Replay(args) => args.run(),
             LabCommand::Sweep(args) => args.run(),
+            LabCommand::Mrc(args) => args.run(),
             LabCommand::Hybrid(args) => args.run(),
             LabCommand::Ecache(args) => args.run(),
             LabCommand::Sim(args) => args.run(),

@@ -25,15 +25,16 @@ pub fn policies_help() -> String {
     text
 }
 
-/// What replay and sweep have in common.
+/// What replay, sweep and mrc have in common.
 #[derive(Debug, Args)]
-struct GridArgs {
+pub(super) struct GridArgs {
     /// Policies, with commas between them, or `all`.
     #[arg(long, visible_alias = "policy", default_value = "all")]
     policies: String,
     /// Cache sizes, with commas between them: 64MiB, 1000 (objects), 10% (of the distinct objects), 10%B (of their bytes).
-    #[arg(long, visible_alias = "size", default_value = "0.1%,1%,10%")]
-    sizes: String,
+    /// 0.1%,1%,10% unless named; of mrc 25 sizes from 0.1% to 100%.
+    #[arg(long, visible_alias = "size")]
+    sizes: Option<String>,
     /// Leave writes out.
     #[arg(long)]
     reads_only: bool,
@@ -55,18 +56,25 @@ fn request_op(name: &str) -> Result<Op, &'static str> {
 }
 
 impl GridArgs {
-    fn policies(&self) -> Result<Vec<Choice>> {
+    pub(super) fn policies(&self) -> Result<Vec<Choice>> {
         if self.policies == "all" {
             return Ok(policy::all());
         }
         self.policies.split(',').map(str::parse).collect()
     }
 
-    fn sizes(&self) -> Result<Vec<Size>> {
-        self.sizes.split(',').map(str::parse).collect()
+    pub(super) fn asked_sizes(&self) -> Result<Option<Vec<Size>>> {
+        self.sizes.as_ref().map(|sizes| sizes.split(',').map(str::parse).collect()).transpose()
     }
 
-    fn dense(&self) -> DenseOptions {
+    fn sizes(&self) -> Result<Vec<Size>> {
+        match self.asked_sizes()? {
+            Some(sizes) => Ok(sizes),
+            None => ["0.1%", "1%", "10%"].into_iter().map(str::parse).collect(),
+        }
+    }
+
+    pub(super) fn dense(&self) -> DenseOptions {
         let options = DenseOptions {
             reads_only: self.reads_only,
             repeat: self.repeat,
