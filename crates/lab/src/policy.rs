@@ -4,8 +4,10 @@
 //! Each file of `src/policies/` is one policy: it has a type that implements [`Policy`] and `pub static POLICY: Descriptor`.
 //! The build lists the files, so adding a file is all it takes to see a policy in every comparison.
 
+mod ranked;
 mod table;
 
+pub use ranked::{Rank, Ranked};
 pub use table::{Slot, Table, ABSENT};
 
 use crate::{Error, Result};
@@ -217,7 +219,7 @@ mod tests {
     #[test]
     fn parameters_are_checked() {
         assert_eq!("s3-fifo:small=0.2".parse::<Choice>().unwrap().to_string(), "s3-fifo:small=0.2");
-        assert_eq!("s3-fifo:small=0.1".parse::<Choice>().unwrap().to_string(), "s3-fifo");
+        assert_eq!("s3-fifo:small=0.1:fill=0".parse::<Choice>().unwrap().to_string(), "s3-fifo");
         for wrong in ["s3-fifo:small=2", "s3-fifo:small", "s3-fifo:large=1", "lru:x=1", "s3-fifo:small=NaN"] {
             assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
         }

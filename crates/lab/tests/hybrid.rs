@@ -129,7 +129,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn the_seeds_algorithm_agrees_with_its_slow_twin(requests in requests(), dram in 1..8u32, pcm in 1..24u32) {

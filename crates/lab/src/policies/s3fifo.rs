@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1).
 //!
-//! As the authors' libCacheSim does, a cache that has never evicted anything fills its main queue directly once the small one
-//! is full; `fill=0` gives the paper's algorithm to the letter.
+//! With `fill=1` a cache that has never evicted anything fills its main queue directly once the small one is full, as the authors'
+//! Python package does.
 
 use crate::policy::{share, Descriptor, Parameter, Policy, Request, Table, ABSENT};
 
@@ -35,7 +35,7 @@ pub static POLICY: Descriptor = Descriptor {
         },
         Parameter {
             name: "fill",
-            default: 1.0,
+            default: 0.0,
             least: 0.0,
             greatest: 1.0,
             meaning: "1: fill the main queue directly until the first eviction",

@@ -3,6 +3,7 @@
 
 mod adaptive;
 mod lirs;
+mod newer;
 mod queues;
 
 /// A request, with the number of the request at which the object comes next, if it does.
@@ -58,8 +59,15 @@ pub fn of(name: &str, capacity: u64) -> Option<Box<dyn Reference>> {
         "clock" => Box::new(queues::Clock { capacity, ring: Vec::new(), hand: 0 }),
         "sieve" => Box::new(queues::Sieve { capacity, queue: Vec::new(), hand: None }),
         "belady" => Box::new(queues::Belady { capacity, objects: Vec::new() }),
-        "s3-fifo" => Box::new(adaptive::S3Fifo::new(capacity, true)),
-        "s3-fifo:fill=0" => Box::new(adaptive::S3Fifo::new(capacity, false)),
+        "s3-fifo" => Box::new(adaptive::S3Fifo::new(capacity, false)),
+        "s3-fifo:fill=1" => Box::new(adaptive::S3Fifo::new(capacity, true)),
+        "slru" => Box::new(newer::Slru { capacity, segments: Default::default() }),
+        "lru-2" => Box::new(newer::Lru2 { capacity, times: Default::default(), cached: Vec::new(), now: 0 }),
+        "lfu-da" | "gdsf" => {
+            Box::new(newer::GreedyDual { capacity, by_size: name == "gdsf", cached: Vec::new(), age: 0.0, now: 0 })
+        }
+        "qdlp-fifo" => Box::new(newer::Qdlp { capacity, ..Default::default() }),
+        "w-tinylfu" => Box::new(newer::WTinyLfu { capacity, ..Default::default() }),
         "2q" => Box::new(adaptive::TwoQ::new(capacity)),
         "arc" => Box::new(adaptive::Arc::new(capacity)),
         "lirs" => Box::new(lirs::Lirs::new(capacity)),
