@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! From a scenario's results document to charts: what compares, by case and configuration.
 
+use super::miss_ratio;
 use crate::chart::{Chart, Kind, Origin, Place, Point, Series};
 use crate::document::{distinct, Case, Document};
 use crate::paper::{figure_names, is_free_memory, is_share, paper_figure, shares, Column, Paper};
@@ -95,6 +96,9 @@ fn bundles(rows: Vec<Row<'_>>) -> Vec<Vec<Row<'_>>> {
 /// Charts of a document. With one case, figures that share an axis are in one chart, side by side; with several, each figure has
 /// its own, by case.
 pub(super) fn charts(document: &Document, papers: &[Paper]) -> Vec<Chart> {
+    if let Some(charts) = miss_ratio::charts(document) {
+        return charts;
+    }
     let cases = distinct(document.cases.iter().map(|c| c.case.as_str()));
     let configurations = distinct(document.cases.iter().map(|c| c.configuration.as_str()));
     if cases.len() > MOST || configurations.len() > MOST {

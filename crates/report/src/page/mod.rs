@@ -2,6 +2,7 @@
 //! What was reproduced and what scenarios found, as one page that needs nothing but itself: no script, nothing fetched.
 
 mod charts;
+mod miss_ratio;
 mod panels;
 mod parts;
 mod tables;
