@@ -116,7 +116,7 @@ fn run(settings: &Settings) -> Result<Findings> {
         verdicts: vec![
             check("ours", "mean saving of foreground time at memory as this project reads the paper, percent", "Hybrid15, abstract", ours, Bound::AtLeast(53.0)),
             check("unwaited", "the same if nobody waits for pages that leave DRAM, percent", "Hybrid15, abstract", unwaited, Bound::AtLeast(53.0)),
-            check("least", "the same, least over all readings, percent", "this project", all.last().map_or(f64::NAN, |l| l.0), Bound::AtLeast(0.0)),
+            check("least", "mean saving of foreground time, least over all readings and baselines, percent", "this project", all.last().map_or(f64::NAN, |l| l.0), Bound::AtLeast(0.0)),
         ],
         charts: vec![chart],
         notes: vec![
@@ -124,7 +124,7 @@ fn run(settings: &Settings) -> Result<Findings> {
             format!(
                 "what decides is who waits for the 64 us in which a page that leaves DRAM is written to PCM: {ours:.1} % if the foreground does \
                  (ours, and the paper says nothing), {unwaited:.1} % if nobody does, as nobody waits for pages written back; {fast:.1} % \
-                 if a read from storage is added that takes 50 us. The paper's figure comes out under the latter two"
+                 if a read from storage is added that takes 50 us. The paper's 53 % comes out near those two, and not under ours"
             ),
             format!("{reaching} of {} readings reach 53 %; the most is {:.1} % ({}), the least {:.1} % ({})",
                 all.len(), all[0].0, all[0].1, all[all.len() - 1].0, all[all.len() - 1].1),
