@@ -99,7 +99,7 @@ fn on_the_shipped_traces_curves_are_exact_or_say_how_far_off_they_are() {
                 assert_eq!((a.method, a.error), (Method::StackDistance, 0.0));
             }
         }
-        let last = found.points.iter().filter(|p| p.policy == "lru").next_back().unwrap();
+        let last = found.points.iter().rfind(|p| p.policy == "lru").unwrap();
         let dense = Dense::open(&trace, &DenseOptions::default(), |_| {}).unwrap();
         let first_requests = dense.footprint().objects as f64 / dense.requests() as f64;
         assert_eq!(last.miss_ratio, first_requests, "{name}: all of it fits");

@@ -90,7 +90,7 @@ const ROWS: [Row; 8] = [
         system: ("DRAM and PCM, on traces", "lab-results.md"),
         scenario: REPRODUCE,
         measured: "energy of memory, 1000 requests a second",
-        figures: Figures::Saved { verdict: "hybrid-energy/against-dram", of: "DRAM alone" },
+        figures: Figures::Saved { verdict: "hybrid-energy/against-dram-at-1000-per-s", of: "DRAM alone" },
         paper: "1.3 (23 % less)",
     },
 ];
@@ -173,7 +173,7 @@ fn tiers(document: &Document) -> Option<Chart> {
     let ours = [
         (time, left_percent(document, "hybrid-fig4/memory-mean")?),
         (energy, left_percent(document, "hybrid-energy/mean")?),
-        (alone, left_percent(document, "hybrid-energy/against-dram")?),
+        (alone, left_percent(document, "hybrid-energy/against-dram-at-1000-per-s")?),
     ];
     let mut chart = Chart::new("Memory of DRAM and PCM, on traces", Kind::Bars, "", "% of what it is without");
     chart.bars("without", Origin::Ours, ours.map(|(place, _)| (place, 100.0)));
