@@ -9,7 +9,7 @@
  * before the last one counts as the last one. The same files build into a kernel module
  * and into the laboratory; docs/aciom.md says what follows from what in the paper.
  *
- *	arrives -aciom_enqueue-> held (bursty, until its release time) -> ready
+ *	arrives -aciom_enqueue-> held (bursty, until its release time, or room) -> ready
  *	                      -> waiting in its app's queue (time-sensitive)
  *	                      -> ready (plain)
  *	-aciom_dispatch-> in flight -aciom_complete-> gone
@@ -68,6 +68,8 @@ struct aciom_request {
 	u64 arrival_ns;
 	/* A time-sensitive one's deadline, a bursty one's release time, else its arrival. */
 	u64 due_ns;
+	/* The same on its app's own clock: what the app's queue is in the order of. */
+	u64 order_ns;
 	u64 dispatched_ns;
 	/* Whose, and which of those that had the number. */
 	u32 app;
@@ -99,6 +101,8 @@ struct aciom_counters {
 	u64 urgent;
 	/* Bursty requests that were held for a time. */
 	u64 held;
+	/* Of them, those that went before their release time. */
+	u64 early;
 	u64 completed;
 	/* Time-sensitive requests that completed after their deadline. */
 	u64 late;

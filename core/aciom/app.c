@@ -23,6 +23,7 @@ static void reserve(struct aciom *a, struct aciom_app *app)
 	a->reserved = a->reserved - app->bandwidth + bandwidth;
 	app->bandwidth = bandwidth;
 	a->pace_stale = true;
+	a->room_stale = true;
 }
 
 /*
@@ -39,6 +40,8 @@ ACIOM_SHARED void aciom_arrive_sensitive(struct aciom *a, u32 number,
 	bool active = set_has(&a->sensitive, number);
 	u64 size = (u64)r->size_bytes << SIZE_SHIFT, due;
 
+	if (active)
+		a->needed -= app->mean_size;
 	if (!app->begun) {
 		app->begun = true;
 		app->period_ns = DEFAULT_PERIOD_NS;
@@ -56,6 +59,7 @@ ACIOM_SHARED void aciom_arrive_sensitive(struct aciom *a, u32 number,
 		set_add(&a->sensitive, number);
 		a->nr_sensitive++;
 	}
+	a->needed += app->mean_size;
 	due = app->last_due_ns;
 	if (due > a->now_ns)
 		due -= (due - a->now_ns) / FORGIVEN;
@@ -99,7 +103,7 @@ ACIOM_SHARED void aciom_arrive_bursty(struct aciom *a, u32 number,
 	}
 	/* Not ahead of its own, though the rate may have risen since. */
 	if (app->queued)
-		due = most(due, app->queue.tail->due_ns);
+		due = most(due, due_in_queue(app, app->queue.tail));
 	app->begun = true;
 	r->due_ns = due;
 	app->last_due_ns = due;
@@ -114,8 +118,10 @@ static void leave(struct aciom *a, u32 number)
 		set_remove(&a->sensitive, number);
 		a->nr_sensitive--;
 		a->reserved -= app->bandwidth;
+		a->needed -= app->mean_size;
 		app->bandwidth = 0;
 		a->pace_stale = true;
+		a->room_stale = true;
 	}
 	if (set_has(&a->bursty, number)) {
 		set_remove(&a->bursty, number);

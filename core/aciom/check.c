@@ -6,6 +6,7 @@
 struct tally {
 	u64 queued;
 	u64 reserved;
+	u64 needed;
 	u32 sensitive;
 	u32 bursty;
 };
@@ -44,7 +45,7 @@ static const char *check_app(const struct aciom *a, u32 number, struct tally *ta
 	    set_has(&a->bursty_queued, number) != (length && app->class == ACIOM_BURSTY))
 		return "app: the set of those with requests is wrong";
 	for (r = app->queue.head; bursty && r && r->next; r = r->next)
-		if (r->next->due_ns < r->due_ns)
+		if (r->next->order_ns < r->order_ns)
 			return "app: release times descend";
 	if ((sensitive && app->class != ACIOM_TIME_SENSITIVE) ||
 	    (bursty && app->class != ACIOM_BURSTY) || (length && !sensitive && !bursty))
@@ -56,8 +57,8 @@ static const char *check_app(const struct aciom *a, u32 number, struct tally *ta
 	if ((sensitive || bursty) && app->active_until_ns < a->next_expiry_ns)
 		return "app: stops being active unseen";
 	if (app->class == ACIOM_BURSTY && length &&
-	    (app->queue.head->due_ns <= a->now_ns ||
-	     app->queue.head->due_ns < a->next_release_ns))
+	    (due_in_queue(app, app->queue.head) <= a->now_ns ||
+	     due_in_queue(app, app->queue.head) < a->next_release_ns))
 		return "app: what is due was not released";
 	if (app->class == ACIOM_BURSTY && length > a->hold_limit)
 		return "app: more is held than may be";
@@ -65,6 +66,7 @@ static const char *check_app(const struct aciom *a, u32 number, struct tally *ta
 		return "app: held though nobody is time-sensitive";
 	tally->queued += length;
 	tally->reserved += app->bandwidth;
+	tally->needed += sensitive ? app->mean_size : 0;
 	tally->sensitive += sensitive;
 	tally->bursty += bursty;
 	return NULL;
@@ -95,7 +97,7 @@ const char *aciom_check(const struct aciom *a)
 	if (a->counters.arrived != a->counters.queued + a->counters.in_flight +
 				   a->counters.completed)
 		return "counters: requests were lost or made";
-	if (tally.reserved != a->reserved || tally.sensitive != a->nr_sensitive ||
+	if (tally.reserved != a->reserved || tally.needed != a->needed || tally.sensitive != a->nr_sensitive ||
 	    tally.bursty != a->nr_bursty)
 		return "counters: active apps disagree with the sets";
 	if (!a->counters.in_flight && (a->in_flight_bytes || a->sensitive_bytes))

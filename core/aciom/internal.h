@@ -40,6 +40,12 @@
 #ifndef ACIOM_BROKEN_OPEN	/* suspend leaves the held where they are */
 #define ACIOM_BROKEN_OPEN 0
 #endif
+#ifndef ACIOM_BROKEN_ROOM	/* the held go early, whatever deadlines that costs */
+#define ACIOM_BROKEN_ROOM 0
+#endif
+#ifndef ACIOM_BROKEN_CHARGE	/* who had what others left pays for it when they come */
+#define ACIOM_BROKEN_CHARGE 0
+#endif
 
 #define MS			1000000ull
 #define SECOND			(1000 * MS)
@@ -107,6 +113,8 @@ struct aciom_app {
 	u64 last_arrival_ns;
 	/* The last deadline or release time given. */
 	u64 last_due_ns;
+	/* By how much its requests went before their release times, all together. */
+	u64 early_ns;
 	u64 active_until_ns;
 	u64 period_ns;
 	/* SIZE_SHIFT fractional bits. */
@@ -149,10 +157,15 @@ struct aciom {
 	u64 cmax_given;
 	u64 cmax;
 	u64 reserved;
+	/* Sum of the mean sizes of those that are time-sensitive, SIZE_SHIFT bits. */
+	u64 needed;
+	/* What may be with the disk after one more went early; see rate.c. */
+	u64 room_bytes;
 	u64 budget;
 	/* Nanoseconds a byte, PACE_SHIFT fractional bits. */
 	u64 pace;
 	bool pace_stale;
+	bool room_stale;
 	bool open;
 	/* The time-sensitive have room to spare, by the last one that completed. */
 	bool slack;
@@ -238,6 +251,12 @@ static inline void fifo_push(struct aciom_fifo *fifo, struct aciom_request *r)
 	fifo->tail = r;
 }
 
+/* When a request in its app's queue is due. */
+static inline u64 due_in_queue(const struct aciom_app *app, const struct aciom_request *r)
+{
+	return r->order_ns - app->early_ns;
+}
+
 static inline struct aciom_request *fifo_pop(struct aciom_fifo *fifo)
 {
 	struct aciom_request *r = fifo->head;
@@ -270,5 +289,6 @@ ACIOM_SHARED void aciom_measure(struct aciom *a, const struct aciom_request *r);
 ACIOM_SHARED void aciom_adapt(struct aciom *a, const struct aciom_request *r);
 void aciom_refresh_rate(struct aciom *a);
 void aciom_refresh_pace(struct aciom *a);
+ACIOM_SHARED u64 aciom_room(struct aciom *a);
 
 #endif /* FOVEA_CORE_ACIOM_INTERNAL_H */

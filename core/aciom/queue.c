@@ -7,7 +7,9 @@
  *    1/64 s of the disk's work, so that a time-sensitive app that takes all leaves 1/16;
  * 3. the time-sensitive one with the earliest deadline, of equal ones the lower number's;
  * 4. what is ready, plain and bursty alike in the order in which it became ready, if the
- *    window has room.
+ *    window has room;
+ * 5. what is held, whoever's release time is first, if the window has room and no
+ *    deadline needs it (rate.c): what somebody leaves of his budget is others'.
  *
  * While no time-sensitive app is active all that arrives goes at once.
  */
@@ -40,7 +42,7 @@ static u32 earliest(const struct aciom *a, const struct aciom_set *queued)
 	FOR_EACH_APP(app, word, queued) {
 		const struct aciom_request *r = a->apps[app].queue.head;
 		u64 at = ACIOM_BROKEN_EDF && r->class == ACIOM_TIME_SENSITIVE ?
-			 r->arrival_ns : r->due_ns;
+			 r->arrival_ns : due_in_queue(&a->apps[app], r);
 
 		if (at < due_ns) {
 			due_ns = at;
@@ -55,7 +57,7 @@ static void find_release(struct aciom *a)
 	u32 app = earliest(a, &a->bursty_queued);
 
 	a->next_release_ns = app == ACIOM_NOBODY ? ACIOM_NEVER :
-			     a->apps[app].queue.head->due_ns;
+			     due_in_queue(&a->apps[app], a->apps[app].queue.head);
 }
 
 static void release(struct aciom *a)
@@ -146,6 +148,10 @@ void aciom_enqueue(struct aciom *a, struct aciom_request *r, u32 number, u32 siz
 	else if (r->class == ACIOM_BURSTY)
 		aciom_arrive_bursty(a, number, r);
 
+	r->order_ns = r->due_ns;
+	if (r->class == ACIOM_BURSTY)
+		r->order_ns += a->apps[number].early_ns;
+
 	if (flags & ACIOM_URGENT && !ACIOM_BROKEN_URGENT) {
 		a->counters.urgent++;
 		fifo_push(&a->urgent, r);
@@ -223,6 +229,30 @@ static struct aciom_request *take_turn(struct aciom *a)
 	return take_ready(a);
 }
 
+/*
+ * The held request that is due first goes before it is. It is not charged for: all that
+ * its app has yet to come moves with it. So whoever had what others left has its whole
+ * part again at the moment they come back, and of what is left apps have like parts.
+ */
+static struct aciom_request *take_early(struct aciom *a)
+{
+	u32 number = earliest(a, &a->bursty_queued);
+	struct aciom_app *app = &a->apps[number];
+	struct aciom_request *r = app->queue.head;
+	u64 ahead_ns = due_in_queue(app, r) - a->now_ns;
+
+	if (a->in_flight_bytes + r->size_bytes > aciom_room(a) && !ACIOM_BROKEN_ROOM)
+		return NULL;
+	pop_app(a, &a->bursty_queued, number);
+	if (!ACIOM_BROKEN_CHARGE) {
+		app->early_ns += ahead_ns;
+		app->last_due_ns -= ahead_ns;
+	}
+	find_release(a);
+	a->counters.early++;
+	return take(a, r, STATE_FLYING);
+}
+
 /* The others' turn has come, or is not over. */
 static bool is_turn(const struct aciom *a)
 {
@@ -247,11 +277,13 @@ struct aciom_request *aciom_dispatch(struct aciom *a, u64 now_ns)
 			return NULL;
 		return take_sensitive(a, app);
 	}
-	if (!a->ready.head)
-		return NULL;
 	if (limited && a->in_flight_bytes && a->in_flight_bytes >= a->window_bytes)
 		return NULL;
-	return take_ready(a);
+	if (a->ready.head)
+		return take_ready(a);
+	if (set_is_empty(&a->bursty_queued))
+		return NULL;
+	return take_early(a);
 }
 
 u64 aciom_wake_ns(const struct aciom *a)

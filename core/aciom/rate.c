@@ -15,6 +15,13 @@
  * for what was dispatched under one window; down to one request at a time, for deadlines
  * matter more than a busy disk. One request may always go.
  *
+ * Going early. The disk has nothing else to do, but what goes to it stays, and a
+ * time-sensitive request may come at any moment after. Whenever that is, its deadline is a
+ * period later at least. So a held request goes before its time only if all that is then
+ * with the disk, and after it one request of every time-sensitive app at once, are done in
+ * three quarters of the shortest period: the same that the window goes by. Where one
+ * bursty request alone takes longer than that leaves, nothing goes early.
+ *
  * Time-sensitive requests are bounded too, by their own bytes: what is beyond 1/64 s of
  * the disk's work, and twice the pipe, waits in the order of deadlines.
  */
@@ -37,6 +44,7 @@ void aciom_refresh_rate(struct aciom *a)
 {
 	a->pipe_bytes = pipe(a);
 	a->pace_stale = true;
+	a->room_stale = true;
 	a->window_cap = WINDOW_START;
 	a->sensitive_cap = ACIOM_NEVER;
 	if (a->cmax) {
@@ -59,6 +67,23 @@ void aciom_refresh_pace(struct aciom *a)
 	a->budget = most(aciom_divide(left, most(a->nr_bursty, 1)), floor);
 	a->pace = aciom_divide(SECOND << PACE_SHIFT, a->budget);
 	a->pace_stale = false;
+}
+
+/* What may be with the disk when one has gone early. 2^30 for 10^9: less by 7 %. */
+ACIOM_SHARED u64 aciom_room(struct aciom *a)
+{
+	u64 period_ns = ACTIVE_MAX_NS, bytes, word;
+	u32 app;
+
+	if (!a->room_stale)
+		return a->room_bytes;
+	FOR_EACH_APP(app, word, &a->sensitive)
+		period_ns = least(period_ns, a->apps[app].period_ns);
+	bytes = (a->cmax >> 8) * period_ns >> 22;
+	bytes -= bytes / 4;
+	a->room_bytes = bytes - least(bytes, a->needed >> SIZE_SHIFT);
+	a->room_stale = false;
+	return a->room_bytes;
 }
 
 /* The most that ever completed in an epoch: what lies idle between makes none less. */
@@ -115,7 +140,7 @@ ACIOM_SHARED void aciom_adapt(struct aciom *a, const struct aciom_request *r)
 		}
 		return;
 	}
-	if (!a->ready.head || !aciom_limited(a))
+	if (!aciom_limited(a) || (!a->ready.head && set_is_empty(&a->bursty_queued)))
 		return;
 	if (a->window_bytes < a->pipe_bytes)
 		a->window_bytes += r->size_bytes;

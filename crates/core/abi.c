@@ -15,6 +15,6 @@ _Static_assert(sizeof(struct ecache_move) == 48, "ecache_move");
 _Static_assert(sizeof(struct ecache_counters) == 144, "ecache_counters");
 _Static_assert(sizeof(enum ecache_frame_state) == sizeof(u32), "ecache_frame_state");
 _Static_assert(sizeof(struct aciom_config) == 16, "aciom_config");
-_Static_assert(sizeof(struct aciom_request) == 48, "aciom_request");
-_Static_assert(sizeof(struct aciom_counters) == 160, "aciom_counters");
+_Static_assert(sizeof(struct aciom_request) == 56, "aciom_request");
+_Static_assert(sizeof(struct aciom_counters) == 168, "aciom_counters");
 #endif

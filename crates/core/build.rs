@@ -24,7 +24,7 @@ const WARNINGS: [&str; 9] = include!("../c_warnings.rs");
 /// A feature `broken-NAME` each, and what it defines.
 const BROKEN: [(&str, &[&str]); 2] = [
     ("ECACHE", &["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER", "PIN"]),
-    ("ACIOM", &["FLOOR", "URGENT", "DROP", "EDF", "CREDIT", "LIMIT", "WINDOW", "OPEN"]),
+    ("ACIOM", &["FLOOR", "URGENT", "DROP", "EDF", "CREDIT", "LIMIT", "WINDOW", "OPEN", "ROOM", "CHARGE"]),
 ];
 
 fn main() {

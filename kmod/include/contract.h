@@ -212,6 +212,7 @@
 	X(plain) \
 	X(urgent) \
 	X(held) \
+	X(early) \
 	X(completed) \
 	X(late) \
 	X(turns) \

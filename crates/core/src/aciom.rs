@@ -63,6 +63,8 @@ pub struct Counters {
     pub urgent: u64,
     /// Bursty requests that were held for a time.
     pub held: u64,
+    /// Of them, those that went before their release time.
+    pub early: u64,
     /// Completed.
     pub completed: u64,
     /// Time-sensitive requests that completed after their deadline.

@@ -69,6 +69,7 @@ fn the_fuzz_driver_reaches_every_event() {
         total.plain += counters.plain;
         total.urgent += counters.urgent;
         total.held += counters.held;
+        total.early += counters.early;
         total.late += counters.late;
         total.turns += counters.turns;
         total.cuts += counters.cuts;
@@ -76,6 +77,7 @@ fn the_fuzz_driver_reaches_every_event() {
     println!("{total:?}");
     let events = [total.time_sensitive, total.bursty, total.plain, total.urgent, total.held, total.late];
     assert!(events.iter().chain(&[total.turns, total.cuts]).all(|&count| count >= 100), "{total:?}");
+    assert!(total.early >= 20, "{total:?}");
 }
 
 fn manager(classes: &[Class]) -> Aciom {

@@ -58,7 +58,15 @@ struct Pair {
 impl Pair {
     /// All that is to go now. Each request goes once, and nothing waits without a reason.
     fn dispatch(&mut self) -> Result<(), String> {
+        let mut early = self.core.counters().early;
         while let Some((id, _)) = same("dispatch", self.core.dispatch(self.now_ns), self.model.dispatch(self.now_ns))? {
+            if self.core.counters().early > early {
+                early += 1;
+                let (done_ns, period_ns) = self.model.worst_case_ns(0);
+                if done_ns > period_ns * 0.75 + 1000.0 {
+                    return Err(format!("request {id} went early: {done_ns} ns of work in a period of {period_ns}"));
+                }
+            }
             if id >= self.next_id || !self.dispatched.insert(id) {
                 return Err(format!("dispatch: request {id} went twice, or never arrived"));
             }
@@ -73,6 +81,15 @@ impl Pair {
             }
             if held && self.now_ns - arrival_ns >= LATEST_NS {
                 return Err(format!("request {id} is held beyond the latest"));
+            }
+        }
+        // Nor is the disk left idle for the sake of a budget.
+        if let Some(bytes) = self.model.first_held_bytes().filter(|_| self.in_flight.is_empty()) {
+            let (done_ns, period_ns) = self.model.worst_case_ns(bytes);
+            if done_ns < period_ns.min(2e9) * 0.65 - 1000.0 {
+                return Err(format!(
+                    "the disk is idle, and holds a request that would take {done_ns} ns of {period_ns}"
+                ));
             }
         }
         // What is held has an hour at which somebody looks.

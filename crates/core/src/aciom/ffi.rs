@@ -32,6 +32,7 @@ pub struct RawRequest {
     pub next: *mut RawRequest,
     pub arrival_ns: u64,
     pub due_ns: u64,
+    pub order_ns: u64,
     pub dispatched_ns: u64,
     pub app: u32,
     pub incarnation: u32,
@@ -47,6 +48,7 @@ impl Default for RawRequest {
             next: std::ptr::null_mut(),
             arrival_ns: 0,
             due_ns: 0,
+            order_ns: 0,
             dispatched_ns: 0,
             app: 0,
             incarnation: 0,
@@ -68,8 +70,8 @@ pub struct Node {
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     assert!(size_of::<RawConfig>() == 16);
-    assert!(size_of::<RawRequest>() == 48);
-    assert!(size_of::<Counters>() == 160);
+    assert!(size_of::<RawRequest>() == 56);
+    assert!(size_of::<Counters>() == 168);
 };
 
 extern "C" {

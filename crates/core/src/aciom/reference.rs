@@ -39,6 +39,8 @@ struct Request {
     stage: Stage,
     arrival_ns: u64,
     due_ns: u64,
+    /// The same, less what its app's earlier ones went ahead of theirs.
+    release_ns: u64,
     dispatched_ns: u64,
     size_bytes: u64,
     counted: bool,
@@ -199,17 +201,22 @@ impl Model {
         }
     }
 
+    /// Of each app's first, the one that is due first.
     fn first(&self, stage: Stage) -> Option<usize> {
+        let is_first = |at: usize| {
+            let same = |r: &Request| r.stage == stage && r.app == self.waiting[at].app;
+            self.waiting.iter().position(same) == Some(at)
+        };
         (0..self.waiting.len())
-            .filter(|&at| self.waiting[at].stage == stage)
-            .min_by_key(|&at| (self.waiting[at].due_ns, self.waiting[at].app, at))
+            .filter(|&at| self.waiting[at].stage == stage && is_first(at))
+            .min_by_key(|&at| (self.waiting[at].release_ns, self.waiting[at].app, at))
     }
 
     fn tick(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
         self.expire(Class::TimeSensitive, 250 * MS);
         self.expire(Class::Bursty, SECOND);
-        while let Some(at) = self.first(Stage::Held).filter(|&at| self.waiting[at].due_ns <= self.now_ns) {
+        while let Some(at) = self.first(Stage::Held).filter(|&at| self.waiting[at].release_ns <= self.now_ns) {
             self.make_ready(at);
         }
     }
@@ -238,9 +245,19 @@ impl Model {
         };
         let arrival_ns = self.now_ns;
         let born = self.apps.get(&app).map(|app| app.born);
-        let request =
-            Request { id, app, born, class, stage, arrival_ns, due_ns, dispatched_ns: 0, size_bytes, counted: false };
-        self.waiting.push(request);
+        self.waiting.push(Request {
+            id,
+            app,
+            born,
+            class,
+            stage,
+            arrival_ns,
+            due_ns,
+            release_ns: due_ns,
+            dispatched_ns: 0,
+            size_bytes,
+            counted: false,
+        });
         self.counters.arrived += 1;
         self.counters.urgent += u64::from(urgent);
         if stage == Stage::Held && due_ns <= self.now_ns {
@@ -318,13 +335,57 @@ impl Model {
                 let full = limited && bytes > 0 && bytes >= self.window_bytes;
                 (!full).then(|| self.take(at))
             }
-            (None, None) => None,
+            (None, None) => self.early().map(|at| self.take_early(at)),
         }
+    }
+
+    /// What a time-sensitive request that arrives now, and one of each other such app, may find ahead of them and yet be done in three
+    /// quarters of the shortest period.
+    fn room_bytes(&self) -> u64 {
+        let sensitive = || self.active(Class::TimeSensitive);
+        let period_ns = sensitive().map(|app| app.period_ns).min().unwrap_or(0).min(2 * SECOND);
+        let bytes = ((self.cmax >> 8) * period_ns) >> 22;
+        let needed: u64 = sensitive().map(|app| app.mean_size).sum();
+        (bytes - bytes / 4).saturating_sub(needed >> 8)
+    }
+
+    /// How long the disk has to work on what is with it, `bytes` more, and then a request of each time-sensitive app; and the shortest of
+    /// their periods, in which that ought to be done.
+    pub fn worst_case_ns(&self, bytes: u64) -> (f64, f64) {
+        let sensitive = || self.active(Class::TimeSensitive);
+        let needed: f64 = sensitive().map(|app| app.mean_size as f64 / 256.0).sum();
+        let period_ns = sensitive().map(|app| app.period_ns as f64).fold(f64::INFINITY, f64::min);
+        ((self.in_flight_bytes() as f64 + bytes as f64 + needed) / self.cmax as f64 * 1e9, period_ns)
+    }
+
+    /// Size of the held request that is due first.
+    pub fn first_held_bytes(&self) -> Option<u64> {
+        self.first(Stage::Held).map(|at| self.waiting[at].size_bytes)
+    }
+
+    /// The held request that is due first, if it does no harm to let it go before it is.
+    fn early(&self) -> Option<usize> {
+        let bytes = self.in_flight_bytes();
+        let fits = |at: &usize| bytes + self.waiting[*at].size_bytes <= self.room_bytes();
+        self.first(Stage::Held).filter(|_| bytes == 0 || bytes < self.window_bytes).filter(fits)
+    }
+
+    /// What goes early is not charged for: all that its app has yet to come moves with it.
+    fn take_early(&mut self, at: usize) -> (u64, u64) {
+        let (number, ahead_ns) = (self.waiting[at].app, self.waiting[at].release_ns - self.now_ns);
+        for request in self.waiting.iter_mut().filter(|r| r.app == number && r.stage == Stage::Held) {
+            request.release_ns -= ahead_ns;
+        }
+        if let Some(last) = self.apps.get_mut(&number).and_then(|app| app.last.as_mut()) {
+            last.due_ns -= ahead_ns;
+        }
+        self.counters.early += 1;
+        self.take(at)
     }
 
     /// When the first held request is due.
     pub fn next_release_ns(&self) -> Option<u64> {
-        self.first(Stage::Held).map(|at| self.waiting[at].due_ns)
+        self.first(Stage::Held).map(|at| self.waiting[at].release_ns)
     }
 
     /// Requests that wait, by number, and since when; whether each is held.

@@ -89,7 +89,7 @@ impl Model {
             due_ns = last.map_or(now, |last| last.due_ns + step as u64).clamp(now, now + LATEST_NS);
         }
         let held = self.waiting.iter().filter(|r| r.app == number && r.stage == Stage::Held);
-        due_ns = held.map(|r| r.due_ns).fold(due_ns, u64::max);
+        due_ns = held.map(|r| r.release_ns).fold(due_ns, u64::max);
         if let Some(app) = self.apps.get_mut(&number) {
             app.last = Some(Last { arrival_ns: now, due_ns });
         }

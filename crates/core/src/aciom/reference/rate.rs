@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What the disk can do, and what a completion says of it.
 
-use super::{Error, Model, Request, MAX_RATE, SECOND};
+use super::{Error, Model, Request, Stage, MAX_RATE, SECOND};
 use crate::aciom::Class;
 
 impl Model {
@@ -79,7 +79,7 @@ impl Model {
                 self.cut_ns = now;
                 self.counters.cuts += 1;
             }
-        } else if self.has_ready() && self.is_limited() {
+        } else if self.is_limited() && self.waiting.iter().any(|r| matches!(r.stage, Stage::Ready(_) | Stage::Held)) {
             if self.window_bytes < self.pipe_bytes() {
                 self.window_bytes += request.size_bytes;
             } else if self.slack {
