@@ -17,6 +17,12 @@ static struct bio *bio_of(struct aciom_request *r)
 					sizeof(struct io));
 }
 
+static bool goes_first(const struct aciom_request *r)
+{
+	return r->class == ACIOM_TIME_SENSITIVE ||
+	       container_of(r, struct io, request)->urgent;
+}
+
 /* Sets the timer for when the core wants to be asked, if that is sooner than it comes. */
 static void arm(struct queue *q)
 {
@@ -28,20 +34,38 @@ static void arm(struct queue *q)
 	hrtimer_start(&q->timer, ns_to_ktime(wake_ns), HRTIMER_MODE_ABS);
 }
 
-/* All that may go now, under the lock; whether `mine` is among it, which is the caller's. */
+/*
+ * All that may go now, under the lock; whether `mine` is among it, which is the caller's. A
+ * disk that has as many requests as it takes has whoever brings another one wait, and
+ * wakes those in no order that could be relied on: one that comes again and again
+ * overtakes the others for seconds. So then only the work waits.
+ */
 static bool decide(struct queue *q, u64 now_ns, struct aciom_request *mine)
 {
 	struct aciom_request *r;
 	bool found = false;
 
 	while ((r = aciom_dispatch(q->core, now_ns))) {
-		if (r == mine)
+		if (r == mine && q->in_flight < READ_ONCE(q->disk->nr_requests))
 			found = true;
 		else
-			bio_list_add(&q->decided, bio_of(r));
+			bio_list_add(goes_first(r) ? &q->first : &q->decided, bio_of(r));
+		q->in_flight++;
 	}
 	arm(q);
 	return found;
+}
+
+static struct bio *next_decided(struct queue *q)
+{
+	struct bio *bio;
+
+	spin_lock_irq(&q->lock);
+	bio = bio_list_pop(&q->first);
+	if (!bio)
+		bio = bio_list_pop(&q->decided);
+	spin_unlock_irq(&q->lock);
+	return bio;
 }
 
 /* The same where nobody may sleep: the work submits. */
@@ -49,7 +73,7 @@ static bool decide_and_kick(struct queue *q, u64 now_ns, struct aciom_request *m
 {
 	bool found = decide(q, now_ns, mine);
 
-	if (!bio_list_empty(&q->decided))
+	if (!bio_list_empty(&q->first) || !bio_list_empty(&q->decided))
 		queue_work(submitters, &q->work);
 	return found;
 }
@@ -57,18 +81,16 @@ static bool decide_and_kick(struct queue *q, u64 now_ns, struct aciom_request *m
 static void submit(struct work_struct *work)
 {
 	struct queue *q = container_of(work, struct queue, work);
-	struct bio_list bios;
 	struct blk_plug plug;
 	struct bio *bio;
 
 	spin_lock_irq(&q->lock);
 	decide(q, ktime_get_ns(), NULL);
-	bios = q->decided;
-	bio_list_init(&q->decided);
 	spin_unlock_irq(&q->lock);
 
 	blk_start_plug(&plug);
-	while ((bio = bio_list_pop(&bios))) {
+	/* One by one: each may have to wait for the disk, and what comes meanwhile go first. */
+	while ((bio = next_decided(q))) {
 		/* Nobody waits here who must not sleep, or who would poll for it. */
 		bio->bi_opf &= ~(REQ_NOWAIT | REQ_POLLED);
 		dm_submit_bio_remap(bio, NULL);
@@ -100,14 +122,15 @@ static bool is_urgent(const struct bio *bio)
 
 bool queue_enter(struct queue *q, struct bio *bio, struct io *io, u32 app)
 {
-	u32 flags = is_urgent(bio) ? ACIOM_URGENT : 0;
 	u64 now_ns = ktime_get_ns();
 	unsigned long irq;
 	bool now;
 
 	io->counted = true;
+	io->urgent = is_urgent(bio);
 	spin_lock_irqsave(&q->lock, irq);
-	aciom_enqueue(q->core, &io->request, app, bio->bi_iter.bi_size, flags, now_ns);
+	aciom_enqueue(q->core, &io->request, app, bio->bi_iter.bi_size,
+		      io->urgent ? ACIOM_URGENT : 0, now_ns);
 	now = decide_and_kick(q, now_ns, &io->request);
 	spin_unlock_irqrestore(&q->lock, irq);
 	return now;
@@ -119,6 +142,7 @@ void queue_leave(struct queue *q, struct io *io)
 	unsigned long irq;
 
 	spin_lock_irqsave(&q->lock, irq);
+	q->in_flight--;
 	aciom_complete(q->core, &io->request, now_ns);
 	decide_and_kick(q, now_ns, NULL);
 	spin_unlock_irqrestore(&q->lock, irq);
@@ -133,8 +157,10 @@ void queue_set_open(struct queue *q, bool open)
 
 	spin_lock_irq(&q->lock);
 	aciom_set_open(q->core, open, now_ns);
-	while (ACIOM_BROKEN_LOST && open && (r = aciom_dispatch(q->core, now_ns)))
+	while (ACIOM_BROKEN_LOST && open && (r = aciom_dispatch(q->core, now_ns))) {
 		bio_list_add(&lost, bio_of(r));
+		q->in_flight++;
+	}
 	decide_and_kick(q, now_ns, NULL);
 	spin_unlock_irq(&q->lock);
 	while ((bio = bio_list_pop(&lost)))
@@ -190,7 +216,8 @@ void queue_app_remove(struct queue *q, u32 app)
 	spin_unlock_irq(&q->lock);
 }
 
-int queue_init(struct queue *q, const struct aciom_config *config)
+int queue_init(struct queue *q, const struct aciom_config *config,
+	       const struct request_queue *disk)
 {
 	u64 size = aciom_memory_size(config);
 	void *memory = kvzalloc(size, GFP_KERNEL);
@@ -201,7 +228,9 @@ int queue_init(struct queue *q, const struct aciom_config *config)
 	q->measures = !config->cmax;
 	q->armed_ns = ACIOM_NEVER;
 	spin_lock_init(&q->lock);
+	bio_list_init(&q->first);
 	bio_list_init(&q->decided);
+	q->disk = disk;
 	INIT_WORK(&q->work, submit);
 	INIT_LIST_HEAD(&q->link);
 	fovea_hrtimer_setup(&q->timer, timer_comes, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);

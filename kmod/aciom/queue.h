@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A disk's queue: requests under the core's decisions. Who submits what was decided: a
- * request that goes as it arrives, its submitter; all others, a workqueue, since a
- * completion or a timer may not sleep and submitting may.
+ * request that goes as it arrives to a disk with room, its submitter; all others, a
+ * workqueue, since a completion or a timer may not sleep and submitting may.
  *
  * Memory. A request is held in its bio's own data, so holding allocates nothing. What is
  * held keeps a bio of device-mapper's pool, and that has its reserve; progress never waits
@@ -26,15 +26,19 @@ struct io {
 	struct aciom_request request;
 	/* The core knows it. */
 	bool counted;
+	bool urgent;
 };
 
 struct queue {
 	spinlock_t lock;
 	/* Under the lock: */
 	struct aciom *core;
-	struct bio_list decided;	/* to be submitted by the work */
+	struct bio_list first;		/* to be submitted by the work, */
+	struct bio_list decided;	/* and after these */
+	u64 in_flight;			/* with the disk, or decided */
 	u64 armed_ns;			/* when the timer comes; ACIOM_NEVER: not */
 
+	const struct request_queue *disk;
 	struct work_struct work;
 	struct hrtimer timer;
 	struct list_head link;		/* classes.c's */
@@ -42,7 +46,8 @@ struct queue {
 	bool measures;
 };
 
-int queue_init(struct queue *q, const struct aciom_config *config);
+int queue_init(struct queue *q, const struct aciom_config *config,
+	       const struct request_queue *disk);
 
 /* Nothing is under way any more. */
 void queue_exit(struct queue *q);

@@ -152,7 +152,7 @@ static int target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto no_option;
 	config.cmax = t->cmax;
 	config.hold_limit = t->hold;
-	error = queue_init(&t->queue, &config);
+	error = queue_init(&t->queue, &config, bdev_get_queue(t->dev->bdev));
 	if (error) {
 		ti->error = "No memory for the queue";
 		goto no_queue;
