@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which cgroup has which class. classes.h says more. */
+#include <linux/bio.h>
 #include <linux/bitmap.h>
 #include <linux/blk-cgroup.h>
 #include <linux/cgroup.h>
 #include <linux/hashtable.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -39,19 +42,42 @@ static struct named *find(u64 cgroup)
 }
 
 /*
+ * Whose a request is. A page that is being written back says whose memory it is, and that is
+ * who dirtied it. The bio does not: the file system had charged it to the right cgroup, but
+ * device-mapper makes its clone without a device, and so without that; the clone then belongs to
+ * whoever submits it, here a thread of the kernel's.
+ */
+static struct cgroup *owner(struct bio *bio)
+{
+	struct cgroup_subsys_state *css;
+#ifdef CONFIG_MEMCG
+	struct mem_cgroup *memcg = NULL;
+	struct folio *folio;
+
+	if (bio_op(bio) == REQ_OP_WRITE && bio_has_data(bio)) {
+		folio = page_folio(bio_iter_page(bio, bio->bi_iter));
+		if (folio_test_writeback(folio))
+			memcg = folio_memcg(folio);
+		if (memcg)
+			return memcg->css.cgroup;
+	}
+#endif
+	css = bio_blkcg_css(bio);
+	return css ? css->cgroup : NULL;
+}
+
+/*
  * A number that is taken away at this moment may be found once more, and even be
  * another's already: the request is then plain, or in another's class, and goes all the same.
  */
 u32 classes_find(struct bio *bio)
 {
-	struct cgroup_subsys_state *css;
 	struct cgroup *cgroup;
 	u32 app = ACIOM_NOBODY;
 	struct named *n;
 
 	rcu_read_lock();
-	css = bio_blkcg_css(bio);
-	for (cgroup = css ? css->cgroup : NULL; cgroup; cgroup = cgroup_parent(cgroup)) {
+	for (cgroup = owner(bio); cgroup; cgroup = cgroup_parent(cgroup)) {
 		n = find(cgroup_id(cgroup));
 		if (n) {
 			app = READ_ONCE(n->app);
