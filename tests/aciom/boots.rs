@@ -6,27 +6,44 @@ use std::time::Duration;
 
 use fovea_phone::{Cache, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
-use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn, Which, EXT4_TOOLS};
+use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn, Which};
 
-const MODULES: [&str; 4] = ["dm-mod", "dm-flakey", "dm-log-writes", "null_blk"];
+const MODULES: [&str; 6] = ["dm-mod", "dm-flakey", "dm-log-writes", "null_blk", "xfs", "btrfs"];
+const TOOLS: [(&str, &str); 6] = [
+    ("mkfs.ext4", "e2fsprogs"),
+    ("e2fsck", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("xfs_repair", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("btrfs", "btrfs-progs"),
+];
+
+const SLEEP: &str = "cases=sleep";
 
 fn plan(words: &[String], exact: bool) -> Plan {
-    let mut kernel_args: Vec<String> =
-        ["loglevel=4", "nosoftlockup", "sysctl.kernel.hung_task_timeout_secs=30", "rcupdate.rcu_cpu_stall_suppress=1"]
-            .map(String::from)
-            .to_vec();
+    let mut kernel_args: Vec<String> = [
+        "loglevel=4",
+        "nosoftlockup",
+        "sysctl.kernel.hung_task_timeout_secs=30",
+        "rcupdate.rcu_cpu_stall_suppress=1",
+        // For dm-ecache beside it.
+        "memmap=32M$0x10000000",
+    ]
+    .map(String::from)
+    .to_vec();
     kernel_args.extend(words.iter().map(|word| format!("fovea.aciom.{word}")));
     let cpus = if exact { 1 } else { 2 };
-    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, exact, ..Plan::bare("aciom", 512 << 20, cpus) }
+    let memory_bytes = (512 << 20) + if chosen_kernel().is_debug() { 256 << 20 } else { 0 };
+    Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, exact, ..Plan::bare("aciom", memory_bytes, cpus) }
 }
 
 fn phone(broken: Option<&str>, which: &Which) -> Result<Phone> {
     let guest = Guest {
         program: env!("CARGO_BIN_EXE_aciom"),
         modules: &MODULES,
-        own_modules: &["dm-aciom"],
+        own_modules: &["dm-aciom", "dm-ecache"],
         broken,
-        tools: &EXT4_TOOLS,
+        tools: &TOOLS,
     };
     let cache = Cache::open()?;
     guest.phone(&cache, which.find(&cache)?)
@@ -35,7 +52,11 @@ fn phone(broken: Option<&str>, which: &Which) -> Result<Phone> {
 fn boot(broken: Option<&str>, words: &[&str], exact: bool) -> Option<Ended> {
     let _turn = Turn::wait();
     let which = chosen_kernel();
-    let phone = unless_missing(phone(broken, &which))?;
+    let mut phone = unless_missing(phone(broken, &which))?;
+    if words.contains(&SLEEP) {
+        // It takes CPUs off and on.
+        phone = phone.by_turns();
+    }
     let folder = tempfile::tempdir().unwrap();
     let results = logs("FOVEA_ACIOM_LOGS", folder.path());
     let mut words: Vec<String> = words.iter().map(ToString::to_string).collect();
@@ -50,6 +71,24 @@ fn boot(broken: Option<&str>, words: &[&str], exact: bool) -> Option<Ended> {
 fn no_block_is_ever_wrong_and_no_request_lost() {
     if let Some(ended) = boot(None, &[], false) {
         ended.passes(50);
+    }
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_file_is_wrong_on_other_file_systems_and_beside_the_cache() {
+    if let Some(ended) = boot(None, &["cases=xfs,btrfs,ecache-below,ecache-above"], false) {
+        ended.lines("ok ").iter().for_each(|line| println!("{line}"));
+        ended.passes(16);
+    }
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_block_is_wrong_after_going_to_sleep_with_requests_held() {
+    if let Some(ended) = boot(None, &[SLEEP], false) {
+        ended.lines("ok ").iter().for_each(|line| println!("{line}"));
+        ended.passes(3);
     }
 }
 

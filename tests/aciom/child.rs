@@ -5,6 +5,7 @@
 //! blocks NODE FIRST COUNT MS SEED      random requests to blocks of its own, every read compared; all of them at the end
 //! player NODE BYTES PERIOD_NS MS FILE  one read a period; when each was answered
 //! files FOLDER MS SEED                 files as `files` has them
+//! dirty FILE                           a file through the page cache, and nothing of it on the disk (`writeback`)
 //! memory NODE MS SEED                  more memory than it may keep (`swap`)
 //! dperf NODE MS FILE                   128 KiB at random places, three of four are reads, 16 at once
 //! ```
@@ -59,6 +60,7 @@ fn job(args: &[String]) -> Outcome<()> {
             player(node, number(rest, 0)?, number(rest, 1)?, number(rest, 2)?, Path::new(file))
         }
         "dperf" => dperf(node, number(rest, 0)?, Path::new(rest.get(1).ok_or("no FILE")?)),
+        "dirty" => crate::writeback::dirty(node),
         "memory" => crate::swap::use_memory(number(rest, 0)?, number(rest, 1)?),
         "files" => crate::files::write(node, number(rest, 0)?, number(rest, 1)?),
         _ => Err(format!("{what}: no such job")),

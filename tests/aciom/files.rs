@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! ext4 on the volume: apps of all classes write files through the page cache, so that write-back, the journal and flushes pass; then it is
+//! A file system on the volume: apps of all classes write files through the page cache, so that write-back, the journal and flushes pass; then it is
 //! checked, mounted again, and every file read.
 
+use std::ffi::CStr;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -17,7 +18,40 @@ use crate::phases::churn;
 use crate::stack::{App, Volume};
 use crate::Options;
 
-const MOUNT: &str = "/mnt/v";
+/// How one is made, mounted and checked; each program is given the device as its last argument.
+#[derive(Clone, Copy, Debug)]
+pub struct FileSystem {
+    pub kind: &'static str,
+    make: &'static [&'static str],
+    options: Option<&'static CStr>,
+    check: &'static [&'static str],
+    pub mib: u64,
+}
+
+// A discard of more than a tick's bytes never passes a null_blk that has a rate.
+pub const EXT4: FileSystem = FileSystem {
+    kind: "ext4",
+    make: &["mkfs.ext4", "-q", "-F", "-b", "4096", "-J", "size=4", "-E", "nodiscard"],
+    options: None,
+    check: &["e2fsck", "-f", "-n"],
+    mib: 64,
+};
+pub const XFS: FileSystem = FileSystem {
+    kind: "xfs",
+    make: &["mkfs.xfs", "-q", "-f", "-K", "--unsupported"],
+    options: None,
+    check: &["xfs_repair", "-n"],
+    mib: 96,
+};
+pub const BTRFS: FileSystem = FileSystem {
+    kind: "btrfs",
+    make: &["mkfs.btrfs", "-q", "-f", "-K"],
+    options: Some(c"nodiscard"),
+    check: &["btrfs", "check", "--readonly"],
+    mib: 160,
+};
+
+pub const MOUNT: &str = "/mnt/v";
 const FILES: u32 = 6;
 const PAGES: u64 = 256;
 
@@ -83,14 +117,36 @@ fn verify(folder: &Path, seed: u64) -> Outcome<u64> {
     Ok(good)
 }
 
-pub fn all(volume: &Volume, options: &Options, report: &Report) -> Outcome<()> {
-    let node = volume.node.to_string_lossy().into_owned();
-    // A discard of more than a tick's bytes never passes a null_blk that has a rate.
-    run("/bin/mkfs.ext4", &["-q", "-F", "-b", "4096", "-J", "size=4", "-E", "nodiscard", &node])?;
-    at(MOUNT, fs::create_dir_all(MOUNT))?;
-    let mounted = || at(MOUNT, mount(&volume.node, MOUNT, "ext4", MountFlags::NOATIME, None));
-    let unmounted = || at("unmounting", unmount(MOUNT, UnmountFlags::empty()));
-    mounted()?;
+fn program(words: &[&str], node: &Path) -> Outcome<()> {
+    let (name, args) = words.split_first().ok_or("no program")?;
+    let node = node.to_string_lossy();
+    run(&format!("/bin/{name}"), &args.iter().copied().chain([node.as_ref()]).collect::<Vec<_>>())
+}
+
+impl FileSystem {
+    /// Makes it, and mounts it.
+    pub fn begin(&self, node: &Path) -> Outcome<()> {
+        program(self.make, node)?;
+        at(MOUNT, fs::create_dir_all(MOUNT))?;
+        self.mount(node)
+    }
+
+    fn mount(&self, node: &Path) -> Outcome<()> {
+        at(MOUNT, mount(node, MOUNT, self.kind, MountFlags::NOATIME, self.options))
+    }
+
+    /// Unmounts it; whether it is whole.
+    pub fn end(&self, node: &Path, report: &Report) -> Outcome<()> {
+        at("unmounting", unmount(MOUNT, UnmountFlags::empty()))?;
+        let checked = program(self.check, node);
+        report.check(format_args!("{} is whole", self.kind), checked.is_ok(), format_args!("{checked:?}"));
+        Ok(())
+    }
+}
+
+/// On the volume, or on a device above it.
+pub fn all(volume: &Volume, node: &Path, system: &FileSystem, options: &Options, report: &Report) -> Outcome<()> {
+    system.begin(node)?;
     let names = ["player", "copy", "sync", "shell"];
     let apps: Vec<App> = names.into_iter().map(App::make).collect::<Outcome<_>>()?;
     let mut children = Vec::new();
@@ -101,14 +157,12 @@ pub fn all(volume: &Volume, options: &Options, report: &Report) -> Outcome<()> {
         children.push(app.start(&["files", &folder, &words[0], &words[1]])?);
     }
     churn(volume, &apps, &mut children, options, report)?;
-    unmounted()?;
-    let checked = run("/bin/e2fsck", &["-f", "-n", &node]);
-    report.check("the file system is whole", checked.is_ok(), format_args!("{checked:?}"));
-    mounted()?;
+    system.end(node, report)?;
+    system.mount(node)?;
     let mut pages = 0;
     for nth in 0..apps.len() as u64 {
         pages += verify(Path::new(&format!("{MOUNT}/{nth}")), options.seed + nth)?;
     }
-    report.check("every page of every file is right", pages > 0, pages);
-    unmounted()
+    report.check(format_args!("every page of every file on {} is right", system.kind), pages > 0, pages);
+    at("unmounting", unmount(MOUNT, UnmountFlags::empty()))
 }

@@ -6,17 +6,19 @@
 //!
 //! ```text
 //! seconds      of load in each phase          measure      1: only what a player gets beside a copy that takes all, with classes and without
-//! seed         of everything drawn
+//! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep
 //! ```
 
 mod barrier;
 mod child;
 mod files;
+mod layers;
 mod measure;
 mod phases;
 mod refusals;
 mod stack;
 mod swap;
+mod writeback;
 
 use fovea_tests::door::Outcome;
 use fovea_tests::init;
@@ -32,6 +34,8 @@ pub struct Options {
     pub seed: u64,
     /// Only figures.
     pub measure: bool,
+    /// What is done instead of the usual.
+    pub cases: Vec<String>,
 }
 
 impl Options {
@@ -40,6 +44,7 @@ impl Options {
             seconds: words.number("seconds", 6),
             seed: words.number("seed", 1),
             measure: words.flag("measure", false),
+            cases: words.text("cases").into_iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
         }
     }
 }
@@ -61,12 +66,16 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     if options.measure {
         return measure::all(options, report);
     }
+    if !options.cases.is_empty() {
+        return options.cases.iter().try_for_each(|name| layers::case(name, options, report));
+    }
     let volume = stack::Volume::build("v", stack::Disk { name: "n0", mib: 64, mbps: 40 })?;
     refusals::all(&volume, report)?;
     phases::errors(&volume, options, report)?;
     phases::gates(&volume, options, report)?;
     phases::content(&volume, options, report)?;
-    files::all(&volume, options, report)?;
+    files::all(&volume, &volume.node, &files::EXT4, options, report)?;
+    writeback::all(&volume, &volume.node, &files::EXT4, report)?;
     swap::all(&volume, options, report)?;
     volume.remove()?;
     barrier::all(options, report)?;

@@ -48,6 +48,12 @@ impl Disk {
         }
         Ok(Path::new("/dev").join(self.name))
     }
+
+    /// Its memory is free again.
+    pub fn remove(&self) -> Outcome<()> {
+        let folder = Path::new("/sys/kernel/config/nullb").join(self.name);
+        at(folder.display(), fs::remove_dir(&folder))
+    }
 }
 
 /// Modules, folders, and the controller that tells whose a request is.
