@@ -7,7 +7,7 @@
 #   make kernels  builds the kernel modules against every line of kernels that Debian offers
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
 #   make torture-heap  a million uses of shared buffers by four CPUs, behind each kind of IOMMU
-#   make torture-aciom  dm-aciom under load and changing classes, each phase for minutes
+#   make torture-aciom  dm-aciom under load and changing classes, each phase for minutes; other file systems, dm-ecache below and above, sleep
 #   make torture-6.1  dm-ecache on Debian 12's kernel: the torture test, and the short list of file systems
 #   make xfstests  the programs that xfstests brings (fsx, fsstress, asynchronous direct requests), with XFSTESTS=CHECKOUT of it
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
@@ -127,9 +127,9 @@ torture-heap: setup fetch
 	FOVEA_MAPCACHE_OPERATIONS=1000000 FOVEA_MAPCACHE_LOGS=$(CURDIR)/results/torture-heap \
 		$(CARGO) test --release -p fovea-tests --test mapping_cache -- --nocapture --include-ignored
 
-torture-aciom: setup fetch
+torture-aciom: setup-tests fetch
 	FOVEA_ACIOM_SECONDS=120 FOVEA_ACIOM_LOGS=$(CURDIR)/results/torture-aciom \
-		$(CARGO) test --release -p fovea-tests --test aciom -- --nocapture no_block_is_ever_wrong
+		$(CARGO) test --release -p fovea-tests --test aciom -- --nocapture --include-ignored no_block_is no_file_is
 
 # XFSTESTS is a checkout of it.
 XFSTESTS ?= ../xfstests-dev
