@@ -6,19 +6,16 @@ use std::time::Duration;
 
 use fovea_phone::{Cache, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
-use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn, Which};
+use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn, Which, EXT4_TOOLS};
 
-const MODULES: [&str; 6] = ["dm-mod", "dm-flakey", "dm-log-writes", "null_blk", "xfs", "btrfs"];
-const TOOLS: [(&str, &str); 6] = [
-    ("mkfs.ext4", "e2fsprogs"),
-    ("e2fsck", "e2fsprogs"),
-    ("mkfs.xfs", "xfsprogs"),
-    ("xfs_repair", "xfsprogs"),
-    ("mkfs.btrfs", "btrfs-progs"),
-    ("btrfs", "btrfs-progs"),
-];
+const MODULES: [&str; 4] = ["dm-mod", "dm-flakey", "dm-log-writes", "null_blk"];
+/// What other file systems need, which the debug kernel has not.
+const MORE_MODULES: [&str; 2] = ["xfs", "btrfs"];
+const MORE_TOOLS: [(&str, &str); 4] =
+    [("mkfs.xfs", "xfsprogs"), ("xfs_repair", "xfsprogs"), ("mkfs.btrfs", "btrfs-progs"), ("btrfs", "btrfs-progs")];
 
 const SLEEP: &str = "cases=sleep";
+const OTHERS: &str = "cases=xfs,btrfs,ecache-below,ecache-above";
 
 fn plan(words: &[String], exact: bool) -> Plan {
     let mut kernel_args: Vec<String> = [
@@ -37,13 +34,18 @@ fn plan(words: &[String], exact: bool) -> Plan {
     Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, exact, ..Plan::bare("aciom", memory_bytes, cpus) }
 }
 
-fn phone(broken: Option<&str>, which: &Which) -> Result<Phone> {
+fn phone(broken: Option<&str>, others: bool, which: &Which) -> Result<Phone> {
+    let (mut modules, mut tools) = (MODULES.to_vec(), EXT4_TOOLS.to_vec());
+    if others {
+        modules.extend(MORE_MODULES);
+        tools.extend(MORE_TOOLS);
+    }
     let guest = Guest {
         program: env!("CARGO_BIN_EXE_aciom"),
-        modules: &MODULES,
+        modules: &modules,
         own_modules: &["dm-aciom", "dm-ecache"],
         broken,
-        tools: &TOOLS,
+        tools: &tools,
     };
     let cache = Cache::open()?;
     guest.phone(&cache, which.find(&cache)?)
@@ -52,7 +54,7 @@ fn phone(broken: Option<&str>, which: &Which) -> Result<Phone> {
 fn boot(broken: Option<&str>, words: &[&str], exact: bool) -> Option<Ended> {
     let _turn = Turn::wait();
     let which = chosen_kernel();
-    let mut phone = unless_missing(phone(broken, &which))?;
+    let mut phone = unless_missing(phone(broken, words.contains(&OTHERS), &which))?;
     if words.contains(&SLEEP) {
         // It takes CPUs off and on.
         phone = phone.by_turns();
@@ -77,7 +79,7 @@ fn no_block_is_ever_wrong_and_no_request_lost() {
 #[test]
 #[ignore = "long: make torture-aciom"]
 fn no_file_is_wrong_on_other_file_systems_and_beside_the_cache() {
-    if let Some(ended) = boot(None, &["cases=xfs,btrfs,ecache-below,ecache-above"], false) {
+    if let Some(ended) = boot(None, &[OTHERS], false) {
         ended.lines("ok ").iter().for_each(|line| println!("{line}"));
         ended.passes(16);
     }
@@ -99,6 +101,14 @@ fn a_player_misses_nothing_beside_a_copy() {
     if let Some(ended) = boot(None, &["measure=1", "seconds=20"], true) {
         ended.lines("     ").iter().for_each(|line| println!("{line}"));
         ended.passes(2);
+    }
+}
+
+#[test]
+fn a_request_costs_at_most_2000_instructions() {
+    if let Some(ended) = boot(None, &["cost=1"], true) {
+        ["ok ", "     "].iter().flat_map(|mark| ended.lines(mark)).for_each(|line| println!("{line}"));
+        ended.passes(5);
     }
 }
 

@@ -7,10 +7,12 @@
 //! ```text
 //! seconds      of load in each phase          measure      1: only what a player gets beside a copy that takes all, with classes and without
 //! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep
+//!                                                 cost         1: only what the module adds to a request
 //! ```
 
 mod barrier;
 mod child;
+mod cost;
 mod files;
 mod layers;
 mod measure;
@@ -34,6 +36,8 @@ pub struct Options {
     pub seed: u64,
     /// Only figures.
     pub measure: bool,
+    /// Only instructions.
+    pub cost: bool,
     /// What is done instead of the usual.
     pub cases: Vec<String>,
 }
@@ -44,6 +48,7 @@ impl Options {
             seconds: words.number("seconds", 6),
             seed: words.number("seed", 1),
             measure: words.flag("measure", false),
+            cost: words.flag("cost", false),
             cases: words.text("cases").into_iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
         }
     }
@@ -65,6 +70,9 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     stack::prepare()?;
     if options.measure {
         return measure::all(options, report);
+    }
+    if options.cost {
+        return cost::all(report);
     }
     if !options.cases.is_empty() {
         return options.cases.iter().try_for_each(|name| layers::case(name, options, report));
