@@ -53,7 +53,7 @@ pub fn errors(volume: &Volume, options: &Options, report: &Report) -> Outcome<()
     volume.fail(false)?;
     let again = file.read_exact_at(pages.bytes(1), 0);
     report.check("and none once the disk works", again.is_ok(), format_args!("{again:?}"));
-    // Requests of each class that fail under way.
+    // Requests of each class that fail under way: nobody comes to his end otherwise.
     let node = volume.node.to_string_lossy().into_owned();
     let seed = options.seed.to_string();
     let classes = ["time_sensitive", "bursty", "plain"];
@@ -66,10 +66,10 @@ pub fn errors(volume: &Volume, options: &Options, report: &Report) -> Outcome<()
             &node,
             "65536",
             "5000000",
-            "2000",
+            "60000",
             &format!("/tmp/error{nth}"),
         ])?);
-        children.push(app.start_to_fail(&["dperf", &node, "2000", &format!("/tmp/moved{nth}"), &seed])?);
+        children.push(app.start_to_fail(&["dperf", &node, "60000", &format!("/tmp/moved{nth}"), &seed])?);
     }
     comes(PATIENCE, || Ok(counts()?.iter().zip(&before).all(|(now, before)| *now >= before + UNDER_WAY)))?;
     volume.fail(true)?;

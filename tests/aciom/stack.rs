@@ -175,6 +175,14 @@ impl Volume {
         number.ok_or_else(|| format!("no {name} in the status: {text}"))
     }
 
+    /// Since it was made, whatever its tables were.
+    pub fn written_pages(&self) -> Outcome<u64> {
+        let path = Path::new("/sys/class/block").join(self.node.file_name().unwrap_or_default()).join("stat");
+        let text = at(path.display(), fs::read_to_string(&path))?;
+        let sectors: Option<u64> = text.split_ascii_whitespace().nth(6).and_then(|word| word.parse().ok());
+        sectors.map(|sectors| sectors * SECTOR / 4096).ok_or_else(|| format!("{}: {text}", path.display()))
+    }
+
     pub fn remove(&self) -> Outcome<()> {
         at(self.name, self.mapper.remove(self.name))?;
         at(&self.lower, self.mapper.remove(&self.lower))

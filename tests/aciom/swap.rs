@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use fovea_linux::swap;
 use fovea_tests::content::{Contents, Random, State};
 use fovea_tests::door::{at, write_file, Outcome};
-use fovea_tests::pressure::swapped_pages;
 use fovea_tests::raw::PAGE;
 use fovea_tests::report::Report;
 
@@ -58,7 +57,7 @@ pub fn all(volume: &Volume, options: &Options, report: &Report) -> Outcome<()> {
     at("swapon", swap::on(&volume.node, -1))?;
     let names = ["player", "copy", "sync", "shell"];
     let apps: Vec<App> = names.into_iter().map(App::make).collect::<Outcome<_>>()?;
-    let before = swapped_pages()?;
+    let before = volume.written_pages()?;
     let node = volume.node.to_string_lossy().into_owned();
     let mut children = Vec::new();
     for (nth, app) in (0..).zip(&apps) {
@@ -67,7 +66,7 @@ pub fn all(volume: &Volume, options: &Options, report: &Report) -> Outcome<()> {
         children.push(app.start(&["memory", &node, &words[0], &words[1]])?);
     }
     churn(volume, &apps, &mut children, options, report)?;
-    let swapped = swapped_pages()? - before;
+    let swapped = volume.written_pages()? - before;
     report.check("memory went through the volume", swapped > 1000, format_args!("{swapped} pages"));
     apps.iter().try_for_each(|app| write_file(app.path.join("memory.max"), "max"))?;
     at("swapoff", swap::off(&volume.node))
