@@ -51,12 +51,19 @@ const ECACHE_DEMO: [&str; 4] = ["cases=N", "traced=[]", "warm_launches=60", "lau
 /// One boot of `mapcache`.
 const MAPCACHE_DEMO: [&str; 2] = ["cases=fragmented-strict-60,unfragmented-strict-60", "frames=15"];
 
+/// Five seconds of a film beside a copy.
+const DISK_DEMO: [&str; 3] =
+    ["configurations=none,mq-deadline,bfq,fovea-cgroup,fovea-dm", "play_ns=5000000000", "alone_ns=1000000000"];
+
+/// Where one connection of a download is enough to stop a film.
+const NET_DEMO: [&str; 2] = ["flows=1", "configurations=pfifo,fq_codel,fovea"];
+
 /// What to do with the virtual phone.
 #[derive(Subcommand)]
 pub enum Phone {
     /// Run a scenario: a name from `fovea phone list`, or a file.
     Run(Run),
-    /// Run `lowmem`, a short workload, a short `ecache` and a video, show the results beside the papers', and make one page of them.
+    /// Run `lowmem`, a short workload, a short `ecache`, a video, and a film beside a copy and beside a download, show the results beside the papers', and make one page of them.
     Demo(Demo),
     /// A shell in the phone, with the daemon running.
     Shell {
@@ -309,6 +316,8 @@ fn show(demo: &Demo) -> Result<(), Failure> {
         ("workload", vec![format!("launches={}", demo.launches)]),
         ("ecache", ECACHE_DEMO.map(String::from).to_vec()),
         ("mapcache", MAPCACHE_DEMO.map(String::from).to_vec()),
+        ("disk", DISK_DEMO.map(String::from).to_vec()),
+        ("net", NET_DEMO.map(String::from).to_vec()),
     ];
     for (name, parameters) in scenarios {
         let how = How { exact: true, jobs: 2, results: file(name), limit_s: 900, kernel: demo.kernel.clone() };

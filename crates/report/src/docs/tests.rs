@@ -4,6 +4,7 @@
 use super::tables::cell;
 use super::*;
 use crate::document::Case;
+use crate::panel::Form;
 use crate::verdict::{verdict, Bound};
 
 fn document() -> Document {
@@ -41,8 +42,12 @@ const PAPERS: [Paper; 1] = [Paper {
     shares: None,
 }];
 
-const PANELS: [Panel; 1] =
-    [Panel { scenario: "lowmem", title: "Opening an app", figures: &[("restart_ns", "coming back")] }];
+const PANELS: [Panel; 1] = [Panel {
+    scenario: "lowmem",
+    title: "Opening an app",
+    form: Form::Bars,
+    figures: &[("restart_ns", "coming back")],
+}];
 
 fn follow(text: &str, folder: &str, load: &dyn Fn(&str) -> Result<Document, String>) -> Result<Filled, Wrong> {
     fill(text, folder, &Source { load, papers: &PAPERS, panels: &PANELS })

@@ -2,8 +2,8 @@
 //! What a person notices of each system: how long an app takes to open, what is read from flash, who is killed, how long a device waits.
 
 use crate::chart::{Chart, Kind, Origin};
-use crate::document::{distinct, Document};
-use crate::panel::Panel;
+use crate::document::{distinct, Case, Document};
+use crate::panel::{Form, Panel};
 use crate::units::{in_time, Unit};
 
 /// Configurations that are ours: they come last, behind what they are compared with.
@@ -17,11 +17,22 @@ impl Panel {
             document.cases.iter().flat_map(|c| self.figures.iter().filter_map(|(f, _)| c.figures.get(*f).copied()));
         let unit = Unit::of(&name, values);
         let cases = distinct(document.cases.iter().map(|c| c.case.as_str()));
-        let mut chart = Chart::new(self.title, Kind::Bars, "", if unit.sign.is_empty() { "number" } else { unit.sign });
+        let sign = if unit.sign.is_empty() { "number" } else { unit.sign };
+        let mut chart = match self.form {
+            Form::Bars => Chart::new(self.title, Kind::Bars, "", sign),
+            Form::Shares => Chart::new(self.title, Kind::Lines, sign, "% within it"),
+        };
         let mut configurations = distinct(document.cases.iter().map(|c| c.configuration.as_str()));
         configurations.sort_by_key(|c| OURS.contains(c));
         for configuration in configurations {
             let own = document.cases.iter().filter(|c| c.configuration == configuration);
+            if self.form == Form::Shares {
+                let share = |case: &Case, (figure, label): &(&str, &str)| {
+                    Some((unit.scale(*case.figures.get(*figure)?), label.parse().ok()?))
+                };
+                chart.line(configuration, own.flat_map(|case| self.figures.iter().filter_map(move |f| share(case, f))));
+                continue;
+            }
             let bars = own.flat_map(|case| {
                 let cases = &cases;
                 self.figures.iter().filter_map(move |(figure, label)| {
@@ -47,16 +58,16 @@ pub fn drawn<'d>(panels: &[Panel], documents: impl Iterator<Item = &'d Document>
 mod tests {
     use super::*;
     use crate::chart::Place;
-    use crate::document::Case;
 
     const PANELS: [Panel; 3] = [
-        Panel { scenario: "ecache", title: "Read from flash", figures: &[("read_bytes", "read")] },
+        Panel { scenario: "ecache", title: "Read from flash", form: Form::Bars, figures: &[("read_bytes", "read")] },
         Panel {
             scenario: "ecache",
             title: "Until the decoder has its memory",
+            form: Form::Bars,
             figures: &[("alloc_mfc_insns", "on average")],
         },
-        Panel { scenario: "workload", title: "Apps killed", figures: &[("kills", "killed")] },
+        Panel { scenario: "workload", title: "Apps killed", form: Form::Bars, figures: &[("kills", "killed")] },
     ];
 
     /// Case, configuration, figures.
@@ -92,6 +103,21 @@ mod tests {
         // Nothing was measured of `normal`, but it keeps its place.
         assert_eq!(points(0).len(), 0);
         assert_eq!(drawn(&PANELS, [&ecache("fast")].into_iter())[1].y_axis, "M instructions");
+    }
+
+    #[test]
+    fn shares_are_a_line_of_what_so_many_stay_within() {
+        let figures = &[("p50_read_ns", "50"), ("p99_read_ns", "99")];
+        let panel = Panel { scenario: "disk", title: "How long", form: Form::Shares, figures };
+        let read = document(
+            "disk",
+            "exact",
+            &[("", "bfq", &[("p50_read_ns", 2e6), ("p99_read_ns", 90e6)]), ("", "none", &[("p50_read_ns", 1e6)])],
+        );
+        let charts = drawn(&[panel], [&read].into_iter());
+        let places: Vec<(Place, f64)> = charts[0].series[0].points.iter().map(|p| (p.x.clone(), p.y)).collect();
+        assert_eq!(places, [(Place::Number(2.0), 50.0), (Place::Number(90.0), 99.0)]);
+        assert_eq!((charts[0].kind, charts[0].x_axis.as_str(), charts[0].series.len()), (Kind::Lines, "ms", 2));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use fovea_report::panel::Panel;
+use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
@@ -52,11 +52,13 @@ pub(super) const ABOUT: About = About {
         Panel {
             scenario: "desktop",
             title: "Longest wait for memory in an app in front",
+            form: Form::Bars,
             figures: &[("longest_stall_ns", "stall")],
         },
         Panel {
             scenario: "desktop",
             title: "Programs killed at the desk",
+            form: Form::Bars,
             figures: &[("kills", "killed"), ("wrong_kills", "wrongly")],
         },
     ],

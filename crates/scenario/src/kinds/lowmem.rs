@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The tests of LowMem13, section 4.2.
 
-use fovea_report::panel::Panel;
+use fovea_report::panel::{Form, Panel};
 use fovea_report::paper::Paper;
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
@@ -52,6 +52,7 @@ pub(super) const ABOUT: About = About {
     panels: &[Panel {
         scenario: "lowmem",
         title: "Opening an app when memory is short",
+        form: Form::Bars,
         figures: &[("start_lowmem_ns", "first time"), ("restart_ns", "coming back")],
     }],
     ..About::NONE

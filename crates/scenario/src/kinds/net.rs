@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use fovea_report::panel::Panel;
+use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
@@ -49,11 +49,13 @@ pub(super) const ABOUT: About = About {
         Panel {
             scenario: "net",
             title: "Film stands still beside a download",
+            form: Form::Bars,
             figures: &[("degraded_ns", "stands still")],
         },
         Panel {
             scenario: "net",
             title: "Received beside each other, a second",
+            form: Form::Bars,
             figures: &[("stream_bytes_per_s", "film"), ("bursty_bytes_per_s", "download")],
         },
     ],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A user's day: apps opened by a workload's proportions (eCache12, section 5.2).
 
-use fovea_report::panel::Panel;
+use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
 use rand::Rng;
 use serde::Deserialize;
@@ -24,10 +24,21 @@ pub(super) const ABOUT: About = About {
         Panel {
             scenario: "workload",
             title: "Opening an app, over a day",
+            form: Form::Bars,
             figures: &[("launch_geomean_ns", "any app"), ("relaunch_geomean_ns", "one used before")],
         },
-        Panel { scenario: "workload", title: "Apps killed, over a day", figures: &[("kills", "killed")] },
-        Panel { scenario: "workload", title: "Read from flash, over a day", figures: &[("read_bytes", "read")] },
+        Panel {
+            scenario: "workload",
+            title: "Apps killed, over a day",
+            form: Form::Bars,
+            figures: &[("kills", "killed")],
+        },
+        Panel {
+            scenario: "workload",
+            title: "Read from flash, over a day",
+            form: Form::Bars,
+            figures: &[("read_bytes", "read")],
+        },
     ],
     ..About::NONE
 };

@@ -6,7 +6,7 @@ mod tables;
 
 use std::borrow::Cow;
 
-use fovea_report::panel::Panel;
+use fovea_report::panel::{Form, Panel};
 use fovea_report::paper::Paper;
 use rand::Rng;
 use serde::Deserialize;
@@ -55,16 +55,19 @@ pub(super) const ABOUT: About = About {
         Panel {
             scenario: "ecache",
             title: "Opening an app, with memory reserved for devices",
+            form: Form::Bars,
             figures: &[("launch_geomean_ns", "any app")],
         },
         Panel {
             scenario: "ecache",
             title: "Read from flash, with memory reserved for devices",
+            form: Form::Bars,
             figures: &[("read_bytes", "read")],
         },
         Panel {
             scenario: "ecache",
             title: "Time until the video decoder has its memory",
+            form: Form::Bars,
             figures: &[("alloc_mfc_insns", "on average"), ("alloc_mfc_worst_insns", "at worst")],
         },
     ],

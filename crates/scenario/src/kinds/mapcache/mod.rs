@@ -5,7 +5,7 @@ mod figures;
 
 use std::borrow::Cow;
 
-use fovea_report::panel::Panel;
+use fovea_report::panel::{Form, Panel};
 use serde::Deserialize;
 
 use super::{About, Parameters};
@@ -44,6 +44,7 @@ pub(super) const ABOUT: About = About {
     panels: &[Panel {
         scenario: "mapcache",
         title: "Share of the CPU, while a video plays",
+        form: Form::Bars,
         figures: &[("map_share_percent", "mapping buffers"), ("playback_share_percent", "all of it")],
     }],
     ..About::NONE
