@@ -8,7 +8,7 @@
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
 #   make torture-heap  a million uses of shared buffers by four CPUs, behind each kind of IOMMU
 #   make torture-aciom  dm-aciom under load and changing classes, each phase for minutes; other file systems, dm-ecache below and above, sleep
-#   make torture-6.1  dm-ecache on Debian 12's kernel: the torture test, and the short list of file systems
+#   make torture-6.1  dm-ecache and dm-aciom on Debian 12's kernel: the torture tests, and the short list of file systems
 #   make xfstests  the programs that xfstests brings (fsx, fsstress, asynchronous direct requests), with XFSTESTS=CHECKOUT of it
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make test-deep    longer tests: broken builds and sanitizers of core, every fuzz target, the long torture test
@@ -74,7 +74,7 @@ test-debian:
 
 # Full length: the figures of docs/. Two hours on two cores. Whatever falls short, the page is made, and says so; a verdict of
 # the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/lab-results.md).
-BENCH_RESULTS := results/lowmem.json results/workload.json results/ecache.json results/mapcache.json results/desktop.json results/reproduce.json
+BENCH_RESULTS := results/lowmem.json results/workload.json results/ecache.json results/mapcache.json results/disk.json results/net.json results/desktop.json results/reproduce.json
 bench: whole
 	@mkdir -p results
 	@rm -f $(BENCH_RESULTS)
@@ -85,6 +85,8 @@ bench: whole
 	$(FOVEA) phone run workload --exact --json results/workload.json --picture results/workload.svg || status=1; \
 	$(FOVEA) phone run ecache --exact --json results/ecache.json || status=1; \
 	$(FOVEA) phone run mapcache --exact --json results/mapcache.json || status=1; \
+	$(FOVEA) phone run disk --exact --json results/disk.json || status=1; \
+	$(FOVEA) phone run net --exact --json results/net.json || status=1; \
 	$(FOVEA) phone run desktop --exact --json results/desktop.json --picture results/desktop.svg || status=1; \
 	$(FOVEA) lab reproduce --json results/reproduce.json || [ -s results/reproduce.json ] || status=1; \
 	$(FOVEA) lab report --saved --results results -o results/report.html || status=1; \
@@ -112,6 +114,8 @@ torture-debug: setup fetch
 		$(CARGO) test --release -p fovea-tests --test ecache_torture -- --nocapture --include-ignored no_block_is_ever_wrong the_torture_itself
 	FOVEA_TEST_KERNEL=debug FOVEA_POWER_LOGS=$(CURDIR)/results/power-debug \
 		$(CARGO) test --release -p fovea-tests --test ecache_power -- --nocapture --include-ignored no_block_is_wrong_after_sleep sleep_itself
+	FOVEA_TEST_KERNEL=debug FOVEA_ACIOM_LOGS=$(CURDIR)/results/torture-aciom-debug \
+		$(CARGO) test --release -p fovea-tests --test aciom -- --nocapture --include-ignored no_block_is
 
 # All cases; `make test` has a short list. FILESYSTEMS_CASES=xfs-4k,fsx-xfs are some.
 FILESYSTEMS_CASES ?= all
@@ -143,6 +147,8 @@ torture-6.1: setup-tests fetch
 		$(CARGO) test --release -p fovea-tests --test ecache_torture -- --nocapture no_block_is_ever_wrong
 	FOVEA_TEST_KERNEL=6.1 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-6.1 \
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system what_was_wrong_once
+	FOVEA_TEST_KERNEL=6.1 FOVEA_ACIOM_LOGS=$(CURDIR)/results/torture-aciom-6.1 \
+		$(CARGO) test --release -p fovea-tests --test aciom -- --nocapture --include-ignored no_block_is no_file_is
 
 kernels: setup
 	@sh tools/kernels.sh
