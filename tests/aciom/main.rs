@@ -22,7 +22,8 @@ mod stack;
 mod swap;
 mod writeback;
 
-use fovea_tests::door::Outcome;
+use fovea_tests::audit::{KernelLog, BAD};
+use fovea_tests::door::{at, Outcome};
 use fovea_tests::init;
 use fovea_tests::report::Report;
 use fovea_tests::words::Words;
@@ -62,7 +63,12 @@ fn main() {
     init::live("aciom", |words, report| {
         let options = Options::read(words);
         println!("aciom: {options:?}");
-        run(&options, report)
+        let mut log = at("/dev/kmsg", KernelLog::new())?;
+        let done = run(&options, report);
+        let said: Vec<String> = log.lines().into_iter().map(|line| line.1).collect();
+        let bad: Vec<&String> = said.iter().filter(|line| BAD.iter().any(|bad| line.contains(bad))).collect();
+        report.check("the kernel complains of nothing", bad.is_empty(), format_args!("{} lines, {bad:?}", said.len()));
+        done
     })
 }
 
