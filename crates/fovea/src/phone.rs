@@ -53,10 +53,10 @@ const MAPCACHE_DEMO: [&str; 2] = ["cases=fragmented-strict-60,unfragmented-stric
 
 /// Five seconds of a film beside a copy.
 const DISK_DEMO: [&str; 3] =
-    ["configurations=none,mq-deadline,bfq,fovea-cgroup,fovea-dm", "play_ns=5000000000", "alone_ns=1000000000"];
+    ["configurations=none,mq-deadline,bfq,fovea-dm", "play_ns=5000000000", "alone_ns=1000000000"];
 
 /// Where one connection of a download is enough to stop a film.
-const NET_DEMO: [&str; 2] = ["flows=1", "configurations=pfifo,fq_codel,fovea"];
+const NET_DEMO: [&str; 2] = ["flows=1", "configurations=pfifo,fovea"];
 
 /// What to do with the virtual phone.
 #[derive(Subcommand)]
