@@ -248,7 +248,7 @@ impl<D: Device> Engine<D> {
 
     fn came(&mut self, app: &AppName, now_ns: u64) {
         self.house.apps.insert(app.clone(), Known { background_since_ns: now_ns, ..Known::default() });
-        self.mechanisms.iter_mut().for_each(|m| m.came(app));
+        self.mechanisms.iter_mut().for_each(|m| m.came(app, now_ns));
     }
 
     /// What was done to an app is taken back, for it is to be known by another name or in another cgroup.

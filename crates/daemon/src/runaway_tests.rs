@@ -80,6 +80,30 @@ fn a_bomb_that_has_just_started_dies_and_an_app_that_starts_does_not() {
 }
 
 #[test]
+fn a_bomb_is_known_at_the_first_look_if_it_began_under_the_daemon() {
+    for (began_ns, dead) in [(60 * SECOND_NS, "bomb"), (SECOND_NS, "big")] {
+        let mut b = bench_with(&[("big", 800), ("front", 60)], freezing());
+        b.engine.handle(focus("big"), 0);
+        b.engine.handle(focus("front"), 0);
+        let bomb = crate::fake::FakeApp {
+            anon_pages: 670 * 256,
+            other_scores: vec![0; 200],
+            ..crate::fake::FakeApp::default()
+        };
+        b.device.0.borrow_mut().apps.insert("apps/bomb".into(), bomb);
+        let register = Request::Register {
+            app: "bomb".parse().unwrap(),
+            cgroup: "apps/bomb".into(),
+            role: Default::default(),
+            io_class: None,
+        };
+        b.engine.handle(register, began_ns);
+        let now_ns = b.watch(began_ns + 4 * SECOND_NS, 1, |_, _| {});
+        assert_eq!(b.dies(now_ns), [dead], "found {} s after the daemon's start", began_ns / SECOND_NS);
+    }
+}
+
+#[test]
 fn a_service_outside_of_apps_is_named_once_and_lives() {
     let mut b = household();
     let (eater, idle) = ("system.slice/indexer.service", "system.slice/cups.service");

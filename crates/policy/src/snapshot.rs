@@ -99,6 +99,15 @@ pub struct AppState {
     /// How fast it has been growing all through the last seconds; 0 if it has not, or nobody knows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub growth_bytes_per_s: u64,
+    /// When it began, if that was seen, and nothing speaks against its having grown ever since.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub born_ns: u64,
+    /// Since when it has grown without a pause, as far as that was seen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub growing_since_ns: u64,
+    /// By how much.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gained_bytes: u64,
     /// Live processes; 0 if nobody knows.
     #[serde(default)]
     pub processes: u32,
@@ -150,6 +159,9 @@ impl AppState {
             current_bytes: 0,
             swap_bytes: 0,
             growth_bytes_per_s: 0,
+            born_ns: 0,
+            growing_since_ns: 0,
+            gained_bytes: 0,
             processes: 0,
             returned: false,
             returning: false,

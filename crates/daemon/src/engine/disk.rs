@@ -266,7 +266,7 @@ impl<D: Device> Mechanism<D> for Disk {
     }
 
     // A volume may have come with its first user.
-    fn came(&mut self, _app: &AppName) {
+    fn came(&mut self, _app: &AppName, _now_ns: u64) {
         self.looked_for = None;
     }
 

@@ -80,7 +80,7 @@ pub(super) trait Mechanism<D: Device> {
     }
 
     /// An app is known from now on.
-    fn came(&mut self, _app: &AppName) {}
+    fn came(&mut self, _app: &AppName, _now_ns: u64) {}
 
     /// An app has come to the screen.
     fn fronted(&mut self, _app: &AppName) {}

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use fovea_apps::{App, AppName, MemoryReading};
 use fovea_client::Status;
 use fovea_linux::{CompressCursor, Device, Error};
-use fovea_policy::memory::{self, MemoryState};
+use fovea_policy::memory::{self, Growth, MemoryState};
 use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
 use super::house::House;
@@ -27,6 +27,9 @@ use state::{AppMemory, Session, Victim};
 /// Resident memory an app must gain after it was compressed to be looked at again.
 const REGAINED_BYTES: u64 = 1 << 20;
 
+/// Time after its start in which the daemon finds what was there before it.
+const SETTLED_NS: u64 = 2_000_000_000;
+
 #[derive(Default)]
 pub(super) struct Memory {
     apps: BTreeMap<AppName, AppMemory>,
@@ -34,6 +37,7 @@ pub(super) struct Memory {
     /// What the last look made of it.
     state: MemoryState,
     looked_ns: u64,
+    set_up_ns: u64,
     usage_read_ns: Option<u64>,
     /// When the zones' low watermarks were read, and their sum.
     watermarks: Option<(u64, u64)>,
@@ -69,6 +73,8 @@ impl Memory {
             (app.anon_bytes, app.current_bytes, app.swap_bytes) =
                 (usage.anon_bytes, usage.current_bytes, usage.swap_bytes);
             app.growth_bytes_per_s = known.growth.bytes_per_s();
+            app.born_ns = known.growth.born_ns().unwrap_or(0);
+            (app.growing_since_ns, app.gained_bytes) = known.growth.gained().unwrap_or_default();
             app.processes = usage.processes;
             app.returned = known.returned;
             app.returning = self.returning.as_ref() == Some(&app.name);
@@ -102,8 +108,11 @@ impl<D: Device> Mechanism<D> for Memory {
         self.set_up_all(house, now_ns)
     }
 
-    fn came(&mut self, app: &AppName) {
-        self.apps.insert(app.clone(), AppMemory::default());
+    fn came(&mut self, app: &AppName, now_ns: u64) {
+        // What is found as the daemon starts may have been there for long.
+        let has_begun = now_ns.saturating_sub(self.set_up_ns) >= SETTLED_NS;
+        let growth = if has_begun { Growth::born(now_ns) } else { Growth::default() };
+        self.apps.insert(app.clone(), AppMemory { growth, ..AppMemory::default() });
     }
 
     fn fronted(&mut self, app: &AppName) {

@@ -32,7 +32,7 @@ impl<D: Device> Mechanism<D> for Rank {
         &[]
     }
 
-    fn came(&mut self, app: &AppName) {
+    fn came(&mut self, app: &AppName, _now_ns: u64) {
         self.scores.insert(app.clone(), Score::default());
     }
 

@@ -4,7 +4,7 @@
 use fovea_apps::{AppName, Importance};
 
 use super::compress::{candidate, candidate_ahead, next_due_ns};
-use super::growth::runaway;
+use super::growth::{outruns_swap, runaway};
 use super::interval::interval_ns;
 use super::pressure::{pressure, Pressure};
 use super::victim::{is_kept_by_owner, victim};
@@ -132,6 +132,10 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
     let has_room = has_room(snapshot, config);
     let batch_pages = config.batch_pages.min(room_pages);
 
+    let is_due = has_room && memory.stalled_us > 0;
+    if let Some(class) = pressure.ladder.filter(|&class| is_due && outruns_swap(snapshot, class)) {
+        return Step::Kill(class, Reason::Runaway);
+    }
     if has_room {
         let short = pressure.shortage.is_some();
         // While nobody tells, a hidden app may be the one that the user looks at: the kernel knows its idle pages better than we do.

@@ -2,7 +2,7 @@
 //! Runaways: who eats what is left, told from who is merely large. Only growth that goes on counts: what many short-lived processes take and
 //! give back does not, nor a program that takes much at once and stays so.
 
-use fovea_apps::{Importance, Standing};
+use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
 use super::victim::{gives, size_bytes, victim};
 use super::MemoryState;
@@ -30,6 +30,27 @@ const HORIZON_S: u64 = 5;
 /// Time in which an app starts: until then nobody knows where its growth ends, and its user waits for it.
 const STARTING_NS: u64 = 10_000_000_000;
 
+/// Growth that has gone on for so long is no start of anything, and is expected to go on for as long again.
+const LONG_NS: u64 = 5_000_000_000;
+
+/// Readings that it must have grown in. However far apart they are: memory is not looked at while nobody waits for it.
+const LEAST_RUN_READINGS: usize = 4;
+
+/// Slower, it is nobody's emergency either.
+const LEAST_LONG_BYTES_PER_S: u64 = 1 << 20;
+
+/// However little is left, this much is gained by accident.
+const LEAST_GAINED_BYTES: u64 = 16 << 20;
+
+/// Growth is over when nothing was added for so long.
+const PAUSE_NS: u64 = 5_000_000_000;
+
+/// What a reading may be below an earlier one without anything being given back: the kernel adds its counters up now and then.
+const NOISE_BYTES: u64 = 1 << 20;
+
+/// What an app in front has gained must be so many-th of what all others in the background could give together: else a few of them feed it.
+const FRONT_SHARE: u64 = 2;
+
 /// No app starts with so many processes: one that nobody has seen and that grows with them is a fork bomb. (Browsers start with some twenty;
 /// a user who lets a terminal do so much has seen the terminal.)
 const BOMB_PROCESSES: u32 = 64;
@@ -40,9 +61,26 @@ pub struct Growth {
     /// Time and bytes, oldest first.
     readings: [(u64, u64); READINGS],
     length: usize,
+    /// When it began with nothing, if that was seen.
+    born_ns: Option<u64>,
+    run: Run,
+}
+
+/// Growth without a pause, however long.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    readings: usize,
+    from: (u64, u64),
+    /// The most it had, and when it first had so much.
+    top: (u64, u64),
 }
 
 impl Growth {
+    /// Of what begins now.
+    pub fn born(now_ns: u64) -> Growth {
+        Growth { born_ns: Some(now_ns), ..Growth::default() }
+    }
+
     /// Adds a reading of what it occupies, compressed memory included: what is compressed has not been given back.
     pub fn record(&mut self, now_ns: u64, bytes: u64) {
         let known = &self.readings[..self.length];
@@ -55,6 +93,30 @@ impl Growth {
         self.length -= gone;
         self.readings[self.length] = (now_ns, bytes);
         self.length += 1;
+        let run = &mut self.run;
+        let gave_back = bytes + NOISE_BYTES < run.top.1;
+        let paused = bytes <= run.top.1 && now_ns.saturating_sub(run.top.0) > PAUSE_NS;
+        if run.readings == 0 || gave_back || paused {
+            // What follows is no longer what it has taken since it began.
+            if run.readings > 0 {
+                self.born_ns = None;
+            }
+            *run = Run { from: (now_ns, bytes), top: (now_ns, bytes), ..Run::default() };
+        } else if bytes > run.top.1 {
+            run.top = (now_ns, bytes);
+        }
+        run.readings += 1;
+    }
+
+    /// Since when it has grown without a pause, and by how much, where that is no chance.
+    pub fn gained(&self) -> Option<(u64, u64)> {
+        let run = &self.run;
+        (run.readings >= LEAST_RUN_READINGS && run.top > run.from).then(|| (run.from.0, run.top.1 - run.from.1))
+    }
+
+    /// When it began, if that was seen, and nothing speaks against its having grown ever since.
+    pub fn born_ns(&self) -> Option<u64> {
+        self.born_ns
     }
 
     /// How fast it grows, if it does all the time; else 0.
@@ -71,7 +133,7 @@ impl Growth {
         if !never_back || to <= later[0].1 {
             return 0;
         }
-        (u128::from(to - from) * 1_000_000_000 / u128::from(span_ns)) as u64
+        per_s(to - from, span_ns)
     }
 }
 
@@ -83,41 +145,89 @@ pub fn eats_what_is_left(growth_bytes_per_s: u64, memory: &MemoryState) -> bool 
 
 /// The runaway to kill in place of a bystander, where `least_important` and less important classes may be killed.
 ///
-/// In the background one dies whenever a bystander would die for it. What the user sees, or is starting, dies only where the kernel would be
-/// next (any class may be killed, and somebody waits) and all others together could not feed it for long.
+/// In the background one dies whenever a bystander would die for it. What the user sees dies so only if it has grown for long and gained
+/// much of what all others together could give: they would die one after the other, and it after them. Else, and while the user is starting it,
+/// only where the kernel would be next (any class may be killed, and somebody waits) and all others together could not feed it for long.
 pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Option<&AppState> {
     let memory = &snapshot.memory;
+    let speed = |app: &AppState| bytes_per_s(app, snapshot);
     let mut suspects: Vec<&AppState> = snapshot
         .apps
         .iter()
-        .filter(|a| eats_what_is_left(a.growth_bytes_per_s, memory) && gives(a, memory))
+        .filter(|a| (eats_what_is_left(speed(a), memory) || outgrows_what_is_left(a, snapshot)) && gives(a, memory))
         .filter(|a| matches!(a.standing, Standing::Plain | Standing::Prefer))
         .collect();
-    suspects.sort_by(|a, b| (b.growth_bytes_per_s, &a.name).cmp(&(a.growth_bytes_per_s, &b.name)));
+    suspects.sort_by(|a, b| (speed(b), &a.name).cmp(&(speed(a), &b.name)));
     let bystander = victim(&snapshot.apps, memory, least_important)?;
     let in_background = suspects.iter().find(|a| a.dies_as() > Importance::Visible && !is_starting(a, snapshot));
     if let Some(suspect) = in_background.filter(|a| a.dies_as() >= least_important || a.name != bystander.name) {
         return Some(suspect);
     }
+    let is_leak = |a: &AppState| {
+        outgrows_what_is_left(a, snapshot)
+            && !is_starting(a, snapshot)
+            && a.gained_bytes.saturating_mul(FRONT_SHARE) >= given_bytes(a, snapshot)
+    };
     let kernel_is_next = least_important == Importance::Foreground && memory.stalled_us > 0;
-    suspects.into_iter().find(|a| kernel_is_next && !can_be_fed(a, snapshot))
+    suspects.into_iter().find(|a| is_leak(a) || (kernel_is_next && !can_be_fed(a, snapshot)))
+}
+
+/// Whether compressing is for nothing: a runaway in the background would use up within the horizon what is left and all that swap can take.
+/// By the time that swap is full, whoever could end it waits for memory too, and the kernel's OOM killer is nearer.
+pub(crate) fn outruns_swap(snapshot: &Snapshot, least_important: Importance) -> bool {
+    let memory = &snapshot.memory;
+    let room_bytes = memory.room_pages().saturating_mul(PAGE_BYTES);
+    let left_bytes = memory.free_bytes.saturating_add(memory.file_bytes).saturating_add(room_bytes);
+    runaway(snapshot, least_important).is_some_and(|app| {
+        app.dies_as() > Importance::Visible && bytes_per_s(app, snapshot).saturating_mul(HORIZON_S) >= left_bytes
+    })
+}
+
+/// How fast it grows. A bomb that has just gone off may not have been looked at often enough to say: it grows as it has since it began.
+fn bytes_per_s(app: &AppState, snapshot: &Snapshot) -> u64 {
+    let for_ns = snapshot.now_ns.saturating_sub(app.born_ns);
+    if app.growth_bytes_per_s > 0 || !is_bomb(app) || app.born_ns == 0 || for_ns >= STARTING_NS {
+        return app.growth_bytes_per_s;
+    }
+    per_s(app.anon_bytes.saturating_add(app.swap_bytes), for_ns)
+}
+
+fn per_s(bytes: u64, ns: u64) -> u64 {
+    (u128::from(bytes) * 1_000_000_000 / u128::from(ns.max(1))).min(u128::from(u64::MAX)) as u64
+}
+
+/// Whether it has grown for long, and would use up what is left in as long again.
+fn outgrows_what_is_left(app: &AppState, snapshot: &Snapshot) -> bool {
+    let memory = &snapshot.memory;
+    let for_ns = snapshot.now_ns.saturating_sub(app.growing_since_ns);
+    for_ns >= LONG_NS
+        && per_s(app.gained_bytes, for_ns) >= LEAST_LONG_BYTES_PER_S
+        && app.gained_bytes >= memory.free_bytes.saturating_add(memory.file_bytes).max(LEAST_GAINED_BYTES)
 }
 
 /// Whether what is of use to nobody now could feed it until it may have done what it is at. The system's services are not for that.
 fn can_be_fed(suspect: &AppState, snapshot: &Snapshot) -> bool {
+    let for_s = if is_starting(suspect, snapshot) { 1 } else { HORIZON_S };
+    given_bytes(suspect, snapshot) >= suspect.growth_bytes_per_s.saturating_mul(for_s)
+}
+
+/// What killing all others that are of use to nobody now would give.
+fn given_bytes(suspect: &AppState, snapshot: &Snapshot) -> u64 {
     let others = snapshot.apps.iter().filter(|a| {
         a.dies_as() > Importance::Service
             && a.name != suspect.name
             && gives(a, &snapshot.memory)
             && matches!(a.standing, Standing::Plain | Standing::Prefer)
     });
-    let given_bytes: u64 = others.map(|a| size_bytes(a, snapshot.memory.swap)).sum();
-    let for_s = if is_starting(suspect, snapshot) { 1 } else { HORIZON_S };
-    given_bytes >= suspect.growth_bytes_per_s.saturating_mul(for_s)
+    others.map(|a| size_bytes(a, snapshot.memory.swap)).sum()
+}
+
+fn is_bomb(app: &AppState) -> bool {
+    !app.seen && app.processes >= BOMB_PROCESSES
 }
 
 fn is_starting(app: &AppState, snapshot: &Snapshot) -> bool {
-    if !app.seen && app.processes >= BOMB_PROCESSES {
+    if is_bomb(app) {
         return false;
     }
     let since_ns = match app.importance {

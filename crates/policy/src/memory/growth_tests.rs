@@ -46,6 +46,30 @@ fn readings_that_come_too_fast_or_are_too_old_do_not_count() {
     assert_eq!((growth.length, growth.bytes_per_s() / MB), (6, 3), "what it was long ago is forgotten");
 }
 
+#[test]
+fn what_was_gained_counts_from_the_last_pause() {
+    let grown = |mut growth: Growth, step_ns: u64, readings_mb: &[u64]| {
+        for (i, mb) in readings_mb.iter().enumerate() {
+            growth.record(SECOND_NS + i as u64 * step_ns, mb * MB);
+        }
+        (growth.gained().map(|(since_ns, bytes)| (since_ns / SECOND_NS, bytes / MB)), growth.born_ns())
+    };
+    let gained = |step_ns, readings_mb: &[u64]| grown(Growth::default(), step_ns, readings_mb).0;
+    assert_eq!(gained(SECOND_NS, &[]), None);
+    assert_eq!(gained(SECOND_NS, &[100, 108, 116]), None, "by chance");
+    assert_eq!(gained(SECOND_NS, &[100, 108, 116, 124]), Some((1, 24)));
+    assert_eq!(gained(20 * SECOND_NS, &[100, 140, 180, 220]), Some((1, 120)), "though nobody looked in between");
+    assert_eq!(gained(SECOND_NS, &(0..60).map(|i| 100 + 4 * i).collect::<Vec<_>>()), Some((1, 236)));
+    assert_eq!(gained(SECOND_NS, &[100, 200, 150, 160, 170, 180]), Some((3, 30)), "it gave back");
+    assert_eq!(gained(SECOND_NS, &[100, 200, 200, 200, 200, 200, 200, 200, 210, 220, 230]), Some((8, 30)), "it paused");
+    assert_eq!(gained(SECOND_NS, &[100; 9]), None);
+    let born = |readings_mb: &[u64]| grown(Growth::born(500), SECOND_NS, readings_mb).1;
+    assert_eq!(born(&[]), Some(500));
+    assert_eq!(born(&[300, 400, 500]), Some(500));
+    assert_eq!(born(&[300, 250]), None, "a build");
+    assert_eq!(born(&[300; 8]), None, "it has begun");
+}
+
 fn growing(name: &str, importance: Importance, anon_mb: u64, mb_per_s: u64) -> AppState {
     AppState { growth_bytes_per_s: mb_per_s * MB, ..app(name, importance, anon_mb) }
 }
@@ -135,6 +159,109 @@ fn a_fork_bomb_is_not_waited_for_as_an_app_that_starts_is() {
     s.apps[1].seen = false;
     s.apps[1].growth_bytes_per_s = 0;
     assert_eq!(killed(&s), Some(("big".into(), false)), "many, but they take no more");
+}
+
+/// By a boot of the desktop: 670 MB in 200 processes when memory was first looked at, 5 s after the first of them.
+#[test]
+fn a_bomb_is_known_at_the_first_look() {
+    let mut s = short(
+        10,
+        vec![
+            app("front", Importance::Foreground, 90),
+            AppState { seen: false, processes: 200, ..growing("bomb", Importance::Service, 670, 0) },
+            app("big", Importance::Hidden, 300),
+        ],
+    );
+    s.apps[1].background_since_ns = s.now_ns - 5 * SECOND_NS;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "nobody saw it begin");
+    s.apps[1].born_ns = s.now_ns - 5 * SECOND_NS;
+    assert_eq!(killed(&s), Some(("bomb".into(), true)));
+    s.apps[1].anon_bytes = 15 * MB;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "it takes little");
+    s.apps[1].anon_bytes = 670 * MB;
+    s.apps[1].processes = 20;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "a browser that starts");
+    s.apps[1].processes = 200;
+    s.apps[1].born_ns = s.now_ns - 11 * SECOND_NS;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "by now its growth would have been measured");
+}
+
+/// By another boot of the desktop: swap filled within 2 s, and the OOM killer was faster.
+#[test]
+fn what_swap_cannot_hold_is_not_waited_for() {
+    let mut s = short(
+        10,
+        vec![
+            app("front", Importance::Foreground, 90),
+            AppState { seen: false, processes: 200, ..growing("bomb", Importance::Service, 500, 0) },
+            app("big", Importance::Hidden, 300),
+        ],
+    );
+    s.apps[1].born_ns = s.now_ns - 5 * SECOND_NS;
+    s.memory.swap = Some(SwapState { free_bytes: 200 * MB, total_bytes: 900 * MB, zram: None });
+    assert_eq!(killed(&s), Some(("bomb".into(), true)), "100 MB a second");
+    s.memory.swap = Some(SwapState { free_bytes: 600 * MB, total_bytes: 900 * MB, zram: None });
+    assert_eq!(killed(&s), None, "swap may hold it all");
+    s.memory.swap = Some(SwapState { free_bytes: 200 * MB, total_bytes: 900 * MB, zram: None });
+    s.memory.stalled_us = 0;
+    assert_eq!(killed(&s), None, "nobody waits");
+    s.memory.stalled_us = 1;
+    s.memory.file_bytes = 60 * MB;
+    assert_eq!(killed(&s), None, "caches first");
+    s.memory.file_bytes = 10 * MB;
+    s.apps[1].processes = 20;
+    assert_eq!(killed(&s), None, "a browser that starts");
+    s.apps[1] = growing("leak", Importance::Foreground, 500, 100);
+    assert_eq!(killed(&s), None, "it is in front");
+}
+
+#[test]
+fn a_leak_in_front_that_has_outgrown_the_others_dies_before_the_first_of_them() {
+    let mut s = short(
+        14,
+        vec![
+            growing("leak", Importance::Foreground, 200, 16),
+            app("launcher", Importance::Service, 20),
+            app("left", Importance::Hidden, 100),
+            app("closed", Importance::Empty, 60),
+        ],
+    );
+    s.now_ns = 300 * SECOND_NS;
+    s.focused_ns = Some(s.now_ns - 20 * SECOND_NS);
+    (s.apps[0].growing_since_ns, s.apps[0].gained_bytes) = (s.now_ns - 8 * SECOND_NS, 130 * MB);
+    assert_eq!(killed(&s), Some(("leak".into(), true)));
+    s.focused_ns = Some(s.now_ns - 9 * SECOND_NS);
+    assert_eq!(killed(&s), Some(("closed".into(), false)), "it is starting");
+    s.focused_ns = Some(s.now_ns - 20 * SECOND_NS);
+    s.apps[0].gained_bytes = 70 * MB;
+    assert_eq!(killed(&s), Some(("closed".into(), false)), "the others have 160 MB");
+    (s.apps[0].growing_since_ns, s.apps[0].gained_bytes) = (s.now_ns - 4 * SECOND_NS, 130 * MB);
+    assert_eq!(killed(&s), Some(("closed".into(), false)), "for a moment");
+    s.apps[0].growing_since_ns = s.now_ns - 60 * SECOND_NS;
+    s.apps[0].growth_bytes_per_s = 0;
+    assert_eq!(killed(&s), Some(("leak".into(), true)), "slowly, for a minute");
+    s.apps[0].growing_since_ns = s.now_ns - 200 * SECOND_NS;
+    assert_eq!(killed(&s), Some(("closed".into(), false)), "so slowly that it is no leak");
+    s.apps[0].growing_since_ns = s.now_ns - 60 * SECOND_NS;
+    s.apps[0].standing = Standing::Avoid;
+    assert_eq!(killed(&s), Some(("closed".into(), false)));
+}
+
+#[test]
+fn a_slow_leak_in_the_background_dies_once_it_has_gone_on_for_long() {
+    let mut s = short(
+        30,
+        vec![
+            app("front", Importance::Foreground, 90),
+            growing("indexer", Importance::Service, 90, 4),
+            app("closed", Importance::Empty, 60),
+        ],
+    );
+    assert_eq!(killed(&s), Some(("closed".into(), false)), "60 MB are left");
+    (s.apps[1].growing_since_ns, s.apps[1].gained_bytes) = (s.now_ns - 16 * SECOND_NS, 64 * MB);
+    assert_eq!(killed(&s), Some(("indexer".into(), true)));
+    s.apps[1].gained_bytes = 50 * MB;
+    assert_eq!(killed(&s), Some(("closed".into(), false)));
 }
 
 #[test]

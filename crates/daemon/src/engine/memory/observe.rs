@@ -21,6 +21,9 @@ const WATERMARKS_FRESH_NS: u64 = 10_000_000_000;
 /// An app whose charge has changed by so much is read in full again, however large it is: it may be what memory is short of.
 const GROWN_BYTES: u64 = 8 << 20;
 
+/// And then, for what is swapped out while it grows does not show in its charge.
+const SIZED_NS: u64 = 2_000_000_000;
+
 impl Memory {
     /// Reads what the decision may depend on.
     pub(super) fn look<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
@@ -106,7 +109,7 @@ impl Memory {
         for app in house.registry.iter() {
             if let Some(known) = self.apps.get_mut(&app.name) {
                 let since_ns = house.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
-                let how = How { in_full: true, changed_bytes: u64::MAX, since_ns };
+                let how = How { in_full: true, changed_bytes: u64::MAX, fresh_ns: u64::MAX, since_ns };
                 // What cannot be read now is told as it was.
                 let _ = read_usage(&mut house.device, &app.cgroup, known, &how, now_ns);
             }
@@ -122,12 +125,12 @@ impl Memory {
         self.usage_read_ns = Some(now_ns);
         let compresses = house.config.memory.mode == Mode::Full;
         // The plain ladder does not ask who grows.
-        let changed_bytes = if compresses { GROWN_BYTES } else { u64::MAX };
+        let (changed_bytes, fresh_ns) = if compresses { (GROWN_BYTES, SIZED_NS) } else { (u64::MAX, u64::MAX) };
         for app in house.registry.iter() {
             let Some(known) = self.apps.get_mut(&app.name) else { continue };
             let idle = house.registry.importance(app) >= Importance::Hidden;
             let since_ns = house.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
-            let how = How { in_full: compresses && idle, changed_bytes, since_ns };
+            let how = How { in_full: compresses && idle, changed_bytes, fresh_ns, since_ns };
             if let Err(e) = read_usage(&mut house.device, &app.cgroup, known, &how, now_ns) {
                 say!("fovea: {e}");
                 continue;
@@ -166,6 +169,8 @@ struct How {
     in_full: bool,
     /// In full all the same if its charge is off by so much.
     changed_bytes: u64,
+    /// Or if it was last read so longer ago.
+    fresh_ns: u64,
     /// Or if it was last read so before it went to the background.
     since_ns: u64,
 }
@@ -181,7 +186,8 @@ fn read_usage<D: Device>(
     if let (false, Some((sized_ns, then))) = (how.in_full, known.sized) {
         let charge = device.charge(cgroup)?;
         known.usage.current_bytes = charge;
-        if sized_ns >= how.since_ns && charge.abs_diff(then) <= (then / 4).min(how.changed_bytes) {
+        let is_fresh = sized_ns >= how.since_ns && now_ns.saturating_sub(sized_ns) < how.fresh_ns;
+        if is_fresh && charge.abs_diff(then) <= (then / 4).min(how.changed_bytes) {
             return Ok(());
         }
     }

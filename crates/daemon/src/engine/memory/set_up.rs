@@ -15,7 +15,7 @@ impl Memory {
     /// Sets the device up: compressed swap where there is none.
     pub(super) fn set_up_all<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
         self.reading = house.device.memory()?;
-        self.looked_ns = now_ns;
+        (self.looked_ns, self.set_up_ns) = (now_ns, now_ns);
         set_up_ecache(house, now_ns);
         if !house.config.zram.enabled {
             return Ok(());
