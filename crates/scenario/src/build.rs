@@ -22,6 +22,7 @@ impl Step {
             | Step::Crash { app }
             | Step::Use { app, .. }
             | Step::Interact { app, .. }
+            | Step::Leak { app, .. }
             | Step::Fill { app, .. } => Some(app),
             _ => None,
         }

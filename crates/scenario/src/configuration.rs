@@ -92,6 +92,10 @@ pub enum Queue {
 pub enum Daemon {
     /// It does not run. That is for desktops: on a phone it is the daemon that plays Android's killer.
     Absent,
+    /// It sets swap up, and leaves every app alone.
+    Idle,
+    /// It sets swap up and tells the kernel's OOM killer who matters, and kills nobody.
+    Ranks,
     /// Its kill ladder only; swap, if there is any, is the kernel's to fill.
     Ladder,
     /// Everything.

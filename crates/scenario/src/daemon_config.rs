@@ -27,6 +27,12 @@ pub(crate) fn daemon_config(configuration: &Configuration, thresholds: Threshold
     let zram = configuration.zram;
     let (mode, classes, debounce_ms) = match configuration.daemon {
         Daemon::Absent | Daemon::AsInstalled => return String::new(),
+        Daemon::Idle => {
+            return format!("[zram]\nenabled = {zram}\nsize_percent = 25\nuser_memory_bytes = {user_bytes}\n\n[lists]\nignore = [\"*\"]\n");
+        }
+        Daemon::Ranks => {
+            return format!("[memory]\nmode = \"ladder\"\nminfree_pages = [0, 0, 0, 0, 0, 0]\n\n[zram]\nenabled = {zram}\nsize_percent = 25\nuser_memory_bytes = {user_bytes}\n");
+        }
         Daemon::Ladder => ("ladder", "", 0),
         Daemon::Full => ("full", r#""hidden", "empty""#, 1000),
     };

@@ -130,6 +130,11 @@ pub enum EventBody {
         /// Pages of its files that were wrong.
         wrong_pages: u64,
     },
+    /// An app begins to take memory without end.
+    Leaking {
+        /// App.
+        app: String,
+    },
     /// A stream and a download are over.
     Traffic {
         /// For how long the picture stood still.

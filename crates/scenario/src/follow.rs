@@ -58,6 +58,7 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
     let result = match step {
         Step::Open { app } => open(phone, app),
         Step::Start { app } => start(phone, app),
+        Step::Leak { app, pages, period_ns, limit_ns } => leak(phone, app, *pages, *period_ns, *limit_ns),
         Step::Home {} => home(phone),
         Step::Close { app } => close(phone, app),
         Step::Screen { on } => must(phone.tell_screen(*on)),
@@ -203,6 +204,19 @@ fn start_profile<P: Phone + ?Sized>(phone: &mut P, profile: &AppProfile) -> Outc
     if phone.launch(name, turn)?.is_some() {
         phone.after_launch(name)?;
         phone.background(name, true)?;
+    }
+    phone.catch_up()
+}
+
+fn leak<P: Phone + ?Sized>(phone: &mut P, name: &str, pages: u64, period_ns: u64, limit_ns: u64) -> Outcome<()> {
+    phone.emit(EventBody::Leaking { app: name.into() })?;
+    let until_ns = phone.now_ns().saturating_add(limit_ns);
+    while phone.runs(name) && phone.now_ns() < until_ns {
+        let next_ns = phone.now_ns() + period_ns;
+        if !phone.grow(name, pages)? {
+            break;
+        }
+        phone.pass(next_ns.saturating_sub(phone.now_ns()))?;
     }
     phone.catch_up()
 }

@@ -249,6 +249,17 @@ pub enum Step {
     Traffic(Traffic),
     /// Checks every page of every app that runs.
     Verify {},
+    /// An app takes more memory all the time, wherever it is, until it is killed. It must not be frozen.
+    Leak {
+        /// App.
+        app: String,
+        /// Pages taken at a time.
+        pages: u64,
+        /// From the beginning of one time to that of the next, if it does not take longer.
+        period_ns: u64,
+        /// It stops by itself after so long.
+        limit_ns: u64,
+    },
     /// The user presses home: nothing is in front.
     Home {},
     /// The user closes an app (swipes it away); it is kept as an empty one. Nothing happens if it is not running.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Boot, Figures};
-use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, LaunchKind, Load, Plan, Played};
+use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, LaunchKind, Load, Plan, Played, Step};
 
 /// Label of the sample that measuring begins with.
 const BEGIN: &str = "begin";
@@ -60,6 +60,10 @@ pub(crate) struct Desktop {
     /// Apps that run.
     pub alive: BTreeSet<String>,
     culprits: BTreeSet<String>,
+    /// Who leaks, and since when.
+    leaking: Option<(String, u64)>,
+    /// From then to its end.
+    pub leak_ns: Option<f64>,
 }
 
 impl Desktop {
@@ -227,7 +231,11 @@ impl Folded {
                     self.kill_signal_ns = Some(self.kill_signal_ns.unwrap_or(0.0).max(ns));
                 }
             }
+            EventBody::Leaking { app } => self.desktop.leaking = Some((app.clone(), event.t_ns)),
             EventBody::Killed { app, .. } => {
+                if let Some((_, since_ns)) = self.desktop.leaking.take_if(|(name, _)| name == app) {
+                    self.desktop.leak_ns = Some((event.t_ns - since_ns) as f64);
+                }
                 self.desktop.alive.remove(app);
                 self.desktop.killed.push((app.clone(), self.desktop.culprits.contains(app)));
             }
@@ -258,7 +266,8 @@ impl Folded {
 /// Apps whose end the user would wish for.
 fn culprits(plan: &Plan) -> BTreeSet<String> {
     let culprit = |app: &&AppProfile| app.load.is_some_and(Load::is_culprit);
-    plan.apps.iter().filter(culprit).map(|app| app.name.clone()).collect()
+    let leaks = plan.steps.iter().filter(|step| matches!(step, Step::Leak { .. })).filter_map(Step::app);
+    plan.apps.iter().filter(culprit).map(|app| app.name.as_str()).chain(leaks).map(str::to_owned).collect()
 }
 
 /// Boots of a case and configuration whose times compare, if there are any and all are complete.

@@ -278,7 +278,7 @@ fn fill(figures: &mut Figures, boots: &[&Folded]) {
 }
 
 /// The least value that 95 % of all do not exceed.
-fn p95(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(super) fn p95(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let rank = (values.len() * 95).div_ceil(100);

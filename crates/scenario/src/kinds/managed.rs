@@ -23,6 +23,12 @@ pub const STOCK: Configuration = managed("stock", Daemon::Ladder, false);
 /// zram, the kernel picks the pages; the daemon's kill ladder.
 pub const ZRAM: Configuration = managed("zram", Daemon::Ladder, true);
 
+/// zram; the kernel's OOM killer, which knows nothing of apps.
+pub const KERNEL: Configuration = managed("kernel", Daemon::Idle, true);
+
+/// The same, told who matters.
+pub const KERNEL_ADJ: Configuration = managed("kernel-adj", Daemon::Ranks, true);
+
 /// Everything.
 pub const FOVEA: Configuration = managed("fovea", Daemon::Full, true);
 

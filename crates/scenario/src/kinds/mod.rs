@@ -5,11 +5,13 @@
 pub mod desktop;
 pub mod disk;
 pub mod ecache;
+pub mod leak;
 pub mod lowmem;
 pub mod managed;
 pub mod mapcache;
 pub mod monkey;
 pub mod net;
+pub mod pair;
 pub mod steps;
 pub mod workload;
 
@@ -42,6 +44,10 @@ macro_rules! kinds {
                 "mapcache" => mapcache::Mapcache,
                 /// A desktop with a leaking app, a fork bomb and a build.
                 "desktop" => desktop::Desktop,
+                /// An app that takes memory without end, beside eight that do not.
+                "leak" => leak::Leak,
+                /// Two large apps, back and forth.
+                "pair" => pair::Pair,
                 /// A film beside a copy on a slow disk (Aciom11, section 6.2).
                 "disk" => disk::Disk,
                 /// A stream beside a download (Aciom11, section 6.3).
