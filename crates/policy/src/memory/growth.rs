@@ -49,6 +49,7 @@ const PAUSE_NS: u64 = 5_000_000_000;
 const NOISE_BYTES: u64 = 1 << 20;
 
 /// What an app in front has gained must be so many-th of what all others in the background could give together: else a few of them feed it.
+/// All of it while it may be starting: then not even all of them could, if it went on for as long again.
 const FRONT_SHARE: u64 = 2;
 
 /// No app starts with so many processes: one that nobody has seen and that grows with them is a fork bomb. (Browsers start with some twenty;
@@ -146,7 +147,7 @@ pub fn eats_what_is_left(growth_bytes_per_s: u64, memory: &MemoryState) -> bool 
 /// The runaway to kill in place of a bystander, where `least_important` and less important classes may be killed.
 ///
 /// In the background one dies whenever a bystander would die for it. What the user sees dies so only if it has grown for long and gained
-/// much of what all others together could give: they would die one after the other, and it after them. Else, and while the user is starting it,
+/// much of what all others together could give: they would die one after the other, and it after them. Else
 /// only where the kernel would be next (any class may be killed, and somebody waits) and all others together could not feed it for long.
 pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Option<&AppState> {
     let memory = &snapshot.memory;
@@ -164,9 +165,8 @@ pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Optio
         return Some(suspect);
     }
     let is_leak = |a: &AppState| {
-        outgrows_what_is_left(a, snapshot)
-            && !is_starting(a, snapshot)
-            && a.gained_bytes.saturating_mul(FRONT_SHARE) >= given_bytes(a, snapshot)
+        let share = if is_starting(a, snapshot) { 1 } else { FRONT_SHARE };
+        outgrows_what_is_left(a, snapshot) && a.gained_bytes.saturating_mul(share) >= given_bytes(a, snapshot)
     };
     let kernel_is_next = least_important == Importance::Foreground && memory.stalled_us > 0;
     suspects.into_iter().find(|a| is_leak(a) || (kernel_is_next && !can_be_fed(a, snapshot)))

@@ -232,6 +232,8 @@ fn a_leak_in_front_that_has_outgrown_the_others_dies_before_the_first_of_them() 
     assert_eq!(killed(&s), Some(("leak".into(), true)));
     s.focused_ns = Some(s.now_ns - 9 * SECOND_NS);
     assert_eq!(killed(&s), Some(("closed".into(), false)), "it is starting");
+    s.apps[0].gained_bytes = 170 * MB;
+    assert_eq!(killed(&s), Some(("leak".into(), true)), "no start is as large as all others together");
     s.focused_ns = Some(s.now_ns - 20 * SECOND_NS);
     s.apps[0].gained_bytes = 70 * MB;
     assert_eq!(killed(&s), Some(("closed".into(), false)), "the others have 160 MB");
