@@ -48,6 +48,18 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// By all verdicts, in front and in the background, fast and slow.
+#[test]
+fn a_leak_dies_soon_and_nobody_else() {
+    let scenario = Scenario::load("leak", &["configurations=kernel,fovea".into()]).unwrap();
+    let (plans, events) = simulate(&scenario, 2).unwrap();
+    assert_eq!(failures(&plans, &events), Vec::<String>::new());
+    let verdicts = results(&scenario, &plans, &events).verdicts;
+    assert_eq!(verdicts.len(), 1 + 4 * scenario.leak.cases.len());
+    let fails: Vec<_> = verdicts.iter().filter(|v| !v.pass).map(|v| (&v.id, v.figure)).collect();
+    assert!(fails.is_empty(), "{fails:?}");
+}
+
 /// Everything that must hold between two steps.
 fn check(boot: &Boot) -> Result<(), String> {
     let machine = boot.machine();
