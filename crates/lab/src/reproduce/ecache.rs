@@ -66,7 +66,7 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
     let mut verdicts = vec![
         check(
             "lru-against-count",
-            "LRU distance reads less than count, least of the workloads, percent (seed: 2 to 13)",
+            "LRU distance reads less than count, least of the workloads, percent (paper: 2 to 13)",
             source,
             least(&|row| saving(row, "lru", "count")),
             Bound::AtLeast(2.0),
