@@ -21,7 +21,7 @@ pub(crate) use builtin;
 
 /// Embedded, so that an installed program needs no folder.
 const APPS: &[(&str, &str)] =
-    builtin!["apps/framework.toml", "apps/seed-000.toml", "apps/seed-002.toml", "apps/desktop.toml"];
+    builtin!["apps/framework.toml", "apps/ecache12.toml", "apps/lowmem13.toml", "apps/desktop.toml"];
 const PHONES: &[(&str, &str)] = builtin![
     "phones/nexus-s.toml",
     "phones/nexus-s-emmc.toml",
