@@ -109,3 +109,24 @@ fn screen_on_stops_compression_at_once() {
     b.run(3, 9 * SECOND_NS);
     assert_eq!(b.device.0.borrow().apps["apps/mail"].swap_pages, after_one);
 }
+
+#[test]
+fn what_is_compressed_in_a_shortage_is_sized_in_full_once_and_again_when_it_changes_by_itself() {
+    let mut b = idle(100);
+    b.device.0.borrow_mut().done.clear();
+    let look = |b: &mut Bench, quarter: u64| {
+        {
+            let memory = &mut b.device.0.borrow_mut().memory;
+            (memory.free_bytes, memory.file_bytes) = (20 * MB, 30 * MB);
+            memory.psi_some_total_us = Some(quarter * 9000);
+        }
+        b.engine.pressure();
+        b.idle_turn(quarter * SECOND_NS / 4);
+        b.device.0.borrow().done.iter().filter(|d| *d == "usage apps/mail").count()
+    };
+    let sized = [120, 121, 122, 123].map(|quarter| look(&mut b, quarter));
+    assert!(b.swapped_pages("mail") > 3 * 256, "batch after batch");
+    assert_eq!(sized, [1; 4]);
+    b.device.0.borrow_mut().apps.get_mut("apps/mail").unwrap().anon_pages += 2 * MB / 4096;
+    assert_eq!(look(&mut b, 124), 2, "a charge that is off by more than a megabyte");
+}

@@ -49,6 +49,8 @@ impl Memory {
         };
         known.usage.anon_bytes = known.usage.anon_bytes.saturating_sub(outcome.swapped_pages * PAGE_BYTES);
         known.usage.swap_bytes += outcome.swapped_pages * PAGE_BYTES;
+        // What leaves for swap leaves its charge: that is known, and need not be read again.
+        known.sized.iter_mut().for_each(|(_, bytes)| *bytes = bytes.saturating_sub(outcome.swapped_pages * PAGE_BYTES));
         if outcome.swapped_pages > 0 {
             (known.was_compressed, known.returned, known.all_out) = (true, false, true);
         }

@@ -21,6 +21,9 @@ const WATERMARKS_FRESH_NS: u64 = 10_000_000_000;
 /// An app whose charge has changed by so much is read in full again, however large it is: it may be what memory is short of.
 const GROWN_BYTES: u64 = 8 << 20;
 
+/// The same of one that may be compressed: what it has resident is what may be taken.
+const IDLE_CHANGED_BYTES: u64 = 1 << 20;
+
 /// And then, for what is swapped out while it grows does not show in its charge.
 const SIZED_NS: u64 = 2_000_000_000;
 
@@ -116,8 +119,9 @@ impl Memory {
         }
     }
 
-    /// Reads what the apps occupy. A kill may have to wait for this, so in full only of those that may be compressed, that went to the
-    /// background since they were last read in full, or whose charge is a quarter off; of the others the charge alone, at a tenth of the cost.
+    /// Reads what the apps occupy. A kill may have to wait for this, so in full only of those that went to the background since they were
+    /// last read in full, or whose charge is off; of the others the charge alone, at a tenth of the cost. What we compress ourselves is
+    /// reckoned, and does not make a charge be off.
     fn refresh_usage<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
         if self.usage_read_ns.is_some_and(|t| now_ns.saturating_sub(t) < USAGE_FRESH_NS) {
             return;
@@ -130,7 +134,8 @@ impl Memory {
             let Some(known) = self.apps.get_mut(&app.name) else { continue };
             let idle = house.registry.importance(app) >= Importance::Hidden;
             let since_ns = house.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
-            let how = How { in_full: compresses && idle, changed_bytes, fresh_ns, since_ns };
+            let changed_bytes = if compresses && idle { changed_bytes.min(IDLE_CHANGED_BYTES) } else { changed_bytes };
+            let how = How { in_full: false, changed_bytes, fresh_ns, since_ns };
             if let Err(e) = read_usage(&mut house.device, &app.cgroup, known, &how, now_ns) {
                 say!("fovea: {e}");
                 continue;
