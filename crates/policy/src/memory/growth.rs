@@ -109,6 +109,15 @@ impl Growth {
         run.readings += 1;
     }
 
+    /// It went to the background at that time. What it took before, its user may have wanted, and while nobody looked its growth may have
+    /// ended: from here on only what it takes in the background speaks of a runaway.
+    pub fn left(&mut self, at_ns: u64) {
+        if self.run.readings > 0 && self.run.from.0 < at_ns {
+            self.run = Run::default();
+            self.born_ns = None;
+        }
+    }
+
     /// Since when it has grown without a pause, and by how much, where that is no chance.
     pub fn gained(&self) -> Option<(u64, u64)> {
         let run = &self.run;

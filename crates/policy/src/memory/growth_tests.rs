@@ -70,6 +70,23 @@ fn what_was_gained_counts_from_the_last_pause() {
     assert_eq!(born(&[300; 8]), None, "it has begun");
 }
 
+#[test]
+fn what_an_app_took_while_it_was_in_front_makes_it_no_runaway_in_the_background() {
+    let mut growth = Growth::born(500);
+    let reading = |growth: &mut Growth, second: u64, mb: u64| growth.record(second * SECOND_NS, mb * MB);
+    // Nobody looked between its start and the next shortage, at which it had been left.
+    [(1, 20), (2, 60), (3, 100), (8, 160)].map(|(second, mb)| reading(&mut growth, second, mb));
+    assert_eq!(growth.gained(), Some((SECOND_NS, 140 * MB)));
+    growth.left(8 * SECOND_NS);
+    assert_eq!((growth.gained(), growth.born_ns()), (None, None));
+    [(9, 160), (10, 160), (11, 160), (12, 160)].map(|(second, mb)| reading(&mut growth, second, mb));
+    growth.left(8 * SECOND_NS);
+    assert_eq!(growth.gained(), None, "it was large, and stays so");
+    [(13, 168), (14, 176), (15, 184)].map(|(second, mb)| reading(&mut growth, second, mb));
+    growth.left(8 * SECOND_NS);
+    assert_eq!(growth.gained(), Some((9 * SECOND_NS, 24 * MB)), "and one that goes on is known by that");
+}
+
 fn growing(name: &str, importance: Importance, anon_mb: u64, mb_per_s: u64) -> AppState {
     AppState { growth_bytes_per_s: mb_per_s * MB, ..app(name, importance, anon_mb) }
 }

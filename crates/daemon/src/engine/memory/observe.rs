@@ -140,6 +140,9 @@ impl Memory {
                 say!("fovea: {e}");
                 continue;
             }
+            if idle {
+                known.growth.left(since_ns);
+            }
             known.growth.record(now_ns, known.usage.anon_bytes.saturating_add(known.usage.swap_bytes));
         }
     }
