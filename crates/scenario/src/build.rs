@@ -61,7 +61,7 @@ impl Scenario {
                     seed: script.seed,
                     exact,
                     phone: phone.clone(),
-                    daemon_config: daemon_config(configuration, phone.thresholds, user_bytes)
+                    daemon_config: daemon_config(configuration, phone.thresholds, user_bytes, self.zram_percent)
                         + &script.daemon_keys
                         + leave_module
                         + &disk_section(configuration, script.disk_rate),

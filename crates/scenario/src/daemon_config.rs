@@ -12,37 +12,47 @@ pub fn user_memory_bytes(phone: &PhoneProfile, kernel_bytes: u64) -> u64 {
     phone.memory_bytes.saturating_sub(reserved).saturating_sub(kernel_bytes)
 }
 
+/// Swap is a quarter of user memory (LowMem13, section 4.2: "25% of user space").
+const PAPER_ZRAM_PERCENT: u64 = 25;
+
 /// The daemon's configuration file for a configuration and so much user memory.
 ///
-/// `Paper`: the thresholds are Android's (LowMem13, figure 2-19); swap is a quarter of user memory (LowMem13, section 4.2: "25% of user space").
+/// `Paper`: the thresholds are Android's (LowMem13, figure 2-19), and so is the swap's size unless `zram_percent` gives another.
 /// `stock` and `zram` leave apps running in the background, as Android did; `fovea` freezes them a second after they are left.
 ///
 /// `Device`: the daemon's defaults, which freeze nothing; `stock` and `zram` differ in the mode and the swap.
-pub(crate) fn daemon_config(configuration: &Configuration, thresholds: Thresholds, user_bytes: u64) -> String {
+pub(crate) fn daemon_config(
+    configuration: &Configuration,
+    thresholds: Thresholds,
+    user_bytes: u64,
+    zram_percent: Option<u64>,
+) -> String {
     if configuration.queue.is_some() {
         // What the link brings is told, as in the paper; nothing is frozen, for what is in the background downloads.
         let enabled = configuration.daemon == Daemon::Full;
         return format!("[zram]\nenabled = false\n\n[net]\nenabled = {enabled}\n");
     }
-    let zram = configuration.zram;
+    let size_percent = zram_percent.or((thresholds == Thresholds::Paper).then_some(PAPER_ZRAM_PERCENT));
+    let size = size_percent.map(|percent| format!("size_percent = {percent}\n")).unwrap_or_default();
+    let zram = format!("[zram]\nenabled = {}\n{size}user_memory_bytes = {user_bytes}\n", configuration.zram);
     let (mode, classes, debounce_ms) = match configuration.daemon {
         Daemon::Absent | Daemon::AsInstalled => return String::new(),
         Daemon::Idle => {
-            return format!("[zram]\nenabled = {zram}\nsize_percent = 25\nuser_memory_bytes = {user_bytes}\n\n[lists]\nignore = [\"*\"]\n");
+            return format!("{zram}\n[lists]\nignore = [\"*\"]\n");
         }
         Daemon::Ranks => {
-            return format!("[memory]\nmode = \"ladder\"\nminfree_pages = [0, 0, 0, 0, 0, 0]\n\n[zram]\nenabled = {zram}\nsize_percent = 25\nuser_memory_bytes = {user_bytes}\n");
+            return format!("[memory]\nmode = \"ladder\"\nminfree_pages = [0, 0, 0, 0, 0, 0]\n\n{zram}");
         }
         Daemon::Ladder => ("ladder", "", 0),
         Daemon::Full => ("full", r#""hidden", "empty""#, 1000),
     };
     if thresholds == Thresholds::Device {
-        return format!("[memory]\nmode = \"{mode}\"\n\n[zram]\nenabled = {zram}\nuser_memory_bytes = {user_bytes}\n");
+        return format!("[memory]\nmode = \"{mode}\"\n\n{zram}");
     }
     format!(
         "[memory]\nmode = \"{mode}\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\n\
          thrash_refaults_per_s = 600\nkill_grace_ms = 0\n\n\
-         [zram]\nenabled = {zram}\nsize_percent = 25\nuser_memory_bytes = {user_bytes}\n\n\
+         {zram}\n\
          [freeze]\nclasses = [{classes}]\ndebounce_ms = {debounce_ms}\n"
     )
 }
@@ -67,7 +77,7 @@ mod tests {
     fn each_configuration_is_toml_and_differs() {
         let texts: Vec<_> = MANAGED
             .iter()
-            .map(|c| daemon_config(c, Thresholds::Paper, 400_000_000).parse::<toml::Table>().unwrap())
+            .map(|c| daemon_config(c, Thresholds::Paper, 400_000_000, None).parse::<toml::Table>().unwrap())
             .collect();
         assert_eq!(texts[0]["zram"]["enabled"].as_bool(), Some(false));
         assert_eq!(texts[1]["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));
@@ -75,11 +85,14 @@ mod tests {
         assert_eq!(texts[2]["freeze"]["classes"].as_array().map(Vec::len), Some(2));
         assert_eq!(texts[2]["freeze"]["debounce_ms"].as_integer(), Some(1000));
         assert!(texts[0] != texts[1] && texts[1] != texts[2]);
+        assert_eq!(texts[1]["zram"]["size_percent"].as_integer(), Some(25));
+        let other = daemon_config(&MANAGED[1], Thresholds::Paper, 400_000_000, Some(50));
+        assert_eq!(other, daemon_config(&MANAGED[1], Thresholds::Paper, 400_000_000, None).replace("= 25", "= 50"));
     }
 
     #[test]
     fn a_device_says_nothing_that_the_daemon_knows_better() {
-        let text = daemon_config(&MANAGED[2], Thresholds::Device, 400_000_000);
+        let text = daemon_config(&MANAGED[2], Thresholds::Device, 400_000_000, None);
         let table = text.parse::<toml::Table>().unwrap();
         assert_eq!(table["memory"].as_table().unwrap().keys().collect::<Vec<_>>(), ["mode"]);
         assert_eq!(table["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));

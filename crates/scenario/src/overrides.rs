@@ -28,8 +28,18 @@ fn as_list(new: Value, text: &str) -> Value {
 const LISTS: [&str; 2] = ["configurations", "services"];
 
 /// Keys that stand outside the section of the scenario's kind.
-const COMMON: [&str; 9] =
-    ["name", "kind", "phone", "configurations", "seed", "scale", "zygote_mib", "kernel_mib", "services"];
+const COMMON: [&str; 10] = [
+    "name",
+    "kind",
+    "phone",
+    "configurations",
+    "seed",
+    "scale",
+    "zygote_mib",
+    "kernel_mib",
+    "zram_percent",
+    "services",
+];
 
 /// The scenario with the overrides laid over its text.
 pub(crate) fn apply(mut scenario: Scenario, file: &str, text: &str, overrides: &[String]) -> Result<Scenario, Error> {

@@ -48,6 +48,9 @@ macro_rules! define {
             /// What the kernel keeps for itself.
             #[serde(default = "default_kernel_mib")]
             pub kernel_mib: f64,
+            /// Most memory that compressed swap may take, percent of user memory, in every configuration that has it; none: what the
+            /// phone's thresholds come with.
+            pub zram_percent: Option<u64>,
             /// Apps started at boot.
             #[serde(default)]
             pub services: Vec<String>,
@@ -163,6 +166,9 @@ impl Scenario {
             if !(mib.is_finite() && (0.0..=65536.0).contains(&mib)) {
                 return at(key, format!("{key} is {mib}"), "choose one from 0 to 65536");
             }
+        }
+        if self.zram_percent.is_some_and(|percent| !(1..=100).contains(&percent)) {
+            return at("zram_percent", "zram_percent is not a share".into(), "choose one from 1 to 100");
         }
         // A word of its own: it must not end the line or begin another argument, and the guest's image must be found.
         let plain = |arg: &String| !arg.is_empty() && arg.bytes().all(|b| b.is_ascii_graphic() && b != b'"');
