@@ -13,11 +13,19 @@ use crate::{AppState, Snapshot};
 /// be compressed for nothing.
 const PLENTIFUL: u64 = 4;
 
-/// The next app to compress among the given classes, in the order of the classes.
-pub fn candidate<'a>(apps: &'a [AppState], classes: &[Importance], config: &MemoryConfig) -> Option<&'a AppState> {
+/// The next app to compress among the given classes, in the order of the classes. What is open and was left only just now is spared if
+/// `spare_just_left`: to it people return most often, and then all of it would come back.
+pub fn candidate<'a>(
+    snapshot: &'a Snapshot,
+    classes: &[Importance],
+    config: &MemoryConfig,
+    spare_just_left: bool,
+) -> Option<&'a AppState> {
+    let since_ns = snapshot.now_ns.saturating_sub(config.just_left_ms.saturating_mul(1_000_000));
+    let just_left = |a: &AppState| a.importance != Importance::Empty && a.background_since_ns > since_ns;
     classes.iter().find_map(|&class| {
-        apps.iter()
-            .filter(|a| a.importance == class && is_worth(a, config))
+        let apps = snapshot.apps.iter().filter(|a| a.importance == class && is_worth(a, config));
+        apps.filter(|a| !(spare_just_left && just_left(a)))
             .min_by(|a, b| (a.focus_seq, &a.name).cmp(&(b.focus_seq, &b.name)))
     })
 }

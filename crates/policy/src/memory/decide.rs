@@ -142,7 +142,8 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
         let classes: &[Importance] =
             if snapshot.focus_told { &[Importance::Empty, Importance::Hidden] } else { &[Importance::Empty] };
         let app = match short {
-            true => candidate(&snapshot.apps, classes, config),
+            // Where the next step is a kill, or the next allocation waits, whoever can be compressed is.
+            true => candidate(snapshot, classes, config, !pressure.critical && pressure.ladder.is_none()),
             false if snapshot.focus_told => candidate_ahead(snapshot, config),
             false => None,
         };
@@ -157,11 +158,14 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
         }
     }
 
-    let Some(class) = pressure.ladder else { return Step::Nothing };
+    // With swap full nothing but the file cache is left to shrink, and what is opened next is read from it: an app that was closed is worth less.
+    let swap_full = !has_room && memory.swap.is_some();
+    let closed = (swap_full && pressure.shortage.is_some()).then_some(Importance::Empty);
+    let Some(class) = pressure.ladder.or(closed) else { return Step::Nothing };
     if !worth_killing(memory, has_room, pressure) {
         return Step::Nothing;
     }
-    let reason = if !has_room && memory.swap.is_some() {
+    let reason = if swap_full {
         Reason::SwapFull
     } else if pressure.thrash {
         Reason::Thrash

@@ -3,6 +3,7 @@
 
 mod always;
 mod freeze;
+mod order;
 
 use fovea_apps::{Importance, Standing, ZramReading};
 use fovea_policy::memory::{MemoryConfig, MemoryState, Mode, SwapState, PAPER_PAGES};
