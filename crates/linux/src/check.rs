@@ -113,6 +113,7 @@ pub(crate) fn check(root: &Root) -> Report {
         ("swap", "", swap(root)),
         ("ecache", "", ecache(root)),
         ("disk", "", disk::look(root, cgroups.as_ref().ok())),
+        ("ksm", "", crate::merging::look(root)),
         ("sock-diag", "", connections(root)),
         ("locked-memory", "the daemon staying in memory itself", locked_memory(root)),
         (

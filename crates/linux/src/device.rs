@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use serde::{Deserialize, Serialize};
 
-use crate::rooms::{Apps, Disks, Meters, Net, Pages, Scores, Settings, Swap};
+use crate::rooms::{Apps, Disks, Merging, Meters, Net, Pages, Scores, Settings, Swap};
 
 /// Where compression of an app stands; the daemon keeps it between calls and starts anew with `CompressCursor::default()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,9 +82,9 @@ pub struct ZramDevice {
 }
 
 /// A device: all rooms.
-pub trait Device: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net {}
+pub trait Device: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net + Merging {}
 
-impl<D: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net> Device for D {}
+impl<D: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net + Merging> Device for D {}
 
 /// A process's `oom_score_adj`, as it was or is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

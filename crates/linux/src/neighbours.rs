@@ -36,6 +36,11 @@ pub(crate) fn look(root: &Root) -> Finding {
     Finding::Present(if others.is_empty() { "nobody else".into() } else { others.join(", ") })
 }
 
+/// Whether a program runs.
+pub(crate) fn runs(root: &Root, name: &str) -> bool {
+    programs(root).contains(name)
+}
+
 fn programs(root: &Root) -> BTreeSet<String> {
     let mut text = Vec::new();
     let mut names = BTreeSet::new();

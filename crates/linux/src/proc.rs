@@ -166,6 +166,14 @@ impl Status {
     }
 }
 
+/// Where a process's code and its stack begin (fields 26 and 28 of /proc/PID/stat); `None` where that is kept from us.
+pub fn layout(stat: &[u8]) -> Option<(u64, u64)> {
+    let rest = stat.get(memrchr(b')', stat)? + 1..)?;
+    let mut fields = rest.split(u8::is_ascii_whitespace).filter(|f| !f.is_empty());
+    let (code, stack) = (number(fields.nth(23)?)?, number(fields.nth(1)?)?);
+    (stack != 0).then_some((code, stack))
+}
+
 /// Undoes the octal escapes (`\040`) with which the kernel writes blanks in paths (mountinfo, swaps).
 pub fn unescape(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());

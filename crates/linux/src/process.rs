@@ -49,7 +49,7 @@ impl Process {
     }
 
     /// Takes hold of any process, whatever it is.
-    fn open(root: &Root, pid: u32) -> io::Result<Process> {
+    pub(crate) fn open(root: &Root, pid: u32) -> io::Result<Process> {
         let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::Error::from_raw_os_error(libc::ESRCH))?;
         let pidfd = match pidfd_open(id, PidfdFlags::empty()) {
             Err(rustix::io::Errno::NOSYS) => None,

@@ -8,7 +8,10 @@
 
 use std::io;
 
-use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, PoolReading, Service};
+use fovea_apps::{
+    AppUsage, CpuReading, DiskControl, IoClass, Kinship, MemoryReading, MergeReading, MergeSettings, PoolReading,
+    Service, SpareReading,
+};
 
 use crate::device::{CompressCursor, CompressOutcome, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish};
 use crate::{Error, HeldSocket, HoldOutcome, MediaUser, ServiceUser, Traffic};
@@ -227,4 +230,27 @@ pub trait Net {
 
     /// Nobody looks any more: what is kept for the next look is let go.
     fn forget_traffic(&mut self) {}
+}
+
+/// Merging of pages that are alike (KSM). A device without it has nothing to read.
+pub trait Merging {
+    /// Its state; `None` on a kernel without it.
+    fn merging(&mut self) -> Result<Option<MergeReading>, Error> {
+        Ok(None)
+    }
+
+    /// Sets ksmd.
+    fn set_merging(&mut self, _settings: &MergeSettings) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The kinship of an app's first process that is registered for merging; `None` if none is.
+    fn kinship(&mut self, _cgroup: &str) -> Result<Option<Kinship>, Error> {
+        Ok(None)
+    }
+
+    /// Whether there is power and time for it.
+    fn spare(&mut self) -> Result<SpareReading, Error> {
+        Ok(SpareReading::default())
+    }
 }

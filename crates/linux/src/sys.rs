@@ -232,6 +232,21 @@ pub(crate) fn dm_ioctl(control: BorrowedFd<'_>, command: u8, argument: &mut [u8]
     checked(libc::c_long::from(unsafe { libc::ioctl(control.as_raw_fd(), request, argument.as_mut_ptr()) })).map(drop)
 }
 
+/// prctl(PR_SET_MEMORY_MERGE): this process's memory may be merged with others', and that of what it becomes and forks.
+pub(crate) fn set_memory_merge() -> io::Result<()> {
+    // SAFETY: takes integers only.
+    checked(unsafe { libc::prctl(PR_SET_MEMORY_MERGE, 1u64, 0u64, 0u64, 0u64) }.into()).map(drop)
+}
+
+/// prctl(PR_GET_MEMORY_MERGE): fails with EINVAL where the kernel does not know it.
+pub(crate) fn memory_merge() -> io::Result<bool> {
+    // SAFETY: takes integers only.
+    checked(unsafe { libc::prctl(PR_SET_MEMORY_MERGE + 1, 0u64, 0u64, 0u64, 0u64) }.into()).map(|set| set != 0)
+}
+
+/// linux/prctl.h.
+const PR_SET_MEMORY_MERGE: libc::c_int = 67;
+
 /// swapon(2).
 pub(crate) fn swapon(path: &Path, flags: libc::c_int) -> io::Result<()> {
     let path = c_path(path)?;

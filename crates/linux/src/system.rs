@@ -3,6 +3,7 @@
 
 mod apps;
 mod disks;
+mod merging;
 mod meters;
 mod net;
 mod pages;
@@ -33,6 +34,7 @@ pub struct System {
     prefetcher: Prefetcher,
     media: Media,
     net: Network,
+    ksmd: Option<crate::merging::Ksmd>,
     pids: Vec<u32>,
     text: Vec<u8>,
 }
@@ -58,6 +60,7 @@ impl System {
             pager: Pager::new(),
             prefetcher: Prefetcher::new(),
             net: Network::default(),
+            ksmd: None,
             pids: Vec::new(),
             text: Vec::new(),
         }

@@ -319,6 +319,8 @@ impl Disks for SimulatedDevice {}
 
 impl fovea_linux::rooms::Net for SimulatedDevice {}
 
+impl fovea_linux::rooms::Merging for SimulatedDevice {}
+
 impl Swap for SimulatedDevice {
     fn zram_setup(
         &mut self,

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Kernel same-page merging.
+
+use fovea_apps::{Kinship, MergeReading, MergeSettings, SpareReading};
+
+use super::System;
+use crate::process::Process;
+use crate::rooms::Merging;
+use crate::{merging, Error};
+
+impl Merging for System {
+    fn merging(&mut self) -> Result<Option<MergeReading>, Error> {
+        merging::reading(&self.root, &mut self.ksmd)
+    }
+
+    fn set_merging(&mut self, settings: &MergeSettings) -> Result<(), Error> {
+        merging::set(&self.root, settings)
+    }
+
+    fn kinship(&mut self, cgroup: &str) -> Result<Option<Kinship>, Error> {
+        self.list_processes(cgroup)?;
+        for &pid in &self.pids {
+            let Some(process) = Process::open_in(&self.root, cgroup, pid)? else { continue };
+            let found =
+                merging::kinship(&process).map_err(|e| Error::file("reading", format!("/proc/{pid}/smaps"), e))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn spare(&mut self) -> Result<SpareReading, Error> {
+        Ok(merging::spare(&self.root))
+    }
+}
