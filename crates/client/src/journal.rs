@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use fovea_apps::AppName;
 use fovea_policy::disk::DiskState;
 use fovea_policy::memory::MemoryState;
+use fovea_policy::merge::MergeState;
 use fovea_policy::net::NetState;
 use fovea_policy::{AppState, Asked, Config, Reason, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,9 @@ pub struct Basis {
     /// [`Snapshot::net`]; none if nobody has looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub net: Option<NetState>,
+    /// [`Snapshot::merge`]; none if nothing is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeState>,
     /// By what it was decided. Only in the first of a file, and after a change; then all apps are in it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Config>>,
@@ -134,6 +138,7 @@ impl Encoder {
             asked: snapshot.asked.clone(),
             disk: snapshot.disk,
             net: (snapshot.net != NetState::default()).then_some(snapshot.net),
+            merge: (snapshot.merge != MergeState::default()).then(|| snapshot.merge.clone()),
             policy,
             apps,
             gone,
@@ -184,6 +189,7 @@ impl Decoder {
             asked: basis.asked.clone(),
             disk: basis.disk,
             net: basis.net.unwrap_or_default(),
+            merge: basis.merge.clone().unwrap_or_default(),
             apps: apps.values().cloned().collect(),
         })
     }

@@ -35,6 +35,9 @@ pub struct Status {
     /// By what apps' classes count on the disk.
     #[serde(default)]
     pub disk: DiskControl,
+    /// Merging of pages that are alike; none if no app is registered for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merging: Option<Merging>,
     /// Kills since the daemon began.
     pub kills: u64,
     /// Pages compressed since the daemon began.
@@ -43,6 +46,21 @@ pub struct Status {
     pub missing: Vec<String>,
     /// Apps.
     pub apps: Vec<AppStatus>,
+}
+
+/// Merging of pages that are alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merging {
+    /// The kernel looks for them now.
+    pub looking: bool,
+    /// Nobody else has it look.
+    pub ours: bool,
+    /// Apps that are registered, as far as they have been in the background.
+    pub registered_apps: usize,
+    /// Memory saved, as the kernel reckons it: what has been written to since it looked counts until it looks again.
+    pub saved_bytes: u64,
+    /// CPU time of its thread since it booted.
+    pub cpu_ns: u64,
 }
 
 /// One app in [`Status`].

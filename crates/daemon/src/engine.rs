@@ -14,6 +14,7 @@ mod requests;
 mod disk;
 mod freeze;
 mod memory;
+mod merge;
 mod net;
 mod rank;
 
@@ -47,6 +48,7 @@ fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
         Box::<memory::Memory>::default(),
         Box::<disk::Disk>::default(),
         Box::<net::Net>::default(),
+        Box::<merge::Merge>::default(),
     ]
 }
 

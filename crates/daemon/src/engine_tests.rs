@@ -36,7 +36,7 @@ pub fn engine_in(folder: &Path, device: &FakeDevice) -> Engine<FakeDevice> {
     engine_with(folder, device, freezing())
 }
 
-fn engine_with(folder: &Path, device: &FakeDevice, config: Config) -> Engine<FakeDevice> {
+pub fn engine_with(folder: &Path, device: &FakeDevice, config: Config) -> Engine<FakeDevice> {
     let journal = Journal::open(&folder.join("journal.jsonl"), 1 << 20).unwrap();
     let undo = UndoLog::open(folder).unwrap();
     Engine::new(device.clone(), config, journal, undo, Vec::new())

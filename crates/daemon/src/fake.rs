@@ -10,6 +10,9 @@ use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, Serv
 use fovea_linux::rooms::*;
 use fovea_linux::*;
 
+mod merging;
+mod net;
+
 #[derive(Debug, Default)]
 pub struct State {
     pub memory: MemoryReading,
@@ -45,6 +48,10 @@ pub struct State {
     pub looked_at_traffic: usize,
     /// Connections of cgroups, and the window each is held to; 0 if it is not.
     pub connections: BTreeMap<String, Vec<(HeldSocket, u32)>>,
+    /// Merging, if the kernel has it; who is registered, by cgroup; power and time.
+    pub merging: Option<fovea_apps::MergeReading>,
+    pub kin: BTreeMap<String, fovea_apps::Kinship>,
+    pub spare: fovea_apps::SpareReading,
     /// Method that fails from now on.
     pub failing: Option<&'static str>,
 }
@@ -351,51 +358,5 @@ impl Swap for FakeDevice {
         state.memory.zram = None;
         (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (0, 0);
         Ok(())
-    }
-}
-
-impl Net for FakeDevice {
-    fn has_network(&mut self) -> Result<bool, Error> {
-        self.check("has_network")?;
-        Ok(self.0.borrow().traffic.is_some())
-    }
-
-    fn traffic(&mut self, _: &[&str]) -> Result<Traffic, Error> {
-        self.check("traffic")?;
-        let mut state = self.0.borrow_mut();
-        state.looked_at_traffic += 1;
-        Ok(state.traffic.clone().unwrap_or_default())
-    }
-
-    fn hold_windows(
-        &mut self,
-        cgroup: &str,
-        window_bytes: u32,
-        claimed: &mut dyn FnMut(&[HeldSocket]) -> io::Result<()>,
-    ) -> Result<HoldOutcome, Error> {
-        self.check("hold_windows")?;
-        self.did(format!("hold {cgroup} {window_bytes}"));
-        let mut state = self.0.borrow_mut();
-        let connections = state.connections.entry(cgroup.into()).or_default();
-        let all: Vec<HeldSocket> = connections.iter().map(|&(held, _)| held).collect();
-        if connections.iter().any(|&(_, window_bytes)| window_bytes == 0) {
-            claimed(&all).map_err(|source| Error::Call { call: "claim", what: cgroup.into(), source })?;
-        }
-        connections.iter_mut().for_each(|(_, now_bytes)| *now_bytes = window_bytes);
-        Ok(HoldOutcome { held: all.len() as u32, missed: 0 })
-    }
-
-    fn release_windows(&mut self, cgroup: &str, sockets: &[HeldSocket]) -> Result<(), Error> {
-        self.check("release_windows")?;
-        self.did(format!("release {cgroup}"));
-        let mut state = self.0.borrow_mut();
-        let connections = state.connections.entry(cgroup.into()).or_default();
-        let named = connections.iter_mut().filter(|(held, _)| sockets.contains(held));
-        named.for_each(|(_, window_bytes)| *window_bytes = 0);
-        Ok(())
-    }
-
-    fn forget_traffic(&mut self) {
-        self.did("forget traffic".into());
     }
 }

@@ -36,6 +36,8 @@ mod kill_tests;
 #[cfg(test)]
 mod listed_tests;
 #[cfg(test)]
+mod merge_tests;
+#[cfg(test)]
 mod net_tests;
 mod news;
 mod notify;

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use fovea_apps::MergeSettings;
 use fovea_linux::{HeldSocket, OldScore, ZramDevice};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,9 @@ enum Line {
     /// All connections of a cgroup of which the windows may be held.
     Windows(String, Vec<HeldSocket>),
     WindowsReleased(String),
+    /// How the kernel's merging was set.
+    Merging(MergeSettings),
+    MergingRestored,
 }
 
 /// What stands changed.
@@ -63,6 +67,8 @@ pub struct Changed {
     pub passes_io: BTreeSet<String>,
     /// Connections of which the receive windows may be held, as they were, by cgroup.
     pub windows: BTreeMap<String, Vec<HeldSocket>>,
+    /// How the kernel's merging was set.
+    pub merging: Option<MergeSettings>,
 }
 
 impl Changed {
@@ -87,6 +93,8 @@ impl Changed {
             }
             Line::Windows(cgroup, sockets) => drop(self.windows.insert(cgroup, sockets)),
             Line::WindowsReleased(cgroup) => drop(self.windows.remove(&cgroup)),
+            Line::Merging(settings) => drop(self.merging.get_or_insert(settings)),
+            Line::MergingRestored => self.merging = None,
             Line::Zram(zram) => self.zram = Some(zram),
             Line::ZramGone => self.zram = None,
             // As versions before this one wrote it.
@@ -120,6 +128,7 @@ impl Changed {
         lines.extend(self.io_settings.iter().map(setting));
         lines.extend(self.passes_io.iter().cloned().map(Line::PassesIo));
         lines.extend(self.windows.iter().map(|(c, w)| Line::Windows(c.clone(), w.clone())));
+        lines.extend(self.merging.iter().cloned().map(Line::Merging));
         lines
     }
 
@@ -245,6 +254,22 @@ impl UndoLog {
     /// They have their windows back.
     pub fn windows_released(&mut self, cgroup: &str) -> std::io::Result<()> {
         self.push(Line::WindowsReleased(cgroup.into()))
+    }
+
+    /// The kernel's merging is about to be set otherwise than it was; only the first word on it is kept.
+    pub fn merging(&mut self, old: &MergeSettings) -> std::io::Result<()> {
+        match self.changed.merging.is_some() {
+            true => Ok(()),
+            false => self.push(Line::Merging(old.clone())),
+        }
+    }
+
+    /// It is set as it was, or as somebody else wants it.
+    pub fn merging_restored(&mut self) -> std::io::Result<()> {
+        match self.changed.merging.is_some() {
+            true => self.push(Line::MergingRestored),
+            false => Ok(()),
+        }
     }
 
     /// A zram device is ours.

@@ -13,6 +13,7 @@ pub mod disk;
 pub mod freeze;
 mod list;
 pub mod memory;
+pub mod merge;
 pub mod net;
 mod plan;
 pub mod rank;
@@ -39,6 +40,8 @@ list::mechanisms! {
         disk: disk::DiskConfig,
         /// Receive windows.
         net: net::NetConfig,
+        /// Pages that are alike.
+        merge: merge::MergeConfig,
     }
     rank {
         at_once: |snapshot, _| rank::decide(snapshot),
@@ -166,6 +169,36 @@ list::mechanisms! {
             NobodyReceives = "no other app must receive in time any more";
             /// It is not bursty any more.
             NotBursty = "its own traffic is not bursty any more";
+        }
+    }
+    merge {
+        at_once: |snapshot, config| merge::stop(snapshot, &config.merge),
+        turn: |snapshot, config| merge::decide(snapshot, &config.merge),
+        actions {
+            /// Have the kernel look for pages that are alike.
+            Merge {
+                app,
+                /// How many it looks at before it sleeps.
+                pages: u64
+            } = "merge", format!("have the kernel look for pages that {app} and its kin have in common, {pages} at a time");
+            /// Have it look no longer; what is merged stays so.
+            StopMerging { app } = "stop-merging", format!("have the kernel look for no pages any more, as it did for {app}");
+        }
+        reasons {
+            /// Apps have gone to the background whose pages were not looked at yet.
+            Newcomers = "it and its kin are new in the background";
+            /// Merged pages have been written to.
+            Parted = "many pages that were merged have been written to";
+            /// Another speed keeps the kernel's thread to its share of the CPU.
+            ScanRate = "a page costs more, or less, than was thought";
+            /// A further pass is not expected to be worth its cost.
+            NothingAlike = "a further pass would find too little";
+            /// The CPUs are busy, the battery is low, or most of it would be the foreground's.
+            Deferred = "the CPUs are busy, the battery is low, or most of what is looked at is in front";
+            /// No two of them are left in the background.
+            NoKin = "no two of its kin are left in the background";
+            /// The configuration says so.
+            MergingUnwanted = "the configuration does not want it any more";
         }
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::DiskState;
 use crate::memory::MemoryState;
+use crate::merge::{AppMerge, MergeState};
 use crate::net::{AppNet, NetState};
 use crate::Reason;
 
@@ -38,6 +39,9 @@ pub struct Snapshot {
     /// The disk.
     #[serde(default)]
     pub disk: DiskState,
+    /// Merging.
+    #[serde(default)]
+    pub merge: MergeState,
     /// Apps, in any order.
     pub apps: Vec<AppState>,
 }
@@ -138,6 +142,9 @@ pub struct AppState {
     /// Its part in the network's traffic; none if nobody has looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub net: Option<AppNet>,
+    /// Its part in merging; none if it is not registered for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<AppMerge>,
 }
 
 impl AppState {
@@ -172,6 +179,7 @@ impl AppState {
             disk_limit: None,
             exhausted: false,
             net: None,
+            merge: None,
         }
     }
 

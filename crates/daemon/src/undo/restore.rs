@@ -26,6 +26,12 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
             left.windows.insert(cgroup, sockets);
         }
     }
+    if let Some(settings) = changed.merging {
+        if let Err(e) = device.set_merging(&settings) {
+            complaints.push(e.to_string());
+            left.merging = Some(settings);
+        }
+    }
     for (cgroup, scores) in changed.scores {
         if let Err(e) = device.restore_importance(&cgroup, &scores) {
             complaints.push(e.to_string());

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Pages that are alike: the kernel's thread looks for them while there are new ones of kin in the background, and rests otherwise.
+
+mod window;
+
+use std::collections::BTreeMap;
+
+use fovea_apps::{App, AppName, Identity, Importance, Lists, MergeReading};
+use fovea_client::Status;
+use fovea_linux::{Device, Error};
+use fovea_policy::merge::{self, AppMerge, MergeState};
+use fovea_policy::{Action, Config, Decision, Snapshot};
+use serde_json::json;
+
+use super::house::House;
+use super::mechanism::{Mechanism, Need, Step, Turn};
+use window::Progress;
+
+/// `run` while the kernel's thread works.
+const RUNS: u64 = 1;
+
+/// What is known of an app that has been looked at.
+#[derive(Debug)]
+struct Known {
+    /// None if it is not registered, or not to be merged.
+    merge: Option<AppMerge>,
+    /// Its stay in the background at which that was read.
+    background_since_ns: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Merge {
+    /// The kernel has it.
+    present: bool,
+    state: MergeState,
+    apps: BTreeMap<AppName, Known>,
+    /// Of the window that is open.
+    progress: Progress,
+    /// `parted_pages` as the last window ended.
+    parted_before: u64,
+    /// As last read.
+    reading: MergeReading,
+}
+
+impl Merge {
+    /// Reads an app's kinship; one that has grown by a quarter since it was merged is new again.
+    fn read_app<D: Device>(&mut self, house: &mut House<D>, name: &AppName, background_since_ns: u64) {
+        let Some(cgroup) = house.registry.get(name).map(|app| app.cgroup.clone()) else { return };
+        let kin = match is_excluded(house, name, &cgroup) {
+            true => Ok(None),
+            false => house.device.kinship(&cgroup),
+        };
+        let kin = kin.unwrap_or_else(|e| {
+            say!("fovea: {e}: {name} counts as not registered for merging");
+            None
+        });
+        let before = self.apps.get(name).and_then(|known| known.merge);
+        let merge = kin.map(|kin| {
+            let charged_bytes = house.device.charge(&cgroup).unwrap_or(0);
+            match before.filter(|before| before.kin == kin && !before.fresh) {
+                Some(before) if charged_bytes <= before.charged_bytes.saturating_add(before.charged_bytes / 4) => {
+                    before
+                }
+                _ => AppMerge { kin, fresh: true, charged_bytes },
+            }
+        });
+        self.apps.insert(name.clone(), Known { merge, background_since_ns });
+    }
+
+    /// Looks at who has come to the background since the last time; says whether somebody has who can be merged.
+    fn look_at_newcomers<D: Device>(&mut self, house: &mut House<D>) -> bool {
+        let is_new = |(name, known): (&AppName, &super::house::Known)| {
+            let since_ns = known.background_since_ns;
+            let is_background = known.importance.is_some_and(|importance| importance > Importance::Service);
+            let read = self.apps.get(name).is_some_and(|read| read.background_since_ns == since_ns);
+            (is_background && !read).then(|| (name.clone(), since_ns))
+        };
+        let new: Vec<_> = house.apps.iter().filter_map(is_new).collect();
+        for (name, since_ns) in &new {
+            self.read_app(house, name, *since_ns);
+        }
+        new.iter().any(|(name, _)| self.apps.get(name).is_some_and(|known| known.merge.is_some()))
+    }
+
+    fn is_anyone_registered(&self) -> bool {
+        self.apps.values().any(|known| known.merge.is_some())
+    }
+
+    /// Reads the kernel's state; says whether there is one.
+    fn read<D: Device>(&mut self, house: &mut House<D>) -> Result<bool, Error> {
+        let Some(reading) = house.device.merging()? else { return Ok(false) };
+        self.state.sharing_pages = reading.sharing_pages;
+        self.state.known_pages = reading.known_pages();
+        if self.state.window.is_none() {
+            // Whoever runs it has come after us, or has gone.
+            self.state.ours = reading.settings.run != RUNS;
+            self.state.parted_pages = reading.parted_pages.saturating_sub(self.parted_before);
+        }
+        self.reading = reading;
+        Ok(true)
+    }
+
+    /// What a decision to begin rests on, read when one is due.
+    fn look_before<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        let is_due = |merge: &Self, house: &House<D>| {
+            let mut snapshot = house.snapshot(now_ns);
+            <Self as Mechanism<D>>::describe(merge, &mut snapshot);
+            merge::due_ns(&snapshot, &house.policy.merge).is_some_and(|due_ns| due_ns <= now_ns)
+        };
+        if !is_due(self, house) {
+            return Ok(());
+        }
+        // An app may have been read before its exec, or have been in front ever since.
+        let all: Vec<_> = house.apps.iter().map(|(name, known)| (name.clone(), known.background_since_ns)).collect();
+        for (name, since_ns) in all {
+            self.read_app(house, &name, since_ns);
+        }
+        self.read(house)?;
+        let spare = house.device.spare()?;
+        (self.state.cpu_wait_percent, self.state.battery_percent) = (spare.cpu_wait_percent, spare.battery_percent);
+        Ok(())
+    }
+
+    fn try_observe<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        if self.state.window.is_some() {
+            return self.look_within(house, now_ns);
+        }
+        let came = self.look_at_newcomers(house);
+        if !self.is_anyone_registered() {
+            return Ok(());
+        }
+        if came {
+            self.read(house)?;
+        }
+        self.look_before(house, now_ns)
+    }
+}
+
+/// Whether the owner wants an app left out, by its name, unit or programs; what is left alone in every respect is left out of this too.
+fn is_excluded<D: Device>(house: &mut House<D>, name: &AppName, cgroup: &str) -> bool {
+    if house.apps.get(name).is_some_and(|known| known.standing() == fovea_apps::Standing::Ignore) {
+        return true;
+    }
+    let exclude = &house.policy.merge.exclude;
+    if exclude.is_empty() {
+        return false;
+    }
+    let lists = Lists { ignore: exclude.clone(), ..Lists::default() };
+    // Whose programs cannot be read goes by the name alone.
+    let programs = house.device.programs(cgroup).unwrap_or_default();
+    let unit = fovea_apps::app_of_cgroup(cgroup);
+    let label = unit.as_ref().map(|unit| unit.label.as_str());
+    lists.entry(&Identity { name: name.as_str(), label, cgroup, programs: &programs }).is_some()
+}
+
+impl<D: Device> Mechanism<D> for Merge {
+    fn name(&self) -> &'static str {
+        "merge"
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        const NEEDS: [Need; 1] = [Need::shown("ksm", "one copy of pages that apps of one ancestor have in common")];
+        &NEEDS
+    }
+
+    fn set_up(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        let reading = match house.device.merging() {
+            Ok(reading) => reading,
+            Err(e) => {
+                house.lacks(now_ns, format!("merging: {e}"));
+                return Ok(());
+            }
+        };
+        let Some(reading) = reading else { return Ok(()) };
+        self.present = true;
+        self.parted_before = reading.parted_pages;
+        self.state.ours = reading.settings.run != RUNS;
+        if self.state.ours || !house.policy.merge.enabled {
+            return Ok(());
+        }
+        match house.policy.merge.take_over {
+            true => self.take_over(house, &reading, now_ns),
+            false => house.write(now_ns, "merging-is-anothers", None, None, json!({ "settings": reading.settings })),
+        }
+        Ok(())
+    }
+
+    fn gone(&mut self, _house: &mut House<D>, app: &App, _now_ns: u64) {
+        self.apps.remove(&app.name);
+    }
+
+    fn at_once(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        merge::stop(snapshot, &config.merge)
+    }
+
+    fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        if !self.present || !(house.policy.merge.enabled || self.state.window.is_some()) {
+            return Ok(());
+        }
+        // Memory must be looked after though this cannot.
+        if let Err(e) = self.try_observe(house, now_ns) {
+            say!("fovea: {e}: the kernel looks for no pages that are alike meanwhile");
+            self.close(house, now_ns, false);
+            self.state.ours = false;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, snapshot: &mut Snapshot) {
+        snapshot.merge = self.state.clone();
+        for app in &mut snapshot.apps {
+            app.merge = self.apps.get(&app.name).and_then(|known| known.merge);
+        }
+    }
+
+    fn decide(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        merge::decide(snapshot, &config.merge)
+    }
+
+    fn decided(&mut self, _house: &mut House<D>, _decision: &Decision, _snapshot: &Snapshot) {
+        // A pass is judged once.
+        if let Some(window) = &mut self.state.window {
+            window.passed = false;
+        }
+    }
+
+    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+        let now_ns = step.snapshot.now_ns;
+        let outcome = match step.action {
+            Action::Merge { pages, .. } if self.state.window.is_some() => self.set_rate(house, *pages),
+            Action::Merge { app, pages } => self.open(house, app, *pages, step.snapshot),
+            Action::StopMerging { .. } => {
+                let whole = step.reason == fovea_policy::Reason::NothingAlike;
+                self.close(house, now_ns, whole)
+            }
+            _ => return false,
+        };
+        house.journal_step(step, outcome);
+        true
+    }
+
+    fn refresh(&mut self, house: &mut House<D>, _now_ns: u64) {
+        if let (true, Ok(Some(reading))) = (self.is_anyone_registered(), house.device.merging()) {
+            self.reading = reading;
+        }
+    }
+
+    fn report(&self, status: &mut Status, _now_ns: u64) {
+        let registered = self.apps.values().filter(|known| known.merge.is_some()).count();
+        status.merging = (registered > 0).then(|| fovea_client::Merging {
+            looking: self.state.window.is_some(),
+            ours: self.state.ours,
+            registered_apps: registered,
+            saved_bytes: self.reading.sharing_pages * fovea_apps::PAGE_BYTES,
+            cpu_ns: self.reading.cpu_ns,
+        });
+    }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! A time in which the kernel's thread looks: from what it was set to before to that again.
+
+use fovea_apps::{AppName, MergeReading, MergeSettings};
+use fovea_linux::{Device, Error};
+use fovea_policy::merge::{self, Window};
+use fovea_policy::Snapshot;
+use serde_json::{json, Value};
+
+use super::{Merge, RUNS};
+use crate::engine::house::House;
+
+/// How long the kernel's thread sleeps between two batches, as it does by default.
+const SLEEP_MS: u64 = 20;
+
+/// Fewer pages than that say nothing of what one costs.
+const MEASURED_LEAST_PAGES: u64 = 1_000;
+
+/// What a window is reckoned from.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// How the kernel's thread is set.
+    set: MergeSettings,
+    began: MergeReading,
+    /// Pages saved, and looked at so far, as its pass began.
+    pass_sharing_pages: u64,
+    pass_scanned_pages: u64,
+}
+
+fn scanned(reading: &MergeReading) -> u64 {
+    // A kernel before 6.6 does not count them; passes over all that it knows come near that.
+    reading.scanned_pages.unwrap_or(reading.full_scans * reading.known_pages())
+}
+
+impl Merge {
+    /// It was another's, and is to be ours: it rests between windows, and is the other's again when the daemon ends.
+    pub(super) fn take_over<D: Device>(&mut self, house: &mut House<D>, reading: &MergeReading, now_ns: u64) {
+        let rests = MergeSettings { run: 0, ..reading.settings.clone() };
+        let done = house.undo.merging(&reading.settings).map_err(|e| e.to_string());
+        match done.and_then(|()| house.device.set_merging(&rests).map_err(|e| e.to_string())) {
+            Ok(()) => self.state.ours = true,
+            Err(e) => say!("fovea: taking merging over: {e}"),
+        }
+        house.write(now_ns, "merging-taken-over", None, None, json!({ "settings": reading.settings }));
+    }
+
+    pub(super) fn open<D: Device>(
+        &mut self,
+        house: &mut House<D>,
+        app: &AppName,
+        pages: u64,
+        snapshot: &Snapshot,
+    ) -> Value {
+        let now_ns = snapshot.now_ns;
+        let before = self.reading.clone();
+        let set = MergeSettings {
+            run: RUNS,
+            pages_to_scan: pages,
+            sleep_ms: SLEEP_MS,
+            advisor: before.settings.advisor.as_ref().map(|_| "none".to_owned()),
+        };
+        if let Err(e) = house.undo.merging(&before.settings) {
+            say!("fovea: writing the undo log: {e}");
+            self.state.ours = false;
+            return json!({ "error": e.to_string() });
+        }
+        let outcome = json!({ "pages_to_scan": pages, "known_pages": before.known_pages() });
+        self.state.window = Some(Window {
+            app: app.clone(),
+            since_ns: now_ns,
+            pages,
+            passes: 0,
+            passed: false,
+            gained_pages: 0,
+            volatile_pages: before.volatile_pages,
+            unshared_pages: before.unshared_pages,
+            expected_pages: merge::expected_pages(snapshot),
+            scanned_pages: 0,
+        });
+        self.progress = Progress {
+            pass_sharing_pages: before.sharing_pages,
+            pass_scanned_pages: scanned(&before),
+            set: set.clone(),
+            began: before,
+        };
+        match house.device.set_merging(&set) {
+            Ok(()) => outcome,
+            Err(e) => {
+                say!("fovea: {e}");
+                self.close(house, now_ns, false);
+                self.state.ours = false;
+                json!({ "error": e.to_string() })
+            }
+        }
+    }
+
+    pub(super) fn set_rate<D: Device>(&mut self, house: &mut House<D>, pages: u64) -> Value {
+        let set = MergeSettings { pages_to_scan: pages, ..self.progress.set.clone() };
+        if let Err(e) = house.device.set_merging(&set) {
+            say!("fovea: {e}");
+            return json!({ "error": e.to_string() });
+        }
+        self.progress.set = set;
+        if let Some(window) = &mut self.state.window {
+            window.pages = pages;
+        }
+        json!({ "pages_to_scan": pages })
+    }
+
+    /// How far the kernel's thread has come.
+    pub(super) fn look_within<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        let full_scans = self.reading.full_scans;
+        let there = self.read(house)?;
+        if !there || self.reading.settings != self.progress.set {
+            // Somebody else has set it since: what he wants holds, and is not taken back.
+            house.write(now_ns, "merging-is-anothers", None, None, json!({ "settings": self.reading.settings }));
+            self.state.window = None;
+            self.state.ours = false;
+            self.state.mid_pass = true;
+            house.undo.merging_restored().unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
+            return Ok(());
+        }
+        self.learn();
+        let Some(window) = &mut self.state.window else { return Ok(()) };
+        let reading = &self.reading;
+        (window.volatile_pages, window.unshared_pages) = (reading.volatile_pages, reading.unshared_pages);
+        let passes = reading.full_scans.saturating_sub(full_scans);
+        if passes > 0 {
+            window.passes = window.passes.saturating_add(u32::try_from(passes).unwrap_or(u32::MAX));
+            window.passed = true;
+            window.expected_pages = 0;
+            window.gained_pages = reading.sharing_pages.saturating_sub(self.progress.pass_sharing_pages);
+            self.progress.pass_sharing_pages = reading.sharing_pages;
+            self.progress.pass_scanned_pages = scanned(reading);
+        }
+        window.scanned_pages = scanned(reading).saturating_sub(self.progress.pass_scanned_pages);
+        Ok(())
+    }
+
+    /// What looking at a page costs here.
+    fn learn(&mut self) {
+        let pages = scanned(&self.reading).saturating_sub(scanned(&self.progress.began));
+        let cpu_ns = self.reading.cpu_ns.saturating_sub(self.progress.began.cpu_ns);
+        if pages >= MEASURED_LEAST_PAGES && cpu_ns > 0 {
+            self.state.page_cpu_ns = (cpu_ns / pages).max(1);
+        }
+    }
+
+    /// The kernel's thread is set as it was. If it was `whole`, nobody is new any more.
+    pub(super) fn close<D: Device>(&mut self, house: &mut House<D>, now_ns: u64, whole: bool) -> Value {
+        let Some(window) = self.state.window.take() else { return Value::Null };
+        let taken_over = self.progress.began.settings.run == 0 && house.policy.merge.take_over;
+        match house.device.set_merging(&self.progress.began.settings) {
+            // What was taken over stays ours, and written down, until the end.
+            Ok(()) if taken_over && house.undo.changed().merging.as_ref().is_some_and(|old| old.run == RUNS) => {}
+            Ok(()) => house.undo.merging_restored().unwrap_or_else(|e| say!("fovea: writing the undo log: {e}")),
+            // What stands in the log is tried again at the end.
+            Err(e) => say!("fovea: {e}"),
+        }
+        if let Ok(Some(reading)) = house.device.merging() {
+            self.reading = reading;
+        }
+        self.state.mid_pass = !whole;
+        let cpu_ns = self.reading.cpu_ns.saturating_sub(self.progress.began.cpu_ns);
+        let rest = u128::from(cpu_ns) * 1_000_000 / u128::from(house.policy.merge.average_ppm.max(1));
+        self.state.rests_until_ns = now_ns.saturating_add(u64::try_from(rest).unwrap_or(u64::MAX));
+        self.state.sharing_pages = self.reading.sharing_pages;
+        self.state.known_pages = self.reading.known_pages();
+        if whole {
+            self.parted_before = self.reading.parted_pages;
+            self.state.parted_pages = 0;
+            let since_ns = window.since_ns;
+            // Whoever came while it looked may have been missed.
+            let there = self.apps.values_mut().filter(|known| known.background_since_ns <= since_ns);
+            there.filter_map(|known| known.merge.as_mut()).for_each(|merge| merge.fresh = false);
+        }
+        json!({
+            "passes": window.passes,
+            "scanned_pages": scanned(&self.reading).saturating_sub(scanned(&self.progress.began)),
+            "gained_pages": self.reading.sharing_pages.saturating_sub(self.progress.began.sharing_pages),
+            "sharing_pages": self.reading.sharing_pages,
+            "cpu_ns": cpu_ns,
+        })
+    }
+}
