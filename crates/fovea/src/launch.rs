@@ -30,6 +30,10 @@ pub struct Launch {
     /// Bring it to the screen at once.
     #[arg(long)]
     focus: bool,
+    /// Let the kernel merge its pages, and those of all it starts, with pages that are alike of other apps: see docs/ksm.md for what that
+    /// lets others find out.
+    #[arg(long)]
+    merge: bool,
     /// Command and arguments.
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -77,6 +81,10 @@ impl RoleArgument {
 /// daemon finds it by its name; else one that root makes.
 pub fn launch(run_folder: &Path, launch: Launch) -> Result<(), Failure> {
     let user = User::asking()?;
+    if launch.merge {
+        // Inherited by what this process becomes, and by what that forks.
+        fovea_linux::register_for_merging().map_err(|e| Failure::Lacks(e.to_string()))?;
+    }
     if user.has_manager() {
         return in_scope(&launch, &user);
     }
