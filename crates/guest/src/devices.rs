@@ -9,7 +9,7 @@ use crate::outcome::Outcome;
 use crate::phone::{Answer, Phone};
 use crate::readings::now_ns;
 use crate::wire::{FromApp, ToApp};
-use crate::{flash, reserved};
+use crate::{flash, merging, reserved};
 
 /// The app whose launches are looked at by kind of file (eCache12, table 10).
 const LOOKED_AT: &str = "movies";
@@ -71,6 +71,9 @@ pub fn report(phone: &mut Phone, name: &str) -> Outcome<()> {
 pub fn sample(phone: &mut Phone, label: &str) -> Outcome<()> {
     phone.sample(label)?;
     pool(phone, label)?;
+    if phone.plan.configuration.merging.is_some() {
+        phone.channel.emit(EventBody::Merging { label: label.to_owned(), values: merging::values()? })?;
+    }
     let kinds = match phone.trace.as_mut() {
         Some(trace) if label == "begin" => return trace.mark(),
         Some(trace) => trace.all()?,

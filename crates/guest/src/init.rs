@@ -13,7 +13,7 @@ use crate::phone::Phone;
 use crate::readings::{cgroup_cpu_ns, now_ns, Memory};
 use crate::restore::Baseline;
 use crate::setup::{cgroup_path, DAEMON};
-use crate::{desktop, flash, reserved, setup};
+use crate::{desktop, flash, merging, reserved, setup};
 
 /// Word on the kernel's command line that asks for a shell instead of the plan's steps.
 const SHELL_WORD: &str = "fovea.shell";
@@ -64,6 +64,7 @@ fn up_and_down() -> Outcome<()> {
     let began = now_ns();
     flash::set_up(&plan)?;
     reserved::begin(&plan)?;
+    merging::begin(&plan)?;
     println!(
         "fovea-guest: flash filled in {} ms, read-ahead {} KiB",
         (now_ns() - began) / 1_000_000,

@@ -18,6 +18,7 @@ mod flash;
 mod init;
 mod load;
 mod memory;
+mod merging;
 mod net;
 mod outcome;
 mod pagemap;

@@ -12,12 +12,15 @@ use crate::readings::{list, processes, swap_areas, zram_devices};
 use crate::setup::{cgroup_path, APPS, CGROUP_ROOT};
 
 /// Settings of the kernel that a memory manager might change.
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 8] = [
     "/proc/sys/vm/swappiness",
     "/proc/sys/vm/page-cluster",
     "/proc/sys/vm/watermark_scale_factor",
     "/proc/sys/vm/min_free_kbytes",
     "/sys/kernel/mm/ksm/run",
+    "/sys/kernel/mm/ksm/pages_to_scan",
+    "/sys/kernel/mm/ksm/sleep_millisecs",
+    "/sys/kernel/mm/ksm/advisor_mode",
 ];
 
 /// Settings of an app's cgroup that it might change.

@@ -92,6 +92,8 @@ pub struct Setting<'a> {
     pub socket: Option<&'a OwnedFd>,
     /// Becomes standard output.
     pub stdout: Option<&'a OwnedFd>,
+    /// Its pages may be merged with others'.
+    pub merged: bool,
     /// Answer ENOSYS to it and to all it starts.
     pub denied: &'a [Syscall],
     /// Runs as this user (and group of the same number), who is nobody's superior.
@@ -156,6 +158,10 @@ pub fn exec_into(cgroup: &File, program: &Path, args: &[&str], setting: Setting<
             }
             if let Some(socket) = setting.socket {
                 keep_only(socket);
+            }
+            if let Some(Err(error)) = setting.merged.then(fovea_linux::register_for_merging) {
+                eprintln!("fovea-guest: starting {}: {error}", program.display());
+                std::process::exit(127);
             }
             if let Err(error) = deny::deny(setting.denied) {
                 eprintln!("fovea-guest: starting {}: {error}", program.display());

@@ -72,10 +72,12 @@ impl Preloaded {
     }
 }
 
-/// The zygote's life: preload, say so, then fork on request until the first process goes away.
-pub fn run(preload_bytes: u64) -> ! {
+/// The zygote's life: preload, say so, then fork on request until the first process goes away. If `merged`, the pages of all that it
+/// forks may be merged.
+pub fn run(preload_bytes: u64, merged: bool) -> ! {
     let socket = spawn::inherited_socket();
-    let loaded = Preloaded::load(preload_bytes);
+    let registered = if merged { fovea_linux::register_for_merging() } else { Ok(()) };
+    let loaded = registered.at(|| "the zygote".into()).and_then(|()| Preloaded::load(preload_bytes));
     let first = Forked { pid: loaded.as_ref().map(|_| std::process::id()).map_err(Clone::clone) };
     let told = send(&socket, &first, &[]);
     let (Ok(preloaded), Ok(true)) = (loaded, told) else { std::process::exit(1) };

@@ -86,7 +86,8 @@ impl Scenario {
             None => &self.configurations,
         };
         let again = script.traced.iter().filter(|traced| self.configurations.contains(traced));
-        each.iter().map(|c| (c, false)).chain(again.map(|c| (c, true)))
+        let runs = |c: &&Configuration| script.only.is_none_or(|only| only.contains(&c.name()));
+        each.iter().filter(runs).map(|c| (c, false)).chain(again.map(|c| (c, true)))
     }
 
     pub(crate) fn wrong(&self, what: String, mend: &str) -> Error {

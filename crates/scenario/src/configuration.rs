@@ -30,9 +30,35 @@ pub struct Configuration {
     /// What orders the requests of a slow disk beside the flash, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskSetting>,
+    /// How pages that are alike are merged, where that is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merging: Option<Merging>,
     /// Where there is a network: how what comes waits before it is received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+}
+
+/// How pages that are alike are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merging {
+    /// When ksmd runs.
+    pub ksmd: Ksmd,
+    /// Only those are registered for it that come from the zygote; else every app is.
+    pub only_kin: bool,
+}
+
+/// When the kernel's thread looks for pages that are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ksmd {
+    /// Never.
+    Off,
+    /// Always, as the kernel has it.
+    Always,
+    /// Always; the kernel's advisor says how fast.
+    Advisor,
+    /// When the daemon says so.
+    Windows,
 }
 
 /// What orders a disk's requests.

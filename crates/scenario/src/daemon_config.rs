@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The daemon's configuration file for each configuration of a comparison.
 
-use crate::{Configuration, Daemon, PhoneProfile, Thresholds};
+use crate::{Configuration, Daemon, Ksmd, Merging, PhoneProfile, Thresholds};
 
 /// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
 pub const KERNEL_BYTES: u64 = 78 << 20;
@@ -31,6 +31,15 @@ pub(crate) fn daemon_config(
         // What the link brings is told, as in the paper; nothing is frozen, for what is in the background downloads.
         let enabled = configuration.daemon == Daemon::Full;
         return format!("[zram]\nenabled = false\n\n[net]\nenabled = {enabled}\n");
+    }
+    if let Some(Merging { ksmd, .. }) = configuration.merging {
+        let enabled = ksmd == Ksmd::Windows;
+        let kin = if configuration.merging.is_some_and(|m| m.only_kin) { "executable" } else { "any" };
+        // Android's killer in each, and nothing else that would move pages.
+        return format!(
+            "[memory]\nmode = \"ladder\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\nkill_grace_ms = 0\n\n\
+             [zram]\nenabled = false\n\n[merge]\nenabled = {enabled}\nkin = \"{kin}\"\n"
+        );
     }
     let size_percent = zram_percent.or((thresholds == Thresholds::Paper).then_some(PAPER_ZRAM_PERCENT));
     let size = size_percent.map(|percent| format!("size_percent = {percent}\n")).unwrap_or_default();

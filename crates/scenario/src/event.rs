@@ -191,6 +191,13 @@ pub enum EventBody {
         /// By the kernel's OOM killer.
         oom: bool,
     },
+    /// The state of merging, where that is compared: the kernel's own numbers by name.
+    Merging {
+        /// Label given by the plan.
+        label: String,
+        /// Value by name.
+        values: BTreeMap<String, u64>,
+    },
     /// A line of the daemon's journal, as it stands there.
     Journal {
         /// The line's JSON.

@@ -30,7 +30,7 @@ pub mod series;
 pub mod touch;
 
 pub use catalog::{builtin_scenarios, Catalog, Workload};
-pub use configuration::{Configuration, Daemon, DiskSetting, Queue, Reservation};
+pub use configuration::{Configuration, Daemon, DiskSetting, Ksmd, Merging, Queue, Reservation};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
 pub use disk_load::{DiskLoad, DiskUse};

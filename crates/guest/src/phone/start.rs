@@ -23,12 +23,13 @@ impl Phone {
         let path = cgroup_path(ZYGOTE);
         let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
         let preload_bytes = self.plan.zygote_anon_bytes;
+        let merged = self.plan.configuration.merging.is_some();
         match spawn::clone_into(cgroup.as_fd(), Parent::Caller)? {
             Side::Child => {
                 spawn::unblock_signals();
                 Channel::renounce();
                 spawn::keep_only(&theirs);
-                zygote::run(preload_bytes);
+                zygote::run(preload_bytes, merged);
             }
             Side::Parent(pid) => {
                 drop(theirs);
@@ -72,7 +73,8 @@ impl Phone {
         let (socket, theirs) = wire::pair()?;
         let pid = match profile.spawn {
             Spawn::Exec => {
-                let setting = Setting { socket: Some(&theirs), ..Setting::default() };
+                let merged = self.plan.configuration.merging.is_some_and(|merging| !merging.only_kin);
+                let setting = Setting { socket: Some(&theirs), merged, ..Setting::default() };
                 spawn::exec_into(&folder, Path::new("/init"), &["fovea-guest", "app"], setting)?
             }
             Spawn::Zygote => {

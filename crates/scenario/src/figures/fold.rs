@@ -106,6 +106,8 @@ pub(crate) struct Folded {
     pub disk: BTreeMap<String, DiskStretch>,
     /// For how long the stream's picture stood still; what came of it and of the download, by second.
     pub traffic: Option<(f64, Vec<u64>, Vec<u64>)>,
+    /// The kernel's numbers of merging, by label, in order.
+    pub merging: Vec<(String, BTreeMap<String, u64>)>,
     /// Videos played, in order.
     pub played: Vec<Played>,
     samples: Vec<(String, Sample)>,
@@ -140,6 +142,7 @@ impl Folded {
             desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
             disk: BTreeMap::new(),
             traffic: None,
+            merging: Vec::new(),
             played: Vec::new(),
             samples: Vec::new(),
             end: None,
@@ -243,6 +246,7 @@ impl Folded {
                 let (apps, volume) = (apps.clone(), volume.clone());
                 self.disk.insert(label.clone(), DiskStretch { apps, volume, classes_left: *classes_left });
             }
+            EventBody::Merging { label, values } => self.merging.push((label.clone(), values.clone())),
             EventBody::Check { .. } => {}
         }
     }
@@ -255,6 +259,11 @@ impl Folded {
     /// The end, if the plan was followed to it.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref().filter(|_| !self.failed)
+    }
+
+    /// All samples of that label, in order.
+    pub fn samples(&self, label: &str) -> Vec<Sample> {
+        self.samples.iter().filter(|(l, _)| l == label).map(|(_, s)| *s).collect()
     }
 
     /// The last sample of that label.

@@ -22,6 +22,7 @@ const fn guarded(name: &'static str, daemon: Daemon, guard: Option<&'static str>
         None => None,
     };
     Configuration {
+        merging: None,
         name: Cow::Borrowed(name),
         daemon,
         zram: true,

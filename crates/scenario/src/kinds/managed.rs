@@ -12,6 +12,7 @@ const fn managed(name: &'static str, daemon: Daemon, zram: bool) -> Configuratio
         zram,
         reservation: Reservation::Absent,
         guard: None,
+        merging: None,
         queue: None,
         disk: None,
     }

@@ -5,6 +5,7 @@
 pub mod desktop;
 pub mod disk;
 pub mod ecache;
+pub mod ksm;
 pub mod leak;
 pub mod lowmem;
 pub mod managed;
@@ -42,6 +43,8 @@ macro_rules! kinds {
                 "ecache" => ecache::Ecache,
                 /// A video played through buffers that stay mapped, or not (MapCache15).
                 "mapcache" => mapcache::Mapcache,
+                /// Apps whose pages are alike (LowMem13, sections 4.3 and 4.4).
+                "ksm" => ksm::Ksm,
                 /// A desktop with a leaking app, a fork bomb and a build.
                 "desktop" => desktop::Desktop,
                 /// An app that takes memory without end, beside eight that do not.

@@ -24,6 +24,7 @@ const fn queued(name: &'static str, daemon: Daemon, queue: Queue) -> Configurati
         zram: false,
         reservation,
         guard: None,
+        merging: None,
         queue: Some(queue),
         disk: None,
     }
