@@ -44,7 +44,7 @@ impl Bench {
         let merging = state.merging.as_mut().unwrap();
         merging.full_scans += 1;
         merging.scanned_pages = merging.scanned_pages.map(|pages| pages + PAGES);
-        merging.cpu_ns += PAGES * 4_000;
+        merging.cpu_ns += PAGES * 3_000;
         (merging.volatile_pages, merging.sharing_pages) = (volatile_pages, sharing_pages);
         merging.unshared_pages = PAGES - volatile_pages - sharing_pages;
     }
@@ -77,7 +77,7 @@ fn a_window_opens_for_newcomers_and_closes_when_a_pass_finds_no_more() {
     b.pass(PAGES, 0);
     b.merge_turn(DUE_NS + LOOK_NS);
     assert_eq!(b.merging().run, 1, "all pages have been seen once: none could merge yet");
-    assert_eq!(b.merging().pages_to_scan, 555, "a tenth of the CPU at 4 us a page");
+    assert_eq!(b.merging().pages_to_scan, 740, "a tenth of the CPU at 3 us a page");
     b.pass(0, PAGES / 4);
     assert_eq!(b.merge_turn(DUE_NS + 2 * LOOK_NS), None, "nothing is new any more");
     assert_eq!((b.merging(), b.logged_merging()), (stock(), None));
