@@ -21,12 +21,17 @@ fn what_is_compared_differs_in_the_configuration_and_the_daemons_file_alone() {
     };
     assert_eq!(names("session"), ["off", "always", "advisor", "background", "kin", "fovea"]);
     assert_eq!(names("tight"), ["off", "always", "fovea"]);
+    assert_eq!(names("killed"), ["fovea"]);
     for plan in &plans {
         let first = plans.iter().find(|first| first.case == plan.case).unwrap();
         let configuration = first.configuration.clone();
         let same = Plan { configuration, daemon_config: first.daemon_config.clone(), ..plan.clone() };
         assert_eq!(same, *first);
         let forked = plan.apps.iter().filter(|app| app.spawn == Spawn::Zygote).count();
+        if plan.case == "killed" {
+            assert!(plan.steps.contains(&Step::KillDaemon {}));
+            continue;
+        }
         assert_eq!((plan.apps.len(), forked), (13, 10));
         let config: toml::Table = plan.daemon_config.parse().unwrap();
         let by_us = ["background", "fovea"].contains(&plan.configuration.name());

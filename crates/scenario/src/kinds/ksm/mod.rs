@@ -2,6 +2,8 @@
 //! Apps whose pages are alike, as they come from one zygote, beside some that are not (LowMem13, sections 4.3 and 4.4): what merging saves, and
 //! what looking for it costs.
 
+mod figures;
+
 use std::borrow::Cow;
 
 use fovea_report::panel::{Form, Panel};
@@ -11,8 +13,8 @@ use serde::Deserialize;
 
 use super::{About, Parameters};
 use crate::catalog::builtin;
-use crate::figures::fold::{mean, select, set, Folded, Sample};
-use crate::figures::{by_case, compares, correctness, figure, id, Figures};
+use crate::figures::fold::{select, Folded};
+use crate::figures::{by_case, compares, correctness, figure, id};
 use crate::profile::Churn;
 use crate::scenario::Scenario;
 use crate::script::{generator, in_range, open, sample, start, BadParameter, Script};
@@ -20,6 +22,7 @@ use crate::{
     AppProfile, Boot, Case, Catalog, Configuration, Daemon, Error, Ksmd, Merging, Mix, PhoneProfile, Reservation,
     Spawn, Step, Touch, Verdict,
 };
+use figures::{fill, put_saved};
 
 const fn merged(name: &'static str, ksmd: Ksmd, only_kin: bool) -> Configuration {
     Configuration {
@@ -75,8 +78,13 @@ pub(super) const ABOUT: About = About {
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Apps switched to and fro with memory to spare, and with too little.
-const CASES: [&str; 2] = ["session", "tight"];
+/// Apps switched to and fro with memory to spare, and with too little; and a daemon that is killed while ksmd looks.
+const CASES: [&str; 3] = ["session", "tight", "killed"];
+
+/// Apps that are opened before the daemon is killed, and how long that is after the last of them: the one before has been in the background for
+/// the daemon's `settle_ms`, and ksmd takes some tenths of a second.
+const KILLED_APPS: usize = 3;
+const KILLED_AFTER_NS: u64 = 5_200_000_000;
 
 /// Configurations of the second: whether anybody dies is looked at with merging and without.
 const TIGHT: [&str; 3] = ["off", "always", "fovea"];
@@ -85,7 +93,7 @@ const TIGHT: [&str; 3] = ["off", "always", "fovea"];
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ksm {
-    /// Of "session", "tight".
+    /// Of "session", "tight", "killed".
     pub cases: Vec<String>,
     /// Apps from the zygote.
     pub apps: u32,
@@ -181,6 +189,15 @@ impl Ksm {
         }
     }
 
+    /// Until the daemon is killed.
+    fn killed_steps(&self, names: &[String]) -> Vec<Step> {
+        let opened = names.iter().take(KILLED_APPS);
+        let mut steps = vec![sample("begin")];
+        steps.extend(opened.flat_map(|name| [open(name), Step::Wait { ns: KILLED_AFTER_NS }]));
+        steps.extend([sample("killed"), Step::KillDaemon {}, sample("end"), Step::Verify {}]);
+        steps
+    }
+
     fn steps(&self, scenario: &Scenario, names: &[String]) -> Vec<Step> {
         let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
         steps.push(sample("begin"));
@@ -211,6 +228,15 @@ impl Ksm {
             Step::Verify {},
         ]);
         steps
+    }
+}
+
+/// The configurations that run a case; all do without.
+fn only(case: &str) -> Option<&'static [&'static str]> {
+    match case {
+        "tight" => Some(&TIGHT),
+        "killed" => Some(&["fovea"]),
+        _ => None,
     }
 }
 
@@ -250,9 +276,9 @@ impl Parameters for Ksm {
             Script {
                 case: case.clone(),
                 seed: scenario.seed,
-                steps: self.steps(scenario, &names),
+                steps: if case == CASES[2] { self.killed_steps(&names) } else { self.steps(scenario, &names) },
                 apps,
-                only: if tight { Some(&TIGHT) } else { None },
+                only: only(case),
                 ..Script::default()
             }
         };
@@ -268,7 +294,7 @@ impl Parameters for Ksm {
                 put_saved(&mut of.figures, &boots, &off);
             }
         }
-        cases.retain(|of| of.case != CASES[1] || TIGHT.contains(&of.configuration.as_str()));
+        cases.retain(|of| only(&of.case).is_none_or(|only| only.contains(&of.configuration.as_str())));
         cases
     }
 
@@ -276,6 +302,15 @@ impl Parameters for Ksm {
         let mut verdicts = Vec::new();
         for case in &self.cases {
             let get = |configuration: &str, name: &str| figure(cases, case, configuration, name);
+            if case == CASES[2] {
+                let mut push = |name: &str, claim: &str, figure: &str, bound: Bound| {
+                    verdicts.push(verdict(&id(name, case), claim, "this project", get("fovea", figure), bound));
+                };
+                push("looking", "ksmd looks as the daemon is killed", "run", Bound::Equal(1.0));
+                push("as-it-was", "and is set as it was before the daemon came", "left_after_kill", Bound::Equal(0.0));
+                push("wrong-pages-fovea", "no page comes back wrong under fovea", "wrong_pages", Bound::Equal(0.0));
+                continue;
+            }
             if case == CASES[1] {
                 let in_tight = |v: &Verdict| TIGHT.iter().any(|name| v.id == id(&format!("wrong-pages-{name}"), case));
                 if compares(scenario, &["off", "fovea"]) {
@@ -332,52 +367,4 @@ impl Parameters for Ksm {
         }
         verdicts
     }
-}
-
-/// A number of the kernel's at the last sample of a label.
-fn value(folded: &Folded, label: &str, name: &str) -> Option<f64> {
-    let (_, values) = folded.merging.iter().rev().find(|(l, _)| l == label)?;
-    values.get(name).map(|&value| value as f64)
-}
-
-fn between(folded: &Folded, name: &str, from: &str, to: &str) -> Option<f64> {
-    Some(value(folded, to, name)? - value(folded, from, name)?)
-}
-
-fn fill(figures: &mut Figures, boots: &[&Folded]) {
-    let mut put = |name: &str, value: &dyn Fn(&Folded) -> Option<f64>| set(figures, name, mean(boots, value));
-    put("user_memory_bytes", &|f| f.user_memory_bytes);
-    put("ksmd_cpu_ns", &|f| between(f, "cpu_ns", "begin", "end"));
-    put("scanned_pages", &|f| between(f, "scanned_pages", "begin", "end"));
-    put("full_scans", &|f| between(f, "full_scans", "begin", "end"));
-    put("still_ksmd_cpu_ns", &|f| between(f, "cpu_ns", "quiet", "still"));
-    let per_page = |f: &Folded| {
-        let pages = between(f, "scanned_pages", "begin", "end").filter(|&pages| pages > 0.0)?;
-        Some(between(f, "cpu_ns", "begin", "end")? / pages)
-    };
-    put("ksmd_page_cpu_ns", &per_page);
-    put("sharing_bytes", &|f| Some(value(f, "end", "sharing_pages")? * crate::PAGE_BYTES as f64));
-    put("launches", &|f| Some(f.launches.len() as f64));
-    put("kills", &|f| Some(f.end()?.kills));
-    put("oom_kills", &|f| Some(f.end()?.oom_kills));
-    put("daemon_cpu_ns", &|f| Some(f.end()?.daemon_cpu_ns));
-    put("wrong_pages", &|f| Some(f.wrong_pages));
-}
-
-/// Memory that is free beside what is free where nothing is merged, at the same moments of the same session: what the kernel needs to keep
-/// account of merged pages is taken off by that.
-fn put_saved(figures: &mut Figures, boots: &[&Folded], off: &[&Folded]) {
-    let free = |samples: Vec<Sample>| {
-        let count = samples.len() as f64;
-        (count > 0.0).then(|| samples.iter().map(|s| s.free_bytes).sum::<f64>() / count)
-    };
-    let mut put = |name: &str, label: &str| {
-        let ours = mean(boots, |f| free(f.samples(label)));
-        let theirs = mean(off, |f| free(f.samples(label)));
-        set(figures, name, ours.zip(theirs).map(|(ours, theirs)| ours - theirs));
-    };
-    put("saved_bytes", "session");
-    put("saved_opening_bytes", "opening");
-    put("saved_end_bytes", "end");
-    put("saved_still_bytes", "still");
 }
