@@ -228,7 +228,7 @@ impl<D: Device> Mechanism<D> for Merge {
         let now_ns = step.snapshot.now_ns;
         let outcome = match step.action {
             Action::Merge { pages, .. } if self.state.window.is_some() => self.set_rate(house, *pages),
-            Action::Merge { app, pages } => self.open(house, app, *pages, step.snapshot),
+            Action::Merge { app, pages } => self.open(house, app, *pages, step),
             Action::StopMerging { .. } => {
                 let whole = step.reason == fovea_policy::Reason::NothingAlike;
                 self.close(house, now_ns, whole)

@@ -128,7 +128,9 @@ pub fn end(state: &MergeState, window: &Window, config: &MergeConfig) -> Option<
     if !window.passed || (state.mid_pass && window.passes < 2) {
         return None;
     }
-    if window.passes >= PASSES_MOST {
+    // Parted pages find their like, which is merged already, in one pass. What `pages_volatile` says there is no reason for another: the kernel
+    // counts what it passes over unseen (`smart_scan`) as volatile, too.
+    if window.passes >= PASSES_MOST || !window.newcomers {
         return Some(Reason::NothingAlike);
     }
     let worth = |pages: u64| pages * 1000 >= state.known_pages.max(1) * config.yield_permille && pages > 0;

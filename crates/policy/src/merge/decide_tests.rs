@@ -34,6 +34,7 @@ fn window(passes: u32, volatile_pages: u64, unshared_pages: u64) -> Window {
     Window {
         app: "a".parse().unwrap(),
         since_ns: 0,
+        newcomers: true,
         pages: 400,
         passes,
         passed: true,
@@ -137,7 +138,10 @@ fn a_pass_is_worth_it_while_pages_that_were_looked_at_once_may_find_their_like()
     let nothing = Window { gained_pages: 0, ..window(3, 4_000, 4_000) };
     assert_eq!(end(&known(10_000), &nothing, &config), Some(Reason::NothingAlike), "they only change");
     // Only parted pages were new: they join those that are merged in one pass.
-    assert_eq!(end(&known(10_000), &window(1, 10, 7_900), &config), Some(Reason::NothingAlike));
+    let parted = Window { newcomers: false, ..window(1, 10_000, 0) };
+    assert_eq!(end(&known(10_000), &parted, &config), Some(Reason::NothingAlike));
+    let cut_off = MergeState { mid_pass: true, ..known(10_000) };
+    assert_eq!(end(&cut_off, &parted, &config), None);
     let mid_pass = MergeState { mid_pass: true, ..known(10_000) };
     assert_eq!(end(&mid_pass, &window(1, 10, 7_900), &config), None, "that was not a whole pass");
 }

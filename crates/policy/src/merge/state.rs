@@ -39,6 +39,8 @@ pub struct Window {
     pub app: AppName,
     /// When.
     pub since_ns: u64,
+    /// Somebody was new then; else merged pages had been written to.
+    pub newcomers: bool,
     /// Pages that the kernel looks at before it sleeps.
     pub pages: u64,
     /// Passes that have ended since.

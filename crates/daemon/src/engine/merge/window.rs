@@ -4,11 +4,12 @@
 use fovea_apps::{AppName, MergeReading, MergeSettings};
 use fovea_linux::{Device, Error};
 use fovea_policy::merge::{self, Window};
-use fovea_policy::Snapshot;
+use fovea_policy::Reason;
 use serde_json::{json, Value};
 
 use super::{Merge, RUNS};
 use crate::engine::house::House;
+use crate::engine::mechanism::Step;
 
 /// How long the kernel's thread sleeps between two batches, as it does by default.
 const SLEEP_MS: u64 = 20;
@@ -44,13 +45,8 @@ impl Merge {
         house.write(now_ns, "merging-taken-over", None, None, json!({ "settings": reading.settings }));
     }
 
-    pub(super) fn open<D: Device>(
-        &mut self,
-        house: &mut House<D>,
-        app: &AppName,
-        pages: u64,
-        snapshot: &Snapshot,
-    ) -> Value {
+    pub(super) fn open<D: Device>(&mut self, house: &mut House<D>, app: &AppName, pages: u64, step: &Step) -> Value {
+        let (snapshot, newcomers) = (step.snapshot, step.reason == Reason::Newcomers);
         let now_ns = snapshot.now_ns;
         let before = self.reading.clone();
         let set = MergeSettings {
@@ -68,6 +64,7 @@ impl Merge {
         self.state.window = Some(Window {
             app: app.clone(),
             since_ns: now_ns,
+            newcomers,
             pages,
             passes: 0,
             passed: false,
