@@ -336,7 +336,7 @@ mod tests {
             command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
             if merged {
                 // SAFETY: one system call of integers, which is allowed between fork and exec.
-                unsafe { command.pre_exec(|| sys::set_memory_merge()) };
+                unsafe { command.pre_exec(sys::set_memory_merge) };
             }
             command.spawn().unwrap()
         };

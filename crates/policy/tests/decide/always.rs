@@ -62,6 +62,7 @@ proptest! {
                 Action::Ask { .. } => prop_assert!(false, "no grace is configured"),
                 Action::DiskClass { .. } | Action::DiskForget { .. } | Action::DiskLimit { .. } => prop_assert!(false, "there is no disk"),
                 Action::HoldWindow { .. } | Action::ReleaseWindow { .. } => prop_assert!(false, "nothing is received"),
+                Action::Merge { .. } | Action::StopMerging { .. } => prop_assert!(false, "nobody is registered"),
                 Action::Rank { .. } | Action::Prefetch { .. } => prop_assert!(false, "not about memory"),
                 Action::Thaw { app } => prop_assert!(
                     class_of(app) < Importance::Hidden || class_of(app) == Importance::ContentProvider || spared(of(app))
