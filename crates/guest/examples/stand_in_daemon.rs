@@ -160,6 +160,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         only_listed: false,
         runaways: Vec::new(),
         disk: Default::default(),
+        merging: None,
         memory: Default::default(),
         ecache: None,
         kills: 0,
