@@ -86,10 +86,7 @@ impl Policy for QdlpFifo {
         let slot = Table::<3>::slot(request.id);
         let place = self.table.place(slot);
         if place == PROBATION || place == MAIN {
-            let count = self.table.count(slot);
-            if count < MOST {
-                self.table.set_count(slot, count + 1);
-            }
+            self.table.count_hit(slot, MOST);
             return true;
         }
         if place == GHOST {

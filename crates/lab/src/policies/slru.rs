@@ -45,11 +45,7 @@ impl Policy for Slru {
                 return true;
             }
             PROBATION => {
-                self.table.move_to(PROTECTED, slot);
-                while self.table.weight(PROTECTED) > self.protected {
-                    let Some(last) = self.table.back(PROTECTED) else { break };
-                    self.table.move_to(PROBATION, last);
-                }
+                self.table.promote(PROTECTED, self.protected, slot, PROBATION);
                 return true;
             }
             _ => {}

@@ -106,11 +106,7 @@ impl Policy for WTinyLfu {
         let slot = Table::<3>::slot(request.id);
         match self.table.place(slot) {
             PROBATION => {
-                self.table.move_to(PROTECTED, slot);
-                while self.table.weight(PROTECTED) > self.protected {
-                    let Some(last) = self.table.back(PROTECTED) else { break };
-                    self.table.move_to(PROBATION, last);
-                }
+                self.table.promote(PROTECTED, self.protected, slot, PROBATION);
                 return true;
             }
             WINDOW | PROTECTED => {

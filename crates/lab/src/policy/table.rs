@@ -91,6 +91,23 @@ impl<const LISTS: usize> Table<LISTS> {
         self.nodes[slot.0 as usize].count = count;
     }
 
+    /// Raises that number by one, up to `most`.
+    #[inline(always)]
+    pub fn count_hit(&mut self, slot: Slot, most: u8) {
+        let count = &mut self.nodes[slot.0 as usize].count;
+        *count = (*count + 1).min(most);
+    }
+
+    /// Moves an object to the front of a list of that capacity, from whose back the others spill over to the front of `spill`.
+    #[inline(always)]
+    pub fn promote(&mut self, list: u8, capacity: u64, slot: Slot, spill: u8) {
+        self.move_to(list, slot);
+        while self.weight(list) > capacity {
+            let Some(last) = self.back(list) else { break };
+            self.move_to(spill, last);
+        }
+    }
+
     /// Weight of a list.
     #[inline(always)]
     pub fn weight(&self, list: u8) -> u64 {
