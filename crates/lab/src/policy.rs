@@ -4,9 +4,11 @@
 //! Each file of `src/policies/` is one policy: it has a type that implements [`Policy`] and `pub static POLICY: Descriptor`.
 //! The build lists the files, so adding a file is all it takes to see a policy in every comparison.
 
+mod aged;
 mod ranked;
 mod table;
 
+pub use aged::Aged;
 pub use ranked::{Rank, Ranked};
 pub use table::{Slot, Table, ABSENT};
 

@@ -12,7 +12,7 @@ pub static POLICY: Descriptor = Descriptor {
     source: "O'Neil et al., SIGMOD 1993",
     parameters: &[],
     needs_future: false,
-    bytes_per_object: Ranked::BYTES_PER_OBJECT + 8,
+    bytes_per_object: <Ranked>::BYTES_PER_OBJECT + 8,
     build: |capacity, _| Box::new(Lru2 { capacity, now: 0, last: Vec::new(), objects: Ranked::default() }),
 };
 

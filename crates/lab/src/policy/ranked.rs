@@ -3,12 +3,12 @@
 
 const OUT: u32 = u32::MAX;
 
-/// A rank, and what decides between equal ones. No two objects have the same.
+/// The usual rank, and what decides between equal ones. No two objects have the same.
 pub type Rank = (u64, u64);
 
 #[derive(Clone, Copy)]
-struct Entry {
-    rank: Rank,
+struct Entry<R> {
+    rank: R,
     id: u32,
 }
 
@@ -21,14 +21,14 @@ struct Object {
 
 /// A heap of objects that knows where each of them is.
 #[derive(Default)]
-pub struct Ranked {
+pub struct Ranked<R = Rank> {
     /// Four children a node.
-    heap: Vec<Entry>,
+    heap: Vec<Entry<R>>,
     objects: Vec<Object>,
     used: u64,
 }
 
-impl Ranked {
+impl<R: Ord + Copy> Ranked<R> {
     /// Memory per object.
     pub const BYTES_PER_OBJECT: usize = std::mem::size_of::<Object>();
 
@@ -58,7 +58,8 @@ impl Ranked {
     }
 
     /// Adds one that is not there.
-    pub fn insert(&mut self, id: u32, size: u32, rank: Rank) {
+    #[inline]
+    pub fn insert(&mut self, id: u32, size: u32, rank: R) {
         self.objects[id as usize].size = size;
         self.used += u64::from(size);
         self.heap.push(Entry { rank, id });
@@ -66,7 +67,8 @@ impl Ranked {
     }
 
     /// Gives one that is there another rank.
-    pub fn change(&mut self, id: u32, rank: Rank) {
+    #[inline]
+    pub fn change(&mut self, id: u32, rank: R) {
         let at = self.objects[id as usize].at as usize;
         let entry = Entry { rank, id };
         match rank < self.heap[at].rank {
@@ -76,7 +78,8 @@ impl Ranked {
     }
 
     /// Takes out the one of the least rank.
-    pub fn pop(&mut self) -> Option<(u32, Rank)> {
+    #[inline]
+    pub fn pop(&mut self) -> Option<(u32, R)> {
         let Entry { rank, id } = *self.heap.first()?;
         let last = self.heap.pop()?;
         if !self.heap.is_empty() {
@@ -88,12 +91,12 @@ impl Ranked {
         Some((id, rank))
     }
 
-    fn put(&mut self, at: usize, entry: Entry) {
+    fn put(&mut self, at: usize, entry: Entry<R>) {
         self.heap[at] = entry;
         self.objects[entry.id as usize].at = at as u32;
     }
 
-    fn rise(&mut self, mut at: usize, entry: Entry) {
+    fn rise(&mut self, mut at: usize, entry: Entry<R>) {
         while at > 0 {
             let parent = (at - 1) / 4;
             if self.heap[parent].rank <= entry.rank {
@@ -105,7 +108,7 @@ impl Ranked {
         self.put(at, entry);
     }
 
-    fn sink(&mut self, mut at: usize, entry: Entry) {
+    fn sink(&mut self, mut at: usize, entry: Entry<R>) {
         loop {
             let first = 4 * at + 1;
             let children = first..(first + 4).min(self.heap.len());
