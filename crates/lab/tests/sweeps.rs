@@ -7,7 +7,7 @@ use std::{
     sync::Mutex,
 };
 
-use fovea_lab::{import, policy, replay, sweep, Error, ImportOptions, ReplayOptions, SweepOptions};
+use fovea_lab::{import, policy, replay, sweep, Error, ImportOptions, ReplayOptions, SweepOptions, SweepReport};
 
 /// A trace with loops, hot objects and different sizes, from a fixed recurrence.
 fn trace(folder: &Path, name: &str, seed: u64) -> PathBuf {
@@ -69,6 +69,14 @@ fn results_do_not_depend_on_the_threads_nor_on_an_interruption() {
     }
 }
 
+/// What came of a sweep, its journal, and what that held when the last cell was finished.
+fn swept(options: &SweepOptions) -> (SweepReport, PathBuf, Vec<u8>) {
+    let journal = options.output.with_extension("partial.jsonl");
+    let last = Mutex::new(Vec::new());
+    let report = sweep(options, |_, _| *last.lock().unwrap() = fs::read(&journal).unwrap()).unwrap();
+    (report, journal, last.into_inner().unwrap())
+}
+
 #[test]
 fn a_changed_trace_is_computed_anew() {
     let folder = tempfile::tempdir().unwrap();
@@ -77,10 +85,8 @@ fn a_changed_trace_is_computed_anew() {
         sizes: vec!["10".parse().unwrap()],
         ..options(folder.path(), "out", 1)
     };
-    let journal = folder.path().join("out.partial.jsonl");
-    let last = Mutex::new(Vec::new());
-    sweep(&sweep_options, |_, _| *last.lock().unwrap() = fs::read(&journal).unwrap()).unwrap();
-    fs::write(&journal, &*last.lock().unwrap()).unwrap();
+    let (_, journal, whole) = swept(&sweep_options);
+    fs::write(journal, whole).unwrap();
     trace(folder.path(), "a", 3);
     assert_eq!(sweep(&sweep_options, |_, _| {}).unwrap().resumed, 0);
 }
@@ -93,10 +99,7 @@ fn another_program_s_cells_are_not_taken() {
         sizes: vec!["10".parse().unwrap()],
         ..options(folder.path(), "out", 1)
     };
-    let journal = folder.path().join("out.partial.jsonl");
-    let last = Mutex::new(Vec::new());
-    let report = sweep(&sweep_options, |_, _| *last.lock().unwrap() = fs::read(&journal).unwrap()).unwrap();
-    let whole = last.into_inner().unwrap();
+    let (report, journal, whole) = swept(&sweep_options);
     // What the journal holds of a program is the content of its file.
     let mut content = fovea_lab::store::Checksum::default();
     content.add(&fs::read(std::env::current_exe().unwrap()).unwrap());
