@@ -13,7 +13,7 @@ pub use column::Column;
 use builder::{repeated, Builder};
 use kept::Kept;
 
-use crate::{import, policy::NEVER, size::Footprint, store, Error, Op, Result};
+use crate::{import, policy::NEVER, size::Footprint, store, Error, Op, Record, Result, Stop};
 
 /// Requests handed to a policy at a time: 256 KiB a column, which stays in the second-level cache.
 pub const CHUNK_REQUESTS: usize = 65_536;
@@ -31,6 +31,8 @@ pub struct DenseOptions {
     pub column_memory_bytes: u64,
     /// Keep the dense form on disk if the trace has at least so many requests: shorter ones are made dense sooner than it is said.
     pub keep_requests: Option<u64>,
+    /// Ends the making, and every replay of what was made.
+    pub stop: Stop,
 }
 
 impl Default for DenseOptions {
@@ -41,6 +43,7 @@ impl Default for DenseOptions {
             ops: None,
             column_memory_bytes: 256 << 20,
             keep_requests: Some(1 << 20),
+            stop: Stop::default(),
         }
     }
 }
@@ -62,6 +65,7 @@ pub struct Dense {
     footprint: Footprint,
     left_out: BTreeMap<String, u64>,
     checksum: Option<u64>,
+    stop: Stop,
 }
 
 /// Longest single block request taken: no device accepts more in one command.
@@ -93,12 +97,7 @@ impl Dense {
             Some(reader) => Self::of_trace(path, reader, options, progress)?,
             None => Self::of_foreign(path, options, progress)?,
         };
-        if builder.dense.ids.is_empty() {
-            let why: Vec<_> = builder.dense.left_out.iter().map(|(why, count)| format!("{count} {why}")).collect();
-            let what = format!("no request to replay among {records} records ({})", why.join(", "));
-            return Err(wrong(path, "the whole trace", what, "take another trace, or leave --reads-only out"));
-        }
-        let mut dense = builder.finish().map_err(|what| wrong(path, "the whole trace", what, "free some disk"))?;
+        let mut dense = Self::finish(path, builder, records)?;
         dense.checksum = Some(checksum);
         if let (Some(kept), Some(least)) = (kept, options.keep_requests) {
             if dense.requests() >= least {
@@ -106,6 +105,40 @@ impl Dense {
             }
         }
         repeat(dense)
+    }
+
+    /// Makes records from elsewhere dense, which are called `name` in errors. None is kept.
+    ///
+    /// # Errors
+    /// As [`Dense::open`], and the first of the records'.
+    pub fn of_records(
+        name: &str,
+        notes: &BTreeMap<String, String>,
+        records: impl IntoIterator<Item = Result<Record>>,
+        options: &DenseOptions,
+    ) -> Result<Self> {
+        let path = Path::new(name);
+        let mut builder = Builder::new(options, notes);
+        let mut count = 0;
+        for record in records {
+            count += 1;
+            if count % CHUNK_REQUESTS as u64 == 0 {
+                options.stop.check()?;
+            }
+            let done = builder.record(&record?);
+            done.map_err(|what| wrong(path, &format!("record {count}"), what, "replay a trace without it"))?;
+        }
+        let dense = Self::finish(path, builder, count)?;
+        dense.repeat(options).map_err(|e| wrong(path, "the whole trace", e.to_string(), "free some disk"))
+    }
+
+    fn finish(path: &Path, builder: Builder, records: u64) -> Result<Self> {
+        if builder.dense.ids.is_empty() {
+            let why: Vec<_> = builder.dense.left_out.iter().map(|(why, count)| format!("{count} {why}")).collect();
+            let what = format!("no request to replay among {records} records ({})", why.join(", "));
+            return Err(wrong(path, "the whole trace", what, "take another trace, or leave --reads-only out"));
+        }
+        builder.finish().map_err(|what| wrong(path, "the whole trace", what, "free some disk"))
     }
 
     fn of_trace(
@@ -117,6 +150,7 @@ impl Dense {
         let mut builder = Builder::new(options, &reader.notes());
         let mut records = 0;
         while let Some(columns) = reader.columns(options.reads_only)? {
+            options.stop.check()?;
             builder.columns(&columns).map_err(|(row, what)| {
                 wrong(path, &format!("record {}", records + row as u64 + 1), what, "replay a trace without it")
             })?;
@@ -132,6 +166,7 @@ impl Dense {
         import::each(path, &mut |record| {
             records += 1;
             if records % CHUNK_REQUESTS as u64 == 0 {
+                options.stop.check()?;
                 progress(records);
             }
             let done = builder.record(&record);
@@ -142,8 +177,9 @@ impl Dense {
 
     fn repeat(mut self, options: &DenseOptions) -> std::io::Result<Self> {
         let repeat = options.repeat.max(1);
-        self.ids = repeated(self.ids, repeat, options.column_memory_bytes)?;
-        self.sizes = repeated(self.sizes, repeat, options.column_memory_bytes)?;
+        self.stop = options.stop.clone();
+        self.ids = repeated(self.ids, repeat, options)?;
+        self.sizes = repeated(self.sizes, repeat, options)?;
         Ok(self)
     }
 
@@ -178,6 +214,11 @@ impl Dense {
     /// Records that are not replayed, by reason.
     pub fn left_out(&self) -> &BTreeMap<String, u64> {
         &self.left_out
+    }
+
+    /// The wish that its replays end.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
     }
 
     /// Works out when each request's object comes next, for policies that know the future. Done once.

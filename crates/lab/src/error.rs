@@ -37,6 +37,9 @@ pub enum Error {
     /// A simulated boot did not follow its plan to the end.
     #[error("{0}")]
     Boot(String),
+    /// Somebody [asked](crate::Stop) that the work end.
+    #[error("stopped; what was finished before is kept where a sweep's journal keeps it")]
+    Stopped,
     /// The request makes no sense.
     #[error("{0}")]
     Usage(String),

@@ -173,7 +173,10 @@ fn read_all(
 }
 
 /// Reads a foreign file with the importers' defaults, for who needs its records only.
-pub(crate) fn each(path: &Path, sink: &mut dyn FnMut(Record) -> Result<()>) -> Result<()> {
+///
+/// # Errors
+/// As [`import`], and what `sink` returns.
+pub fn each(path: &Path, sink: &mut dyn FnMut(Record) -> Result<()>) -> Result<()> {
     let (input, _) = Input::open(path)?;
     read_all(input, &ImportOptions::default(), sink).map(drop)
 }

@@ -23,6 +23,7 @@ pub mod reproduce;
 mod requests;
 pub mod sim;
 mod size;
+mod stop;
 pub mod store;
 pub mod sweep;
 pub mod synthetic;
@@ -31,10 +32,11 @@ pub use error::{Error, Result};
 pub use import::{import, ImportOptions, ImportReport};
 pub use info::{info, TraceInfo};
 pub use parallel::threads;
-pub use record::{Names, Op, Record};
+pub use record::{importance_from_name, importance_name, Names, Op, Record};
 pub use replay::{replay, ReplayOptions};
 pub use requests::{Requests, FORMAT_KEY, FORMAT_RECORDED};
 pub use size::{Capacity, Footprint, Size, Weight};
+pub use stop::Stop;
 pub use sweep::{sweep, SweepOptions, SweepReport};
 
 /// Bytes of a page, the unit in which block and file traces are replayed.

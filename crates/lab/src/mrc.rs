@@ -111,10 +111,27 @@ fn usual_sizes(objects: u64) -> Vec<Size> {
 /// # Errors
 /// If the trace cannot be read, or the options make no sense for it.
 pub fn mrc(options: &MrcOptions, progress: impl Fn(u64, u64) + Sync) -> Result<Mrc> {
-    if !(options.rate > 0.0 && options.rate <= 1.0) {
-        return Err(Error::Usage(format!("--rate {}: take a share above 0 and up to 1", options.rate)));
+    check_rate(options.rate)?;
+    let dense = Dense::open(&options.trace, &options.dense, |_| {})?;
+    let inputs = vec![input(&options.trace, dense.checksum().unwrap_or_default())];
+    let mut curves = mrc_dense(dense, options, progress)?;
+    curves.document.inputs = inputs;
+    Ok(curves)
+}
+
+fn check_rate(rate: f64) -> Result<()> {
+    match rate > 0.0 && rate <= 1.0 {
+        true => Ok(()),
+        false => Err(Error::Usage(format!("--rate {rate}: take a share above 0 and up to 1"))),
     }
-    let mut dense = Dense::open(&options.trace, &options.dense, |_| {})?;
+}
+
+/// As [`mrc`], of a trace that is dense already: the options' trace is not read, and the document names none.
+///
+/// # Errors
+/// As [`mrc`].
+pub fn mrc_dense(mut dense: Dense, options: &MrcOptions, progress: impl Fn(u64, u64) + Sync) -> Result<Mrc> {
+    check_rate(options.rate)?;
     let sizes = match options.sizes.as_slice() {
         [] => usual_sizes(dense.footprint().objects),
         sizes => sizes.to_vec(),
@@ -124,11 +141,10 @@ pub fn mrc(options: &MrcOptions, progress: impl Fn(u64, u64) + Sync) -> Result<M
         dense.look_ahead()?;
     }
     let points = points(&dense, options, &sizes, progress)?;
-    let inputs = vec![input(&options.trace, dense.checksum().unwrap_or_default())];
     let mut named = options_of(&options.dense);
     named.insert("rate".into(), options.rate.to_string());
     let cases = points.iter().map(case).collect();
-    Ok(Mrc { document: Document { inputs, options: named, ..document("lab mrc", cases) }, points })
+    Ok(Mrc { document: Document { options: named, ..document("lab mrc", cases) }, points })
 }
 
 fn case(point: &Point) -> Case {

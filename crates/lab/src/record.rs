@@ -69,12 +69,12 @@ impl FromStr for Op {
 }
 
 /// The name of a class of importance in trace files.
-pub(crate) fn importance_name(importance: Importance) -> &'static str {
+pub fn importance_name(importance: Importance) -> &'static str {
     ["foreground", "visible", "service", "hidden", "content-provider", "empty"][importance.index()]
 }
 
 /// The class of a name.
-pub(crate) fn importance_from_name(name: &str) -> Option<Importance> {
+pub fn importance_from_name(name: &str) -> Option<Importance> {
     Importance::ALL.into_iter().find(|&i| importance_name(i) == name)
 }
 

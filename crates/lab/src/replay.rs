@@ -115,13 +115,13 @@ pub fn document(scenario: &str, cases: Vec<Case>) -> Document {
 }
 
 /// A trace as results name it.
-pub(crate) fn input(path: &Path, checksum: u64) -> Input {
+pub fn input(path: &Path, checksum: u64) -> Input {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Input { name, xxh64: format!("{checksum:016x}") }
 }
 
 /// Options as results name them.
-pub(crate) fn options_of(dense: &DenseOptions) -> BTreeMap<String, String> {
+pub fn options_of(dense: &DenseOptions) -> BTreeMap<String, String> {
     let ops: Option<Vec<_>> = dense.ops.as_ref().map(|ops| ops.iter().map(|op| op.name()).collect());
     BTreeMap::from([
         ("ops".to_owned(), ops.map_or("usual".into(), |ops| ops.join(","))),
@@ -166,6 +166,7 @@ pub fn run(dense: &Dense, choice: &Choice, size: Size) -> Result<Outcome> {
     let started = Instant::now();
     let mut at = 0;
     while at < dense.requests() {
+        dense.stop().check()?;
         let count = CHUNK_REQUESTS.min((dense.requests() - at) as usize);
         let sizes = match capacity.weight {
             Weight::Objects => None,
@@ -201,20 +202,8 @@ pub fn run(dense: &Dense, choice: &Choice, size: Size) -> Result<Outcome> {
 pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Result<ReplayReport> {
     check_grid(&options.policies, &options.sizes)?;
     let mut dense = Dense::open(&options.trace, &options.dense, |records| progress(records, 0, "reading records"))?;
-    for size in &options.sizes {
-        size.resolve(dense.footprint())?;
-    }
-    if options.policies.iter().any(|p| p.policy.needs_future) {
-        dense.look_ahead()?;
-    }
-    let cells = (options.sizes.len() * options.policies.len()) as u64;
-    let mut outcomes = Vec::new();
-    for &size in &options.sizes {
-        for choice in &options.policies {
-            outcomes.push(run(&dense, choice, size)?);
-            progress(outcomes.len() as u64, cells, "replaying");
-        }
-    }
+    let outcomes =
+        replay_dense(&mut dense, &options.policies, &options.sizes, |done, of| progress(done, of, "replaying"))?;
     Ok(ReplayReport {
         input: input(&options.trace, dense.checksum().unwrap_or_default()),
         options: options_of(&options.dense),
@@ -222,4 +211,32 @@ pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Res
         left_out: dense.left_out().clone(),
         outcomes,
     })
+}
+
+/// Replays a dense trace, as [`replay`] does; `progress` is told (done, of).
+///
+/// # Errors
+/// If a size makes no sense for the trace.
+pub fn replay_dense(
+    dense: &mut Dense,
+    policies: &[Choice],
+    sizes: &[Size],
+    progress: impl Fn(u64, u64),
+) -> Result<Vec<Outcome>> {
+    check_grid(policies, sizes)?;
+    for size in sizes {
+        size.resolve(dense.footprint())?;
+    }
+    if policies.iter().any(|p| p.policy.needs_future) {
+        dense.look_ahead()?;
+    }
+    let cells = (sizes.len() * policies.len()) as u64;
+    let mut outcomes = Vec::new();
+    for &size in sizes {
+        for choice in policies {
+            outcomes.push(run(dense, choice, size)?);
+            progress(outcomes.len() as u64, cells);
+        }
+    }
+    Ok(outcomes)
 }

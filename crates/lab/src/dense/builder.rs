@@ -53,6 +53,7 @@ impl Builder {
                 footprint: Footprint::default(),
                 left_out: BTreeMap::new(),
                 checksum: None,
+                stop: options.stop.clone(),
             },
         }
     }
@@ -210,14 +211,15 @@ impl Builder {
 }
 
 /// A column so many times in a row.
-pub(super) fn repeated(column: Column, repeat: u64, memory_limit_bytes: u64) -> std::io::Result<Column> {
+pub(super) fn repeated(column: Column, repeat: u64, options: &DenseOptions) -> std::io::Result<Column> {
     if repeat == 1 {
         return Ok(column);
     }
-    let (mut long, mut scratch) = (Column::new(memory_limit_bytes), Vec::new());
+    let (mut long, mut scratch) = (Column::new(options.column_memory_bytes), Vec::new());
     for _ in 0..repeat {
         let mut at = 0;
         while at < column.len() {
+            options.stop.check().map_err(std::io::Error::other)?;
             let count = CHUNK_REQUESTS.min((column.len() - at) as usize);
             for &value in column.chunk(at, count, &mut scratch)? {
                 long.push(value)?;

@@ -122,6 +122,7 @@ impl Kept {
             footprint: Footprint { objects: form.objects, bytes: form.bytes },
             left_out: form.left_out,
             checksum: Some(self.checksum),
+            stop: options.stop.clone(),
         }))
     }
 

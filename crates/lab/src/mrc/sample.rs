@@ -37,6 +37,7 @@ impl Sample {
         let (mut id_scratch, mut size_scratch, mut drawn) = (Vec::new(), Vec::new(), Vec::new());
         let mut start = 0;
         while start < dense.requests() {
+            dense.stop().check()?;
             let count = CHUNK_REQUESTS.min((dense.requests() - start) as usize);
             let ids = ids.chunk(start, count, &mut id_scratch).map_err(failed)?;
             let sizes = sizes.chunk(start, count, &mut size_scratch).map_err(failed)?;
@@ -49,7 +50,10 @@ impl Sample {
             true => None,
             false => {
                 let drawn = drawn.into_iter().map(|(id, size)| (u64::from(id), size));
-                Some(Dense::from_objects(drawn, &DenseOptions::default())?)
+                Some(Dense::from_objects(
+                    drawn,
+                    &DenseOptions { stop: dense.stop().clone(), ..DenseOptions::default() },
+                )?)
             }
         };
         Ok(Sample { dense: sampled, rate, requests: dense.requests() })

@@ -49,7 +49,8 @@ pub struct Cell {
 }
 
 impl Cell {
-    pub(super) fn new(trace: &str, outcome: &Outcome, dense: &Dense) -> Self {
+    /// What came of a replay of the trace of that name.
+    pub fn new(trace: &str, outcome: &Outcome, dense: &Dense) -> Self {
         Cell {
             trace: trace.into(),
             policy: outcome.policy.clone(),
