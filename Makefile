@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 #   make demo     shows everything working in the virtual phone
 #   make test     all tests, the virtual phone's included
+#   make test-python  the Python package alone, built and installed into a fresh virtual environment
 #   make bench    measures, with results as JSON in results/ and as one page, results/report.html
 #   make torture  a million operations on dm-ecache in the virtual phone, every block checked; all states of power; then less with the
 #                 slab allocator's checks
@@ -34,7 +35,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 .PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small build whole small heap-library clean check-style hooks \
-	setup setup-tests fetch test-rust test-phone
+	setup setup-tests fetch test-rust test-phone test-python
 
 demo: whole
 	$(FOVEA) phone demo
@@ -44,10 +45,14 @@ test: setup-tests check-style
 	$(TESTS)/examples/fetch
 	# Side by side, for either alone waits for the phone's clock much of the time.
 	# xargs and not -j2, whose tokens cargo would take part in.
-	printf '%s\n' test-rust test-phone | xargs -P 2 -n 1 $(MAKE) --no-print-directory
+	printf '%s\n' test-rust test-phone test-python | xargs -P 2 -n 1 $(MAKE) --no-print-directory
 
 test-rust:
 	$(CARGO) test --workspace
+
+# The wheel in a fresh virtual environment. What is missing for it is named, and no failure.
+test-python:
+	python/test.sh
 
 # Daemon and guest as released, without the lab, whose dependencies are most of what there is to compile: in a profile of its own, so that
 # neither takes the other's place. The host's side is the tests' build.
@@ -245,7 +250,7 @@ hooks:
 
 check-style:
 	@sh tools/hooks/try.sh
-	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check; else echo "rustfmt: skipped, not installed"; fi
+	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check && cd python && $(CARGO) fmt --check; else echo "rustfmt: skipped, not installed"; fi
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then $(CARGO) clippy --workspace --all-targets -- -D warnings; else echo "clippy: skipped, not installed"; fi
 
 clean:

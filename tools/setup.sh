@@ -36,6 +36,8 @@ if [ "${1:-}" = tests ]; then
 	need sway sway
 	need foot foot
 	need dbus dbus-daemon
+	# Where the Python package is tried.
+	python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || packages="$packages python3-venv"
 fi
 if [ "${1:-}" = tests-pc ]; then
 	# File systems that only a PC's kernel has.

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Replay, miss-ratio curves and sweeps."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from typing import Any, Callable, Iterable
+
+from . import _native
+from ._native import Error, Trace
+from ._policy import run
+from ._results import Results
+
+
+def _each(value: Any) -> list[Any]:
+    """What was named, one or several."""
+    return [value] if isinstance(value, (str, int, os.PathLike)) or callable(value) else list(value)
+
+
+def _texts(values: Any) -> list[str]:
+    return [text for value in _each(values) for text in str(value).split(",")]
+
+
+def _source(trace: Any) -> Any:
+    if isinstance(trace, (str, os.PathLike)):
+        return os.fspath(trace)
+    return trace if isinstance(trace, Trace) else Trace.from_arrow(trace)
+
+
+def _shape(reads_only: bool, ops: Iterable[str] | None, repeat: int, keep: bool) -> dict[str, Any]:
+    if not isinstance(repeat, int) or not 0 < repeat < 1 << 64:
+        raise Error(f"repeat {repeat!r}: a trace is replayed a whole number of times; take at least 1")
+    return {"reads_only": reads_only, "ops": None if ops is None else _texts(ops), "repeat": repeat, "keep": keep}
+
+
+def _threads(threads: int | None) -> int | None:
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise Error(f"threads {threads!r}: no thread to work; take at least 1, or None for all cores")
+    return threads
+
+
+def _named(policies: Any, what: str) -> list[str]:
+    for policy in _each(policies):
+        if not isinstance(policy, str):
+            raise Error(f"policy {getattr(policy, '__name__', policy)!r}: {what} takes the lab's policies; take replay for one in Python")
+    return _texts(policies)
+
+
+def _finished(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for row in rows:
+        row["misses"] = row["requests"] - row["hits"]
+        row["miss_ratio"] = row["misses"] / max(row["requests"], 1)
+    return rows
+
+
+def replay(
+    trace: Any,
+    policies: Any,
+    sizes: Any,
+    *,
+    reads_only: bool = False,
+    ops: Iterable[str] | None = None,
+    repeat: int = 1,
+    keep: bool = True,
+) -> Results:
+    """Replays a trace under every policy at every size.
+
+    A trace is a path, a Trace, or whatever speaks the Arrow C stream interface. Policies are names as on the command line (``"lru"``,
+    ``"s3-fifo:small=0.2"``, ``"all"``), or classes as fovea.Policy; the document holds what the lab's own found. Sizes are ``1000`` objects,
+    ``"64MiB"``, ``"10%"``, ``"10%B"``.
+    """
+    source, shape, texts = _source(trace), _shape(reads_only, ops, repeat, keep), _texts(sizes)
+    named, written = [], []
+    for policy in _each(policies):
+        if isinstance(policy, str):
+            named += _texts(policy)
+        elif callable(policy):
+            written.append(policy)
+        else:
+            raise Error(f"policy {policy!r}: neither a name nor a class; write 'lru', or derive a class from fovea.Policy")
+    rows, document = [], {}
+    if named or not written:
+        cells, text = _native.replay(source, named, texts, shape)
+        rows, document = json.loads(cells), json.loads(text)
+    if written:
+        requests = _native.Requests(source, shape)
+        rows += [run(requests, policy, size) for size in texts for policy in written]
+    return Results(_finished(rows), document)
+
+
+def mrc(
+    trace: Any,
+    policies: Any = "lru",
+    sizes: Any = (),
+    *,
+    rate: float = 0.01,
+    exact: bool = False,
+    shards: bool = False,
+    threads: int | None = None,
+    reads_only: bool = False,
+    ops: Iterable[str] | None = None,
+    repeat: int = 1,
+    keep: bool = True,
+) -> Results:
+    """Miss-ratio curves: ``error`` is twice the standard error of ``miss_ratio``, 0 where nothing is estimated."""
+    if exact and shards:
+        raise Error("exact and shards: one estimates nothing, the other estimates; take one")
+    shape = _shape(reads_only, ops, repeat, keep)
+    names = _named(policies, "mrc")
+    rows, document = _native.mrc(_source(trace), names, _texts(sizes), shape, rate, exact, shards, _threads(threads))
+    return Results(json.loads(rows), json.loads(document))
+
+
+def sweep(
+    traces: Any,
+    policies: Any,
+    sizes: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    threads: int | None = None,
+    reads_only: bool = False,
+    ops: Iterable[str] | None = None,
+    repeat: int = 1,
+    keep: bool = True,
+) -> Results:
+    """Every policy at every size on every trace file, over all cores.
+
+    With ``output``, results go to OUTPUT.json and OUTPUT.parquet, and an interrupted sweep of the same output goes on where it was.
+    """
+    paths = [os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else None for trace in _each(traces)]
+    if None in paths:
+        raise Error("sweep: results go by the traces' files; write a trace in memory with Trace.write first, and name that file")
+    shape = _shape(reads_only, ops, repeat, keep)
+    with tempfile.TemporaryDirectory() as folder:
+        where = os.path.join(folder, "sweep") if output is None else os.fspath(output)
+        names = _named(policies, "sweep")
+        cells, document, resumed = _native.sweep(paths, names, _texts(sizes), shape, where, _threads(threads))
+    return Results(_finished(json.loads(cells)), json.loads(document), resumed)
+
+
+def policies() -> dict[str, dict[str, Any]]:
+    """The lab's policies: where each was published, and its parameters' defaults."""
+    known = _native.policies()
+    return {name: {"source": source, "parameters": {p[0]: p[1] for p in parameters}} for name, source, parameters in known}

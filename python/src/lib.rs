@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What the package `fovea` has in Rust: traces as Arrow streams, and the lab's replay, curves and sweeps without the interpreter's lock.
+
+mod interrupt;
+mod records;
+mod trace;
+
+use std::path::PathBuf;
+
+use fovea_lab::dense::{Dense, DenseOptions, CHUNK_REQUESTS};
+use fovea_lab::mrc::{mrc_dense, MrcOptions};
+use fovea_lab::policy::{self, Choice};
+use fovea_lab::replay::{document, input, options_of, replay_dense};
+use fovea_lab::sweep::{Cell, SweepOptions};
+use fovea_lab::{Result, Size, Stop, Weight};
+use pyo3::prelude::*;
+
+use interrupt::{fail, interruptible};
+use trace::Trace;
+
+/// A trace: a file's path, or one in memory.
+#[derive(FromPyObject)]
+enum Source {
+    Memory(Py<Trace>),
+    File(PathBuf),
+}
+
+/// What the user chose, as text; it is read here, so that mistakes are answered in the lab's words.
+#[derive(FromPyObject)]
+struct Shape {
+    #[pyo3(item)]
+    reads_only: bool,
+    #[pyo3(item)]
+    ops: Option<Vec<String>>,
+    #[pyo3(item)]
+    repeat: u64,
+    #[pyo3(item)]
+    keep: bool,
+}
+
+impl Shape {
+    fn options(&self, stop: &Stop) -> Result<DenseOptions> {
+        let known = |name: &String| {
+            let op: Option<fovea_lab::Op> = name.parse().ok();
+            op.filter(|op| op.is_request()).ok_or_else(|| {
+                let what = "requests are object, block, page-get, page-fault and page-map";
+                fovea_lab::Error::Usage(format!("ops {name:?}: {what}"))
+            })
+        };
+        let ops = self.ops.as_ref().map(|ops| ops.iter().map(known).collect::<Result<_>>()).transpose()?;
+        let usual = DenseOptions::default();
+        let keep_requests = usual.keep_requests.filter(|_| self.keep);
+        let (reads_only, repeat, stop) = (self.reads_only, self.repeat, stop.clone());
+        Ok(DenseOptions { reads_only, repeat, ops, keep_requests, stop, ..usual })
+    }
+}
+
+impl Source {
+    fn name(&self) -> String {
+        match self {
+            Source::File(path) => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            Source::Memory(_) => trace::NAME.into(),
+        }
+    }
+
+    fn open(&self, options: &DenseOptions) -> Result<Dense> {
+        match self {
+            Source::File(path) => Dense::open(path, options, |_| {}),
+            Source::Memory(trace) => trace.get().dense(options),
+        }
+    }
+}
+
+fn choices(names: &[String]) -> Result<Vec<Choice>> {
+    match names {
+        [all] if all == "all" => Ok(policy::all()),
+        names => names.iter().map(|name| name.parse()).collect(),
+    }
+}
+
+fn sizes_of(texts: &[String]) -> Result<Vec<Size>> {
+    texts.iter().map(|text| text.parse()).collect()
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("results serialise")
+}
+
+/// Rows and results document, as JSON.
+type Found = (String, String);
+
+#[pyfunction]
+fn replay(py: Python<'_>, trace: Source, policies: Vec<String>, sizes: Vec<String>, shape: Shape) -> PyResult<Found> {
+    interruptible(py, |stop| {
+        let (policies, sizes, options) = (choices(&policies)?, sizes_of(&sizes)?, shape.options(stop)?);
+        let mut dense = trace.open(&options)?;
+        let outcomes = replay_dense(&mut dense, &policies, &sizes, |_, _| {})?;
+        let cells: Vec<Cell> = outcomes.iter().map(|o| Cell::new(&trace.name(), o, &dense)).collect();
+        let cases = outcomes.iter().map(|o| fovea_report::document::Case {
+            case: o.size.clone(),
+            configuration: o.policy.clone(),
+            figures: o.figures(),
+        });
+        let mut document = document("lab replay", cases.collect());
+        document.options = options_of(&options);
+        if let Source::File(path) = &trace {
+            document.inputs = vec![input(path, dense.checksum().unwrap_or_default())];
+        }
+        Ok((json(&cells), json(&document)))
+    })
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn mrc(
+    py: Python<'_>,
+    trace: Source,
+    policies: Vec<String>,
+    sizes: Vec<String>,
+    shape: Shape,
+    rate: f64,
+    exact: bool,
+    shards: bool,
+    threads: Option<usize>,
+) -> PyResult<Found> {
+    interruptible(py, |stop| {
+        let options = MrcOptions {
+            trace: PathBuf::new(),
+            policies: choices(&policies)?,
+            sizes: sizes_of(&sizes)?,
+            rate,
+            exact,
+            shards,
+            threads: fovea_lab::threads(threads),
+            dense: shape.options(stop)?,
+        };
+        let dense = trace.open(&options.dense)?;
+        let checksum = dense.checksum();
+        let mut found = mrc_dense(dense, &options, |_, _| {})?;
+        if let Source::File(path) = &trace {
+            found.document.inputs = vec![input(path, checksum.unwrap_or_default())];
+        }
+        let name = trace.name();
+        let rows: Vec<_> = found.points.iter().map(|p| point(&name, p)).collect();
+        Ok((json(&rows), json(&found.document)))
+    })
+}
+
+fn point(trace: &str, point: &fovea_lab::mrc::Point) -> serde_json::Value {
+    serde_json::json!({
+        "trace": trace,
+        "policy": point.policy,
+        "size": point.size.to_string(),
+        "capacity": point.capacity.amount,
+        "by_bytes": point.capacity.weight == Weight::Bytes,
+        "miss_ratio": point.miss_ratio,
+        "error": point.error,
+        "rate": point.rate,
+        "method": point.method.name(),
+    })
+}
+
+#[pyfunction]
+fn sweep(
+    py: Python<'_>,
+    traces: Vec<PathBuf>,
+    policies: Vec<String>,
+    sizes: Vec<String>,
+    shape: Shape,
+    output: PathBuf,
+    threads: Option<usize>,
+) -> PyResult<(String, String, usize)> {
+    interruptible(py, |stop| {
+        let (policies, sizes, dense) = (choices(&policies)?, sizes_of(&sizes)?, shape.options(stop)?);
+        let options = SweepOptions { traces, policies, sizes, output, threads, dense };
+        let report = fovea_lab::sweep(&options, |_, _| {})?;
+        Ok((json(&report.cells), json(&report.document), report.resumed))
+    })
+}
+
+/// Name, source, and parameters as (name, default, least, greatest, meaning), of every policy.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+fn policies() -> Vec<(&'static str, &'static str, Vec<(&'static str, f64, f64, f64, &'static str)>)> {
+    let parameters = |p: &policy::Parameter| (p.name, p.default, p.least, p.greatest, p.meaning);
+    policy::ALL.iter().map(|p| (p.name, p.source, p.parameters.iter().map(parameters).collect())).collect()
+}
+
+/// A dense trace, for policies that are written in Python.
+#[pyclass(frozen)]
+struct Requests {
+    dense: Dense,
+    name: String,
+}
+
+#[pymethods]
+impl Requests {
+    #[new]
+    fn new(py: Python<'_>, trace: Source, shape: Shape) -> PyResult<Self> {
+        interruptible(py, |stop| {
+            let dense = trace.open(&shape.options(stop)?)?;
+            Ok(Requests { name: trace.name(), dense })
+        })
+    }
+
+    fn __len__(&self) -> usize {
+        self.dense.requests() as usize
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Distinct objects and their bytes.
+    #[getter]
+    fn footprint(&self) -> (u64, u64) {
+        (self.dense.footprint().objects, self.dense.footprint().bytes)
+    }
+
+    /// How much a size is of this trace, whether it counts bytes, and its text as results have it.
+    fn resolve(&self, size: &str) -> PyResult<(u64, bool, String)> {
+        let parsed: Size = size.parse().map_err(fail)?;
+        let capacity = parsed.resolve(self.dense.footprint()).map_err(fail)?;
+        Ok((capacity.amount, capacity.weight == Weight::Bytes, parsed.to_string()))
+    }
+
+    /// Objects and their bytes from request `start` on, a chunk of them.
+    fn chunk(&self, start: u64) -> PyResult<(Vec<u32>, Vec<u32>)> {
+        let count = CHUNK_REQUESTS.min(self.dense.requests().saturating_sub(start) as usize);
+        let (ids, sizes, _) = self.dense.columns();
+        let (mut scratch, mut size_scratch) = (Vec::new(), Vec::new());
+        let ids = ids.chunk(start, count, &mut scratch)?.to_vec();
+        Ok((ids, sizes.chunk(start, count, &mut size_scratch)?.to_vec()))
+    }
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("Error", module.py().get_type::<interrupt::Error>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<Trace>()?;
+    module.add_class::<Requests>()?;
+    module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add_function(wrap_pyfunction!(mrc, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(policies, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Builds the wheel, installs it into a fresh virtual environment, and runs the tests there, the notebooks' included. What cannot be had
+# here is named and skipped. FOVEA_PYTHON is the interpreter.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+python=${FOVEA_PYTHON:-python3}
+made=$here/../target/python
+skip() { echo "python: skipped, $1" >&2; exit 0; }
+
+command -v "$python" >/dev/null 2>&1 || skip "no $python here"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "$("$python" --version) is older than 3.11"
+rm -rf "$made/venv" "$made/wheels"
+mkdir -p "$made"
+"$python" -m venv "$made/venv" >"$made/venv.log" 2>&1 || skip "no virtual environments here; apt-get install python3-venv"
+pip() { "$made/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
+pip install "maturin>=1.7,<2" pytest pyarrow pandas nbclient ipykernel >"$made/pip.log" 2>&1 ||
+	skip "packages cannot be had ($(tail -n 1 "$made/pip.log"))"
+
+# Unoptimised, as the other tests; what users install is a release.
+(cd "$here" && PATH=$made/venv/bin:$PATH MATURIN_PEP517_ARGS="--profile dev --locked" pip wheel --no-deps --no-build-isolation --wheel-dir "$made/wheels" .)
+pip install --no-index --no-deps "$made"/wheels/fovea-*.whl
+# Not from here, where the package lies as sources without its library.
+cd "$made"
+exec "$made/venv/bin/python" -m pytest -q -p no:cacheprovider "$here/tests" "$@"
