@@ -70,6 +70,7 @@ test-deep: setup-tests
 	crates/core/sanitize.sh
 	tools/fuzz.sh fuzz $(FUZZ_SECONDS)
 	tools/fuzz.sh crates/lab/fuzz $(FUZZ_SECONDS)
+	FOVEA_PYTHON_RAY=1 python/test.sh
 	$(MAKE) --no-print-directory torture
 
 # DEBIAN_RUN is what is done in each, if not the usual: DEBIAN_RUN='make demo'.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # Builds the wheel, installs it into a fresh virtual environment, and runs the tests there, the notebooks' included. What cannot be had
-# here is named and skipped. FOVEA_PYTHON is the interpreter.
+# here is named and skipped. FOVEA_PYTHON is the interpreter; FOVEA_PYTHON_RAY=1 adds the tests on a Ray cluster of this machine.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,9 @@ rm -rf "$made/venv" "$made/wheels"
 mkdir -p "$made"
 "$python" -m venv "$made/venv" >"$made/venv.log" 2>&1 || skip "no virtual environments here; apt-get install python3-venv"
 pip() { "$made/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
-pip install "maturin>=1.7,<2" pytest pyarrow pandas nbclient ipykernel >"$made/pip.log" 2>&1 ||
+# ray is 70 MB, and taken only if asked for.
+# shellcheck disable=SC2086 # one word, or none
+pip install "maturin>=1.7,<2" pytest pyarrow pandas nbclient ipykernel ${FOVEA_PYTHON_RAY:+ray} >"$made/pip.log" 2>&1 ||
 	skip "packages cannot be had ($(tail -n 1 "$made/pip.log"))"
 
 # Unoptimised, as the other tests; what users install is a release.
@@ -23,4 +25,4 @@ pip install "maturin>=1.7,<2" pytest pyarrow pandas nbclient ipykernel >"$made/p
 pip install --no-index --no-deps "$made"/wheels/fovea-*.whl
 # Not from here, where the package lies as sources without its library.
 cd "$made"
-exec "$made/venv/bin/python" -m pytest -q -p no:cacheprovider "$here/tests" "$@"
+exec "$made/venv/bin/python" -m pytest -q -rs -p no:cacheprovider "$here/tests" "$@"

@@ -8,7 +8,7 @@ import os
 import tempfile
 from typing import Any, Callable, Iterable
 
-from . import _native
+from . import _native, _ray
 from ._native import Error, Trace
 from ._policy import run
 from ._results import Results
@@ -120,6 +120,7 @@ def sweep(
     output: str | os.PathLike[str] | None = None,
     *,
     threads: int | None = None,
+    engine: str = "local",
     reads_only: bool = False,
     ops: Iterable[str] | None = None,
     repeat: int = 1,
@@ -128,6 +129,7 @@ def sweep(
     """Every policy at every size on every trace file, over all cores.
 
     With ``output``, results go to OUTPUT.json and OUTPUT.parquet, and an interrupted sweep of the same output goes on where it was.
+    With ``engine="ray"`` cells are tasks of the Ray cluster that is connected to, whose nodes see the traces under the same paths.
     """
     paths = [os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else None for trace in _each(traces)]
     if None in paths:
@@ -135,9 +137,13 @@ def sweep(
     shape = _shape(reads_only, ops, repeat, keep)
     with tempfile.TemporaryDirectory() as folder:
         where = os.path.join(folder, "sweep") if output is None else os.fspath(output)
-        names = _named(policies, "sweep")
+        names, had = _named(policies, "sweep"), None
+        if engine == "ray":
+            had = _ray.compute(paths, names, _texts(sizes), shape, where)
+        elif engine != "local":
+            raise Error(f"engine {engine!r}: not known; take local or ray")
         cells, document, resumed = _native.sweep(paths, names, _texts(sizes), shape, where, _threads(threads))
-    return Results(_finished(json.loads(cells)), json.loads(document), resumed)
+    return Results(_finished(json.loads(cells)), json.loads(document), resumed if had is None else had)
 
 
 def policies() -> dict[str, dict[str, Any]]:

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use fovea_lab::dense::{Dense, DenseOptions, CHUNK_REQUESTS};
 use fovea_lab::mrc::{mrc_dense, MrcOptions};
 use fovea_lab::policy::{self, Choice};
-use fovea_lab::replay::{document, input, options_of, replay_dense};
-use fovea_lab::sweep::{Cell, SweepOptions};
+use fovea_lab::replay::{check_grid, document, input, options_of, replay_dense};
+use fovea_lab::store::content_of;
+use fovea_lab::sweep::{trace_key, Cell, SweepOptions};
 use fovea_lab::{Result, Size, Stop, Weight};
 use pyo3::prelude::*;
 
@@ -178,6 +179,25 @@ fn sweep(
     })
 }
 
+/// Each trace's key in a sweep's journal, and (policy, size) of its cells as they are written there.
+#[pyfunction]
+fn plan(
+    py: Python<'_>,
+    traces: Vec<PathBuf>,
+    policies: Vec<String>,
+    sizes: Vec<String>,
+    shape: Shape,
+) -> PyResult<(Vec<String>, Vec<(String, String)>)> {
+    interruptible(py, |stop| {
+        let (policies, sizes, options) = (choices(&policies)?, sizes_of(&sizes)?, shape.options(stop)?);
+        check_grid(&policies, &sizes)?;
+        let key = |path: &PathBuf| Ok(trace_key(content_of(path)?, &options));
+        let cell = |size: &Size, policy: &Choice| (policy.to_string(), size.to_string());
+        let grid = sizes.iter().flat_map(|size| policies.iter().map(move |policy| cell(size, policy)));
+        Ok((traces.iter().map(key).collect::<Result<_>>()?, grid.collect()))
+    })
+}
+
 /// Name, source, and parameters as (name, default, least, greatest, meaning), of every policy.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
@@ -244,6 +264,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add_function(wrap_pyfunction!(mrc, module)?)?;
     module.add_function(wrap_pyfunction!(sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(plan, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)?;
     Ok(())
 }

@@ -131,7 +131,10 @@ pub fn options_of(dense: &DenseOptions) -> BTreeMap<String, String> {
 }
 
 /// Refuses an empty choice and one that names the same cell twice.
-pub(crate) fn check_grid(policies: &[Choice], sizes: &[Size]) -> Result<()> {
+///
+/// # Errors
+/// If it is such a one.
+pub fn check_grid(policies: &[Choice], sizes: &[Size]) -> Result<()> {
     if policies.is_empty() {
         return Err(Error::Usage("no policy named; name some with --policies, e.g. lru,sieve, or all".into()));
     }

@@ -14,7 +14,7 @@ use std::{
 
 use fovea_report::document::{Document, Input};
 
-pub use journal::Cell;
+pub use journal::{trace_key, Cell};
 use journal::Journal;
 
 use crate::{

@@ -75,7 +75,7 @@ struct Line {
 }
 
 /// What makes a cell's trace the same: the file's content, how it is made dense, and the program.
-pub(super) fn trace_key(content: u64, dense: &DenseOptions) -> String {
+pub fn trace_key(content: u64, dense: &DenseOptions) -> String {
     format!("{content:016x}/{}/{}/{}", dense.shape(), dense.repeat.max(1), program())
 }
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Cells of a sweep as tasks of a Ray cluster.
+
+Cells are kept in the journal of a local sweep as they come, and that sweep, which then finds all of them, writes the results: they are the
+same to the byte, and either engine goes on where the other was interrupted.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from typing import Any
+
+from . import _native
+from ._native import Error
+
+# Tasks under way for each CPU: one that runs, and one that waits.
+_WINDOW = 2
+
+_keys: dict[Any, str] = {}
+
+
+def _cell(path: str, key: str, policy: str, size: str, shape: dict[str, Any]) -> str:
+    """A cell, computed on a worker, where the trace and this program must be those of the driver."""
+    state = os.stat(path) if os.path.exists(path) else None
+    known = (path, state and (state.st_ino, state.st_size, state.st_mtime_ns), json.dumps(shape))
+    if known not in _keys:
+        _keys[known] = _native.plan([path], [policy], [size], shape)[0][0]
+    if _keys[known] != key:
+        raise Error(f"{path}: another content, or another version of fovea, on a worker; give all nodes the same files and the same wheel")
+    cells, _ = _native.replay(path, [policy], [size], shape)
+    return json.dumps(json.loads(cells)[0])
+
+
+def compute(paths: list[str], policies: list[str], sizes: list[str], shape: dict[str, Any], output: str) -> int:
+    """Has the cluster compute what the journal lacks, and gives the number of cells that it had."""
+    try:
+        import ray
+    except ImportError:
+        raise Error("ray: not installed; pip install ray, or leave engine out") from None
+    paths = [os.path.abspath(path) for path in paths]
+    keys, grid = _native.plan(paths, policies, sizes, shape)
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False)
+    # A worker that is lost is none of the cell's doing.
+    task = ray.remote(num_cpus=1, max_retries=-1)(_cell)
+    try:
+        journal = open(output + ".partial.jsonl", "a+b")
+    except OSError as error:
+        raise Error(f"{output}.partial.jsonl: {error.strerror}; check the name and its permissions") from None
+    with journal:
+        try:
+            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Error(f"{journal.name}: another sweep writes there; wait for its end, or name another output") from None
+        had = _had(journal)
+        wanted = [(path, key, *cell) for path, key in zip(paths, keys) for cell in grid if (key, *cell) not in had]
+        waiting: dict[Any, str] = {}
+        try:
+            while wanted or waiting:
+                window = max(1, int(_WINDOW * ray.cluster_resources().get("CPU", 1)))
+                while wanted and len(waiting) < window:
+                    path, key, policy, size = wanted.pop(0)
+                    waiting[task.remote(path, key, policy, size, shape)] = key
+                for ready in ray.wait(list(waiting), timeout=1.0)[0]:
+                    line = {"key": waiting.pop(ready), **json.loads(ray.get(ready))}
+                    journal.write(json.dumps(line).encode() + b"\n")
+                    journal.flush()
+                    os.fsync(journal.fileno())
+        except ray.exceptions.RayTaskError as error:
+            raise Error(str(error.cause).splitlines()[-1]) from None
+        except ray.exceptions.RayError as error:
+            kept = f"finished cells are kept in {journal.name}; run the same sweep again"
+            raise Error(f"ray: {str(error).splitlines()[0]}; {kept}") from None
+        except OSError as error:
+            raise Error(f"{journal.name}: {error.strerror}; make room and run the same sweep again") from None
+        finally:
+            for left in waiting:
+                ray.cancel(left, force=True)
+    return len(paths) * len(grid) - sum((key, *cell) not in had for key in keys for cell in grid)
+
+
+def _had(journal: Any) -> set[tuple[str, str, str]]:
+    """The cells of a journal, whose last line is dropped if it was cut short."""
+    journal.seek(0)
+    had, length = set(), 0
+    for line in journal:
+        try:
+            cell = json.loads(line) if line.endswith(b"\n") else None
+            had.add((cell["key"], cell["policy"], cell["size"]))
+        except (ValueError, TypeError, KeyError):
+            break
+        length += len(line)
+    journal.truncate(length)
+    return had
