@@ -14,8 +14,8 @@ use std::{
 
 use fovea_report::document::{Document, Input};
 
-pub use journal::{trace_key, Cell};
 use journal::Journal;
+pub use journal::{trace_key, Cell};
 
 use crate::{
     dense::{Dense, DenseOptions},
