@@ -75,14 +75,14 @@ fn what_an_app_took_while_it_was_in_front_makes_it_no_runaway_in_the_background(
     let mut growth = Growth::born(500);
     let reading = |growth: &mut Growth, second: u64, mb: u64| growth.record(second * SECOND_NS, mb * MB);
     // Nobody looked between its start and the next shortage, at which it had been left.
-    [(1, 20), (2, 60), (3, 100), (8, 160)].map(|(second, mb)| reading(&mut growth, second, mb));
+    [(1, 20), (2, 60), (3, 100), (8, 160)].into_iter().for_each(|(second, mb)| reading(&mut growth, second, mb));
     assert_eq!(growth.gained(), Some((SECOND_NS, 140 * MB)));
     growth.left(8 * SECOND_NS);
     assert_eq!((growth.gained(), growth.born_ns()), (None, None));
-    [(9, 160), (10, 160), (11, 160), (12, 160)].map(|(second, mb)| reading(&mut growth, second, mb));
+    [(9, 160), (10, 160), (11, 160), (12, 160)].into_iter().for_each(|(second, mb)| reading(&mut growth, second, mb));
     growth.left(8 * SECOND_NS);
     assert_eq!(growth.gained(), None, "it was large, and stays so");
-    [(13, 168), (14, 176), (15, 184)].map(|(second, mb)| reading(&mut growth, second, mb));
+    [(13, 168), (14, 176), (15, 184)].into_iter().for_each(|(second, mb)| reading(&mut growth, second, mb));
     growth.left(8 * SECOND_NS);
     assert_eq!(growth.gained(), Some((9 * SECOND_NS, 24 * MB)), "and one that goes on is known by that");
 }
