@@ -62,6 +62,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
         by_turns: false,
         memory_bytes: 256 << 20,
         nodes: 1,
+        tiers: None,
         kernel: kernel.vmlinux.clone(),
         initrd: None,
         huge_pages: HugePages::Never,

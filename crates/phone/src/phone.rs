@@ -147,6 +147,7 @@ impl Phone {
             by_turns: self.by_turns || plan.importers.is_some(),
             memory_bytes: qemu::memory_bytes(&plan.phone, reservation)? + self.desktop_bytes(plan),
             nodes: if plan.exact { 1 } else { self.nodes },
+            tiers: qemu::checked_tiers(&plan.phone)?,
             kernel: self.kernel.vmlinux.clone(),
             initrd: Some(initrd),
             huge_pages: plan.phone.huge_pages,

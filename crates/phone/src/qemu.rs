@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fovea_scenario::{HugePages, PhoneProfile, Reservation};
+use fovea_scenario::{HugePages, PhoneProfile, Reservation, Tiers};
 use serde::{Deserialize, Serialize};
 
 use crate::command;
@@ -55,6 +55,8 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// NUMA nodes that share the memory; the CPUs are all in the first. With 1 there are none.
     pub nodes: u32,
+    /// Memory of two kinds, instead of such nodes.
+    pub tiers: Option<Tiers>,
     /// The uncompressed kernel.
     pub kernel: PathBuf,
     /// The guest's image; none for a probe.
@@ -126,6 +128,28 @@ pub fn reservation_args(phone: &PhoneProfile, reservation: Reservation) -> Resul
     })
 }
 
+/// Fast memory that a kernel cannot do without: it boots in it, and what it keeps of every page of either kind lies there.
+const FAST_LEAST_BYTES: u64 = 64 << 20;
+
+/// The phone's kinds of memory, if it has two.
+///
+/// # Errors
+/// They make no sense.
+pub fn checked_tiers(phone: &PhoneProfile) -> Result<Option<Tiers>> {
+    let Some(tiers) = phone.tiers else { return Ok(None) };
+    let bad = |why: &str| Err(Error::bad(format!("phone profile {}", phone.name), why));
+    if tiers.slow_bytes == 0 || tiers.slow_bytes % (1 << 20) != 0 {
+        return bad("slow_bytes is no whole number of MiB above 0");
+    }
+    if phone.memory_bytes.checked_sub(tiers.slow_bytes).is_none_or(|fast_bytes| fast_bytes < FAST_LEAST_BYTES) {
+        return bad("slow_bytes leave less than 64 MiB of memory_bytes; make them smaller");
+    }
+    if tiers.slow.latency_ns <= tiers.fast.latency_ns {
+        return bad("its slow memory must be slower than its fast memory; exchange them");
+    }
+    Ok(Some(tiers))
+}
+
 impl Machine {
     /// The kernel's command line.
     pub fn kernel_command_line(&self) -> String {
@@ -150,11 +174,13 @@ impl Machine {
     pub fn args(&self) -> Vec<OsString> {
         let cpus = if self.exact { 1 } else { self.cpus.max(1) };
         let mut args = Args::default();
+        // Of the speed of memory only ACPI tells, which microvm has not.
+        let hmat = if self.tiers.is_some() { ",hmat=on" } else { "" };
         args.pair(
             "-machine",
-            match self.exact && self.hardware.is_none() {
-                true => "microvm,acpi=off,auto-kernel-cmdline=off,x-option-roms=off",
-                false => self.hardware.machine(),
+            match self.exact && self.hardware.is_none() && self.tiers.is_none() {
+                true => "microvm,acpi=off,auto-kernel-cmdline=off,x-option-roms=off".to_owned(),
+                false => format!("{}{hmat}", self.hardware.machine()),
             },
         );
         args.list(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
@@ -181,7 +207,10 @@ impl Machine {
         args.pair("-smp", cpus.to_string());
         let memory_mib = self.memory_bytes.div_ceil(1 << 20);
         args.pair("-m", format!("size={memory_mib}M"));
-        args.nodes(self.nodes, memory_mib);
+        match &self.tiers {
+            Some(tiers) => args.tiers(tiers, memory_mib),
+            None => args.nodes(self.nodes, memory_mib),
+        }
         args.path("-kernel", &self.kernel);
         if let Some(initrd) = &self.initrd {
             args.path("-initrd", initrd);
@@ -245,6 +274,21 @@ impl Args {
             let share = memory_mib / (last + 1) + if node == last { memory_mib % (last + 1) } else { 0 };
             self.pair("-object", format!("memory-backend-ram,id=node{node},size={share}M"));
             self.pair("-numa", format!("node,nodeid={node},memdev=node{node}"));
+        }
+    }
+
+    /// The kinds of memory: a node each, and what one CPU's access to either takes.
+    fn tiers(&mut self, tiers: &Tiers, memory_mib: u64) {
+        let slow_mib = tiers.slow_bytes >> 20;
+        let nodes = [(memory_mib.saturating_sub(slow_mib), "", tiers.fast), (slow_mib, ",initiator=0", tiers.slow)];
+        for (node, (size_mib, initiator, _)) in nodes.iter().enumerate() {
+            self.pair("-object", format!("memory-backend-ram,id=node{node},size={size_mib}M"));
+            self.pair("-numa", format!("node,nodeid={node},memdev=node{node}{initiator}"));
+        }
+        for (node, (_, _, speed)) in nodes.iter().enumerate() {
+            let table = format!("hmat-lb,initiator=0,target={node},hierarchy=memory,data-type=access");
+            self.pair("-numa", format!("{table}-latency,latency={}", speed.latency_ns));
+            self.pair("-numa", format!("{table}-bandwidth,bandwidth={}M", speed.bandwidth_mib_per_s));
         }
     }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
+use fovea_scenario::Speed;
+
 use super::*;
 
 fn machine(exact: bool) -> Machine {
@@ -9,6 +11,7 @@ fn machine(exact: bool) -> Machine {
         by_turns: false,
         memory_bytes: 572 << 20,
         nodes: 1,
+        tiers: None,
         kernel: "/k/vmlinux".into(),
         initrd: Some("/t/initrd".into()),
         huge_pages: HugePages::Never,
@@ -61,6 +64,41 @@ fn fast_mode_has_the_phones_cpus() {
     let kvm = line(&Machine { accel: Accel::Kvm, ..machine(false) });
     assert!(kvm.contains("-accel kvm -cpu host"));
     assert!(!line(&Machine { accel: Accel::Kvm, ..machine(true) }).contains("kvm"), "exact mode is always TCG");
+}
+
+fn tiers(slow_bytes: u64) -> Tiers {
+    let fast = Speed { latency_ns: 50, bandwidth_mib_per_s: 10240 };
+    Tiers { slow_bytes, fast, slow: Speed { latency_ns: 1000, bandwidth_mib_per_s: 1024 } }
+}
+
+#[test]
+fn tiers_are_nodes_that_firmware_tells_the_speed_of() {
+    for exact in [true, false] {
+        let line = line(&Machine { tiers: Some(tiers(500 << 20)), nodes: 3, ..machine(exact) });
+        assert!(line.starts_with("-machine q35,hmat=on -nodefaults"), "microvm has no firmware tables: {line}");
+        assert!(line.contains(
+            "-m size=572M -object memory-backend-ram,id=node0,size=72M -numa node,nodeid=0,memdev=node0 \
+             -object memory-backend-ram,id=node1,size=500M -numa node,nodeid=1,memdev=node1,initiator=0 \
+             -numa hmat-lb,initiator=0,target=0,hierarchy=memory,data-type=access-latency,latency=50 \
+             -numa hmat-lb,initiator=0,target=0,hierarchy=memory,data-type=access-bandwidth,bandwidth=10240M \
+             -numa hmat-lb,initiator=0,target=1,hierarchy=memory,data-type=access-latency,latency=1000 \
+             -numa hmat-lb,initiator=0,target=1,hierarchy=memory,data-type=access-bandwidth,bandwidth=1024M -kernel"
+        ));
+    }
+}
+
+#[test]
+fn slow_memory_leaves_a_kernel_its_fast_memory() {
+    let mut phone = crate::testing::plan().phone;
+    assert_eq!(checked_tiers(&phone).unwrap(), None);
+    for (slow_bytes, good) in [(0, false), (1, false), (448 << 20, true), (449 << 20, false), (u64::MAX, false)] {
+        phone.tiers = Some(tiers(slow_bytes));
+        assert_eq!(checked_tiers(&phone).is_ok(), good, "{slow_bytes}");
+    }
+    let mut swapped = tiers(64 << 20);
+    std::mem::swap(&mut swapped.fast, &mut swapped.slow);
+    phone.tiers = Some(swapped);
+    assert!(checked_tiers(&phone).unwrap_err().to_string().contains("slower"));
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub(crate) fn plan() -> Plan {
             huge_pages: Default::default(),
             thresholds: Default::default(),
             app_scale: 1.0,
+            tiers: None,
             source: String::new(),
         },
         daemon_config: String::new(),

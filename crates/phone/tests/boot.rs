@@ -85,6 +85,7 @@ fn plan(exact: bool) -> Plan {
             huge_pages: Default::default(),
             thresholds: Default::default(),
             app_scale: 1.0,
+            tiers: None,
             source: String::new(),
         },
         daemon_config: String::new(),

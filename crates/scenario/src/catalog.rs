@@ -29,6 +29,7 @@ const PHONES: &[(&str, &str)] = builtin![
     "phones/handheld.toml",
     "phones/laptop.toml",
     "phones/player.toml",
+    "phones/hybrid.toml",
 ];
 const FOOTPRINTS: &[(&str, &str)] = builtin!["footprints/android-2.3.toml"];
 const WORKLOADS: &[(&str, &str)] = builtin![

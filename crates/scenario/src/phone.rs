@@ -29,6 +29,9 @@ pub struct PhoneProfile {
     /// How much larger apps are here than on the phones of the papers, whose sizes `profiles/apps` has. `lowmem` scales by memory anyway.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub app_scale: f64,
+    /// Part of its memory is of another kind than the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiers: Option<Tiers>,
     /// Where the figures come from.
     pub source: String,
 }
@@ -78,6 +81,29 @@ fn one() -> f64 {
 
 fn is_one(value: &f64) -> bool {
     *value == 1.0
+}
+
+/// Memory of two kinds, each in a NUMA node of its own: the CPUs are in the first, the fast one's. The virtual phone's memory is in truth
+/// all the same; the figures are what its firmware tells (HMAT), from which the kernel makes two tiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tiers {
+    /// Slow memory, part of the phone's; whole MiB.
+    pub slow_bytes: u64,
+    /// The fast kind.
+    pub fast: Speed,
+    /// The slow kind.
+    pub slow: Speed,
+}
+
+/// What firmware tells of a kind of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Speed {
+    /// Of one access.
+    pub latency_ns: u64,
+    /// In MiB a second.
+    pub bandwidth_mib_per_s: u64,
 }
 
 /// Flash storage, played by null_blk on memory that is added to the machine beside the phone's own.

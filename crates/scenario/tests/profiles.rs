@@ -124,7 +124,7 @@ fn devices_that_people_own_have_debians_huge_pages_and_the_daemons_own_threshold
     assert!(paper.daemon_config.contains("minfree_pages") && paper.phone.huge_pages == HugePages::Never);
     // What is the same in every paper's phone stays out of the image, whose size is part of the figures.
     let text = serde_json::to_string(paper).unwrap();
-    assert!(!["huge_pages", "thresholds", "app_scale"].iter().any(|key| text.contains(key)));
+    assert!(!["huge_pages", "thresholds", "app_scale", "tiers"].iter().any(|key| text.contains(key)));
 }
 
 #[test]
