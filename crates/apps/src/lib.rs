@@ -12,6 +12,7 @@ mod perceived;
 mod reading;
 mod registry;
 mod services;
+mod tiers;
 mod unit;
 
 pub use disk::DiskControl;
@@ -23,4 +24,5 @@ pub use perceived::{is_media_server, Perceived};
 pub use reading::{AppUsage, CpuReading, MemoryReading, PoolReading, ZramReading, PAGE_BYTES};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
 pub use services::{Service, Services};
+pub use tiers::{MemoryNode, MemoryTiers};
 pub use unit::{app_of_cgroup, leads_to_apps, owner_of_cgroup, scope_of_app, Unit, OWN_SLICE};

@@ -11,7 +11,7 @@ use crate::proc::{self, Status};
 use crate::psi::Pressure;
 use crate::sample::Codec;
 use crate::swap::parse_swaps;
-use crate::{disk, module, neighbours, sys, zram};
+use crate::{disk, module, neighbours, sys, tiers, zram};
 
 /// Whether something is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +115,7 @@ pub(crate) fn check(root: &Root) -> Report {
         ("disk", "", disk::look(root, cgroups.as_ref().ok())),
         ("ksm", "", crate::merging::look(root)),
         ("sock-diag", "", connections(root)),
+        ("tiers", "knowing fast memory from slow; nothing is moved yet", tiers::look(root, cgroups.as_ref().ok())),
         ("locked-memory", "the daemon staying in memory itself", locked_memory(root)),
         (
             "alone",

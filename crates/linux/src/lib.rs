@@ -41,6 +41,7 @@ mod sock_diag;
 pub mod swap;
 mod sys;
 mod system;
+mod tiers;
 pub mod top_app;
 pub mod trace;
 mod zram;

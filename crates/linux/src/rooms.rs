@@ -6,10 +6,11 @@
 //! it is not an error: the call returns what it did ([`CompressOutcome`] with `next: None`, empty usage, and so on). A process is
 //! always addressed by a pidfd taken while it was seen in the app's cgroup, so a reused PID is never touched.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use fovea_apps::{
-    AppUsage, CpuReading, DiskControl, IoClass, Kinship, MemoryReading, MergeReading, MergeSettings, PoolReading,
+    AppUsage, CpuReading, DiskControl, IoClass, Kinship, MemoryNode, MemoryReading, MergeReading, MergeSettings, PoolReading,
     Service, SpareReading,
 };
 
@@ -196,6 +197,19 @@ pub trait Disks {
     /// Has a cgroup pass the `io` controller on, or not.
     fn pass_io_on(&mut self, _cgroup: &str, _on: bool) -> Result<(), Error> {
         Ok(())
+    }
+}
+
+/// Memory of several speeds. No mechanism looks into this room yet, so a [`Device`](crate::Device) need not have it.
+pub trait Tiers {
+    /// The nodes that have memory now; none on a kernel without NUMA.
+    fn memory_nodes(&mut self) -> Result<Vec<MemoryNode>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// An app's pages by node, anonymous and of files; empty once it has ended.
+    fn node_bytes(&mut self, _cgroup: &str) -> Result<BTreeMap<u32, u64>, Error> {
+        Ok(BTreeMap::new())
     }
 }
 

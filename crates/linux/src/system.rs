@@ -8,6 +8,7 @@ mod meters;
 mod net;
 mod pages;
 mod settings;
+mod tiers;
 
 use std::cell::OnceCell;
 use std::io;

@@ -208,7 +208,7 @@ impl Machine {
         let memory_mib = self.memory_bytes.div_ceil(1 << 20);
         args.pair("-m", format!("size={memory_mib}M"));
         match &self.tiers {
-            Some(tiers) => args.tiers(tiers, memory_mib),
+            Some(tiers) => args.tiers(tiers, memory_mib, cpus),
             None => args.nodes(self.nodes, memory_mib),
         }
         args.path("-kernel", &self.kernel);
@@ -278,12 +278,15 @@ impl Args {
     }
 
     /// The kinds of memory: a node each, and what one CPU's access to either takes.
-    fn tiers(&mut self, tiers: &Tiers, memory_mib: u64) {
+    fn tiers(&mut self, tiers: &Tiers, memory_mib: u64, cpus: u32) {
         let slow_mib = tiers.slow_bytes >> 20;
-        let nodes = [(memory_mib.saturating_sub(slow_mib), "", tiers.fast), (slow_mib, ",initiator=0", tiers.slow)];
-        for (node, (size_mib, initiator, _)) in nodes.iter().enumerate() {
+        // Said, since QEMU wants to know of CPUs before it believes that they access anything.
+        let cpus = format!(",cpus=0-{}", cpus - 1);
+        let fast_mib = memory_mib.saturating_sub(slow_mib);
+        let nodes = [(fast_mib, &cpus[..], tiers.fast), (slow_mib, ",initiator=0", tiers.slow)];
+        for (node, (size_mib, cpus, _)) in nodes.iter().enumerate() {
             self.pair("-object", format!("memory-backend-ram,id=node{node},size={size_mib}M"));
-            self.pair("-numa", format!("node,nodeid={node},memdev=node{node}{initiator}"));
+            self.pair("-numa", format!("node,nodeid={node},memdev=node{node}{cpus}"));
         }
         for (node, (_, _, speed)) in nodes.iter().enumerate() {
             let table = format!("hmat-lb,initiator=0,target={node},hierarchy=memory,data-type=access");

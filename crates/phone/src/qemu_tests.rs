@@ -73,17 +73,18 @@ fn tiers(slow_bytes: u64) -> Tiers {
 
 #[test]
 fn tiers_are_nodes_that_firmware_tells_the_speed_of() {
-    for exact in [true, false] {
+    for (exact, last_cpu) in [(true, 0), (false, 1)] {
         let line = line(&Machine { tiers: Some(tiers(500 << 20)), nodes: 3, ..machine(exact) });
         assert!(line.starts_with("-machine q35,hmat=on -nodefaults"), "microvm has no firmware tables: {line}");
-        assert!(line.contains(
-            "-m size=572M -object memory-backend-ram,id=node0,size=72M -numa node,nodeid=0,memdev=node0 \
+        let wanted = format!(
+            "-m size=572M -object memory-backend-ram,id=node0,size=72M -numa node,nodeid=0,memdev=node0,cpus=0-{last_cpu} \
              -object memory-backend-ram,id=node1,size=500M -numa node,nodeid=1,memdev=node1,initiator=0 \
              -numa hmat-lb,initiator=0,target=0,hierarchy=memory,data-type=access-latency,latency=50 \
              -numa hmat-lb,initiator=0,target=0,hierarchy=memory,data-type=access-bandwidth,bandwidth=10240M \
              -numa hmat-lb,initiator=0,target=1,hierarchy=memory,data-type=access-latency,latency=1000 \
              -numa hmat-lb,initiator=0,target=1,hierarchy=memory,data-type=access-bandwidth,bandwidth=1024M -kernel"
-        ));
+        );
+        assert!(line.contains(&wanted), "{line}");
     }
 }
 
