@@ -18,6 +18,7 @@ pub mod net;
 mod plan;
 pub mod rank;
 mod snapshot;
+pub mod tier;
 
 pub use decision::Decision;
 pub use disk::DiskConfig;

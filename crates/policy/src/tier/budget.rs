@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! How many pages may move.
+
+use serde::{Deserialize, Serialize};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A token bucket: in any time T at most `burst_pages + pages_per_s * T` pages move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    pages_per_s: u64,
+    burst_pages: u64,
+    /// In pages times nanoseconds a second, so that no fraction is lost.
+    credit: u128,
+    at_ns: u64,
+}
+
+impl Budget {
+    /// A full one.
+    pub fn new(pages_per_s: u64, burst_pages: u64, now_ns: u64) -> Budget {
+        Budget { pages_per_s, burst_pages, credit: u128::from(burst_pages) * u128::from(SECOND_NS), at_ns: now_ns }
+    }
+
+    /// Pages that may move now. A clock that goes back gives none.
+    pub fn pages(&self, now_ns: u64) -> u64 {
+        (self.credit_at(now_ns) / u128::from(SECOND_NS)) as u64
+    }
+
+    /// So many have moved, or have been tried to: what failed has cost as much.
+    pub fn spend(&mut self, pages: u64, now_ns: u64) {
+        self.credit = self.credit_at(now_ns).saturating_sub(u128::from(pages) * u128::from(SECOND_NS));
+        self.at_ns = self.at_ns.max(now_ns);
+    }
+
+    /// When so many may move; the burst at most.
+    pub fn ready_ns(&self, pages: u64) -> u64 {
+        let wanted = u128::from(pages.min(self.burst_pages)) * u128::from(SECOND_NS);
+        let wait_ns = wanted.saturating_sub(self.credit).div_ceil(u128::from(self.pages_per_s.max(1)));
+        self.at_ns.saturating_add(u64::try_from(wait_ns).unwrap_or(u64::MAX))
+    }
+
+    fn credit_at(&self, now_ns: u64) -> u128 {
+        let earned = u128::from(now_ns.saturating_sub(self.at_ns)) * u128::from(self.pages_per_s);
+        (self.credit + earned).min(u128::from(self.burst_pages) * u128::from(SECOND_NS))
+    }
+}
