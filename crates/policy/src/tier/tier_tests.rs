@@ -45,10 +45,10 @@ fn of_an_app_that_comes_to_the_front_only_what_it_uses_moves() {
 #[test]
 fn an_app_that_leaves_the_front_stays_where_it_is_until_fast_memory_is_needed() {
     let left = app("left", Importance::Hidden, 4000);
-    assert_eq!(moves(state(500), &[left.clone()]), []);
-    assert_eq!(moves(state(499), &[left.clone()]), [Move::Demote { app: name("left"), pages: 251 }]);
+    assert_eq!(moves(state(500), std::slice::from_ref(&left)), []);
+    assert_eq!(moves(state(499), std::slice::from_ref(&left)), [Move::Demote { app: name("left"), pages: 251 }]);
     let going_on = TierState { demoting: true, ..state(749) };
-    assert_eq!(moves(going_on, &[left.clone()]), [Move::Demote { app: name("left"), pages: 1 }]);
+    assert_eq!(moves(going_on, std::slice::from_ref(&left)), [Move::Demote { app: name("left"), pages: 1 }]);
     let waits = TierState { foreground_waits: true, ..state(0) };
     assert_eq!(moves(waits, &[left]), [], "never while the foreground waits for it");
 }
@@ -82,8 +82,8 @@ fn background_apps_are_steered_when_one_batch_is_left() {
 #[test]
 fn hot_background_pages_have_what_is_left_over() {
     let hot = TierApp { hot_slow_pages: 20, steered_slow: true, ..app("hot", Importance::Hidden, 0) };
-    assert_eq!(moves(state(5000), &[hot.clone()]), [Move::Promote { app: name("hot"), pages: 20 }]);
-    assert_eq!(moves(state(755), &[hot.clone()]), [Move::Promote { app: name("hot"), pages: 5 }]);
+    assert_eq!(moves(state(5000), std::slice::from_ref(&hot)), [Move::Promote { app: name("hot"), pages: 20 }]);
+    assert_eq!(moves(state(755), std::slice::from_ref(&hot)), [Move::Promote { app: name("hot"), pages: 5 }]);
     assert_eq!(moves(state(750), &[hot]), []);
 }
 
