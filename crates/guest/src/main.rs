@@ -32,6 +32,7 @@ mod setup;
 mod spawn;
 mod spin;
 mod steps;
+mod tier;
 mod trace;
 mod wire;
 mod zygote;
@@ -43,6 +44,7 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("app") => app::run(zygote::Preloaded::none()),
         Some(disk::WORD) => disk::main(),
+        Some(tier::WORD) => tier::main(),
         Some("desktop") => desktop::session::run(),
         Some("net") => {
             let args: Vec<String> = std::env::args().skip(2).collect();

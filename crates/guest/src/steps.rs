@@ -9,7 +9,7 @@ use crate::outcome::{At, Outcome};
 use crate::phone::{Answer, Phone, Woke};
 use crate::readings::{now_ns, Memory};
 use crate::wire::{Count, FromApp, ToApp};
-use crate::{checks, desktop, devices, disk, flash, net, play};
+use crate::{checks, desktop, devices, disk, flash, net, play, tier};
 
 /// How long a killed app may take to end.
 const CRASH_LIMIT_NS: u64 = 30_000_000_000;
@@ -193,6 +193,7 @@ impl follow::phone::Phone for Phone {
                 desktop::interact::run(self, app, *interactions, *period_ns, *touch)
             }
             Step::Traffic(traffic) => net::run(self, traffic),
+            Step::Tier(load) => tier::run(self, load),
             Step::Play(play) => {
                 let played = play::run(self, play)?;
                 self.channel.emit(EventBody::Played(played))

@@ -36,6 +36,21 @@ pub struct Configuration {
     /// Where there is a network: how what comes waits before it is received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// Where there is memory of two kinds: who moves pages between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiering: Option<Tiering>,
+}
+
+/// Who moves pages between fast and slow memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tiering {
+    /// Nobody but who is short of memory: the kernel as it boots.
+    Default,
+    /// The kernel, by hint faults (`numa_balancing=2`), and reclaim demotes.
+    NumaBalancing,
+    /// DAMON, by schemes.
+    Damon,
 }
 
 /// How pages that are alike are merged.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::DiskUse;
+use crate::{DiskUse, TierUse};
 
 /// Something that happened, and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -251,6 +251,8 @@ pub enum EventBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         classes_left: Option<u64>,
     },
+    /// Apps have used fast and slow memory.
+    Tier(TierUse),
     /// The guest could not follow the plan.
     Failed {
         /// What was wrong, where.

@@ -71,6 +71,7 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         Step::Use { .. }
         | Step::Interact { .. }
         | Step::Traffic(_)
+        | Step::Tier(_)
         | Step::Verify {}
         | Step::IdleCheck { .. }
         | Step::KillDaemon {}

@@ -27,10 +27,11 @@ mod profile;
 mod scenario;
 mod script;
 pub mod series;
+mod tier_load;
 pub mod touch;
 
 pub use catalog::{builtin_scenarios, Catalog, Workload};
-pub use configuration::{Configuration, Daemon, DiskSetting, Ksmd, Merging, Queue, Reservation};
+pub use configuration::{Configuration, Daemon, DiskSetting, Ksmd, Merging, Queue, Reservation, Tiering};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
 pub use disk_load::{DiskLoad, DiskUse};
@@ -44,5 +45,6 @@ pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Speed, Thresholds, Tie
 pub use plan::{Lacks, Plan, Play, Step, Swap, Syscall, Traffic};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use scenario::Scenario;
+pub use tier_load::{Requests, TierApp, TierLoad, TierUse};
 
 use fovea_report::{Case, Document, Verdict};

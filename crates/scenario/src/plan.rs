@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::managed::FOVEA;
-use crate::{AppProfile, Configuration, DiskLoad, Flash, Importers, PhoneProfile, Touch};
+use crate::{AppProfile, Configuration, DiskLoad, Flash, Importers, PhoneProfile, TierLoad, Touch};
 
 /// What a desktop swaps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -248,6 +248,8 @@ pub enum Step {
     },
     /// An app in front receives a stream while another downloads.
     Traffic(Traffic),
+    /// Apps in fast and slow memory read and write their pages.
+    Tier(TierLoad),
     /// Checks every page of every app that runs.
     Verify {},
     /// An app takes more memory all the time, wherever it is, until it is killed. It must not be frozen.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Boot, Figures};
-use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, LaunchKind, Load, Plan, Played, Step};
+use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, LaunchKind, Load, Plan, Played, Step, TierUse};
 
 /// Label of the sample that measuring begins with.
 const BEGIN: &str = "begin";
@@ -108,6 +108,8 @@ pub(crate) struct Folded {
     pub traffic: Option<(f64, Vec<u64>, Vec<u64>)>,
     /// The kernel's numbers of merging, by label, in order.
     pub merging: Vec<(String, BTreeMap<String, u64>)>,
+    /// What apps did in fast and slow memory.
+    pub tier: Option<TierUse>,
     /// Videos played, in order.
     pub played: Vec<Played>,
     samples: Vec<(String, Sample)>,
@@ -143,6 +145,7 @@ impl Folded {
             disk: BTreeMap::new(),
             traffic: None,
             merging: Vec::new(),
+            tier: None,
             played: Vec::new(),
             samples: Vec::new(),
             end: None,
@@ -247,6 +250,10 @@ impl Folded {
                 self.disk.insert(label.clone(), DiskStretch { apps, volume, classes_left: *classes_left });
             }
             EventBody::Merging { label, values } => self.merging.push((label.clone(), values.clone())),
+            EventBody::Tier(tier) => {
+                self.wrong_pages += tier.apps.values().map(|app| app.wrong_pages as f64).sum::<f64>();
+                self.tier = Some(tier.clone());
+            }
             EventBody::Check { .. } => {}
         }
     }

@@ -29,6 +29,7 @@ const fn guarded(name: &'static str, daemon: Daemon, guard: Option<&'static str>
         reservation: Reservation::Absent,
         guard,
         queue: None,
+        tiering: None,
         disk: None,
     }
 }

@@ -27,6 +27,7 @@ const fn ordered(name: &'static str, disk: DiskSetting) -> Configuration {
         guard: None,
         merging: None,
         queue: None,
+        tiering: None,
         disk: Some(disk),
     }
 }

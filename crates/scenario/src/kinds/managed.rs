@@ -14,6 +14,7 @@ const fn managed(name: &'static str, daemon: Daemon, zram: bool) -> Configuratio
         guard: None,
         merging: None,
         queue: None,
+        tiering: None,
         disk: None,
     }
 }

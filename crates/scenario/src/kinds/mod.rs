@@ -14,6 +14,7 @@ pub mod monkey;
 pub mod net;
 pub mod pair;
 pub mod steps;
+pub mod tier;
 pub mod workload;
 
 use std::fmt::Debug;
@@ -55,6 +56,8 @@ macro_rules! kinds {
                 "disk" => disk::Disk,
                 /// A stream beside a download (Aciom11, section 6.3).
                 "net" => net::Net,
+                /// Apps in fast and slow memory (Hybrid15).
+                "tier" => tier::Tier,
             }
             keys {
                 /// The steps that the file lists.

@@ -26,6 +26,7 @@ const fn queued(name: &'static str, daemon: Daemon, queue: Queue) -> Configurati
         guard: None,
         merging: None,
         queue: Some(queue),
+        tiering: None,
         disk: None,
     }
 }

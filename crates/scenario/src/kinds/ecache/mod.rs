@@ -32,6 +32,7 @@ const fn reserved(name: &'static str, reservation: Reservation) -> Configuration
         merging: None,
         disk: None,
         queue: None,
+        tiering: None,
     }
 }
 

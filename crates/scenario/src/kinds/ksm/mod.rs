@@ -33,6 +33,7 @@ const fn merged(name: &'static str, ksmd: Ksmd, only_kin: bool) -> Configuration
         guard: None,
         merging: Some(Merging { ksmd, only_kin }),
         queue: None,
+        tiering: None,
         disk: None,
     }
 }

@@ -25,6 +25,7 @@ const fn settings(name: &'static str) -> Configuration {
         guard: None,
         merging: None,
         queue: None,
+        tiering: None,
         disk: None,
     }
 }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Apps in front and behind in fast and slow memory (Hybrid15, section 4).
+
+use std::borrow::Cow;
+
+use fovea_report::panel::{Form, Panel};
+use fovea_report::verdict::{verdict, Bound};
+use serde::Deserialize;
+
+use super::{About, Parameters};
+use crate::catalog::builtin;
+use crate::figures::fold::{mean, set, Folded};
+use crate::figures::{by_case, figure, id, Figures};
+use crate::scenario::Scenario;
+use crate::script::{in_range, BadParameter, Script};
+use crate::{
+    Boot, Case, Catalog, Configuration, Daemon, Error, Requests, Reservation, Step, TierLoad, TierUse, Tiering,
+    Verdict, PAGE_BYTES,
+};
+
+const fn tiered(name: &'static str, tiering: Tiering) -> Configuration {
+    Configuration {
+        name: Cow::Borrowed(name),
+        daemon: Daemon::Idle,
+        zram: false,
+        reservation: Reservation::Absent,
+        guard: None,
+        queue: None,
+        merging: None,
+        tiering: Some(tiering),
+        disk: None,
+    }
+}
+
+/// The kernel as it boots: what is touched first has the fast memory, and keeps it.
+pub const DEFAULT: Configuration = tiered("default", Tiering::Default);
+
+/// The kernel's tiering: hint faults promote, reclaim demotes.
+pub const NUMA_BALANCING: Configuration = tiered("numa-balancing", Tiering::NumaBalancing);
+
+/// DAMON's schemes: what is accessed is promoted, what is not is demoted.
+pub const DAMON: Configuration = tiered("damon", Tiering::Damon);
+
+pub(super) const ABOUT: About = About {
+    configurations: &[DEFAULT, NUMA_BALANCING, DAMON],
+    scenarios: builtin!["scenarios/tier.toml"],
+    lists: &["fast_percent", "ratio"],
+    panels: &[Panel {
+        scenario: "tier",
+        title: "The app in front waits for memory",
+        form: Form::Bars,
+        figures: &[("foreground_elapsed_ns", "waits")],
+    }],
+    ..About::NONE
+};
+
+/// Hybrid15, table 1, as docs/lab.md reads it: a request is for a page of 64 lines or 32,768 bits; the middle of a range, the bound of a bound.
+mod table_1 {
+    pub const LINES: f64 = 64.0;
+    pub const BITS: f64 = 32_768.0;
+    /// Of DRAM's reads and writes, and PCM's: of a line.
+    pub const NS: [f64; 4] = [50.0, 35.0, 75.0, 1000.0];
+    /// Of a bit.
+    pub const NJ: [f64; 4] = [0.1, 0.1, 0.1, 1.0];
+    /// Of DRAM and PCM, a GB.
+    pub const STATIC_WATT: [f64; 2] = [1.0, 0.1];
+}
+
+/// Parameters, explained in `profiles/scenarios/tier.toml`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tier {
+    /// Fast memory that apps have, of what they have in all; with each ratio a case.
+    pub fast_percent: Vec<u32>,
+    /// How many times as many requests the app in front makes as all others.
+    pub ratio: Vec<u64>,
+    /// With the lower ratios, the next app comes to the front after so long.
+    pub switch_ns: u64,
+    /// All else.
+    pub load: TierLoad,
+}
+
+/// From this ratio on one app stays in front, as in the paper's first trace.
+const STAYS_RATIO: u64 = 15;
+
+impl Default for Tier {
+    fn default() -> Self {
+        Tier { fast_percent: vec![5, 10, 25], ratio: vec![15, 3], switch_ns: 5_000_000_000, load: TierLoad::default() }
+    }
+}
+
+impl Tier {
+    fn loads(&self) -> impl Iterator<Item = (String, TierLoad)> + '_ {
+        self.ratio.iter().flat_map(move |&ratio| {
+            self.fast_percent.iter().map(move |&fast_percent| {
+                let switch_ns = if ratio >= STAYS_RATIO { 0 } else { self.switch_ns };
+                (format!("{ratio}-{fast_percent}"), TierLoad { fast_percent, ratio, switch_ns, ..self.load })
+            })
+        })
+    }
+}
+
+impl Parameters for Tier {
+    fn check(&self) -> Result<(), BadParameter> {
+        for (key, empty) in [("fast_percent", self.fast_percent.is_empty()), ("ratio", self.ratio.is_empty())] {
+            if empty {
+                return Err((key, "there are none".into()));
+            }
+        }
+        self.fast_percent.iter().try_for_each(|&percent| in_range("fast_percent", percent, 1, 100))?;
+        self.ratio.iter().try_for_each(|&ratio| in_range("ratio", ratio, 1, 1000))?;
+        in_range("switch_ns", self.switch_ns, 1_000_000_000, 3_600_000_000_000)?;
+        let load = &self.load;
+        in_range("load.apps", load.apps, 2, 16)?;
+        in_range("load.pages", load.pages, 16, 1 << 20)?;
+        in_range("load.set_pages", load.set_pages, 1, load.pages)?;
+        in_range("load.set_percent", load.set_percent, 0, 100)?;
+        in_range("load.write_percent", load.write_percent, 0, 100)?;
+        in_range("load.front_per_s", load.front_per_s, 1, 10_000_000)?;
+        in_range("load.compute_insns", load.compute_insns, 0, 1_000_000_000)?;
+        in_range("load.ns", load.ns, 1_000_000_000, 3_600_000_000_000)
+    }
+
+    fn scripts(&self, scenario: &Scenario, _scale: f64, _catalog: &Catalog) -> Result<Vec<Script>, Error> {
+        let script =
+            |(case, load)| Script { case, seed: scenario.seed, steps: vec![Step::Tier(load)], ..Script::default() };
+        Ok(self.loads().map(script).collect())
+    }
+
+    fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
+        let cases: Vec<String> = self.loads().map(|(case, _)| case).collect();
+        by_case(scenario, &cases, folded, fill)
+    }
+
+    fn verdicts(&self, scenario: &Scenario, cases: &[Case], _boots: &[Boot<'_>]) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        for (case, _) in self.loads() {
+            for configuration in &scenario.configurations {
+                let name = configuration.name();
+                verdicts.push(verdict(
+                    &id(&format!("content-{name}"), &case),
+                    "pages that were moved hold what was written there",
+                    "this project",
+                    figure(cases, &case, name, "wrong_pages"),
+                    Bound::AtMost(0.0),
+                ));
+            }
+        }
+        verdicts
+    }
+}
+
+fn counts(requests: &Requests) -> [f64; 4] {
+    let Requests { fast_reads, fast_writes, slow_reads, slow_writes } = *requests;
+    [fast_reads, fast_writes, slow_reads, slow_writes].map(|n| n as f64)
+}
+
+fn priced(requests: &Requests, prices: [f64; 4], each: f64) -> f64 {
+    counts(requests).iter().zip(prices).map(|(n, price)| n * price * each).sum()
+}
+
+fn elapsed_ns<'a>(requests: impl Iterator<Item = &'a Requests>) -> f64 {
+    requests.map(|requests| priced(requests, table_1::NS, table_1::LINES)).sum()
+}
+
+/// Of all requests, of moving pages, and of memory for the time that the requests took together. Of the pages moved half are taken to have gone
+/// either way: where fast memory is full, what comes in drives as much out.
+fn energy_nj(tier: &TierUse) -> f64 {
+    let requests = || tier.apps.values().flat_map(|app| [&app.front, &app.back]);
+    let dynamic: f64 = requests().map(|requests| priced(requests, table_1::NJ, table_1::BITS)).sum();
+    let a_move = table_1::NJ.iter().sum::<f64>() / 2.0 * table_1::BITS;
+    let gb = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let watt = gb(tier.fast_bytes) * table_1::STATIC_WATT[0] + gb(tier.slow_bytes) * table_1::STATIC_WATT[1];
+    // Watts are nanojoules a nanosecond.
+    dynamic + tier.moved_pages as f64 * a_move + watt * elapsed_ns(requests())
+}
+
+fn fill(figures: &mut Figures, boots: &[&Folded]) {
+    let mut put = |name: &str, value: &dyn Fn(&TierUse) -> f64| {
+        set(figures, name, mean(boots, |folded| folded.tier.as_ref().map(value)));
+    };
+    put("fast_touch_percent", &|tier| {
+        let sum = |of: fn(&Requests) -> u64| tier.apps.values().map(|app| of(&app.settled)).sum::<u64>() as f64;
+        100.0 * sum(Requests::fast) / sum(Requests::all).max(1.0)
+    });
+    put("foreground_elapsed_ns", &|tier| elapsed_ns(tier.apps.values().map(|app| &app.front)));
+    put("background_elapsed_ns", &|tier| elapsed_ns(tier.apps.values().map(|app| &app.back)));
+    put("energy_nj", &energy_nj);
+    put("moved_bytes", &|tier| (tier.moved_pages * PAGE_BYTES as u64) as f64);
+    put("system_ns", &|tier| tier.system_ns as f64);
+    put("wrong_pages", &|tier| tier.apps.values().map(|app| app.wrong_pages as f64).sum());
+    set(figures, "daemon_cpu_ns", mean(boots, |folded| Some(folded.end()?.daemon_cpu_ns)));
+}
