@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use fovea_apps::{
-    AppUsage, CpuReading, DiskControl, IoClass, Kinship, MemoryNode, MemoryReading, MergeReading, MergeSettings, PoolReading,
-    Service, SpareReading,
+    AppUsage, CpuReading, DiskControl, IoClass, Kinship, MemoryNode, MemoryReading, MergeReading, MergeSettings,
+    PoolReading, Service, SpareReading,
 };
 
 use crate::device::{CompressCursor, CompressOutcome, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish};
