@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use fovea_phone::kmod::{self, Sources};
-use fovea_phone::{desktop, fetch, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
+use fovea_phone::{desktop, fetch, guard, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
 use fovea_report::document::{Document, FileError};
 use fovea_report::gather::Saved;
 use fovea_report::page::{panels as drawn, picture, Report};
@@ -224,11 +224,14 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
         modules.push(VIRTIO_IOMMU_MODULE);
         modules.extend(IMPORTERS_MODULES);
     }
-    let machine = Machine::prepare(&cache, kernel, &programs, &modules, own.as_ref(), progress)?;
-    if plans.iter().all(|plan| plan.desktop.is_none()) {
-        return Ok(machine);
+    let mut machine = Machine::prepare(&cache, kernel, &programs, &modules, own.as_ref(), progress)?;
+    if plans.iter().any(|plan| plan.desktop.is_some()) {
+        machine = machine.with_desktop(&desktop::fetch(&cache, progress)?)?;
     }
-    Ok(machine.with_desktop(&desktop::fetch(&cache, progress)?)?)
+    if plans.iter().any(|plan| plan.desktop.is_none() && plan.configuration.guard.is_some()) {
+        machine = machine.with_guards(&guard::fetch(&cache, progress)?)?;
+    }
+    Ok(machine)
 }
 
 /// The words that repeat a run, as in [`Document::command`].

@@ -13,7 +13,7 @@ use crate::phone::Phone;
 use crate::readings::{cgroup_cpu_ns, now_ns, Memory};
 use crate::restore::Baseline;
 use crate::setup::{cgroup_path, DAEMON};
-use crate::{desktop, flash, merging, reserved, setup};
+use crate::{desktop, flash, guard, merging, reserved, setup};
 
 /// Word on the kernel's command line that asks for a shell instead of the plan's steps.
 const SHELL_WORD: &str = "fovea.shell";
@@ -65,6 +65,7 @@ fn up_and_down() -> Outcome<()> {
     flash::set_up(&plan)?;
     reserved::begin(&plan)?;
     merging::begin(&plan)?;
+    guard::keep_recent(&plan)?;
     println!(
         "fovea-guest: flash filled in {} ms, read-ahead {} KiB",
         (now_ns() - began) / 1_000_000,
@@ -76,6 +77,7 @@ fn up_and_down() -> Outcome<()> {
     ready(&phone)?;
     phone.start_daemon()?;
     phone.start_zygote()?;
+    phone.start_guard()?;
     if shell {
         return run_shell();
     }
@@ -96,10 +98,12 @@ pub fn ready(phone: &Phone) -> Outcome<()> {
 
 /// Reports what the daemon wrote and did.
 fn finish(phone: &mut Phone) -> Outcome<()> {
-    let kills = journal(phone)?;
-    let done =
-        EventBody::Done { oom_kills: phone.oom_kills()?, kills, daemon_cpu_ns: cgroup_cpu_ns(&cgroup_path(DAEMON))? };
-    phone.channel.emit(done)
+    let (mut kills, mut daemon_cpu_ns) = (journal(phone)?, cgroup_cpu_ns(&cgroup_path(DAEMON))?);
+    if let Some(guard) = &phone.guard {
+        kills += guard.kills;
+        daemon_cpu_ns += guard.cpu_ns()?;
+    }
+    phone.channel.emit(EventBody::Done { oom_kills: phone.oom_kills()?, kills, daemon_cpu_ns })
 }
 
 /// Forwards the daemon's journal; returns how often it killed.

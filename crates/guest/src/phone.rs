@@ -20,6 +20,7 @@ use crate::channel::Channel;
 use crate::daemon::Daemon;
 use crate::desktop::session::Session;
 use crate::flash;
+use crate::guard::Guard;
 use crate::outcome::{At, Outcome};
 use crate::readings::{self, now_ns, Memory};
 use crate::restore::Baseline;
@@ -89,6 +90,8 @@ pub struct Phone {
     pub trace: Option<Trace>,
     /// A program that runs beside daemon and apps, and how it ended.
     other: Option<(u32, Option<i32>)>,
+    /// The program that ends apps beside the daemon; how many it has ended.
+    pub guard: Option<Guard>,
     /// What a desktop has.
     pub desktop: Option<Session>,
     oom_kills_first: u64,
@@ -119,6 +122,7 @@ impl Phone {
             last_tick: None,
             trace,
             other: None,
+            guard: None,
             desktop,
             oom_kills_first: oom_kills,
             oom_kills_seen: oom_kills,

@@ -4,15 +4,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::apt::{Apt, Origin};
 use crate::cache::Cache;
 use crate::error::Result;
-use crate::fetch::unpack_deb;
 use crate::initramfs;
+use crate::packages::{merged, Packages, MERGED};
 use crate::progress::Progress;
 
-/// What is fetched, with all that it depends on.
-const PACKAGES: [&str; 6] = ["systemd", "dbus", "dbus-user-session", "libpam-systemd", "systemd-oomd", "earlyoom"];
+const PACKAGES: Packages = Packages {
+    folder: "desktop",
+    what: "a desktop's packages",
+    names: &["systemd", "dbus", "dbus-user-session", "libpam-systemd", "systemd-oomd", "earlyoom"],
+    sign: "usr/bin/earlyoom",
+};
 
 /// Programs that the guest has, of all those in the packages.
 const PROGRAMS: [&str; 7] =
@@ -20,10 +23,6 @@ const PROGRAMS: [&str; 7] =
 
 /// Libraries that none of these programs uses.
 const LEFT_OUT: [&str; 7] = ["libperl", "libdb-5", "libmvec", "libsepol", "libsemanage", "libgdbm", "libssl"];
-
-/// Debian has merged these into /usr; older packages still name them.
-const MERGED: [(&str, &str); 4] =
-    [("bin", "usr/bin"), ("lib", "usr/lib"), ("lib64", "usr/lib64"), ("sbin", "usr/sbin")];
 
 macro_rules! texts {
     ($($path:literal),* $(,)?) => {
@@ -86,29 +85,7 @@ const MASKED: [&str; 27] = [
 /// # Errors
 /// They are not in the cache and cannot be fetched.
 pub fn fetch(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
-    let origin = Origin::of_host()?;
-    let name = format!("desktop/{}", origin.codename);
-    let done = |path: &Path| path.join("usr/bin/earlyoom").exists();
-    if done(&cache.path(&name)) {
-        return Ok(cache.path(&name));
-    }
-    let lock = cache.lock()?;
-    // Another run may have fetched them while this one waited for the lock.
-    if done(&cache.path(&name)) {
-        return Ok(cache.path(&name));
-    }
-    let scratch = cache.scratch_dir()?;
-    let stage = progress.stage("fetch: a desktop's packages", 0);
-    let apt = Apt::new(&scratch.path().join("apt"), &origin)?;
-    let debs = apt.download_all(&PACKAGES, &scratch.path().join("debs"))?;
-    drop(stage);
-    let stage = progress.stage("unpack: a desktop's packages", debs.len() as u64);
-    cache.install_dir(&lock, &name, |dir| {
-        (1..).zip(&debs).try_for_each(|(count, deb)| {
-            stage.set(count);
-            unpack_deb(deb, dir)
-        })
-    })
+    PACKAGES.fetch(cache, progress)
 }
 
 /// The archive of it.
@@ -124,9 +101,7 @@ pub(crate) fn archive(root: &Path) -> Result<Vec<u8>> {
 
 /// Where a file of the packages is in the guest; none if it is left out.
 fn place(name: &str) -> Option<String> {
-    let merged =
-        MERGED.iter().find_map(|(from, to)| Some(format!("{to}/{}", name.strip_prefix(from)?.strip_prefix('/')?)));
-    let name = merged.unwrap_or_else(|| name.to_owned());
+    let name = merged(name);
     let (folder, file) = name.rsplit_once('/')?;
     let library = folder.starts_with("usr/lib/x86_64-linux-gnu")
         && ["", "/security", "/systemd"].contains(&&folder["usr/lib/x86_64-linux-gnu".len()..])

@@ -29,6 +29,8 @@ pub struct Phone {
     hardware: Hardware,
     /// A desktop's system, below plan and first process in the image.
     system: Vec<u8>,
+    /// Programs that end apps, for plans of phones that have one.
+    guards: Vec<u8>,
     qemu: String,
 }
 
@@ -64,6 +66,7 @@ impl Phone {
             disks: Vec::new(),
             hardware: Hardware::default(),
             system: Vec::new(),
+            guards: Vec::new(),
             qemu,
         })
     }
@@ -84,6 +87,15 @@ impl Phone {
     /// The folder cannot be read.
     pub fn with_desktop(mut self, root: &Path) -> Result<Phone> {
         self.system = crate::desktop::archive(root)?;
+        Ok(self)
+    }
+
+    /// With programs that end apps, for plans of phones that have one; `root` is what [`guard::fetch`](crate::guard::fetch) returned.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn with_guards(mut self, root: &Path) -> Result<Phone> {
+        self.guards = crate::guard::archive(root)?;
         Ok(self)
     }
 
@@ -145,7 +157,7 @@ impl Phone {
             cpus: plan.phone.cpus,
             // With importers tracepoints are switched.
             by_turns: self.by_turns || plan.importers.is_some(),
-            memory_bytes: qemu::memory_bytes(&plan.phone, reservation)? + self.desktop_bytes(plan),
+            memory_bytes: qemu::memory_bytes(&plan.phone, reservation)? + self.beside_bytes(plan),
             nodes: if plan.exact { 1 } else { self.nodes },
             tiers: qemu::checked_tiers(&plan.phone)?,
             kernel: self.kernel.vmlinux.clone(),
@@ -158,15 +170,23 @@ impl Phone {
         })
     }
 
-    /// What a desktop has beside the phone's memory: what stands for its disk, which is its system's files and the swap partition. The latter is
-    /// null_blk's, with 2 % for its index.
-    fn desktop_bytes(&self, plan: &Plan) -> u64 {
+    /// What there is beside the phone's memory: what stands for its disk, which is its system's files and a desktop's swap partition. The latter
+    /// is null_blk's, with 2 % for its index.
+    fn beside_bytes(&self, plan: &Plan) -> u64 {
         let swap_bytes = match plan.desktop {
-            None => return 0,
-            Some(Swap::Zram) => 0,
+            None | Some(Swap::Zram) => 0,
             Some(Swap::Disk) => Swap::Disk.size_bytes(plan.phone.memory_bytes),
         };
-        (self.system.len() as u64 + swap_bytes + swap_bytes.div_ceil(50)).next_multiple_of(1 << 20)
+        (self.system(plan).len() as u64 + swap_bytes + swap_bytes.div_ceil(50)).next_multiple_of(1 << 20)
+    }
+
+    /// What is in the image for some plans only.
+    fn system(&self, plan: &Plan) -> &[u8] {
+        match (plan.desktop, &plan.configuration.guard) {
+            (Some(_), _) => &self.system,
+            (None, Some(_)) => &self.guards,
+            (None, None) => &[],
+        }
     }
 
     /// The image of a plan, in a folder that disappears when dropped.
@@ -174,8 +194,7 @@ impl Phone {
         let scratch = self.cache.scratch_dir()?;
         let path = scratch.path().join("initrd");
         // The system first: what both have, the phone has in its own way.
-        let system = if plan.desktop.is_some() { &self.system[..] } else { &[] };
-        let image = [system, &initramfs::with_plan(&self.base, plan)?].concat();
+        let image = [self.system(plan), &initramfs::with_plan(&self.base, plan)?].concat();
         std::fs::write(&path, image).map_err(Error::io("write", &path))?;
         Ok((scratch, path))
     }

@@ -9,7 +9,7 @@ use fovea_report::document::distinct;
 use serde::de::{EnumAccess, Error, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::kinds::ABOUT;
+use crate::kinds::{About, ABOUT};
 
 /// What one boot of a comparison has that another has not. Whoever sets a boot up goes by the settings; the name is for people and scripts.
 /// Each kind of scenario has its own ([`crate::kinds`]): two of a name need not have the same settings.
@@ -24,12 +24,16 @@ pub struct Configuration {
     /// What becomes of the memory reserved for devices.
     #[serde(default, skip_serializing_if = "Reservation::is_absent")]
     pub reservation: Reservation,
-    /// The system's service that ends apps when memory is short, where one does: a desktop's systemd starts it.
+    /// Who beside the daemon ends apps when memory is short, where somebody does: on a desktop a service, which its systemd starts, else a program,
+    /// which the first process starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Cow<'static, str>>,
     /// What orders the requests of a slow disk beside the flash, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskSetting>,
+    /// For how long what was used is kept from reclaim (`lru_gen/min_ttl_ms`), where that is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ttl_ms: Option<u32>,
     /// How pages that are alike are merged, where that is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merging: Option<Merging>,
@@ -181,7 +185,7 @@ pub(crate) struct Name(pub &'static str);
 
 /// Every name that some kind knows.
 static NAMES: LazyLock<Vec<&str>> =
-    LazyLock::new(|| distinct(ABOUT.iter().flat_map(|kind| kind.configurations).map(Configuration::name)));
+    LazyLock::new(|| distinct(ABOUT.iter().flat_map(About::known).map(Configuration::name)));
 
 /// Read as an enum's variant is, so that a wrong one is answered with all there are.
 impl<'de> Deserialize<'de> for Name {

@@ -131,9 +131,9 @@ impl Scenario {
 
     /// What is compared: what the file names, in its order, or all that the kind knows.
     fn chosen(&self) -> impl Iterator<Item = &'static Configuration> + '_ {
-        let known = self.kind.about().configurations;
-        let named = self.given.iter().flatten().flat_map(|name| known.iter().find(|c| c.name() == name.0));
-        known.iter().filter(|_| self.given.is_none()).chain(named)
+        let about = self.kind.about();
+        let named = self.given.iter().flatten().flat_map(|name| about.known().find(|c| c.name() == name.0));
+        about.configurations.iter().filter(|_| self.given.is_none()).chain(named)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -148,12 +148,12 @@ impl Scenario {
             let start = offset.filter(|(_, l)| l.trim_start().starts_with(key)).map(|(s, _)| s).next().unwrap_or(0);
             Err(Error::Content { file: file.clone(), line: line_of(text, start), what, mend: mend.into() })
         };
-        let known = self.kind.about().configurations;
-        let names = || known.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
+        let known = || self.kind.about().known();
+        let names = || known().map(|c| c.name()).collect::<Vec<_>>().join(", ");
         if self.given.as_ref().is_some_and(Vec::is_empty) {
             return at("configurations", "no configuration".into(), &format!("name some of {}", names()));
         }
-        if let Some(Name(other)) = self.given.iter().flatten().find(|given| known.iter().all(|c| c.name() != given.0)) {
+        if let Some(Name(other)) = self.given.iter().flatten().find(|given| known().all(|c| c.name() != given.0)) {
             let what = format!("configuration {other} is of another kind of scenario");
             return at("configurations", what, &format!("name some of {}", names()));
         }

@@ -46,6 +46,29 @@ fn configurations_of_a_round_differ_in_nothing_else() {
 }
 
 #[test]
+fn peers_are_compared_where_they_are_asked_for_and_differ_in_nothing_else() {
+    for (name, kernel) in [("leak", true), ("pair", true), ("workload", false)] {
+        let all = plans(name, &[]);
+        assert!(all.iter().all(|p| p.configuration.guard.is_none() && p.configuration.min_ttl_ms.is_none()), "{name}");
+        assert_eq!(all.iter().any(|p| p.configuration.name() == "kernel"), kernel, "{name}");
+        let some = plans(name, &["configurations=kernel,kernel-ttl,earlyoom,kernel-adj,earlyoom-adj"]);
+        let [alone, kept, guarded, ranks, told] = &some[..5] else { panic!("{name}: {} plans", some.len()) };
+        // Without a daemon that ranks apps, and with one that does.
+        for (plan, peer) in [(kept, alone), (guarded, alone), (told, ranks)] {
+            assert_eq!(Plan { configuration: peer.configuration.clone(), ..plan.clone() }, *peer, "{name}");
+            assert_eq!((plan.configuration.daemon, plan.configuration.zram), (peer.configuration.daemon, true));
+        }
+        assert_ne!(guarded.daemon_config, told.daemon_config);
+        let guards = [alone, kept, guarded, ranks, told].map(|p| p.configuration.guard.as_deref());
+        assert_eq!(guards, [None, None, Some("earlyoom"), None, Some("earlyoom")]);
+        assert_eq!(kept.configuration.min_ttl_ms, Some(1000));
+    }
+    let overrides = ["configurations=earlyoom".to_owned()];
+    let error = Scenario::load("lowmem", &overrides).unwrap_err().to_string();
+    assert!(error.contains("another kind"), "{error}");
+}
+
+#[test]
 fn lowmem_is_the_seeds_test() {
     let plans = plans("lowmem", &["rounds=5"]);
     assert_eq!(plans.len(), 3 * 5 * 3);

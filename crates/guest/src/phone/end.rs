@@ -27,17 +27,19 @@ impl Phone {
             } else if self.daemon.pid == Some(pid) {
                 self.daemon.pid = None;
                 println!("fovea-guest: the daemon ended {how}");
+            } else if let Some(guard) = self.guard.as_ref().filter(|guard| guard.pid == pid) {
+                self.trouble = Some(format!("{} ended {how}: see the console", guard.name));
             } else if self.zygote.as_ref().is_some_and(|(zygote, _)| *zygote == pid) {
                 self.zygote = None;
                 self.trouble = Some(format!("the zygote ended {how}: is memory too small for it?"));
             } else if let Some(name) = self.apps.iter().find(|(_, app)| app.pid == pid).map(|(name, _)| name.clone()) {
-                let killed = match self.desktop {
-                    // earlyoom and the daemon ask first; a build breaks with a compiler of it.
-                    Some(_) => {
-                        [Some(libc::SIGKILL), Some(libc::SIGTERM)].contains(&status.terminating_signal())
-                            || status.exit_status() == Some(BROKEN_BUILD)
-                    }
-                    None => status.terminating_signal() == Some(libc::SIGKILL),
+                // Guards, and on a desktop the daemon, ask first.
+                let asked = self.desktop.is_some() || self.guard.is_some();
+                let killed = match status.terminating_signal() {
+                    Some(libc::SIGKILL) => true,
+                    Some(libc::SIGTERM) => asked,
+                    // A build breaks with a compiler of it.
+                    _ => self.desktop.is_some() && status.exit_status() == Some(BROKEN_BUILD),
                 };
                 self.app_ended(&name, killed, &how)?;
             }
@@ -61,6 +63,9 @@ impl Phone {
         if let Some(session) = &mut self.desktop {
             session.kills += u64::from(killed && !oom);
             println!("fovea-guest: {name} ended {how}{}", if oom { " (OOM killer)" } else { "" });
+        }
+        if let Some(guard) = &mut self.guard {
+            guard.kills += u64::from(killed && !oom);
         }
         self.channel.emit(EventBody::Killed { app: name.to_owned(), oom })?;
         // Fails while something is left in it; the next start then finds it there.

@@ -84,6 +84,12 @@ impl<'p> Boot<'p> {
         if plan.phone.huge_pages != HugePages::Never {
             return Err(format!("huge pages, which {} has, are not simulated: use `fovea phone run`", plan.phone.name));
         }
+        if let Some(guard) = &plan.configuration.guard {
+            return Err(format!("{guard} is not simulated: use `fovea phone run`"));
+        }
+        if plan.configuration.min_ttl_ms.is_some() {
+            return Err("min_ttl_ms is not simulated: use `fovea phone run`".into());
+        }
         let folder = tempfile::tempdir().map_err(|e| format!("making a temporary folder: {e}"))?;
         let mut config = Config::parse(&plan.daemon_config, Path::new("plan")).map_err(|e| e.to_string())?;
         config.daemon.run_folder = folder.path().to_owned();

@@ -28,6 +28,7 @@ const fn guarded(name: &'static str, daemon: Daemon, guard: Option<&'static str>
         zram: true,
         reservation: Reservation::Absent,
         guard,
+        min_ttl_ms: None,
         queue: None,
         tiering: None,
         disk: None,

@@ -25,6 +25,7 @@ const fn ordered(name: &'static str, disk: DiskSetting) -> Configuration {
         zram: false,
         reservation: Reservation::Absent,
         guard: None,
+        min_ttl_ms: None,
         merging: None,
         queue: None,
         tiering: None,

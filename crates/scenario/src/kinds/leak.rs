@@ -5,7 +5,7 @@ use fovea_report::verdict::{verdict, Bound};
 use serde::Deserialize;
 
 use super::desktop::p95;
-use super::managed::{FOVEA, KERNEL, KERNEL_ADJ, ZRAM};
+use super::managed::{FOVEA, KERNEL, KERNEL_ADJ, PEERS, ZRAM};
 use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::{geomean, mean, set, Folded};
@@ -16,6 +16,7 @@ use crate::{Boot, Case, Catalog, Error, LaunchKind, Step, Verdict, PAGE_BYTES};
 
 pub(super) const ABOUT: About = About {
     configurations: &[KERNEL, KERNEL_ADJ, ZRAM, FOVEA],
+    peers: PEERS,
     scenarios: builtin!["scenarios/leak.toml"],
     lists: &["cases"],
     ..About::NONE

@@ -5,18 +5,42 @@ use std::borrow::Cow;
 
 use crate::{Configuration, Daemon, Reservation};
 
-const fn managed(name: &'static str, daemon: Daemon, zram: bool) -> Configuration {
+/// For how long MGLRU keeps what was used, in `kernel-ttl`: what the kernel's documentation names as long enough against lags that a person notices
+/// (admin-guide/mm/multigen_lru.rst).
+const MIN_TTL_MS: u32 = 1000;
+
+const fn plain(
+    name: &'static str,
+    daemon: Daemon,
+    zram: bool,
+    program: Option<&'static str>,
+    min_ttl_ms: Option<u32>,
+) -> Configuration {
+    let guard = match program {
+        Some(program) => Some(Cow::Borrowed(program)),
+        None => None,
+    };
     Configuration {
         name: Cow::Borrowed(name),
         daemon,
         zram,
         reservation: Reservation::Absent,
-        guard: None,
+        guard,
+        min_ttl_ms,
         merging: None,
         queue: None,
         tiering: None,
         disk: None,
     }
+}
+
+const fn managed(name: &'static str, daemon: Daemon, zram: bool) -> Configuration {
+    plain(name, daemon, zram, None, None)
+}
+
+/// zram, and a program that ends apps.
+const fn guarded(name: &'static str, daemon: Daemon, program: &'static str) -> Configuration {
+    plain(name, daemon, true, Some(program), None)
 }
 
 /// No swap; the daemon's kill ladder only.
@@ -31,8 +55,23 @@ pub const KERNEL: Configuration = managed("kernel", Daemon::Idle, true);
 /// The same, told who matters.
 pub const KERNEL_ADJ: Configuration = managed("kernel-adj", Daemon::Ranks, true);
 
+/// What the kernel alone does, and MGLRU calls the OOM killer once it would have to evict what was used within a second.
+pub const KERNEL_TTL: Configuration = plain("kernel-ttl", Daemon::Idle, true, None, Some(MIN_TTL_MS));
+
+/// earlyoom, which knows nothing of apps.
+pub const EARLYOOM: Configuration = guarded("earlyoom", Daemon::Idle, "earlyoom");
+
+/// The same, told who matters.
+pub const EARLYOOM_ADJ: Configuration = guarded("earlyoom-adj", Daemon::Ranks, "earlyoom");
+
 /// Everything.
 pub const FOVEA: Configuration = managed("fovea", Daemon::Full, true);
 
 /// All of them.
 pub const MANAGED: &[Configuration] = &[STOCK, ZRAM, FOVEA];
+
+/// Who can be asked for as well: what people would install instead.
+pub const PEERS: &[Configuration] = &[KERNEL_TTL, EARLYOOM, EARLYOOM_ADJ];
+
+/// The same, where the kernel alone is not compared anyway.
+pub const PEERS_AND_KERNEL: &[Configuration] = &[KERNEL, KERNEL_ADJ, KERNEL_TTL, EARLYOOM, EARLYOOM_ADJ];

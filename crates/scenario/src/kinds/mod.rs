@@ -113,6 +113,8 @@ pub(crate) struct About {
     pub has_section: bool,
     /// What can be compared, and is unless the file says otherwise.
     pub configurations: &'static [Configuration],
+    /// What can be compared as well, where the file asks for it by name.
+    pub peers: &'static [Configuration],
     /// Built-in scenarios: path below `profiles/`, and text.
     pub scenarios: &'static [(&'static str, &'static str)],
     /// Keys of which the command line may give one value or several: `cases=L,N`.
@@ -136,11 +138,17 @@ pub fn panels() -> Vec<Panel> {
 }
 
 impl About {
+    /// All that can be compared.
+    pub fn known(&self) -> impl Iterator<Item = &'static Configuration> {
+        self.configurations.iter().chain(self.peers)
+    }
+
     /// Nothing known yet: what a kind's own begins with.
     pub const NONE: About = About {
         name: "",
         has_section: false,
         configurations: &[],
+        peers: &[],
         scenarios: &[],
         lists: &[],
         shorthands: &[],

@@ -24,6 +24,7 @@ const fn queued(name: &'static str, daemon: Daemon, queue: Queue) -> Configurati
         zram: false,
         reservation,
         guard: None,
+        min_ttl_ms: None,
         merging: None,
         queue: Some(queue),
         tiering: None,

@@ -5,7 +5,7 @@ use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
 use super::leak::fill;
-use super::managed::{FOVEA, KERNEL, KERNEL_ADJ, STOCK, ZRAM};
+use super::managed::{FOVEA, KERNEL, KERNEL_ADJ, PEERS, STOCK, ZRAM};
 use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::Folded;
@@ -16,6 +16,7 @@ use crate::{Boot, Case, Catalog, Error, Step, Verdict};
 
 pub(super) const ABOUT: About = About {
     configurations: &[KERNEL, KERNEL_ADJ, STOCK, ZRAM, FOVEA],
+    peers: PEERS,
     scenarios: builtin!["scenarios/pair.toml"],
     ..About::NONE
 };

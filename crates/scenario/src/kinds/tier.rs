@@ -25,6 +25,7 @@ const fn tiered(name: &'static str, tiering: Tiering) -> Configuration {
         zram: false,
         reservation: Reservation::Absent,
         guard: None,
+        min_ttl_ms: None,
         queue: None,
         merging: None,
         tiering: Some(tiering),

@@ -6,7 +6,7 @@ use fovea_report::verdict::{ratio, verdict, Bound};
 use rand::Rng;
 use serde::Deserialize;
 
-use super::managed::MANAGED;
+use super::managed::{MANAGED, PEERS_AND_KERNEL};
 use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::{geomean, mean, set, Folded};
@@ -17,6 +17,7 @@ use crate::{catalog, Boot, Case, Catalog, Error, Step, Verdict};
 
 pub(super) const ABOUT: About = About {
     configurations: MANAGED,
+    peers: PEERS_AND_KERNEL,
     scenarios: builtin!["scenarios/workload.toml"],
     lists: &["cases"],
     shorthands: &[("workload", "cases")],

@@ -29,6 +29,7 @@ const fn reserved(name: &'static str, reservation: Reservation) -> Configuration
         zram: false,
         reservation,
         guard: None,
+        min_ttl_ms: None,
         merging: None,
         disk: None,
         queue: None,

@@ -31,6 +31,7 @@ const fn merged(name: &'static str, ksmd: Ksmd, only_kin: bool) -> Configuration
         zram: false,
         reservation: Reservation::Absent,
         guard: None,
+        min_ttl_ms: None,
         merging: Some(Merging { ksmd, only_kin }),
         queue: None,
         tiering: None,

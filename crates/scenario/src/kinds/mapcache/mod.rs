@@ -23,6 +23,7 @@ const fn settings(name: &'static str) -> Configuration {
         zram: false,
         reservation: Reservation::Absent,
         guard: None,
+        min_ttl_ms: None,
         merging: None,
         queue: None,
         tiering: None,
