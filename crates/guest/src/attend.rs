@@ -66,10 +66,11 @@ impl Phone {
     /// Tells the daemon of a running app.
     pub fn register(&mut self, name: &str) -> Outcome<()> {
         let Some(app) = self.apps.get(name) else { return Ok(()) };
+        let Some(role) = app.role else { return Ok(()) };
         let request = Request::Register {
             app: name.parse().at(|| "registering".into())?,
             cgroup: app.cgroup.clone(),
-            role: app.role,
+            role,
             io_class: None,
         };
         self.daemon.insist(&request)

@@ -7,6 +7,7 @@ use crate::buffers::sleep_ns;
 use crate::hash::mix64;
 use crate::memory::Anon;
 use crate::outcome::{At, Outcome};
+use crate::readings::now_ns;
 use crate::spawn::{self, Side};
 use crate::spin::spin;
 
@@ -29,8 +30,8 @@ pub fn begin(profile: &AppProfile, seed: u64, exact: bool) -> Outcome<()> {
             }
             Ok(())
         }
-        Some(Load::Build { jobs, pages, compute_insns }) => {
-            build(jobs, |number| compile(profile.mix, mix64(seed ^ number), pages, compute_insns, exact))
+        Some(Load::Build { jobs, pages, compute_insns, period_ns }) => {
+            build(jobs, period_ns, |number| compile(profile.mix, mix64(seed ^ number), pages, compute_insns, exact))
         }
     }
 }
@@ -54,9 +55,14 @@ fn hoard(mix: Mix, seed: u64, pages: u64, pieces: u32, period_ns: u64) -> Outcom
     }
 }
 
-fn build(jobs: u32, compile: impl Fn(u64) -> Outcome<()>) -> Outcome<()> {
+fn build(jobs: u32, period_ns: u64, compile: impl Fn(u64) -> Outcome<()>) -> Outcome<()> {
     let mut running = 0;
+    let mut next_ns = now_ns();
     for number in 0.. {
+        if period_ns > 0 {
+            sleep_ns(next_ns.saturating_sub(now_ns()));
+            next_ns = now_ns() + period_ns;
+        }
         if running >= jobs.max(1) {
             let ended =
                 rustix::process::wait(rustix::process::WaitOptions::empty()).at(|| "waiting for a compiler".into())?;

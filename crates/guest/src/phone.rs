@@ -40,8 +40,8 @@ pub struct RunningApp {
     socket: OwnedFd,
     /// Its cgroup, below the mount.
     pub cgroup: String,
-    /// Its role, for the daemon.
-    pub role: Role,
+    /// Its role, for the daemon; none if it belongs to no app.
+    pub role: Option<Role>,
     /// The user closed it.
     pub closed: bool,
 }

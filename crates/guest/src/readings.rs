@@ -136,6 +136,12 @@ pub fn cgroup_cpu_ns(cgroup: &Path) -> Outcome<u64> {
     Ok(usage * 1000)
 }
 
+/// For how long all processes at once have waited for memory; none of a kernel that does not count it.
+pub fn psi_full_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/pressure/memory").ok()?;
+    Some(field_after(&text, "full ", "total=")? * 1000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,9 @@ pub const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 /// Cgroup of all apps.
 pub const APPS: &str = "apps";
 
+/// Cgroup of what is no app.
+pub const SYSTEM: &str = "system";
+
 /// Cgroup of the zygote.
 pub const ZYGOTE: &str = "system/zygote";
 
@@ -121,7 +124,7 @@ fn module_name(file: &str) -> Option<String> {
 /// Makes the cgroups that apps, zygote and daemon live in.
 pub fn cgroups() -> Outcome<()> {
     enable_controllers(Path::new(CGROUP_ROOT))?;
-    for cgroup in [APPS, "system", ZYGOTE, DAEMON] {
+    for cgroup in [APPS, SYSTEM, ZYGOTE, DAEMON] {
         let path = cgroup_path(cgroup);
         std::fs::create_dir(&path).at(|| format!("making {}", path.display()))?;
         if !cgroup.contains('/') {

@@ -3,7 +3,7 @@
 
 use fovea_client::protocol::Request;
 use fovea_scenario::follow::phone::{Book, Pages, Told};
-use fovea_scenario::{follow, AppProfile, EventBody, Plan, Step};
+use fovea_scenario::{follow, AppProfile, Daemon, EventBody, Plan, Step};
 
 use crate::outcome::{At, Outcome};
 use crate::phone::{Answer, Phone, Woke};
@@ -163,8 +163,9 @@ impl follow::phone::Phone for Phone {
         Ok(pages)
     }
 
+    /// Where our daemon kills nobody, that an app cannot be opened is what is compared, and no defect of ours.
     fn gives_up(&self) -> bool {
-        self.desktop.is_some()
+        self.desktop.is_some() || matches!(self.plan.configuration.daemon, Daemon::Idle | Daemon::Ranks)
     }
 
     /// On a desktop once, at the end.

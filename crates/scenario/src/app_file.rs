@@ -163,8 +163,8 @@ impl AppEntry {
         check_touch(&launch, "launch")?;
         check_touch(&resume, "resume")?;
         let role = self.role.clone().unwrap_or_else(|| class.role.clone());
-        if !["app", "visible", "service", "content-provider"].contains(&role.as_str()) {
-            return Err(format!("role {role:?}: use app, visible, service or content-provider"));
+        if !["app", "visible", "service", "content-provider", "outside"].contains(&role.as_str()) {
+            return Err(format!("role {role:?}: use app, visible, service, content-provider or outside"));
         }
         let anon_pages = size(self.anon_pages, self.anon_mib, "anon")?;
         let private_pages = size(self.private_pages, self.private_mib, "private")?;

@@ -191,6 +191,11 @@ pub enum EventBody {
         /// By the kernel's OOM killer.
         oom: bool,
     },
+    /// For how long all processes at once have waited for memory since the phone started, by the kernel's account (PSI).
+    Stalled {
+        /// In all.
+        full_ns: u64,
+    },
     /// The state of merging, where that is compared: the kernel's own numbers by name.
     Merging {
         /// Label given by the plan.

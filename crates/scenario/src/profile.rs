@@ -29,7 +29,8 @@ pub struct AppProfile {
     /// How its process begins.
     #[serde(default)]
     pub spawn: Spawn,
-    /// Rank when not on the screen: "app", "visible", "service", "content-provider".
+    /// Rank when not on the screen: "app", "visible", "service", "content-provider"; "outside" for a process that belongs to no app, of which the
+    /// daemon is not told.
     #[serde(default = "default_role")]
     pub role: String,
     /// What it does beyond what apps do.
@@ -117,6 +118,11 @@ fn default_role() -> String {
 }
 
 impl AppProfile {
+    /// Whether it belongs to no app.
+    pub fn is_outside(&self) -> bool {
+        self.role == "outside"
+    }
+
     /// Whether it holds device memory while it is in front.
     pub fn has_buffers(&self) -> bool {
         self.activity.as_ref().is_some_and(|a| !a.buffers.is_empty())
@@ -214,6 +220,9 @@ pub enum Load {
         pages: u64,
         /// Computing of each, in instructions.
         compute_insns: u64,
+        /// From the start of one to that of the next at least.
+        #[serde(default)]
+        period_ns: u64,
     },
 }
 

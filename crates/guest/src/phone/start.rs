@@ -6,12 +6,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use fovea_apps::Role;
-use fovea_scenario::{AppProfile, Spawn};
+use fovea_scenario::{AppProfile, Load, Spawn};
 
 use super::{Phone, RunningApp};
 use crate::channel::Channel;
-use crate::outcome::{At, Outcome};
-use crate::setup::{cgroup_path, APPS, ZYGOTE};
+use crate::outcome::{write_file, At, Outcome};
+use crate::setup::{cgroup_path, APPS, SYSTEM, ZYGOTE};
 use crate::spawn::{self, Parent, Setting, Side};
 use crate::wire::{self, receive, send, Fork, Forked, ToApp};
 use crate::{hash, zygote};
@@ -47,8 +47,12 @@ impl Phone {
             None => self.spawn_phone_app(profile)?,
         };
         let seed = hash::app_seed(self.plan.seed, &profile.name);
-        let role: Role = serde_json::from_value(profile.role.clone().into())
-            .at(|| format!("app {}: role {:?}", profile.name, profile.role))?;
+        let role: Option<Role> = match profile.is_outside() {
+            true => None,
+            false => serde_json::from_value(profile.role.clone().into())
+                .map(Some)
+                .at(|| format!("app {}: role {:?}", profile.name, profile.role))?,
+        };
         let setup = ToApp::Setup { profile: Box::new(profile.clone()), seed, exact: self.plan.exact };
         let told = send(&socket, &setup, &[])?;
         self.book.ran.insert(profile.name.clone());
@@ -60,7 +64,8 @@ impl Phone {
     }
 
     fn spawn_phone_app(&self, profile: &AppProfile) -> Outcome<(u32, OwnedFd, String)> {
-        let cgroup = format!("{APPS}/{}", profile.name);
+        let parent = if profile.is_outside() { SYSTEM } else { APPS };
+        let cgroup = format!("{parent}/{}", profile.name);
         let path = cgroup_path(&cgroup);
         // An earlier life's may still be there if its last pages were being freed when it ended; a new one has no settings left.
         let _ = std::fs::remove_dir(&path);
@@ -68,6 +73,10 @@ impl Phone {
             if error.kind() != std::io::ErrorKind::AlreadyExists {
                 return Err(format!("making {}: {error}", path.display()));
             }
+        }
+        if let Some(Load::Build { .. }) = profile.load {
+            // Who is in front goes first, as on Android: what the job costs it is memory.
+            write_file(path.join("cpu.idle"), "1")?;
         }
         let folder = File::open(&path).at(|| format!("opening {}", path.display()))?;
         let (socket, theirs) = wire::pair()?;

@@ -59,6 +59,10 @@ pub(crate) struct Desktop {
     pub killed: Vec<(String, bool)>,
     /// Apps that run.
     pub alive: BTreeSet<String>,
+    /// Services and apps in front that were killed.
+    pub wrong_victims: f64,
+    /// Who is in front, or comes there.
+    front: Option<String>,
     culprits: BTreeSet<String>,
     /// Who leaks, and since when.
     leaking: Option<(String, u64)>,
@@ -67,6 +71,16 @@ pub(crate) struct Desktop {
 }
 
 impl Desktop {
+    /// A step begins: who is in front from here on.
+    fn look(&mut self, step: Option<&Step>) {
+        match step {
+            Some(Step::Open { app }) => self.front = Some(app.clone()),
+            Some(Step::Home {}) => self.front = None,
+            Some(Step::Close { app }) => drop(self.front.take_if(|front| front == app)),
+            _ => {}
+        }
+    }
+
     /// Apps of the user's that run.
     pub fn kept(&self) -> usize {
         self.alive.difference(&self.culprits).count()
@@ -102,6 +116,8 @@ pub(crate) struct Folded {
     /// Longest time from the wake-up that led to a kill to the signal; none without a kill.
     pub kill_signal_ns: Option<f64>,
     pub desktop: Desktop,
+    /// For how long everybody at once waited for memory, by the kernel's account.
+    pub psi_full_ns: Option<f64>,
     /// By label.
     pub disk: BTreeMap<String, DiskStretch>,
     /// For how long the stream's picture stood still; what came of it and of the download, by second.
@@ -142,6 +158,7 @@ impl Folded {
             steps: 0.0,
             kill_signal_ns: None,
             desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
+            psi_full_ns: None,
             disk: BTreeMap::new(),
             traffic: None,
             merging: Vec::new(),
@@ -152,7 +169,16 @@ impl Folded {
             failed: false,
         };
         let mut seen = BTreeSet::new();
+        let services = services(boot.plan);
         for event in boot.events {
+            match &event.body {
+                EventBody::Step { index } => folded.desktop.look(boot.plan.steps.get(*index)),
+                EventBody::Killed { app, .. } => {
+                    let wrong = services.contains(app.as_str()) || folded.desktop.front.as_ref() == Some(app);
+                    folded.desktop.wrong_victims += f64::from(wrong);
+                }
+                _ => {}
+            }
             folded.take(event, &mut seen);
         }
         // In fast mode this would measure the host's load.
@@ -254,6 +280,7 @@ impl Folded {
                 self.wrong_pages += tier.apps.values().map(|app| app.wrong_pages as f64).sum::<f64>();
                 self.tier = Some(tier.clone());
             }
+            EventBody::Stalled { full_ns } => self.psi_full_ns = Some(*full_ns as f64),
             EventBody::Check { .. } => {}
         }
     }
@@ -277,6 +304,15 @@ impl Folded {
     pub fn sample(&self, label: &str) -> Option<Sample> {
         self.samples.iter().rev().find(|(l, _)| l == label).map(|(_, s)| *s)
     }
+}
+
+/// What the system starts and needs. A job is none, and a content provider is the ladder's to end: it starts again when it is asked.
+fn services(plan: &Plan) -> BTreeSet<&str> {
+    let started = plan.steps.iter().filter(|step| matches!(step, Step::Start { .. })).filter_map(Step::app);
+    let is_needed = |name: &&str| {
+        plan.apps.iter().any(|app| app.name == *name && app.load.is_none() && app.role != "content-provider")
+    };
+    started.filter(is_needed).collect()
 }
 
 /// Apps whose end the user would wish for.

@@ -22,13 +22,26 @@ pub(super) const ABOUT: About = About {
     ..About::NONE
 };
 
-/// Who leaks where: an app of the user's that he looks at, or a service. (An app that was left is frozen a second later.)
-const CASES: [(&str, &str, bool); 4] = [
+/// Who leaks where: an app of the user's that he looks at, or a service. (An app that was left is frozen a second later.) Or a process
+/// that belongs to no app.
+const CASES: [(&str, &str, bool); 6] = [
     ("front", "hoarder", false),
     ("front-slow", "hoarder", true),
     ("background", "indexer", false),
     ("background-slow", "indexer", true),
+    ("outside", OUTSIDE, false),
+    ("outside-slow", OUTSIDE, true),
 ];
+
+/// So many of them are played unless the scenario says otherwise.
+const USUAL: usize = 4;
+
+/// A process of no app's, of which the daemon is not told.
+const OUTSIDE: &str = "stray";
+
+/// The apps that are opened.
+pub(super) const EIGHT: [&str; 8] =
+    ["browser", "gallery", "maps", "facebook", "twitter", "market", "movies", "youtube"];
 
 /// How much later than the kernel alone the leaker may be ended.
 const LATER_NS: f64 = 2e9;
@@ -37,7 +50,7 @@ const LATER_NS: f64 = 2e9;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Leak {
-    /// Of "front", "front-slow", "background", "background-slow".
+    /// Of "front", "front-slow", "background", "background-slow", "outside", "outside-slow".
     pub cases: Vec<String>,
     /// Boots of each case, each with another order of apps.
     pub rounds: u64,
@@ -55,11 +68,10 @@ pub struct Leak {
 
 impl Default for Leak {
     fn default() -> Self {
-        let apps = ["browser", "gallery", "maps", "facebook", "twitter", "market", "movies", "youtube"];
         Leak {
-            cases: CASES.iter().map(|(name, ..)| (*name).into()).collect(),
+            cases: CASES[..USUAL].iter().map(|(name, ..)| (*name).into()).collect(),
             rounds: 1,
-            apps: apps.map(Into::into).into(),
+            apps: EIGHT.map(Into::into).into(),
             use_ns: 2_000_000_000,
             leak_mib: [8.0, 2.0],
             period_ns: 500_000_000,
@@ -94,11 +106,12 @@ impl Parameters for Leak {
                 let use_app = |app: &&str| [open(app), Step::Wait { ns: self.use_ns }];
                 let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
                 steps.push(sample("begin"));
-                if leaker == "indexer" {
+                let is_in_front = leaker == "hoarder";
+                if !is_in_front {
                     steps.push(start(leaker));
                 }
                 steps.extend(apps.iter().flat_map(use_app));
-                if leaker != "indexer" {
+                if is_in_front {
                     steps.extend(use_app(&leaker));
                 }
                 let mib = self.leak_mib[usize::from(is_slow)] * scale;
@@ -137,7 +150,10 @@ impl Parameters for Leak {
                 ours("kept_apps"),
                 Bound::AtLeast(self.apps.len() as f64),
             );
-            push("oom-kills", "the kernel's OOM killer is never reached", ours("oom_kills"), Bound::Equal(0.0));
+            // What is nobody's app is the kernel's to end.
+            if !case.starts_with("outside") {
+                push("oom-kills", "the kernel's OOM killer is never reached", ours("oom_kills"), Bound::Equal(0.0));
+            }
             if compares(scenario, &["kernel"]) {
                 let later = ours("leak_ns").zip(figure(cases, case, "kernel", "leak_ns"));
                 push(
@@ -162,6 +178,7 @@ pub(super) fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("wrong_kills", &|f| Some(f.desktop.killed.iter().filter(|(_, culprit)| !culprit).count() as f64));
     put("oom_kills", &|f| Some(f.end()?.oom_kills));
     put("kept_apps", &|f| Some(f.launches.iter().filter(|l| l.again && l.kind == LaunchKind::Resume).count() as f64));
+    put("psi_full_ns", &|f| f.psi_full_ns);
     put("leak_ns", &|f| f.desktop.leak_ns);
     put("daemon_cpu_ns", &|f| Some(f.end()?.daemon_cpu_ns));
     put("wrong_pages", &|f| Some(f.wrong_pages));

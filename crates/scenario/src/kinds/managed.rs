@@ -3,7 +3,11 @@
 
 use std::borrow::Cow;
 
-use crate::{Configuration, Daemon, Reservation};
+use super::leak;
+use crate::figures::fold::{mean, set, Folded};
+use crate::figures::{figure, Figures};
+use crate::scenario::Scenario;
+use crate::{Case, Configuration, Daemon, Reservation};
 
 /// For how long MGLRU keeps what was used, in `kernel-ttl`: what the kernel's documentation names as long enough against lags that a person notices
 /// (admin-guide/mm/multigen_lru.rst).
@@ -75,3 +79,18 @@ pub const PEERS: &[Configuration] = &[KERNEL_TTL, EARLYOOM, EARLYOOM_ADJ];
 
 /// The same, where the kernel alone is not compared anyway.
 pub const PEERS_AND_KERNEL: &[Configuration] = &[KERNEL, KERNEL_ADJ, KERNEL_TTL, EARLYOOM, EARLYOOM_ADJ];
+
+/// The least of a figure under the others, if all that are compared were measured: the best of some would be no best.
+pub(super) fn best_other(scenario: &Scenario, cases: &[Case], case: &str, name: &str) -> Option<f64> {
+    let others = scenario.configurations.iter().map(Configuration::name).filter(|&other| other != FOVEA.name());
+    let figures: Option<Vec<f64>> = others.map(|other| figure(cases, case, other, name)).collect();
+    figures?.into_iter().reduce(f64::min)
+}
+
+/// A leak's figures, and who died that must not.
+pub(super) fn fill_victims(figures: &mut Figures, boots: &[&Folded]) {
+    leak::fill(figures, boots);
+    // Nobody leaks here.
+    figures.remove("wrong_kills");
+    set(figures, "wrong_victims", mean(boots, |f| Some(f.desktop.wrong_victims)));
+}

@@ -2,9 +2,11 @@
 //! The kinds of scenarios. Each is a file of its own: its parameters, the steps that follow from them, the figures and verdicts that are made of
 //! what boots report, and what its paper prints. To add one: its file, its two lines here, its scenario in `profiles/scenarios`.
 
+pub mod burst;
 pub mod desktop;
 pub mod disk;
 pub mod ecache;
+pub mod incompressible;
 pub mod ksm;
 pub mod leak;
 pub mod lowmem;
@@ -52,6 +54,10 @@ macro_rules! kinds {
                 "leak" => leak::Leak,
                 /// Two large apps, back and forth.
                 "pair" => pair::Pair,
+                /// Apps in front while a job in the background takes memory in bursts.
+                "burst" => burst::Burst,
+                /// Apps whose pages do not compress.
+                "incompressible" => incompressible::Incompressible,
                 /// A film beside a copy on a slow disk (Aciom11, section 6.2).
                 "disk" => disk::Disk,
                 /// A stream beside a download (Aciom11, section 6.3).

@@ -5,7 +5,7 @@ use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
 use super::leak::fill;
-use super::managed::{FOVEA, KERNEL, KERNEL_ADJ, PEERS, STOCK, ZRAM};
+use super::managed::{best_other, FOVEA, KERNEL, KERNEL_ADJ, PEERS, STOCK, ZRAM};
 use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::Folded;
@@ -71,11 +71,8 @@ impl Parameters for Pair {
             verdicts.push(verdict(id, claim, "this project", figure, bound));
         };
         push("kills-fovea", "nobody dies (killed)", of("fovea", "kills"), Bound::Equal(0.0));
-        let peers: Vec<&str> =
-            scenario.configurations.iter().map(|c| c.name()).filter(|&name| name != "fovea").collect();
-        if !peers.is_empty() {
-            let times: Option<Vec<f64>> = peers.iter().map(|peer| of(peer, "relaunch_geomean_ns")).collect();
-            let best = times.and_then(|times| times.into_iter().reduce(f64::min));
+        if scenario.configurations.len() > 1 {
+            let best = best_other(scenario, cases, "", "relaunch_geomean_ns");
             push(
                 "relaunch-best",
                 "coming back takes at most 60 % of what it takes under the best of the others (ratio)",
