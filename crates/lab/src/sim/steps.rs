@@ -66,6 +66,9 @@ impl Phone for Boot<'_> {
 
     fn spawn(&mut self, profile: &AppProfile) -> Outcome<()> {
         let name = profile.name.clone();
+        if profile.load.is_some() {
+            return Err(format!("what {name} does beside is not simulated: use `fovea phone run`"));
+        }
         let cgroup = cgroup_of(&name);
         let role = serde_json::from_value(profile.role.clone().into())
             .map_err(|e| format!("app {name}: role {:?}: {e}", profile.role))?;
