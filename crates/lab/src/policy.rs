@@ -5,10 +5,12 @@
 //! The build lists the files, so adding a file is all it takes to see a policy in every comparison.
 
 mod aged;
+mod drawn;
 mod ranked;
 mod table;
 
 pub use aged::Aged;
+pub use drawn::Drawn;
 pub use ranked::{Rank, Ranked};
 pub use table::{Slot, Table, ABSENT};
 
@@ -133,6 +135,12 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// The value of one of its parameters, if it has that.
+    pub fn parameter(&self, name: &str) -> Option<f64> {
+        let at = self.policy.parameters.iter().position(|p| p.name == name)?;
+        self.parameters.get(at).copied()
+    }
+
     /// An empty cache of that capacity.
     pub fn build(&self, capacity: u64) -> Box<dyn Policy> {
         (self.policy.build)(capacity, &self.parameters)

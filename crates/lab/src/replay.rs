@@ -130,6 +130,12 @@ pub fn options_of(dense: &DenseOptions) -> BTreeMap<String, String> {
     ])
 }
 
+/// The seeds of policies that draw, as results name them; nothing if none does.
+pub fn seeds_of(policies: &[Choice]) -> Option<(String, String)> {
+    let seeds: Vec<_> = policies.iter().filter_map(|p| Some(format!("{p}={}", p.parameter("seed")?))).collect();
+    (!seeds.is_empty()).then(|| ("seeds".to_owned(), seeds.join(",")))
+}
+
 /// Refuses an empty choice and one that names the same cell twice.
 ///
 /// # Errors
@@ -209,7 +215,7 @@ pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Res
         replay_dense(&mut dense, &options.policies, &options.sizes, |done, of| progress(done, of, "replaying"))?;
     Ok(ReplayReport {
         input: input(&options.trace, dense.checksum().unwrap_or_default()),
-        options: options_of(&options.dense),
+        options: options_of(&options.dense).into_iter().chain(seeds_of(&options.policies)).collect(),
         footprint: dense.footprint(),
         left_out: dense.left_out().clone(),
         outcomes,

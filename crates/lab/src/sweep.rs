@@ -21,7 +21,7 @@ use crate::{
     dense::{Dense, DenseOptions},
     output::write_json,
     policy::Choice,
-    replay::{check_grid, input, options_of, run},
+    replay::{check_grid, input, options_of, run, seeds_of},
     store, Error, Result, Size,
 };
 
@@ -108,7 +108,7 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
         }
         cells.extend(found.into_iter().flatten());
     }
-    let options_of = options_of(&options.dense);
+    let options_of = options_of(&options.dense).into_iter().chain(seeds_of(&options.policies)).collect();
     let document = Document { inputs, options: options_of, ..output::document(&cells) };
     let files = [with_suffix(&options.output, ".json"), with_suffix(&options.output, ".parquet")];
     let mend = format!(

@@ -91,6 +91,27 @@ impl<R: Ord + Copy> Ranked<R> {
         Some((id, rank))
     }
 
+    /// The one of the least rank.
+    #[inline]
+    pub fn least(&self) -> Option<u32> {
+        self.heap.first().map(|entry| entry.id)
+    }
+
+    /// Takes out one that is there.
+    #[inline]
+    pub fn remove(&mut self, id: u32) {
+        let object = &mut self.objects[id as usize];
+        let at = std::mem::replace(&mut object.at, OUT) as usize;
+        self.used -= u64::from(object.size);
+        let Some(last) = self.heap.pop() else { return };
+        if at < self.heap.len() {
+            match last.rank < self.heap[at].rank {
+                true => self.rise(at, last),
+                false => self.sink(at, last),
+            }
+        }
+    }
+
     fn put(&mut self, at: usize, entry: Entry<R>) {
         self.heap[at] = entry;
         self.objects[entry.id as usize].at = at as u32;

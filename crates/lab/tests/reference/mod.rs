@@ -2,6 +2,8 @@
 //! Slow and obvious caches, written from the papers' descriptions and not from the fast ones: plain vectors, linear searches.
 
 mod adaptive;
+mod drawn;
+mod experts;
 mod lirs;
 mod newer;
 mod queues;
@@ -71,6 +73,17 @@ pub fn of(name: &str, capacity: u64) -> Option<Box<dyn Reference>> {
         "2q" => Box::new(adaptive::TwoQ::new(capacity)),
         "arc" => Box::new(adaptive::Arc::new(capacity)),
         "lirs" => Box::new(lirs::Lirs::new(capacity)),
+        "belady-size" => Box::new(drawn::Drawing::new(capacity, 128, 1, drawn::Worst::SizeTimesDistance)),
+        "belady-size:sample=4:seed=7" => Box::new(drawn::Drawing::new(capacity, 4, 7, drawn::Worst::SizeTimesDistance)),
+        "hyperbolic" => Box::new(drawn::Drawing::new(capacity, 64, 1, drawn::Worst::RequestsByTime)),
+        "hyperbolic:sample=5" => Box::new(drawn::Drawing::new(capacity, 5, 1, drawn::Worst::RequestsByTime)),
+        "hyperbolic:by-size=1" => Box::new(drawn::Drawing::new(capacity, 64, 1, drawn::Worst::RequestsByTimeAndSize)),
+        "lhd" => Box::new(drawn::Lhd::new(capacity, [32, 1 << 20, 20_000, 10, 1])),
+        "lhd:sample=3:period=6:ages=24:shift=2:seed=9" => Box::new(drawn::Lhd::new(capacity, [3, 6, 24, 2, 9])),
+        "lecar" => Box::new(experts::LeCaR::new(capacity, 1)),
+        "lecar:seed=5" => Box::new(experts::LeCaR::new(capacity, 5)),
+        "cacheus" => Box::new(experts::Cacheus::new(capacity, 1)),
+        "cacheus:seed=5" => Box::new(experts::Cacheus::new(capacity, 5)),
         _ => return None,
     })
 }
