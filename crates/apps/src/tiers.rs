@@ -18,6 +18,9 @@ pub struct MemoryNode {
     pub total_bytes: u64,
     /// What is free of it.
     pub free_bytes: u64,
+    /// What the kernel keeps free of it: pages are moved there from other nodes only while more is.
+    #[serde(default)]
+    pub kept_bytes: u64,
 }
 
 /// The nodes of a machine with memory of several speeds.
@@ -58,7 +61,7 @@ mod tests {
     use super::*;
 
     fn node(node: u32, tier: Option<u32>, read_latency_ns: Option<u32>) -> MemoryNode {
-        MemoryNode { node, tier, read_latency_ns, total_bytes: 1 << 30, free_bytes: 1 << 29 }
+        MemoryNode { node, tier, read_latency_ns, total_bytes: 1 << 30, free_bytes: 1 << 29, kept_bytes: 0 }
     }
 
     fn tiers(fast: &[u32], slow: &[u32]) -> Option<MemoryTiers> {

@@ -8,6 +8,7 @@ use fovea_policy::disk::DiskState;
 use fovea_policy::memory::MemoryState;
 use fovea_policy::merge::MergeState;
 use fovea_policy::net::NetState;
+use fovea_policy::tier::TierState;
 use fovea_policy::{AppState, Asked, Config, Reason, Snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -69,6 +70,9 @@ pub struct Basis {
     /// [`Snapshot::merge`]; none if nothing is known of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeState>,
+    /// [`Snapshot::tier`]; none where there is one kind of memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<TierState>,
     /// By what it was decided. Only in the first of a file, and after a change; then all apps are in it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Config>>,
@@ -139,6 +143,7 @@ impl Encoder {
             disk: snapshot.disk,
             net: (snapshot.net != NetState::default()).then_some(snapshot.net),
             merge: (snapshot.merge != MergeState::default()).then(|| snapshot.merge.clone()),
+            tier: (snapshot.tier != TierState::default()).then_some(snapshot.tier),
             policy,
             apps,
             gone,
@@ -190,6 +195,7 @@ impl Decoder {
             disk: basis.disk,
             net: basis.net.unwrap_or_default(),
             merge: basis.merge.clone().unwrap_or_default(),
+            tier: basis.tier.unwrap_or_default(),
             apps: apps.values().cloned().collect(),
         })
     }

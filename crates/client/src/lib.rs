@@ -12,4 +12,4 @@ mod status;
 
 pub use connection::{request, ClientError, Connection};
 pub use simulation::{Assumed, Simulation};
-pub use status::{AppStatus, Merging, Status};
+pub use status::{AppStatus, Merging, Status, Tiers};

@@ -38,6 +38,9 @@ pub struct Status {
     /// Merging of pages that are alike; none if no app is registered for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merging: Option<Merging>,
+    /// Memory of two speeds; none where there is one kind, or moving pages is not the daemon's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiers: Option<Tiers>,
     /// Kills since the daemon began.
     pub kills: u64,
     /// Pages compressed since the daemon began.
@@ -61,6 +64,19 @@ pub struct Merging {
     pub saved_bytes: u64,
     /// CPU time of its thread since it booted.
     pub cpu_ns: u64,
+}
+
+/// Memory of two speeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tiers {
+    /// All fast memory.
+    pub fast_bytes: u64,
+    /// What is free of it above what the kernel keeps, as last looked at.
+    pub fast_free_bytes: u64,
+    /// Apps whose new pages go to slow memory only.
+    pub kept_out: usize,
+    /// What the daemon has had moved to slow memory since it began.
+    pub demoted_bytes: u64,
 }
 
 /// One app in [`Status`].

@@ -3,6 +3,7 @@
 
 use fovea_apps::{DiskControl, IoClass, Perceived};
 use fovea_client::protocol::Request;
+use fovea_linux::Controller;
 
 use crate::classes_tests::two;
 use crate::engine_tests::{bench_with, focus, freezing, Bench, SECOND_NS};
@@ -176,16 +177,17 @@ fn limits_are_undone_and_where_the_controller_is_not_passed_on_that_is_said_or_m
     {
         let mut state = b.device.0.borrow_mut();
         state.disk = DiskControl::Weights;
-        state.without_io = vec![String::new(), "apps".into()];
+        state.without = [String::new(), "apps".into()].map(|cgroup| (cgroup, Controller::Io)).into();
         state.io_files.insert(("apps/front".into(), "io.bfq.weight".into()), "default 100".into());
     }
     b.engine.handle(focus("front"), 0);
     b.turn_at(0);
-    assert!(b.device.0.borrow().without_io.is_empty());
+    assert!(b.device.0.borrow().without.is_empty());
     assert_eq!(b.io_file("apps/front", "io.bfq.weight"), "default 1000");
     let (folder, device) = b.left_behind();
     restore(folder.path(), &mut device.clone()).unwrap();
-    assert_eq!(device.0.borrow().without_io, ["apps", ""], "from below");
+    let passed: Vec<_> = device.0.borrow().without.iter().map(|(cgroup, _)| cgroup.clone()).collect();
+    assert_eq!(passed, ["apps", ""], "from below");
     assert_eq!(device.0.borrow().io_files[&("apps/front".into(), "io.bfq.weight".into())], "default 100");
 }
 

@@ -17,6 +17,7 @@ mod memory;
 mod merge;
 mod net;
 mod rank;
+mod tier;
 
 use fovea_apps::AppName;
 use fovea_client::{Assumed, Simulation};
@@ -49,6 +50,7 @@ fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
         Box::<disk::Disk>::default(),
         Box::<net::Net>::default(),
         Box::<merge::Merge>::default(),
+        Box::<tier::Tier>::default(),
     ]
 }
 

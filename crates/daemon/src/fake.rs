@@ -12,6 +12,7 @@ use fovea_linux::*;
 
 mod merging;
 mod net;
+mod tiers;
 
 #[derive(Debug, Default)]
 pub struct State {
@@ -42,7 +43,7 @@ pub struct State {
     pub disk_messages: usize,
     pub disk_usage: BTreeMap<String, u64>,
     pub io_files: BTreeMap<(String, String), String>,
-    pub without_io: Vec<String>,
+    pub without: Vec<(String, Controller)>,
     /// What came over the network since the last look; none where there is no network. Looks at it.
     pub traffic: Option<Traffic>,
     pub looked_at_traffic: usize,
@@ -52,6 +53,8 @@ pub struct State {
     pub merging: Option<fovea_apps::MergeReading>,
     pub kin: BTreeMap<String, fovea_apps::Kinship>,
     pub spare: fovea_apps::SpareReading,
+    /// Memory of two speeds: see [`tiers`].
+    pub tiers: tiers::FakeTiers,
     /// Method that fails from now on.
     pub failing: Option<&'static str>,
 }
@@ -108,6 +111,20 @@ impl Meters for FakeDevice {
 }
 
 impl Apps for FakeDevice {
+    fn without_controller(&mut self, _: &str, controller: Controller) -> Result<Vec<String>, Error> {
+        let state = self.0.borrow();
+        Ok(state.without.iter().filter(|(_, of)| *of == controller).map(|(cgroup, _)| cgroup.clone()).collect())
+    }
+
+    fn pass_controller_on(&mut self, cgroup: &str, controller: Controller, on: bool) -> Result<(), Error> {
+        let mut state = self.0.borrow_mut();
+        match on {
+            true => state.without.retain(|lacks| lacks.0 != cgroup || lacks.1 != controller),
+            false => state.without.push((cgroup.to_owned(), controller)),
+        }
+        Ok(())
+    }
+
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
         self.did(format!("usage {cgroup}"));
         let current_bytes = self.charge(cgroup)?;
@@ -320,19 +337,6 @@ impl Disks for FakeDevice {
 
     fn io_weights(&mut self) -> Result<Vec<&'static str>, Error> {
         Ok(vec!["io.bfq.weight"])
-    }
-
-    fn without_io(&mut self, _: &str) -> Result<Vec<String>, Error> {
-        Ok(self.0.borrow().without_io.clone())
-    }
-
-    fn pass_io_on(&mut self, cgroup: &str, on: bool) -> Result<(), Error> {
-        let mut state = self.0.borrow_mut();
-        match on {
-            true => state.without_io.retain(|lacks| lacks != cgroup),
-            false => state.without_io.push(cgroup.to_owned()),
-        }
-        Ok(())
     }
 }
 

@@ -48,6 +48,8 @@ mod runaway_tests;
 pub mod simulate;
 mod supervisor;
 mod syslog;
+#[cfg(test)]
+mod tier_tests;
 mod undo;
 mod watch;
 mod worker;

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fovea_apps::MergeSettings;
-use fovea_linux::{HeldSocket, OldScore, ZramDevice};
+use fovea_linux::{Controller, HeldSocket, OldScore, TierSetting, ZramDevice};
 use serde::{Deserialize, Serialize};
 
 mod restore;
@@ -37,13 +37,19 @@ enum Line {
     DiskForgotten(String),
     IoSetting(String, String, String),
     IoPutBack(String, String, String),
+    /// As versions before this one wrote it.
     PassesIo(String),
+    Passes(String, Controller),
     /// All connections of a cgroup of which the windows may be held.
     Windows(String, Vec<HeldSocket>),
     WindowsReleased(String),
     /// How the kernel's merging was set.
     Merging(MergeSettings),
     MergingRestored,
+    TierSetting(TierSetting, String),
+    /// A cgroup that had no rule of its own is kept out of fast memory.
+    KeptOut(String),
+    LetIn(String),
 }
 
 /// What stands changed.
@@ -63,12 +69,16 @@ pub struct Changed {
     pub disk_classes: BTreeMap<String, u64>,
     /// Settings of cgroups' I/O there were, by cgroup, file, and device or "default".
     pub io_settings: BTreeMap<(String, String, String), String>,
-    /// Cgroups that were made to pass the `io` controller on.
-    pub passes_io: BTreeSet<String>,
+    /// Cgroups that were made to pass a controller on.
+    pub passes: BTreeSet<(String, Controller)>,
     /// Connections of which the receive windows may be held, as they were, by cgroup.
     pub windows: BTreeMap<String, Vec<HeldSocket>>,
     /// How the kernel's merging was set.
     pub merging: Option<MergeSettings>,
+    /// How the kernel moved pages between fast and slow memory.
+    pub tier_settings: BTreeMap<TierSetting, String>,
+    /// Cgroups that may be kept out of fast memory.
+    pub kept_out: BTreeSet<String>,
 }
 
 impl Changed {
@@ -90,6 +100,7 @@ impl Changed {
                 self.scores.remove(&cgroup);
                 self.io_settings.retain(|(of, ..), _| *of != cgroup);
                 self.windows.remove(&cgroup);
+                self.kept_out.remove(&cgroup);
             }
             Line::Windows(cgroup, sockets) => drop(self.windows.insert(cgroup, sockets)),
             Line::WindowsReleased(cgroup) => drop(self.windows.remove(&cgroup)),
@@ -110,7 +121,11 @@ impl Changed {
                 self.io_settings.entry(io_key(cgroup, file, &old)).or_insert(old);
             }
             Line::IoPutBack(cgroup, file, old) => drop(self.io_settings.remove(&io_key(cgroup, file, &old))),
-            Line::PassesIo(cgroup) => drop(self.passes_io.insert(cgroup)),
+            Line::PassesIo(cgroup) => drop(self.passes.insert((cgroup, Controller::Io))),
+            Line::Passes(cgroup, controller) => drop(self.passes.insert((cgroup, controller))),
+            Line::TierSetting(setting, old) => drop(self.tier_settings.entry(setting).or_insert(old)),
+            Line::KeptOut(cgroup) => drop(self.kept_out.insert(cgroup)),
+            Line::LetIn(cgroup) => drop(self.kept_out.remove(&cgroup)),
             Line::Parameter(module, name, old) => drop(self.parameters.entry((module, name)).or_insert(old)),
         }
     }
@@ -126,9 +141,11 @@ impl Changed {
         let setting =
             |((c, f, _), o): (&(String, String, String), &String)| Line::IoSetting(c.clone(), f.clone(), o.clone());
         lines.extend(self.io_settings.iter().map(setting));
-        lines.extend(self.passes_io.iter().cloned().map(Line::PassesIo));
+        lines.extend(self.passes.iter().map(|(cgroup, controller)| Line::Passes(cgroup.clone(), *controller)));
         lines.extend(self.windows.iter().map(|(c, w)| Line::Windows(c.clone(), w.clone())));
         lines.extend(self.merging.iter().cloned().map(Line::Merging));
+        lines.extend(self.tier_settings.iter().map(|(&s, o)| Line::TierSetting(s, o.clone())));
+        lines.extend(self.kept_out.iter().cloned().map(Line::KeptOut));
         lines
     }
 
@@ -232,6 +249,7 @@ impl UndoLog {
         if changed.frozen.contains(cgroup)
             || changed.scores.contains_key(cgroup)
             || changed.windows.contains_key(cgroup)
+            || changed.kept_out.contains(cgroup)
             || has_settings
         {
             self.push(Line::Ended(cgroup.into()))?;
@@ -314,9 +332,27 @@ impl UndoLog {
         self.push(Line::IoPutBack(cgroup.into(), file.into(), old.into()))
     }
 
-    /// A cgroup is about to pass the `io` controller on.
-    pub fn passes_io(&mut self, cgroup: &str) -> std::io::Result<()> {
-        self.push(Line::PassesIo(cgroup.into()))
+    /// A cgroup is about to pass a controller on.
+    pub fn passes(&mut self, cgroup: &str, controller: Controller) -> std::io::Result<()> {
+        self.push(Line::Passes(cgroup.into(), controller))
+    }
+
+    /// How the kernel moved pages between fast and slow memory; only the first word on it is kept.
+    pub fn tier_setting(&mut self, setting: TierSetting, old: &str) -> std::io::Result<()> {
+        match self.changed.tier_settings.contains_key(&setting) {
+            true => Ok(()),
+            false => self.push(Line::TierSetting(setting, old.into())),
+        }
+    }
+
+    /// A cgroup without a rule of its own is about to be kept out of fast memory.
+    pub fn kept_out(&mut self, cgroup: &str) -> std::io::Result<()> {
+        self.push(Line::KeptOut(cgroup.into()))
+    }
+
+    /// It is not any more.
+    pub fn let_in(&mut self, cgroup: &str) -> std::io::Result<()> {
+        self.push(Line::LetIn(cgroup.into()))
     }
 
     /// A setting as it was.

@@ -161,6 +161,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         runaways: Vec::new(),
         disk: Default::default(),
         merging: None,
+        tiers: None,
         memory: Default::default(),
         ecache: None,
         kills: 0,

@@ -66,6 +66,9 @@ fn up_and_down() -> Outcome<()> {
     reserved::begin(&plan)?;
     merging::begin(&plan)?;
     guard::keep_recent(&plan)?;
+    if plan.configuration.tiering.is_some() {
+        setup::debugfs()?;
+    }
     println!(
         "fovea-guest: flash filled in {} ms, read-ahead {} KiB",
         (now_ns() - began) / 1_000_000,

@@ -55,6 +55,11 @@ pub fn mounts() -> Outcome<()> {
     Ok(())
 }
 
+/// As systemd mounts it on every machine.
+pub fn debugfs() -> Outcome<()> {
+    mount("debugfs", "/sys/kernel/debug", "debugfs", MountFlags::empty(), None).at(|| "mounting debugfs".into())
+}
+
 /// Keeps the kernel's per-CPU lists of free pages short. By default they grow with the rate of freeing to an eighth of a zone, and
 /// MemFree and MemAvailable do not count what they hold: on a phone of 256 MB the same state read up to 25 MB apart. Set before
 /// anything is measured, alike in every configuration.

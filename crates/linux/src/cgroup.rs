@@ -5,12 +5,39 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::is_gone;
 use crate::file::{read_into, write_named, Root};
 use crate::{proc, Error};
 
 /// Levels below a cgroup that are looked at: the kernel's trees are shallow, and a cut is better than a runaway.
 const DEPTH_MAX: u32 = 32;
+
+/// A controller that the daemon may have cgroups pass on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Controller {
+    /// Disk requests.
+    Io,
+    /// CPUs and nodes of memory.
+    Cpuset,
+}
+
+impl Controller {
+    fn name(self) -> &'static str {
+        match self {
+            Controller::Io => "io",
+            Controller::Cpuset => "cpuset",
+        }
+    }
+}
+
+/// Whether a file of a cgroup that lists controllers has one.
+pub(crate) fn has_controller(folder: &Path, file: &str, controller: Controller) -> bool {
+    let name = controller.name().as_bytes();
+    crate::file::read(&folder.join(file)).is_ok_and(|text| text.split(u8::is_ascii_whitespace).any(|word| word == name))
+}
 
 /// What /sys/fs/cgroup/…/cgroup.events says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +131,24 @@ impl Cgroups {
             }
         }
         Ok(())
+    }
+
+    /// The cgroups above one, the uppermost first (`""` is the root), that do not pass a controller on.
+    pub(crate) fn without(&self, cgroup: &str, controller: Controller) -> Result<Vec<String>, Error> {
+        self.path(cgroup)?;
+        let above = Path::new(cgroup).ancestors().skip(1).collect::<Vec<_>>().into_iter().rev();
+        let lacks = |above: &&Path| !has_controller(&self.mount.join(above), "cgroup.subtree_control", controller);
+        Ok(above.filter(lacks).map(|above| above.to_string_lossy().into_owned()).collect())
+    }
+
+    /// Has a cgroup pass a controller on, or not; nothing happens if it is gone.
+    pub(crate) fn pass_on(&self, cgroup: &str, controller: Controller, on: bool) -> Result<(), Error> {
+        let folder = if cgroup.is_empty() { self.mount.clone() } else { self.path(cgroup)? };
+        if !folder.exists() {
+            return Ok(());
+        }
+        let sign = if on { '+' } else { '-' };
+        write_named(&folder.join("cgroup.subtree_control"), &format!("{sign}{}", controller.name()))
     }
 
     /// Appends the processes of a subtree to `pids`, ascending and each once; none once it is gone.

@@ -115,7 +115,7 @@ pub(crate) fn check(root: &Root) -> Report {
         ("disk", "", disk::look(root, cgroups.as_ref().ok())),
         ("ksm", "", crate::merging::look(root)),
         ("sock-diag", "", connections(root)),
-        ("tiers", "knowing fast memory from slow; nothing is moved yet", tiers::look(root, cgroups.as_ref().ok())),
+        ("tiers", "", tiers::look(root, cgroups.as_ref().ok())),
         ("locked-memory", "the daemon staying in memory itself", locked_memory(root)),
         (
             "alone",

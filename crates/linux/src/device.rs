@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use serde::{Deserialize, Serialize};
 
-use crate::rooms::{Apps, Disks, Merging, Meters, Net, Pages, Scores, Settings, Swap};
+use crate::rooms::{Apps, Disks, Merging, Meters, Net, Pages, Scores, Settings, Swap, Tiers};
 
 /// Where compression of an app stands; the daemon keeps it between calls and starts anew with `CompressCursor::default()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,10 +81,31 @@ pub struct ZramDevice {
     pub hot_added: bool,
 }
 
-/// A device: all rooms.
-pub trait Device: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net + Merging {}
+/// What came of [`Tiers::demote`](crate::rooms::Tiers::demote).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DemoteOutcome {
+    /// Pages that are not there any more.
+    pub pages: u64,
+    /// No page was old enough: which are in use was found out instead.
+    pub aged: bool,
+    /// CPU time that it took.
+    pub cpu_ns: u64,
+}
 
-impl<D: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net + Merging> Device for D {}
+/// How the kernel moves pages between fast and slow memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TierSetting {
+    /// Whether reclaim moves pages to slow memory before it drops them or writes them to swap.
+    Demotion,
+    /// How much CPU time of a process passes between two looks at what it uses, at least, in milliseconds.
+    ScanPeriod,
+}
+
+/// A device: all rooms.
+pub trait Device: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net + Merging + Tiers {}
+
+impl<D: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net + Merging + Tiers> Device for D {}
 
 /// A process's `oom_score_adj`, as it was or is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use fovea_apps::{DiskControl, IoClass};
 use fovea_contract::{ACIOM_FORGET, ACIOM_SET_CLASS, ACIOM_SET_CMAX, ACIOM_TARGET};
 
-use crate::cgroup::Cgroups;
+use crate::cgroup::{has_controller, Cgroups, Controller};
 use crate::check::{missing, Finding};
 use crate::dm::DeviceMapper;
 use crate::error::is_gone;
-use crate::file::{read, write_named, Root};
+use crate::file::{read, Root};
 use crate::{module, Error};
 
 /// The scheduler's weights, and those of the controller's cost model.
@@ -87,7 +87,7 @@ pub(crate) fn id(cgroups: &Cgroups, cgroup: &str) -> Result<Option<u64>, Error> 
 }
 
 fn has_io(folder: &Path, file: &str) -> bool {
-    read(&folder.join(file)).is_ok_and(|text| text.split(u8::is_ascii_whitespace).any(|word| word == b"io"))
+    has_controller(folder, file, Controller::Io)
 }
 
 /// The files of weights that something goes by: a queue that bfq orders, a disk that the cost model is on for.
@@ -159,22 +159,6 @@ pub(crate) fn set_setting(cgroups: &Cgroups, cgroup: &str, file: &str, value: &s
         true => Ok(()),
         false => Err(Error::parse(path, now.as_bytes())),
     }
-}
-
-/// The cgroups above one, the uppermost first, that do not pass `io` on.
-pub(crate) fn without_io(cgroups: &Cgroups, cgroup: &str) -> Result<Vec<String>, Error> {
-    cgroups.path(cgroup)?;
-    let above = Path::new(cgroup).ancestors().skip(1).collect::<Vec<_>>().into_iter().rev();
-    let lacks = |above: &&Path| !has_io(&cgroups.mount().join(above), "cgroup.subtree_control");
-    Ok(above.filter(lacks).map(|above| above.to_string_lossy().into_owned()).collect())
-}
-
-pub(crate) fn pass_io_on(cgroups: &Cgroups, cgroup: &str, on: bool) -> Result<(), Error> {
-    let folder = if cgroup.is_empty() { cgroups.mount().to_owned() } else { cgroups.path(cgroup)? };
-    if !folder.exists() {
-        return Ok(());
-    }
-    write_named(&folder.join("cgroup.subtree_control"), if on { "+io" } else { "-io" })
 }
 
 /// The row `disk` of `fovea check`.

@@ -2,8 +2,9 @@
 //! Reading and writing what the disk is told, on captured files.
 
 use super::*;
+use crate::cgroup::Controller;
 use crate::file::capture;
-use crate::rooms::Disks;
+use crate::rooms::{Apps, Disks};
 use crate::System;
 
 const APP: &str = "user.slice/app";
@@ -56,14 +57,14 @@ fn without_volumes_the_controller_is_used_and_what_it_lacks_is_told() {
 #[test]
 fn who_does_not_pass_the_controller_on_is_named_from_above() {
     let (folder, mut system) = machine("cpu memory\n");
-    assert_eq!(system.without_io(APP).unwrap(), ["", "user.slice"]);
+    assert_eq!(system.without_controller(APP, Controller::Io).unwrap(), ["", "user.slice"]);
     capture(folder.path(), "sys/fs/cgroup/cgroup.subtree_control", "cpu io memory\n");
-    assert_eq!(system.without_io(APP).unwrap(), ["user.slice"]);
-    assert!(system.without_io("../etc").is_err());
-    system.pass_io_on("user.slice", true).unwrap();
+    assert_eq!(system.without_controller(APP, Controller::Io).unwrap(), ["user.slice"]);
+    assert!(system.without_controller("../etc", Controller::Io).is_err());
+    system.pass_controller_on("user.slice", Controller::Io, true).unwrap();
     let written = std::fs::read_to_string(folder.path().join("sys/fs/cgroup/user.slice/cgroup.subtree_control"));
     assert!(written.unwrap().starts_with("+io"));
-    system.pass_io_on("user.slice/gone", false).unwrap();
+    system.pass_controller_on("user.slice/gone", Controller::Io, false).unwrap();
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub mod edu;
 mod error;
 mod file;
 mod fork;
+mod generations;
 pub mod heap_module;
 mod importance;
 mod kill;
@@ -46,6 +47,7 @@ pub mod top_app;
 pub mod trace;
 mod zram;
 
+pub use cgroup::Controller;
 pub use check::{Report, Row, State};
 pub use device::*;
 pub use error::Error;

@@ -6,7 +6,7 @@
 //! it is not an error: the call returns what it did ([`CompressOutcome`] with `next: None`, empty usage, and so on). A process is
 //! always addressed by a pidfd taken while it was seen in the app's cgroup, so a reused PID is never touched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use fovea_apps::{
@@ -14,7 +14,10 @@ use fovea_apps::{
     PoolReading, Service, SpareReading,
 };
 
-use crate::device::{CompressCursor, CompressOutcome, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish};
+use crate::cgroup::Controller;
+use crate::device::{
+    CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, OldScore, PageRange, TierSetting, ZramDevice, ZramWish,
+};
 use crate::{Error, HeldSocket, HoldOutcome, MediaUser, ServiceUser, Traffic};
 
 /// What is read of the device as a whole.
@@ -57,6 +60,16 @@ pub trait Apps {
 
     /// The cgroup a process is in; `None` once it has ended.
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error>;
+
+    /// The cgroups above an app, the uppermost first (`""` is the root), that do not pass a controller on.
+    fn without_controller(&mut self, _cgroup: &str, _controller: Controller) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// Has a cgroup pass a controller on, or not.
+    fn pass_controller_on(&mut self, _cgroup: &str, _controller: Controller, _on: bool) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Services and sessions that are no apps, and their anonymous memory, in swap too: those that systemd's layout has, 256 at most.
     fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
@@ -188,19 +201,9 @@ pub trait Disks {
     fn io_weights(&mut self) -> Result<Vec<&'static str>, Error> {
         Ok(Vec::new())
     }
-
-    /// The cgroups above an app, the uppermost first (`""` is the root), that do not pass the `io` controller on.
-    fn without_io(&mut self, _cgroup: &str) -> Result<Vec<String>, Error> {
-        Ok(Vec::new())
-    }
-
-    /// Has a cgroup pass the `io` controller on, or not.
-    fn pass_io_on(&mut self, _cgroup: &str, _on: bool) -> Result<(), Error> {
-        Ok(())
-    }
 }
 
-/// Memory of several speeds. No mechanism looks into this room yet, so a [`Device`](crate::Device) need not have it.
+/// Memory of several speeds. A device without it has one node, or none.
 pub trait Tiers {
     /// The nodes that have memory now; none on a kernel without NUMA.
     fn memory_nodes(&mut self) -> Result<Vec<MemoryNode>, Error> {
@@ -210,6 +213,32 @@ pub trait Tiers {
     /// An app's pages by node, anonymous and of files; empty once it has ended.
     fn node_bytes(&mut self, _cgroup: &str) -> Result<BTreeMap<u32, u64>, Error> {
         Ok(BTreeMap::new())
+    }
+
+    /// The nodes that an app's new pages may go to, as its cgroup has them: empty if it has no rule of its own; `None` once it has ended, or where
+    /// the controller is not passed on to it.
+    fn allowed_nodes(&mut self, _cgroup: &str) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
+    /// Sets them. What is mapped on other nodes is moved before this returns.
+    fn set_allowed_nodes(&mut self, _cgroup: &str, _nodes: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Moves up to so many pages of an app off some nodes, those first that were unused longest.
+    fn demote(&mut self, _cgroup: &str, _nodes: &BTreeSet<u32>, _pages: u64) -> Result<DemoteOutcome, Error> {
+        Ok(DemoteOutcome::default())
+    }
+
+    /// A setting of how the kernel moves pages; `None` where it has none.
+    fn tier_setting(&mut self, _setting: TierSetting) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
+    /// Writes such a setting.
+    fn set_tier_setting(&mut self, _setting: TierSetting, _value: &str) -> Result<(), Error> {
+        Ok(())
     }
 }
 

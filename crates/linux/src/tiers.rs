@@ -2,18 +2,23 @@
 //! Memory of several speeds: its nodes, where an app's pages lie, and what holds the kernel's means of moving them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
-use fovea_apps::{MemoryNode, MemoryTiers};
+use fovea_apps::{MemoryNode, MemoryTiers, PAGE_BYTES};
 
-use crate::cgroup::Cgroups;
+use crate::cgroup::{has_controller, Cgroups, Controller};
 use crate::check::{missing, Finding};
-use crate::file::{read, Root};
-use crate::{proc, Error};
+use crate::device::TierSetting;
+use crate::file::{read, write_named, Root};
+use crate::{generations, proc, Error};
 
 const NODES: &str = "sys/devices/system/node";
 const TIERS: &str = "sys/devices/virtual/memory_tiering";
 const DEMOTION: &str = "sys/kernel/mm/numa/demotion_enabled";
 const KDAMONDS: &str = "sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds";
+
+const SCAN_PERIOD: &str = "sys/kernel/debug/sched/numa_balancing/scan_period_min_ms";
+const ALLOWED: &str = "cpuset.mems";
 
 /// More nodes than that no kernel has (`NODES_SHIFT` is at most 10), so a longer range is nonsense.
 const NODES_MAX: u32 = 1024;
@@ -44,6 +49,7 @@ pub(crate) fn nodes(root: &Root) -> Result<Vec<MemoryNode>, Error> {
     let text = read(&path)?;
     let numbers = parse_nodes(&text).ok_or_else(|| Error::parse(&path, &text))?;
     let tiers = tiers(root);
+    let kept = read(&root.join("proc/zoneinfo")).map(|text| kept_bytes(&text)).unwrap_or_default();
     let node = |node: u32| {
         let folder = root.join(NODES).join(format!("node{node}"));
         // Memory may be taken away at any time, and its node with it.
@@ -55,9 +61,33 @@ pub(crate) fn nodes(root: &Root) -> Result<Vec<MemoryNode>, Error> {
             read_latency_ns: latency.and_then(|text| proc::number(&text)).and_then(|ns| u32::try_from(ns).ok()),
             total_bytes: meminfo_bytes(&meminfo, node, "MemTotal").filter(|&bytes| bytes > 0)?,
             free_bytes: meminfo_bytes(&meminfo, node, "MemFree")?,
+            kept_bytes: kept.get(&node).copied().unwrap_or(0),
         })
     };
     Ok(numbers.into_iter().filter_map(node).collect())
+}
+
+/// What the kernel keeps free of each node before it moves pages there: the mark above which `kswapd` stops where it promotes (WMARK_PROMO), which
+/// lies as far above `high` as that above `low`.
+fn kept_bytes(zoneinfo: &[u8]) -> BTreeMap<u32, u64> {
+    let mut kept = BTreeMap::new();
+    let (mut node, mut low) = (None, 0u64);
+    for line in String::from_utf8_lossy(zoneinfo).lines() {
+        let mut words = line.split_ascii_whitespace();
+        let number = |word: Option<&str>| word.and_then(|word| word.trim_end_matches(',').parse::<u64>().ok());
+        match words.next() {
+            Some("Node") => node = number(words.next()).and_then(|node| u32::try_from(node).ok()),
+            Some("low") => low = number(words.next()).unwrap_or(0),
+            Some("high") if line.starts_with(' ') => {
+                if let (Some(node), Some(high)) = (node, number(words.next())) {
+                    let sum: &mut u64 = kept.entry(node).or_default();
+                    *sum = sum.saturating_add(high.saturating_add(high.saturating_sub(low)).saturating_mul(PAGE_BYTES));
+                }
+            }
+            _ => {}
+        }
+    }
+    kept
 }
 
 /// The tier of each node that the kernel has put into one.
@@ -94,6 +124,36 @@ fn parse_numa_stat(text: &[u8]) -> BTreeMap<u32, u64> {
         }
     }
     bytes
+}
+
+pub(crate) fn allowed(cgroups: &Cgroups, cgroup: &str, text: &mut Vec<u8>) -> Result<Option<String>, Error> {
+    let there = cgroups.text(cgroup, ALLOWED, text)?;
+    Ok(there.then(|| String::from_utf8_lossy(text.trim_ascii()).into_owned()))
+}
+
+pub(crate) fn set_allowed(cgroups: &Cgroups, cgroup: &str, nodes: &str) -> Result<(), Error> {
+    let path = cgroups.path(cgroup)?.join(ALLOWED);
+    match path.exists() {
+        // An empty line, not an empty write, which the kernel never sees.
+        true => write_named(&path, if nodes.is_empty() { "\n" } else { nodes }),
+        false => Ok(()),
+    }
+}
+
+fn setting_path(root: &Root, setting: TierSetting) -> PathBuf {
+    root.join(match setting {
+        TierSetting::Demotion => DEMOTION,
+        TierSetting::ScanPeriod => SCAN_PERIOD,
+    })
+}
+
+pub(crate) fn setting(root: &Root, setting: TierSetting) -> Option<String> {
+    let text = read(&setting_path(root, setting)).ok()?;
+    Some(String::from_utf8_lossy(text.trim_ascii()).into_owned())
+}
+
+pub(crate) fn set_setting(root: &Root, setting: TierSetting, value: &str) -> Result<(), Error> {
+    write_named(&setting_path(root, setting), value)
 }
 
 /// Who, beside us, could be using DAMON: its one list of threads is everybody's.
@@ -134,10 +194,13 @@ pub(crate) fn look(root: &Root, cgroups: Option<&Cgroups>) -> Finding {
         Ok(Some(user)) => format!("; DAMON held by {user}, which is left alone"),
         Err(none) => format!("; {none}"),
     };
-    let has_cpuset = |file: &str| {
-        let text = cgroups.and_then(|cgroups| read(&cgroups.mount().join(file)).ok());
-        text.is_some_and(|text| text.split(u8::is_ascii_whitespace).any(|word| word == b"cpuset"))
+    found += match (read(&root.join(SCAN_PERIOD)).is_ok(), read(&root.join(generations::FILE)).is_ok()) {
+        (true, true) => "; ages known",
+        (false, true) => "; ages known, scan period not",
+        (_, false) => "; ages unknown (debugfs lru_gen): nothing is demoted ahead",
     };
+    let has_cpuset =
+        |file: &str| cgroups.is_some_and(|cgroups| has_controller(cgroups.mount(), file, Controller::Cpuset));
     if !has_cpuset("cgroup.controllers") {
         return missing(
             format!("{found}; no cpuset controller"),

@@ -43,6 +43,8 @@ list::mechanisms! {
         net: net::NetConfig,
         /// Pages that are alike.
         merge: merge::MergeConfig,
+        /// Memory of two speeds.
+        tier: tier::TierConfig,
     }
     rank {
         at_once: |snapshot, _| rank::decide(snapshot),
@@ -200,6 +202,34 @@ list::mechanisms! {
             NoKin = "no two of its kin are left in the background";
             /// The configuration says so.
             MergingUnwanted = "the configuration does not want it any more";
+        }
+    }
+    tier {
+        at_once: |snapshot, config| tier::let_in(snapshot, &config.tier),
+        turn: |snapshot, config| tier::decide(snapshot, &config.tier),
+        actions {
+            /// Have the kernel move pages that it did not use for long to slow memory.
+            Demote {
+                app,
+                /// How many at most.
+                pages: u64
+            } = "demote", format!("move up to {} KB of {app} that it did not use for long to slow memory", pages * PAGE_BYTES / 1024);
+            /// Have its memory be slow, until it is let in again.
+            KeepOut { app } = "keep-out", format!("keep {app} out of fast memory");
+            /// Let its pages be in fast memory again.
+            LetIn { app } = "let-in", format!("let {app} into fast memory");
+        }
+        reasons {
+            /// The app in front would find no room for a page that it uses.
+            FastShort = "fast memory is short for the app in front";
+            /// It is in front.
+            NeedsFast = "it is in front now";
+            /// There is more than anybody in front needs.
+            FastFree = "fast memory is free";
+            /// It would find no memory.
+            SlowFull = "slow memory is nearly full";
+            /// The configuration or its owner's list says so.
+            TiersUnwanted = "it is to be left where it is";
         }
     }
 }

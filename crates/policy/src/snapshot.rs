@@ -8,6 +8,7 @@ use crate::disk::DiskState;
 use crate::memory::MemoryState;
 use crate::merge::{AppMerge, MergeState};
 use crate::net::{AppNet, NetState};
+use crate::tier::{AppTier, TierState};
 use crate::Reason;
 
 /// The device at one moment.
@@ -42,6 +43,9 @@ pub struct Snapshot {
     /// Merging.
     #[serde(default)]
     pub merge: MergeState,
+    /// Memory of two speeds.
+    #[serde(default)]
+    pub tier: TierState,
     /// Apps, in any order.
     pub apps: Vec<AppState>,
 }
@@ -145,6 +149,9 @@ pub struct AppState {
     /// Its part in merging; none if it is not registered for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<AppMerge>,
+    /// Its part in fast memory; none if there is one kind of memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<AppTier>,
 }
 
 impl AppState {
@@ -180,6 +187,7 @@ impl AppState {
             exhausted: false,
             net: None,
             merge: None,
+            tier: None,
         }
     }
 

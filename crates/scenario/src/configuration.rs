@@ -55,6 +55,8 @@ pub enum Tiering {
     NumaBalancing,
     /// DAMON, by schemes.
     Damon,
+    /// The daemon, by what the kernel has.
+    Managed,
 }
 
 /// How pages that are alike are merged.

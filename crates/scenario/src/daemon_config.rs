@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The daemon's configuration file for each configuration of a comparison.
 
-use crate::{Configuration, Daemon, Ksmd, Merging, PhoneProfile, Thresholds};
+use crate::{Configuration, Daemon, Ksmd, Merging, PhoneProfile, Thresholds, Tiering};
 
 /// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
 pub const KERNEL_BYTES: u64 = 78 << 20;
@@ -39,6 +39,14 @@ pub(crate) fn daemon_config(
         return format!(
             "[memory]\nmode = \"ladder\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\nkill_grace_ms = 0\n\n\
              [zram]\nenabled = false\n\n[merge]\nenabled = {enabled}\nkin = \"{kin}\"\n"
+        );
+    }
+    if let Some(tiering) = configuration.tiering {
+        let enabled = tiering == Tiering::Managed;
+        // Nothing else moves pages: memory is not short in all.
+        return format!(
+            "[memory]\nmode = \"ladder\"\nminfree_pages = [0, 0, 0, 0, 0, 0]\n\n[zram]\nenabled = false\n\n\
+             [merge]\nenabled = false\n\n[tier]\nenabled = {enabled}\n"
         );
     }
     let size_percent = zram_percent.or((thresholds == Thresholds::Paper).then_some(PAPER_ZRAM_PERCENT));

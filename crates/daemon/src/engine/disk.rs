@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fovea_apps::{App, AppName, DiskControl, IoClass};
 use fovea_client::Status;
-use fovea_linux::{Device, Error};
+use fovea_linux::{Controller, Device, Error};
 use fovea_policy::disk::{self, DiskState};
 use fovea_policy::{Action, Config, Decision, Snapshot};
 use serde_json::json;
@@ -242,9 +242,9 @@ fn enable_controller<D: Device>(house: &mut House<D>, cgroup: &str) -> Result<()
     if !house.policy.disk.enable_controller {
         return Ok(());
     }
-    for above in house.device.without_io(cgroup)? {
-        if is_written(house.undo.passes_io(&above)) {
-            house.device.pass_io_on(&above, true)?;
+    for above in house.device.without_controller(cgroup, Controller::Io)? {
+        if is_written(house.undo.passes(&above, Controller::Io)) {
+            house.device.pass_controller_on(&above, Controller::Io, true)?;
         }
     }
     Ok(())

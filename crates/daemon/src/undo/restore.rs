@@ -62,11 +62,23 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
             left.io_settings.insert((cgroup, file, key), old);
         }
     }
-    // From below: one that passes on what its parent no longer has is refused.
-    for cgroup in changed.passes_io.into_iter().rev() {
-        if let Err(e) = device.pass_io_on(&cgroup, false) {
+    for cgroup in changed.kept_out {
+        if let Err(e) = device.set_allowed_nodes(&cgroup, "") {
             complaints.push(e.to_string());
-            left.passes_io.insert(cgroup);
+            left.kept_out.insert(cgroup);
+        }
+    }
+    for (setting, old) in changed.tier_settings {
+        if let Err(e) = device.set_tier_setting(setting, &old) {
+            complaints.push(e.to_string());
+            left.tier_settings.insert(setting, old);
+        }
+    }
+    // From below: one that passes on what its parent no longer has is refused.
+    for (cgroup, controller) in changed.passes.into_iter().rev() {
+        if let Err(e) = device.pass_controller_on(&cgroup, controller, false) {
+            complaints.push(e.to_string());
+            left.passes.insert((cgroup, controller));
         }
     }
     if let Some(zram) = changed.zram {

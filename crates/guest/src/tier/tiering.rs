@@ -21,7 +21,8 @@ const COLD_AGE: u64 = 20;
 /// Sets it up.
 pub fn set_up(tiering: Tiering, fast: u32, slow: u32) -> Outcome<()> {
     match tiering {
-        Tiering::Default => Ok(()),
+        // The daemon has done it before an app began.
+        Tiering::Default | Tiering::Managed => Ok(()),
         Tiering::NumaBalancing => {
             write_file("/proc/sys/kernel/numa_balancing", "2")?;
             write_file("/sys/kernel/mm/numa/demotion_enabled", "1")

@@ -321,6 +321,8 @@ impl fovea_linux::rooms::Net for SimulatedDevice {}
 
 impl fovea_linux::rooms::Merging for SimulatedDevice {}
 
+impl fovea_linux::rooms::Tiers for SimulatedDevice {}
+
 impl Swap for SimulatedDevice {
     fn zram_setup(
         &mut self,

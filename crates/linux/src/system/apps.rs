@@ -4,6 +4,7 @@
 use fovea_apps::{AppUsage, Service};
 
 use super::System;
+use crate::cgroup::Controller;
 use crate::media::MediaUser;
 use crate::proc::{self, Status};
 use crate::rooms::{Apps, Scores};
@@ -73,6 +74,14 @@ impl Apps for System {
 
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
         self.cgroup_of(pid)
+    }
+
+    fn without_controller(&mut self, cgroup: &str, controller: Controller) -> Result<Vec<String>, Error> {
+        self.cgroups()?.without(cgroup, controller)
+    }
+
+    fn pass_controller_on(&mut self, cgroup: &str, controller: Controller, on: bool) -> Result<(), Error> {
+        self.cgroups()?.pass_on(cgroup, controller, on)
     }
 
     fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {

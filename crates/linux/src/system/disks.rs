@@ -52,12 +52,4 @@ impl Disks for System {
     fn io_weights(&mut self) -> Result<Vec<&'static str>, Error> {
         Ok(disk::weights(&self.root, self.cgroups()?))
     }
-
-    fn without_io(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {
-        disk::without_io(self.cgroups()?, cgroup)
-    }
-
-    fn pass_io_on(&mut self, cgroup: &str, on: bool) -> Result<(), Error> {
-        disk::pass_io_on(self.cgroups()?, cgroup, on)
-    }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Memory of several speeds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fovea_apps::MemoryNode;
 
 use super::System;
+use crate::device::{DemoteOutcome, TierSetting};
 use crate::rooms::Tiers;
 use crate::Error;
 
@@ -19,5 +20,29 @@ impl Tiers for System {
         let bytes = self.cgroups().and_then(|cgroups| crate::tiers::app_bytes(cgroups, cgroup, &mut text));
         self.text = text;
         bytes
+    }
+
+    fn allowed_nodes(&mut self, cgroup: &str) -> Result<Option<String>, Error> {
+        let mut text = std::mem::take(&mut self.text);
+        let allowed = self.cgroups().and_then(|cgroups| crate::tiers::allowed(cgroups, cgroup, &mut text));
+        self.text = text;
+        allowed
+    }
+
+    fn set_allowed_nodes(&mut self, cgroup: &str, nodes: &str) -> Result<(), Error> {
+        crate::tiers::set_allowed(self.cgroups()?, cgroup, nodes)
+    }
+
+    fn demote(&mut self, cgroup: &str, nodes: &BTreeSet<u32>, pages: u64) -> Result<DemoteOutcome, Error> {
+        self.cgroups()?.path(cgroup)?;
+        crate::generations::demote(&self.root, cgroup, nodes, pages)
+    }
+
+    fn tier_setting(&mut self, setting: TierSetting) -> Result<Option<String>, Error> {
+        Ok(crate::tiers::setting(&self.root, setting))
+    }
+
+    fn set_tier_setting(&mut self, setting: TierSetting, value: &str) -> Result<(), Error> {
+        crate::tiers::set_setting(&self.root, setting, value)
     }
 }

@@ -32,13 +32,6 @@ impl Budget {
         self.at_ns = self.at_ns.max(now_ns);
     }
 
-    /// When so many may move; the burst at most.
-    pub fn ready_ns(&self, pages: u64) -> u64 {
-        let wanted = u128::from(pages.min(self.burst_pages)) * u128::from(SECOND_NS);
-        let wait_ns = wanted.saturating_sub(self.credit).div_ceil(u128::from(self.pages_per_s.max(1)));
-        self.at_ns.saturating_add(u64::try_from(wait_ns).unwrap_or(u64::MAX))
-    }
-
     fn credit_at(&self, now_ns: u64) -> u128 {
         let earned = u128::from(now_ns.saturating_sub(self.at_ns)) * u128::from(self.pages_per_s);
         (self.credit + earned).min(u128::from(self.burst_pages) * u128::from(SECOND_NS))

@@ -1,171 +1,131 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What moves next.
+//! Whose pages leave fast memory, and who is kept out of it (Hybrid15, section 3). What comes into it the kernel finds out, page by page, by who
+//! touches what (`numa_balancing`): so of an app that comes to the front only what it uses moves.
 
-use fovea_apps::{AppName, Importance, Standing};
-use serde::{Deserialize, Serialize};
+use fovea_apps::{Importance, Standing};
 
-/// Memory of two speeds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct TierConfig {
-    /// Whether the daemon sees to it.
-    pub enabled: bool,
-    /// Pages that may move in a second, in either direction.
-    pub pages_per_s: u64,
-    /// Pages that may move at once.
-    pub batch_pages: u64,
-    /// Fast memory that is to be free, in thousandths: demotion ahead of need begins below it, and ends at half as much again.
-    pub reserve_permille: u64,
+use super::{AppTier, TierConfig};
+use crate::{Action, AppState, Decision, Reason, Snapshot};
+
+/// Time between two steps of making room.
+const STEP_NS: u64 = 20_000_000;
+
+/// The app in front waits for memory if it, and whoever else is there, stood still for so much of the last ten seconds (PSI full, percent).
+const WAITS_PERCENT: f64 = 5.0;
+
+/// What is free is kept at so much of what apps could have of fast memory, one in so many; and at no more than may move in a quarter of a second.
+const RESERVE_SHARE: u64 = 16;
+const RESERVE_PER_S: u64 = 4;
+
+/// Looks without a cold page after which an app's pages count as all in use,
+const HOT_LOOKS: u32 = 4;
+/// and the batches that may then be moved at once by keeping it out: else it is left where it is.
+const HOT_BATCHES: u64 = 16;
+
+/// Slow memory is not filled to its last eighth by what the daemon does: an app that may have no other memory would meet the OOM killer there. Who is
+/// kept out of fast memory is let in at half of that.
+const SLOW_SHARE: u64 = 8;
+
+fn of(app: &AppState) -> AppTier {
+    app.tier.unwrap_or_default()
 }
 
-impl Default for TierConfig {
-    fn default() -> Self {
-        // Choices, not yet measured: 16 MiB a second, 2 MiB at once.
-        Self { enabled: true, pages_per_s: 4096, batch_pages: 512, reserve_permille: 50 }
+fn is_in_front(app: &AppState) -> bool {
+    app.importance <= Importance::Visible || app.is_perceptible()
+}
+
+/// Whether its pages may be moved for others.
+fn yields(app: &AppState) -> bool {
+    !is_in_front(app) && app.standing != Standing::Ignore && app.tier.is_some_and(|tier| !tier.foreign)
+}
+
+/// What is to be free of fast memory, so that a page that is used finds room there at once: the kernel promotes nothing into memory that it would have to
+/// make room in first.
+pub fn reserve_pages(snapshot: &Snapshot, config: &TierConfig) -> u64 {
+    let held: u64 = snapshot.apps.iter().map(|app| of(app).fast_pages).fold(0, u64::saturating_add);
+    (held.saturating_add(snapshot.tier.fast_free_pages) / RESERVE_SHARE).min(config.pages_per_s / RESERVE_PER_S).max(1)
+}
+
+/// Whether fast memory is short, as far as one can tell without knowing what apps hold of it.
+pub fn may_be_short(snapshot: &Snapshot, config: &TierConfig) -> bool {
+    let most = config.pages_per_s / RESERVE_PER_S;
+    snapshot.tier.fast_pages > 0 && snapshot.tier.fast_free_pages < most.saturating_mul(2)
+}
+
+/// Who is let into fast memory at once: whoever comes to the front, is to be left alone, or would find no memory elsewhere.
+pub fn let_in(snapshot: &Snapshot, config: &TierConfig) -> Decision {
+    let mut decision = Decision::default();
+    let state = &snapshot.tier;
+    let slow_is_full = state.slow_free_pages < state.slow_pages / (2 * SLOW_SHARE);
+    for app in snapshot.apps.iter().filter(|app| of(app).steered) {
+        let reason = match () {
+            () if is_in_front(app) => Reason::NeedsFast,
+            () if !config.enabled || app.standing == Standing::Ignore => Reason::TiersUnwanted,
+            () if slow_is_full => Reason::SlowFull,
+            () => continue,
+        };
+        decision.push(Action::LetIn { app: app.name.clone() }, reason);
     }
+    decision
 }
 
-impl TierConfig {
-    /// Checks what serde cannot; the error is the key and what is wrong with it.
-    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        match () {
-            () if !(1..=1 << 24).contains(&self.pages_per_s) => Err(("pages_per_s", "must be 1 to 2^24")),
-            () if !(1..=1 << 18).contains(&self.batch_pages) => Err(("batch_pages", "must be 1 to 2^18")),
-            () if !(1..=500).contains(&self.reserve_permille) => Err(("reserve_permille", "must be 1 to 500")),
-            () => Ok(()),
-        }
+/// What is moved now, and who is kept out.
+pub fn decide(snapshot: &Snapshot, config: &TierConfig) -> Decision {
+    let mut decision = let_in(snapshot, config);
+    let state = &snapshot.tier;
+    // With the screen off nobody waits for a page.
+    if !config.enabled || state.fast_pages == 0 || !snapshot.screen_on || !snapshot.focus_told {
+        return decision;
     }
-}
-
-/// Fast memory, as far as a decision depends on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TierState {
-    /// All of it; 0 on a machine with one kind of memory.
-    pub fast_pages: u64,
-    /// What is free of it.
-    pub free_pages: u64,
-    /// Whether an app in front waits for memory now.
-    pub foreground_waits: bool,
-    /// Demotion has begun and has not come to its end.
-    pub demoting: bool,
-}
-
-/// An app, as far as a decision depends on it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TierApp {
-    /// Its name.
-    pub name: AppName,
-    /// How much it matters.
-    pub importance: Importance,
-    /// What its owner said of it.
-    pub standing: Standing,
-    /// Since when it has been in the background; 0 in front.
-    pub background_since_ns: u64,
-    /// Its pages in fast memory.
-    pub fast_pages: u64,
-    /// Its pages in slow memory that were written of late; what is only read there stays (Hybrid15, figure 1c).
-    pub written_slow_pages: u64,
-    /// Its pages in slow memory that were used more than twice of late.
-    pub hot_slow_pages: u64,
-    /// New pages of it go to slow memory.
-    pub steered_slow: bool,
-}
-
-impl TierApp {
-    fn is_managed(&self) -> bool {
-        self.standing != Standing::Ignore
-    }
-
-    fn is_in_front(&self) -> bool {
-        matches!(self.importance, Importance::Foreground | Importance::Visible)
-    }
-}
-
-/// Something to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "move", rename_all = "kebab-case")]
-pub enum Move {
-    /// New pages go to slow memory, or to any.
-    Steer {
-        /// App.
-        app: AppName,
-        /// To slow memory only.
-        slow: bool,
-    },
-    /// Its coldest fast pages go to slow memory.
-    Demote {
-        /// App.
-        app: AppName,
-        /// How many.
-        pages: u64,
-    },
-    /// Those of its slow pages that it uses go to fast memory.
-    Promote {
-        /// App.
-        app: AppName,
-        /// How many at most.
-        pages: u64,
-    },
-}
-
-/// What moves now, by the `budget_pages` there are; and whether demotion is to go on.
-pub fn decide(state: TierState, apps: &[TierApp], config: &TierConfig, budget_pages: u64) -> (Vec<Move>, bool) {
-    let mut moves = Vec::new();
-    if !config.enabled || state.fast_pages == 0 {
-        // What was steered is let go, and nothing else is touched.
-        let steered = apps.iter().filter(|app| app.steered_slow);
-        moves.extend(steered.map(|app| Move::Steer { app: app.name.clone(), slow: false }));
-        return (moves, false);
-    }
-    moves.extend(apps.iter().filter_map(|app| steer(app, config)));
-    let mut left = budget_pages.min(config.batch_pages);
-    let reserve = (u128::from(state.fast_pages) * u128::from(config.reserve_permille) / 1000) as u64;
-    let mut free = state.free_pages;
-
-    // The foreground may use the reserve up to a half: that is what it is for.
-    let managed = || apps.iter().filter(|app| app.is_managed());
-    for app in managed().filter(|app| app.is_in_front()) {
-        let pages = app.written_slow_pages.max(app.hot_slow_pages);
-        promote(app, pages, reserve / 2, &mut free, &mut left, &mut moves);
-    }
+    decision.watch_by(state.look_ns);
+    let reserve = reserve_pages(snapshot, config);
     let enough = reserve + reserve / 2;
-    let demoting = free < if state.demoting { enough } else { reserve };
-    if demoting && !state.foreground_waits {
-        let mut from: Vec<&TierApp> = managed().filter(|app| !app.is_in_front() && app.fast_pages > 0).collect();
-        // The least important first, and of these who has been in the background longest.
-        from.sort_by_key(|app| (std::cmp::Reverse(app.importance), app.background_since_ns, &app.name));
-        let mut wanted = enough - free;
-        for app in from {
-            let pages = app.fast_pages.min(wanted).min(left);
-            if pages > 0 {
-                moves.push(Move::Demote { app: app.name.clone(), pages });
-                (wanted, left) = (wanted - pages, left - pages);
+    if state.fast_free_pages < if state.demoting { enough } else { reserve } {
+        make_room(snapshot, config, enough, &mut decision);
+    } else if state.fast_free_pages >= 2 * enough && snapshot.now_ns >= state.release_ns && decision.actions.is_empty()
+    {
+        // The most important first, and of these who was in front last.
+        let kept_out = snapshot.apps.iter().filter(|app| of(app).steered);
+        if let Some(app) = kept_out.min_by_key(|app| (app.importance, u64::MAX - app.focus_seq, &app.name)) {
+            decision.push(Action::LetIn { app: app.name.clone() }, Reason::FastFree);
+        }
+    }
+    decision
+}
+
+/// The least important app gives first, and of these the one that was in the background longest.
+fn make_room(snapshot: &Snapshot, config: &TierConfig, enough: u64, decision: &mut Decision) {
+    let state = &snapshot.tier;
+    let waits = snapshot.memory.psi_full_avg10 >= WAITS_PERCENT;
+    if waits || state.slow_free_pages < (state.slow_pages / SLOW_SHARE).max(config.batch_pages) {
+        return;
+    }
+    if snapshot.now_ns < state.rests_until_ns {
+        decision.wake_by(state.rests_until_ns);
+        return;
+    }
+    let mut from: Vec<&AppState> = snapshot.apps.iter().filter(|app| yields(app) && of(app).fast_pages > 0).collect();
+    from.sort_by_key(|app| (std::cmp::Reverse(app.importance), app.background_since_ns, &app.name));
+    let wanted = enough.saturating_sub(state.fast_free_pages);
+    for app in from {
+        let tier = of(app);
+        // One write moves whatever of it is mapped: so only what is little, and not once more.
+        let is_little = tier.fast_pages <= config.batch_pages;
+        let is_hot = tier.hot_looks >= HOT_LOOKS;
+        if !tier.steered && (is_little || (is_hot && tier.fast_pages <= HOT_BATCHES * config.batch_pages)) {
+            decision.push(Action::KeepOut { app: app.name.clone() }, Reason::FastShort);
+        } else if !is_hot && !(tier.steered && is_little) {
+            let pages = tier.fast_pages.min(wanted).min(config.batch_pages).min(state.budget_pages);
+            if pages == 0 {
+                // Until a quarter of a batch may move.
+                decision.wake_by(snapshot.now_ns + config.batch_pages * 250_000_000 / config.pages_per_s + STEP_NS);
+                return;
             }
+            decision.push(Action::Demote { app: app.name.clone(), pages }, Reason::FastShort);
+        } else {
+            continue;
         }
-    }
-    if !demoting && !state.foreground_waits {
-        // What fast memory nobody in front needs.
-        for app in managed().filter(|app| !app.is_in_front()) {
-            promote(app, app.hot_slow_pages, enough, &mut free, &mut left, &mut moves);
-        }
-    }
-    (moves, demoting)
-}
-
-/// The kernel moves all mapped pages of a cgroup at once when its `cpuset.mems` leaves their node out, so an app is steered to slow memory
-/// only when what it still has in fast memory is one batch.
-fn steer(app: &TierApp, config: &TierConfig) -> Option<Move> {
-    let slow = match app.is_managed() && !app.is_in_front() {
-        true => app.steered_slow || app.fast_pages <= config.batch_pages,
-        false => false,
-    };
-    (slow != app.steered_slow).then(|| Move::Steer { app: app.name.clone(), slow })
-}
-
-fn promote(app: &TierApp, pages: u64, keep: u64, free: &mut u64, left: &mut u64, moves: &mut Vec<Move>) {
-    let pages = pages.min(free.saturating_sub(keep)).min(*left);
-    if pages > 0 {
-        moves.push(Move::Promote { app: app.name.clone(), pages });
-        (*free, *left) = (*free - pages, *left - pages);
+        decision.wake_by(snapshot.now_ns + STEP_NS);
+        return;
     }
 }

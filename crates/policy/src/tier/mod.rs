@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Memory of two speeds (Hybrid15, section 3): whose pages move between them, and how many now.
-//!
-//! Not in the list of mechanisms: none of the daemon's carries these moves out yet (docs/tiers.md says what that takes).
+//! Memory of two speeds (Hybrid15, section 3): whose pages leave the fast one, and how many now.
 
 mod budget;
+mod config;
 mod decide;
+mod state;
 
 pub use budget::Budget;
-pub use decide::{decide, Move, TierApp, TierConfig, TierState};
+pub use config::TierConfig;
+pub use decide::{decide, let_in, may_be_short, reserve_pages};
+pub use state::{AppTier, TierState};
 
 #[cfg(test)]
 #[path = "tier_tests.rs"]

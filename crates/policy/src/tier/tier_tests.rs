@@ -5,113 +5,156 @@ use fovea_apps::{AppName, Importance, Standing};
 use proptest::prelude::*;
 
 use super::*;
+use crate::{Action, AppState, Decision, Reason, Snapshot};
 
-fn app(name: &str, importance: Importance, fast_pages: u64) -> TierApp {
-    TierApp {
-        name: name.parse().unwrap(),
-        importance,
-        standing: Standing::Plain,
-        background_since_ns: 0,
-        fast_pages,
-        written_slow_pages: 0,
-        hot_slow_pages: 0,
-        steered_slow: false,
-    }
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn app(name: &str, importance: Importance, fast_pages: u64) -> AppState {
+    let tier = Some(AppTier { fast_pages, ..AppTier::default() });
+    AppState { tier, ..AppState::new(name.parse().unwrap(), importance) }
+}
+
+fn with(mut app: AppState, change: impl FnOnce(&mut AppTier)) -> AppState {
+    change(app.tier.as_mut().unwrap());
+    app
+}
+
+/// So much free of fast memory, and much of slow memory.
+fn snapshot(fast_free_pages: u64, apps: Vec<AppState>) -> Snapshot {
+    let tier = TierState {
+        fast_pages: 100_000,
+        fast_free_pages,
+        slow_pages: 1_000_000,
+        slow_free_pages: 500_000,
+        budget_pages: u64::MAX,
+        look_ns: 200 * SECOND_NS,
+        ..TierState::default()
+    };
+    Snapshot { now_ns: 100 * SECOND_NS, screen_on: true, focus_told: true, tier, apps, ..Snapshot::default() }
 }
 
 fn name(of: &str) -> AppName {
     of.parse().unwrap()
 }
 
-/// 10000 fast pages: 500 in reserve, 250 of them the foreground's, demotion up to 750.
-fn state(free_pages: u64) -> TierState {
-    TierState { fast_pages: 10_000, free_pages, ..TierState::default() }
+fn decided(snapshot: &Snapshot) -> Decision {
+    decide(snapshot, &TierConfig::default())
 }
 
-fn moves(state: TierState, apps: &[TierApp]) -> Vec<Move> {
-    decide(state, apps, &TierConfig::default(), u64::MAX).0
+fn actions(snapshot: &Snapshot) -> Vec<Action> {
+    decided(snapshot).actions.into_iter().map(|(action, _)| action).collect()
+}
+
+fn demote(app: &str, pages: u64) -> Action {
+    Action::Demote { app: name(app), pages }
 }
 
 #[test]
-fn of_an_app_that_comes_to_the_front_only_what_it_uses_moves() {
-    let mut front = app("front", Importance::Foreground, 0);
-    front.written_slow_pages = 40;
-    front.steered_slow = true;
-    let expected = [Move::Steer { app: name("front"), slow: false }, Move::Promote { app: name("front"), pages: 40 }];
-    assert_eq!(moves(state(5000), &[front.clone()]), expected);
-    assert_eq!(moves(state(260), &[front])[1], Move::Promote { app: name("front"), pages: 10 }, "a half is kept");
+fn who_comes_to_the_front_is_let_in_before_anything_is_read() {
+    let front = with(app("front", Importance::Foreground, 0), |tier| tier.steered = true);
+    let s = snapshot(0, vec![front]);
+    let decision = let_in(&s, &TierConfig::default());
+    assert_eq!(decision.actions, [(Action::LetIn { app: name("front") }, Reason::NeedsFast)]);
 }
 
 #[test]
 fn an_app_that_leaves_the_front_stays_where_it_is_until_fast_memory_is_needed() {
-    let left = app("left", Importance::Hidden, 4000);
-    assert_eq!(moves(state(500), std::slice::from_ref(&left)), []);
-    assert_eq!(moves(state(499), std::slice::from_ref(&left)), [Move::Demote { app: name("left"), pages: 251 }]);
-    let going_on = TierState { demoting: true, ..state(749) };
-    assert_eq!(moves(going_on, std::slice::from_ref(&left)), [Move::Demote { app: name("left"), pages: 1 }]);
-    let waits = TierState { foreground_waits: true, ..state(0) };
-    assert_eq!(moves(waits, &[left]), [], "never while the foreground waits for it");
+    // 16,000 pages in all, so 1,000 in reserve, and demotion up to 1,500.
+    let at = |free: u64, demoting| {
+        let mut s = snapshot(free, vec![app("left", Importance::Hidden, 16_000 - free)]);
+        s.tier.demoting = demoting;
+        s
+    };
+    assert_eq!(actions(&at(1000, false)), []);
+    assert_eq!(actions(&at(999, false)), [demote("left", 501)]);
+    assert_eq!(actions(&at(1499, true)), [demote("left", 1)]);
+    assert_eq!(actions(&at(1500, true)), []);
+    let mut waits = at(0, false);
+    waits.memory.psi_full_avg10 = 6.0;
+    assert_eq!(actions(&waits), [], "never while the app in front waits");
+    let mut off = at(0, false);
+    off.screen_on = false;
+    assert_eq!(decided(&off).watch_at_ns, None, "and nobody looks with the screen off");
+    let mut untold = at(0, false);
+    untold.focus_told = false;
+    assert_eq!(actions(&untold), []);
 }
 
 #[test]
-fn the_least_important_and_longest_unused_is_demoted_first() {
-    let mut older = app("older", Importance::Hidden, 100);
+fn the_least_important_and_longest_unused_gives_first_and_a_batch_at_a_time() {
+    let mut older = app("older", Importance::Hidden, 5_000);
     let mut newer = app("newer", Importance::Hidden, 100_000);
     (older.background_since_ns, newer.background_since_ns) = (5, 9);
-    (older.steered_slow, newer.steered_slow) = (true, false);
-    let empty = TierApp { steered_slow: true, ..app("empty", Importance::Empty, 30) };
-    let front = app("front", Importance::Foreground, 9000);
-    let demoted = [("empty", 30), ("older", 100), ("newer", 382)];
-    let expected = demoted.map(|(app, pages)| Move::Demote { app: name(app), pages });
-    assert_eq!(moves(state(0), &[newer, front, older, empty]), expected, "512 in all");
+    let front = app("front", Importance::Foreground, 9_000);
+    let empty = app("empty", Importance::Empty, 900);
+    let mut s = snapshot(0, vec![newer, front, older, empty]);
+    assert_eq!(actions(&s), [demote("empty", 512)]);
+    s.apps.pop();
+    assert_eq!(actions(&s), [demote("older", 512)]);
+    s.tier.budget_pages = 7;
+    assert_eq!(actions(&s), [demote("older", 7)]);
+    s.tier.budget_pages = 0;
+    assert_eq!(actions(&s), []);
+    assert!(decided(&s).wake_at_ns.is_some());
+    (s.tier.budget_pages, s.tier.rests_until_ns) = (512, s.now_ns + 5);
+    assert_eq!((actions(&s), decided(&s).wake_at_ns), (vec![], Some(s.now_ns + 5)));
 }
 
 #[test]
-fn background_apps_are_steered_when_one_batch_is_left() {
-    let mut back = app("back", Importance::Service, 513);
-    assert_eq!(moves(state(5000), &[back.clone()]), []);
-    back.fast_pages = 512;
-    assert_eq!(moves(state(5000), &[back.clone()]), [Move::Steer { app: name("back"), slow: true }]);
-    // Hot pages that were promoted do not undo it.
-    (back.steered_slow, back.fast_pages) = (true, 600);
-    assert_eq!(moves(state(5000), &[back.clone()]), []);
-    back.standing = Standing::Ignore;
-    assert_eq!(moves(state(0), &[back]), [Move::Steer { app: name("back"), slow: false }]);
+fn who_has_little_left_is_kept_out_and_who_has_much_only_if_all_of_it_is_in_use() {
+    let keep_out = [Action::KeepOut { app: name("back") }];
+    let of = |pages, hot_looks| {
+        let back = with(app("back", Importance::Hidden, pages), |tier| tier.hot_looks = hot_looks);
+        actions(&snapshot(0, vec![back]))
+    };
+    assert_eq!(of(512, 0), keep_out);
+    assert_eq!(of(513, 0), [demote("back", 48)]);
+    assert_eq!(of(513, 4), keep_out);
+    assert_eq!(of(16 * 512 + 1, 4), [], "it would take too long at once");
+    let steered = with(app("back", Importance::Hidden, 3), |tier| tier.steered = true);
+    assert_eq!(actions(&snapshot(0, vec![steered])), [], "pages of files that nobody has mapped");
 }
 
 #[test]
-fn hot_background_pages_have_what_is_left_over() {
-    let hot = TierApp { hot_slow_pages: 20, steered_slow: true, ..app("hot", Importance::Hidden, 0) };
-    assert_eq!(moves(state(5000), std::slice::from_ref(&hot)), [Move::Promote { app: name("hot"), pages: 20 }]);
-    assert_eq!(moves(state(755), std::slice::from_ref(&hot)), [Move::Promote { app: name("hot"), pages: 5 }]);
-    assert_eq!(moves(state(750), &[hot]), []);
+fn who_was_kept_out_is_let_in_when_fast_memory_is_free_for_a_while() {
+    let out = |name: &str, seq| {
+        let app = with(app(name, Importance::Hidden, 0), |tier| tier.steered = true);
+        AppState { focus_seq: seq, ..app }
+    };
+    let mut s = snapshot(50_000, vec![out("first", 1), out("last", 2)]);
+    assert_eq!(decided(&s).actions, [(Action::LetIn { app: name("last") }, Reason::FastFree)]);
+    s.tier.release_ns = s.now_ns + 1;
+    assert_eq!(actions(&s), []);
+    s.tier.slow_free_pages = s.tier.slow_pages / 17;
+    assert_eq!(actions(&s).len(), 2, "an app that may have no other memory would meet the OOM killer");
 }
 
 #[test]
-fn a_machine_with_one_kind_of_memory_is_left_alone() {
-    let apps = [app("a", Importance::Foreground, 9), app("b", Importance::Hidden, 9)];
-    assert_eq!(decide(TierState::default(), &apps, &TierConfig::default(), u64::MAX), (Vec::new(), false));
-    let steered = TierApp { steered_slow: true, ..apps[1].clone() };
+fn one_kind_of_memory_someone_elses_cpusets_and_apps_to_be_ignored_are_left_alone() {
+    let mut s = snapshot(0, vec![app("a", Importance::Foreground, 9), app("b", Importance::Hidden, 9_000)]);
+    assert!(!actions(&s).is_empty());
+    s.apps[1].tier.as_mut().unwrap().foreign = true;
+    assert_eq!(actions(&s), []);
+    s.apps[1] = AppState { standing: Standing::Ignore, ..app("b", Importance::Hidden, 9_000) };
+    assert_eq!(actions(&s), []);
+    s.apps[1] = app("b", Importance::Hidden, 9_000);
+    s.tier = TierState::default();
+    assert_eq!(decided(&s), Decision::default());
+    s.apps[1].tier.as_mut().unwrap().steered = true;
     let off = TierConfig { enabled: false, ..TierConfig::default() };
-    let (moves, _) = decide(state(0), &[steered], &off, u64::MAX);
-    assert_eq!(moves, [Move::Steer { app: name("b"), slow: false }], "what was done is taken back");
+    assert_eq!(decide(&s, &off).actions, [(Action::LetIn { app: name("b") }, Reason::TiersUnwanted)]);
 }
 
-fn apps() -> impl Strategy<Value = Vec<TierApp>> {
+fn apps() -> impl Strategy<Value = Vec<AppState>> {
     let importance = proptest::sample::select(Importance::ALL.to_vec());
     let standing = proptest::sample::select(vec![Standing::Plain, Standing::Protect, Standing::Ignore]);
-    let pages = || 0u64..20_000;
-    let one = (importance, standing, any::<u64>(), pages(), pages(), pages(), any::<bool>());
+    let one = (importance, standing, any::<u64>(), 0u64..20_000, any::<bool>(), any::<bool>(), 0u32..6);
     proptest::collection::vec(one, 0..8).prop_map(|apps| {
         let named = apps.into_iter().enumerate();
         named
-            .map(|(n, (importance, standing, background_since_ns, fast_pages, written, hot, steered_slow))| TierApp {
-                standing,
-                background_since_ns,
-                written_slow_pages: written,
-                hot_slow_pages: hot,
-                steered_slow,
-                ..app(&format!("a{n}"), importance, fast_pages)
+            .map(|(n, (importance, standing, background_since_ns, fast_pages, steered, foreign, hot_looks))| {
+                let tier = Some(AppTier { fast_pages, steered: steered && !foreign, foreign, hot_looks });
+                AppState { standing, background_since_ns, tier, ..app(&format!("a{n}"), importance, 0) }
             })
             .collect()
     })
@@ -119,33 +162,36 @@ fn apps() -> impl Strategy<Value = Vec<TierApp>> {
 
 proptest! {
     #[test]
-    fn no_more_moves_than_may_and_nothing_of_whom_is_ignored(
-        apps in apps(), free_pages in 0u64..20_000, fast_pages in 0u64..20_000, budget in 0u64..2000,
-        foreground_waits: bool, demoting: bool,
+    fn no_more_moves_than_may_and_nothing_of_whom_is_in_front_or_another_s(
+        apps in apps(), free in 0u64..20_000, slow_free in 0u64..1_000_000, budget in 0u64..2000, demoting: bool, full in 0.0f64..10.0,
     ) {
         let config = TierConfig::default();
-        let state = TierState { fast_pages, free_pages: free_pages.min(fast_pages), foreground_waits, demoting };
-        let (moves, _) = decide(state, &apps, &config, budget);
-        let of = |name: &AppName| apps.iter().find(|app| app.name == *name).unwrap();
-        let (mut moved, mut promoted) = (0, 0);
-        for step in &moves {
-            match step {
-                Move::Steer { app, slow } => prop_assert_ne!(of(app).steered_slow, *slow),
-                Move::Demote { app, pages } => {
-                    prop_assert!(!foreground_waits && of(app).standing != Standing::Ignore);
-                    prop_assert!(!matches!(of(app).importance, Importance::Foreground | Importance::Visible));
-                    prop_assert!(*pages > 0 && *pages <= of(app).fast_pages);
-                    moved += pages;
+        let mut s = snapshot(free, apps);
+        (s.tier.slow_free_pages, s.tier.budget_pages, s.tier.demoting) = (slow_free, budget, demoting);
+        s.memory.psi_full_avg10 = full;
+        let decision = decide(&s, &config);
+        let of = |name: &AppName| s.apps.iter().find(|app| app.name == *name).unwrap();
+        let mut moves = 0;
+        for (action, _) in &decision.actions {
+            let app = of(action.app());
+            let tier = app.tier.unwrap();
+            match action {
+                Action::LetIn { .. } => prop_assert!(tier.steered),
+                Action::KeepOut { .. } | Action::Demote { .. } => {
+                    moves += 1;
+                    prop_assert!(full < 5.0 && app.importance > Importance::Visible);
+                    prop_assert!(app.standing != Standing::Ignore && !tier.foreign);
+                    prop_assert!(slow_free >= s.tier.slow_pages / 8);
+                    if let Action::Demote { pages, .. } = action {
+                        prop_assert!((1..=budget.min(config.batch_pages).min(tier.fast_pages)).contains(pages));
+                    } else {
+                        prop_assert!(!tier.steered && tier.fast_pages <= 16 * config.batch_pages);
+                    }
                 }
-                Move::Promote { app, pages } => {
-                    prop_assert!(of(app).standing != Standing::Ignore);
-                    moved += pages;
-                    promoted += pages;
-                }
+                other => prop_assert!(false, "{other:?}"),
             }
         }
-        prop_assert!(moved <= budget.min(config.batch_pages));
-        prop_assert!(promoted <= state.free_pages, "only into free memory");
+        prop_assert!(moves <= 1, "one at a time, each followed by another look");
     }
 
     /// However moves are asked for, in any stretch of them no more move than the burst and what the time between gives.
@@ -160,14 +206,13 @@ proptest! {
             let pages = wanted.min(budget.pages(now_ns));
             budget.spend(pages, now_ns);
             spent.push((now_ns, pages));
-            prop_assert!(budget.pages(budget.ready_ns(burst)) == burst);
         }
         for (first, &(from_ns, _)) in spent.iter().enumerate() {
             let mut sum = 0;
             for &(to_ns, pages) in &spent[first..] {
                 sum += pages;
-                let most = u128::from(burst) * 1_000_000_000 + u128::from(to_ns - from_ns) * u128::from(rate);
-                prop_assert!(u128::from(sum) * 1_000_000_000 <= most);
+                let most = u128::from(burst) * u128::from(SECOND_NS) + u128::from(to_ns - from_ns) * u128::from(rate);
+                prop_assert!(u128::from(sum) * u128::from(SECOND_NS) <= most);
             }
         }
     }

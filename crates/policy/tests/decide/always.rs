@@ -63,6 +63,7 @@ proptest! {
                 Action::DiskClass { .. } | Action::DiskForget { .. } | Action::DiskLimit { .. } => prop_assert!(false, "there is no disk"),
                 Action::HoldWindow { .. } | Action::ReleaseWindow { .. } => prop_assert!(false, "nothing is received"),
                 Action::Merge { .. } | Action::StopMerging { .. } => prop_assert!(false, "nobody is registered"),
+                Action::Demote { .. } | Action::KeepOut { .. } | Action::LetIn { .. } => prop_assert!(false, "there is one kind of memory"),
                 Action::Rank { .. } | Action::Prefetch { .. } => prop_assert!(false, "not about memory"),
                 Action::Thaw { app } => prop_assert!(
                     class_of(app) < Importance::Hidden || class_of(app) == Importance::ContentProvider || spared(of(app))

@@ -21,7 +21,7 @@ use crate::{
 const fn tiered(name: &'static str, tiering: Tiering) -> Configuration {
     Configuration {
         name: Cow::Borrowed(name),
-        daemon: Daemon::Idle,
+        daemon: Daemon::Ranks,
         zram: false,
         reservation: Reservation::Absent,
         guard: None,
@@ -42,8 +42,11 @@ pub const NUMA_BALANCING: Configuration = tiered("numa-balancing", Tiering::Numa
 /// DAMON's schemes: what is accessed is promoted, what is not is demoted.
 pub const DAMON: Configuration = tiered("damon", Tiering::Damon);
 
+/// The kernel's tiering for the app in front, with room made ahead by what others do not use.
+pub const FOVEA: Configuration = tiered("fovea", Tiering::Managed);
+
 pub(super) const ABOUT: About = About {
-    configurations: &[DEFAULT, NUMA_BALANCING, DAMON],
+    configurations: &[DEFAULT, NUMA_BALANCING, DAMON, FOVEA],
     scenarios: builtin!["scenarios/tier.toml"],
     lists: &["fast_percent", "ratio"],
     panels: &[Panel {
@@ -146,9 +149,59 @@ impl Parameters for Tier {
                     Bound::AtMost(0.0),
                 ));
             }
+            verdicts.extend(compared(scenario, cases, &case));
         }
         verdicts
     }
+}
+
+/// What ours is to reach: first of all who are compared, and nobody behind pays for it.
+fn compared(scenario: &Scenario, cases: &[Case], case: &str) -> Vec<Verdict> {
+    let of = |name: &str, what: &str| figure(cases, case, name, what);
+    let names: Vec<_> = scenario.configurations.iter().map(|c| c.name().to_owned()).collect();
+    let others: Vec<_> = names.iter().map(String::as_str).filter(|name| *name != FOVEA.name()).collect();
+    if !names.iter().any(|name| name == FOVEA.name()) {
+        return Vec::new();
+    }
+    let ours = |what: &str| of(FOVEA.name(), what);
+    let paper = "this project (Hybrid15: -53 % and -23 % beside LRU and 2QLRU)";
+    let mut verdicts = vec![verdict(
+        &id("fast-touches", case),
+        "from two seconds after a focus, requests in front that find their page in fast memory (%)",
+        "this project",
+        ours("fast_touch_percent"),
+        Bound::AtLeast(90.0),
+    )];
+    for (name, what, claim) in [
+        (
+            "elapsed",
+            "foreground_elapsed_ns",
+            "the app in front waits less for memory than under any other (ratio to the best)",
+        ),
+        ("energy", "energy_nj", "memory takes less energy than under any other (ratio to the best)"),
+    ] {
+        let best = others.iter().filter_map(|name| of(name, what)).min_by(f64::total_cmp);
+        if let Some(best) = best {
+            verdicts.push(verdict(
+                &id(name, case),
+                claim,
+                paper,
+                ours(what).map(|ours| ours / best),
+                Bound::AtMost(1.0),
+            ));
+        }
+    }
+    if others.contains(&DEFAULT.name()) {
+        let (ours, theirs) = (ours("background_elapsed_ns"), of(DEFAULT.name(), "background_elapsed_ns"));
+        verdicts.push(verdict(
+            &id("background", case),
+            "apps behind wait for memory as they do under the kernel's default (ratio)",
+            "this project",
+            ours.zip(theirs).map(|(ours, theirs)| ours / theirs),
+            Bound::AtMost(1.1),
+        ));
+    }
+    verdicts
 }
 
 fn counts(requests: &Requests) -> [f64; 4] {

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Fast memory is kept for the app in front: the kernel moves what is used there (hint faults), and is told whose pages go to slow memory.
+
+use std::collections::BTreeMap;
+
+use fovea_apps::{App, AppName, MemoryNode, MemoryTiers, PAGE_BYTES};
+use fovea_client::Status;
+use fovea_linux::{Controller, Device, Error, TierSetting};
+use fovea_policy::tier::{self, AppTier, Budget, TierState};
+use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
+use serde_json::{json, Value};
+
+use super::house::House;
+use super::mechanism::{Mechanism, Need, Step, Turn};
+
+const BALANCING: &str = "kernel/numa_balancing";
+const PROMOTED: &str = "kernel/numa_balancing_promote_rate_limit_MBps";
+
+/// `numa_balancing`: pages that are used go to the CPU's node, and to fast memory.
+const NORMAL: u64 = 1;
+const TIERING: u64 = 2;
+
+/// From one look to the next while something changes, and at most: after each that finds nothing to do it is twice as long.
+const LOOK_NS: [u64; 2] = [250_000_000, 8_000_000_000];
+
+/// What keeping an app out took at the most, however often it did not last: it is let in again after so long.
+const STEER_MOST_NS: u64 = 600_000_000_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Tier {
+    /// There is memory of two speeds, and moving pages is not somebody else's.
+    tiers: Option<MemoryTiers>,
+    state: TierState,
+    budget: Option<Budget>,
+    apps: BTreeMap<AppName, AppTier>,
+    look_interval_ns: u64,
+    /// For how long who is kept out stays so, at least.
+    steer_ns: u64,
+    /// Whom fast memory was free for last.
+    let_in: Option<AppName>,
+    /// The kernel does not tell what is unused.
+    is_blind: bool,
+    demoted_pages: u64,
+}
+
+impl Tier {
+    fn is_anyone_steered(&self) -> bool {
+        self.apps.values().any(|app| app.steered)
+    }
+
+    fn look_soon(&mut self) {
+        self.look_interval_ns = LOOK_NS[0];
+        self.state.look_ns = 0;
+    }
+
+    /// Has the kernel promote what is used and demote what is not. What was set before is written down.
+    fn begin<D: Device>(&mut self, house: &mut House<D>, tiers: MemoryTiers, now_ns: u64) {
+        let balancing = house.device.sysctl(BALANCING).ok().and_then(|text| text.parse::<u64>().ok());
+        let Some(balancing) = balancing.filter(|&mode| mode != 0) else {
+            // Who switched it off meant it; without it nothing that is used would come into fast memory.
+            house.lacks(
+                now_ns,
+                "keeping fast memory for the app in front: kernel.numa_balancing is 0 or missing".into(),
+            );
+            return;
+        };
+        let config = house.policy.tier.clone();
+        // Between several fast nodes pages go on being moved to the CPU that uses them.
+        let mode = TIERING | if tiers.fast.len() > 1 { balancing & NORMAL } else { 0 };
+        house.set_sysctl(BALANCING, &mode.to_string());
+        house.set_sysctl(PROMOTED, &(config.pages_per_s * PAGE_BYTES >> 20).max(1).to_string());
+        set(house, TierSetting::Demotion, "true");
+        set(house, TierSetting::ScanPeriod, &config.scan_period_ms.to_string());
+        self.budget = Some(Budget::new(config.pages_per_s, config.batch_pages, now_ns));
+        self.steer_ns = config.steer_ms * 1_000_000;
+        house.write(now_ns, "tiers", None, None, json!({ "fast": tiers.fast, "slow": tiers.slow }));
+        self.tiers = Some(tiers);
+        self.look_soon();
+    }
+
+    /// Reads what is free; says whether there are two kinds of memory still.
+    fn read<D: Device>(&mut self, house: &mut House<D>) -> Result<bool, Error> {
+        let nodes = house.device.memory_nodes()?;
+        // Memory may have been taken away, or added.
+        self.tiers = MemoryTiers::of(&nodes);
+        let Some(tiers) = &self.tiers else {
+            (self.state.fast_pages, self.state.demoting) = (0, false);
+            return Ok(false);
+        };
+        let sum = |fast: bool, of: fn(&MemoryNode) -> u64| -> u64 {
+            nodes.iter().filter(|node| tiers.fast.contains(&node.node) == fast).map(of).sum::<u64>() / PAGE_BYTES
+        };
+        let free = |node: &fovea_apps::MemoryNode| node.free_bytes.saturating_sub(node.kept_bytes);
+        self.state.fast_pages = sum(true, |node| node.total_bytes);
+        self.state.slow_pages = sum(false, |node| node.total_bytes);
+        (self.state.fast_free_pages, self.state.slow_free_pages) = (sum(true, free), sum(false, free));
+        Ok(true)
+    }
+
+    /// Reads what apps have of fast memory.
+    fn read_apps<D: Device>(&mut self, house: &mut House<D>) -> Result<(), Error> {
+        let Some(tiers) = &self.tiers else { return Ok(()) };
+        for app in house.registry.iter() {
+            let nodes = house.device.node_bytes(&app.cgroup)?;
+            let bytes: u64 = nodes.iter().filter(|(node, _)| tiers.fast.contains(node)).map(|(_, bytes)| bytes).sum();
+            let known = self.apps.entry(app.name.clone()).or_default();
+            known.fast_pages = bytes / PAGE_BYTES;
+            if !known.steered {
+                // What the owner, or another daemon, has said of its nodes holds.
+                known.foreign = house.device.allowed_nodes(&app.cgroup)?.is_some_and(|nodes| !nodes.is_empty());
+            }
+        }
+        Ok(())
+    }
+
+    fn try_observe<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        // Who may have no other memory than slow memory is looked after whenever somebody waits for memory.
+        let is_due = now_ns >= self.state.look_ns || self.state.demoting || (house.called && self.is_anyone_steered());
+        if !house.attention.screen_on || !is_due || !self.read(house)? {
+            return Ok(());
+        }
+        if let Some(budget) = &self.budget {
+            self.state.budget_pages = budget.pages(now_ns);
+        }
+        let mut snapshot = house.snapshot(now_ns);
+        <Self as Mechanism<D>>::describe(self, &mut snapshot);
+        if self.state.demoting || tier::may_be_short(&snapshot, &house.policy.tier) {
+            self.read_apps(house)?;
+            <Self as Mechanism<D>>::describe(self, &mut snapshot);
+        }
+        let reserve = tier::reserve_pages(&snapshot, &house.policy.tier);
+        let enough = if self.state.demoting { reserve + reserve / 2 } else { reserve };
+        self.state.demoting = self.state.fast_free_pages < enough;
+        if now_ns >= self.state.look_ns {
+            self.state.look_ns = now_ns.saturating_add(self.look_interval_ns);
+            self.look_interval_ns = (2 * self.look_interval_ns).min(LOOK_NS[1]);
+        }
+        Ok(())
+    }
+
+    fn demote<D: Device>(&mut self, house: &mut House<D>, name: &AppName, pages: u64, now_ns: u64) -> Value {
+        let (Some(tiers), Some(cgroup)) = (&self.tiers, cgroup_of(house, name)) else { return Value::Null };
+        let outcome = match house.device.demote(&cgroup, &tiers.fast, pages) {
+            Ok(outcome) => outcome,
+            Err(e) => {
+                if !std::mem::replace(&mut self.is_blind, true) {
+                    house.lacks(now_ns, format!("making room in fast memory ahead of need: {e}"));
+                }
+                // Nothing is known of its pages' age: by and by they count as all in use.
+                self.state.rests_until_ns = now_ns + LOOK_NS[1];
+                return json!({ "error": e.to_string() });
+            }
+        };
+        if let Some(budget) = &mut self.budget {
+            budget.spend(outcome.pages, now_ns);
+        }
+        self.demoted_pages += outcome.pages;
+        let known = self.apps.entry(name.clone()).or_default();
+        known.fast_pages = known.fast_pages.saturating_sub(outcome.pages);
+        match (outcome.pages, outcome.aged) {
+            (0, true) => known.hot_looks = known.hot_looks.saturating_add(1),
+            (0, false) => {}
+            _ => known.hot_looks = 0,
+        }
+        let share = house.policy.tier.cpu_percent;
+        let rest_ns = outcome.cpu_ns * (100 - share) / share;
+        // Where nothing was old enough, there has to be time for that.
+        let rest_ns = if outcome.pages == 0 { rest_ns.max(LOOK_NS[0]) } else { rest_ns };
+        self.state.rests_until_ns = now_ns.saturating_add(rest_ns);
+        json!(outcome)
+    }
+
+    fn keep_out<D: Device>(&mut self, house: &mut House<D>, name: &AppName, now_ns: u64) -> Value {
+        let (Some(tiers), Some(cgroup)) = (self.tiers.clone(), cgroup_of(house, name)) else { return Value::Null };
+        let done = keep_out(house, &cgroup, &tiers);
+        let known = self.apps.entry(name.clone()).or_default();
+        match done {
+            Ok(true) => {
+                (known.steered, known.hot_looks) = (true, 0);
+                // One that was let in, and had to go at once, is let in later than the last time.
+                self.steer_ns = match self.let_in.take() {
+                    Some(last) if last == *name => (2 * self.steer_ns).min(STEER_MOST_NS),
+                    _ => self.steer_ns,
+                };
+                self.state.release_ns = now_ns.saturating_add(self.steer_ns);
+                json!({ "nodes": tiers.slow })
+            }
+            Ok(false) => {
+                known.foreign = true;
+                Value::Null
+            }
+            Err(e) => {
+                known.foreign = true;
+                say!("fovea: {e}: {name} goes on having fast memory");
+                json!({ "error": e.to_string() })
+            }
+        }
+    }
+
+    fn let_in<D: Device>(&mut self, house: &mut House<D>, name: &AppName, reason: Reason, now_ns: u64) -> Value {
+        if let Some(known) = self.apps.get_mut(name) {
+            known.steered = false;
+        }
+        let Some(cgroup) = cgroup_of(house, name) else { return Value::Null };
+        if reason == Reason::FastFree {
+            self.let_in = Some(name.clone());
+            self.state.release_ns = now_ns.saturating_add(self.steer_ns);
+        }
+        match let_in(house, &cgroup) {
+            Ok(()) => Value::Null,
+            Err(e) => {
+                say!("fovea: {e}");
+                json!({ "error": e.to_string() })
+            }
+        }
+    }
+}
+
+fn cgroup_of<D: Device>(house: &House<D>, name: &AppName) -> Option<String> {
+    house.registry.get(name).map(|app| app.cgroup.clone())
+}
+
+fn set<D: Device>(house: &mut House<D>, setting: TierSetting, value: &str) {
+    let done = house.device.tier_setting(setting).and_then(|old| match old {
+        // A kernel that spells it otherwise (Y, 1) is not written to for that.
+        Some(old) if old != value && house.undo.tier_setting(setting, &old).is_ok() => {
+            house.device.set_tier_setting(setting, value)
+        }
+        _ => Ok(()),
+    });
+    done.unwrap_or_else(|e| say!("fovea: {e}"));
+}
+
+/// False if its cgroup has no such rule, or one of somebody else's.
+fn keep_out<D: Device>(house: &mut House<D>, cgroup: &str, tiers: &MemoryTiers) -> Result<bool, Error> {
+    for above in house.device.without_controller(cgroup, Controller::Cpuset)? {
+        match house.undo.passes(&above, Controller::Cpuset) {
+            Ok(()) => house.device.pass_controller_on(&above, Controller::Cpuset, true)?,
+            Err(e) => {
+                say!("fovea: writing the undo log: {e}");
+                return Ok(false);
+            }
+        }
+    }
+    if house.device.allowed_nodes(cgroup)?.is_none_or(|nodes| !nodes.is_empty()) {
+        return Ok(false);
+    }
+    if let Err(e) = house.undo.kept_out(cgroup) {
+        say!("fovea: writing the undo log: {e}");
+        return Ok(false);
+    }
+    let nodes: Vec<_> = tiers.slow.iter().map(u32::to_string).collect();
+    house.device.set_allowed_nodes(cgroup, &nodes.join(",")).map(|()| true)
+}
+
+fn let_in<D: Device>(house: &mut House<D>, cgroup: &str) -> Result<(), Error> {
+    house.device.set_allowed_nodes(cgroup, "")?;
+    house.undo.let_in(cgroup).unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
+    Ok(())
+}
+
+impl<D: Device> Mechanism<D> for Tier {
+    fn name(&self) -> &'static str {
+        "tier"
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        const NEEDS: [Need; 1] =
+            [Need::shown("tiers", "fast memory for the app in front, where there is memory of two speeds")];
+        &NEEDS
+    }
+
+    fn set_up(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        let nodes = house.device.memory_nodes().unwrap_or_default();
+        match MemoryTiers::of(&nodes) {
+            Some(tiers) if house.policy.tier.enabled => self.begin(house, tiers, now_ns),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn came(&mut self, _app: &AppName, _now_ns: u64) {
+        self.look_soon();
+    }
+
+    fn fronted(&mut self, _app: &AppName) {
+        self.look_soon();
+    }
+
+    fn gone(&mut self, _house: &mut House<D>, app: &App, _now_ns: u64) {
+        self.apps.remove(&app.name);
+    }
+
+    fn undo(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
+        if self.apps.remove(&app.name).is_some_and(|known| known.steered) {
+            let_in(house, &app.cgroup).unwrap_or_else(|e| say!("fovea: {e}"));
+        }
+    }
+
+    fn at_once(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        tier::let_in(snapshot, &config.tier)
+    }
+
+    fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        if self.budget.is_none() || !house.policy.tier.enabled {
+            return Ok(());
+        }
+        // Memory must be looked after though this cannot.
+        if let Err(e) = self.try_observe(house, now_ns) {
+            say!("fovea: {e}: nobody is moved between fast and slow memory meanwhile");
+            (self.state.fast_pages, self.state.demoting) = (0, false);
+            self.state.look_ns = now_ns.saturating_add(LOOK_NS[1]);
+        }
+        Ok(())
+    }
+
+    fn describe(&self, snapshot: &mut Snapshot) {
+        if self.budget.is_none() {
+            return;
+        }
+        snapshot.tier = self.state;
+        for app in &mut snapshot.apps {
+            app.tier = Some(self.apps.get(&app.name).copied().unwrap_or_default());
+        }
+    }
+
+    fn decide(&self, snapshot: &Snapshot, config: &Config) -> Decision {
+        tier::decide(snapshot, &config.tier)
+    }
+
+    fn decided(&mut self, _house: &mut House<D>, decision: &Decision, _snapshot: &Snapshot) {
+        let is_ours = |action: &Action| matches!(action, Action::Demote { .. } | Action::KeepOut { .. });
+        if decision.actions.iter().any(|(action, _)| is_ours(action)) {
+            self.look_interval_ns = LOOK_NS[0];
+        }
+    }
+
+    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+        let now_ns = step.snapshot.now_ns;
+        let outcome = match step.action {
+            Action::Demote { app, pages } => self.demote(house, app, *pages, now_ns),
+            Action::KeepOut { app } => self.keep_out(house, app, now_ns),
+            Action::LetIn { app } => self.let_in(house, app, step.reason, now_ns),
+            _ => return false,
+        };
+        house.journal_step(step, outcome);
+        true
+    }
+
+    fn report(&self, status: &mut Status, _now_ns: u64) {
+        status.tiers = self.tiers.as_ref().filter(|_| self.budget.is_some()).map(|_| fovea_client::Tiers {
+            fast_bytes: self.state.fast_pages * PAGE_BYTES,
+            fast_free_bytes: self.state.fast_free_pages * PAGE_BYTES,
+            kept_out: self.apps.values().filter(|app| app.steered).count(),
+            demoted_bytes: self.demoted_pages * PAGE_BYTES,
+        });
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Memory of two speeds as the engine has the kernel use it, and that nothing of it stands when the daemon is gone.
+
+use fovea_apps::{MemoryNode, PAGE_BYTES};
+use fovea_client::protocol::Request;
+use fovea_linux::{Controller, TierSetting};
+
+use crate::config::Config;
+use crate::engine_tests::{bench_with, engine_with, focus, Bench, SECOND_NS};
+use crate::undo::restore;
+
+const FAST_PAGES: u64 = 20_000;
+
+fn node(node: u32, tier: u32, total_pages: u64, free_pages: u64) -> MemoryNode {
+    MemoryNode {
+        node,
+        tier: Some(tier),
+        read_latency_ns: None,
+        total_bytes: total_pages * PAGE_BYTES,
+        free_bytes: free_pages * PAGE_BYTES,
+        kept_bytes: 0,
+    }
+}
+
+/// "a" is in front; "b" has 4,000 pages of fast memory, so many of them cold. All else is the app's in front.
+fn tiered(cold_pages: u64, change: impl FnOnce(&mut crate::fake::State)) -> Bench {
+    let mut b = bench_with(&[("a", 20), ("b", 20)], Config::default());
+    {
+        let mut state = b.device.0.borrow_mut();
+        state.tiers.nodes = vec![node(0, 4, FAST_PAGES, 0), node(1, 900, 100_000, 90_000)];
+        state.tiers.fast_pages = [("apps/a".into(), FAST_PAGES - 4_000), ("apps/b".into(), 4_000)].into();
+        state.tiers.cold_pages = [("apps/b".into(), cold_pages)].into();
+        state.tiers.settings =
+            [(TierSetting::Demotion, "false".into()), (TierSetting::ScanPeriod, "1000".into())].into();
+        state.sysctls.insert("kernel/numa_balancing".into(), "1".into());
+        state.sysctls.insert("kernel/numa_balancing_promote_rate_limit_MBps".into(), "65536".into());
+        state.without = vec![(String::new(), Controller::Cpuset)];
+        change(&mut state);
+    }
+    b.engine = engine_with(b.folder.path(), &b.device, Config::default());
+    b.engine.set_up(0).unwrap();
+    for name in ["b", "a"] {
+        let (app, cgroup) = (name.parse().unwrap(), format!("apps/{name}"));
+        b.engine.handle(Request::Register { app, cgroup, role: Default::default(), io_class: None }, 0);
+        b.engine.handle(focus(name), 0);
+    }
+    b
+}
+
+impl Bench {
+    /// Turns for so long, as often as the engine wants to.
+    fn turns_until(&mut self, from_ns: u64, until_ns: u64) {
+        let mut now_ns = from_ns;
+        while now_ns < until_ns {
+            let turn = self.engine.turn(now_ns).unwrap();
+            now_ns = turn.wake_at_ns.unwrap_or(u64::MAX).max(now_ns + 1_000_000);
+        }
+    }
+
+    fn fast_pages(&self, cgroup: &str) -> u64 {
+        self.device.0.borrow().tiers.fast_pages[cgroup]
+    }
+
+    fn allowed(&self, cgroup: &str) -> String {
+        self.device.0.borrow().tiers.allowed.get(cgroup).cloned().unwrap_or_default()
+    }
+
+    fn times_did(&self, what: &str) -> usize {
+        self.device.0.borrow().done.iter().filter(|did| did.starts_with(what)).count()
+    }
+}
+
+#[test]
+fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
+    let mut b = tiered(3_900, |_| {});
+    {
+        let state = b.device.0.borrow();
+        assert_eq!(state.sysctls["kernel/numa_balancing"], "2");
+        assert_eq!(state.sysctls["kernel/numa_balancing_promote_rate_limit_MBps"], "64");
+        assert_eq!(state.tiers.settings[&TierSetting::Demotion], "true");
+        assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "100");
+    }
+    b.turns_until(0, 2 * SECOND_NS);
+    // A sixteenth of 20,000 is to be free, and half of that again.
+    assert_eq!((b.fast_pages("apps/b"), b.times_did("demote apps/a")), (4_000 - 1_875, 0));
+    assert_eq!(b.allowed("apps/b"), "");
+    // The app in front takes all of it; in the end only what is in use is left of "b".
+    for second in 2..20 {
+        {
+            let tiers = &mut b.device.0.borrow_mut().tiers;
+            let taken = std::mem::take(&mut tiers.nodes[0].free_bytes) / PAGE_BYTES;
+            *tiers.fast_pages.get_mut("apps/a").unwrap() += taken;
+        }
+        b.engine.handle(focus("a"), second * SECOND_NS);
+        b.turns_until(second * SECOND_NS, (second + 1) * SECOND_NS);
+    }
+    assert_eq!((b.fast_pages("apps/b"), b.allowed("apps/b").as_str()), (0, "1"));
+    assert!(b.device.0.borrow().without.is_empty(), "the controller is passed on");
+
+    let mut device = b.device.clone();
+    assert!(restore(b.folder.path(), &mut device).unwrap().is_empty());
+    assert_eq!(b.allowed("apps/b"), "");
+    let state = b.device.0.borrow();
+    assert_eq!(state.sysctls["kernel/numa_balancing"], "1");
+    assert_eq!(state.sysctls["kernel/numa_balancing_promote_rate_limit_MBps"], "65536");
+    assert_eq!(state.tiers.settings[&TierSetting::Demotion], "false");
+    assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "1000");
+    assert_eq!(state.without, [(String::new(), Controller::Cpuset)]);
+}
+
+#[test]
+fn a_focus_lets_an_app_in_before_it_is_answered() {
+    let mut b = tiered(0, |state| _ = state.tiers.fast_pages.insert("apps/b".into(), 300));
+    b.turns_until(0, SECOND_NS);
+    assert_eq!(b.allowed("apps/b"), "1");
+    let read = b.times_did("memory nodes");
+    b.engine.handle(focus("b"), 2 * SECOND_NS);
+    assert_eq!((b.allowed("apps/b").as_str(), b.times_did("memory nodes")), ("", read));
+}
+
+#[test]
+fn what_somebody_else_has_said_of_nodes_holds() {
+    let mut b = tiered(3_900, |state| drop(state.tiers.allowed.insert("apps/b".into(), "0-1".into())));
+    b.turns_until(0, 3 * SECOND_NS);
+    assert_eq!((b.times_did("demote"), b.allowed("apps/b").as_str()), (0, "0-1"));
+    // And whoever has switched the kernel's part off.
+    let mut b = tiered(3_900, |state| drop(state.sysctls.insert("kernel/numa_balancing".into(), "0".into())));
+    b.turns_until(0, 3 * SECOND_NS);
+    let state = b.device.0.borrow();
+    assert_eq!((b.times_did("demote"), state.sysctls["kernel/numa_balancing"].as_str()), (0, "0"));
+    assert_eq!(state.tiers.settings[&TierSetting::Demotion], "false");
+}
+
+#[test]
+fn a_machine_with_one_kind_of_memory_is_looked_at_once() {
+    let mut b = tiered(3_900, |state| _ = state.tiers.nodes.pop());
+    let looked = b.times_did("memory nodes");
+    b.turns_until(0, 3 * SECOND_NS);
+    assert_eq!(b.times_did("memory nodes"), looked);
+    assert_eq!(b.device.0.borrow().sysctls["kernel/numa_balancing"], "1");
+}
+
+#[test]
+fn what_fails_moves_nothing_and_ends_nothing() {
+    for failing in ["memory_nodes", "demote", "set_allowed_nodes"] {
+        let mut b = tiered(3_900, |_| {});
+        b.device.0.borrow_mut().failing = Some(failing);
+        b.turns_until(0, 3 * SECOND_NS);
+        assert!(b.times_did("demote") <= 16, "{failing}: it is not tried again and again");
+    }
+}
+
+#[test]
+fn with_the_screen_off_nobody_looks() {
+    let mut b = tiered(3_900, |_| {});
+    b.engine.handle(Request::Screen { on: false }, 0);
+    let looked = b.times_did("memory nodes");
+    b.turns_until(SECOND_NS, 60 * SECOND_NS);
+    assert_eq!(b.times_did("memory nodes"), looked);
+}

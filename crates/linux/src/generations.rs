@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! The generations of the kernel's multi-generational LRU, by cgroup and node (`/sys/kernel/debug/lru_gen`;
+//! Documentation/admin-guide/mm/multigen_lru.rst): how long pages have not been used, and reclaim of the oldest on one node, which is demotion
+//! where that is on. No other interface of Linux 6.12 names both a cgroup and a node: `memory.reclaim` would drop or swap what is on the slow one.
+
+use std::collections::BTreeSet;
+
+use rustix::time::{clock_gettime, ClockId};
+
+use crate::cgroup::is_within;
+use crate::device::DemoteOutcome;
+use crate::file::{read, write_named, Root};
+use crate::Error;
+
+pub(crate) const FILE: &str = "sys/kernel/debug/lru_gen";
+
+/// The youngest generations, which are never reclaimed (the kernel's MIN_NR_GENS).
+const YOUNG: u64 = 2;
+
+/// A younger generation is not closed: between two looks at pages' accessed bits there has to be time for an access.
+const AGE_MS: u64 = 500;
+
+/// Anonymous pages before those of files, which are demoted as well.
+const SWAPPINESS: u32 = 200;
+
+/// Pages of one generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Generation {
+    number: u64,
+    age_ms: u64,
+    pages: u64,
+}
+
+/// The generations of a cgroup on a node, the oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lru {
+    memcg: u64,
+    node: u32,
+    generations: Vec<Generation>,
+}
+
+impl Lru {
+    /// The youngest of those that may be reclaimed.
+    fn last_old(&self) -> Option<u64> {
+        self.generations.last()?.number.checked_sub(YOUNG)
+    }
+
+    fn old_pages(&self) -> u64 {
+        let last = self.last_old();
+        self.generations.iter().filter(|g| Some(g.number) <= last).fold(0, |sum, g| g.pages.saturating_add(sum))
+    }
+
+    fn pages(&self) -> u64 {
+        self.generations.iter().fold(0, |sum, g| g.pages.saturating_add(sum))
+    }
+}
+
+/// Those of an app's cgroups on the nodes named.
+fn parse(text: &[u8], cgroup: &str, nodes: &BTreeSet<u32>) -> Vec<Lru> {
+    let mut found: Vec<Lru> = Vec::new();
+    let mut memcg = None;
+    for line in String::from_utf8_lossy(text).lines() {
+        let mut words = line.split_ascii_whitespace();
+        match words.next() {
+            Some("memcg") => {
+                // A name may hold spaces: it is all that is left of the line.
+                let ours = line.split_once(" /").is_some_and(|(_, path)| is_within(path, cgroup));
+                memcg = words.next().and_then(|id| id.parse::<u64>().ok()).filter(|_| ours);
+            }
+            Some("node") => {
+                let node = words.next().and_then(|node| node.parse().ok());
+                match (memcg, node) {
+                    (Some(memcg), Some(node)) => found.push(Lru { memcg, node, generations: Vec::new() }),
+                    _ => memcg = None,
+                }
+            }
+            Some(number) if memcg.is_some() => {
+                let count = |word: Option<&str>| word.and_then(|w| w.trim_end_matches('x').parse::<u64>().ok());
+                let numbers = (number.parse().ok(), count(words.next()), count(words.next()), count(words.next()));
+                if let ((Some(number), Some(age_ms), Some(anon), Some(file)), Some(lru)) = (numbers, found.last_mut()) {
+                    lru.generations.push(Generation { number, age_ms, pages: anon.saturating_add(file) });
+                }
+            }
+            _ => {}
+        }
+    }
+    found.retain(|lru| nodes.contains(&lru.node) && !lru.generations.is_empty());
+    found
+}
+
+fn lrus(root: &Root, cgroup: &str, nodes: &BTreeSet<u32>) -> Result<Vec<Lru>, Error> {
+    Ok(parse(&read(&root.join(FILE))?, cgroup, nodes))
+}
+
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).unwrap_or(0)
+}
+
+/// Has the kernel move up to so many pages of an app off some nodes, those first that were unused longest. Where no page is old enough, the pages in
+/// use are found out instead, and the next call knows more.
+pub(crate) fn demote(root: &Root, cgroup: &str, nodes: &BTreeSet<u32>, pages: u64) -> Result<DemoteOutcome, Error> {
+    let began_ns = cpu_ns();
+    let path = root.join(FILE);
+    let before = lrus(root, cgroup, nodes)?;
+    let mut left = pages;
+    for lru in &before {
+        let asked = lru.old_pages().min(left);
+        if let (Some(last), true) = (lru.last_old(), asked > 0) {
+            write_named(&path, &format!("- {} {} {last} {SWAPPINESS} {asked}", lru.memcg, lru.node))?;
+            left -= asked;
+        }
+    }
+    let mut aged = false;
+    if left == pages {
+        for lru in &before {
+            if let Some(youngest) = lru.generations.last().filter(|g| g.age_ms >= AGE_MS && lru.pages() > 0) {
+                // The 1: also if there are as many generations as there can be.
+                write_named(&path, &format!("+ {} {} {} {SWAPPINESS} 1", lru.memcg, lru.node, youngest.number))?;
+                aged = true;
+            }
+        }
+    }
+    let sum = |lrus: &[Lru]| lrus.iter().fold(0u64, |sum, lru| lru.pages().saturating_add(sum));
+    let moved = match left == pages {
+        true => 0,
+        false => sum(&before).saturating_sub(sum(&lrus(root, cgroup, nodes)?)),
+    };
+    Ok(DemoteOutcome { pages: moved, aged, cpu_ns: cpu_ns().saturating_sub(began_ns) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &[u8] = b"memcg     1 /\n node     0\n          0      10       5          6 \n\
+memcg    42 /apps/app-0\n node     0\n          3   9000      100         10x\n          4   2000       50          0 \n          5    700        7          1 \n          6    100        3          0 \n node     1\n          1   9000      900         90 \n          2   8000       0          0 \n\
+memcg    43 /apps/app-0/sub dir\n node     0\n          1   9000      20         0 \n\
+memcg    44 /apps/app-01\n node     0\n          1   9000      20         0 \n";
+
+    fn of(cgroup: &str, nodes: &[u32]) -> Vec<Lru> {
+        parse(TEXT, cgroup, &nodes.iter().copied().collect())
+    }
+
+    #[test]
+    fn an_apps_generations_are_those_of_its_subtree_on_the_nodes_named() {
+        let found = of("apps/app-0", &[0]);
+        let seen: Vec<_> = found.iter().map(|lru| (lru.memcg, lru.node, lru.pages(), lru.old_pages())).collect();
+        assert_eq!(seen, [(42, 0, 171, 160), (43, 0, 20, 0)]);
+        assert_eq!(found[0].last_old(), Some(4));
+        assert_eq!(of("apps/app-0", &[1]).len(), 1);
+        assert_eq!(of("apps", &[0]).len(), 3);
+        assert!(of("gone", &[0, 1]).is_empty());
+    }
+
+    #[test]
+    fn the_oldest_are_asked_for_and_where_none_is_old_pages_are_aged() {
+        let folder = tempfile::tempdir().unwrap();
+        crate::file::capture(folder.path(), FILE, std::str::from_utf8(TEXT).unwrap());
+        let root = Root::at(folder.path());
+        let asked = || std::fs::read_to_string(folder.path().join(FILE)).unwrap();
+        let nodes: BTreeSet<u32> = [0].into();
+        demote(&root, "apps/app-0", &nodes, 150).unwrap();
+        assert!(asked().starts_with("- 42 0 4 200 150"));
+        crate::file::capture(folder.path(), FILE, std::str::from_utf8(TEXT).unwrap());
+        assert!(demote(&root, "apps/app-01", &nodes, 150).unwrap().aged);
+        assert!(asked().starts_with("+ 44 0 1 200 1"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_without_panic(text in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..300), at in 0..TEXT.len()) {
+            parse(&text, "apps", &[0].into());
+            let mut cut = TEXT[..at].to_vec();
+            cut.extend(text);
+            for lru in parse(&cut, "apps", &[0, 1].into()) {
+                (lru.old_pages(), lru.pages());
+            }
+        }
+    }
+}
