@@ -119,6 +119,15 @@ fn a_focus_lets_an_app_in_before_it_is_answered() {
 }
 
 #[test]
+fn the_cgroup_of_an_app_that_has_ended_is_as_it_was() {
+    let mut b = tiered(0, |state| _ = state.tiers.fast_pages.insert("apps/b".into(), 300));
+    b.turns_until(0, SECOND_NS);
+    assert_eq!(b.allowed("apps/b"), "1");
+    b.engine.ended(&"b".parse().unwrap(), SECOND_NS);
+    assert_eq!(b.allowed("apps/b"), "");
+}
+
+#[test]
 fn what_somebody_else_has_said_of_nodes_holds() {
     let mut b = tiered(3_900, |state| drop(state.tiers.allowed.insert("apps/b".into(), "0-1".into())));
     b.turns_until(0, 3 * SECOND_NS);

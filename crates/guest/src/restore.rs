@@ -12,7 +12,7 @@ use crate::readings::{list, processes, swap_areas, zram_devices};
 use crate::setup::{cgroup_path, APPS, CGROUP_ROOT};
 
 /// Settings of the kernel that a memory manager might change.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 14] = [
     "/proc/sys/vm/swappiness",
     "/proc/sys/vm/page-cluster",
     "/proc/sys/vm/watermark_scale_factor",
@@ -21,6 +21,12 @@ const SETTINGS: [&str; 8] = [
     "/sys/kernel/mm/ksm/pages_to_scan",
     "/sys/kernel/mm/ksm/sleep_millisecs",
     "/sys/kernel/mm/ksm/advisor_mode",
+    "/proc/sys/kernel/numa_balancing",
+    "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps",
+    "/sys/kernel/mm/numa/demotion_enabled",
+    "/sys/kernel/debug/sched/numa_balancing/scan_period_min_ms",
+    "/sys/fs/cgroup/cgroup.subtree_control",
+    "/sys/fs/cgroup/apps/cgroup.subtree_control",
 ];
 
 /// Settings of an app's cgroup that it might change.
@@ -88,6 +94,9 @@ impl Baseline {
                 adjusted += u32::from(!score.is_empty() && score != self.oom_score_adj);
             }
         }
+        // Nobody here sets them but the daemon; apps that are not `apps`, too.
+        let nodes = cgroups_where("cpuset.mems", |nodes| !nodes.is_empty())?;
+        settings.extend(nodes.into_iter().map(|cgroup| format!("{cgroup}/cpuset.mems")));
         Ok(EventBody::AfterKill {
             frozen: frozen_cgroups()?.len() as u32,
             adjusted,
@@ -116,19 +125,25 @@ fn zram_left(
 
 /// Every cgroup that has been frozen, as a path below the mount.
 pub fn frozen_cgroups() -> Outcome<Vec<String>> {
+    cgroups_where("cgroup.freeze", |text| text == "1")
+}
+
+/// Every cgroup of which a file's text is as asked, as a path below the mount.
+fn cgroups_where(file: &str, is_wanted: fn(&str) -> bool) -> Outcome<Vec<String>> {
     let mut found = Vec::new();
-    walk("", &mut found)?;
+    walk("", file, is_wanted, &mut found)?;
     Ok(found)
 }
 
-fn walk(cgroup: &str, found: &mut Vec<String>) -> Outcome<()> {
+fn walk(cgroup: &str, file: &str, is_wanted: fn(&str) -> bool, found: &mut Vec<String>) -> Outcome<()> {
     let folder = Path::new(CGROUP_ROOT).join(cgroup);
-    if text(folder.join("cgroup.freeze")) == "1" {
+    if is_wanted(&text(folder.join(file))) {
         found.push(cgroup.to_owned());
     }
     for name in list(&folder)? {
         if folder.join(&name).is_dir() {
-            walk(&if cgroup.is_empty() { name } else { format!("{cgroup}/{name}") }, found)?;
+            let below = if cgroup.is_empty() { name } else { format!("{cgroup}/{name}") };
+            walk(&below, file, is_wanted, found)?;
         }
     }
     Ok(())

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 
 use fovea_apps::Role;
 use fovea_client::protocol::Request;
-use fovea_scenario::{EventBody, TierLoad, TierUse};
+use fovea_scenario::{EventBody, TierLoad, TierUse, Tiering};
 
 pub use app::{main, WORD};
 
+use crate::checks;
 use crate::outcome::{At, Outcome};
 use crate::phone::Phone;
 use crate::program::Program;
@@ -21,6 +22,9 @@ use crate::setup::APPS;
 
 /// In which each app starts, alone and in front.
 const START_NS: u64 = 500_000_000;
+
+/// Before the apps' end: what was done is counted until then.
+const LAST_NS: u64 = 300_000_000;
 
 /// How long the apps may take beyond their time, guest time.
 const LATE_NS: u64 = 300_000_000_000;
@@ -54,13 +58,20 @@ pub fn run(phone: &mut Phone, load: &TierLoad) -> Outcome<()> {
         phone.pass((start_ns + at_ns).saturating_sub(now_ns()))?;
         focus(phone, &TierLoad::name(load.front(at_ns).0))?;
     }
-    phone.pass(end_ns.saturating_sub(now_ns()))?;
+    phone.pass(end_ns.saturating_sub(LAST_NS).saturating_sub(now_ns()))?;
     let done = nodes::Work::read()?;
+    let status = phone.daemon.status()?;
+    if let (Tiering::Managed, Some(before)) = (tiering, phone.baseline.take()) {
+        // While apps are at it still, and some kept out.
+        checks::kill_daemon(phone, &before)?;
+        phone.baseline = Some(before);
+    }
     let mut used = TierUse {
         moved_pages: done.moved_pages - before.moved_pages,
         system_ns: done.system_ns - before.system_ns,
         fast_bytes: load.fast_bytes(),
         slow_bytes: nodes::total_bytes(slow)?,
+        kept_out: status.tiers.map_or(0, |tiers| tiers.kept_out as u64),
         ..TierUse::default()
     };
     for (name, program) in running {

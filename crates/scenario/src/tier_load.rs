@@ -143,6 +143,9 @@ pub struct TierUse {
     pub fast_bytes: u64,
     /// Slow memory.
     pub slow_bytes: u64,
+    /// Apps that the daemon kept out of fast memory at the end.
+    #[serde(default)]
+    pub kept_out: u64,
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl Tier {
         // Between several fast nodes pages go on being moved to the CPU that uses them.
         let mode = TIERING | if tiers.fast.len() > 1 { balancing & NORMAL } else { 0 };
         house.set_sysctl(BALANCING, &mode.to_string());
-        house.set_sysctl(PROMOTED, &(config.pages_per_s * PAGE_BYTES >> 20).max(1).to_string());
+        house.set_sysctl(PROMOTED, &((config.pages_per_s * PAGE_BYTES) >> 20).max(1).to_string());
         set(house, TierSetting::Demotion, "true");
         set(house, TierSetting::ScanPeriod, &config.scan_period_ms.to_string());
         self.budget = Some(Budget::new(config.pages_per_s, config.batch_pages, now_ns));
@@ -287,8 +287,9 @@ impl<D: Device> Mechanism<D> for Tier {
         self.look_soon();
     }
 
-    fn gone(&mut self, _house: &mut House<D>, app: &App, _now_ns: u64) {
-        self.apps.remove(&app.name);
+    // Its cgroup may stay, and be its next start's.
+    fn gone(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
+        self.undo(house, app, now_ns);
     }
 
     fn undo(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {

@@ -114,7 +114,7 @@ fn make_room(snapshot: &Snapshot, config: &TierConfig, enough: u64, decision: &m
         let is_hot = tier.hot_looks >= HOT_LOOKS;
         if !tier.steered && (is_little || (is_hot && tier.fast_pages <= HOT_BATCHES * config.batch_pages)) {
             decision.push(Action::KeepOut { app: app.name.clone() }, Reason::FastShort);
-        } else if !is_hot && !(tier.steered && is_little) {
+        } else if !(is_hot || tier.steered && is_little) {
             let pages = tier.fast_pages.min(wanted).min(config.batch_pages).min(state.budget_pages);
             if pages == 0 {
                 // Until a quarter of a batch may move.

@@ -172,6 +172,13 @@ fn compared(scenario: &Scenario, cases: &[Case], case: &str) -> Vec<Verdict> {
         ours("fast_touch_percent"),
         Bound::AtLeast(90.0),
     )];
+    verdicts.push(verdict(
+        &id("as-it-was", case),
+        "after the daemon was killed at work, all that it sets is as it was before",
+        "this project",
+        ours("left_after_kill"),
+        Bound::Equal(0.0),
+    ));
     for (name, what, claim) in [
         (
             "elapsed",
@@ -243,5 +250,7 @@ fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("moved_bytes", &|tier| (tier.moved_pages * PAGE_BYTES as u64) as f64);
     put("system_ns", &|tier| tier.system_ns as f64);
     put("wrong_pages", &|tier| tier.apps.values().map(|app| app.wrong_pages as f64).sum());
+    put("kept_out", &|tier| tier.kept_out as f64);
+    set(figures, "left_after_kill", mean(boots, |folded| folded.left_after_kill));
     set(figures, "daemon_cpu_ns", mean(boots, |folded| Some(folded.end()?.daemon_cpu_ns)));
 }
