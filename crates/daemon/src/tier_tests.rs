@@ -30,8 +30,12 @@ fn tiered(cold_pages: u64, change: impl FnOnce(&mut crate::fake::State)) -> Benc
         state.tiers.nodes = vec![node(0, 4, FAST_PAGES, 0), node(1, 900, 100_000, 90_000)];
         state.tiers.fast_pages = [("apps/a".into(), FAST_PAGES - 4_000), ("apps/b".into(), 4_000)].into();
         state.tiers.cold_pages = [("apps/b".into(), cold_pages)].into();
-        state.tiers.settings =
-            [(TierSetting::Demotion, "false".into()), (TierSetting::ScanPeriod, "1000".into())].into();
+        state.tiers.settings = [
+            (TierSetting::Demotion, "false".into()),
+            (TierSetting::ScanPeriod, "1000".into()),
+            (TierSetting::ScanPeriodMax, "60000".into()),
+        ]
+        .into();
         state.sysctls.insert("kernel/numa_balancing".into(), "1".into());
         state.sysctls.insert("kernel/numa_balancing_promote_rate_limit_MBps".into(), "65536".into());
         state.without = vec![(String::new(), Controller::Cpuset)];
@@ -79,10 +83,11 @@ fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
         assert_eq!(state.sysctls["kernel/numa_balancing_promote_rate_limit_MBps"], "64");
         assert_eq!(state.tiers.settings[&TierSetting::Demotion], "true");
         assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "100");
+        assert_eq!(state.tiers.settings[&TierSetting::ScanPeriodMax], "100");
     }
     b.turns_until(0, 2 * SECOND_NS);
-    // A sixteenth of 20,000 is to be free, and half of that again.
-    assert_eq!((b.fast_pages("apps/b"), b.times_did("demote apps/a")), (4_000 - 1_875, 0));
+    // One in 32 of 20,000 is to be free, and half of that again.
+    assert_eq!((b.fast_pages("apps/b"), b.times_did("demote apps/a")), (4_000 - 937, 0));
     assert_eq!(b.allowed("apps/b"), "");
     // The app in front takes all of it; in the end only what is in use is left of "b".
     for second in 2..20 {
@@ -105,6 +110,7 @@ fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
     assert_eq!(state.sysctls["kernel/numa_balancing_promote_rate_limit_MBps"], "65536");
     assert_eq!(state.tiers.settings[&TierSetting::Demotion], "false");
     assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "1000");
+    assert_eq!(state.tiers.settings[&TierSetting::ScanPeriodMax], "60000");
     assert_eq!(state.without, [(String::new(), Controller::Cpuset)]);
 }
 

@@ -100,6 +100,8 @@ pub enum TierSetting {
     Demotion,
     /// How much CPU time of a process passes between two looks at what it uses, at least, in milliseconds.
     ScanPeriod,
+    /// ... and at most.
+    ScanPeriodMax,
 }
 
 /// A device: all rooms.

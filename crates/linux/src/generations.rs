@@ -4,6 +4,7 @@
 //! where that is on. No other interface of Linux 6.12 names both a cgroup and a node: `memory.reclaim` would drop or swap what is on the slow one.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use rustix::time::{clock_gettime, ClockId};
 
@@ -19,6 +20,9 @@ const YOUNG: u64 = 2;
 
 /// A younger generation is not closed: between two looks at pages' accessed bits there has to be time for an access.
 const AGE_MS: u64 = 500;
+
+/// After so long pages are looked at before any is moved: what lay in an old generation may be in use since.
+const STALE_MS: u64 = 2_000;
 
 /// Anonymous pages before those of files, which are demoted as well.
 const SWAPPINESS: u32 = 200;
@@ -97,12 +101,28 @@ fn cpu_ns() -> u64 {
     u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).unwrap_or(0)
 }
 
+/// Has the kernel find out which pages have been used, where it has not for so long; says whether that was anywhere.
+fn age(path: &Path, lrus: &[Lru], ms: u64) -> Result<bool, Error> {
+    let mut aged = false;
+    for lru in lrus {
+        if let Some(youngest) = lru.generations.last().filter(|g| g.age_ms >= ms && lru.pages() > 0) {
+            // The 1: also if there are as many generations as there can be.
+            write_named(path, &format!("+ {} {} {} {SWAPPINESS} 1", lru.memcg, lru.node, youngest.number))?;
+            aged = true;
+        }
+    }
+    Ok(aged)
+}
+
 /// Has the kernel move up to so many pages of an app off some nodes, those first that were unused longest. Where no page is old enough, the pages in
 /// use are found out instead, and the next call knows more.
 pub(crate) fn demote(root: &Root, cgroup: &str, nodes: &BTreeSet<u32>, pages: u64) -> Result<DemoteOutcome, Error> {
     let began_ns = cpu_ns();
     let path = root.join(FILE);
-    let before = lrus(root, cgroup, nodes)?;
+    let mut before = lrus(root, cgroup, nodes)?;
+    if age(&path, &before, STALE_MS)? {
+        before = lrus(root, cgroup, nodes)?;
+    }
     let mut left = pages;
     for lru in &before {
         let asked = lru.old_pages().min(left);
@@ -111,16 +131,7 @@ pub(crate) fn demote(root: &Root, cgroup: &str, nodes: &BTreeSet<u32>, pages: u6
             left -= asked;
         }
     }
-    let mut aged = false;
-    if left == pages {
-        for lru in &before {
-            if let Some(youngest) = lru.generations.last().filter(|g| g.age_ms >= AGE_MS && lru.pages() > 0) {
-                // The 1: also if there are as many generations as there can be.
-                write_named(&path, &format!("+ {} {} {} {SWAPPINESS} 1", lru.memcg, lru.node, youngest.number))?;
-                aged = true;
-            }
-        }
-    }
+    let aged = left == pages && age(&path, &before, AGE_MS)?;
     let sum = |lrus: &[Lru]| lrus.iter().fold(0u64, |sum, lru| lru.pages().saturating_add(sum));
     let moved = match left == pages {
         true => 0,
@@ -174,7 +185,7 @@ memcg    44 /apps/app-01\n node     0\n          1   9000      20         0 \n";
             let mut cut = TEXT[..at].to_vec();
             cut.extend(text);
             for lru in parse(&cut, "apps", &[0, 1].into()) {
-                (lru.old_pages(), lru.pages());
+                assert!(lru.old_pages() <= lru.pages());
             }
         }
     }

@@ -215,13 +215,13 @@ pub trait Tiers {
         Ok(BTreeMap::new())
     }
 
-    /// The nodes that an app's new pages may go to, as its cgroup has them: empty if it has no rule of its own; `None` once it has ended, or where
-    /// the controller is not passed on to it.
+    /// The nodes that an app's new pages may go to, as its cgroup has them: empty if that keeps it from none; `None` once it has ended, or where the
+    /// controller is not passed on to it.
     fn allowed_nodes(&mut self, _cgroup: &str) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
-    /// Sets them. What is mapped on other nodes is moved before this returns.
+    /// Sets them, or, empty, lets it have all. What is mapped on other nodes is moved before this returns.
     fn set_allowed_nodes(&mut self, _cgroup: &str, _nodes: &str) -> Result<(), Error> {
         Ok(())
     }

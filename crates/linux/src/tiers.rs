@@ -2,14 +2,16 @@
 //! Memory of several speeds: its nodes, where an app's pages lie, and what holds the kernel's means of moving them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use fovea_apps::{MemoryNode, MemoryTiers, PAGE_BYTES};
+use rustix::io::Errno;
 
 use crate::cgroup::{has_controller, Cgroups, Controller};
 use crate::check::{missing, Finding};
 use crate::device::TierSetting;
-use crate::file::{read, write_named, Root};
+use crate::file::{read, write, write_named, Root};
 use crate::{generations, proc, Error};
 
 const NODES: &str = "sys/devices/system/node";
@@ -18,6 +20,7 @@ const DEMOTION: &str = "sys/kernel/mm/numa/demotion_enabled";
 const KDAMONDS: &str = "sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds";
 
 const SCAN_PERIOD: &str = "sys/kernel/debug/sched/numa_balancing/scan_period_min_ms";
+const SCAN_PERIOD_MAX: &str = "sys/kernel/debug/sched/numa_balancing/scan_period_max_ms";
 const ALLOWED: &str = "cpuset.mems";
 
 /// More nodes than that no kernel has (`NODES_SHIFT` is at most 10), so a longer range is nonsense.
@@ -126,24 +129,50 @@ fn parse_numa_stat(text: &[u8]) -> BTreeMap<u32, u64> {
     bytes
 }
 
+/// What its parent may have: what it has itself if nobody says otherwise.
+fn effective_above(path: &Path) -> Vec<u8> {
+    let above = path.ancestors().nth(2).map(|parent| parent.join("cpuset.mems.effective"));
+    above.and_then(|above| read(&above).ok()).map_or_else(Vec::new, |text| text.trim_ascii().to_vec())
+}
+
+/// The nodes that an app is restricted to; empty if it may have all that its parent may have.
 pub(crate) fn allowed(cgroups: &Cgroups, cgroup: &str, text: &mut Vec<u8>) -> Result<Option<String>, Error> {
-    let there = cgroups.text(cgroup, ALLOWED, text)?;
-    Ok(there.then(|| String::from_utf8_lossy(text.trim_ascii()).into_owned()))
+    if !cgroups.text(cgroup, ALLOWED, text)? {
+        return Ok(None);
+    }
+    let said = text.trim_ascii();
+    let is_all = !said.is_empty() && said == effective_above(&cgroups.path(cgroup)?.join(ALLOWED));
+    Ok(Some(if is_all { String::new() } else { String::from_utf8_lossy(said).into_owned() }))
 }
 
 pub(crate) fn set_allowed(cgroups: &Cgroups, cgroup: &str, nodes: &str) -> Result<(), Error> {
     let path = cgroups.path(cgroup)?.join(ALLOWED);
-    match path.exists() {
-        // An empty line, not an empty write, which the kernel never sees.
-        true => write_named(&path, if nodes.is_empty() { "\n" } else { nodes }),
-        false => Ok(()),
+    if !path.exists() {
+        return Ok(());
     }
+    match nodes {
+        "" => allow_all(&path, write),
+        nodes => write_named(&path, nodes),
+    }
+}
+
+fn allow_all(path: &Path, write: impl Fn(&Path, &str) -> io::Result<()>) -> Result<(), Error> {
+    // An empty line, not an empty write, which the kernel never sees.
+    let done = match write(path, "\n") {
+        // A cgroup with processes does not become empty of nodes again: all by name is the same to it.
+        Err(e) if e.raw_os_error() == Some(Errno::NOSPC.raw_os_error()) => {
+            write(path, &String::from_utf8_lossy(&effective_above(path)))
+        }
+        done => done,
+    };
+    done.map_err(|e| Error::file("writing", path, e))
 }
 
 fn setting_path(root: &Root, setting: TierSetting) -> PathBuf {
     root.join(match setting {
         TierSetting::Demotion => DEMOTION,
         TierSetting::ScanPeriod => SCAN_PERIOD,
+        TierSetting::ScanPeriodMax => SCAN_PERIOD_MAX,
     })
 }
 

@@ -80,3 +80,22 @@ fn check_tells_what_is_there_and_who_holds_it() {
     let (_folder, system) = machine(&two[..1]);
     assert_eq!(found(&system), (State::Unknown, "all memory is of one kind".into()));
 }
+
+#[test]
+fn an_app_that_has_processes_is_let_in_by_naming_every_node() {
+    let (folder, mut system) = machine(&[]);
+    capture(folder.path(), "sys/fs/cgroup/apps/cpuset.mems.effective", "0-1\n");
+    capture(folder.path(), "sys/fs/cgroup/apps/a/cpuset.mems", "1\n");
+    let path = folder.path().join("sys/fs/cgroup/apps/a/cpuset.mems");
+    let as_the_kernel = |path: &Path, text: &str| match text.trim() {
+        "" => Err(Errno::NOSPC.into()),
+        _ => std::fs::write(path, format!("{text}\n")),
+    };
+    assert_eq!(system.allowed_nodes("apps/a").unwrap(), Some("1".into()));
+    allow_all(&path, as_the_kernel).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "0-1\n");
+    assert_eq!(system.allowed_nodes("apps/a").unwrap(), Some(String::new()), "nothing is kept from it");
+    system.set_allowed_nodes("apps/a", "").unwrap();
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("\n"), "where the kernel lets");
+    assert!(allow_all(&path, |_, _| Err(Errno::ACCESS.into())).is_err());
+}

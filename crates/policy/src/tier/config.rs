@@ -15,8 +15,8 @@ pub struct TierConfig {
     pub batch_pages: u64,
     /// Share of one CPU that moving them to slow memory may take.
     pub cpu_percent: u64,
-    /// How much CPU time of an app passes between two looks of the kernel at what it uses, at least; counts from the start of the daemon, and for
-    /// apps that start after it.
+    /// How much CPU time of an app passes between two looks of the kernel at what it uses; counts from the start of the daemon, and for apps that start
+    /// after it.
     pub scan_period_ms: u64,
     /// An app that was kept out of fast memory is let in again after so long, if fast memory is free then; twice as long each time that it did not last.
     pub steer_ms: u64,

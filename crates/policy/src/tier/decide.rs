@@ -14,7 +14,10 @@ const STEP_NS: u64 = 20_000_000;
 const WAITS_PERCENT: f64 = 5.0;
 
 /// What is free is kept at so much of what apps could have of fast memory, one in so many; and at no more than may move in a quarter of a second.
-const RESERVE_SHARE: u64 = 16;
+const RESERVE_SHARE: u64 = 32;
+
+/// For so long after a focus what is free is looked at often: most of what the app uses comes then.
+const SETTLING_NS: u64 = 3_000_000_000;
 const RESERVE_PER_S: u64 = 4;
 
 /// Looks without a cold page after which an app's pages count as all in use,
@@ -37,6 +40,11 @@ fn is_in_front(app: &AppState) -> bool {
 /// Whether its pages may be moved for others.
 fn yields(app: &AppState) -> bool {
     !is_in_front(app) && app.standing != Standing::Ignore && app.tier.is_some_and(|tier| !tier.foreign)
+}
+
+/// Whether an app has come to the front a moment ago.
+pub fn is_settling(snapshot: &Snapshot) -> bool {
+    snapshot.focused_ns.is_some_and(|focused_ns| snapshot.now_ns < focused_ns.saturating_add(SETTLING_NS))
 }
 
 /// What is to be free of fast memory, so that a page that is used finds room there at once: the kernel promotes nothing into memory that it would have to

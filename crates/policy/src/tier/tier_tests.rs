@@ -59,9 +59,9 @@ fn who_comes_to_the_front_is_let_in_before_anything_is_read() {
 
 #[test]
 fn an_app_that_leaves_the_front_stays_where_it_is_until_fast_memory_is_needed() {
-    // 16,000 pages in all, so 1,000 in reserve, and demotion up to 1,500.
+    // 32,000 pages in all, so 1,000 in reserve, and demotion up to 1,500.
     let at = |free: u64, demoting| {
-        let mut s = snapshot(free, vec![app("left", Importance::Hidden, 16_000 - free)]);
+        let mut s = snapshot(free, vec![app("left", Importance::Hidden, 32_000 - free)]);
         s.tier.demoting = demoting;
         s
     };
@@ -69,6 +69,11 @@ fn an_app_that_leaves_the_front_stays_where_it_is_until_fast_memory_is_needed() 
     assert_eq!(actions(&at(999, false)), [demote("left", 501)]);
     assert_eq!(actions(&at(1499, true)), [demote("left", 1)]);
     assert_eq!(actions(&at(1500, true)), []);
+    let mut settling = at(0, false);
+    settling.focused_ns = Some(settling.now_ns - 2 * SECOND_NS);
+    assert!(is_settling(&settling), "looked at often");
+    settling.now_ns += SECOND_NS;
+    assert!(!is_settling(&settling));
     let mut waits = at(0, false);
     waits.memory.psi_full_avg10 = 6.0;
     assert_eq!(actions(&waits), [], "never while the app in front waits");
@@ -108,7 +113,7 @@ fn who_has_little_left_is_kept_out_and_who_has_much_only_if_all_of_it_is_in_use(
         actions(&snapshot(0, vec![back]))
     };
     assert_eq!(of(512, 0), keep_out);
-    assert_eq!(of(513, 0), [demote("back", 48)]);
+    assert_eq!(of(513, 0), [demote("back", 24)]);
     assert_eq!(of(513, 4), keep_out);
     assert_eq!(of(16 * 512 + 1, 4), [], "it would take too long at once");
     let steered = with(app("back", Importance::Hidden, 3), |tier| tier.steered = true);
