@@ -58,12 +58,18 @@ const DISK_DEMO: [&str; 3] =
 /// Where one connection of a download is enough to stop a film.
 const NET_DEMO: [&str; 2] = ["flows=1", "configurations=pfifo,fovea"];
 
+/// Five minutes, with as much merged as can be, and by our windows.
+const KSM_DEMO: [&str; 3] = ["cases=session", "configurations=always,fovea", "session_ns=300000000000"];
+
+/// Where apps change places.
+const TIER_DEMO: [&str; 3] = ["fast_percent=10", "ratio=3", "configurations=default,numa-balancing,fovea"];
+
 /// What to do with the virtual phone.
 #[derive(Subcommand)]
 pub enum Phone {
     /// Run a scenario: a name from `fovea phone list`, or a file.
     Run(Run),
-    /// Run `lowmem`, a short workload, a short `ecache`, a video, and a film beside a copy and beside a download, show the results beside the papers', and make one page of them.
+    /// Run `lowmem`, a short workload, a short `ecache`, a video, a film beside a copy and beside a download, apps that are alike, and fast and slow memory, show the results beside the papers', and make one page of them.
     Demo(Demo),
     /// A shell in the phone, with the daemon running.
     Shell {
@@ -321,6 +327,8 @@ fn show(demo: &Demo) -> Result<(), Failure> {
         ("mapcache", MAPCACHE_DEMO.map(String::from).to_vec()),
         ("disk", DISK_DEMO.map(String::from).to_vec()),
         ("net", NET_DEMO.map(String::from).to_vec()),
+        ("ksm", KSM_DEMO.map(String::from).to_vec()),
+        ("tier", TIER_DEMO.map(String::from).to_vec()),
     ];
     for (name, parameters) in scenarios {
         let how = How { exact: true, jobs: 2, results: file(name), limit_s: 900, kernel: demo.kernel.clone() };

@@ -64,7 +64,7 @@ pub(super) const ABOUT: About = About {
     panels: &[
         Panel {
             scenario: "ksm",
-            title: "CPU time to find pages that are alike, ten minutes",
+            title: "CPU time to find pages that are alike",
             form: Form::Bars,
             figures: &[("ksmd_cpu_ns", "ksmd")],
         },
