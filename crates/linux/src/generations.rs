@@ -14,6 +14,7 @@ use crate::file::{read, write_named, Root};
 use crate::Error;
 
 pub(crate) const FILE: &str = "sys/kernel/debug/lru_gen";
+const ENABLED: &str = "sys/kernel/mm/lru_gen/enabled";
 
 /// The youngest generations, which are never reclaimed (the kernel's MIN_NR_GENS).
 const YOUNG: u64 = 2;
@@ -92,6 +93,16 @@ fn parse(text: &[u8], cgroup: &str, nodes: &BTreeSet<u32>) -> Vec<Lru> {
     found
 }
 
+/// Whether the kernel tells pages' ages: as root, and with its generations switched on (bit 0), without which all pages are in lists that no
+/// generation counts.
+pub(crate) fn are_known(root: &Root) -> bool {
+    let is_on = |text: Vec<u8>| {
+        let text = String::from_utf8_lossy(text.trim_ascii()).into_owned();
+        u32::from_str_radix(text.trim_start_matches("0x"), 16).is_ok_and(|bits| bits & 1 != 0)
+    };
+    read(&root.join(ENABLED)).is_ok_and(is_on) && read(&root.join(FILE)).is_ok()
+}
+
 fn lrus(root: &Root, cgroup: &str, nodes: &BTreeSet<u32>) -> Result<Vec<Lru>, Error> {
     Ok(parse(&read(&root.join(FILE))?, cgroup, nodes))
 }
@@ -118,6 +129,12 @@ fn age(path: &Path, lrus: &[Lru], ms: u64) -> Result<bool, Error> {
 /// use are found out instead, and the next call knows more.
 pub(crate) fn demote(root: &Root, cgroup: &str, nodes: &BTreeSet<u32>, pages: u64) -> Result<DemoteOutcome, Error> {
     let began_ns = cpu_ns();
+    if !are_known(root) {
+        return Err(Error::Refused {
+            what: format!("{} and {}", root.join(FILE).display(), root.join(ENABLED).display()),
+            mend: "mount debugfs, and write y to the second".into(),
+        });
+    }
     let path = root.join(FILE);
     let mut before = lrus(root, cgroup, nodes)?;
     if age(&path, &before, STALE_MS)? {
@@ -169,8 +186,13 @@ memcg    44 /apps/app-01\n node     0\n          1   9000      20         0 \n";
         let folder = tempfile::tempdir().unwrap();
         crate::file::capture(folder.path(), FILE, std::str::from_utf8(TEXT).unwrap());
         let root = Root::at(folder.path());
-        let asked = || std::fs::read_to_string(folder.path().join(FILE)).unwrap();
         let nodes: BTreeSet<u32> = [0].into();
+        for off in ["0x0000\n", "0x0006\n", "", "y\n"] {
+            crate::file::capture(folder.path(), ENABLED, off);
+            assert!(demote(&root, "apps/app-0", &nodes, 150).is_err(), "ages that nobody keeps are none: {off:?}");
+        }
+        crate::file::capture(folder.path(), ENABLED, "0x0007\n");
+        let asked = || std::fs::read_to_string(folder.path().join(FILE)).unwrap();
         demote(&root, "apps/app-0", &nodes, 150).unwrap();
         assert!(asked().starts_with("- 42 0 4 200 150"));
         crate::file::capture(folder.path(), FILE, std::str::from_utf8(TEXT).unwrap());

@@ -223,10 +223,10 @@ pub(crate) fn look(root: &Root, cgroups: Option<&Cgroups>) -> Finding {
         Ok(Some(user)) => format!("; DAMON held by {user}, which is left alone"),
         Err(none) => format!("; {none}"),
     };
-    found += match (read(&root.join(SCAN_PERIOD)).is_ok(), read(&root.join(generations::FILE)).is_ok()) {
+    found += match (read(&root.join(SCAN_PERIOD)).is_ok(), generations::are_known(root)) {
         (true, true) => "; ages known",
         (false, true) => "; ages known, scan period not",
-        (_, false) => "; ages unknown (debugfs lru_gen): nothing is demoted ahead",
+        (_, false) => "; ages unknown (debugfs lru_gen, mm/lru_gen/enabled): nothing is demoted ahead",
     };
     let has_cpuset =
         |file: &str| cgroups.is_some_and(|cgroups| has_controller(cgroups.mount(), file, Controller::Cpuset));

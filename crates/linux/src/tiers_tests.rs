@@ -64,7 +64,7 @@ fn check_tells_what_is_there_and_who_holds_it() {
     };
     let two = [(0, 4, 131072), (1, 900, 196608)];
     let (folder, system) = machine(&two);
-    let text = "fast node 0 (128 MiB), slow node 1 (192 MiB); demotion off; DAMON free; ages unknown (debugfs lru_gen): nothing is demoted ahead; cpusets not passed on";
+    let text = "fast node 0 (128 MiB), slow node 1 (192 MiB); demotion off; DAMON free; ages unknown (debugfs lru_gen, mm/lru_gen/enabled): nothing is demoted ahead; cpusets not passed on";
     assert_eq!(found(&system), (State::Present, text.into()));
     capture(folder.path(), KDAMONDS, "1\n");
     assert!(found(&system).1.contains("held by somebody's kdamond, which is left alone"));
