@@ -5,6 +5,7 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::str::FromStr;
 
 use crate::file::Root;
 use crate::Error;
@@ -37,11 +38,13 @@ pub(crate) fn open_files(
     Ok(named.filter_map(|entry| Some(identity(&std::fs::metadata(entry.path()).ok()?))))
 }
 
+/// The number of the socket that a descriptor's link names, if it names one.
+pub(crate) fn socket_number<N: FromStr>(link: &Path) -> Option<N> {
+    link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+}
+
 /// The numbers of a process' sockets.
 pub(crate) fn sockets(root: &Root, pid: u32) -> io::Result<impl Iterator<Item = u32>> {
     let entries = std::fs::read_dir(root.join(format!("proc/{pid}/fd")))?.flatten();
-    Ok(entries.filter_map(|entry| {
-        let link = std::fs::read_link(entry.path()).ok()?;
-        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
-    }))
+    Ok(entries.filter_map(|entry| socket_number(&std::fs::read_link(entry.path()).ok()?)))
 }

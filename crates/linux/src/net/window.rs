@@ -10,6 +10,7 @@ use rustix::process::{pidfd_getfd, pidfd_open, Pid, PidfdFlags, PidfdGetfdFlags}
 use serde::{Deserialize, Serialize};
 
 use crate::file::Root;
+use crate::open_files::socket_number;
 use crate::sys;
 
 /// What is set beside what the app has locked: the kernel does not tune the receive buffer any more, and with it the window.
@@ -74,8 +75,7 @@ pub(super) fn descriptors(root: &Root, pids: &[u32], found: &mut BTreeMap<u64, (
         for entry in entries.flatten().take(DESCRIPTORS_MAX) {
             let Some(fd) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
             let Ok(link) = std::fs::read_link(entry.path()) else { continue };
-            let inode = link.to_str().and_then(|link| link.strip_prefix("socket:[")?.strip_suffix(']'));
-            if let Some(inode) = inode.and_then(|inode| inode.parse().ok()) {
+            if let Some(inode) = socket_number(&link) {
                 found.entry(inode).or_insert((pid, fd));
             }
         }
