@@ -40,7 +40,7 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     };
     let step = match step {
         Step::Kill(class, reason) => {
-            let found = kill_step(snapshot, class, reason).map(|step| match runaway(snapshot, class) {
+            let found = kill_step(snapshot, class, reason, &pressure).map(|step| match runaway(snapshot, class) {
                 Some(app) if config.mode == Mode::Full => (Action::Kill { app: app.name.clone() }, Reason::Runaway),
                 _ => step,
             });
@@ -158,9 +158,10 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
         }
     }
 
-    // With swap full nothing but the file cache is left to shrink, and what is opened next is read from it: an app that was closed is worth less.
+    // With swap full nothing but the file cache is left to shrink, and what is opened next is read from it: an app that was closed is worth less, and
+    // not only once somebody waits, for by then every return reads its files anew.
     let swap_full = !has_room && memory.swap.is_some();
-    let closed = (swap_full && pressure.shortage.is_some()).then_some(Importance::Empty);
+    let closed = (swap_full && (pressure.shortage.is_some() || pressure.little_left)).then_some(Importance::Empty);
     let Some(class) = pressure.ladder.or(closed) else { return Step::Nothing };
     if !worth_killing(memory, has_room, pressure) {
         return Step::Nothing;
@@ -179,11 +180,13 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
 ///
 /// Without a stall the kernel still finds memory by itself, unless free memory and file cache are both under what even the foreground
 /// app would be killed for: then there is nothing left to find, and the next to wait for memory waits for the OOM killer. A background
-/// app is worth that; the app in front is not before somebody really waits.
-fn kill_step(snapshot: &Snapshot, class: Importance, reason: Reason) -> Option<(Action, Reason)> {
+/// app is worth that; the app in front is not before somebody really waits. Nor need anybody wait for a closed app to make room for files.
+fn kill_step(snapshot: &Snapshot, class: Importance, reason: Reason, pressure: &Pressure) -> Option<(Action, Reason)> {
     let app = victim(&snapshot.apps, &snapshot.memory, class)?;
     let nothing_left = class == Importance::Foreground && app.dies_as() > Importance::Foreground;
-    (snapshot.memory.stalled_us > 0 || nothing_left).then(|| (Action::Kill { app: app.name.clone() }, reason))
+    let keeps_room = pressure.little_left && reason == Reason::SwapFull && app.dies_as() == Importance::Empty;
+    (snapshot.memory.stalled_us > 0 || nothing_left || keeps_room)
+        .then(|| (Action::Kill { app: app.name.clone() }, reason))
 }
 
 /// While swap has true room, the kernel can still move what the daemon would not choose (services' idle pages); a kill is due only

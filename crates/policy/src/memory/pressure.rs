@@ -19,6 +19,9 @@ pub struct Pressure {
     pub ladder: Option<Importance>,
     /// Free memory is below what even the foreground app is killed for: whoever allocates now has to wait for memory.
     pub critical: bool,
+    /// Less than a tenth of memory can be had, with what can be dropped of the file cache.
+    #[serde(default)]
+    pub little_left: bool,
     /// Memory is being read back as fast as it is taken away: reclaim no longer helps.
     pub thrash: bool,
 }
@@ -50,8 +53,14 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let target_pages = limits.free_pages[Importance::Empty.index()];
     // A working set of files larger than any threshold can thrash as well: then the time that is lost counts. Not where much memory is left,
     // for a cgroup that is held to a limit of its own waits without anything being short.
-    let little_left = memory.available_bytes < memory.total_bytes / LITTLE_LEFT && free_pages < target_pages;
-    if ladder.is_none() && config.minfree_pages.is_none() && everybody_waits && refaulting && little_left {
+    let little_left = memory.available_bytes < memory.total_bytes / LITTLE_LEFT;
+    if ladder.is_none()
+        && config.minfree_pages.is_none()
+        && everybody_waits
+        && refaulting
+        && little_left
+        && free_pages < target_pages
+    {
         ladder = Some(Importance::Hidden);
     }
     // Half as much again as the killing threshold: compression, which loses nothing, comes before it.
@@ -59,7 +68,7 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let wanted = target_pages.saturating_sub(free_pages);
     let shortage = (wanted > 0 && (caches_spent || refaulting)).then_some(Shortage { pages: wanted, caches_spent });
     let critical = free_pages < limits.free_pages[Importance::Foreground.index()];
-    Pressure { shortage, ladder, critical, thrash }
+    Pressure { shortage, ladder, critical, little_left, thrash }
 }
 
 #[cfg(test)]

@@ -47,3 +47,19 @@ fn with_swap_full_a_closed_app_dies_for_the_file_cache_and_an_open_one_does_not(
     plenty.memory.available_bytes = 80 * MB;
     assert_eq!(only_step(&plenty), None, "there is file cache to shrink");
 }
+
+#[test]
+fn with_swap_full_a_closed_app_dies_before_files_are_read_again_and_again() {
+    let step = |available_mb, zram_used_mb, apps| {
+        let mut s = phone(60, 60, zram_used_mb, apps);
+        (s.memory.available_bytes, s.memory.total_bytes, s.memory.stalled_us) = (available_mb * MB, 512 * MB, 0);
+        only_step(&s)
+    };
+    let tenth_mb = 51;
+    assert_eq!(step(tenth_mb, 100, household()), Some(("kill new-empty".into(), Reason::SwapFull)), "nobody waits yet");
+    assert_eq!(step(tenth_mb + 1, 100, household()), None);
+    assert_eq!(step(tenth_mb, 50, household()), None, "what is idle can still move");
+    let mut open = household();
+    open.retain(|a| a.importance < Importance::Empty);
+    assert_eq!(step(tenth_mb, 100, open), None, "an open app is worth more than files");
+}
