@@ -55,8 +55,6 @@ static int learn(struct wrap *w, struct dma_buf_attachment *at,
 	int error = 0;
 
 	lockdep_assert_held(&w->lock);
-	if (w->known)
-		return 0;
 	INIT_LIST_HEAD(&own.node);
 	if (w->stock->attach)
 		error = w->stock->attach(at->dmabuf, &own);
@@ -93,9 +91,14 @@ static struct sg_table *wrap_map(struct dma_buf_attachment *at,
 	int error;
 
 	mutex_lock(&w->lock);
-	error = learn(w, at, direction);
-	m = error ? ERR_PTR(error) :
-		    heap_cache_get(&w->mappings, at->dev, direction);
+	if (unlikely(!w->known)) {
+		error = learn(w, at, direction);
+		if (error) {
+			mutex_unlock(&w->lock);
+			return ERR_PTR(error);
+		}
+	}
+	m = heap_cache_get(&w->mappings, at->dev, direction);
 	mutex_unlock(&w->lock);
 	return IS_ERR(m) ? ERR_CAST(m) : &m->table;
 }

@@ -42,14 +42,15 @@ const OWN_MODULES: [&str; 2] = ["dm-ecache", "contig-heap"];
 /// Modules for a slow disk: the kernel's schedulers, and ours.
 const DISK_MODULES: [&str; 4] = ["mq-deadline", "kyber-iosched", "bfq", "dm-aciom"];
 /// Those of phones with devices that import buffers; and the driver of the kernel's for one of their IOMMUs.
-const IMPORTERS_MODULES: [&str; 2] = ["fovea-system-heap", "edu-importer"];
+const IMPORTERS_MODULES: [&str; 3] = ["fovea-system-heap", "fovea-heap-wrap", "edu-importer"];
 const VIRTIO_IOMMU_MODULE: &str = "virtio-iommu";
 
 /// The shortest `ecache` that shows something: a workload that fills memory soon and has devices work, measured once memory is full.
 const ECACHE_DEMO: [&str; 4] = ["cases=N", "traced=[]", "warm_launches=60", "launches=40"];
 
 /// One boot of `mapcache`.
-const MAPCACHE_DEMO: [&str; 2] = ["cases=fragmented-strict-60,unfragmented-strict-60", "frames=15"];
+const MAPCACHE_DEMO: [&str; 3] =
+    ["cases=fragmented-strict-60,unfragmented-strict-60", "configurations=off,on", "frames=15"];
 
 /// Five seconds of a film beside a copy.
 const DISK_DEMO: [&str; 3] =

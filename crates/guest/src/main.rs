@@ -15,6 +15,7 @@ mod disk;
 mod file_content;
 mod files;
 mod flash;
+mod fragment;
 mod guard;
 mod init;
 mod load;

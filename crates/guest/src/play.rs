@@ -7,17 +7,22 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
-use fovea_contract::{HEAP_MODULE, HEAP_SHARED_FOLDER, SYSTEM_MODULE, SYSTEM_NODE};
+use fovea_contract::{HEAP_MODULE, HEAP_SHARED_FOLDER, SYSTEM_MODULE, SYSTEM_NODE, WRAP_MODULE};
 use fovea_heap::{Access, Buffer, Heap, Mapping};
 use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
-use fovea_scenario::{Importers, Play, Played, PAGE_BYTES};
+use fovea_linux::{module, Root};
+use fovea_scenario::{Exporter, Importers, Play, Played, PAGE_BYTES};
 use rustix::mount::{mount, MountFlags};
 
 use crate::buffers::sleep_ns;
+use crate::fragment;
 use crate::hash::mix64;
 use crate::outcome::{read_file, write_file, At, Outcome};
 use crate::phone::Phone;
 use crate::readings::now_ns;
+
+/// The kernel's system heap (CONFIG_DMABUF_HEAPS_SYSTEM).
+const STOCK_HEAP: &str = "/dev/dma_heap/system";
 
 /// Frames in which calls of `iommu_map` are counted.
 const COUNTED_FRAMES: u32 = 4;
@@ -34,8 +39,18 @@ pub fn run(phone: &mut Phone, play: &Play) -> Outcome<Played> {
         write_file(format!("/sys/module/{module}/parameters/{name}"), if on { "1" } else { "0" })
     };
     parameter(HEAP_MODULE, "mapcache", play.mapcache)?;
+    if play.exporter == Exporter::Wrapped {
+        module::load(&Root::at("/"), WRAP_MODULE).map_err(|e| e.to_string())?;
+    }
     parameter(SYSTEM_MODULE, "scatter", play.scatter)?;
+    let ballast = match play.exporter {
+        // It is told to leave no neighbours.
+        Exporter::Ours => None,
+        _ if !play.scatter => None,
+        _ => Some(fragment::ballast()?),
+    };
     let stage = Stage::set(play)?;
+    drop(ballast);
     for frame in 0..play.frame_buffers.max(play.video_buffers) {
         stage.frame(frame)?;
     }
@@ -59,6 +74,11 @@ pub fn run(phone: &mut Phone, play: &Play) -> Outcome<Played> {
     }
     played.heap_list = printed;
     parameter(SYSTEM_MODULE, "scatter", false)?;
+    // Its buffers hold it.
+    drop(stage);
+    if play.exporter == Exporter::Wrapped {
+        module::remove(WRAP_MODULE).map_err(|e| e.to_string())?;
+    }
     Ok(played)
 }
 
@@ -90,7 +110,10 @@ fn turn(buffers: &[Buffer], frame: u32) -> usize {
 
 impl Stage {
     fn set(play: &Play) -> Outcome<Stage> {
-        let path = format!("/dev/{HEAP_SHARED_FOLDER}/{SYSTEM_NODE}");
+        let path = match play.exporter {
+            Exporter::Ours => format!("/dev/{HEAP_SHARED_FOLDER}/{SYSTEM_NODE}"),
+            Exporter::Stock | Exporter::Wrapped => STOCK_HEAP.to_owned(),
+        };
         let heap = Heap::open(&path).map_err(|e| e.to_string())?;
         let buffers = |count: u32, bytes: u64| {
             (0..count)

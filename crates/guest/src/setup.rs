@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use fovea_contract::WRAP_MODULE;
 use fovea_linux::module;
 use fovea_scenario::Plan;
 use rustix::mount::{mount, MountFlags};
@@ -101,6 +102,8 @@ pub fn modules(plan: &Plan) -> Outcome<()> {
             "zram" if !plan.configuration.zram => continue,
             // Schedulers and what orders requests, in an image for boots that differ in them.
             _ if plan.configuration.disk.is_none() && DISK_MODULES.contains(&name.as_str()) => continue,
+            // It takes what others export from then on: a boot compares with it and without it.
+            WRAP_MODULE => continue,
             _ if unwanted.contains(name) => continue,
             // No device of the module's own: who wants a zram makes it, and the flash is made through configfs.
             "zram" => c"num_devices=0".to_owned(),

@@ -42,7 +42,7 @@ pub use file_kind::FileKind;
 pub use footprint::Footprint;
 pub use importers::Importers;
 pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Speed, Thresholds, Tiers};
-pub use plan::{Lacks, Plan, Play, Step, Swap, Syscall, Traffic};
+pub use plan::{Exporter, Lacks, Plan, Play, Step, Swap, Syscall, Traffic};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use scenario::Scenario;
 pub use tier_load::{Requests, TierApp, TierLoad, TierUse};

@@ -189,6 +189,25 @@ pub enum Syscall {
     PidfdOpen,
 }
 
+/// Whose buffers a video is played through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exporter {
+    /// `fovea-system-heap`.
+    #[default]
+    Ours,
+    /// The kernel's system heap.
+    Stock,
+    /// The same with `fovea-heap-wrap`.
+    Wrapped,
+}
+
+impl Exporter {
+    fn is_default(&self) -> bool {
+        *self == Exporter::default()
+    }
+}
+
 /// A video to play: how its frames go from hand to hand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -199,6 +218,9 @@ pub struct Play {
     pub scatter: bool,
     /// Whether buffers stay mapped, for devices and for the player.
     pub mapcache: bool,
+    /// Whose buffers.
+    #[serde(default, skip_serializing_if = "Exporter::is_default")]
+    pub exporter: Exporter,
     /// Frames that are measured; so many as there are buffers come before them.
     pub frames: u32,
     /// Buffers for decoded frames, and the size of each.

@@ -3,7 +3,7 @@
 
 use fovea_report::{Document, Verdict};
 use fovea_scenario::{
-    document, Boot, Catalog, Event, EventBody, Importers, Plan, Play, Played, Provenance, Scenario, Step,
+    document, Boot, Catalog, Event, EventBody, Exporter, Importers, Plan, Play, Played, Provenance, Scenario, Step,
 };
 
 fn load(overrides: &[&str], exact: bool) -> (Scenario, Vec<Plan>) {
@@ -29,8 +29,15 @@ fn one_boot_for_each_iommu_plays_everything() {
     let behind: Vec<_> = plans.iter().map(|plan| plan.importers.unwrap()).collect();
     assert_eq!(behind, Importers::ALL);
     for plan in &plans {
-        let played: Vec<_> = plays(plan).iter().map(|p| (p.scatter, p.mapcache)).collect();
+        let (ours, others): (Vec<_>, Vec<_>) = plays(plan).into_iter().partition(|p| p.exporter == Exporter::Ours);
+        let played: Vec<_> = ours.iter().map(|p| (p.scatter, p.mapcache)).collect();
         assert_eq!(played, [(true, false), (true, true), (false, false), (false, true)]);
+        let played: Vec<_> = others.iter().map(|p| (p.scatter, p.mapcache, p.exporter)).collect();
+        let (stock, wrapped) = (Exporter::Stock, Exporter::Wrapped);
+        assert_eq!(
+            played,
+            [(true, false, stock), (true, true, wrapped), (false, false, stock), (false, true, wrapped)]
+        );
         let first = plays(plan)[0];
         let bytes =
             (u64::from(first.frame_buffers) * first.frame_bytes, u64::from(first.video_buffers) * first.video_bytes);
@@ -114,19 +121,23 @@ const CASE: &str = "fragmented-strict-30";
 fn figures_follow_from_what_was_played_and_the_model() {
     let d = results(&[], true, |_, _| {});
     assert_eq!(failing(&d), [""; 0]);
-    assert_eq!(d.cases.len(), 24);
+    assert_eq!(d.cases.len(), 48);
     assert_eq!(figure(&d, "off", "map_frame_insns"), 5_590_000.0);
     assert!((figure(&d, "off", "map_share_percent") - 16.77).abs() < 1e-9);
     assert!((figure(&d, "off", "playback_share_percent") - 26.79).abs() < 1e-9, "and 10.02 % of the rest");
     assert!((figure(&d, "off", "power_mw") - 3923.7).abs() < 0.1, "3912 at 26.5 %");
     assert_eq!(figure(&d, "off", "iommu_maps_per_frame"), 2500.0);
     assert_eq!(figure(&d, "on", "hit_insns"), 1333.0);
+    let d = results(&[], true, |p, played| played.iommu_maps += u64::from(p.exporter == Exporter::Stock) * 400);
+    assert_eq!(figure(&d, "off", "iommu_maps_per_frame"), 2500.0, "each configuration is told what it played");
+    assert_eq!(figure(&d, "stock-heap", "iommu_maps_per_frame"), 2600.0);
 }
 
 #[test]
 fn each_claim_can_fail() {
     let changed = |change: &dyn Fn(&Play, &mut Played)| {
-        let d = results(&["cases=fragmented-strict-60,fragmented-strict-30,unfragmented-strict-60"], true, change);
+        let cases = "cases=fragmented-strict-60,fragmented-strict-30,unfragmented-strict-60";
+        let d = results(&[cases, "configurations=off,on"], true, change);
         failing(&d).iter().map(|id| (*id).to_owned()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(changed(&|_, _| {}), "");
@@ -145,6 +156,16 @@ fn each_claim_can_fail() {
     assert_eq!(slow, "map-share-on-fragmented-strict-60");
     let fast = changed(&|_, played| played.devices_ns /= 10);
     assert_eq!(fast, "map-share-off-fragmented-strict-60 playback-saved-fragmented-strict-30");
+}
+
+#[test]
+fn the_kernels_heap_has_verdicts_of_its_own() {
+    let d = results(&["cases=fragmented-strict-30", "configurations=stock-heap,wrapped"], true, |p, played| {
+        played.iommu_maps += u64::from(p.mapcache);
+        played.use_ns[0] = 1401;
+        played.devices_ns /= 10;
+    });
+    assert_eq!(failing(&d).join(" "), "iommu-maps-wrapped-fragmented-strict-30 hit-wrapped-fragmented-strict-30 playback-saved-wrapped-fragmented-strict-30");
 }
 
 #[test]

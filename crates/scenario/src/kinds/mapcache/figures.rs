@@ -3,7 +3,7 @@
 
 use fovea_report::verdict::{ratio, verdict, Bound};
 
-use super::{Mapcache, Variant, BOTH};
+use super::{meaning, Mapcache, Variant, BOTH, PAIRS};
 use crate::figures::fold::{select, Folded};
 use crate::figures::{compares, correctness, figure, id, Boot, Figures};
 use crate::{Case, Played, Scenario, Verdict};
@@ -28,8 +28,9 @@ pub(super) fn cases(parameters: &Mapcache, scenario: &Scenario, folded: &[Folded
         let Some(variant) = Variant::of(case) else { continue };
         for configuration in scenario.configurations.iter().map(|c| c.name()) {
             let boot = select(folded, variant.importers.name(), BOTH.name()).and_then(|boots| boots.first().copied());
-            let kept = configuration == super::ON.name();
-            let is_it = |played: &&Played| played.label == variant.label() && played.mapcache == kept;
+            let (_, kept) = meaning(configuration);
+            let label = variant.label(configuration);
+            let is_it = |played: &&Played| played.label == label && played.mapcache == kept;
             let mut figures = Figures::new();
             if let Some((boot, played)) = boot.and_then(|boot| Some((boot, boot.played.iter().find(is_it)?))) {
                 fill(&mut figures, played, variant.frames_per_s, boot.exact);
@@ -71,75 +72,108 @@ pub(super) fn verdicts(parameters: &Mapcache, scenario: &Scenario, cases: &[Case
     let mut verdicts = Vec::new();
     for case in &parameters.cases {
         let Some(variant) = Variant::of(case) else { continue };
-        let get = |configuration: &str, name: &str| figure(cases, case, configuration, name);
-        if compares(scenario, &["on"]) {
-            verdicts.push(verdict(
-                &id("iommu-maps", case),
-                "once each buffer has been used, nothing is mapped for a frame",
-                "MapCache15, performance evaluation; this project counts them",
-                get("on", "iommu_maps_per_frame"),
-                Bound::Equal(0.0),
-            ));
-        }
-        if exact {
-            costs(case, variant, compares(scenario, &["off"]), compares(scenario, &["on"]), &get, &mut verdicts);
+        for (without, with) in PAIRS {
+            let pair = Pair { case, variant, without, with, scenario, cases };
+            pair.maps(&mut verdicts);
+            if exact {
+                pair.costs(&mut verdicts);
+            }
         }
         verdicts.extend(correctness(scenario, cases, case));
     }
     verdicts
 }
 
-fn costs(
-    case: &str,
+/// A case without the cache and with it.
+struct Pair<'a> {
+    case: &'a str,
     variant: Variant,
-    off: bool,
-    on: bool,
-    get: &dyn Fn(&str, &str) -> Option<f64>,
-    verdicts: &mut Vec<Verdict>,
-) {
-    if on {
-        verdicts.push(verdict(
-            &id("hit", case),
-            "a use of a buffer that is mapped takes at most so many instructions, attach to detach, whatever its size",
-            "this project",
-            get("on", "hit_insns"),
-            Bound::AtMost(1400.0),
-        ));
+    without: &'a str,
+    with: &'a str,
+    scenario: &'a Scenario,
+    cases: &'a [Case],
+}
+
+impl Pair<'_> {
+    /// The kernel's exporter is named in its verdicts.
+    fn id(&self, what: &str) -> String {
+        match self.with {
+            "on" => id(what, self.case),
+            _ => id(&format!("{what}-{}", self.with), self.case),
+        }
     }
-    if !variant.fragmented {
-        if off && on {
+
+    fn get(&self, configuration: &str, name: &str) -> Option<f64> {
+        figure(self.cases, self.case, configuration, name)
+    }
+
+    fn ratio(&self, name: &str) -> Option<f64> {
+        ratio(self.get(self.with, name), self.get(self.without, name))
+    }
+
+    fn maps(&self, verdicts: &mut Vec<Verdict>) {
+        if compares(self.scenario, &[self.with]) {
             verdicts.push(verdict(
-                &id("unfragmented-no-slower", case),
-                "without fragmentation mapping with the cache takes no more than without it (with / without)",
-                "MapCache15, performance evaluation: 10 % against 10.2 %",
-                ratio(get("on", "map_frame_insns"), get("off", "map_frame_insns")),
-                Bound::AtMost(1.0),
+                &self.id("iommu-maps"),
+                "once each buffer has been used, nothing is mapped for a frame",
+                "MapCache15, performance evaluation; this project counts them",
+                self.get(self.with, "iommu_maps_per_frame"),
+                Bound::Equal(0.0),
             ));
         }
-        return;
     }
-    if variant.frames_per_s == 60.0 {
-        for (configuration, there, bound) in [("off", off, Bound::AtLeast(10.0)), ("on", on, Bound::AtMost(0.4))] {
-            if there {
+
+    fn costs(&self, verdicts: &mut Vec<Verdict>) {
+        let there = |configuration: &str| compares(self.scenario, &[configuration]);
+        let both = there(self.without) && there(self.with);
+        if there(self.with) {
+            verdicts.push(verdict(
+                &self.id("hit"),
+                "a use of a buffer that is mapped takes at most so many instructions, attach to detach, whatever its size",
+                "this project",
+                self.get(self.with, "hit_insns"),
+                Bound::AtMost(1400.0),
+            ));
+        }
+        if !self.variant.fragmented {
+            if both {
                 verdicts.push(verdict(
-                    &id(&format!("map-share-{configuration}"), case),
-                    &format!("share of the CPU that mapping takes, the cache {configuration}, in percent"),
-                    "MapCache15, introduction: 13.5 %, and about 0 with the cache",
-                    get(configuration, "map_share_percent"),
-                    bound,
+                    &self.id("unfragmented-no-slower"),
+                    "without fragmentation mapping with the cache takes no more than without it (with / without)",
+                    "MapCache15, performance evaluation: 10 % against 10.2 %",
+                    self.ratio("map_frame_insns"),
+                    Bound::AtMost(1.0),
                 ));
             }
+            return;
         }
-    }
-    // What the paper played.
-    if variant.frames_per_s == REST_FRAMES_PER_S && off && on {
-        let left = ratio(get("on", "playback_frame_insns"), get("off", "playback_frame_insns"));
-        verdicts.push(verdict(
-            &id("playback-saved", case),
-            "the cache takes off this share of all that playback takes of the CPU, by the model of the rest of playback",
-            "MapCache15, performance evaluation: ~64 %",
-            left.map(|left| 1.0 - left),
-            Bound::AtLeast(0.6),
-        ));
+        if self.variant.frames_per_s == 60.0 {
+            for (configuration, bound) in [(self.without, Bound::AtLeast(10.0)), (self.with, Bound::AtMost(0.4))] {
+                if there(configuration) {
+                    verdicts.push(verdict(
+                        &id(&format!("map-share-{configuration}"), self.case),
+                        &match self.with {
+                            "on" => {
+                                format!("share of the CPU that mapping takes, the cache {configuration}, in percent")
+                            }
+                            _ => format!("share of the CPU that mapping takes, {configuration}, in percent"),
+                        },
+                        "MapCache15, introduction: 13.5 %, and about 0 with the cache",
+                        self.get(configuration, "map_share_percent"),
+                        bound,
+                    ));
+                }
+            }
+        }
+        // What the paper played.
+        if self.variant.frames_per_s == REST_FRAMES_PER_S && both {
+            verdicts.push(verdict(
+                &self.id("playback-saved"),
+                "the cache takes off this share of all that playback takes of the CPU, by the model of the rest of playback",
+                "MapCache15, performance evaluation: ~64 %",
+                self.ratio("playback_frame_insns").map(|left| 1.0 - left),
+                Bound::AtLeast(0.6),
+            ));
+        }
     }
 }

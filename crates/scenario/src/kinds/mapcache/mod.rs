@@ -13,7 +13,7 @@ use crate::catalog::builtin;
 use crate::figures::fold::Folded;
 use crate::scenario::Scenario;
 use crate::script::{in_range, BadParameter, Script};
-use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, Importers, Play, Reservation, Step, Verdict};
+use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, Exporter, Importers, Play, Reservation, Step, Verdict};
 
 /// All boots have the same settings: the cache is switched while they run.
 const fn settings(name: &'static str) -> Configuration {
@@ -37,11 +37,30 @@ pub const OFF: Configuration = settings("off");
 /// It stays mapped, for devices by the exporter (`kmod/heap`), for the player because it keeps its mapping.
 pub const ON: Configuration = settings("on");
 
-/// A boot that plays with one and with the other.
+/// The kernel's own system heap, which maps for each use.
+pub const STOCK_HEAP: Configuration = settings("stock-heap");
+
+/// The same with `fovea-heap-wrap`.
+pub const WRAPPED: Configuration = settings("wrapped");
+
+/// What is compared with what: without the cache, and with it.
+const PAIRS: [(&str, &str); 2] = [("off", "on"), ("stock-heap", "wrapped")];
+
+/// Whose buffers, and whether they stay mapped.
+fn meaning(configuration: &str) -> (Exporter, bool) {
+    match configuration {
+        "on" => (Exporter::Ours, true),
+        "stock-heap" => (Exporter::Stock, false),
+        "wrapped" => (Exporter::Wrapped, true),
+        _ => (Exporter::Ours, false),
+    }
+}
+
+/// A boot that plays with each.
 const BOTH: Configuration = settings("both");
 
 pub(super) const ABOUT: About = About {
-    configurations: &[OFF, ON],
+    configurations: &[OFF, ON, STOCK_HEAP, WRAPPED],
     scenarios: builtin!["scenarios/mapcache.toml"],
     lists: &["cases"],
     panels: &[Panel {
@@ -113,13 +132,25 @@ impl Variant {
         words.next().is_none().then_some(Variant { fragmented, importers, frames_per_s: frames_per_s.into() })
     }
 
-    /// Label of what is played for it.
-    fn label(self) -> &'static str {
+    fn memory(self) -> &'static str {
         if self.fragmented {
             "fragmented"
         } else {
             "unfragmented"
         }
+    }
+
+    /// Label of what is played for it.
+    fn label(self, configuration: &str) -> String {
+        label(self.memory(), configuration)
+    }
+}
+
+/// Ours are told apart by whether buffers stayed mapped.
+fn label(memory: &str, configuration: &str) -> String {
+    match meaning(configuration) {
+        (Exporter::Ours, _) => memory.into(),
+        _ => format!("{memory}-{configuration}"),
     }
 }
 
@@ -145,12 +176,13 @@ impl Parameters for Mapcache {
     fn scripts(&self, scenario: &Scenario, _scale: f64, _catalog: &Catalog) -> Result<Vec<Script>, Error> {
         let variants: Vec<Variant> = self.cases.iter().filter_map(|case| Variant::of(case)).collect();
         let of = |importers: Importers| {
-            let of_boot = |label: &str| variants.iter().any(|v| v.importers == importers && v.label() == label);
-            let labels: Vec<&str> = ["fragmented", "unfragmented"].into_iter().filter(|label| of_boot(label)).collect();
-            (!labels.is_empty()).then(|| Script {
+            let of_boot = |memory: &str| variants.iter().any(|v| v.importers == importers && v.memory() == memory);
+            let memories: Vec<&str> =
+                ["fragmented", "unfragmented"].into_iter().filter(|memory| of_boot(memory)).collect();
+            (!memories.is_empty()).then(|| Script {
                 case: importers.name().into(),
                 seed: scenario.seed,
-                steps: self.steps(scenario, &labels),
+                steps: self.steps(scenario, &memories),
                 importers: Some(importers),
                 all_in_one: Some(BOTH),
                 ..Script::default()
@@ -169,12 +201,14 @@ impl Parameters for Mapcache {
 }
 
 impl Mapcache {
-    fn steps(&self, scenario: &Scenario, labels: &[&str]) -> Vec<Step> {
-        let one = |label: &&str, configuration: &Configuration| {
+    fn steps(&self, scenario: &Scenario, memories: &[&str]) -> Vec<Step> {
+        let one = |memory: &&str, configuration: &Configuration| {
+            let (exporter, mapcache) = meaning(configuration.name());
             Step::Play(Play {
-                label: (*label).into(),
-                scatter: *label == "fragmented",
-                mapcache: configuration.name() == ON.name(),
+                label: label(memory, configuration.name()),
+                scatter: *memory == "fragmented",
+                mapcache,
+                exporter,
                 frames: self.frames,
                 frame_buffers: self.frame_buffers,
                 frame_bytes: self.frame_bytes,
@@ -183,6 +217,6 @@ impl Mapcache {
                 compressed_bytes: self.compressed_bytes,
             })
         };
-        labels.iter().flat_map(|label| scenario.configurations.iter().map(move |c| one(label, c))).collect()
+        memories.iter().flat_map(|memory| scenario.configurations.iter().map(move |c| one(memory, c))).collect()
     }
 }
