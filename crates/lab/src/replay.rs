@@ -132,7 +132,9 @@ pub fn options_of(dense: &DenseOptions) -> BTreeMap<String, String> {
 
 /// The seeds of policies that draw, as results name them; nothing if none does.
 pub fn seeds_of(policies: &[Choice]) -> Option<(String, String)> {
-    let seeds: Vec<_> = policies.iter().filter_map(|p| Some(format!("{p}={}", p.parameter("seed")?))).collect();
+    let own = policies.iter().filter_map(|p| Some(format!("{p}={}", p.parameter("seed")?)));
+    let admission = policies.iter().filter_map(|p| Some(format!("{p} admit={}", p.hooks.seed()?)));
+    let seeds: Vec<_> = own.chain(admission).collect();
     (!seeds.is_empty()).then(|| ("seeds".to_owned(), seeds.join(",")))
 }
 
@@ -166,6 +168,11 @@ pub fn run(dense: &Dense, choice: &Choice, size: Size) -> Result<Outcome> {
     let (ids, sizes, next) = dense.columns();
     if choice.policy.needs_future && next.is_none() {
         return Err(Error::Usage(format!("policy {choice}: needs the future; call look_ahead first")));
+    }
+    if choice.hooks.needs_bytes() && capacity.weight == Weight::Objects {
+        return Err(Error::Usage(format!(
+            "policy {choice}: admit-size needs sizes in bytes, and by {size} each object weighs 1; take 64MiB or 10%B"
+        )));
     }
     let mut cache = choice.build(capacity.amount);
     cache.ensure_ids(dense.footprint().objects as u32);
