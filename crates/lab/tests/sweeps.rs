@@ -34,6 +34,7 @@ fn options(folder: &Path, output: &str, threads: usize) -> SweepOptions {
         output: folder.join(output),
         threads: Some(threads),
         dense: Default::default(),
+        counting: Default::default(),
     }
 }
 
@@ -141,7 +142,13 @@ fn results_tell_what_they_were_made_of() {
     assert_eq!(document.options["reads_only"], "true");
     assert!(document.version.starts_with("0."), "{}", document.version);
     let replayed = replay(
-        &ReplayOptions { trace: one.traces[0].clone(), policies: policy::all(), sizes: one.sizes, dense: one.dense },
+        &ReplayOptions {
+            trace: one.traces[0].clone(),
+            policies: policy::all(),
+            sizes: one.sizes,
+            dense: one.dense,
+            counting: Default::default(),
+        },
         |_, _, _| {},
     );
     let replayed = replayed.unwrap().document();
