@@ -107,7 +107,14 @@ fn another_program_s_cells_are_not_taken() {
     let ours = format!("{:016x}", content.finish());
     let text = String::from_utf8(whole.clone()).unwrap();
     assert!(text.lines().all(|line| line.contains(&ours)), "{text}");
-    for (journal_text, taken) in [(whole, report.cells.len()), (text.replace(&ours, "0123456789abcdef").into(), 0)] {
+    // And the number of the sources, the core's C among them (tests/sources.rs).
+    let (_, sources) = report.document.version.split_once('+').unwrap();
+    assert!(text.lines().all(|line| line.contains(sources)), "{text}");
+    for (journal_text, taken) in [
+        (whole, report.cells.len()),
+        (text.replace(&ours, "0123456789abcdef").into(), 0),
+        (text.replace(sources, "0123456789abcdef").into(), 0),
+    ] {
         fs::write(&journal, journal_text).unwrap();
         assert_eq!(sweep(&sweep_options, |_, _| {}).unwrap().resumed, taken);
     }
