@@ -54,7 +54,7 @@ pub(super) struct GridArgs {
     no_keep: bool,
 }
 
-fn request_op(name: &str) -> Result<Op, &'static str> {
+pub(super) fn request_op(name: &str) -> Result<Op, &'static str> {
     let known = name.parse().ok().filter(|op: &Op| op.is_request());
     known.ok_or("requests are object, block, page-get, page-fault and page-map")
 }
