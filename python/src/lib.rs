@@ -173,7 +173,7 @@ fn sweep(
 ) -> PyResult<(String, String, usize)> {
     interruptible(py, |stop| {
         let (policies, sizes, dense) = (choices(&policies)?, sizes_of(&sizes)?, shape.options(stop)?);
-        let options = SweepOptions { traces, policies, sizes, output, threads, dense };
+        let options = SweepOptions { traces, policies, sizes, output, threads, dense, counting: Default::default() };
         let report = fovea_lab::sweep(&options, |_, _| {})?;
         Ok((json(&report.cells), json(&report.document), report.resumed))
     })

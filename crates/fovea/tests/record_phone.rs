@@ -269,6 +269,7 @@ fn programs_are_recorded(said: &Said, dir: &Path) {
             policies: vec!["lru".parse().unwrap()],
             sizes: vec![Size::Bytes(1 << 20), Size::Bytes(1 << 30)],
             dense: Default::default(),
+            counting: Default::default(),
         };
         let report = replay(&options, |_, _, _| {}).unwrap();
         let misses: Vec<u64> = report.outcomes.iter().map(|o| o.misses()).collect();

@@ -8,6 +8,8 @@
 pub mod dense;
 pub mod ecache;
 mod error;
+mod export;
+mod filter;
 pub mod hybrid;
 pub mod import;
 mod info;
@@ -29,6 +31,8 @@ pub mod sweep;
 pub mod synthetic;
 
 pub use error::{Error, Result};
+pub use export::export;
+pub use filter::{filter, Filter};
 pub use import::{import, ImportOptions, ImportReport};
 pub use info::{info, TraceInfo};
 pub use parallel::threads;

@@ -171,7 +171,8 @@ pub fn points(
     let capacities = sizes.iter().map(|size| size.resolve(dense.footprint())).collect::<Result<Vec<_>>>()?;
     let total = (options.policies.len() * sizes.len()) as u64;
     // One pass gives LRU's whole curve; it is of objects only, for sizes break the order that stack distances rest on.
-    let lru = options.policies.iter().any(|choice| choice.policy.name == "lru");
+    let is_lru = |choice: &Choice| choice.policy.name == "lru" && choice.hooks.is_none();
+    let lru = options.policies.iter().any(is_lru);
     let by_objects = capacities.iter().any(|capacity| capacity.weight == Weight::Objects);
     let curve = match lru && by_objects && !options.shards {
         true => Some(Curve::of(dense)?),
@@ -183,7 +184,7 @@ pub fn points(
         .flat_map(|choice| sizes.iter().zip(&capacities).map(move |(&size, &capacity)| (choice, size, capacity)))
         .collect();
     let work = |&(choice, size, capacity): &(&Choice, Size, Capacity)| {
-        let stackable = choice.policy.name == "lru" && capacity.weight == Weight::Objects;
+        let stackable = is_lru(choice) && capacity.weight == Weight::Objects;
         let mut point = Point {
             policy: choice.to_string(),
             size,

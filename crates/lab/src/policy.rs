@@ -6,11 +6,13 @@
 
 mod aged;
 mod drawn;
+mod hooks;
 mod ranked;
 mod table;
 
 pub use aged::Aged;
 pub use drawn::Drawn;
+pub use hooks::{Hooks, PARAMETERS as HOOKS};
 pub use ranked::{Rank, Ranked};
 pub use table::{Slot, Table, ABSENT};
 
@@ -125,13 +127,15 @@ pub struct Descriptor {
     pub build: fn(capacity: u64, parameters: &[f64]) -> Box<dyn Policy>,
 }
 
-/// A policy and its parameters, as asked for: `lru`, `s3-fifo:small=0.2:ghost=0.5`.
+/// A policy and its parameters, as asked for: `lru`, `s3-fifo:small=0.2:ghost=0.5:ttl=1000`.
 #[derive(Clone)]
 pub struct Choice {
     /// The policy.
     pub policy: &'static Descriptor,
     /// Values in the order of the policy's parameters.
     pub parameters: Vec<f64>,
+    /// What stands before it.
+    pub hooks: Hooks,
 }
 
 impl Choice {
@@ -143,7 +147,7 @@ impl Choice {
 
     /// An empty cache of that capacity.
     pub fn build(&self, capacity: u64) -> Box<dyn Policy> {
-        (self.policy.build)(capacity, &self.parameters)
+        self.hooks.before((self.policy.build)(capacity, &self.parameters))
     }
 }
 
@@ -154,6 +158,9 @@ impl std::fmt::Display for Choice {
             if value != parameter.default {
                 write!(f, ":{}={value}", parameter.name)?;
             }
+        }
+        for (name, value) in self.hooks.named() {
+            write!(f, ":{name}={value}")?;
         }
         Ok(())
     }
@@ -170,32 +177,35 @@ impl std::str::FromStr for Choice {
             return Err(Error::Usage(format!("policy {name:?}: not known; take one of {}", known.join(", "))));
         };
         let mut parameters: Vec<f64> = policy.parameters.iter().map(|p| p.default).collect();
+        let mut hooks = Hooks::default();
         for part in parts {
             let wrong = |what: String| Error::Usage(format!("policy {text:?}: {what}"));
             let known = || {
-                let known: Vec<_> = policy.parameters.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
-                if known.is_empty() {
-                    "it has none".to_owned()
-                } else {
-                    format!("it has {}", known.join(", "))
-                }
+                let own: Vec<_> = policy.parameters.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
+                let own = if own.is_empty() { "none of its own".to_owned() } else { own.join(", ") };
+                format!("it has {own}, and as every policy {}", HOOKS.map(|p| p.name).join(", "))
             };
             let (key, value) = part
                 .split_once('=')
                 .ok_or_else(|| wrong(format!("{part:?} is no parameter; write name=number, {}", known())))?;
-            let at = policy
-                .parameters
-                .iter()
-                .position(|p| p.name == key)
-                .ok_or_else(|| wrong(format!("no parameter {key:?}; {}", known())))?;
-            let Parameter { least, greatest, .. } = policy.parameters[at];
-            parameters[at] = value
+            let at = |known: &[Parameter]| known.iter().position(|p| p.name == key);
+            let (own, hook) = (at(policy.parameters), at(&HOOKS));
+            let Some(&Parameter { least, greatest, default, .. }) =
+                own.map(|at| &policy.parameters[at]).or(hook.map(|at| &HOOKS[at]))
+            else {
+                return Err(wrong(format!("no parameter {key:?}; {}", known())));
+            };
+            let value = value
                 .parse()
                 .ok()
-                .filter(|v| (least..=greatest).contains(v))
+                .filter(|v| (least..=greatest).contains(v) || (own.is_none() && *v == default))
                 .ok_or_else(|| wrong(format!("{key} is {value:?}; take a number from {least} to {greatest}")))?;
+            match (own, hook) {
+                (Some(at), _) => parameters[at] = value,
+                (None, hook) => hooks.set(hook.unwrap_or_default(), value).map_err(wrong)?,
+            }
         }
-        Ok(Choice { policy, parameters })
+        Ok(Choice { policy, parameters, hooks })
     }
 }
 
@@ -204,6 +214,7 @@ pub fn all() -> Vec<Choice> {
     let with_defaults = |&policy: &&'static Descriptor| Choice {
         policy,
         parameters: policy.parameters.iter().map(|p| p.default).collect(),
+        hooks: Hooks::default(),
     };
     ALL.iter().map(with_defaults).collect()
 }
@@ -230,6 +241,13 @@ mod tests {
     fn parameters_are_checked() {
         assert_eq!("s3-fifo:small=0.2".parse::<Choice>().unwrap().to_string(), "s3-fifo:small=0.2");
         assert_eq!("s3-fifo:small=0.1:fill=0".parse::<Choice>().unwrap().to_string(), "s3-fifo");
+        let hooked = "s3-fifo:ttl=50:small=0.2:admit-probability=0.5";
+        assert_eq!(hooked.parse::<Choice>().unwrap().to_string(), "s3-fifo:small=0.2:ttl=50:admit-probability=0.5");
+        assert_eq!("lru:ttl=0:admit-probability=1".parse::<Choice>().unwrap().to_string(), "lru");
+        for wrong in ["lru:ttl=-1", "lru:ttl=1.5", "lru:ttl=0.5", "lru:admit-probability=1.1", "lru:admit=2"] {
+            let error = wrong.parse::<Choice>().err().unwrap().to_string();
+            assert!(error.starts_with(&format!("policy {wrong:?}: ")) && error.lines().count() == 1, "{error}");
+        }
         for wrong in ["s3-fifo:small=2", "s3-fifo:small", "s3-fifo:large=1", "lru:x=1", "s3-fifo:small=NaN"] {
             assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Replay of policies on a trace.
 
+mod counting;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -8,6 +10,8 @@ use std::{
 };
 
 use fovea_report::document::{Case, Document, Input};
+
+pub use counting::{intervals, Counting, Interval, WarmUp};
 
 use crate::{
     dense::{Dense, DenseOptions, CHUNK_REQUESTS},
@@ -27,6 +31,8 @@ pub struct ReplayOptions {
     pub sizes: Vec<Size>,
     /// How the trace is made dense.
     pub dense: DenseOptions,
+    /// Which requests are counted.
+    pub counting: Counting,
 }
 
 /// What came of one policy at one size.
@@ -38,14 +44,18 @@ pub struct Outcome {
     pub size: String,
     /// The size on this trace.
     pub capacity: Capacity,
-    /// Requests.
+    /// Requests before those that are counted.
+    pub warm_up_requests: u64,
+    /// Requests, of those that are counted, as are the hits and weights.
     pub requests: u64,
     /// Of them, served from the cache.
     pub hits: u64,
-    /// Weight of all requests: their number, or their bytes if the capacity counts bytes.
+    /// Weight of the requests: their number, or their bytes if the capacity counts bytes.
     pub request_weight: u64,
     /// Weight of those served from the cache.
     pub hit_weight: u64,
+    /// The same by interval, if that was asked for.
+    pub intervals: Vec<Interval>,
     /// Time the replay took; the dense form's making is not in it.
     pub elapsed: Duration,
 }
@@ -69,6 +79,9 @@ impl Outcome {
             figures.insert("miss_bytes".into(), (self.request_weight - self.hit_weight) as f64);
         } else {
             figures.insert("capacity_objects".into(), self.capacity.amount as f64);
+        }
+        if self.warm_up_requests > 0 {
+            figures.insert("warm_up_requests".into(), self.warm_up_requests as f64);
         }
         figures
     }
@@ -94,7 +107,8 @@ impl ReplayReport {
     pub fn document(&self) -> Document {
         let case = |o: &Outcome| Case { case: o.size.clone(), configuration: o.policy.clone(), figures: o.figures() };
         let (inputs, options) = (vec![self.input.clone()], self.options.clone());
-        Document { inputs, options, ..document("lab replay", self.outcomes.iter().map(case).collect()) }
+        let intervals = intervals(&self.outcomes);
+        Document { inputs, options, intervals, ..document("lab replay", self.outcomes.iter().map(case).collect()) }
     }
 }
 
@@ -132,7 +146,9 @@ pub fn options_of(dense: &DenseOptions) -> BTreeMap<String, String> {
 
 /// The seeds of policies that draw, as results name them; nothing if none does.
 pub fn seeds_of(policies: &[Choice]) -> Option<(String, String)> {
-    let seeds: Vec<_> = policies.iter().filter_map(|p| Some(format!("{p}={}", p.parameter("seed")?))).collect();
+    let own = policies.iter().filter_map(|p| Some(format!("{p}={}", p.parameter("seed")?)));
+    let admission = policies.iter().filter_map(|p| Some(format!("{p} admit={}", p.hooks.seed()?)));
+    let seeds: Vec<_> = own.chain(admission).collect();
     (!seeds.is_empty()).then(|| ("seeds".to_owned(), seeds.join(",")))
 }
 
@@ -157,26 +173,48 @@ pub fn check_grid(policies: &[Choice], sizes: &[Size]) -> Result<()> {
     Ok(())
 }
 
-/// Runs one policy at one size. The trace must have been [looked ahead](Dense::look_ahead) if the policy needs the future.
+/// Runs one policy at one size, and counts all. The trace must have been [looked ahead](Dense::look_ahead) if the policy needs the future.
 ///
 /// # Errors
 /// If the size makes no sense for this trace, or a temporary file cannot be read.
 pub fn run(dense: &Dense, choice: &Choice, size: Size) -> Result<Outcome> {
+    run_counted(dense, choice, size, &Counting::default())
+}
+
+/// As [`run`], and counts what is asked for.
+///
+/// # Errors
+/// As [`run`], or if there is nothing to count.
+pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counting) -> Result<Outcome> {
+    let warm_up = counting.resolve(dense.requests())?;
     let capacity = size.resolve(dense.footprint())?;
     let (ids, sizes, next) = dense.columns();
     if choice.policy.needs_future && next.is_none() {
         return Err(Error::Usage(format!("policy {choice}: needs the future; call look_ahead first")));
     }
+    if choice.hooks.needs_bytes() && capacity.weight == Weight::Objects {
+        return Err(Error::Usage(format!(
+            "policy {choice}: admit-size needs sizes in bytes, and by {size} each object weighs 1; take 64MiB or 10%B"
+        )));
+    }
     let mut cache = choice.build(capacity.amount);
     cache.ensure_ids(dense.footprint().objects as u32);
     let failed = |e| Error::io(&std::env::temp_dir(), e, "the temporary file is lost; run again");
     let (mut id_scratch, mut size_scratch, mut next_scratch) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut total, mut request_weight) = (Tally::default(), 0);
+    let (mut pieces, mut piece) = (Vec::new(), Interval { first_request: warm_up, ..Interval::default() });
     let started = Instant::now();
     let mut at = 0;
     while at < dense.requests() {
         dense.stop().check()?;
-        let count = CHUNK_REQUESTS.min((dense.requests() - at) as usize);
+        if counting.interval == Some(piece.requests) {
+            pieces.push(std::mem::replace(&mut piece, Interval { first_request: at, ..Interval::default() }));
+        }
+        let end = match counting.interval {
+            _ if at < warm_up => warm_up,
+            Some(interval) => dense.requests().min(piece.first_request + interval),
+            None => dense.requests(),
+        };
+        let count = CHUNK_REQUESTS.min((end - at) as usize);
         let sizes = match capacity.weight {
             Weight::Objects => None,
             Weight::Bytes => Some(sizes.chunk(at, count, &mut size_scratch).map_err(failed)?),
@@ -186,20 +224,26 @@ pub fn run(dense: &Dense, choice: &Choice, size: Size) -> Result<Outcome> {
             Some(next) => Some(next.chunk(at, count, &mut next_scratch).map_err(failed)?),
         };
         let ids = ids.chunk(at, count, &mut id_scratch).map_err(failed)?;
-        let tally = cache.run(Batch { ids, sizes, next_distances });
-        total.hits += tally.hits;
-        total.hit_weight += tally.hit_weight;
-        request_weight += sizes.map_or(count as u64, |sizes| sizes.iter().map(|&s| u64::from(s)).sum());
+        let Tally { hits, hit_weight } = cache.run(Batch { ids, sizes, next_distances });
+        if at >= warm_up {
+            piece.requests += count as u64;
+            piece.hits += hits;
+            piece.hit_weight += hit_weight;
+            piece.request_weight += sizes.map_or(count as u64, |sizes| sizes.iter().map(|&s| u64::from(s)).sum());
+        }
         at += count as u64;
     }
+    pieces.push(piece);
     Ok(Outcome {
         policy: choice.to_string(),
         size: size.to_string(),
         capacity,
-        requests: dense.requests(),
-        hits: total.hits,
-        request_weight,
-        hit_weight: total.hit_weight,
+        warm_up_requests: warm_up,
+        requests: dense.requests() - warm_up,
+        hits: pieces.iter().map(|p| p.hits).sum(),
+        request_weight: pieces.iter().map(|p| p.request_weight).sum(),
+        hit_weight: pieces.iter().map(|p| p.hit_weight).sum(),
+        intervals: if counting.interval.is_some() { pieces } else { Vec::new() },
         elapsed: started.elapsed(),
     })
 }
@@ -211,11 +255,12 @@ pub fn run(dense: &Dense, choice: &Choice, size: Size) -> Result<Outcome> {
 pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Result<ReplayReport> {
     check_grid(&options.policies, &options.sizes)?;
     let mut dense = Dense::open(&options.trace, &options.dense, |records| progress(records, 0, "reading records"))?;
-    let outcomes =
-        replay_dense(&mut dense, &options.policies, &options.sizes, |done, of| progress(done, of, "replaying"))?;
+    let told = |done, of| progress(done, of, "replaying");
+    let outcomes = replay_counted(&mut dense, &options.policies, &options.sizes, &options.counting, told)?;
+    let named = options_of(&options.dense).into_iter().chain(seeds_of(&options.policies));
     Ok(ReplayReport {
         input: input(&options.trace, dense.checksum().unwrap_or_default()),
-        options: options_of(&options.dense).into_iter().chain(seeds_of(&options.policies)).collect(),
+        options: named.chain(options.counting.options()).collect(),
         footprint: dense.footprint(),
         left_out: dense.left_out().clone(),
         outcomes,
@@ -232,10 +277,25 @@ pub fn replay_dense(
     sizes: &[Size],
     progress: impl Fn(u64, u64),
 ) -> Result<Vec<Outcome>> {
+    replay_counted(dense, policies, sizes, &Counting::default(), progress)
+}
+
+/// As [`replay_dense`], and counts what is asked for.
+///
+/// # Errors
+/// As [`replay_dense`], or if there is nothing to count.
+pub fn replay_counted(
+    dense: &mut Dense,
+    policies: &[Choice],
+    sizes: &[Size],
+    counting: &Counting,
+    progress: impl Fn(u64, u64),
+) -> Result<Vec<Outcome>> {
     check_grid(policies, sizes)?;
     for size in sizes {
         size.resolve(dense.footprint())?;
     }
+    counting.resolve(dense.requests())?;
     if policies.iter().any(|p| p.policy.needs_future) {
         dense.look_ahead()?;
     }
@@ -243,7 +303,7 @@ pub fn replay_dense(
     let mut outcomes = Vec::new();
     for &size in sizes {
         for choice in policies {
-            outcomes.push(run(dense, choice, size)?);
+            outcomes.push(run_counted(dense, choice, size, counting)?);
             progress(outcomes.len() as u64, cells);
         }
     }

@@ -21,7 +21,7 @@ use crate::{
     dense::{Dense, DenseOptions},
     output::write_json,
     policy::Choice,
-    replay::{check_grid, input, options_of, run, seeds_of},
+    replay::{check_grid, input, options_of, run_counted, seeds_of, Counting},
     store, Error, Result, Size,
 };
 
@@ -40,6 +40,8 @@ pub struct SweepOptions {
     pub threads: Option<usize>,
     /// How the traces are made dense.
     pub dense: DenseOptions,
+    /// Which requests are counted.
+    pub counting: Counting,
 }
 
 /// What came of a sweep.
@@ -84,7 +86,9 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
     for (path, name) in options.traces.iter().zip(names) {
         let content = store::content_of(path)?;
         inputs.push(input(path, content));
-        let key = journal::trace_key(content, &options.dense);
+        let counted = options.counting.options();
+        let counted: Vec<_> = counted.iter().map(|(name, value)| format!("/{name}={value}")).collect();
+        let key = journal::trace_key(content, &options.dense) + &counted.concat();
         let grid: Vec<(Size, &Choice)> =
             options.sizes.iter().flat_map(|&size| options.policies.iter().map(move |policy| (size, policy))).collect();
         let mut found: Vec<Option<Cell>> = grid
@@ -100,7 +104,8 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
             if missing.iter().any(|&at| grid[at].1.policy.needs_future) {
                 dense.look_ahead()?;
             }
-            let work = Work { dense: &dense, grid: &grid, missing: &missing, key: &key, name: &name };
+            let counting = &options.counting;
+            let work = Work { dense: &dense, grid: &grid, missing: &missing, key: &key, name: &name, counting };
             let computed = work.run(threads, &mut journal, |finished| progress((done + finished) as u64, total))?;
             for (at, cell) in computed {
                 found[at] = Some(cell);
@@ -108,8 +113,9 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
         }
         cells.extend(found.into_iter().flatten());
     }
-    let options_of = options_of(&options.dense).into_iter().chain(seeds_of(&options.policies)).collect();
-    let document = Document { inputs, options: options_of, ..output::document(&cells) };
+    let named = options_of(&options.dense).into_iter().chain(seeds_of(&options.policies));
+    let named = named.chain(options.counting.options()).collect();
+    let document = Document { inputs, options: named, ..output::document(&cells) };
     let files = [with_suffix(&options.output, ".json"), with_suffix(&options.output, ".parquet")];
     let mend = format!(
         "all {total} finished cells are kept in {}; make room and run the same sweep again",
@@ -141,6 +147,7 @@ struct Work<'a> {
     missing: &'a [usize],
     key: &'a str,
     name: &'a str,
+    counting: &'a Counting,
 }
 
 impl Work<'_> {
@@ -158,7 +165,7 @@ impl Work<'_> {
                     while !stop.load(Ordering::Relaxed) {
                         let Some(&at) = self.missing.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
                         let (size, choice) = self.grid[at];
-                        let outcome = run(self.dense, choice, size);
+                        let outcome = run_counted(self.dense, choice, size, self.counting);
                         let mut guard = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                         let (cells, journal, failure) = &mut *guard;
                         let kept = outcome.and_then(|outcome| {

@@ -57,7 +57,7 @@ fn written(path: &Path, records: &[Record]) -> PathBuf {
 fn options(trace: &Path, dense: DenseOptions) -> ReplayOptions {
     let policies = ["lru", "sieve", "belady"].map(|p| p.parse::<policy::Choice>().unwrap()).to_vec();
     let sizes = ["5%", "200", "40kB"].map(|s| s.parse().unwrap()).to_vec();
-    ReplayOptions { trace: trace.to_owned(), policies, sizes, dense }
+    ReplayOptions { trace: trace.to_owned(), policies, sizes, dense, counting: Default::default() }
 }
 
 /// Everything that came out, in words.

@@ -37,6 +37,7 @@ fn lru_on_cloud_physics_has_libcachesims_misses() {
         policies: vec!["lru".parse().unwrap()],
         sizes: (1..=golden.len() as u64).map(|i| Size::Bytes((i * 128) << 20)).collect(),
         dense: Default::default(),
+        counting: Default::default(),
     };
     let report = replay(&options, |_, _, _| {}).unwrap();
     assert_eq!(report.outcomes.iter().map(|o| o.misses()).collect::<Vec<_>>(), golden);

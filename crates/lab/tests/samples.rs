@@ -54,8 +54,13 @@ fn holds(name: &str, operations: &[(&str, u64)], requests: u64, misses: [u64; 3]
     let sizes = [256 << 10, 1 << 20, 1 << 30];
     let slow: Vec<_> = sizes.iter().map(|size| slow_lru(&all, &notes, (size / PAGE_BYTES) as usize)).collect();
     let policies = ["lru", "sieve", "s3-fifo", "belady"].map(|policy| policy.parse().unwrap()).to_vec();
-    let options =
-        ReplayOptions { trace: path, policies, sizes: sizes.map(Size::Bytes).to_vec(), dense: Default::default() };
+    let options = ReplayOptions {
+        trace: path,
+        policies,
+        sizes: sizes.map(Size::Bytes).to_vec(),
+        dense: Default::default(),
+        counting: Default::default(),
+    };
     let report = replay(&options, |_, _, _| {}).unwrap();
     println!("{name}: {:?} {} {slow:?}", found.operations, found.requests);
     assert_eq!(found.operations, expected, "{name}");

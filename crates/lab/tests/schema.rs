@@ -3,6 +3,7 @@
 
 use std::{fs, path::Path};
 
+use fovea_lab::replay::Counting;
 use fovea_lab::reproduce::{reproduce, Settings, ENTRIES};
 use fovea_lab::{replay, sim, ReplayOptions, Size};
 use fovea_report::schema;
@@ -64,6 +65,7 @@ fn what_is_written_obeys_it() {
             policies: fovea_lab::policy::all(),
             sizes: vec!["10%".parse::<Size>().unwrap()],
             dense: Default::default(),
+            counting: Counting { interval: Some(100), ..Counting::default() },
         };
         serde_json::to_value(replay(&options, |_, _, _| {}).unwrap().document()).unwrap()
     });

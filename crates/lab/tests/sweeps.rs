@@ -34,6 +34,7 @@ fn options(folder: &Path, output: &str, threads: usize) -> SweepOptions {
         output: folder.join(output),
         threads: Some(threads),
         dense: Default::default(),
+        counting: Default::default(),
     }
 }
 
@@ -106,7 +107,14 @@ fn another_program_s_cells_are_not_taken() {
     let ours = format!("{:016x}", content.finish());
     let text = String::from_utf8(whole.clone()).unwrap();
     assert!(text.lines().all(|line| line.contains(&ours)), "{text}");
-    for (journal_text, taken) in [(whole, report.cells.len()), (text.replace(&ours, "0123456789abcdef").into(), 0)] {
+    // And the number of the sources, the core's C among them (tests/sources.rs).
+    let (_, sources) = report.document.version.split_once('+').unwrap();
+    assert!(text.lines().all(|line| line.contains(sources)), "{text}");
+    for (journal_text, taken) in [
+        (whole, report.cells.len()),
+        (text.replace(&ours, "0123456789abcdef").into(), 0),
+        (text.replace(sources, "0123456789abcdef").into(), 0),
+    ] {
         fs::write(&journal, journal_text).unwrap();
         assert_eq!(sweep(&sweep_options, |_, _| {}).unwrap().resumed, taken);
     }
@@ -141,7 +149,13 @@ fn results_tell_what_they_were_made_of() {
     assert_eq!(document.options["reads_only"], "true");
     assert!(document.version.starts_with("0."), "{}", document.version);
     let replayed = replay(
-        &ReplayOptions { trace: one.traces[0].clone(), policies: policy::all(), sizes: one.sizes, dense: one.dense },
+        &ReplayOptions {
+            trace: one.traces[0].clone(),
+            policies: policy::all(),
+            sizes: one.sizes,
+            dense: one.dense,
+            counting: Default::default(),
+        },
         |_, _, _| {},
     );
     let replayed = replayed.unwrap().document();

@@ -51,8 +51,25 @@ pub struct Document {
     pub options: BTreeMap<String, String>,
     /// Figures by case and configuration.
     pub cases: Vec<Case>,
+    /// The same figures by interval, of replays that were asked for it. The intervals of a case and configuration sum up to its figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Interval>,
     /// What was claimed and what was found.
     pub verdicts: Vec<Verdict>,
+}
+
+/// Figures of some requests in a row, of one case under one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// The case.
+    pub case: String,
+    /// Configuration.
+    pub configuration: String,
+    /// Number of the first of the requests in the trace, from 0.
+    pub first_request: u64,
+    /// Figures; names end in their unit.
+    pub figures: BTreeMap<String, f64>,
 }
 
 /// A file that figures were made of.

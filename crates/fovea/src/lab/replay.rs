@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use fovea_lab::dense::DenseOptions;
 use fovea_lab::policy::{self, Choice};
-use fovea_lab::replay::{Outcome, ReplayOptions};
-use fovea_lab::sweep::SweepOptions;
+use fovea_lab::replay::{Counting, Interval, Outcome, ReplayOptions, WarmUp};
+use fovea_lab::sweep::{Cell, SweepOptions};
 use fovea_lab::{Op, Result, Size, Weight};
 
 use super::{bar, to_stdout, write_results};
@@ -21,6 +21,10 @@ pub fn policies_help() -> String {
         for p in choice.policy.parameters {
             text += &format!("           {}={} ({} to {}): {}\n", p.name, p.default, p.least, p.greatest, p.meaning);
         }
+    }
+    text += "Of every policy, beside its own:\n";
+    for p in policy::HOOKS {
+        text += &format!("           {} ({} to {}): {}\n", p.name, p.least, p.greatest, p.meaning);
     }
     text
 }
@@ -50,7 +54,7 @@ pub(super) struct GridArgs {
     no_keep: bool,
 }
 
-fn request_op(name: &str) -> Result<Op, &'static str> {
+pub(super) fn request_op(name: &str) -> Result<Op, &'static str> {
     let known = name.parse().ok().filter(|op: &Op| op.is_request());
     known.ok_or("requests are object, block, page-get, page-fault and page-map")
 }
@@ -85,6 +89,23 @@ impl GridArgs {
     }
 }
 
+/// Which requests are counted.
+#[derive(Debug, Args)]
+struct CountingArgs {
+    /// Requests at the beginning that fill the caches and are not counted: a number, or a share of all (10%).
+    #[arg(long, value_name = "REQUESTS", default_value = "0")]
+    warm_up: String,
+    /// Tell the misses of so many requests at a time too, beside those of all.
+    #[arg(long, value_name = "REQUESTS")]
+    interval: Option<u64>,
+}
+
+impl CountingArgs {
+    fn counting(&self) -> Result<Counting> {
+        Ok(Counting { warm_up: self.warm_up.parse::<WarmUp>()?, interval: self.interval })
+    }
+}
+
 /// `fovea lab replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -96,6 +117,8 @@ pub struct ReplayArgs {
     named: Option<PathBuf>,
     #[command(flatten)]
     grid: GridArgs,
+    #[command(flatten)]
+    counting: CountingArgs,
     /// Write the results document there; - for standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -109,6 +132,8 @@ pub struct SweepArgs {
     traces: Vec<PathBuf>,
     #[command(flatten)]
     grid: GridArgs,
+    #[command(flatten)]
+    counting: CountingArgs,
     /// Results go to OUTPUT.json and OUTPUT.parquet; finished cells, until all are, to OUTPUT.partial.jsonl.
     #[arg(long, short)]
     output: PathBuf,
@@ -122,6 +147,25 @@ fn table<'o>(rows: impl Iterator<Item = (String, &'o str, u64, u64)>) -> String 
     for (size, policy, requests, misses) in rows {
         let percent = 100.0 * misses as f64 / requests.max(1) as f64;
         text += &format!("{size:24} {policy:24} {requests:>12} {misses:>12} {percent:>9.3}\n");
+    }
+    text
+}
+
+/// Each interval below the others, nothing if none was asked for.
+fn interval_table<'o>(rows: impl Iterator<Item = (String, &'o str, &'o [Interval])>) -> String {
+    let mut text = String::new();
+    for (size, policy, intervals) in rows {
+        for i in intervals {
+            let misses = i.requests - i.hits;
+            let percent = 100.0 * misses as f64 / i.requests.max(1) as f64;
+            let (first, requests) = (i.first_request, i.requests);
+            text += &format!("{size:24} {policy:24} {first:>12} {requests:>12} {misses:>12} {percent:>9.3}\n");
+        }
+    }
+    if !text.is_empty() {
+        let heads = ("size", "policy", "from request", "requests", "misses", "miss %");
+        let (size, policy, first, requests, misses, percent) = heads;
+        text = format!("\n{size:24} {policy:24} {first:>12} {requests:>12} {misses:>12} {percent:>9}\n{text}");
     }
     text
 }
@@ -140,6 +184,7 @@ impl ReplayArgs {
             policies: self.grid.policies()?,
             sizes: self.grid.sizes()?,
             dense: self.grid.dense(),
+            counting: self.counting.counting()?,
             // The command line has one of the two.
             trace: self.trace.or(self.named).unwrap_or_default(),
         };
@@ -157,6 +202,7 @@ impl ReplayArgs {
         }
         let rows = report.outcomes.iter().map(|o| (size_of(o), o.policy.as_str(), o.requests, o.misses()));
         let mut text = table(rows);
+        text += &interval_table(report.outcomes.iter().map(|o| (size_of(o), o.policy.as_str(), &*o.intervals)));
         for (why, count) in &report.left_out {
             text += &format!("left out: {count} {why}\n");
         }
@@ -170,6 +216,7 @@ impl SweepArgs {
             policies: self.grid.policies()?,
             sizes: self.grid.sizes()?,
             dense: self.grid.dense(),
+            counting: self.counting.counting()?,
             traces: self.traces,
             output: self.output,
             threads: self.threads,
@@ -185,6 +232,8 @@ impl SweepArgs {
             .iter()
             .map(|c| (format!("{} {}", c.trace, c.size), c.policy.as_str(), c.requests, c.requests - c.hits));
         let mut text = table(rows);
+        let name = |c: &Cell| format!("{} {}", c.trace, c.size);
+        text += &interval_table(report.cells.iter().map(|c| (name(c), c.policy.as_str(), &*c.intervals)));
         if report.resumed > 0 {
             text += &format!("{} of {} cells were finished before\n", report.resumed, report.cells.len());
         }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `fovea trace import|info|make`.
+//! `fovea trace import|info|make|filter|export`.
+
+mod part;
 
 use std::path::PathBuf;
 
@@ -20,6 +22,10 @@ pub enum TraceCommand {
     Info(InfoArgs),
     /// Make a trace up: requests by Zipf's law.
     Make(MakeArgs),
+    /// Make a trace file of a part of one.
+    Filter(part::FilterArgs),
+    /// Write the requests that a replay makes of a trace file as libCacheSim's oracleGeneral.
+    Export(part::ExportArgs),
 }
 
 impl TraceCommand {
@@ -28,6 +34,8 @@ impl TraceCommand {
             TraceCommand::Import(args) => args.run(),
             TraceCommand::Info(args) => args.run(),
             TraceCommand::Make(args) => args.run(),
+            TraceCommand::Filter(args) => args.run(),
+            TraceCommand::Export(args) => args.run(),
         }
     }
 }

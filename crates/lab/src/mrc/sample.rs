@@ -83,7 +83,8 @@ impl Sample {
             Weight::Objects => Size::Objects(amount),
             Weight::Bytes => Size::Bytes(amount),
         };
-        let misses = run(dense, choice, size)?.misses();
+        let choice = Choice { hooks: choice.hooks.scaled(self.rate), ..choice.clone() };
+        let misses = run(dense, &choice, size)?.misses();
         Ok(self.ratio(misses as f64))
     }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     dense::{Dense, DenseOptions},
-    replay::Outcome,
+    replay::{Interval, Outcome},
     store::checksum_of,
     Error, Result, Weight,
 };
@@ -46,6 +46,16 @@ pub struct Cell {
     pub request_weight: u64,
     /// Weight of those served from the cache.
     pub hit_weight: u64,
+    /// Requests before those that are counted.
+    #[serde(default, skip_serializing_if = "none")]
+    pub warm_up_requests: u64,
+    /// The same by interval, if that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Interval>,
+}
+
+fn none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Cell {
@@ -63,6 +73,8 @@ impl Cell {
             hits: outcome.hits,
             request_weight: outcome.request_weight,
             hit_weight: outcome.hit_weight,
+            warm_up_requests: outcome.warm_up_requests,
+            intervals: outcome.intervals.clone(),
         }
     }
 }
@@ -190,6 +202,8 @@ mod tests {
             hits: 1,
             request_weight: 2,
             hit_weight: 1,
+            warm_up_requests: 0,
+            intervals: Vec::new(),
         }
     }
 

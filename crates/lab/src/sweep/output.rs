@@ -34,6 +34,10 @@ message fovea_sweep {
   required int64 miss_weight (integer(64,false));
 }";
 
+fn named(cell: &Cell) -> String {
+    format!("{} {}", cell.trace, cell.size)
+}
+
 /// The results document: a case per trace and size, a configuration per policy.
 pub(super) fn document(cells: &[Cell]) -> Document {
     let case = |cell: &Cell| {
@@ -48,9 +52,17 @@ pub(super) fn document(cells: &[Cell]) -> Document {
             figures.insert("request_bytes".into(), cell.request_weight as f64);
             figures.insert("miss_bytes".into(), (cell.request_weight - cell.hit_weight) as f64);
         }
-        Case { case: format!("{} {}", cell.trace, cell.size), configuration: cell.policy.clone(), figures }
+        if cell.warm_up_requests > 0 {
+            figures.insert("warm_up_requests".into(), cell.warm_up_requests as f64);
+        }
+        Case { case: named(cell), configuration: cell.policy.clone(), figures }
     };
-    replay::document("lab sweep", cells.iter().map(case).collect())
+    let of = |cell: &Cell| {
+        let named = named(cell);
+        cell.intervals.iter().map(|i| i.document(&named, &cell.policy, cell.by_bytes)).collect::<Vec<_>>()
+    };
+    let intervals = cells.iter().flat_map(of).collect();
+    Document { intervals, ..replay::document("lab sweep", cells.iter().map(case).collect()) }
 }
 
 /// Writes the cells as a Parquet table.

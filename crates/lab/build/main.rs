@@ -1,44 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Lists every file of `src/policies/` in the policy registry, so that a new policy is one new file and nothing else.
-//! Also notes the commit that is built, for the results documents, and a number that changes with every edit of the sources.
+//! Also notes the commit that is built, for the results documents, and a number that changes with every edit of what the
+//! lab is built of.
 
-use std::{
-    collections::hash_map::DefaultHasher,
-    env,
-    fmt::Write as _,
-    fs,
-    hash::Hasher,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, fmt::Write as _, fs, path::Path, process::Command};
+
+#[path = "sources.rs"]
+mod sources;
 
 fn main() {
     let manifest = env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src");
+    let root = Path::new(&manifest).join("../..");
+    for place in sources::places(&root) {
+        println!("cargo::rerun-if-changed={}", place.display());
+    }
     write_registry(&Path::new(&manifest).join("src/policies"), &Path::new(&out).join("policies.rs"));
     println!("cargo::rustc-env=FOVEA_LAB_COMMIT={}", commit());
-    println!("cargo::rustc-env=FOVEA_LAB_SOURCES={:016x}", sources(&Path::new(&manifest).join("src")));
-}
-
-fn sources(folder: &Path) -> u64 {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-        let (inner, plain): (Vec<PathBuf>, Vec<PathBuf>) =
-            entries.map(|entry| entry.expect("a folder entry").path()).partition(|path| path.is_dir());
-        folders.extend(inner);
-        files.extend(plain);
-    }
-    files.sort();
-    let mut hasher = DefaultHasher::new();
-    for path in files {
-        let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
-        hasher.write(name.as_bytes());
-        hasher.write(&fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())));
-    }
-    hasher.finish()
+    println!("cargo::rustc-env=FOVEA_LAB_SOURCES={:016x}", sources::number(&root));
 }
 
 fn write_registry(folder: &Path, generated: &Path) {
