@@ -15,7 +15,8 @@ fn plans(overrides: &[&str]) -> (Scenario, Vec<Plan>) {
 #[test]
 fn each_ratio_and_size_of_fast_memory_is_a_case() {
     let (_, plans) = plans(&[]);
-    let cases: Vec<_> = plans.iter().step_by(3).map(|plan| plan.case.as_str()).collect();
+    // Four configurations each.
+    let cases: Vec<_> = plans.iter().step_by(4).map(|plan| plan.case.as_str()).collect();
     assert_eq!(cases, ["15-5", "15-10", "15-25", "3-5", "3-10", "3-25"]);
     for plan in &plans {
         assert!(plan.phone.tiers.is_some());
@@ -57,4 +58,35 @@ fn requests_cost_what_table_1_says() {
     let held = figures["foreground_elapsed_ns"] + figures["background_elapsed_ns"];
     assert!((figures["energy_nj"] - dynamic - held).abs() < 1e-6 * held);
     assert!(document.verdicts.iter().any(|v| v.id == "content-default-15-5" && !v.pass));
+}
+
+#[test]
+fn each_claim_of_the_daemons_can_fail() {
+    let (scenario, plans) = plans(&["fast_percent=5", "ratio=15", "configurations=default,fovea"]);
+    let failing = |fast_percent: u64, slow_back: u64, left: &[&str]| {
+        let events_of = |plan: &Plan| -> Vec<Event> {
+            let is_ours = plan.configuration.name() == "fovea";
+            let fast = if is_ours { fast_percent } else { 50 };
+            let front = Requests { fast_reads: fast, slow_reads: 100 - fast, ..Requests::default() };
+            let back = Requests { slow_reads: if is_ours { slow_back } else { 100 }, ..Requests::default() };
+            let app = TierApp { front, settled: front, back, wrong_pages: 0 };
+            let used = TierUse { apps: [("app-0".to_owned(), app)].into(), ..TierUse::default() };
+            let settings = left.iter().map(|&path| path.to_owned()).collect();
+            let killed = EventBody::AfterKill { frozen: 0, adjusted: 0, zram_left: 0, settings };
+            let ready = EventBody::Ready { kernel: "6.12".into(), memory_total_bytes: 1, user_memory_bytes: 1 };
+            let done = EventBody::Done { oom_kills: 0, kills: 0, daemon_cpu_ns: 7 };
+            let bodies = [ready].into_iter().chain(is_ours.then_some(killed)).chain([EventBody::Tier(used), done]);
+            bodies.map(|body| Event { t_ns: 0, body }).collect()
+        };
+        let events: Vec<_> = plans.iter().map(events_of).collect();
+        let boots: Vec<_> = plans.iter().zip(&events).map(|(plan, events)| Boot { plan, events }).collect();
+        let document = document(&scenario, &boots, &Provenance::default());
+        let failing = document.verdicts.iter().filter(|v| !v.pass).map(|v| v.id.trim_end_matches("-15-5").to_owned());
+        failing.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(failing(95, 100, &[]), "");
+    assert_eq!(failing(80, 100, &[]), "fast-touches");
+    assert_eq!(failing(95, 111, &[]), "energy background", "what they do more costs energy");
+    assert_eq!(failing(95, 100, &["apps/app-0/cpuset.mems"]), "as-it-was");
+    assert_eq!(failing(40, 120, &[]), "fast-touches elapsed energy background");
 }
