@@ -117,6 +117,10 @@ impl Which {
         }
     }
 
+    pub fn is_oldest(&self) -> bool {
+        matches!(self, Which::Oldest)
+    }
+
     pub fn is_pc(&self) -> bool {
         matches!(self, Which::Pc)
     }

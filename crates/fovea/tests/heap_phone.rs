@@ -12,7 +12,8 @@ fn heap_list_says_what_stays_mapped() {
     }
     let dir = tempfile::tempdir().unwrap();
     let out = Command::new(fovea)
-        .args(["phone", "run", "mapcache", "cases=unfragmented-strict-30", "frames=2", "--results"])
+        .args(["phone", "run", "mapcache", "cases=unfragmented-strict-30", "configurations=off,on", "frames=2"])
+        .arg("--results")
         .arg(dir.path())
         .output()
         .unwrap();
