@@ -7,6 +7,7 @@
 mod aged;
 mod drawn;
 mod hooks;
+mod places;
 mod ranked;
 mod table;
 

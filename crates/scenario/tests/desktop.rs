@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The desktop: its plans, and what its figures and verdicts make of events.
 
+mod events;
+
+use events::{launch, sample};
 use fovea_report::Document;
 use fovea_scenario::kinds::desktop::{EARLYOOM, FOVEA, KERNEL, SYSTEMD_OOMD};
 use fovea_scenario::{
@@ -75,27 +78,11 @@ fn bad_parameters_are_named() {
 
 /// A boot in which these were killed, and each interaction took so long and waited so long, in ms.
 fn events(plan: &Plan, killed: &[&str], interactions: &[(u64, u64)], launch_ms: u64) -> Vec<Event> {
-    let sample = |label: &str| EventBody::Sample {
-        label: label.into(),
-        free_bytes: 1,
-        available_bytes: 1,
-        swapped_bytes: 0,
-        zram_bytes: 0,
-        read_bytes: 0,
-        alive: 0,
-    };
     let mut bodies =
         vec![EventBody::Ready { kernel: "6.12".into(), memory_total_bytes: 2 << 30, user_memory_bytes: 1 << 30 }];
-    bodies.push(sample("begin"));
+    bodies.push(sample("begin", 1, 1, 0));
     for app in plan.steps.iter().filter(|s| matches!(s, Step::Open { .. })).filter_map(Step::app) {
-        bodies.push(EventBody::Launch {
-            app: app.into(),
-            kind: LaunchKind::Resume,
-            elapsed_ns: launch_ms * 1_000_000,
-            read_bytes: 0,
-            wrong_pages: 0,
-            verified_pages: 0,
-        });
+        bodies.push(launch(app, LaunchKind::Resume, launch_ms * 1_000_000));
     }
     let ns = |part: fn(&(u64, u64)) -> u64| interactions.iter().map(|i| part(i) * 1_000_000).collect();
     bodies.push(EventBody::Interacted {
@@ -105,7 +92,7 @@ fn events(plan: &Plan, killed: &[&str], interactions: &[(u64, u64)], launch_ms: 
         wrong_pages: 0,
     });
     bodies.extend(killed.iter().map(|app| EventBody::Killed { app: (*app).into(), oom: false }));
-    bodies.extend([sample("end"), EventBody::Done { oom_kills: 0, kills: 0, daemon_cpu_ns: 0 }]);
+    bodies.extend([sample("end", 1, 1, 0), EventBody::Done { oom_kills: 0, kills: 0, daemon_cpu_ns: 0 }]);
     bodies.into_iter().map(|body| Event { t_ns: 0, body }).collect()
 }
 

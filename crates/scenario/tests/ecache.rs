@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The scenario `ecache`: its plans are eCache12's, and its verdicts can fail.
 
+mod events;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use events::sample;
 use fovea_report::{Document, Verdict};
 use fovea_scenario::kinds::ecache::{ECACHE, MIGRATE, NORMAL, RETURNED};
 use fovea_scenario::kinds::papers;
@@ -163,15 +166,7 @@ fn seeds(plan: &Plan) -> Phone {
 }
 
 fn events(plan: &Plan, phone: &Phone) -> Vec<Event> {
-    let sample = |label: &str, read_bytes| EventBody::Sample {
-        label: label.into(),
-        free_bytes: 1,
-        available_bytes: 1,
-        swapped_bytes: 0,
-        zram_bytes: 0,
-        read_bytes,
-        alive: 1,
-    };
+    let sample = |label: &str, read_bytes| sample(label, 1, 1, read_bytes);
     let pool = |label: &str, hits, puts| {
         let values = [
             ("hits", hits),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Figures from event lists written by hand, and verdicts that can fail.
 
+mod events;
+
 use fovea_report::{Document, Verdict};
 use fovea_scenario::kinds::papers;
 use fovea_scenario::{document, Boot, Catalog, Event, EventBody, LaunchKind, Plan, Provenance, Scenario};
@@ -21,16 +23,7 @@ fn launch(app: &str, kind: LaunchKind, elapsed_ns: u64, wrong_pages: u64) -> Eve
 }
 
 fn sample(label: &str, free_bytes: u64, read_bytes: u64) -> Event {
-    let body = EventBody::Sample {
-        label: label.into(),
-        free_bytes,
-        available_bytes: free_bytes + MIB,
-        swapped_bytes: 0,
-        zram_bytes: 0,
-        read_bytes,
-        alive: 3,
-    };
-    event(2, body)
+    event(2, events::sample(label, free_bytes, free_bytes + MIB, read_bytes))
 }
 
 fn done(kills: u64, oom_kills: u64) -> Event {

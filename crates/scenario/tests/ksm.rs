@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Merging: its plans, and what its figures and verdicts make of events.
 
+mod events;
+
+use events::sample;
 use fovea_report::Document;
 use fovea_scenario::{document, Boot, Catalog, Event, EventBody, Plan, Provenance, Scenario, Spawn, Step};
 
@@ -60,15 +63,7 @@ fn bad_parameters_are_named() {
 /// A boot in which so much was free, and ksmd took so long until the end, and afterwards.
 fn events(free_bytes: u64, cpu_ns: u64, still_cpu_ns: u64, wrong_pages: u64) -> Vec<Event> {
     let ready = EventBody::Ready { kernel: "6.12".into(), memory_total_bytes: 1, user_memory_bytes: 1 };
-    let sample = |label: &str| EventBody::Sample {
-        label: label.into(),
-        free_bytes,
-        available_bytes: 0,
-        swapped_bytes: 0,
-        zram_bytes: 0,
-        read_bytes: 0,
-        alive: 13,
-    };
+    let sample = |label: &str| sample(label, free_bytes, 0, 0);
     let merging = |label: &str, cpu_ns: u64| EventBody::Merging {
         label: label.into(),
         values: [("cpu_ns".to_owned(), cpu_ns), ("scanned_pages".to_owned(), cpu_ns / 10)].into(),

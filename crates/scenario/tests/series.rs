@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Charts over time show what the events say.
 
+mod events;
+
 use fovea_report::chart::{Kind, Place};
 use fovea_scenario::series::free_memory;
 use fovea_scenario::{Boot, Catalog, Event, EventBody, LaunchKind, Plan, Scenario};
@@ -11,27 +13,12 @@ fn plans() -> Vec<Plan> {
 }
 
 fn sample(t_s: f64, free_mib: f64) -> Event {
-    let body = EventBody::Sample {
-        label: "tick".into(),
-        free_bytes: (free_mib * f64::from(1 << 20)) as u64,
-        available_bytes: 0,
-        swapped_bytes: 0,
-        zram_bytes: 0,
-        read_bytes: 0,
-        alive: 1,
-    };
+    let body = events::sample("tick", (free_mib * f64::from(1 << 20)) as u64, 0, 0);
     Event { t_ns: (t_s * 1e9) as u64, body }
 }
 
 fn launch(t_s: f64) -> Event {
-    let body = EventBody::Launch {
-        app: "a".into(),
-        kind: LaunchKind::Cold,
-        elapsed_ns: 1,
-        read_bytes: 0,
-        wrong_pages: 0,
-        verified_pages: 0,
-    };
+    let body = events::launch("a", LaunchKind::Cold, 1);
     Event { t_ns: (t_s * 1e9) as u64, body }
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! `burst`, `incompressible` and a leak outside of apps: their plans, and what figures and verdicts make of events.
 
+mod events;
+
+use events::{launch, sample};
 use fovea_report::Document;
 use fovea_scenario::{document, Boot, Catalog, Event, EventBody, LaunchKind, Load, Plan, Provenance, Scenario, Step};
 
@@ -19,30 +22,14 @@ fn passes(document: &Document, id: &str) -> bool {
 
 /// A boot in which each open takes so long, and these are killed after the step that opens or starts an app of that name first.
 fn events(plan: &Plan, launch_ms: u64, killed: &[(&str, &str)], psi_full_ms: u64) -> Vec<Event> {
-    let sample = |label: &str| EventBody::Sample {
-        label: label.into(),
-        free_bytes: 1,
-        available_bytes: 1,
-        swapped_bytes: 0,
-        zram_bytes: 0,
-        read_bytes: 0,
-        alive: 0,
-    };
     let mut bodies =
         vec![EventBody::Ready { kernel: "6.12".into(), memory_total_bytes: 2 << 20, user_memory_bytes: 1 << 20 }];
     let mut left: Vec<_> = killed.to_vec();
     for (index, step) in plan.steps.iter().enumerate() {
         bodies.push(EventBody::Step { index });
         match step {
-            Step::Sample { label } => bodies.push(sample(label)),
-            Step::Open { app } => bodies.push(EventBody::Launch {
-                app: app.clone(),
-                kind: LaunchKind::Cold,
-                elapsed_ns: launch_ms * 1_000_000,
-                read_bytes: 0,
-                wrong_pages: 0,
-                verified_pages: 0,
-            }),
+            Step::Sample { label } => bodies.push(sample(label, 1, 1, 0)),
+            Step::Open { app } => bodies.push(launch(app, LaunchKind::Cold, launch_ms * 1_000_000)),
             _ => {}
         }
         left.retain(|(after, app)| {

@@ -239,15 +239,10 @@ fn forget<D: Device>(house: &mut House<D>, told: &mut Told, cgroup: &str) {
 
 /// Sees to it that the kernel tells an app's requests from others', where the owner lets us.
 fn enable_controller<D: Device>(house: &mut House<D>, cgroup: &str) -> Result<(), Error> {
-    if !house.policy.disk.enable_controller {
-        return Ok(());
+    match house.policy.disk.enable_controller {
+        true => house.pass_on(cgroup, Controller::Io).map(|_| ()),
+        false => Ok(()),
     }
-    for above in house.device.without_controller(cgroup, Controller::Io)? {
-        if is_written(house.undo.passes(&above, Controller::Io)) {
-            house.device.pass_controller_on(&above, Controller::Io, true)?;
-        }
-    }
-    Ok(())
 }
 
 impl<D: Device> Mechanism<D> for Disk {

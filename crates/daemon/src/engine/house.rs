@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fovea_apps::{AppName, Classified, Importance, Listed, Lists, Perceived, Registry, Service, SourceId, Standing};
 use fovea_client::Status;
-use fovea_linux::Device;
+use fovea_linux::{Controller, Device, Error};
 use fovea_policy::{AppState, Reason, Snapshot};
 use serde_json::Value;
 
@@ -160,6 +160,18 @@ impl<D: Device> House<D> {
             apps: apps.collect(),
             ..Snapshot::default()
         }
+    }
+
+    /// Has the cgroups above one pass a controller on, what each of them did being written down before. False if that cannot be.
+    pub(super) fn pass_on(&mut self, cgroup: &str, controller: Controller) -> Result<bool, Error> {
+        for above in self.device.without_controller(cgroup, controller)? {
+            if let Err(e) = self.undo.passes(&above, controller) {
+                say!("fovea: writing the undo log: {e}: leaving {above} as it is");
+                return Ok(false);
+            }
+            self.device.pass_controller_on(&above, controller, true)?;
+        }
+        Ok(true)
     }
 
     /// The status without what the mechanisms know.

@@ -93,7 +93,7 @@ impl Tier {
         let sum = |fast: bool, of: fn(&MemoryNode) -> u64| -> u64 {
             nodes.iter().filter(|node| tiers.fast.contains(&node.node) == fast).map(of).sum::<u64>() / PAGE_BYTES
         };
-        let free = |node: &fovea_apps::MemoryNode| node.free_bytes.saturating_sub(node.kept_bytes);
+        let free = |node: &MemoryNode| node.free_bytes.saturating_sub(node.kept_bytes);
         self.state.fast_pages = sum(true, |node| node.total_bytes);
         self.state.slow_pages = sum(false, |node| node.total_bytes);
         (self.state.fast_free_pages, self.state.slow_free_pages) = (sum(true, free), sum(false, free));
@@ -151,7 +151,7 @@ impl Tier {
                 if !std::mem::replace(&mut self.is_blind, true) {
                     house.lacks(now_ns, format!("making room in fast memory ahead of need: {e}"));
                 }
-                // Nothing is known of its pages' age: by and by they count as all in use.
+                // Asking again at once would only fail again.
                 self.state.rests_until_ns = now_ns + LOOK_NS[1];
                 return json!({ "error": e.to_string() });
             }
@@ -242,14 +242,8 @@ fn set<D: Device>(house: &mut House<D>, setting: TierSetting, value: &str) {
 
 /// False if its cgroup has no such rule, or one of somebody else's.
 fn keep_out<D: Device>(house: &mut House<D>, cgroup: &str, tiers: &MemoryTiers) -> Result<bool, Error> {
-    for above in house.device.without_controller(cgroup, Controller::Cpuset)? {
-        match house.undo.passes(&above, Controller::Cpuset) {
-            Ok(()) => house.device.pass_controller_on(&above, Controller::Cpuset, true)?,
-            Err(e) => {
-                say!("fovea: writing the undo log: {e}");
-                return Ok(false);
-            }
-        }
+    if !house.pass_on(cgroup, Controller::Cpuset)? {
+        return Ok(false);
     }
     if house.device.allowed_nodes(cgroup)?.is_none_or(|nodes| !nodes.is_empty()) {
         return Ok(false);

@@ -4,28 +4,19 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::places::Places;
 use super::Parameter;
-
-const OUT: u32 = u32::MAX;
-
-#[derive(Clone, Copy)]
-struct Object {
-    /// Among the cached ones.
-    at: u32,
-    size: u32,
-}
 
 /// The objects in a cache, in no order, and the randomness to draw from them.
 pub struct Drawn {
     cached: Vec<u32>,
-    objects: Vec<Object>,
-    used: u64,
+    places: Places,
     random: ChaCha8Rng,
 }
 
 impl Drawn {
     /// Memory per object.
-    pub const BYTES_PER_OBJECT: usize = std::mem::size_of::<Object>();
+    pub const BYTES_PER_OBJECT: usize = Places::BYTES_PER_OBJECT;
 
     /// The parameter that decides what is drawn; results name it under this name.
     pub const SEED: Parameter =
@@ -34,32 +25,30 @@ impl Drawn {
     /// Nothing cached.
     pub fn new(seed: f64) -> Self {
         let random = ChaCha8Rng::seed_from_u64(seed as u64);
-        Drawn { cached: Vec::new(), objects: Vec::new(), used: 0, random }
+        Drawn { cached: Vec::new(), places: Places::default(), random }
     }
 
     /// Makes room for ids below `ids`.
     pub fn ensure_ids(&mut self, ids: u32) {
-        if ids as usize > self.objects.len() {
-            self.objects.resize(ids as usize, Object { at: OUT, size: 0 });
-        }
+        self.places.ensure_ids(ids);
     }
 
     /// Whether it is cached.
     #[inline]
     pub fn contains(&self, id: u32) -> bool {
-        self.objects.get(id as usize).is_some_and(|object| object.at != OUT)
+        self.places.contains(id)
     }
 
     /// Weight of all that are.
     #[inline]
     pub fn used(&self) -> u64 {
-        self.used
+        self.places.used()
     }
 
     /// Weight of one that is.
     #[inline]
     pub fn size(&self, id: u32) -> u32 {
-        self.objects[id as usize].size
+        self.places.size(id)
     }
 
     /// How many are.
@@ -70,20 +59,18 @@ impl Drawn {
     /// Adds one that is not cached.
     #[inline]
     pub fn insert(&mut self, id: u32, size: u32) {
-        self.objects[id as usize] = Object { at: self.cached.len() as u32, size };
+        self.places.insert(id, size, self.cached.len());
         self.cached.push(id);
-        self.used += u64::from(size);
     }
 
     /// Takes out one that is; the last takes its place.
     #[inline]
     pub fn remove(&mut self, id: u32) {
-        let Object { at, size } = std::mem::replace(&mut self.objects[id as usize], Object { at: OUT, size: 0 });
-        self.cached.swap_remove(at as usize);
-        if let Some(&moved) = self.cached.get(at as usize) {
-            self.objects[moved as usize].at = at;
+        let at = self.places.remove(id);
+        self.cached.swap_remove(at);
+        if let Some(&moved) = self.cached.get(at) {
+            self.places.set(moved, at);
         }
-        self.used -= u64::from(size);
     }
 
     /// A number below `below`.
@@ -104,7 +91,7 @@ impl Drawn {
         for at in 0..samples.min(self.cached.len()) {
             let at = if all { at } else { self.random.gen_range(0..self.cached.len()) };
             let id = self.cached[at];
-            let score = score(id, self.objects[id as usize].size);
+            let score = score(id, self.places.size(id));
             if best.as_ref().is_none_or(|best| score > best.1) {
                 best = Some((id, score));
             }

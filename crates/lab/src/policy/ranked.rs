@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Objects by rank, the least first: what policies need that evict by a number and not by a place in a list.
 
-const OUT: u32 = u32::MAX;
+use super::places::Places;
 
 /// The usual rank, and what decides between equal ones. No two objects have the same.
 pub type Rank = (u64, u64);
@@ -12,56 +12,45 @@ struct Entry<R> {
     id: u32,
 }
 
-#[derive(Clone, Copy)]
-struct Object {
-    /// In the heap.
-    at: u32,
-    size: u32,
-}
-
 /// A heap of objects that knows where each of them is.
 #[derive(Default)]
 pub struct Ranked<R = Rank> {
     /// Four children a node.
     heap: Vec<Entry<R>>,
-    objects: Vec<Object>,
-    used: u64,
+    places: Places,
 }
 
 impl<R: Ord + Copy> Ranked<R> {
     /// Memory per object.
-    pub const BYTES_PER_OBJECT: usize = std::mem::size_of::<Object>();
+    pub const BYTES_PER_OBJECT: usize = Places::BYTES_PER_OBJECT;
 
     /// Makes room for ids below `ids`.
     pub fn ensure_ids(&mut self, ids: u32) {
-        if ids as usize > self.objects.len() {
-            self.objects.resize(ids as usize, Object { at: OUT, size: 0 });
-        }
+        self.places.ensure_ids(ids);
     }
 
     /// Whether it is there.
     #[inline]
     pub fn contains(&self, id: u32) -> bool {
-        self.objects.get(id as usize).is_some_and(|object| object.at != OUT)
+        self.places.contains(id)
     }
 
     /// Weight of all that are.
     #[inline]
     pub fn used(&self) -> u64 {
-        self.used
+        self.places.used()
     }
 
     /// Weight of one that is.
     #[inline]
     pub fn size(&self, id: u32) -> u32 {
-        self.objects[id as usize].size
+        self.places.size(id)
     }
 
     /// Adds one that is not there.
     #[inline]
     pub fn insert(&mut self, id: u32, size: u32, rank: R) {
-        self.objects[id as usize].size = size;
-        self.used += u64::from(size);
+        self.places.insert(id, size, self.heap.len());
         self.heap.push(Entry { rank, id });
         self.rise(self.heap.len() - 1, Entry { rank, id });
     }
@@ -69,7 +58,7 @@ impl<R: Ord + Copy> Ranked<R> {
     /// Gives one that is there another rank.
     #[inline]
     pub fn change(&mut self, id: u32, rank: R) {
-        let at = self.objects[id as usize].at as usize;
+        let at = self.places.at(id);
         let entry = Entry { rank, id };
         match rank < self.heap[at].rank {
             true => self.rise(at, entry),
@@ -85,9 +74,7 @@ impl<R: Ord + Copy> Ranked<R> {
         if !self.heap.is_empty() {
             self.sink(0, last);
         }
-        let object = &mut self.objects[id as usize];
-        object.at = OUT;
-        self.used -= u64::from(object.size);
+        self.places.remove(id);
         Some((id, rank))
     }
 
@@ -100,9 +87,7 @@ impl<R: Ord + Copy> Ranked<R> {
     /// Takes out one that is there.
     #[inline]
     pub fn remove(&mut self, id: u32) {
-        let object = &mut self.objects[id as usize];
-        let at = std::mem::replace(&mut object.at, OUT) as usize;
-        self.used -= u64::from(object.size);
+        let at = self.places.remove(id);
         let Some(last) = self.heap.pop() else { return };
         if at < self.heap.len() {
             match last.rank < self.heap[at].rank {
@@ -114,7 +99,7 @@ impl<R: Ord + Copy> Ranked<R> {
 
     fn put(&mut self, at: usize, entry: Entry<R>) {
         self.heap[at] = entry;
-        self.objects[entry.id as usize].at = at as u32;
+        self.places.set(entry.id, at);
     }
 
     fn rise(&mut self, mut at: usize, entry: Entry<R>) {

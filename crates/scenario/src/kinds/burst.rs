@@ -5,7 +5,7 @@ use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
 use super::leak::EIGHT;
-use super::managed::{best_other, fill_victims, FOVEA, KERNEL, KERNEL_ADJ, PEERS, ZRAM};
+use super::managed::{best_other, fill_victims, nobody_wrong, FOVEA, KERNEL, KERNEL_ADJ, PEERS, ZRAM};
 use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::Folded;
@@ -96,17 +96,11 @@ impl Parameters for Burst {
             if !compares(scenario, &["fovea"]) {
                 continue;
             }
+            verdicts.extend(nobody_wrong(cases, case));
             let ours = |case: &str, name: &str| figure(cases, case, "fovea", name);
             let mut push = |name: &str, claim: &str, figure: Option<f64>, bound: Bound| {
                 verdicts.push(verdict(&id(name, case), claim, "this project", figure, bound));
             };
-            push("oom-kills", "the kernel's OOM killer is never reached", ours(case, "oom_kills"), Bound::Equal(0.0));
-            push(
-                "wrong-victims",
-                "no service and no app in front is killed",
-                ours(case, "wrong_victims"),
-                Bound::Equal(0.0),
-            );
             if case != UNLOADED && self.cases.iter().any(|case| case == UNLOADED) {
                 push(
                     "launch-unloaded",

@@ -5,7 +5,7 @@ use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
 use super::leak::EIGHT;
-use super::managed::{best_other, fill_victims, FOVEA, KERNEL, KERNEL_ADJ, PEERS, STOCK, ZRAM};
+use super::managed::{best_other, fill_victims, nobody_wrong, FOVEA, KERNEL, KERNEL_ADJ, PEERS, STOCK, ZRAM};
 use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::Folded;
@@ -87,12 +87,11 @@ impl Parameters for Incompressible {
             return verdicts;
         }
         verdicts.extend(kills_as_zram(scenario, cases, ""));
+        verdicts.extend(nobody_wrong(cases, ""));
         let ours = |name: &str| figure(cases, "", "fovea", name);
         let mut push = |id: &str, claim: &str, figure: Option<f64>, bound: Bound| {
             verdicts.push(verdict(id, claim, "this project", figure, bound));
         };
-        push("oom-kills", "the kernel's OOM killer is never reached", ours("oom_kills"), Bound::Equal(0.0));
-        push("wrong-victims", "no service and no app in front is killed", ours("wrong_victims"), Bound::Equal(0.0));
         if scenario.configurations.len() > 1 {
             push(
                 "stall-best",

@@ -3,11 +3,13 @@
 
 use std::borrow::Cow;
 
+use fovea_report::verdict::{verdict, Bound};
+
 use super::leak;
 use crate::figures::fold::{mean, set, Folded};
-use crate::figures::{figure, Figures};
+use crate::figures::{figure, id, Figures};
 use crate::scenario::Scenario;
-use crate::{Case, Configuration, Daemon, Reservation};
+use crate::{Case, Configuration, Daemon, Reservation, Verdict};
 
 /// For how long MGLRU keeps what was used, in `kernel-ttl`: what the kernel's documentation names as long enough against lags that a person notices
 /// (admin-guide/mm/multigen_lru.rst).
@@ -85,6 +87,17 @@ pub(super) fn best_other(scenario: &Scenario, cases: &[Case], case: &str, name: 
     let others = scenario.configurations.iter().map(Configuration::name).filter(|&other| other != FOVEA.name());
     let figures: Option<Vec<f64>> = others.map(|other| figure(cases, case, other, name)).collect();
     figures?.into_iter().reduce(f64::min)
+}
+
+/// Whom neither the daemon nor the kernel may end.
+pub(super) fn nobody_wrong(cases: &[Case], case: &str) -> [Verdict; 2] {
+    let none = |name: &str, claim: &str, of: &str| {
+        verdict(&id(name, case), claim, "this project", figure(cases, case, FOVEA.name(), of), Bound::Equal(0.0))
+    };
+    [
+        none("oom-kills", "the kernel's OOM killer is never reached", "oom_kills"),
+        none("wrong-victims", "no service and no app in front is killed", "wrong_victims"),
+    ]
 }
 
 /// A leak's figures, and who died that must not.
