@@ -50,7 +50,7 @@ pub fn kib_value(text: &[u8], key: &[u8]) -> Option<u64> {
 /// /proc/meminfo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meminfo {
-    /// MemTotal.
+    /// MemTotal without Hugetlb: what an administrator set aside as huge pages no app gets.
     pub total_bytes: u64,
     /// MemFree.
     pub free_bytes: u64,
@@ -69,15 +69,15 @@ impl Meminfo {
     pub fn parse(text: &[u8]) -> Option<Meminfo> {
         let total_bytes = kib_value(text, b"MemTotal:")?;
         let free_bytes = kib_value(text, b"MemFree:")?;
-        let file = |key: &[u8]| kib_value(text, key).unwrap_or(0);
-        let file_bytes = file(b"Active(file):").saturating_add(file(b"Inactive(file):"));
+        let of = |key: &[u8]| kib_value(text, key).unwrap_or(0);
+        let file_bytes = of(b"Active(file):").saturating_add(of(b"Inactive(file):"));
         Some(Meminfo {
-            total_bytes,
+            total_bytes: total_bytes.saturating_sub(of(b"Hugetlb:")),
             free_bytes,
             available_bytes: kib_value(text, b"MemAvailable:").unwrap_or(free_bytes.saturating_add(file_bytes)),
             file_bytes,
-            swap_total_bytes: file(b"SwapTotal:"),
-            swap_free_bytes: file(b"SwapFree:"),
+            swap_total_bytes: of(b"SwapTotal:"),
+            swap_free_bytes: of(b"SwapFree:"),
         })
     }
 }
@@ -223,6 +223,14 @@ mod tests {
         assert_eq!(value(text, b"oom_kill "), Some(7));
         assert_eq!(value(b"oom_kill 1", b"oom_kill "), Some(1));
         assert_eq!(value(b"oom_kill", b"oom_kill "), None);
+    }
+
+    #[test]
+    fn memory_set_aside_as_huge_pages_is_none_of_the_devices() {
+        let total = |text: &[u8]| Meminfo::parse(text).unwrap().total_bytes;
+        assert_eq!(total(b"MemTotal: 1000 kB\nMemFree: 10 kB\n"), 1000 << 10);
+        assert_eq!(total(b"MemTotal: 1000 kB\nMemFree: 10 kB\nHugetlb: 900 kB\n"), 100 << 10);
+        assert_eq!(total(b"MemTotal: 1000 kB\nMemFree: 10 kB\nHugetlb: 1001 kB\n"), 0);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct MemoryState {
     /// MemFree.
     pub free_bytes: u64,
-    /// MemTotal; 0 if it is not known.
+    /// MemTotal without what is set aside as huge pages; 0 if it is not known.
     #[serde(default)]
     pub total_bytes: u64,
     /// MemAvailable.
