@@ -8,7 +8,7 @@ use Importance::{Foreground, Hidden, Service as ServiceRank, Visible};
 use IoClass::{Bursty, ForegroundDependent, Plain, TimeSensitive};
 
 fn service(class: IoClass) -> Service {
-    Service { name: class.name().into(), class, peers: Vec::new(), devices: Vec::new() }
+    Service { name: class.name().into(), class, peers: Vec::new(), devices: Vec::new(), names: Vec::new() }
 }
 
 fn class(said: Option<IoClass>, heard: Option<Perceived>, used: &[IoClass], importance: Importance) -> IoClass {

@@ -13,6 +13,8 @@ pub enum Perceived {
     RecordsSound,
     /// It has a loudspeaker's stream open.
     PlaysSound,
+    /// Its media player says that it plays (MPRIS).
+    PlaysMedia,
     /// It has a camera (or a video decoder) open.
     UsesVideo,
     /// It keeps the device from sleeping, going idle or shutting down: what it does is not to be broken off.
@@ -31,6 +33,7 @@ impl Perceived {
         match self {
             Perceived::RecordsSound => "records sound",
             Perceived::PlaysSound => "plays sound",
+            Perceived::PlaysMedia => "has a media player that plays",
             Perceived::UsesVideo => "uses a camera or video decoder",
             Perceived::Inhibits => "holds an inhibitor",
             Perceived::UsesServer => "uses a sound server that is running",

@@ -22,12 +22,20 @@ pub struct Service {
     /// Device nodes: who has one open uses the service.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Pattern>,
+    /// Names on the session's message bus: who has one uses the service, or is it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<Pattern>,
 }
 
 impl Service {
     /// Whether a program of that name serves it.
     pub fn is_peer(&self, program: &str) -> bool {
         self.peers.iter().any(|pattern| pattern.fits(program))
+    }
+
+    /// Whether a name on a message bus is one of its own.
+    pub fn is_name(&self, name: &str) -> bool {
+        self.names.iter().any(|pattern| pattern.fits(name))
     }
 
     /// Whether that device node is one of its own.
@@ -98,7 +106,8 @@ mod tests {
         assert!(!rows.is_empty());
         assert_eq!(Services { built_in: false, row: rows.clone() }.check(), Ok(()));
         for row in &rows {
-            assert!(!row.peers.is_empty() || !row.devices.is_empty(), "{}: nobody could use it", row.name);
+            let is_used = !row.peers.is_empty() || !row.devices.is_empty() || !row.names.is_empty();
+            assert!(is_used, "{}: nobody could use it", row.name);
             assert!(row.peers.iter().all(|peer| peer.as_str().len() <= 15), "{}: the kernel cuts names", row.name);
         }
         let names: std::collections::BTreeSet<_> = rows.iter().map(|row| &row.name).collect();
@@ -112,6 +121,7 @@ mod tests {
             class,
             peers: vec!["mine*".parse().unwrap()],
             devices: Vec::new(),
+            names: Vec::new(),
         };
         let first = Services::built_in_rows().remove(0).name;
         let services =
@@ -132,6 +142,7 @@ mod tests {
                 class: IoClass::Plain,
                 peers: Vec::new(),
                 devices: vec![device.parse().unwrap()],
+                names: Vec::new(),
             }],
         };
         assert_eq!(of("a", "/dev/snd/pcm*").check(), Ok(()));

@@ -14,7 +14,31 @@ pub const SOCKET_NAME: &str = "control.sock";
 pub const RUN_FOLDER: &str = "/run/fovea";
 
 /// The largest request.
-pub const REQUEST_MAX_BYTES: usize = 4096;
+pub const REQUEST_MAX_BYTES: usize = 16 * 1024;
+
+/// What names may take of a request, as JSON.
+pub const BUS_NAMES_MAX_BYTES: usize = REQUEST_MAX_BYTES - 64;
+
+/// A name that a process has on a message bus.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BusName {
+    /// PID, in the daemon's PID namespace.
+    pub pid: u32,
+    /// Well-known name, like "org.mpris.MediaPlayer2.vlc".
+    pub name: String,
+}
+
+impl BusName {
+    /// Whether it finds room in so many bytes of JSON; what it takes is no longer there for the next.
+    pub fn take_from(&self, left: &mut usize) -> bool {
+        // {"pid":4294967295,"name":"..."},
+        let takes = self.name.len() + 30;
+        let fits = takes <= *left;
+        *left = left.saturating_sub(takes);
+        fits
+    }
+}
 
 /// The largest reply.
 pub const REPLY_MAX_BYTES: usize = 192 * 1024;
@@ -59,6 +83,16 @@ pub enum Request {
     Inhibitors {
         /// PIDs, in the daemon's PID namespace.
         pids: Vec<u32>,
+    },
+    /// The processes of media players that play, all of them: like inhibitors.
+    Playing {
+        /// PIDs, in the daemon's PID namespace.
+        pids: Vec<u32>,
+    },
+    /// The names that processes have on a message bus, all of them: like inhibitors.
+    Names {
+        /// Names and whose they are.
+        names: Vec<BusName>,
     },
     /// Nothing is in front any more.
     Home {},

@@ -2,7 +2,7 @@
 //! Classes of apps' I/O as the engine keeps them.
 
 use fovea_apps::{ClassBy, Classified, IoClass, Perceived, Standing};
-use fovea_client::protocol::Request;
+use fovea_client::protocol::{BusName, Reply, Request};
 use fovea_linux::{MediaChange, MediaUser};
 
 use crate::engine_tests::{bench, focus, Bench, SECOND_NS};
@@ -62,6 +62,36 @@ fn who_plays_is_time_sensitive_and_an_inhibitor_beside_it_hides_nothing() {
     assert_eq!((music.class, music.by), (IoClass::TimeSensitive, ClassBy::Heard(Perceived::UsesServer)));
     b.plays(&[], 2 * SECOND_NS);
     assert_eq!(b.io_class("music").class, IoClass::Bursty);
+}
+
+#[test]
+fn who_has_a_services_name_on_a_bus_uses_it_until_its_source_goes() {
+    let mut b = two();
+    b.device.0.borrow_mut().disk = fovea_apps::DiskControl::Volumes;
+    let named = |name: &str| Request::Names { names: vec![BusName { pid: 10, name: name.into() }] };
+    let refused = b.engine.handle_from(None, named("org.kde.kget"), 0);
+    assert!(matches!(refused, Reply::Error { error } if error.contains("attend")));
+    b.engine.attends(21, "session", 0);
+    b.engine.handle_from(Some(21), named("org.example.kget"), 0);
+    b.engine.handle_from(Some(20), focus("music"), 0);
+    b.run(0, SECOND_NS);
+    assert_eq!(b.io_class("music").class, IoClass::TimeSensitive, "it is in front, and nothing more is known");
+    b.engine.handle_from(Some(21), named("org.kde.kget"), 2 * SECOND_NS);
+    b.run(2 * SECOND_NS, 3 * SECOND_NS);
+    let music = b.io_class("music");
+    assert_eq!((music.class, music.by), (IoClass::Bursty, ClassBy::Service("a download manager".into())));
+    b.engine.left(21, 4 * SECOND_NS);
+    b.run(4 * SECOND_NS, 5 * SECOND_NS);
+    assert_eq!(b.io_class("music").by, ClassBy::NothingKnown);
+}
+
+#[test]
+fn who_says_that_it_plays_is_time_sensitive() {
+    let mut b = two();
+    b.engine.handle_from(Some(20), Request::Playing { pids: vec![10] }, 0);
+    b.engine.turn(0).unwrap();
+    let music = b.io_class("music");
+    assert_eq!((music.class, music.by), (IoClass::TimeSensitive, ClassBy::Heard(Perceived::PlaysMedia)));
 }
 
 #[test]

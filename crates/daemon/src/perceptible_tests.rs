@@ -98,6 +98,28 @@ fn an_inhibitor_holds_as_long_as_its_source_and_the_surest_reason_is_told() {
 }
 
 #[test]
+fn who_says_that_it_plays_is_heard_as_long_as_a_source_says_so() {
+    let mut b = home();
+    let playing = |pids: &[u32]| Request::Playing { pids: pids.to_vec() };
+    let refused = b.engine.handle_from(None, playing(&[10]), 0);
+    assert!(matches!(refused, Reply::Error { error } if error.contains("attend")));
+    b.engine.attends(21, "session", 0);
+    assert_eq!(b.engine.handle_from(Some(21), playing(&[10]), 0), Reply::Done {});
+    // Both from one source, and neither takes the other's place.
+    b.engine.handle_from(Some(21), Request::Inhibitors { pids: vec![11] }, 0);
+    assert_eq!(b.perceptible("music"), Some(Perceived::PlaysMedia));
+    assert_eq!(b.perceptible("game"), Some(Perceived::Inhibits));
+    b.run(0, 60 * SECOND_NS);
+    assert!(!b.done("freeze apps/music") && !b.done("freeze apps/game"));
+    b.engine.handle_from(Some(21), playing(&[]), 60 * SECOND_NS);
+    assert_eq!(b.perceptible("music"), None);
+    b.engine.handle_from(Some(21), playing(&[10]), 60 * SECOND_NS);
+    b.engine.left(21, 61 * SECOND_NS);
+    b.run(61 * SECOND_NS, 120 * SECOND_NS);
+    assert!(b.done("freeze apps/music") && b.done("freeze apps/game"));
+}
+
+#[test]
 fn the_only_large_app_that_plays_outlives_the_small_one_that_does_not() {
     for plays in [true, false] {
         let mut b = home();

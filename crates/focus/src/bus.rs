@@ -33,10 +33,25 @@ pub fn connect(who: &str, address: &str) -> Result<RpcConn, SourceError> {
     })
 }
 
+/// The session bus of this user: `$DBUS_SESSION_BUS_ADDRESS`, or the socket that systemd has for it.
+pub fn session_bus() -> Option<String> {
+    let named = std::env::var("DBUS_SESSION_BUS_ADDRESS").ok().filter(|address| !address.is_empty());
+    named.or_else(|| Some(format!("unix:path={}/bus", std::env::var("XDG_RUNTIME_DIR").ok()?)))
+}
+
 /// Sends a call and waits for what comes of it, a reply or an error.
 pub fn call(bus: &mut RpcConn, message: &mut MarshalledMessage) -> Result<MarshalledMessage, Error> {
+    call_within(bus, message, ANSWER_LIMIT)
+}
+
+/// The same for so long at most.
+pub fn call_within(
+    bus: &mut RpcConn,
+    message: &mut MarshalledMessage,
+    limit: Timeout,
+) -> Result<MarshalledMessage, Error> {
     let serial = bus.send_message(message)?.write_all().map_err(force_finish_on_error)?;
-    bus.wait_response(serial, ANSWER_LIMIT)
+    bus.wait_response(serial, limit)
 }
 
 /// The socket of a D-Bus address, the first usable one of several (D-Bus specification, "Server Addresses").

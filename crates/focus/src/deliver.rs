@@ -70,6 +70,8 @@ pub fn deliver(run_folder: &Path, name: &AppName, mailbox: &Mailbox, say: &mut d
 fn took_back(wanted: &Wanted, told: &Wanted) -> bool {
     (told.windows.is_some() && wanted.windows.is_none())
         || (told.inhibitors.is_some() && wanted.inhibitors.is_none())
+        || (told.playing.is_some() && wanted.playing.is_none())
+        || (told.names.is_some() && wanted.names.is_none())
         || (told.screen_on.is_some() && wanted.screen_on.is_none())
 }
 
@@ -114,6 +116,14 @@ fn tell(
     if let Some(pids) = wanted.inhibitors.as_ref().filter(|_| wanted.inhibitors != told.inhibitors) {
         ask(link, &Request::Inhibitors { pids: pids.clone() }, say)?;
         told.inhibitors.clone_from(&wanted.inhibitors);
+    }
+    if let Some(pids) = wanted.playing.as_ref().filter(|_| wanted.playing != told.playing) {
+        ask(link, &Request::Playing { pids: pids.clone() }, say)?;
+        told.playing.clone_from(&wanted.playing);
+    }
+    if let Some(names) = wanted.names.as_ref().filter(|_| wanted.names != told.names) {
+        ask(link, &Request::Names { names: names.clone() }, say)?;
+        told.names.clone_from(&wanted.names);
     }
     if let Some(windows) = wanted.windows.as_ref().filter(|_| wanted.windows != told.windows) {
         let Windows { front, visible } = windows.clone();

@@ -141,12 +141,6 @@ fn listen_to(run_folder: &Path) -> Result<OwnedFd, SourceError> {
     }
 }
 
-/// The session bus of this user: `$DBUS_SESSION_BUS_ADDRESS`, or the socket that systemd has for it.
-pub fn session_bus() -> Option<String> {
-    let named = std::env::var("DBUS_SESSION_BUS_ADDRESS").ok().filter(|address| !address.is_empty());
-    named.or_else(|| Some(format!("unix:path={}/bus", std::env::var("XDG_RUNTIME_DIR").ok()?)))
-}
-
 /// Notify(app, replaces, icon, summary, body, actions, hints, time until it goes), by the Desktop Notifications Specification. The bus is asked anew
 /// each time: a session that restarts its own is no reason to end.
 fn notify(address: &str, summary: &str, body: &str) -> Result<(), SourceError> {

@@ -7,22 +7,27 @@
 mod attend;
 mod bus;
 mod deliver;
+mod inhibitions;
 mod kills;
 mod logind;
 mod mailbox;
+mod session;
 mod sway;
 mod sway_wire;
 mod top_app;
 mod x11;
 mod x11_desktop;
 
+use fovea_client::protocol::BusName;
 use thiserror::Error;
 
 pub use attend::{attend, Backoff};
+pub use bus::session_bus;
 pub use deliver::{deliver, Undelivered};
-pub use kills::{session_bus, show_kills};
+pub use kills::show_kills;
 pub use logind::Logind;
 pub use mailbox::{Mailbox, Wanted};
+pub use session::Session;
 pub use sway::Sway;
 pub use top_app::TopApp;
 pub use x11::X11;
@@ -57,6 +62,10 @@ pub enum Event {
     Windows(Windows),
     /// The processes that hold an inhibitor now; ascending, each once.
     Inhibitors(Vec<u32>),
+    /// The processes of media players that play now; ascending, each once.
+    Playing(Vec<u32>),
+    /// The names that processes have on a message bus now; ascending, each once.
+    Names(Vec<BusName>),
     /// The screen is on or off.
     Screen {
         /// On.

@@ -5,6 +5,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fovea_client::protocol::BusName;
 use rustix::event::{eventfd, EventfdFlags};
 
 use crate::{Event, SourceError, Windows};
@@ -18,6 +19,10 @@ pub struct Wanted {
     pub screen_on: Option<bool>,
     /// Who holds an inhibitor; `None` if no source says.
     pub inhibitors: Option<Vec<u32>>,
+    /// Whose media player plays; `None` if no source says.
+    pub playing: Option<Vec<u32>>,
+    /// Names on a message bus; `None` if no source says.
+    pub names: Option<Vec<BusName>>,
     /// Why the source has given up.
     pub ended: Option<SourceError>,
 }
@@ -41,6 +46,8 @@ impl Mailbox {
         self.change(|wanted| match event {
             Event::Windows(windows) => wanted.windows = Some(windows),
             Event::Inhibitors(pids) => wanted.inhibitors = Some(pids),
+            Event::Playing(pids) => wanted.playing = Some(pids),
+            Event::Names(names) => wanted.names = Some(names),
             Event::Screen { on } => wanted.screen_on = Some(on),
         });
     }

@@ -161,7 +161,7 @@ mod tests {
                 match now.clone().unwrap() {
                     Event::Windows(Windows { front: Some(pid), .. }) => prop_assert!(look.contains(&pid) && (200..400).contains(&pid)),
                     Event::Windows(_) => prop_assert!(look.iter().all(|p| !(200..400).contains(p))),
-                    Event::Screen { .. } | Event::Inhibitors(_) => prop_assert!(false),
+                    other => prop_assert!(false, "{other:?}"),
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use fovea_client::protocol::{Reply, Request, SOCKET_NAME};
+use fovea_client::protocol::{BusName, Reply, Request, REQUEST_MAX_BYTES, SOCKET_NAME};
 use fovea_focus::{deliver, Event, Mailbox, SourceError, Undelivered, Windows};
 use rustix::net::{
     accept, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags,
@@ -43,7 +43,7 @@ impl Daemon {
     }
 
     fn expect(&self, expected: Request, reply: Reply) {
-        let mut buffer = [0; 4096];
+        let mut buffer = [0; REQUEST_MAX_BYTES];
         let (length, _) = recv(&self.client, &mut buffer[..], RecvFlags::empty()).unwrap();
         assert_eq!(serde_json::from_slice::<Request>(&buffer[..length]).unwrap(), expected);
         send(&self.client, &serde_json::to_vec(&reply).unwrap(), SendFlags::NOSIGNAL).unwrap();
@@ -78,6 +78,11 @@ fn the_daemon_is_told_changes_and_everything_after_a_restart() {
     daemon.done(Request::Screen { on: false });
     mailbox.put(Event::Inhibitors(vec![4, 5]));
     daemon.done(Request::Inhibitors { pids: vec![4, 5] });
+    mailbox.put(Event::Playing(vec![6]));
+    daemon.done(Request::Playing { pids: vec![6] });
+    let names = vec![BusName { pid: 7, name: "org.example.Name".into() }];
+    mailbox.put(Event::Names(names.clone()));
+    daemon.done(Request::Names { names: names.clone() });
     mailbox.put(front(3));
     daemon.expect(windows(3), Reply::Error { error: "no".into() });
     assert_eq!(lines.recv().unwrap(), "the daemon refused: no");
@@ -88,6 +93,8 @@ fn the_daemon_is_told_changes_and_everything_after_a_restart() {
     let daemon = Daemon::accept(listener);
     daemon.done(Request::Screen { on: false });
     daemon.done(Request::Inhibitors { pids: vec![4, 5] });
+    daemon.done(Request::Playing { pids: vec![6] });
+    daemon.done(Request::Names { names });
     daemon.done(windows(3));
 
     // The source goes, and with it all that it said: the connection is the lease.

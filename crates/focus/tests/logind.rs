@@ -1,74 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The logind source over a real message bus (dbus-daemon), with a login manager played here.
 
+mod bus;
+
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fovea_focus::{Event, Logind, Source, SourceError};
-use nix::sys::socket::UnixAddr;
-use rustbus::connection::ll_conn::force_finish_on_error;
+use bus::{send, watch, Bus, HANGS};
+use fovea_focus::{Event, Logind, SourceError};
 use rustbus::connection::Timeout;
-use rustbus::message_builder::MarshalledMessage;
 use rustbus::params::{Array, Base, Container, Param};
 use rustbus::wire::ObjectPath;
 use rustbus::{standard_messages, MessageBuilder, RpcConn};
 
-/// Nothing here depends on this time: a test that would hang fails instead.
-const HANGS: Duration = Duration::from_secs(120);
-
-const CONFIGURATION: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><listen>unix:path=SOCKET</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow user="*"/><allow own="*"/><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/></policy></busconfig>"#;
-
-/// Ends its bus whatever becomes of the test.
-struct Bus(Child, PathBuf);
-
-impl Bus {
-    /// A bus of our own; `None` if dbus-daemon is not installed.
-    fn start(folder: &Path) -> Option<Bus> {
-        let (socket, file) = (folder.join("bus"), folder.join("bus.conf"));
-        std::fs::write(&file, CONFIGURATION.replace("SOCKET", socket.to_str().unwrap())).unwrap();
-        let child = Command::new("dbus-daemon")
-            .args(["--nofork", "--nopidfile", "--print-address=1", "--config-file"])
-            .arg(file)
-            .stdout(Stdio::piped())
-            .spawn();
-        let Ok(mut child) = child else {
-            eprintln!("SKIPPED: no dbus-daemon here; install the package dbus-daemon");
-            return None;
-        };
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.starts_with("unix:"), "{line}");
-        Some(Bus(child, socket))
-    }
-
-    fn connect(&self) -> RpcConn {
-        let address = UnixAddr::new(&self.1).unwrap();
-        RpcConn::connect_to_path(address, Timeout::Duration(HANGS)).unwrap()
-    }
-
-    fn watch(&self) -> (mpsc::Receiver<Event>, std::thread::JoinHandle<SourceError>) {
-        let (to, events) = mpsc::channel();
-        let mut source = Logind::new(Some(format!("unix:path={}", self.1.display())), "seat0");
-        (events, std::thread::spawn(move || source.watch(&mut |event| to.send(event).unwrap())))
-    }
-}
-
-impl Drop for Bus {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn send(bus: &mut RpcConn, message: &mut MarshalledMessage) -> u32 {
-    bus.send_message(message).unwrap().write_all().map_err(force_finish_on_error).unwrap()
+fn logind_of(bus: &Bus) -> Logind {
+    Logind::new(Some(bus.address()), "seat0")
 }
 
 /// What is asked of the login manager's objects: the active session, and its hints by object and name.
@@ -99,10 +46,7 @@ struct FakeLogind {
 
 impl FakeLogind {
     fn start(bus: &Bus, state: State) -> Self {
-        let mut bus = bus.connect();
-        let serial = send(&mut bus, &mut standard_messages::request_name("org.freedesktop.login1", 0));
-        bus.wait_response(serial, Timeout::Duration(HANGS)).unwrap();
-        Self { bus, state }
+        Self { bus: bus.connect_as("org.freedesktop.login1"), state }
     }
 
     /// Answers what is asked until an event comes.
@@ -168,12 +112,12 @@ fn the_active_sessions_hints_are_followed_until_logind_goes() {
     let folder = tempfile::tempdir().unwrap();
     let Some(bus) = Bus::start(folder.path()) else { return };
 
-    let (_events, watching) = bus.watch();
+    let (_events, watching) = watch(logind_of(&bus));
     let error = watching.join().unwrap();
     assert!(matches!(&error, SourceError::Absent(line) if line.contains("login1")), "no logind yet: {error:?}");
 
     let mut logind = FakeLogind::start(&bus, state(ONE, false, false));
-    let (events, watching) = bus.watch();
+    let (events, watching) = watch(logind_of(&bus));
     assert_eq!(logind.serve_until(&events), Event::Screen { on: true }, "how things stood");
     assert_eq!(logind.serve_until(&events), Event::Inhibitors(vec![]));
     let steps: [(State, bool); 6] = [
@@ -201,7 +145,7 @@ fn who_keeps_the_device_awake_is_told_and_who_only_wants_to_be_warned_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let Some(bus) = Bus::start(folder.path()) else { return };
     let mut logind = FakeLogind::start(&bus, state(ONE, false, false));
-    let (events, watching) = bus.watch();
+    let (events, watching) = watch(logind_of(&bus));
     assert_eq!(logind.serve_until(&events), Event::Screen { on: true });
     assert_eq!(logind.serve_until(&events), Event::Inhibitors(vec![]));
     let (block, delay) = ("block", "delay");

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use fovea_focus::{
-    attend, deliver, session_bus, show_kills, Event, Logind, Mailbox, Source, SourceError, Sway, TopApp, Undelivered,
-    X11,
+    attend, deliver, session_bus, show_kills, Event, Logind, Mailbox, Session, Source, SourceError, Sway, TopApp,
+    Undelivered, X11,
 };
 
 use crate::failure::Failure;
@@ -34,6 +34,10 @@ enum Only {
     Screen,
     /// Who holds an inhibitor.
     Inhibitors,
+    /// Whose media player plays.
+    Playing,
+    /// Names on a message bus.
+    Names,
 }
 
 #[derive(Subcommand)]
@@ -68,6 +72,15 @@ enum SourceArgument {
         #[arg(long, value_name = "ADDRESS")]
         bus: Option<String>,
     },
+    /// A user's session bus: whose media player plays, who keeps the device awake, which names programs have.
+    Session {
+        /// Whose session, asked as that user; without it the caller's.
+        #[arg(long)]
+        uid: Option<u32>,
+        /// Address of the session's message bus; without it /run/user/UID/bus, or the caller's own.
+        #[arg(long, value_name = "ADDRESS")]
+        bus: Option<String>,
+    },
     /// In a user's session, as that user: shows notifications of the kills of his apps.
     Kills {
         /// Address of the session's message bus; $DBUS_SESSION_BUS_ADDRESS or $XDG_RUNTIME_DIR/bus without it.
@@ -86,6 +99,7 @@ impl SourceArgument {
             SourceArgument::TopApp { folder, period_ms } => {
                 ("top-app", Box::new(TopApp::new(folder, Duration::from_millis(period_ms))))
             }
+            SourceArgument::Session { uid, bus } => ("session", Box::new(Session::new(bus, uid))),
             SourceArgument::Logind { seat, bus } => ("logind", Box::new(Logind::new(bus, &seat))),
         })
     }
@@ -105,6 +119,8 @@ pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
         Some(Only::Focus) => matches!(event, Event::Windows(_)),
         Some(Only::Screen) => matches!(event, Event::Screen { .. }),
         Some(Only::Inhibitors) => matches!(event, Event::Inhibitors(_)),
+        Some(Only::Playing) => matches!(event, Event::Playing(_)),
+        Some(Only::Names) => matches!(event, Event::Names(_)),
     };
     let theirs = Arc::clone(&mailbox);
     let attending = move || {

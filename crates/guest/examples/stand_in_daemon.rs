@@ -76,7 +76,8 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
             Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
             Request::Focus { app } => registry.focus(Some(0), &app)?,
             // Nobody watches a compositor in the phone.
-            Request::Attend { .. } | Request::Windows { .. } | Request::Inhibitors { .. } => {}
+            Request::Attend { .. } | Request::Windows { .. } => {}
+            Request::Inhibitors { .. } | Request::Playing { .. } | Request::Names { .. } => {}
             Request::Home {} => {
                 registry.unfocus(Some(0));
                 if config.contains("stand_in_change = true") {

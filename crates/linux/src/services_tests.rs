@@ -13,7 +13,13 @@ use super::*;
 
 fn service(name: &str, peers: &[&str], devices: &[&str]) -> Service {
     let patterns = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
-    Service { name: name.into(), class: IoClass::Bursty, peers: patterns(peers), devices: patterns(devices) }
+    Service {
+        name: name.into(),
+        class: IoClass::Bursty,
+        peers: patterns(peers),
+        devices: patterns(devices),
+        names: Vec::new(),
+    }
 }
 
 /// What this process is called.

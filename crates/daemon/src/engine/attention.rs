@@ -30,7 +30,8 @@ impl<D: Device> House<D> {
     fn left(&mut self, source: SourceId, now_ns: u64) {
         let Some(name) = self.attention.sources.remove(&source) else { return };
         self.registry.leave(source);
-        self.perceptions.forget_inhibitors(source);
+        self.perceptions.left(source);
+        self.service_looks.left(source);
         self.reorder(now_ns);
         self.write(now_ns, "source-gone", None, None, json!({ "name": name, "focus_told": self.registry.is_told() }));
         let screens = &mut self.attention.screens;

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use fovea_apps::{classify, AppName, ClassBy, Classified, Importance, IoClass, Standing, Traits};
-use fovea_linux::{Device, Error};
+use fovea_apps::{classify, AppName, ClassBy, Classified, Importance, IoClass, Service, SourceId, Standing, Traits};
+use fovea_client::protocol::BusName;
+use fovea_linux::{Device, Error, ServiceUser};
 use serde_json::json;
 
 use super::house::House;
+use super::perceptible::leased;
 
 /// How old what is known of services may be where something is looked at anyway.
 const FRESH_NS: u64 = 10_000_000_000;
@@ -24,12 +26,38 @@ pub(super) struct ServiceLooks {
     again_ns: Option<u64>,
     /// They could not be read the last time.
     unread: bool,
+    /// Names that processes have on a message bus, as each source that knows says.
+    names: BTreeMap<SourceId, Vec<BusName>>,
 }
 
 impl ServiceLooks {
     /// Somebody has come, or come to the screen.
     pub(super) fn look_anew(&mut self) {
         self.looked_ns = None;
+    }
+
+    /// The names that processes have on a message bus, as a source says for as long as it is there.
+    pub(super) fn names(&mut self, source: Option<SourceId>, names: Vec<BusName>) -> Result<(), String> {
+        self.names.insert(leased(source)?, names);
+        self.look_anew();
+        Ok(())
+    }
+
+    /// Nobody says any more what a source said.
+    pub(super) fn left(&mut self, source: SourceId) {
+        if self.names.remove(&source).is_some() {
+            self.look_anew();
+        }
+    }
+
+    /// Who has a name of a service.
+    fn named(&self, table: &[Service]) -> Vec<ServiceUser> {
+        let of = |named: &BusName| {
+            let (pid, name) = (named.pid, named.name.clone());
+            let rows = table.iter().enumerate().filter(move |(_, row)| row.is_name(&name));
+            rows.map(move |(service, _)| ServiceUser { pid, service }).collect::<Vec<_>>()
+        };
+        self.names.values().flatten().flat_map(of).collect()
     }
 
     /// When somebody is to look though nothing happens.
@@ -68,7 +96,9 @@ impl<D: Device> House<D> {
 
     fn read_services(&mut self) -> Result<BTreeMap<AppName, Vec<usize>>, Error> {
         let mut found: BTreeMap<AppName, Vec<usize>> = BTreeMap::new();
-        for user in self.device.service_users(&self.services)? {
+        let mut users = self.device.service_users(&self.services)?;
+        users.extend(self.service_looks.named(&self.services));
+        for user in users {
             if let Some(name) = self.app_of_pid(user.pid)? {
                 let services = found.entry(name).or_default();
                 if !services.contains(&user.service) {

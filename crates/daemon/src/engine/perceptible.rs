@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Who is heard or waited for without being in front: users of sound and video, and holders of inhibitors.
+//! Who is heard or waited for without being in front: users of sound and video, players that play, and holders of inhibitors.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ pub(super) struct Perceptions {
     looked_ns: Option<u64>,
     /// When a video device was last opened or closed, until who has one open has been looked for in time.
     video_changed_ns: Option<u64>,
-    /// The processes that hold an inhibitor, as each source that knows says.
-    inhibitors: BTreeMap<SourceId, Vec<u32>>,
+    /// The processes that hold an inhibitor, and those whose player plays, as each source that knows says.
+    told: BTreeMap<(SourceId, Perceived), Vec<u32>>,
     /// Users of sound and video could not be read the last time.
     unread: bool,
 }
@@ -40,7 +40,7 @@ struct Found {
 impl Default for Perceptions {
     fn default() -> Self {
         // Somebody may have had a camera open before we began.
-        Self { looked_ns: None, video_changed_ns: Some(0), inhibitors: BTreeMap::new(), unread: false }
+        Self { looked_ns: None, video_changed_ns: Some(0), told: BTreeMap::new(), unread: false }
     }
 }
 
@@ -57,16 +57,25 @@ impl Perceptions {
 
     /// The processes that hold an inhibitor, as a source says for as long as it is there.
     pub(super) fn inhibitors(&mut self, source: Option<SourceId>, pids: Vec<u32>) -> Result<(), String> {
-        let Some(source) = source else {
-            return Err("only a source can tell of inhibitors, for they end with it: say attend first".into());
-        };
-        self.inhibitors.insert(source, pids);
+        self.tell(source, Perceived::Inhibits, pids)
+    }
+
+    /// The processes whose media player plays, likewise.
+    pub(super) fn playing(&mut self, source: Option<SourceId>, pids: Vec<u32>) -> Result<(), String> {
+        self.tell(source, Perceived::PlaysMedia, pids)
+    }
+
+    fn tell(&mut self, source: Option<SourceId>, perceived: Perceived, pids: Vec<u32>) -> Result<(), String> {
+        self.told.insert((leased(source)?, perceived), pids);
         self.looked_ns = None;
         Ok(())
     }
 
-    pub(super) fn forget_inhibitors(&mut self, source: SourceId) {
-        if self.inhibitors.remove(&source).is_some() {
+    /// Nobody says any more what a source said.
+    pub(super) fn left(&mut self, source: SourceId) {
+        let before = self.told.len();
+        self.told.retain(|(of, _), _| *of != source);
+        if self.told.len() < before {
             self.looked_ns = None;
         }
     }
@@ -75,6 +84,11 @@ impl Perceptions {
     pub(super) fn look_anew(&mut self) {
         self.looked_ns = None;
     }
+}
+
+/// What is told of processes ends with whoever tells it.
+pub(super) fn leased(source: Option<SourceId>) -> Result<SourceId, String> {
+    source.ok_or_else(|| "only a source can tell that of processes, for it ends with it: say attend first".into())
 }
 
 impl<D: Device> House<D> {
@@ -137,10 +151,11 @@ impl<D: Device> House<D> {
     fn look_who_is_perceptible(&mut self, now_ns: u64) -> Result<BTreeMap<AppName, Found>, Error> {
         let users = self.device.media_users(self.perceptions.video_changed_ns.is_some())?;
         self.perceptions.video_changed_ns.take_if(|then_ns| now_ns.saturating_sub(*then_ns) >= SETTLES_NS);
-        let holders: Vec<u32> = self.perceptions.inhibitors.values().flatten().copied().collect();
+        let told = self.perceptions.told.iter().flat_map(|((_, why), pids)| pids.iter().map(|&pid| (pid, *why)));
+        let told: Vec<(u32, Perceived)> = told.collect();
         let media = users.into_iter().map(|user| (user.pid, user.perceived));
         let mut found = BTreeMap::new();
-        for (pid, perceived) in media.chain(holders.into_iter().map(|pid| (pid, Perceived::Inhibits))) {
+        for (pid, perceived) in media.chain(told) {
             if let Some(name) = self.app_of_pid(pid)? {
                 let known = found.entry(name).or_insert(Found { least: perceived, heard: None });
                 known.least = perceived.min(known.least);

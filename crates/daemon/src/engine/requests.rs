@@ -110,6 +110,8 @@ impl<D: Device> Engine<D> {
                 house.windows(source, front, &visible, now_ns).map_err(|e| e.to_string())
             }
             Request::Inhibitors { pids } => house.perceptions.inhibitors(source, pids),
+            Request::Playing { pids } => house.perceptions.playing(source, pids),
+            Request::Names { names } => house.service_looks.names(source, names),
             Request::Home {} => {
                 house.registry.unfocus(source);
                 house.reorder(now_ns);
