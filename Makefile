@@ -186,6 +186,12 @@ install-small:
 	$(call install-modules,$(DESTDIR)/usr/src/fovea-$(VERSION))
 	sed 's/@VERSION@/$(VERSION)/' kmod/dkms.conf >$(DESTDIR)/usr/src/fovea-$(VERSION)/dkms.conf
 	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
+	for s in kde gnome; do cp $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-session@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-$$s@.service; done
+	for v in before-45 since-45; do \
+		install -d $(DESTDIR)$(PREFIX)/share/fovea/gnome-shell/$$v && \
+		install -m 644 packaging/gnome-shell/metadata.json $(DESTDIR)$(PREFIX)/share/fovea/gnome-shell/$$v/ && \
+		cat packaging/gnome-shell/$$v.js packaging/gnome-shell/windows.js >$(DESTDIR)$(PREFIX)/share/fovea/gnome-shell/$$v/extension.js || exit 1; \
+	done
 	for u in packaging/user/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/user/$${u##*/}; done
 
 # The kernel modules are built for the kernel at hand: by the virtual phone from share/fovea/src, by DKMS from /usr/src.

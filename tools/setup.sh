@@ -36,6 +36,8 @@ if [ "${1:-}" = tests ]; then
 	need sway sway
 	need foot foot
 	need dbus dbus-daemon
+	need kwin-wayland kwin_wayland
+	need weston weston-simple-shm
 	# Where the Python package is tried.
 	python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || packages="$packages python3-venv"
 fi

@@ -7,12 +7,18 @@ use nix::sys::socket::UnixAddr;
 use rustbus::connection::ll_conn::force_finish_on_error;
 use rustbus::connection::{Error, Timeout};
 use rustbus::message_builder::MarshalledMessage;
-use rustbus::RpcConn;
+use rustbus::{MessageBuilder, MessageType, RpcConn};
 
 use crate::{one_line, SourceError};
 
 /// The system bus, unless `$DBUS_SYSTEM_BUS_ADDRESS` names another.
 pub const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
+
+/// The bus itself, as one whom calls go to.
+pub const BUS: &str = "org.freedesktop.DBus";
+
+/// Its object.
+pub const BUS_OBJECT: &str = "/org/freedesktop/DBus";
 
 /// Time whoever is asked has to answer; he may have to be started.
 pub const ANSWER_LIMIT: Timeout = Timeout::Duration(Duration::from_secs(25));
@@ -52,6 +58,29 @@ pub fn call_within(
 ) -> Result<MarshalledMessage, Error> {
     let serial = bus.send_message(message)?.write_all().map_err(force_finish_on_error)?;
     bus.wait_response(serial, limit)
+}
+
+/// What the bus says of a name; nothing of one that nobody has.
+fn told_of<T>(
+    ask: &mut RpcConn,
+    question: &str,
+    name: &str,
+    read: fn(&MarshalledMessage) -> Option<T>,
+) -> Result<Option<T>, Error> {
+    let mut message = MessageBuilder::new().call(question).on(BUS_OBJECT).with_interface(BUS).at(BUS).build();
+    message.body.push_param(name)?;
+    let reply = call(ask, &mut message)?;
+    Ok(if reply.typ == MessageType::Reply { read(&reply) } else { None })
+}
+
+/// The process of whoever has a name.
+pub fn pid_of(ask: &mut RpcConn, name: &str) -> Result<Option<u32>, Error> {
+    told_of(ask, "GetConnectionUnixProcessID", name, |reply| reply.body.parser().get().ok())
+}
+
+/// The unique name of whoever has a name.
+pub fn owner_of(ask: &mut RpcConn, name: &str) -> Result<Option<String>, Error> {
+    told_of(ask, "GetNameOwner", name, |reply| reply.body.parser().get::<String>().ok())
 }
 
 /// The socket of a D-Bus address, the first usable one of several (D-Bus specification, "Server Addresses").

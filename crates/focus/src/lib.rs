@@ -7,14 +7,19 @@
 mod attend;
 mod bus;
 mod deliver;
+mod desktop_bus;
+mod gnome;
 mod inhibitions;
+mod kde;
 mod kills;
 mod logind;
 mod mailbox;
 mod session;
 mod sway;
 mod sway_wire;
+mod told_windows;
 mod top_app;
+mod user_bus;
 mod x11;
 mod x11_desktop;
 
@@ -24,6 +29,8 @@ use thiserror::Error;
 pub use attend::{attend, Backoff};
 pub use bus::session_bus;
 pub use deliver::{deliver, Undelivered};
+pub use gnome::Gnome;
+pub use kde::Kde;
 pub use kills::show_kills;
 pub use logind::Logind;
 pub use mailbox::{Mailbox, Wanted};

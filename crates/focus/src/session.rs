@@ -10,14 +10,11 @@ use rustbus::connection::{Error, Timeout};
 use rustbus::message_builder::MarshalledMessage;
 use rustbus::wire::unmarshal::traits::Variant;
 use rustbus::{MessageBuilder, MessageType, RpcConn};
-use rustix::process::Uid;
 
-use crate::bus::{self, call, call_within};
+use crate::bus::{call, call_within, owner_of, pid_of, BUS, BUS_OBJECT};
 use crate::inhibitions::{heard, Holders, CALLS};
-use crate::{one_line, Event, Source, SourceError};
-
-const BUS: &str = "org.freedesktop.DBus";
-const BUS_OBJECT: &str = "/org/freedesktop/DBus";
+use crate::user_bus::UserBus;
+use crate::{Event, Source, SourceError};
 
 /// Names of media players, and where each has its player (MPRIS D-Bus Interface Specification 2.2).
 const PLAYERS: &str = "org.mpris.MediaPlayer2.";
@@ -38,38 +35,17 @@ const PIDS_MAX: usize = 256;
 /// The message bus of a session. Nothing is polled.
 #[derive(Debug)]
 pub struct Session {
-    address: Option<String>,
-    uid: Option<u32>,
-}
-
-/// The address of the bus that systemd and elogind have for a user.
-fn bus_of(uid: u32) -> String {
-    format!("unix:path=/run/user/{uid}/bus")
+    bus: UserBus,
 }
 
 impl Session {
-    /// The bus at an address like `unix:path=/run/user/1000/bus`, asked as a user: a session's bus lets in nobody else, root neither. Without an
-    /// address the user's own, without a user the caller's.
+    /// The bus of a user; see [`UserBus`].
     pub fn new(address: Option<String>, uid: Option<u32>) -> Self {
-        let address = address.or_else(|| match uid {
-            Some(uid) => Some(bus_of(uid)),
-            None => bus::session_bus(),
-        });
-        Self { address, uid }
+        Self { bus: UserBus::new(address, uid) }
     }
 
     fn connect(&self) -> Result<(RpcConn, RpcConn), SourceError> {
-        let Some(address) = &self.address else {
-            let line = "session: no session bus: name a user with --uid, or the bus with --bus";
-            return Err(SourceError::Absent(line.into()));
-        };
-        if let Some(uid) = self.uid.filter(|&uid| uid != rustix::process::getuid().as_raw()) {
-            let user = Uid::from_raw(uid);
-            // Of this thread alone, which does nothing but this: the daemon's socket is another's.
-            rustix::thread::set_thread_res_uid(user, user, user)
-                .map_err(|e| SourceError::Refused(format!("session: becoming user {uid}: {e}: run it as root")))?;
-        }
-        Ok((bus::connect("session", address)?, bus::connect("session", address)?))
+        Ok((self.bus.connect("session")?, self.bus.connect("session")?))
     }
 }
 
@@ -81,9 +57,7 @@ impl Source for Session {
         };
         match follow(ask, hear, report) {
             Ok(refused) => refused,
-            Err(e) => {
-                SourceError::Lost(format!("session: {}: {}", self.address.as_deref().unwrap_or_default(), one_line(e)))
-            }
+            Err(e) => self.bus.lost("session", e),
         }
     }
 }
@@ -227,27 +201,6 @@ fn names(ask: &mut RpcConn) -> Result<Vec<String>, Error> {
     Ok(names.into_iter().filter(|name| !name.starts_with(':') && name != BUS).collect())
 }
 
-/// What the bus says of a name; nothing of one that nobody has.
-fn told_of<T>(
-    ask: &mut RpcConn,
-    question: &str,
-    name: &str,
-    read: fn(&MarshalledMessage) -> Option<T>,
-) -> Result<Option<T>, Error> {
-    let mut message = MessageBuilder::new().call(question).on(BUS_OBJECT).with_interface(BUS).at(BUS).build();
-    message.body.push_param(name)?;
-    let reply = call(ask, &mut message)?;
-    Ok(if reply.typ == MessageType::Reply { read(&reply) } else { None })
-}
-
-fn pid_of(ask: &mut RpcConn, name: &str) -> Result<Option<u32>, Error> {
-    told_of(ask, "GetConnectionUnixProcessID", name, |reply| reply.body.parser().get().ok())
-}
-
-fn owner_of(ask: &mut RpcConn, name: &str) -> Result<Option<String>, Error> {
-    told_of(ask, "GetNameOwner", name, |reply| reply.body.parser().get::<String>().ok())
-}
-
 fn plays(ask: &mut RpcConn, name: &str) -> Result<bool, Error> {
     let mut get = MessageBuilder::new()
         .call("Get")
@@ -273,7 +226,6 @@ mod tests {
     fn a_machine_without_a_session_is_told_so() {
         let error = Session::new(Some("unix:path=/nowhere/bus".into()), None).watch(&mut |_| panic!("reported"));
         assert!(matches!(&error, SourceError::Absent(line) if line.contains("/nowhere/bus")), "{error}");
-        assert_eq!(Session::new(None, Some(1000)).address.as_deref(), Some("unix:path=/run/user/1000/bus"));
     }
 
     #[test]

@@ -1,42 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The sources against real desktops: sway without a screen, openbox under Xvfb.
 
+mod programs;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{channel, Receiver};
-use std::time::Duration;
 
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{AtomEnum, ChangeWindowAttributesAux, ConnectionExt as _, EventMask};
 use x11rb::rust_connection::RustConnection;
 
+use programs::{have, Running, HANGS};
+
 use fovea_focus::{Event, Source, SourceError, Sway, Windows, X11};
-
-/// Nothing here depends on this time: a test that would hang fails instead.
-const HANGS: Duration = Duration::from_secs(120);
-
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Whether all programs are there; a test that is skipped where everything can be installed has failed.
-fn have(programs: &[&str]) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let missing: Vec<_> =
-        programs.iter().filter(|p| !std::env::split_paths(&path).any(|d| d.join(p).exists())).collect();
-    assert!(missing.is_empty() || std::env::var_os("CI").is_none(), "missing: {missing:?}");
-    if !missing.is_empty() {
-        println!("skipped: no {missing:?}");
-    }
-    missing.is_empty()
-}
 
 fn watching(mut source: impl Source + 'static) -> (Receiver<Event>, std::thread::JoinHandle<SourceError>) {
     let (to, events) = channel();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use fovea_focus::{
-    attend, deliver, session_bus, show_kills, Event, Logind, Mailbox, Session, Source, SourceError, Sway, TopApp,
-    Undelivered, X11,
+    attend, deliver, session_bus, show_kills, Event, Gnome, Kde, Logind, Mailbox, Session, Source, SourceError, Sway,
+    TopApp, Undelivered, X11,
 };
 
 use crate::failure::Failure;
@@ -72,6 +72,24 @@ enum SourceArgument {
         #[arg(long, value_name = "ADDRESS")]
         bus: Option<String>,
     },
+    /// GNOME Shell: the focused window and what can be seen, by an extension of ours.
+    Gnome {
+        /// Whose session, asked as that user; without it the caller's.
+        #[arg(long)]
+        uid: Option<u32>,
+        /// Address of the session's message bus; without it /run/user/UID/bus, or the caller's own.
+        #[arg(long, value_name = "ADDRESS")]
+        bus: Option<String>,
+    },
+    /// KDE's compositor: the active window and what can be seen, by a script within KWin.
+    Kde {
+        /// Whose session, asked as that user; without it the caller's.
+        #[arg(long)]
+        uid: Option<u32>,
+        /// Address of the session's message bus; without it /run/user/UID/bus, or the caller's own.
+        #[arg(long, value_name = "ADDRESS")]
+        bus: Option<String>,
+    },
     /// A user's session bus: whose media player plays, who keeps the device awake, which names programs have.
     Session {
         /// Whose session, asked as that user; without it the caller's.
@@ -99,6 +117,8 @@ impl SourceArgument {
             SourceArgument::TopApp { folder, period_ms } => {
                 ("top-app", Box::new(TopApp::new(folder, Duration::from_millis(period_ms))))
             }
+            SourceArgument::Gnome { uid, bus } => ("gnome", Box::new(Gnome::new(bus, uid))),
+            SourceArgument::Kde { uid, bus } => ("kde", Box::new(Kde::new(bus, uid))),
             SourceArgument::Session { uid, bus } => ("session", Box::new(Session::new(bus, uid))),
             SourceArgument::Logind { seat, bus } => ("logind", Box::new(Logind::new(bus, &seat))),
         })

@@ -67,6 +67,7 @@ impl Bus {
     }
 
     /// A connection that has a name.
+    #[allow(dead_code)]
     pub fn connect_as(&self, name: &str) -> RpcConn {
         let mut link = self.connect();
         let serial = send(&mut link, &mut standard_messages::request_name(name, 0));
