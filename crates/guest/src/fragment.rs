@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Memory without large pieces, for exporters that cannot be told to do without: `fovea-system-heap` with `scatter` takes every other page
-//! until the kernel has none left to give. The pages between are what the exporter gets.
+//! In which pieces memory is free; and memory without large ones, for exporters that cannot be told to do without: `fovea-system-heap` with `scatter`
+//! takes every other page until the kernel has none left to give. The pages between are what the exporter gets.
 
 use fovea_contract::{HEAP_SHARED_FOLDER, SYSTEM_NODE};
 use fovea_heap::{Buffer, Heap};
@@ -30,14 +30,21 @@ pub fn ballast() -> Outcome<Vec<Buffer>> {
     Ok(held)
 }
 
-/// Free bytes in large pieces, of /proc/buddyinfo: a zone in each line, and its free pieces of each order.
+/// Free pieces of each order, of /proc/buddyinfo: a zone in each line.
+pub fn pieces(buddyinfo: &str) -> Vec<u64> {
+    let mut all = Vec::new();
+    for line in buddyinfo.lines() {
+        for (order, count) in line.split_ascii_whitespace().skip(4).enumerate() {
+            all.resize(all.len().max(order + 1), 0);
+            all[order] += count.parse::<u64>().unwrap_or(0);
+        }
+    }
+    all
+}
+
 fn large_bytes(buddyinfo: &str) -> u64 {
-    let of_zone = |line: &str| -> u64 {
-        let counts = line.split_ascii_whitespace().skip(4).enumerate();
-        let large = counts.skip(LARGE_ORDER);
-        large.map(|(order, count)| count.parse::<u64>().unwrap_or(0) << order).sum()
-    };
-    buddyinfo.lines().map(of_zone).sum::<u64>() * PAGE_BYTES as u64
+    let large = pieces(buddyinfo).into_iter().enumerate().skip(LARGE_ORDER);
+    large.map(|(order, count)| count << order).sum::<u64>() * PAGE_BYTES as u64
 }
 
 #[cfg(test)]
@@ -50,5 +57,6 @@ mod tests {
                     Node 0, zone    DMA32     70     60     50     40      0      3      0      0      0      0      0\n";
         assert_eq!(large_bytes(text), (16 + 2 * 1024 + 3 * 32) * 4096);
         assert_eq!(large_bytes(""), 0);
+        assert_eq!(pieces(text), [79, 69, 59, 49, 1, 3, 0, 0, 0, 0, 2]);
     }
 }

@@ -5,11 +5,11 @@ use fovea_client::protocol::Request;
 use fovea_scenario::follow::phone::{Book, Pages, Told};
 use fovea_scenario::{follow, AppProfile, Daemon, EventBody, Plan, Step};
 
-use crate::outcome::{At, Outcome};
+use crate::outcome::{read_file, At, Outcome};
 use crate::phone::{Answer, Phone, Woke};
 use crate::readings::{now_ns, Memory};
 use crate::wire::{Count, FromApp, ToApp};
-use crate::{checks, desktop, devices, disk, flash, net, play, tier};
+use crate::{checks, desktop, devices, disk, flash, fragment, net, play, tier};
 
 /// How long a killed app may take to end.
 const CRASH_LIMIT_NS: u64 = 30_000_000_000;
@@ -198,6 +198,10 @@ impl follow::phone::Phone for Phone {
             Step::Play(play) => {
                 let played = play::run(self, play)?;
                 self.channel.emit(EventBody::Played(played))
+            }
+            Step::Pieces { launches } => {
+                let free = fragment::pieces(&read_file("/proc/buddyinfo")?);
+                self.channel.emit(EventBody::Pieces { launches: *launches, free })
             }
             Step::Verify {} => verify_all(self),
             Step::IdleCheck { ns } => checks::idle(self, *ns),

@@ -25,7 +25,7 @@ pub struct Configuration {
     #[serde(default, skip_serializing_if = "Reservation::is_absent")]
     pub reservation: Reservation,
     /// Who beside the daemon ends apps when memory is short, where somebody does: on a desktop a service, which its systemd starts, else a program,
-    /// which the first process starts.
+    /// which the first process starts. Several services are parted by spaces; the first is the one that is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Cow<'static, str>>,
     /// What orders the requests of a slow disk beside the flash, where there is one.
@@ -178,6 +178,11 @@ impl Configuration {
     /// The name scripts rely on.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Each guard.
+    pub fn guards(&self) -> impl Iterator<Item = &str> {
+        self.guard.iter().flat_map(|names| names.split_whitespace())
     }
 }
 

@@ -196,6 +196,13 @@ pub enum EventBody {
         /// In all.
         full_ns: u64,
     },
+    /// In which pieces memory is free.
+    Pieces {
+        /// Apps that have been opened until now.
+        launches: u32,
+        /// How many there are of each order, from single pages on, in all zones.
+        free: Vec<u64>,
+    },
     /// The state of merging, where that is compared: the kernel's own numbers by name.
     Merging {
         /// Label given by the plan.

@@ -73,6 +73,7 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         | Step::Traffic(_)
         | Step::Tier(_)
         | Step::Verify {}
+        | Step::Pieces { .. }
         | Step::IdleCheck { .. }
         | Step::KillDaemon {}
         | Step::CheckFrozen {}

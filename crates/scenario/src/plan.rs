@@ -319,6 +319,11 @@ pub enum Step {
         /// Label of the event.
         label: String,
     },
+    /// Records in which pieces memory is free.
+    Pieces {
+        /// Apps that have been opened until then.
+        launches: u32,
+    },
     /// Records the daemon's wake-ups, CPU time and resident memory over a time in which nothing happens.
     IdleCheck {
         /// How long, guest time.

@@ -5,7 +5,7 @@ mod events;
 
 use events::{launch, sample};
 use fovea_report::Document;
-use fovea_scenario::kinds::desktop::{EARLYOOM, FOVEA, KERNEL, SYSTEMD_OOMD};
+use fovea_scenario::kinds::desktop::{BESIDE_EARLYOOM, BESIDE_SYSTEMD_OOMD, EARLYOOM, FOVEA, KERNEL, SYSTEMD_OOMD};
 use fovea_scenario::{
     document, Boot, Catalog, Event, EventBody, LaunchKind, Load, Plan, Provenance, Scenario, Step, Swap,
 };
@@ -61,6 +61,11 @@ fn only_what_is_compared_has_a_unit() {
     let units = [EARLYOOM, SYSTEMD_OOMD, FOVEA].map(|c| c.guard);
     assert!(units.iter().flatten().all(|unit| unit.ends_with(".service")), "{units:?}");
     assert!(units.iter().all(Option::is_some) && units[0] != units[1] && units[1] != units[2]);
+    let each = |c: fovea_scenario::Configuration| c.guards().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(each(BESIDE_EARLYOOM), ["fovea.service", "earlyoom.service"]);
+    assert_eq!(each(BESIDE_SYSTEMD_OOMD), ["fovea.service", "systemd-oomd.service"]);
+    assert_eq!(each(EARLYOOM), ["earlyoom.service"]);
+    assert!(each(KERNEL).is_empty());
 }
 
 #[test]

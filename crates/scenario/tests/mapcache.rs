@@ -175,3 +175,22 @@ fn without_exact_mode_nothing_is_said_of_instructions() {
     let ids: Vec<&str> = d.verdicts.iter().map(|v: &Verdict| v.id.as_str()).collect();
     assert!(!ids.iter().any(|id| id.starts_with("hit") || id.starts_with("map-share")), "{ids:?}");
 }
+
+#[test]
+fn aged_memory_comes_last_after_apps_were_opened_and_looked_at_on_the_way() {
+    let overrides = ["cases=aged-strict-60,unfragmented-strict-60", "aged_launches=25", "aged_look_launches=10"];
+    let (_, plans) = load(&overrides, true);
+    let [plan] = &plans[..] else { panic!("{} plans", plans.len()) };
+    let looks = plan.steps.iter().filter_map(|step| match step {
+        Step::Pieces { launches } => Some(*launches),
+        _ => None,
+    });
+    assert_eq!(looks.collect::<Vec<_>>(), [0, 10, 20, 25]);
+    let at = |wanted: &dyn Fn(&Step) -> bool| plan.steps.iter().position(wanted).unwrap();
+    let open = at(&|step| matches!(step, Step::Open { .. }));
+    let aged = at(&|step| matches!(step, Step::Play(play) if play.label == "aged"));
+    let fresh = at(&|step| matches!(step, Step::Play(play) if play.label == "unfragmented"));
+    assert!(fresh < open && open < aged);
+    assert_eq!(plan.steps.iter().filter(|step| matches!(step, Step::Open { .. })).count(), 25);
+    assert!(plan.steps.iter().all(|step| !matches!(step, Step::Play(play) if play.scatter)));
+}

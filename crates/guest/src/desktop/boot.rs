@@ -29,7 +29,7 @@ const PARTITION: &str = "n1";
 pub fn run(plan: &Plan, swap: Swap) -> Outcome<()> {
     flash::set_up(plan)?;
     set_up_swap(plan, swap)?;
-    units(plan.configuration.guard.as_deref())?;
+    units(plan)?;
     write_file("/etc/fovea.toml", &plan.daemon_config)?;
     Channel::renounce();
     let error = Command::new(SYSTEMD).env_clear().env("PATH", "/usr/sbin:/usr/bin:/bin").exec();
@@ -67,20 +67,22 @@ fn busybox(args: &[&str]) -> Outcome<()> {
 
 /// Starts what guards memory with the machine. Where systemd-oomd is not it, its units are as if it were not installed: slices that it would watch call for
 /// it by themselves.
-fn units(guard: Option<&str>) -> Outcome<()> {
+fn units(plan: &Plan) -> Outcome<()> {
     let link = |name: &str, target: &Path| {
         let at = Path::new(UNITS).join(name);
         symlink(target, &at).at(|| format!("making {}", at.display()))
     };
-    if guard != Some(SYSTEMD_OOMD) {
+    if !plan.configuration.guards().any(|unit| unit == SYSTEMD_OOMD) {
         for name in [SYSTEMD_OOMD, "systemd-oomd.socket"] {
             link(name, Path::new("/dev/null"))?;
         }
     }
-    let Some(unit) = guard else { return Ok(()) };
     let wants = Path::new(UNITS).join("desktop.target.wants");
     std::fs::create_dir_all(&wants).at(|| format!("making {}", wants.display()))?;
-    let found = ["/usr/lib/systemd/system", "/usr/local/lib/systemd/system"].map(|folder| Path::new(folder).join(unit));
-    let found = found.iter().find(|path| path.exists()).ok_or_else(|| format!("no {unit} in the image"))?;
-    link(&format!("desktop.target.wants/{unit}"), found)
+    plan.configuration.guards().try_for_each(|unit| {
+        let found =
+            ["/usr/lib/systemd/system", "/usr/local/lib/systemd/system"].map(|folder| Path::new(folder).join(unit));
+        let found = found.iter().find(|path| path.exists()).ok_or_else(|| format!("no {unit} in the image"))?;
+        link(&format!("desktop.target.wants/{unit}"), found)
+    })
 }

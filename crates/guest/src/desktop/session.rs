@@ -111,22 +111,25 @@ fn follow() -> Outcome<()> {
 
 /// A program that does not run would be compared as the kernel alone.
 fn must_run(plan: &Plan) -> Outcome<()> {
-    let Some(unit) = plan.configuration.guard.as_deref() else { return Ok(()) };
-    let output =
-        Command::new("/usr/bin/systemctl").args(["is-active", unit]).output().at(|| "running systemctl".into())?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!("{unit} is {}: see the console", String::from_utf8_lossy(&output.stdout).trim())),
-    }
+    plan.configuration.guards().try_for_each(|unit| {
+        let output =
+            Command::new("/usr/bin/systemctl").args(["is-active", unit]).output().at(|| "running systemctl".into())?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("{unit} is {}: see the console", String::from_utf8_lossy(&output.stdout).trim())),
+        }
+    })
 }
 
 /// What systemd's journal has of the program that is compared, on the console.
 fn show_logs(plan: &Plan) {
-    let unit = plan.configuration.guard.as_deref().unwrap_or("fovea-session.service");
-    let status =
-        Command::new("/usr/bin/journalctl").args(["--no-pager", "--output=short-monotonic", "-u", unit]).status();
-    if let Err(error) = status {
-        println!("fovea-guest: no journal of {unit}: {error}");
+    let none = plan.configuration.guard.is_none().then_some("fovea-session.service");
+    for unit in plan.configuration.guards().chain(none) {
+        let status =
+            Command::new("/usr/bin/journalctl").args(["--no-pager", "--output=short-monotonic", "-u", unit]).status();
+        if let Err(error) = status {
+            println!("fovea-guest: no journal of {unit}: {error}");
+        }
     }
 }
 
@@ -134,7 +137,7 @@ fn finish(phone: &mut Phone) -> Outcome<()> {
     if phone.plan.configuration.daemon != Daemon::Absent {
         init::journal(phone)?;
     }
-    let daemon_cpu_ns = match phone.plan.configuration.guard.as_deref() {
+    let daemon_cpu_ns = match phone.plan.configuration.guards().next() {
         Some(unit) => cgroup_cpu_ns(&cgroup_path("system.slice").join(unit))?,
         None => 0,
     };

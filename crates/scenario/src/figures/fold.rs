@@ -126,6 +126,8 @@ pub(crate) struct Folded {
     pub merging: Vec<(String, BTreeMap<String, u64>)>,
     /// What apps did in fast and slow memory.
     pub tier: Option<TierUse>,
+    /// In which pieces memory was free, by how many apps had been opened.
+    pub pieces: Vec<(u32, Vec<u64>)>,
     /// Videos played, in order.
     pub played: Vec<Played>,
     samples: Vec<(String, Sample)>,
@@ -163,6 +165,7 @@ impl Folded {
             traffic: None,
             merging: Vec::new(),
             tier: None,
+            pieces: Vec::new(),
             played: Vec::new(),
             samples: Vec::new(),
             end: None,
@@ -217,6 +220,7 @@ impl Folded {
                 let before = self.devices.pools.get("open").cloned();
                 self.devices.buffers.push((buffers.clone(), before));
             }
+            EventBody::Pieces { launches, free } => self.pieces.push((*launches, free.clone())),
             EventBody::Played(played) => self.played.push(played.clone()),
             EventBody::Pool { label, values } => {
                 self.devices.pools.insert(label.clone(), values.clone());

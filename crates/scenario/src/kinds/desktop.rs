@@ -47,8 +47,16 @@ pub const SYSTEMD_OOMD: Configuration = guarded("systemd-oomd", Daemon::Absent, 
 /// Our daemon.
 pub const FOVEA: Configuration = guarded("fovea", Daemon::AsInstalled, Some("fovea.service"));
 
+/// Both at once, as on a machine whose owner installed Fovea and left in place what the distribution had.
+pub const BESIDE_EARLYOOM: Configuration =
+    guarded("fovea-beside-earlyoom", Daemon::AsInstalled, Some("fovea.service earlyoom.service"));
+
+/// The same with systemd-oomd.
+pub const BESIDE_SYSTEMD_OOMD: Configuration =
+    guarded("fovea-beside-oomd", Daemon::AsInstalled, Some("fovea.service systemd-oomd.service"));
+
 pub(super) const ABOUT: About = About {
-    configurations: &[KERNEL, EARLYOOM, SYSTEMD_OOMD, FOVEA],
+    configurations: &[KERNEL, EARLYOOM, SYSTEMD_OOMD, FOVEA, BESIDE_EARLYOOM, BESIDE_SYSTEMD_OOMD],
     scenarios: builtin!["scenarios/desktop.toml"],
     lists: &["cases"],
     panels: &[
@@ -182,7 +190,7 @@ impl Parameters for Desktop {
             let ours = |name: &str| figure(cases, case, "fovea", name);
             // Of the others, if all were measured: the best of some would be no best.
             let others: Vec<&str> =
-                scenario.configurations.iter().map(|c| c.name()).filter(|&n| n != "fovea").collect();
+                scenario.configurations.iter().map(|c| c.name()).filter(|n| !n.starts_with("fovea")).collect();
             let best = |name: &str| {
                 let figures: Option<Vec<f64>> = others.iter().map(|other| figure(cases, case, other, name)).collect();
                 figures?.into_iter().reduce(f64::min)

@@ -6,13 +6,14 @@ mod figures;
 use std::borrow::Cow;
 
 use fovea_report::panel::{Form, Panel};
+use rand::Rng;
 use serde::Deserialize;
 
 use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::Folded;
 use crate::scenario::Scenario;
-use crate::script::{in_range, BadParameter, Script};
+use crate::script::{close, draw, find, generator, in_range, open, start, BadParameter, Script};
 use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, Exporter, Importers, Play, Reservation, Step, Verdict};
 
 /// All boots have the same settings: the cache is switched while they run.
@@ -90,13 +91,22 @@ pub struct Mapcache {
     pub video_bytes: u64,
     /// What the player writes for a frame.
     pub compressed_bytes: u64,
+    /// Where memory is aged: apps opened before anything is played,
+    pub aged_launches: u32,
+    /// of these every so manieth is followed by a look at what is free,
+    pub aged_look_launches: u32,
+    /// by whose proportions, and
+    pub aged_workload: String,
+    /// how often an app is closed and not merely left.
+    pub aged_close_percent: u32,
 }
 
 impl Default for Mapcache {
     fn default() -> Self {
-        let memories = ["fragmented", "unfragmented"];
         let case = |importers: Importers| {
-            memories.iter().flat_map(move |m| [30, 60].map(|fps| format!("{m}-{}-{fps}", importers.name())))
+            [Memory::Fragmented, Memory::Unfragmented]
+                .iter()
+                .flat_map(move |m| [30, 60].map(|fps| format!("{}-{}-{fps}", m.name(), importers.name())))
         };
         Mapcache {
             cases: Importers::ALL.into_iter().flat_map(case).collect(),
@@ -106,6 +116,34 @@ impl Default for Mapcache {
             video_buffers: 4,
             video_bytes: 4 << 20,
             compressed_bytes: 42_000,
+            aged_launches: 1000,
+            aged_look_launches: 100,
+            aged_workload: "N".into(),
+            aged_close_percent: 40,
+        }
+    }
+}
+
+/// The state of memory that buffers come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    /// No two pages of a buffer are neighbours, as in the paper's measurements.
+    Fragmented,
+    /// As it is after the start.
+    Unfragmented,
+    /// As apps that were opened and closed for long have left it (MapCache15, figure 2).
+    Aged,
+}
+
+impl Memory {
+    /// In the order in which a boot plays from them: what has aged stays so.
+    const ALL: [Memory; 3] = [Memory::Fragmented, Memory::Unfragmented, Memory::Aged];
+
+    fn name(self) -> &'static str {
+        match self {
+            Memory::Fragmented => "fragmented",
+            Memory::Unfragmented => "unfragmented",
+            Memory::Aged => "aged",
         }
     }
 }
@@ -113,7 +151,7 @@ impl Default for Mapcache {
 /// What a case's name says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Variant {
-    fragmented: bool,
+    memory: Memory,
     importers: Importers,
     frames_per_s: f64,
 }
@@ -121,36 +159,25 @@ struct Variant {
 impl Variant {
     fn of(case: &str) -> Option<Variant> {
         let mut words = case.split('-');
-        let fragmented = match words.next()? {
-            "fragmented" => true,
-            "unfragmented" => false,
-            _ => return None,
-        };
+        let name = words.next()?;
+        let memory = Memory::ALL.into_iter().find(|memory| memory.name() == name)?;
         let name = words.next()?;
         let importers = Importers::ALL.into_iter().find(|importers| importers.name() == name)?;
         let frames_per_s: u32 = words.next()?.parse().ok().filter(|fps| (1..=240).contains(fps))?;
-        words.next().is_none().then_some(Variant { fragmented, importers, frames_per_s: frames_per_s.into() })
-    }
-
-    fn memory(self) -> &'static str {
-        if self.fragmented {
-            "fragmented"
-        } else {
-            "unfragmented"
-        }
+        words.next().is_none().then_some(Variant { memory, importers, frames_per_s: frames_per_s.into() })
     }
 
     /// Label of what is played for it.
     fn label(self, configuration: &str) -> String {
-        label(self.memory(), configuration)
+        label(self.memory, configuration)
     }
 }
 
 /// Ours are told apart by whether buffers stayed mapped.
-fn label(memory: &str, configuration: &str) -> String {
+fn label(memory: Memory, configuration: &str) -> String {
     match meaning(configuration) {
-        (Exporter::Ours, _) => memory.into(),
-        _ => format!("{memory}-{configuration}"),
+        (Exporter::Ours, _) => memory.name().into(),
+        _ => format!("{}-{configuration}", memory.name()),
     }
 }
 
@@ -160,7 +187,7 @@ impl Parameters for Mapcache {
             return Err(("cases", "there are none".into()));
         }
         if let Some(case) = self.cases.iter().find(|case| Variant::of(case).is_none()) {
-            let form = "(fragmented|unfragmented)-(strict|lazy|virtio)-FRAMES_A_SECOND";
+            let form = "(fragmented|unfragmented|aged)-(strict|lazy|virtio)-FRAMES_A_SECOND";
             return Err(("cases", format!("{case:?} is not of the form {form}")));
         }
         in_range("frames", self.frames, 1, 100_000)?;
@@ -169,26 +196,31 @@ impl Parameters for Mapcache {
         in_range("video_buffers", self.video_buffers, 1, 1000)?;
         in_range("frame_bytes", self.frame_bytes, 1 << 13, 1 << 28)?;
         in_range("video_bytes", self.video_bytes, 1 << 13, 1 << 28)?;
-        in_range("compressed_bytes", self.compressed_bytes, 1, self.video_bytes)
+        in_range("compressed_bytes", self.compressed_bytes, 1, self.video_bytes)?;
+        in_range("aged_launches", self.aged_launches, 1, 1_000_000)?;
+        in_range("aged_look_launches", self.aged_look_launches, 1, 1_000_000)?;
+        in_range("aged_close_percent", self.aged_close_percent, 0, 100)
     }
 
     /// One boot for each thing that devices can be behind.
-    fn scripts(&self, scenario: &Scenario, _scale: f64, _catalog: &Catalog) -> Result<Vec<Script>, Error> {
+    fn scripts(&self, scenario: &Scenario, _scale: f64, catalog: &Catalog) -> Result<Vec<Script>, Error> {
         let variants: Vec<Variant> = self.cases.iter().filter_map(|case| Variant::of(case)).collect();
-        let of = |importers: Importers| {
-            let of_boot = |memory: &str| variants.iter().any(|v| v.importers == importers && v.memory() == memory);
-            let memories: Vec<&str> =
-                ["fragmented", "unfragmented"].into_iter().filter(|memory| of_boot(memory)).collect();
-            (!memories.is_empty()).then(|| Script {
-                case: importers.name().into(),
-                seed: scenario.seed,
-                steps: self.steps(scenario, &memories),
-                importers: Some(importers),
-                all_in_one: Some(BOTH),
-                ..Script::default()
-            })
-        };
-        Ok(Importers::ALL.into_iter().filter_map(of).collect())
+        let mut scripts = Vec::new();
+        for importers in Importers::ALL {
+            let of_boot = |memory: &Memory| variants.iter().any(|v| v.importers == importers && v.memory == *memory);
+            let memories: Vec<Memory> = Memory::ALL.into_iter().filter(of_boot).collect();
+            if !memories.is_empty() {
+                scripts.push(Script {
+                    case: importers.name().into(),
+                    seed: scenario.seed,
+                    steps: self.steps(scenario, &memories, catalog)?,
+                    importers: Some(importers),
+                    all_in_one: Some(BOTH),
+                    ..Script::default()
+                });
+            }
+        }
+        Ok(scripts)
     }
 
     fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
@@ -201,12 +233,12 @@ impl Parameters for Mapcache {
 }
 
 impl Mapcache {
-    fn steps(&self, scenario: &Scenario, memories: &[&str]) -> Vec<Step> {
-        let one = |memory: &&str, configuration: &Configuration| {
+    fn steps(&self, scenario: &Scenario, memories: &[Memory], catalog: &Catalog) -> Result<Vec<Step>, Error> {
+        let one = |memory: Memory, configuration: &Configuration| {
             let (exporter, mapcache) = meaning(configuration.name());
             Step::Play(Play {
                 label: label(memory, configuration.name()),
-                scatter: *memory == "fragmented",
+                scatter: memory == Memory::Fragmented,
                 mapcache,
                 exporter,
                 frames: self.frames,
@@ -217,6 +249,29 @@ impl Mapcache {
                 compressed_bytes: self.compressed_bytes,
             })
         };
-        memories.iter().flat_map(|memory| scenario.configurations.iter().map(move |c| one(memory, c))).collect()
+        let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
+        for &memory in memories {
+            if memory == Memory::Aged {
+                self.age(scenario, catalog, &mut steps)?;
+            }
+            steps.extend(scenario.configurations.iter().map(|c| one(memory, c)));
+        }
+        Ok(steps)
+    }
+
+    /// Apps come and go; what is free is looked at on the way.
+    fn age(&self, scenario: &Scenario, catalog: &Catalog, steps: &mut Vec<Step>) -> Result<(), Error> {
+        let workload = find(catalog, &scenario.name, &self.aged_workload)?;
+        let mut rng = generator(scenario.seed, "aging", 0);
+        steps.push(Step::Pieces { launches: 0 });
+        for launch in 1..=self.aged_launches {
+            let app = draw(workload, &mut rng);
+            steps.push(open(app));
+            steps.push(if rng.gen_range(0..100) < self.aged_close_percent { close(app) } else { Step::Home {} });
+            if launch % self.aged_look_launches == 0 || launch == self.aged_launches {
+                steps.push(Step::Pieces { launches: launch });
+            }
+        }
+        Ok(())
     }
 }
