@@ -189,8 +189,14 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
     let warm_up = counting.resolve(dense.requests())?;
     let capacity = size.resolve(dense.footprint())?;
     let (ids, sizes, next) = dense.columns();
+    let times = dense.times().filter(|_| choice.hooks.needs_times());
     if choice.policy.needs_future && next.is_none() {
         return Err(Error::Usage(format!("policy {choice}: needs the future; call look_ahead first")));
+    }
+    if choice.hooks.needs_times() && times.is_none() {
+        return Err(Error::Usage(format!(
+            "policy {choice}: needs the trace's times; open it with_needs_of the policies"
+        )));
     }
     if choice.hooks.needs_bytes() && capacity.weight == Weight::Objects {
         return Err(Error::Usage(format!(
@@ -201,6 +207,7 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
     cache.ensure_ids(dense.footprint().objects as u32);
     let failed = |e| Error::io(&std::env::temp_dir(), e, "the temporary file is lost; run again");
     let (mut id_scratch, mut size_scratch, mut next_scratch) = (Vec::new(), Vec::new(), Vec::new());
+    let mut time_scratch = Vec::new();
     let (mut pieces, mut piece) = (Vec::new(), Interval { first_request: warm_up, ..Interval::default() });
     let started = Instant::now();
     let mut at = 0;
@@ -223,8 +230,9 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
             None => None,
             Some(next) => Some(next.chunk(at, count, &mut next_scratch).map_err(failed)?),
         };
+        let times_ns = times.map(|times| times.chunk(at, count, &mut time_scratch)).transpose().map_err(failed)?;
         let ids = ids.chunk(at, count, &mut id_scratch).map_err(failed)?;
-        let Tally { hits, hit_weight } = cache.run(Batch { ids, sizes, next_distances });
+        let Tally { hits, hit_weight } = cache.run(Batch { ids, sizes, next_distances, times_ns });
         if at >= warm_up {
             piece.requests += count as u64;
             piece.hits += hits;
@@ -254,7 +262,8 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
 /// If the trace cannot be read, or a size makes no sense for it.
 pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Result<ReplayReport> {
     check_grid(&options.policies, &options.sizes)?;
-    let mut dense = Dense::open(&options.trace, &options.dense, |records| progress(records, 0, "reading records"))?;
+    let shape = options.dense.with_needs_of(&options.policies);
+    let mut dense = Dense::open(&options.trace, &shape, |records| progress(records, 0, "reading records"))?;
     let told = |done, of| progress(done, of, "replaying");
     let outcomes = replay_counted(&mut dense, &options.policies, &options.sizes, &options.counting, told)?;
     let named = options_of(&options.dense).into_iter().chain(seeds_of(&options.policies));

@@ -100,7 +100,7 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
         let done = cells.len() + grid.len() - missing.len();
         progress(done as u64, total);
         if !missing.is_empty() {
-            let mut dense = Dense::open(path, &options.dense, |_| {})?;
+            let mut dense = Dense::open(path, &options.dense.with_needs_of(&options.policies), |_| {})?;
             if missing.iter().any(|&at| grid[at].1.policy.needs_future) {
                 dense.look_ahead()?;
             }
