@@ -90,8 +90,8 @@ impl Outcome {
 /// What came of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayReport {
-    /// The trace.
-    pub input: Input,
+    /// The trace; nothing of one that is no file.
+    pub inputs: Vec<Input>,
     /// What the outcomes depend on beside policy and size.
     pub options: BTreeMap<String, String>,
     /// Distinct objects or pages of the trace.
@@ -106,7 +106,7 @@ impl ReplayReport {
     /// The results document: a case per size, a configuration per policy.
     pub fn document(&self) -> Document {
         let case = |o: &Outcome| Case { case: o.size.clone(), configuration: o.policy.clone(), figures: o.figures() };
-        let (inputs, options) = (vec![self.input.clone()], self.options.clone());
+        let (inputs, options) = (self.inputs.clone(), self.options.clone());
         let intervals = intervals(&self.outcomes);
         Document { inputs, options, intervals, ..document("lab replay", self.outcomes.iter().map(case).collect()) }
     }
@@ -264,11 +264,24 @@ pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Res
     check_grid(&options.policies, &options.sizes)?;
     let shape = options.dense.with_needs_of(&options.policies);
     let mut dense = Dense::open(&options.trace, &shape, |records| progress(records, 0, "reading records"))?;
-    let told = |done, of| progress(done, of, "replaying");
-    let outcomes = replay_counted(&mut dense, &options.policies, &options.sizes, &options.counting, told)?;
+    let inputs = vec![input(&options.trace, dense.checksum().unwrap_or_default())];
+    replay_opened(&mut dense, inputs, options, |done, of| progress(done, of, "replaying"))
+}
+
+/// As [`replay`], of a trace that is dense already and is called so in results: the options' trace is not read.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_opened(
+    dense: &mut Dense,
+    inputs: Vec<Input>,
+    options: &ReplayOptions,
+    progress: impl Fn(u64, u64),
+) -> Result<ReplayReport> {
+    let outcomes = outcomes(dense, &options.policies, &options.sizes, &options.counting, progress)?;
     let named = options_of(&options.dense).into_iter().chain(seeds_of(&options.policies));
     Ok(ReplayReport {
-        input: input(&options.trace, dense.checksum().unwrap_or_default()),
+        inputs,
         options: named.chain(options.counting.options()).collect(),
         footprint: dense.footprint(),
         left_out: dense.left_out().clone(),
@@ -276,24 +289,8 @@ pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Res
     })
 }
 
-/// Replays a dense trace, as [`replay`] does; `progress` is told (done, of).
-///
-/// # Errors
-/// If a size makes no sense for the trace.
-pub fn replay_dense(
-    dense: &mut Dense,
-    policies: &[Choice],
-    sizes: &[Size],
-    progress: impl Fn(u64, u64),
-) -> Result<Vec<Outcome>> {
-    replay_counted(dense, policies, sizes, &Counting::default(), progress)
-}
-
-/// As [`replay_dense`], and counts what is asked for.
-///
-/// # Errors
-/// As [`replay_dense`], or if there is nothing to count.
-pub fn replay_counted(
+/// Every policy at every size, sizes outermost.
+fn outcomes(
     dense: &mut Dense,
     policies: &[Choice],
     sizes: &[Size],
