@@ -17,7 +17,7 @@ mkdir -p "$made"
 pip() { "$made/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 # ray is 70 MB, and taken only if asked for.
 # shellcheck disable=SC2086 # one word, or none
-pip install "maturin>=1.7,<2" pytest pyarrow pandas nbclient ipykernel ${FOVEA_PYTHON_RAY:+ray} >"$made/pip.log" 2>&1 ||
+pip install "maturin>=1.7,<2" pytest pyarrow pandas fsspec nbclient ipykernel ${FOVEA_PYTHON_RAY:+ray} >"$made/pip.log" 2>&1 ||
 	skip "packages cannot be had ($(tail -n 1 "$made/pip.log"))"
 
 # Unoptimised, as the other tests; what users install is a release.

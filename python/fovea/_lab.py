@@ -8,7 +8,7 @@ import os
 import tempfile
 from typing import Any, Callable, Iterable
 
-from . import _native, _ray
+from . import _native, _ray, _remote
 from ._native import Error, Trace
 from ._policy import run
 from ._results import Results
@@ -25,7 +25,7 @@ def _texts(values: Any) -> list[str]:
 
 def _source(trace: Any) -> Any:
     if isinstance(trace, (str, os.PathLike)):
-        return os.fspath(trace)
+        return _remote.local(os.fspath(trace))
     return trace if isinstance(trace, Trace) else Trace.from_arrow(trace)
 
 
@@ -85,7 +85,7 @@ def replay(
 ) -> Results:
     """Replays a trace under every policy at every size.
 
-    A trace is a path, a Trace, or whatever speaks the Arrow C stream interface. Policies are names as on the command line (``"lru"``,
+    A trace is a path, a URL that fsspec reads, a Trace, or whatever speaks the Arrow C stream interface. Policies are names as on the command line (``"lru"``,
     ``"s3-fifo:small=0.2"``, ``"all"``), or classes as fovea.Policy; the document holds what the lab's own found. Sizes are ``1000`` objects,
     ``"64MiB"``, ``"10%"``, ``"10%B"``. ``warm_up`` requests (``10000``, ``"10%"``) fill the cache and are not counted; with ``interval``, so many
     requests at a time are counted too, in ``.intervals``.
@@ -151,7 +151,7 @@ def sweep(
     """Every policy at every size on every trace file, over all cores.
 
     With ``output``, results go to OUTPUT.json and OUTPUT.parquet, and an interrupted sweep of the same output goes on where it was.
-    With ``engine="ray"`` cells are tasks of the Ray cluster that is connected to, whose nodes see the traces under the same paths.
+    With ``engine="ray"`` cells are tasks of the Ray cluster that is connected to, whose nodes see the traces under the same paths or URLs.
     ``warm_up`` and ``interval`` are replay's.
     """
     named = _each(traces)
@@ -166,7 +166,8 @@ def sweep(
             had = _ray.compute(paths, names, _texts(sizes), shape, counting, where)
         elif engine != "local":
             raise Error(f"engine {engine!r}: not known; take local or ray")
-        cells, document, resumed = _native.sweep(paths, names, _texts(sizes), shape, counting, where, _threads(threads))
+        files = [_remote.local(path) for path in paths]
+        cells, document, resumed = _native.sweep(files, names, _texts(sizes), shape, counting, where, _threads(threads))
     return _results(json.loads(cells), json.loads(document), resumed if had is None else had)
 
 

@@ -12,7 +12,7 @@ import json
 import os
 from typing import Any
 
-from . import _native
+from . import _native, _remote
 from ._native import Error
 
 # Tasks under way for each CPU: one that runs, and one that waits.
@@ -21,14 +21,15 @@ _WINDOW = 2
 _keys: dict[Any, str] = {}
 
 
-def _cell(path: str, key: str, policy: str, size: str, shape: dict[str, Any], counting: dict[str, Any]) -> str:
+def _cell(trace: str, key: str, policy: str, size: str, shape: dict[str, Any], counting: dict[str, Any]) -> str:
     """A cell, computed on a worker, where the trace and this program must be those of the driver."""
+    path = _remote.local(trace)
     state = os.stat(path) if os.path.exists(path) else None
     known = (path, state and (state.st_ino, state.st_size, state.st_mtime_ns), json.dumps([shape, counting]))
     if known not in _keys:
         _keys[known] = _native.plan([path], [policy], [size], shape, counting)[0][0]
     if _keys[known] != key:
-        raise Error(f"{path}: another content, or another version of fovea, on a worker; give all nodes the same files and the same wheel")
+        raise Error(f"{trace}: another content, or another version of fovea, on a worker; give all nodes the same files and the same wheel")
     cells, _ = _native.replay(path, [policy], [size], shape, counting)
     return json.dumps(json.loads(cells)[0])
 
@@ -46,8 +47,8 @@ def compute(
         import ray
     except ImportError:
         raise Error("ray: not installed; pip install ray, or leave engine out") from None
-    traces = [os.path.abspath(trace) for trace in traces]
-    keys, grid = _native.plan(traces, policies, sizes, shape, counting)
+    traces = [trace if _remote.is_url(trace) else os.path.abspath(trace) for trace in traces]
+    keys, grid = _native.plan([_remote.local(trace) for trace in traces], policies, sizes, shape, counting)
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
     # A worker that is lost is none of the cell's doing.
