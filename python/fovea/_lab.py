@@ -141,6 +141,7 @@ def sweep(
     *,
     threads: int | None = None,
     engine: str = "local",
+    retries: int = 3,
     warm_up: int | str = 0,
     interval: int | None = None,
     reads_only: bool = False,
@@ -151,19 +152,21 @@ def sweep(
     """Every policy at every size on every trace file, over all cores.
 
     With ``output``, results go to OUTPUT.json and OUTPUT.parquet, and an interrupted sweep of the same output goes on where it was.
-    With ``engine="ray"`` cells are tasks of the Ray cluster that is connected to, whose nodes see the traces under the same paths or URLs.
-    ``warm_up`` and ``interval`` are replay's.
+    With ``engine="ray"`` cells are tasks of the Ray cluster that is connected to, whose nodes see the traces under the same paths or URLs;
+    a cell whose worker is lost is given to another, up to ``retries`` times. ``warm_up`` and ``interval`` are replay's.
     """
     named = _each(traces)
     if not all(isinstance(trace, (str, os.PathLike)) for trace in named):
         raise Error("sweep: results go by the traces' files; write a trace in memory with Trace.write first, and name that file")
     paths = [str(os.fspath(trace)) for trace in named]
     shape, counting = _shape(reads_only, ops, repeat, keep), _counting(warm_up, interval)
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise Error(f"retries {retries!r}: a lost cell is tried again a whole number of times; take 0 or more")
     with tempfile.TemporaryDirectory() as folder:
         where = os.path.join(folder, "sweep") if output is None else os.fspath(output)
         names, had = _named(policies, "sweep"), None
         if engine == "ray":
-            had = _ray.compute(paths, names, _texts(sizes), shape, counting, where)
+            had = _ray.compute(paths, names, _texts(sizes), shape, counting, where, retries)
         elif engine != "local":
             raise Error(f"engine {engine!r}: not known; take local or ray")
         files = [_remote.local(path) for path in paths]

@@ -7,6 +7,7 @@ same to the byte, and either engine goes on where the other was interrupted.
 
 from __future__ import annotations
 
+import collections
 import fcntl
 import json
 import os
@@ -41,6 +42,7 @@ def compute(
     shape: dict[str, Any],
     counting: dict[str, Any],
     output: str,
+    retries: int,
 ) -> int:
     """Has the cluster compute what the journal lacks, and gives the number of cells that it had."""
     try:
@@ -51,8 +53,8 @@ def compute(
     keys, grid = _native.plan([_remote.local(trace) for trace in traces], policies, sizes, shape, counting)
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
-    # A worker that is lost is none of the cell's doing.
-    task = ray.remote(num_cpus=1, max_retries=-1)(_cell)
+    # Tried again here and not by Ray, which would not say whose worker was lost.
+    task = ray.remote(num_cpus=1, max_retries=0)(_cell)
     try:
         journal = open(output + ".partial.jsonl", "a+b")
     except OSError as error:
@@ -65,6 +67,7 @@ def compute(
         had = _had(journal)
         wanted = [(trace, key, *cell) for trace, key in zip(traces, keys) for cell in grid if (key, *cell) not in had]
         waiting: dict[Any, tuple[str, str, str, str]] = {}
+        lost: collections.Counter[tuple[str, str, str, str]] = collections.Counter()
         try:
             while wanted or waiting:
                 window = max(1, int(_WINDOW * ray.cluster_resources().get("CPU", 1)))
@@ -73,7 +76,18 @@ def compute(
                     waiting[task.remote(*cell, shape, counting)] = cell
                 for ready in ray.wait(list(waiting), timeout=1.0)[0]:
                     cell = waiting.pop(ready)
-                    line = {"key": cell[1], **json.loads(ray.get(ready))}
+                    try:
+                        found = json.loads(ray.get(ready))
+                    except ray.exceptions.RayTaskError:
+                        raise
+                    except ray.exceptions.RayError as error:
+                        # A worker that is lost is seldom the cell's doing; of one that takes all its workers down it is.
+                        lost[cell] += 1
+                        if lost[cell] > retries:
+                            raise _given_up(cell, lost[cell], error, journal.name) from None
+                        wanted.append(cell)
+                        continue
+                    line = {"key": cell[1], **found}
                     journal.write(json.dumps(line).encode() + b"\n")
                     journal.flush()
                     os.fsync(journal.fileno())
@@ -88,6 +102,13 @@ def compute(
             for left in waiting:
                 ray.cancel(left, force=True)
     return len(traces) * len(grid) - sum((key, *cell) not in had for key in keys for cell in grid)
+
+
+def _given_up(cell: tuple[str, str, str, str], times: int, error: Exception, journal: str) -> Error:
+    trace, _, policy, size = cell
+    why = (str(error).splitlines() or [""])[0].rstrip(".") or type(error).__name__
+    kept = f"finished cells are kept in {journal}; see to the workers' memory and run the same sweep again"
+    return Error(f"{trace}, {policy} at {size}: its worker was lost {times} times ({why}); {kept}")
 
 
 def _had(journal: Any) -> set[tuple[str, str, str]]:
