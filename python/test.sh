@@ -17,12 +17,18 @@ mkdir -p "$made"
 pip() { "$made/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 # ray is 70 MB, and taken only if asked for.
 # shellcheck disable=SC2086 # one word, or none
-pip install "maturin>=1.7,<2" pytest pyarrow pandas nbclient ipykernel ${FOVEA_PYTHON_RAY:+ray} >"$made/pip.log" 2>&1 ||
+pip install "maturin>=1.7,<2" pytest pyarrow pandas fsspec nbclient ipykernel ${FOVEA_PYTHON_RAY:+ray} >"$made/pip.log" 2>&1 ||
 	skip "packages cannot be had ($(tail -n 1 "$made/pip.log"))"
 
 # Unoptimised, as the other tests; what users install is a release.
 (cd "$here" && PATH=$made/venv/bin:$PATH MATURIN_PEP517_ARGS="--profile dev --locked" pip wheel --no-deps --no-build-isolation --wheel-dir "$made/wheels" .)
 pip install --no-index --no-deps "$made"/wheels/fovea-*.whl
+# Results are compared with the command line's, if it is built, of these sources.
+for built in "$here"/../target/*/debug/fovea "$here"/../target/*/release/fovea; do
+	if [ -x "$built" ] && [ -z "$(find "$here/../crates" "$here/../core" -name '*.[rc]' -newer "$built" -print -quit)" ]; then
+		export FOVEA_CLI="${FOVEA_CLI:-$built}"
+	fi
+done
 # Not from here, where the package lies as sources without its library.
 cd "$made"
 exec "$made/venv/bin/python" -m pytest -q -rs -p no:cacheprovider "$here/tests" "$@"

@@ -8,7 +8,7 @@ import os
 import tempfile
 from typing import Any, Callable, Iterable
 
-from . import _native, _ray
+from . import _native, _ray, _remote
 from ._native import Error, Trace
 from ._policy import run
 from ._results import Results
@@ -25,7 +25,7 @@ def _texts(values: Any) -> list[str]:
 
 def _source(trace: Any) -> Any:
     if isinstance(trace, (str, os.PathLike)):
-        return os.fspath(trace)
+        return _remote.local(os.fspath(trace))
     return trace if isinstance(trace, Trace) else Trace.from_arrow(trace)
 
 
@@ -33,6 +33,14 @@ def _shape(reads_only: bool, ops: Iterable[str] | None, repeat: int, keep: bool)
     if not isinstance(repeat, int) or not 0 < repeat < 1 << 64:
         raise Error(f"repeat {repeat!r}: a trace is replayed a whole number of times; take at least 1")
     return {"reads_only": reads_only, "ops": None if ops is None else _texts(ops), "repeat": repeat, "keep": keep}
+
+
+def _counting(warm_up: int | str, interval: int | None) -> dict[str, Any]:
+    if isinstance(warm_up, bool) or not isinstance(warm_up, (int, str)):
+        raise Error(f"warm_up {warm_up!r}: makes no sense; take a number of requests, 10000, or a share of them, '10%'")
+    if interval is not None and (isinstance(interval, bool) or not isinstance(interval, int) or not 0 <= interval < 1 << 64):
+        raise Error(f"interval {interval!r}: counts whole requests; take 1 or more, or None")
+    return {"warm_up": str(warm_up), "interval": interval}
 
 
 def _threads(threads: int | None) -> int | None:
@@ -48,11 +56,19 @@ def _named(policies: Any, what: str) -> list[str]:
     return _texts(policies)
 
 
-def _finished(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    for row in rows:
-        row["misses"] = row["requests"] - row["hits"]
-        row["miss_ratio"] = row["misses"] / max(row["requests"], 1)
-    return rows
+def _finished(row: dict[str, Any]) -> dict[str, Any]:
+    misses = row["requests"] - row["hits"]
+    return {**row, "misses": misses, "miss_ratio": misses / max(row["requests"], 1)}
+
+
+def _results(cells: list[dict[str, Any]], document: dict[str, Any], resumed: int = 0) -> Results:
+    """Cells as rows, and their intervals as rows of a table of their own."""
+    rows, intervals = [], []
+    for cell in cells:
+        pieces = cell.pop("intervals", [])
+        intervals += [_finished({**{name: cell[name] for name in ("trace", "policy", "size")}, **piece}) for piece in pieces]
+        rows.append(_finished({**cell, "warm_up_requests": cell.get("warm_up_requests", 0)}))
+    return Results(rows, document, resumed, Results(intervals, {}) if intervals else None)
 
 
 def replay(
@@ -60,6 +76,8 @@ def replay(
     policies: Any,
     sizes: Any,
     *,
+    warm_up: int | str = 0,
+    interval: int | None = None,
     reads_only: bool = False,
     ops: Iterable[str] | None = None,
     repeat: int = 1,
@@ -67,11 +85,13 @@ def replay(
 ) -> Results:
     """Replays a trace under every policy at every size.
 
-    A trace is a path, a Trace, or whatever speaks the Arrow C stream interface. Policies are names as on the command line (``"lru"``,
+    A trace is a path, a URL that fsspec reads, a Trace, or whatever speaks the Arrow C stream interface. Policies are names as on the command line (``"lru"``,
     ``"s3-fifo:small=0.2"``, ``"all"``), or classes as fovea.Policy; the document holds what the lab's own found. Sizes are ``1000`` objects,
-    ``"64MiB"``, ``"10%"``, ``"10%B"``.
+    ``"64MiB"``, ``"10%"``, ``"10%B"``. ``warm_up`` requests (``10000``, ``"10%"``) fill the cache and are not counted; with ``interval``, so many
+    requests at a time are counted too, in ``.intervals``.
     """
-    source, shape, texts = _source(trace), _shape(reads_only, ops, repeat, keep), _texts(sizes)
+    counting, texts = _counting(warm_up, interval), _texts(sizes)
+    source, shape = _source(trace), _shape(reads_only, ops, repeat, keep)
     named, written = [], []
     for policy in _each(policies):
         if isinstance(policy, str):
@@ -82,12 +102,12 @@ def replay(
             raise Error(f"policy {policy!r}: neither a name nor a class; write 'lru', or derive a class from fovea.Policy")
     rows, document = [], {}
     if named or not written:
-        cells, text = _native.replay(source, named, texts, shape)
+        cells, text = _native.replay(source, named, texts, shape, counting)
         rows, document = json.loads(cells), json.loads(text)
     if written:
         requests = _native.Requests(source, shape)
-        rows += [run(requests, policy, size) for size in texts for policy in written]
-    return Results(_finished(rows), document)
+        rows += [run(requests, policy, size, counting) for size in texts for policy in written]
+    return _results(rows, document)
 
 
 def mrc(
@@ -121,6 +141,9 @@ def sweep(
     *,
     threads: int | None = None,
     engine: str = "local",
+    retries: int = 3,
+    warm_up: int | str = 0,
+    interval: int | None = None,
     reads_only: bool = False,
     ops: Iterable[str] | None = None,
     repeat: int = 1,
@@ -129,21 +152,26 @@ def sweep(
     """Every policy at every size on every trace file, over all cores.
 
     With ``output``, results go to OUTPUT.json and OUTPUT.parquet, and an interrupted sweep of the same output goes on where it was.
-    With ``engine="ray"`` cells are tasks of the Ray cluster that is connected to, whose nodes see the traces under the same paths.
+    With ``engine="ray"`` cells are tasks of the Ray cluster that is connected to, whose nodes see the traces under the same paths or URLs;
+    a cell whose worker is lost is given to another, up to ``retries`` times. ``warm_up`` and ``interval`` are replay's.
     """
-    paths = [os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else None for trace in _each(traces)]
-    if None in paths:
+    named = _each(traces)
+    if not all(isinstance(trace, (str, os.PathLike)) for trace in named):
         raise Error("sweep: results go by the traces' files; write a trace in memory with Trace.write first, and name that file")
-    shape = _shape(reads_only, ops, repeat, keep)
+    paths = [str(os.fspath(trace)) for trace in named]
+    shape, counting = _shape(reads_only, ops, repeat, keep), _counting(warm_up, interval)
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise Error(f"retries {retries!r}: a lost cell is tried again a whole number of times; take 0 or more")
     with tempfile.TemporaryDirectory() as folder:
         where = os.path.join(folder, "sweep") if output is None else os.fspath(output)
         names, had = _named(policies, "sweep"), None
         if engine == "ray":
-            had = _ray.compute(paths, names, _texts(sizes), shape, where)
+            had = _ray.compute(paths, names, _texts(sizes), shape, counting, where, retries)
         elif engine != "local":
             raise Error(f"engine {engine!r}: not known; take local or ray")
-        cells, document, resumed = _native.sweep(paths, names, _texts(sizes), shape, where, _threads(threads))
-    return Results(_finished(json.loads(cells)), json.loads(document), resumed if had is None else had)
+        files = [_remote.local(path) for path in paths]
+        cells, document, resumed = _native.sweep(files, names, _texts(sizes), shape, counting, where, _threads(threads))
+    return _results(json.loads(cells), json.loads(document), resumed if had is None else had)
 
 
 def policies() -> dict[str, dict[str, Any]]:

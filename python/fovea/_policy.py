@@ -49,7 +49,7 @@ class Policy:
         return False
 
 
-def run(requests: Requests, make: Callable[[int], Any], size: str) -> dict[str, Any]:
+def run(requests: Requests, make: Callable[[int], Any], size: str, counting: dict[str, Any]) -> dict[str, Any]:
     """Replays a trace under a policy written in Python. The row is as the lab's."""
     capacity, by_bytes, size = requests.resolve(size)
     cache = make(capacity)
@@ -57,17 +57,22 @@ def run(requests: Requests, make: Callable[[int], Any], size: str) -> dict[str, 
     name = getattr(make, "__name__", type(cache).__name__)
     if not callable(access):
         raise Error(f"policy {name}: has no access(key, size); derive it from fovea.Policy, or write one")
-    hits = weight = hit_weight = at = 0
+    warm_up, interval = requests.warm_up(counting), counting["interval"]
+    pieces: list[dict[str, int]] = []
+    at = 0
     while at < len(requests):
-        ids, sizes = requests.chunk(at)
-        at += len(ids)
+        # Up to the next request that begins a piece.
+        begins = warm_up if at < warm_up else at - (at - warm_up) % interval + interval if interval else len(requests)
+        ids, sizes = requests.chunk(at, begins - at)
         if not by_bytes:
             sizes = [1] * len(ids)
-        weight += sum(sizes)
-        for key, bytes_ in zip(ids, sizes):
-            if access(key, bytes_):
-                hits += 1
-                hit_weight += bytes_
+        hits = [bytes_ for key, bytes_ in zip(ids, sizes) if access(key, bytes_)]
+        if at == warm_up or (interval and at > warm_up and (at - warm_up) % interval == 0):
+            pieces.append({"first_request": at, "requests": 0, "hits": 0, "request_weight": 0, "hit_weight": 0})
+        if at >= warm_up:
+            for figure, more in (("requests", len(ids)), ("hits", len(hits)), ("request_weight", sum(sizes)), ("hit_weight", sum(hits))):
+                pieces[-1][figure] += more
+        at += len(ids)
     objects, footprint_bytes = requests.footprint
     return {
         "trace": requests.name,
@@ -77,8 +82,7 @@ def run(requests: Requests, make: Callable[[int], Any], size: str) -> dict[str, 
         "by_bytes": by_bytes,
         "footprint_objects": objects,
         "footprint_bytes": footprint_bytes,
-        "requests": len(requests),
-        "hits": hits,
-        "request_weight": weight,
-        "hit_weight": hit_weight,
+        **{name: sum(piece[name] for piece in pieces) for name in ("requests", "hits", "request_weight", "hit_weight")},
+        "warm_up_requests": warm_up,
+        "intervals": pieces if interval else [],
     }

@@ -7,12 +7,13 @@ same to the byte, and either engine goes on where the other was interrupted.
 
 from __future__ import annotations
 
+import collections
 import fcntl
 import json
 import os
 from typing import Any
 
-from . import _native
+from . import _native, _remote
 from ._native import Error
 
 # Tasks under way for each CPU: one that runs, and one that waits.
@@ -21,30 +22,39 @@ _WINDOW = 2
 _keys: dict[Any, str] = {}
 
 
-def _cell(path: str, key: str, policy: str, size: str, shape: dict[str, Any]) -> str:
+def _cell(trace: str, key: str, policy: str, size: str, shape: dict[str, Any], counting: dict[str, Any]) -> str:
     """A cell, computed on a worker, where the trace and this program must be those of the driver."""
+    path = _remote.local(trace)
     state = os.stat(path) if os.path.exists(path) else None
-    known = (path, state and (state.st_ino, state.st_size, state.st_mtime_ns), json.dumps(shape))
+    known = (path, state and (state.st_ino, state.st_size, state.st_mtime_ns), json.dumps([shape, counting]))
     if known not in _keys:
-        _keys[known] = _native.plan([path], [policy], [size], shape)[0][0]
+        _keys[known] = _native.plan([path], [policy], [size], shape, counting)[0][0]
     if _keys[known] != key:
-        raise Error(f"{path}: another content, or another version of fovea, on a worker; give all nodes the same files and the same wheel")
-    cells, _ = _native.replay(path, [policy], [size], shape)
+        raise Error(f"{trace}: another content, or another version of fovea, on a worker; give all nodes the same files and the same wheel")
+    cells, _ = _native.replay(path, [policy], [size], shape, counting)
     return json.dumps(json.loads(cells)[0])
 
 
-def compute(paths: list[str], policies: list[str], sizes: list[str], shape: dict[str, Any], output: str) -> int:
+def compute(
+    traces: list[str],
+    policies: list[str],
+    sizes: list[str],
+    shape: dict[str, Any],
+    counting: dict[str, Any],
+    output: str,
+    retries: int,
+) -> int:
     """Has the cluster compute what the journal lacks, and gives the number of cells that it had."""
     try:
         import ray
     except ImportError:
         raise Error("ray: not installed; pip install ray, or leave engine out") from None
-    paths = [os.path.abspath(path) for path in paths]
-    keys, grid = _native.plan(paths, policies, sizes, shape)
+    traces = [trace if _remote.is_url(trace) else os.path.abspath(trace) for trace in traces]
+    keys, grid = _native.plan([_remote.local(trace) for trace in traces], policies, sizes, shape, counting)
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
-    # A worker that is lost is none of the cell's doing.
-    task = ray.remote(num_cpus=1, max_retries=-1)(_cell)
+    # Tried again here and not by Ray, which would not say whose worker was lost.
+    task = ray.remote(num_cpus=1, max_retries=0)(_cell)
     try:
         journal = open(output + ".partial.jsonl", "a+b")
     except OSError as error:
@@ -55,16 +65,29 @@ def compute(paths: list[str], policies: list[str], sizes: list[str], shape: dict
         except BlockingIOError:
             raise Error(f"{journal.name}: another sweep writes there; wait for its end, or name another output") from None
         had = _had(journal)
-        wanted = [(path, key, *cell) for path, key in zip(paths, keys) for cell in grid if (key, *cell) not in had]
-        waiting: dict[Any, str] = {}
+        wanted = [(trace, key, *cell) for trace, key in zip(traces, keys) for cell in grid if (key, *cell) not in had]
+        waiting: dict[Any, tuple[str, str, str, str]] = {}
+        lost: collections.Counter[tuple[str, str, str, str]] = collections.Counter()
         try:
             while wanted or waiting:
                 window = max(1, int(_WINDOW * ray.cluster_resources().get("CPU", 1)))
                 while wanted and len(waiting) < window:
-                    path, key, policy, size = wanted.pop(0)
-                    waiting[task.remote(path, key, policy, size, shape)] = key
+                    cell = wanted.pop(0)
+                    waiting[task.remote(*cell, shape, counting)] = cell
                 for ready in ray.wait(list(waiting), timeout=1.0)[0]:
-                    line = {"key": waiting.pop(ready), **json.loads(ray.get(ready))}
+                    cell = waiting.pop(ready)
+                    try:
+                        found = json.loads(ray.get(ready))
+                    except ray.exceptions.RayTaskError:
+                        raise
+                    except ray.exceptions.RayError as error:
+                        # A worker that is lost is seldom the cell's doing; of one that takes all its workers down it is.
+                        lost[cell] += 1
+                        if lost[cell] > retries:
+                            raise _given_up(cell, lost[cell], error, journal.name) from None
+                        wanted.append(cell)
+                        continue
+                    line = {"key": cell[1], **found}
                     journal.write(json.dumps(line).encode() + b"\n")
                     journal.flush()
                     os.fsync(journal.fileno())
@@ -78,7 +101,14 @@ def compute(paths: list[str], policies: list[str], sizes: list[str], shape: dict
         finally:
             for left in waiting:
                 ray.cancel(left, force=True)
-    return len(paths) * len(grid) - sum((key, *cell) not in had for key in keys for cell in grid)
+    return len(traces) * len(grid) - sum((key, *cell) not in had for key in keys for cell in grid)
+
+
+def _given_up(cell: tuple[str, str, str, str], times: int, error: Exception, journal: str) -> Error:
+    trace, _, policy, size = cell
+    why = (str(error).splitlines() or [""])[0].rstrip(".") or type(error).__name__
+    kept = f"finished cells are kept in {journal}; see to the workers' memory and run the same sweep again"
+    return Error(f"{trace}, {policy} at {size}: its worker was lost {times} times ({why}); {kept}")
 
 
 def _had(journal: Any) -> set[tuple[str, str, str]]:

@@ -13,11 +13,15 @@ _TYPES = {bool: "bool_", int: "uint64", float: "float64", str: "string"}
 class Results:
     """Rows of results, one per policy and size, and the lab's results document."""
 
-    def __init__(self, rows: list[dict[str, Any]], document: dict[str, Any], resumed: int = 0) -> None:
+    def __init__(
+        self, rows: list[dict[str, Any]], document: dict[str, Any], resumed: int = 0, intervals: Results | None = None
+    ) -> None:
         self.rows = rows
         self.document = document
         # Cells that an interrupted sweep had finished.
         self.resumed = resumed
+        # The same by interval, if that was asked for: rows that sum up to those of their policy and size.
+        self.intervals = intervals
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use fovea_lab::dense::{Dense, DenseOptions, CHUNK_REQUESTS};
 use fovea_lab::mrc::{mrc_dense, MrcOptions};
 use fovea_lab::policy::{self, Choice};
-use fovea_lab::replay::{check_grid, document, input, options_of, replay_dense};
+use fovea_lab::replay::{check_grid, input, replay_opened, Counting, ReplayOptions};
 use fovea_lab::store::content_of;
 use fovea_lab::sweep::{trace_key, Cell, SweepOptions};
 use fovea_lab::{Result, Size, Stop, Weight};
+use fovea_report::document::Input;
 use pyo3::prelude::*;
 
 use interrupt::{fail, interruptible};
@@ -56,11 +57,34 @@ impl Shape {
     }
 }
 
+/// Which requests are counted, as text.
+#[derive(FromPyObject)]
+struct Counted {
+    #[pyo3(item)]
+    warm_up: String,
+    #[pyo3(item)]
+    interval: Option<u64>,
+}
+
+impl Counted {
+    fn counting(&self) -> Result<Counting> {
+        Ok(Counting { warm_up: self.warm_up.parse()?, interval: self.interval })
+    }
+}
+
 impl Source {
     fn name(&self) -> String {
         match self {
             Source::File(path) => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             Source::Memory(_) => trace::NAME.into(),
+        }
+    }
+
+    /// As results name it: a trace in memory has no content to go by.
+    fn inputs(&self, dense: &Dense) -> Vec<Input> {
+        match self {
+            Source::File(path) => vec![input(path, dense.checksum().unwrap_or_default())],
+            Source::Memory(_) => Vec::new(),
         }
     }
 
@@ -91,23 +115,24 @@ fn json(value: &impl serde::Serialize) -> String {
 type Found = (String, String);
 
 #[pyfunction]
-fn replay(py: Python<'_>, trace: Source, policies: Vec<String>, sizes: Vec<String>, shape: Shape) -> PyResult<Found> {
+fn replay(
+    py: Python<'_>,
+    trace: Source,
+    policies: Vec<String>,
+    sizes: Vec<String>,
+    shape: Shape,
+    counting: Counted,
+) -> PyResult<Found> {
     interruptible(py, |stop| {
-        let (policies, sizes, options) = (choices(&policies)?, sizes_of(&sizes)?, shape.options(stop)?);
-        let mut dense = trace.open(&options)?;
-        let outcomes = replay_dense(&mut dense, &policies, &sizes, |_, _| {})?;
-        let cells: Vec<Cell> = outcomes.iter().map(|o| Cell::new(&trace.name(), o, &dense)).collect();
-        let cases = outcomes.iter().map(|o| fovea_report::document::Case {
-            case: o.size.clone(),
-            configuration: o.policy.clone(),
-            figures: o.figures(),
-        });
-        let mut document = document("lab replay", cases.collect());
-        document.options = options_of(&options);
-        if let Source::File(path) = &trace {
-            document.inputs = vec![input(path, dense.checksum().unwrap_or_default())];
-        }
-        Ok((json(&cells), json(&document)))
+        let (policies, sizes) = (choices(&policies)?, sizes_of(&sizes)?);
+        check_grid(&policies, &sizes)?;
+        let (dense, counting) = (shape.options(stop)?, counting.counting()?);
+        let options = ReplayOptions { trace: PathBuf::new(), policies, sizes, dense, counting };
+        let mut dense = trace.open(&options.dense.with_needs_of(&options.policies))?;
+        let inputs = trace.inputs(&dense);
+        let report = replay_opened(&mut dense, inputs, &options, |_, _| {})?;
+        let cells: Vec<Cell> = report.outcomes.iter().map(|o| Cell::new(&trace.name(), o, &dense)).collect();
+        Ok((json(&cells), json(&report.document())))
     })
 }
 
@@ -135,12 +160,10 @@ fn mrc(
             threads: fovea_lab::threads(threads),
             dense: shape.options(stop)?,
         };
-        let dense = trace.open(&options.dense)?;
-        let checksum = dense.checksum();
+        let dense = trace.open(&options.dense.with_needs_of(&options.policies))?;
+        let inputs = trace.inputs(&dense);
         let mut found = mrc_dense(dense, &options, |_, _| {})?;
-        if let Source::File(path) = &trace {
-            found.document.inputs = vec![input(path, checksum.unwrap_or_default())];
-        }
+        found.document.inputs = inputs;
         let name = trace.name();
         let rows: Vec<_> = found.points.iter().map(|p| point(&name, p)).collect();
         Ok((json(&rows), json(&found.document)))
@@ -162,18 +185,20 @@ fn point(trace: &str, point: &fovea_lab::mrc::Point) -> serde_json::Value {
 }
 
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 fn sweep(
     py: Python<'_>,
     traces: Vec<PathBuf>,
     policies: Vec<String>,
     sizes: Vec<String>,
     shape: Shape,
+    counting: Counted,
     output: PathBuf,
     threads: Option<usize>,
 ) -> PyResult<(String, String, usize)> {
     interruptible(py, |stop| {
         let (policies, sizes, dense) = (choices(&policies)?, sizes_of(&sizes)?, shape.options(stop)?);
-        let options = SweepOptions { traces, policies, sizes, output, threads, dense, counting: Default::default() };
+        let options = SweepOptions { traces, policies, sizes, output, threads, dense, counting: counting.counting()? };
         let report = fovea_lab::sweep(&options, |_, _| {})?;
         Ok((json(&report.cells), json(&report.document), report.resumed))
     })
@@ -187,11 +212,13 @@ fn plan(
     policies: Vec<String>,
     sizes: Vec<String>,
     shape: Shape,
+    counting: Counted,
 ) -> PyResult<(Vec<String>, Vec<(String, String)>)> {
     interruptible(py, |stop| {
         let (policies, sizes, options) = (choices(&policies)?, sizes_of(&sizes)?, shape.options(stop)?);
         check_grid(&policies, &sizes)?;
-        let key = |path: &PathBuf| Ok(trace_key(content_of(path)?, &options));
+        let counting = counting.counting()?;
+        let key = |path: &PathBuf| Ok(trace_key(content_of(path)?, &options, &counting));
         let cell = |size: &Size, policy: &Choice| (policy.to_string(), size.to_string());
         let grid = sizes.iter().flat_map(|size| policies.iter().map(move |policy| cell(size, policy)));
         Ok((traces.iter().map(key).collect::<Result<_>>()?, grid.collect()))
@@ -245,9 +272,14 @@ impl Requests {
         Ok((capacity.amount, capacity.weight == Weight::Bytes, parsed.to_string()))
     }
 
-    /// Objects and their bytes from request `start` on, a chunk of them.
-    fn chunk(&self, start: u64) -> PyResult<(Vec<u32>, Vec<u32>)> {
-        let count = CHUNK_REQUESTS.min(self.dense.requests().saturating_sub(start) as usize);
+    /// How many of its requests are not counted.
+    fn warm_up(&self, counting: Counted) -> PyResult<u64> {
+        counting.counting().and_then(|counting| counting.resolve(self.dense.requests())).map_err(fail)
+    }
+
+    /// Objects and their bytes from request `start` on, a chunk of them or as many as are asked for.
+    fn chunk(&self, start: u64, most: u64) -> PyResult<(Vec<u32>, Vec<u32>)> {
+        let count = CHUNK_REQUESTS.min(self.dense.requests().saturating_sub(start).min(most) as usize);
         let (ids, sizes, _) = self.dense.columns();
         let (mut scratch, mut size_scratch) = (Vec::new(), Vec::new());
         let ids = ids.chunk(start, count, &mut scratch)?.to_vec();

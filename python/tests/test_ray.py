@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
+import os
+import signal
 import threading
 import time
 
@@ -40,6 +42,23 @@ def test_a_killed_node_changes_nothing(cluster, git, sqlite, tmp_path):
     for suffix in (".json", ".parquet"):
         assert (tmp_path / f"ray{suffix}").read_bytes() == (tmp_path / f"local{suffix}").read_bytes()
     assert not journal.exists()
+
+
+def test_a_cell_that_kills_its_workers_is_named(cluster, git, tmp_path, monkeypatch):
+    import fovea._ray
+
+    whole = fovea._ray._cell
+
+    def deadly(trace, key, policy, size, *more):
+        if policy == "sieve":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return whole(trace, key, policy, size, *more)
+
+    monkeypatch.setattr(fovea._ray, "_cell", deadly)
+    with pytest.raises(fovea.Error) as error:
+        fovea.sweep(git, "lru,sieve", "10%", tmp_path / "ray", engine="ray", retries=1)
+    said = str(error.value)
+    assert f"{git}, sieve at 10%: its worker was lost 2 times" in said and "\n" not in said
 
 
 def test_nonsense_is_answered(git):

@@ -5,63 +5,29 @@
 mod builder;
 mod column;
 mod kept;
+mod options;
+mod times;
 
 use std::{collections::BTreeMap, path::Path};
 
 pub use column::Column;
+pub use options::DenseOptions;
 
 use builder::{repeated, Builder};
 use kept::Kept;
+pub(crate) use times::Times;
 
-use crate::{import, policy::NEVER, size::Footprint, store, Error, Op, Record, Result, Stop};
+use crate::{import, policy::NEVER, requests::FORMAT_KEY, size::Footprint, store, Error, Record, Result, Stop};
 
 /// Requests handed to a policy at a time: 256 KiB a column, which stays in the second-level cache.
 pub const CHUNK_REQUESTS: usize = 65_536;
-
-/// How a trace is made dense.
-#[derive(Clone, Debug)]
-pub struct DenseOptions {
-    /// Leave writes out.
-    pub reads_only: bool,
-    /// Replay the trace so many times in a row.
-    pub repeat: u64,
-    /// Take these records as requests; without a word on it, those that [`Requests::of`](crate::Requests::of) names.
-    pub ops: Option<Vec<Op>>,
-    /// Memory a column may take before it goes to a temporary file.
-    pub column_memory_bytes: u64,
-    /// Keep the dense form on disk if the trace has at least so many requests: shorter ones are made dense sooner than it is said.
-    pub keep_requests: Option<u64>,
-    /// Ends the making, and every replay of what was made.
-    pub stop: Stop,
-}
-
-impl Default for DenseOptions {
-    fn default() -> Self {
-        DenseOptions {
-            reads_only: false,
-            repeat: 1,
-            ops: None,
-            column_memory_bytes: 256 << 20,
-            keep_requests: Some(1 << 20),
-            stop: Stop::default(),
-        }
-    }
-}
-
-impl DenseOptions {
-    /// What of the options changes the requests that are made of a trace.
-    pub fn shape(&self) -> String {
-        let reads = if self.reads_only { "reads" } else { "all" };
-        let ops: Vec<_> = self.ops.iter().flatten().map(|op| format!("/{op}")).collect();
-        reads.to_owned() + &ops.concat()
-    }
-}
 
 /// A dense trace.
 pub struct Dense {
     ids: Column,
     sizes: Column,
     next_distances: Option<Column>,
+    times: Option<Times>,
     footprint: Footprint,
     left_out: BTreeMap<String, u64>,
     checksum: Option<u64>,
@@ -93,11 +59,12 @@ impl Dense {
         if let Some(dense) = kept.as_ref().and_then(|kept| kept.load(options)) {
             return repeat(dense);
         }
+        let notes = reader.as_ref().map(store::Reader::notes).unwrap_or_default();
         let (builder, records) = match &mut reader {
             Some(reader) => Self::of_trace(path, reader, options, progress)?,
             None => Self::of_foreign(path, options, progress)?,
         };
-        let mut dense = Self::finish(path, builder, records)?;
+        let mut dense = Self::finish(path, builder, records, &notes)?;
         dense.checksum = Some(checksum);
         if let (Some(kept), Some(least)) = (kept, options.keep_requests) {
             if dense.requests() >= least {
@@ -128,15 +95,19 @@ impl Dense {
             let done = builder.record(&record?);
             done.map_err(|what| wrong(path, &format!("record {count}"), what, "replay a trace without it"))?;
         }
-        let dense = Self::finish(path, builder, count)?;
+        let dense = Self::finish(path, builder, count, notes)?;
         dense.repeat(options).map_err(|e| wrong(path, "the whole trace", e.to_string(), "free some disk"))
     }
 
-    fn finish(path: &Path, builder: Builder, records: u64) -> Result<Self> {
+    fn finish(path: &Path, builder: Builder, records: u64, notes: &BTreeMap<String, String>) -> Result<Self> {
         if builder.dense.ids.is_empty() {
             let why: Vec<_> = builder.dense.left_out.iter().map(|(why, count)| format!("{count} {why}")).collect();
             let what = format!("no request to replay among {records} records ({})", why.join(", "));
             return Err(wrong(path, "the whole trace", what, "take another trace, or leave --reads-only out"));
+        }
+        let format = notes.get(FORMAT_KEY).map(String::as_str);
+        if let Some(what) = builder.dense.times.as_ref().and_then(|times| times.missing(format)) {
+            return Err(wrong(path, "its times", what, "let objects expire by requests, with ttl and not ttl-s"));
         }
         builder.finish().map_err(|what| wrong(path, "the whole trace", what, "free some disk"))
     }
@@ -149,7 +120,7 @@ impl Dense {
     ) -> Result<(Builder, u64)> {
         let mut builder = Builder::new(options, &reader.notes());
         let mut records = 0;
-        while let Some(columns) = reader.columns(options.reads_only)? {
+        while let Some(columns) = reader.columns(options.reads_only, options.times)? {
             options.stop.check()?;
             builder.columns(&columns).map_err(|(row, what)| {
                 wrong(path, &format!("record {}", records + row as u64 + 1), what, "replay a trace without it")
@@ -180,6 +151,7 @@ impl Dense {
         self.stop = options.stop.clone();
         self.ids = repeated(self.ids, repeat, options)?;
         self.sizes = repeated(self.sizes, repeat, options)?;
+        self.times = self.times.map(|times| times.repeated(repeat, options)).transpose()?;
         Ok(self)
     }
 
@@ -188,9 +160,17 @@ impl Dense {
     /// # Errors
     /// As [`Dense::open`].
     pub fn from_objects(objects: impl IntoIterator<Item = (u64, u32)>, options: &DenseOptions) -> Result<Self> {
+        Self::from_timed(objects.into_iter().map(|(object, size)| (object, size, 0)), options)
+    }
+
+    /// As [`Dense::from_objects`], with the time of each request in ns behind its size. That there are times is believed.
+    ///
+    /// # Errors
+    /// As [`Dense::open`].
+    pub fn from_timed(objects: impl IntoIterator<Item = (u64, u32, u64)>, options: &DenseOptions) -> Result<Self> {
         let mut builder = Builder::new(options, &BTreeMap::new());
-        for (object, size) in objects {
-            builder.object(object, size.into()).map_err(Error::Usage)?;
+        for (object, size, time_ns) in objects {
+            builder.object(object, size.into(), time_ns).map_err(Error::Usage)?;
         }
         let dense = builder.finish().map_err(Error::Usage)?;
         dense.repeat(options).map_err(|e| Error::Usage(e.to_string()))
@@ -257,6 +237,11 @@ impl Dense {
     /// The columns: ids, sizes in bytes, and distances to the next request if [`Dense::look_ahead`] was called.
     pub fn columns(&self) -> (&Column, &Column, Option<&Column>) {
         (&self.ids, &self.sizes, self.next_distances.as_ref())
+    }
+
+    /// The requests' times, if they were asked for.
+    pub(crate) fn times(&self) -> Option<&Times> {
+        self.times.as_ref()
     }
 }
 

@@ -112,7 +112,7 @@ fn usual_sizes(objects: u64) -> Vec<Size> {
 /// If the trace cannot be read, or the options make no sense for it.
 pub fn mrc(options: &MrcOptions, progress: impl Fn(u64, u64) + Sync) -> Result<Mrc> {
     check_rate(options.rate)?;
-    let dense = Dense::open(&options.trace, &options.dense, |_| {})?;
+    let dense = Dense::open(&options.trace, &options.dense.with_needs_of(&options.policies), |_| {})?;
     let inputs = vec![input(&options.trace, dense.checksum().unwrap_or_default())];
     let mut curves = mrc_dense(dense, options, progress)?;
     curves.document.inputs = inputs;

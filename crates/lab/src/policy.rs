@@ -35,6 +35,8 @@ pub struct Request {
     pub size: u32,
     /// Requests until the next one for the same object, [`NEVER`] if there is none. Only for policies that know the future.
     pub next_distance: u32,
+    /// When, in ns of the trace's clock. Only for what expires by the clock; else 0.
+    pub time_ns: u64,
 }
 
 /// No further request for the object.
@@ -49,6 +51,8 @@ pub struct Batch<'a> {
     pub sizes: Option<&'a [u32]>,
     /// Distances to the next request for the same object.
     pub next_distances: Option<&'a [u32]>,
+    /// Times.
+    pub times_ns: Option<&'a [u64]>,
 }
 
 /// What came of a batch.
@@ -77,17 +81,18 @@ pub trait Policy: Send {
     /// Serves requests in order. A provided method, so that each policy's own `access` is compiled into the loop.
     fn run(&mut self, batch: Batch<'_>) -> Tally {
         let mut tally = Tally::default();
-        match (batch.sizes, batch.next_distances) {
-            (None, None) => {
+        match (batch.sizes, batch.next_distances, batch.times_ns) {
+            (None, None, None) => {
                 for &id in batch.ids {
-                    tally.hits += u64::from(self.access(Request { id, size: 1, next_distance: NEVER }));
+                    tally.hits += u64::from(self.access(Request { id, size: 1, next_distance: NEVER, time_ns: 0 }));
                 }
                 tally.hit_weight = tally.hits;
             }
-            (sizes, next) => {
+            (sizes, next, times) => {
                 for (at, &id) in batch.ids.iter().enumerate() {
                     let size = sizes.map_or(1, |s| s[at]);
-                    let hit = self.access(Request { id, size, next_distance: next.map_or(NEVER, |n| n[at]) });
+                    let (next_distance, time_ns) = (next.map_or(NEVER, |n| n[at]), times.map_or(0, |t| t[at]));
+                    let hit = self.access(Request { id, size, next_distance, time_ns });
                     tally.hits += u64::from(hit);
                     tally.hit_weight += if hit { u64::from(size) } else { 0 };
                 }
@@ -244,8 +249,18 @@ mod tests {
         assert_eq!("s3-fifo:small=0.1:fill=0".parse::<Choice>().unwrap().to_string(), "s3-fifo");
         let hooked = "s3-fifo:ttl=50:small=0.2:admit-probability=0.5";
         assert_eq!(hooked.parse::<Choice>().unwrap().to_string(), "s3-fifo:small=0.2:ttl=50:admit-probability=0.5");
-        assert_eq!("lru:ttl=0:admit-probability=1".parse::<Choice>().unwrap().to_string(), "lru");
-        for wrong in ["lru:ttl=-1", "lru:ttl=1.5", "lru:ttl=0.5", "lru:admit-probability=1.1", "lru:admit=2"] {
+        assert_eq!("lru:ttl-s=0.5:ttl=9".parse::<Choice>().unwrap().to_string(), "lru:ttl=9:ttl-s=0.5");
+        assert_eq!("lru:ttl=0:ttl-s=0:admit-probability=1".parse::<Choice>().unwrap().to_string(), "lru");
+        for wrong in [
+            "lru:ttl=-1",
+            "lru:ttl-s=1e-7",
+            "lru:ttl-s=1e10",
+            "lru:ttl-s=NaN",
+            "lru:ttl=1.5",
+            "lru:ttl=0.5",
+            "lru:admit-probability=1.1",
+            "lru:admit=2",
+        ] {
             let error = wrong.parse::<Choice>().err().unwrap().to_string();
             assert!(error.starts_with(&format!("policy {wrong:?}: ")) && error.lines().count() == 1, "{error}");
         }

@@ -90,8 +90,8 @@ impl Outcome {
 /// What came of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayReport {
-    /// The trace.
-    pub input: Input,
+    /// The trace; nothing of one that is no file.
+    pub inputs: Vec<Input>,
     /// What the outcomes depend on beside policy and size.
     pub options: BTreeMap<String, String>,
     /// Distinct objects or pages of the trace.
@@ -106,7 +106,7 @@ impl ReplayReport {
     /// The results document: a case per size, a configuration per policy.
     pub fn document(&self) -> Document {
         let case = |o: &Outcome| Case { case: o.size.clone(), configuration: o.policy.clone(), figures: o.figures() };
-        let (inputs, options) = (vec![self.input.clone()], self.options.clone());
+        let (inputs, options) = (self.inputs.clone(), self.options.clone());
         let intervals = intervals(&self.outcomes);
         Document { inputs, options, intervals, ..document("lab replay", self.outcomes.iter().map(case).collect()) }
     }
@@ -189,8 +189,14 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
     let warm_up = counting.resolve(dense.requests())?;
     let capacity = size.resolve(dense.footprint())?;
     let (ids, sizes, next) = dense.columns();
+    let times = dense.times().filter(|_| choice.hooks.needs_times());
     if choice.policy.needs_future && next.is_none() {
         return Err(Error::Usage(format!("policy {choice}: needs the future; call look_ahead first")));
+    }
+    if choice.hooks.needs_times() && times.is_none() {
+        return Err(Error::Usage(format!(
+            "policy {choice}: needs the trace's times; open it with_needs_of the policies"
+        )));
     }
     if choice.hooks.needs_bytes() && capacity.weight == Weight::Objects {
         return Err(Error::Usage(format!(
@@ -201,6 +207,7 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
     cache.ensure_ids(dense.footprint().objects as u32);
     let failed = |e| Error::io(&std::env::temp_dir(), e, "the temporary file is lost; run again");
     let (mut id_scratch, mut size_scratch, mut next_scratch) = (Vec::new(), Vec::new(), Vec::new());
+    let mut time_scratch = Vec::new();
     let (mut pieces, mut piece) = (Vec::new(), Interval { first_request: warm_up, ..Interval::default() });
     let started = Instant::now();
     let mut at = 0;
@@ -223,8 +230,9 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
             None => None,
             Some(next) => Some(next.chunk(at, count, &mut next_scratch).map_err(failed)?),
         };
+        let times_ns = times.map(|times| times.chunk(at, count, &mut time_scratch)).transpose().map_err(failed)?;
         let ids = ids.chunk(at, count, &mut id_scratch).map_err(failed)?;
-        let Tally { hits, hit_weight } = cache.run(Batch { ids, sizes, next_distances });
+        let Tally { hits, hit_weight } = cache.run(Batch { ids, sizes, next_distances, times_ns });
         if at >= warm_up {
             piece.requests += count as u64;
             piece.hits += hits;
@@ -254,12 +262,26 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
 /// If the trace cannot be read, or a size makes no sense for it.
 pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Result<ReplayReport> {
     check_grid(&options.policies, &options.sizes)?;
-    let mut dense = Dense::open(&options.trace, &options.dense, |records| progress(records, 0, "reading records"))?;
-    let told = |done, of| progress(done, of, "replaying");
-    let outcomes = replay_counted(&mut dense, &options.policies, &options.sizes, &options.counting, told)?;
+    let shape = options.dense.with_needs_of(&options.policies);
+    let mut dense = Dense::open(&options.trace, &shape, |records| progress(records, 0, "reading records"))?;
+    let inputs = vec![input(&options.trace, dense.checksum().unwrap_or_default())];
+    replay_opened(&mut dense, inputs, options, |done, of| progress(done, of, "replaying"))
+}
+
+/// As [`replay`], of a trace that is dense already and is called so in results: the options' trace is not read.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_opened(
+    dense: &mut Dense,
+    inputs: Vec<Input>,
+    options: &ReplayOptions,
+    progress: impl Fn(u64, u64),
+) -> Result<ReplayReport> {
+    let outcomes = outcomes(dense, &options.policies, &options.sizes, &options.counting, progress)?;
     let named = options_of(&options.dense).into_iter().chain(seeds_of(&options.policies));
     Ok(ReplayReport {
-        input: input(&options.trace, dense.checksum().unwrap_or_default()),
+        inputs,
         options: named.chain(options.counting.options()).collect(),
         footprint: dense.footprint(),
         left_out: dense.left_out().clone(),
@@ -267,24 +289,8 @@ pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Res
     })
 }
 
-/// Replays a dense trace, as [`replay`] does; `progress` is told (done, of).
-///
-/// # Errors
-/// If a size makes no sense for the trace.
-pub fn replay_dense(
-    dense: &mut Dense,
-    policies: &[Choice],
-    sizes: &[Size],
-    progress: impl Fn(u64, u64),
-) -> Result<Vec<Outcome>> {
-    replay_counted(dense, policies, sizes, &Counting::default(), progress)
-}
-
-/// As [`replay_dense`], and counts what is asked for.
-///
-/// # Errors
-/// As [`replay_dense`], or if there is nothing to count.
-pub fn replay_counted(
+/// Every policy at every size, sizes outermost.
+fn outcomes(
     dense: &mut Dense,
     policies: &[Choice],
     sizes: &[Size],

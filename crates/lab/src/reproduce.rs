@@ -65,10 +65,10 @@ fn select<'e>(known: &[&'e Entry], ids: &[String]) -> Result<Vec<&'e Entry>> {
 /// If an entry cannot run at all; a verdict that does not hold is no error here.
 pub fn reproduce(entries: &[&Entry], settings: &Settings, progress: impl Fn(&Entry)) -> Result<Reproduction> {
     let document = Document { seed: settings.seed, ..replay::document(REPRODUCE, Vec::new()) };
-    let mut all = Reproduction::new(document, settings.quick);
+    let mut all = Reproduction::new(document, settings.quick, settings.seeds);
     for entry in entries {
         progress(entry);
-        all.add(entry.id, (entry.run)(settings)?);
+        all.add(entry.id, entry.with_seeds(settings)?);
     }
     Ok(all)
 }
@@ -91,6 +91,7 @@ mod tests {
             verdicts: vec![verdict("less", "claimed", "a paper", Some(3.0), Bound::AtMost(2.0))],
             charts: vec![Chart::default()],
             notes: vec!["a note".into()],
+            ..Findings::default()
         })
     }
 
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn documents_of_several_entries_keep_them_apart() {
-        let settings = Settings { seed: 7, quick: true, threads: 1 };
+        let settings = Settings { seed: 7, seeds: 1, quick: true, threads: 1 };
         let all = reproduce(&[&A, &B], &settings, |_| {}).unwrap();
         assert_eq!(all.document.figure("a/N", "lru", "seed"), Some(7.0));
         assert_eq!(all.document.figure("b/N", "lru", "seed"), Some(7.0));
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_was_saved_of_an_entry_is_what_it_found() {
-        let settings = Settings { seed: 7, quick: true, threads: 1 };
+        let settings = Settings { seed: 7, seeds: 1, quick: true, threads: 1 };
         let all = reproduce(&[&A, &B], &settings, |_| {}).unwrap();
         let saved: Reproduction = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
         assert!(saved.quick);
@@ -123,6 +124,24 @@ mod tests {
         let chart = Chart { entry: "b".into(), ..Chart::default() };
         assert_eq!(saved.findings("b"), Some(Findings { charts: vec![chart], ..found }));
         assert_eq!(saved.findings("c"), None);
+    }
+
+    #[test]
+    fn several_seeds_are_run_from_the_first_on() {
+        let settings = Settings { seed: 7, seeds: 3, quick: true, threads: 1 };
+        let all = reproduce(&[&A, &B], &settings, |_| {}).unwrap();
+        assert_eq!((all.seeds, all.document.seed), (3, 7));
+        assert_eq!(all.document.figure("b/N", "lru", "seed"), Some(8.0), "the mean of 7, 8 and 9");
+        let margin = all.margins.iter().find(|m| m.case == "b/N").unwrap().figures["seed"];
+        assert!((margin - 4.303 / 3f64.sqrt()).abs() < 1e-9, "{margin}");
+        let saved: Reproduction = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
+        assert_eq!(saved, all);
+        let chart = Chart { entry: "b".into(), ..Chart::default() };
+        assert_eq!(saved.findings("b"), Some(Findings { charts: vec![chart], ..B.with_seeds(&settings).unwrap() }));
+        for seeds in [0, 32] {
+            let error = A.with_seeds(&Settings { seeds, ..settings }).unwrap_err();
+            assert_eq!((error.exit_code(), error.to_string()), (2, format!("seeds {seeds}: take 1 to 31")));
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::{recording::FileNote, Op, Record};
 
 /// What a replay needs to know of a record.
 pub(crate) struct Access<'a> {
+    pub time_ns: u64,
     pub op: Op,
     pub space: &'a Arc<str>,
     pub object: u64,
@@ -22,6 +23,7 @@ pub(crate) struct Access<'a> {
 impl<'a> Access<'a> {
     pub fn of(record: &'a Record) -> Self {
         Access {
+            time_ns: record.time_ns,
             op: record.op,
             space: &record.space,
             object: record.object,

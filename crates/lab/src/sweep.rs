@@ -86,9 +86,7 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
     for (path, name) in options.traces.iter().zip(names) {
         let content = store::content_of(path)?;
         inputs.push(input(path, content));
-        let counted = options.counting.options();
-        let counted: Vec<_> = counted.iter().map(|(name, value)| format!("/{name}={value}")).collect();
-        let key = journal::trace_key(content, &options.dense) + &counted.concat();
+        let key = journal::trace_key(content, &options.dense, &options.counting);
         let grid: Vec<(Size, &Choice)> =
             options.sizes.iter().flat_map(|&size| options.policies.iter().map(move |policy| (size, policy))).collect();
         let mut found: Vec<Option<Cell>> = grid
@@ -100,7 +98,7 @@ pub fn sweep(options: &SweepOptions, progress: impl Fn(u64, u64) + Sync) -> Resu
         let done = cells.len() + grid.len() - missing.len();
         progress(done as u64, total);
         if !missing.is_empty() {
-            let mut dense = Dense::open(path, &options.dense, |_| {})?;
+            let mut dense = Dense::open(path, &options.dense.with_needs_of(&options.policies), |_| {})?;
             if missing.iter().any(|&at| grid[at].1.policy.needs_future) {
                 dense.look_ahead()?;
             }

@@ -21,24 +21,27 @@ use reference::{Asked, Reference};
 struct Plain {
     cache: Box<dyn Reference>,
     ttl: Option<u64>,
+    ttl_ns: Option<u64>,
     largest: Option<u64>,
     second: Option<usize>,
     seen: BTreeSet<u32>,
     probability: Option<(f64, ChaCha8Rng)>,
-    came: BTreeMap<u32, u64>,
+    /// The request, and the time, at which each was fetched.
+    came: BTreeMap<u32, (u64, u64)>,
     now: u64,
 }
 
 impl Plain {
-    fn access(&mut self, asked: Asked) -> bool {
+    fn access(&mut self, asked: Asked, time_ns: u64) -> bool {
         self.now += 1;
         let held = self.cache.resident().contains(&asked.id);
         if held {
-            let age = self.now - self.came[&asked.id];
+            let (came, came_ns) = self.came[&asked.id];
             self.cache.access(asked);
-            let fresh = self.ttl.is_none_or(|ttl| age < ttl);
+            let fresh = self.ttl.is_none_or(|ttl| self.now < came + ttl)
+                && self.ttl_ns.is_none_or(|ttl_ns| time_ns < came_ns + ttl_ns);
             if !fresh {
-                self.came.insert(asked.id, self.now);
+                self.came.insert(asked.id, (self.now, time_ns));
             }
             return fresh;
         }
@@ -60,7 +63,7 @@ impl Plain {
             }
         }
         self.cache.access(asked);
-        self.came.insert(asked.id, self.now);
+        self.came.insert(asked.id, (self.now, time_ns));
         false
     }
 }
@@ -69,6 +72,7 @@ fn plain(policy: &str, capacity: u64) -> Plain {
     Plain {
         cache: reference::of(policy, capacity).unwrap(),
         ttl: None,
+        ttl_ns: None,
         largest: None,
         second: None,
         seen: BTreeSet::new(),
@@ -82,14 +86,19 @@ fn drawn(probability: f64, seed: u64) -> Option<(f64, ChaCha8Rng)> {
     Some((probability, ChaCha8Rng::seed_from_u64(seed)))
 }
 
+/// Times are a multiple of this, so that objects are asked for just as they expire, too.
+const QUARTER_NS: u64 = 250_000_000;
+const GAPS: std::ops::Range<u64> = 0..12;
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn hooks_before_any_policy_do_as_their_references(
-        requests in prop::collection::vec((prop_oneof![3 => 0..8u32, 2 => 8..40u32], 1..=9u64), 1..300),
+        requests in prop::collection::vec((prop_oneof![3 => 0..8u32, 2 => 8..40u32], 1..=9u64, GAPS), 1..300),
         capacity in 1..150u64,
         ttl in 1..60u64,
+        quarters in 1..400u64,
         most in 1..30usize,
     ) {
         for policy in ["lru", "fifo", "sieve", "arc", "s3-fifo", "lirs", "gdsf", "lecar"] {
@@ -97,13 +106,15 @@ proptest! {
             let cases = [
                 (String::new(), of()),
                 (format!(":ttl={ttl}"), Plain { ttl: Some(ttl), ..of() }),
+                (format!(":ttl-s={}", quarters as f64 / 4.0), Plain { ttl_ns: Some(quarters * QUARTER_NS), ..of() }),
                 (":admit-size=4".into(), Plain { largest: Some(4), ..of() }),
                 (format!(":admit-second={most}"), Plain { second: Some(most), ..of() }),
                 (":admit-probability=0.3".into(), Plain { probability: drawn(0.3, 1), ..of() }),
                 (
-                    format!(":ttl={ttl}:admit-size=7:admit-second={most}:admit-probability=0.7:admit-seed=9"),
+                    format!(":ttl={ttl}:ttl-s={}:admit-size=7:admit-second={most}:admit-probability=0.7:admit-seed=9", quarters as f64 / 4.0),
                     Plain {
                         ttl: Some(ttl),
+                        ttl_ns: Some(quarters * QUARTER_NS),
                         largest: Some(7),
                         second: Some(most),
                         probability: drawn(0.7, 9),
@@ -115,11 +126,14 @@ proptest! {
                 let choice: Choice = format!("{policy}{hooks}").parse().unwrap();
                 let mut fast = choice.build(capacity);
                 fast.ensure_ids(40);
-                for (at, &(id, size)) in requests.iter().enumerate() {
+                let mut time_ns = 1 << 33;
+                for (at, &(id, size, gap)) in requests.iter().enumerate() {
+                    time_ns += gap * QUARTER_NS;
                     let there = fast.contains(id);
-                    let hit = fast.access(Request { id, size: size as u32, next_distance: NEVER });
-                    prop_assert_eq!(hit, slow.access(Asked { id, size, next: None }), "{} request {}", choice, at);
-                    prop_assert_eq!(hit, there, "{} request {}", choice, at);
+                    let hit = fast.access(Request { id, size: size as u32, next_distance: NEVER, time_ns });
+                    prop_assert_eq!(hit, slow.access(Asked { id, size, next: None }, time_ns), "{} request {}", choice, at);
+                    // By the clock of the request before it, what has expired by now was there.
+                    prop_assert!(hit == there || (there && choice.hooks.needs_times()), "{} request {}", choice, at);
                     prop_assert!(fast.used() <= capacity);
                 }
             }

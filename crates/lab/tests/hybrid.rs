@@ -191,7 +191,7 @@ proptest! {
             for &request in &requests {
                 buffer.access(request, &mut ledger);
                 let next_distance = fovea_lab::policy::NEVER;
-                cache.access(fovea_lab::policy::Request { id: request.page, size: 1, next_distance });
+                cache.access(fovea_lab::policy::Request { id: request.page, size: 1, next_distance, time_ns: 0 });
                 for page in 0..50 {
                     prop_assert_eq!(buffer.tier_of(page).is_some(), cache.contains(page), "{}", here);
                 }

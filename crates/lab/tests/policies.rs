@@ -44,7 +44,7 @@ fn check(requests: &[(u32, u32)], capacity: u64) -> Result<(), TestCaseError> {
         for (at, &one) in asked.iter().enumerate() {
             let was_there = cache.contains(one.id);
             let next_distance = one.next.map_or(NEVER, |next| (next - at) as u32);
-            let hit = cache.access(Request { id: one.id, size: one.size as u32, next_distance });
+            let hit = cache.access(Request { id: one.id, size: one.size as u32, next_distance, time_ns: 0 });
             prop_assert_eq!(hit, was_there, "{} request {}: a hit is an object that was there", name, at);
             prop_assert!(!hit || seen.contains(&one.id), "{} request {}: hit before the first request", name, at);
             prop_assert!(cache.used() <= capacity, "{} request {}: over capacity", name, at);
@@ -87,7 +87,7 @@ proptest! {
             cache.ensure_ids(80);
             let count = asked.iter().enumerate().filter(|(at, one)| {
                 let next_distance = one.next.map_or(NEVER, |next| (next - at) as u32);
-                cache.access(Request { id: one.id, size: 1, next_distance })
+                cache.access(Request { id: one.id, size: 1, next_distance, time_ns: 0 })
             }).count();
             hits.push((count, choice.policy.name));
         }

@@ -53,6 +53,22 @@ pub struct Point {
     /// If the paper prints a range: its other end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
+    /// Half the width of the 95 % confidence interval, if `y` is a mean over seeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+}
+
+impl Point {
+    /// A number at a place.
+    pub fn new(x: Place, y: f64) -> Self {
+        Point { x, y, to: None, margin: None }
+    }
+
+    /// The ends of what is drawn of it.
+    pub fn ends(&self) -> impl Iterator<Item = f64> {
+        let margin = self.margin.unwrap_or(0.0);
+        [Some(self.y - margin), Some(self.y + margin), self.to].into_iter().flatten()
+    }
 }
 
 /// One line, or one bar of each group.
@@ -96,7 +112,7 @@ impl Chart {
 
     /// Adds a series over numbers.
     pub fn line(&mut self, name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) {
-        let points = points.into_iter().map(|(x, y)| Point { x: Place::Number(x), y, to: None }).collect();
+        let points = points.into_iter().map(|(x, y)| Point::new(Place::Number(x), y)).collect();
         self.series.push(Series { name: name.into(), points, ..Series::default() });
     }
 
@@ -107,7 +123,7 @@ impl Chart {
         origin: Origin,
         points: impl IntoIterator<Item = (N, f64)>,
     ) {
-        let points = points.into_iter().map(|(x, y)| Point { x: Place::Name(x.into()), y, to: None }).collect();
+        let points = points.into_iter().map(|(x, y)| Point::new(Place::Name(x.into()), y)).collect();
         self.series.push(Series { name: name.into(), origin, points, ..Series::default() });
     }
     /// Adds the paper's ranges over names.
@@ -116,7 +132,7 @@ impl Chart {
         name: impl Into<String>,
         ranges: impl IntoIterator<Item = (N, f64, f64)>,
     ) {
-        let point = |(x, y, to): (N, f64, f64)| Point { x: Place::Name(x.into()), y, to: Some(to) };
+        let point = |(x, y, to): (N, f64, f64)| Point { to: Some(to), ..Point::new(Place::Name(x.into()), y) };
         let points = ranges.into_iter().map(point).collect();
         self.series.push(Series { name: name.into(), origin: Origin::Paper, points, ..Series::default() });
     }

@@ -165,6 +165,8 @@ fn same_program(theirs: &str, ours: &str) -> bool {
 pub struct Run<'r> {
     /// Seed of everything drawn.
     pub seed: u64,
+    /// How many seeds, from that on.
+    pub seeds: u32,
     /// Whether with the short traces.
     pub quick: bool,
     /// Commit of the program that would run it.
@@ -178,6 +180,8 @@ fn unfit(reproduction: &Reproduction, run: &Run<'_>) -> Option<String> {
         Some(format!("is of commit {}, and this program is of {}", document.commit, run.commit))
     } else if document.seed != run.seed {
         Some(format!("has seed {}", document.seed))
+    } else if reproduction.seeds != run.seeds {
+        Some(format!("has {} seeds, and {} are asked for", reproduction.seeds, run.seeds))
     } else if reproduction.quick && !run.quick {
         Some("has the short traces".into())
     } else {

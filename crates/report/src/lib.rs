@@ -16,6 +16,7 @@ pub mod panel;
 pub mod paper;
 #[cfg(feature = "page")]
 mod plot;
+pub mod repeat;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod text;

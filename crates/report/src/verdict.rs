@@ -21,8 +21,24 @@ pub struct Verdict {
     pub figure: f64,
     /// The bound, e.g. ">= 0.15".
     pub bound: String,
-    /// Whether it holds.
+    /// Half the width of the figure's 95 % confidence interval, if it is a mean over seeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+    /// Whether it holds; of several seeds, for their mean.
     pub pass: bool,
+    /// With how many seeds it holds, if there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<Seeds>,
+}
+
+/// How many seeds a claim holds with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Seeds {
+    /// With so many.
+    pub holds: u32,
+    /// Of so many.
+    pub of: u32,
 }
 
 /// A bound.
@@ -41,7 +57,8 @@ pub enum Bound {
 }
 
 impl Bound {
-    fn holds(self, figure: f64) -> bool {
+    /// Whether a figure is within it.
+    pub fn holds(self, figure: f64) -> bool {
         match self {
             Bound::AtLeast(bound) => figure >= bound,
             Bound::AtMost(bound) => figure <= bound,
@@ -64,6 +81,25 @@ impl std::fmt::Display for Bound {
     }
 }
 
+impl std::str::FromStr for Bound {
+    type Err = String;
+
+    /// As it is displayed.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is no bound; write it as \">= 53\"");
+        let (sign, number) = text.split_once(' ').ok_or_else(wrong)?;
+        let number = number.trim().parse().map_err(|_| wrong())?;
+        match sign {
+            ">=" => Ok(Bound::AtLeast(number)),
+            "<=" => Ok(Bound::AtMost(number)),
+            ">" => Ok(Bound::Above(number)),
+            "<" => Ok(Bound::Below(number)),
+            "==" => Ok(Bound::Equal(number)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
 /// A verdict; a missing figure, or one that is no number, fails.
 pub fn verdict(id: &str, claim: &str, source: &str, figure: Option<f64>, bound: Bound) -> Verdict {
     let figure = figure.filter(|f| f.is_finite());
@@ -73,6 +109,8 @@ pub fn verdict(id: &str, claim: &str, source: &str, figure: Option<f64>, bound: 
         source: source.into(),
         figure: figure.unwrap_or(f64::NAN),
         bound: bound.to_string(),
+        margin: None,
+        seeds: None,
         pass: figure.is_some_and(|f| bound.holds(f)),
     }
 }
@@ -82,5 +120,21 @@ pub fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a?, b?) {
         (a, b) if b > 0.0 => Some(a / b),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_read_as_they_are_written() {
+        let all = [Bound::AtLeast, Bound::AtMost, Bound::Above, Bound::Below, Bound::Equal];
+        for (bound, number) in all.iter().zip([53.0, 0.1 + 0.2, -1e-12, 1e300, 0.0]) {
+            assert_eq!(bound(number).to_string().parse(), Ok(bound(number)));
+        }
+        for wrong in ["", "53", ">=", ">= much", "=> 5"] {
+            assert!(wrong.parse::<Bound>().unwrap_err().starts_with(&format!("{wrong:?} is no bound")));
+        }
     }
 }

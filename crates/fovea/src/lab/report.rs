@@ -10,8 +10,10 @@ use fovea_lab::reproduce::{Entry, Settings, ENTRIES};
 use fovea_lab::{replay, threads};
 use fovea_report::docs;
 use fovea_report::document::Document;
+use fovea_report::experiment::Reproduction;
 use fovea_report::gather::{choose, gather, Gathered, LeftOut, Run};
 use fovea_report::page::Report;
+use fovea_report::repeat::MOST_SEEDS;
 use fovea_scenario::kinds::{panels, papers};
 
 use super::bar;
@@ -42,6 +44,9 @@ pub struct ReportArgs {
     /// Seed of experiments that are run.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How many seeds they are run with, from --seed on: 5, or 1 with --quick.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SEEDS)))]
+    seeds: Option<u32>,
     /// Make tables and pictures of documents anew, between their markers, from the results in DIR/results, and no page: of DIR/*.md, and of
     /// the README.md beside DIR.
     #[arg(long, value_name = "DIR", exclusive = true)]
@@ -109,8 +114,13 @@ impl ReportArgs {
 
     fn report(&self, entries: &[&Entry], gathered: Gathered) -> Result<Report, Failure> {
         let made_here = replay::document("lab reproduce", Vec::new());
-        let settings = Settings { seed: self.seed, quick: self.quick, threads: threads(self.threads.map(usize::from)) };
-        let run = Run { seed: self.seed, quick: self.quick, commit: &made_here.commit };
+        let settings = Settings {
+            seed: self.seed,
+            seeds: self.seeds.unwrap_or(Settings::usual_seeds(self.quick)),
+            quick: self.quick,
+            threads: threads(self.threads.map(usize::from)),
+        };
+        let run = Run { seed: self.seed, seeds: settings.seeds, quick: self.quick, commit: &made_here.commit };
         let bar = bar("{spinner} {msg}");
         let mut report = Report {
             command: self.command(),
@@ -122,11 +132,12 @@ impl ReportArgs {
         for entry in entries {
             let why = match choose(&gathered, entry.id, &run, self.saved) {
                 Ok(saved) => {
-                    let (made_by, quick) = (saved.reproduction.document.clone(), saved.reproduction.quick);
+                    let Reproduction { quick, seeds, ref document, .. } = *saved.reproduction;
+                    let made_by = document.clone();
                     let other =
                         if saved.fits { "" } else { ", by another version of the program or with other settings" };
                     let origin = format!("Saved in {}{other}", saved.path);
-                    report.experiments.push(entry.experiment(saved.findings, quick, origin, made_by));
+                    report.experiments.push(entry.experiment(saved.findings, quick, seeds, origin, made_by));
                     continue;
                 }
                 Err(why) => why,
@@ -137,10 +148,10 @@ impl ReportArgs {
             }
             bar.set_message(entry.id);
             bar.tick();
-            let findings = (entry.run)(&settings)?;
+            let findings = entry.with_seeds(&settings)?;
             let made_by = Document { seed: self.seed, ..made_here.clone() };
             let origin = format!("Run for this page ({why})");
-            report.experiments.push(entry.experiment(findings, self.quick, origin, made_by));
+            report.experiments.push(entry.experiment(findings, self.quick, settings.seeds, origin, made_by));
         }
         bar.finish_and_clear();
         if self.only.is_empty() {
@@ -162,6 +173,7 @@ impl ReportArgs {
         option("--results", &self.results.iter().map(|r| r.display().to_string()).collect::<Vec<_>>());
         option("--only", &self.only);
         option("--seed", &[self.seed.to_string()]);
+        option("--seeds", &self.seeds.iter().map(u32::to_string).collect::<Vec<_>>());
         words.extend(self.quick.then(|| "--quick".to_owned()));
         words.extend(self.saved.then(|| "--saved".to_owned()));
         words

@@ -7,6 +7,7 @@ use clap::Args;
 use fovea_lab::reproduce::{entries, reproduce, Entry, Settings};
 use fovea_lab::threads;
 use fovea_report::experiment::{within, Reproduction};
+use fovea_report::repeat::MOST_SEEDS;
 use fovea_report::{Case, Verdict};
 
 use super::{bar, to_stdout, verdict, write_results};
@@ -28,6 +29,9 @@ pub struct ReproduceArgs {
     /// Seed of everything drawn.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Run each experiment with so many seeds, from --seed on, and tell means with 95 % confidence intervals: 5, or 1 with --quick.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SEEDS)))]
+    seeds: Option<u32>,
     /// Shorter traces, for a first look.
     #[arg(long)]
     quick: bool,
@@ -43,7 +47,12 @@ impl ReproduceArgs {
             let line = |e: &&Entry| format!("{:14} {} ({})\n", e.id, e.title, e.source);
             return print(&chosen.iter().map(line).collect::<String>());
         }
-        let settings = Settings { seed: self.seed, quick: self.quick, threads: threads(self.threads.map(usize::from)) };
+        let settings = Settings {
+            seed: self.seed,
+            seeds: self.seeds.unwrap_or(Settings::usual_seeds(self.quick)),
+            quick: self.quick,
+            threads: threads(self.threads.map(usize::from)),
+        };
         let bar = bar("{spinner} {msg}");
         let all = reproduce(&chosen, &settings, |entry| {
             bar.set_message(entry.id);
@@ -68,8 +77,13 @@ fn number(value: f64) -> String {
     }
 }
 
+/// A figure, and its margin if it is a mean over seeds.
+fn mean(value: f64, margin: Option<f64>) -> String {
+    margin.map_or(number(value), |margin| format!("{} \u{b1} {}", number(value), number(margin)))
+}
+
 /// Figures as columns: a row per case and configuration.
-fn table(rows: &[(&str, &Case)]) -> String {
+fn table(rows: &[(&str, &Case)], margins: &[Case]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for (_, case) in rows {
         for name in case.figures.keys() {
@@ -82,7 +96,9 @@ fn table(rows: &[(&str, &Case)]) -> String {
     let mut lines = vec![head];
     for (case_name, case) in rows {
         let mut line = vec![(*case_name).to_owned(), case.configuration.clone()];
-        line.extend(names.iter().map(|n| case.figures.get(*n).map_or("-".into(), |&v| number(v))));
+        let own = margins.iter().find(|m| m.case == case.case && m.configuration == case.configuration);
+        let margin = |name: &str| own.and_then(|m| m.figures.get(name)).copied();
+        line.extend(names.iter().map(|n| case.figures.get(*n).map_or("-".into(), |&v| mean(v, margin(n)))));
         lines.push(line);
     }
     let widths: Vec<usize> =
@@ -102,7 +118,9 @@ fn table(rows: &[(&str, &Case)]) -> String {
 
 fn verdict_line(verdict: &Verdict) -> String {
     let word = if verdict.pass { "holds" } else { "FALLS SHORT" };
-    format!("  {word:11}  {}: {} ({}; {})\n", verdict.claim, number(verdict.figure), verdict.bound, verdict.source)
+    let figure = mean(verdict.figure, verdict.margin);
+    let seeds = verdict.seeds.map_or(String::new(), |s| format!("; with {} of {} seeds", s.holds, s.of));
+    format!("  {word:11}  {}: {figure} ({}; {}{seeds})\n", verdict.claim, verdict.bound, verdict.source)
 }
 
 /// What one experiment has to say.
@@ -111,7 +129,7 @@ fn text_of(entry: &Entry, all: &Reproduction) -> String {
     let rows: Vec<(&str, &Case)> =
         all.document.cases.iter().filter_map(|c| within(entry.id, &c.case).map(|name| (name, c))).collect();
     if !rows.is_empty() {
-        text += &table(&rows);
+        text += &table(&rows, &all.margins);
     }
     for verdict in all.document.verdicts.iter().filter(|v| within(entry.id, &v.id).is_some()) {
         text += &verdict_line(verdict);
@@ -134,8 +152,8 @@ mod tests {
             figures: figures.iter().map(|&(n, v)| (n.to_owned(), v)).collect(),
         };
         let (a, b) = (of("lru", &[("hits", 12.0), ("share", 0.5)]), of("count", &[("hits", 123456.0)]));
-        let text = table(&[("N", &a), ("N", &b)]);
+        let text = table(&[("N", &a), ("N", &b)], &[of("lru", &[("share", 0.25)])]);
         assert_eq!(text.lines().count(), 3);
-        assert!(text.contains("0.500") && text.lines().nth(2).unwrap().ends_with('-'), "{text}");
+        assert!(text.contains("0.500 \u{b1} 0.250") && text.lines().nth(2).unwrap().ends_with('-'), "{text}");
     }
 }

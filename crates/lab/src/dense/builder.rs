@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, hash::BuildHasher, sync::Arc};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
-use super::{Column, Dense, DenseOptions, CHUNK_REQUESTS, LONGEST_BYTES};
+use super::{Column, Dense, DenseOptions, Times, CHUNK_REQUESTS, LONGEST_BYTES};
 use crate::{
     requests::Access,
     size::Footprint,
@@ -50,6 +50,7 @@ impl Builder {
                 ids: column(),
                 sizes: column(),
                 next_distances: None,
+                times: options.times.then(|| Times::new(options.column_memory_bytes)),
                 footprint: Footprint::default(),
                 left_out: BTreeMap::new(),
                 checksum: None,
@@ -105,6 +106,7 @@ impl Builder {
         for row in 0..columns.rows {
             let place = *columns.spaces.at(row) as usize;
             let access = Access {
+                time_ns: *columns.times.at(row),
                 op: *columns.ops.at(row),
                 space: &columns.names[place],
                 object: *columns.objects.at(row),
@@ -127,6 +129,7 @@ impl Builder {
         let volume = self.volume(space, None).map_err(|what| (0, what))?;
         for row in 0..columns.rows {
             let size = columns.sizes.at(row).unwrap_or(*columns.lengths.at(row));
+            self.time(*columns.times.at(row));
             self.request(volume, *columns.objects.at(row), size).map_err(|what| (row, what))?;
         }
         Ok(())
@@ -146,6 +149,7 @@ impl Builder {
             self.leave_out("writes", 1);
             return Ok(());
         }
+        self.time(access.time_ns);
         if access.op == Op::Object {
             let volume = self.volume(space, None)?;
             return self.request(volume, access.object, access.size_bytes.unwrap_or(access.length_bytes));
@@ -170,9 +174,17 @@ impl Builder {
     }
 
     /// A request for an object of a namespace, for tests and benchmarks.
-    pub(super) fn object(&mut self, object: u64, size_bytes: u64) -> Result<(), String> {
+    pub(super) fn object(&mut self, object: u64, size_bytes: u64, time_ns: u64) -> Result<(), String> {
+        self.time(time_ns);
         let volume = self.volume(0, None)?;
         self.request(volume, object, size_bytes)
+    }
+
+    #[inline]
+    fn time(&mut self, time_ns: u64) {
+        if let Some(times) = &mut self.dense.times {
+            times.record(time_ns);
+        }
     }
 
     #[inline]
@@ -196,7 +208,9 @@ impl Builder {
                 id
             }
         };
-        let pushed = self.dense.ids.push(id).and_then(|()| self.dense.sizes.push(size));
+        let dense = &mut self.dense;
+        let pushed = dense.ids.push(id).and_then(|()| dense.sizes.push(size));
+        let pushed = pushed.and_then(|()| dense.times.as_mut().map_or(Ok(()), Times::request));
         pushed.map_err(|e| format!("{e} while writing a temporary file; set TMPDIR to a larger disk"))
     }
 
@@ -206,6 +220,7 @@ impl Builder {
         for column in [&mut self.dense.ids, &mut self.dense.sizes] {
             column.seal().map_err(|e| e.to_string())?;
         }
+        self.dense.times.as_mut().map_or(Ok(()), Times::seal).map_err(|e| e.to_string())?;
         Ok(self.dense)
     }
 }

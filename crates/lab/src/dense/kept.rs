@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     column::{bytes, numbers},
-    Column, Dense, DenseOptions, CHUNK_REQUESTS,
+    Column, Dense, DenseOptions, Times, CHUNK_REQUESTS,
 };
 use crate::{size::Footprint, store::Checksum};
 
@@ -33,6 +33,8 @@ struct Form {
     bytes: u64,
     /// The size of every request, if all have the same; else a column holds them.
     size_bytes: Option<u32>,
+    /// From the earliest time to the latest, if two columns hold the times.
+    span_ns: Option<u64>,
     left_out: BTreeMap<String, u64>,
 }
 
@@ -58,7 +60,8 @@ fn short(text: &str) -> String {
 impl Kept {
     /// Of a trace with this content.
     pub(super) fn of(trace: &Path, checksum: u64, options: &DenseOptions) -> Kept {
-        let shape = options.shape();
+        // Times change nothing of what is made without them, so that they are no part of the trace's shape elsewhere.
+        let shape = options.shape() + if options.times { "/times" } else { "" };
         // What is made of the same bytes changes with the program's source.
         let key = format!("{checksum:016x}/{shape}/{}", env!("FOVEA_LAB_SOURCES"));
         let name = trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -79,7 +82,8 @@ impl Kept {
     fn read(&self, place: &Path, options: &DenseOptions) -> io::Result<Option<Dense>> {
         let mut file = File::open(place)?;
         let Some((form, checksum, description)) = describe(&file)? else { return Ok(None) };
-        let columns = 1 + u64::from(form.size_bytes.is_none());
+        let sized = u64::from(form.size_bytes.is_none());
+        let columns = 1 + sized + if form.span_ns.is_some() { 2 } else { 0 };
         let right = Some(file.metadata()?.len())
             == (4 * columns)
                 .checked_mul(form.requests)
@@ -111,6 +115,13 @@ impl Kept {
             Some(size) => Column::of_same(size, form.requests, limit),
             None => column(4 * form.requests)?,
         };
+        let times = match form.span_ns {
+            Some(span_ns) => {
+                let mut next = |number: u64| column(4 * form.requests * (1 + sized + number));
+                Some(Times::of_columns(next(0)?, next(1)?, span_ns))
+            }
+            None => None,
+        };
         sum.add(&description);
         if sum.finish() != checksum {
             return Ok(None);
@@ -119,6 +130,7 @@ impl Kept {
             ids,
             sizes,
             next_distances: None,
+            times,
             footprint: Footprint { objects: form.objects, bytes: form.bytes },
             left_out: form.left_out,
             checksum: Some(self.checksum),
@@ -147,8 +159,9 @@ impl Kept {
         };
         let size_bytes = dense.sizes.all_the_same();
         let columns = [Some(&dense.ids), Some(&dense.sizes).filter(|_| size_bytes.is_none())];
+        let columns = columns.into_iter().flatten().chain(dense.times.iter().flat_map(Times::columns));
         let mut scratch = Vec::new();
-        for column in columns.into_iter().flatten() {
+        for column in columns {
             let mut at = 0;
             while at < column.len() {
                 let count = CHUNK_REQUESTS.min((column.len() - at) as usize);
@@ -158,7 +171,9 @@ impl Kept {
         }
         let Footprint { objects, bytes } = dense.footprint;
         let left_out = dense.left_out.clone();
-        let form = Form { key: self.key.clone(), requests: dense.requests(), objects, bytes, size_bytes, left_out };
+        let span_ns = dense.times.as_ref().map(Times::span_ns);
+        let (key, requests) = (self.key.clone(), dense.requests());
+        let form = Form { key, requests, objects, bytes, size_bytes, span_ns, left_out };
         let description = serde_json::to_vec(&form)?;
         write(&description)?;
         let sum = sum.finish();

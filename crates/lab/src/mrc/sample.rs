@@ -35,25 +35,29 @@ impl Sample {
         let failed = |e| Error::io(&std::env::temp_dir(), e, "the temporary file is lost; run again");
         let (ids, sizes, _) = dense.columns();
         let (mut id_scratch, mut size_scratch, mut drawn) = (Vec::new(), Vec::new(), Vec::new());
+        let mut time_scratch = Vec::new();
         let mut start = 0;
         while start < dense.requests() {
             dense.stop().check()?;
             let count = CHUNK_REQUESTS.min((dense.requests() - start) as usize);
             let ids = ids.chunk(start, count, &mut id_scratch).map_err(failed)?;
             let sizes = sizes.chunk(start, count, &mut size_scratch).map_err(failed)?;
+            let times = dense.times().map(|times| times.chunk(start, count, &mut time_scratch)).transpose();
+            let times = times.map_err(failed)?;
             drawn.extend(
-                ids.iter().zip(sizes).filter(|(&id, _)| (from..to).contains(&spread(id))).map(|(&i, &s)| (i, s)),
+                ids.iter()
+                    .zip(sizes)
+                    .enumerate()
+                    .filter(|(_, (&id, _))| (from..to).contains(&spread(id)))
+                    .map(|(at, (&id, &size))| (u64::from(id), size, times.map_or(0, |times| times[at]))),
             );
             start += count as u64;
         }
         let sampled = match drawn.is_empty() {
             true => None,
             false => {
-                let drawn = drawn.into_iter().map(|(id, size)| (u64::from(id), size));
-                Some(Dense::from_objects(
-                    drawn,
-                    &DenseOptions { stop: dense.stop().clone(), ..DenseOptions::default() },
-                )?)
+                let (times, stop) = (dense.times().is_some(), dense.stop().clone());
+                Some(Dense::from_timed(drawn, &DenseOptions { times, stop, ..DenseOptions::default() })?)
             }
         };
         Ok(Sample { dense: sampled, rate, requests: dense.requests() })

@@ -31,7 +31,7 @@ impl Policy for Belady {
     }
 
     #[inline(always)]
-    fn access(&mut self, Request { id, size, next_distance }: Request) -> bool {
+    fn access(&mut self, Request { id, size, next_distance, .. }: Request) -> bool {
         self.now += 1;
         let next = Reverse(match next_distance {
             NEVER => DEAD + self.now,

@@ -35,7 +35,7 @@ impl Policy for BeladySize {
         self.next.resize(self.next.len().max(ids as usize), 0);
     }
 
-    fn access(&mut self, Request { id, size, next_distance }: Request) -> bool {
+    fn access(&mut self, Request { id, size, next_distance, .. }: Request) -> bool {
         self.now += 1;
         let hit = self.cached.contains(id);
         if next_distance == NEVER {

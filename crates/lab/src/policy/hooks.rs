@@ -4,8 +4,9 @@
 //! An object that is not held is let in if it is small enough (`admit-size`), was asked for before (`admit-second`: a Bloom filter,
 //! as content delivery networks have it: Maggs and Sitaraman, "Algorithmic nuggets in content delivery", ACM SIGCOMM CCR 2015), and
 //! a draw says so (`admit-probability`), in this order; of one that is not, the policy hears nothing. An object that came in `ttl`
-//! requests ago or earlier has expired: a request for it is a miss, and fetches it anew in its place, which the policy sees as a request
-//! for an object that it holds. Until then, or until the policy evicts it, it takes its room, as in caches that expire lazily.
+//! requests or `ttl-s` seconds ago (by the trace's clock), or earlier, has expired: a request for it is a miss, and fetches it anew in
+//! its place, which the policy sees as a request for an object that it holds. Until then, or until the policy evicts it, it takes its
+//! room, as in caches that expire lazily.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,8 +14,9 @@ use rand_chacha::ChaCha8Rng;
 use super::{Parameter, Policy, Request};
 
 /// The parameters of every policy, behind its own.
-pub static PARAMETERS: [Parameter; 5] = [
+pub static PARAMETERS: [Parameter; 6] = [
     Parameter { name: "ttl", default: 0.0, least: 1.0, greatest: 1e15, meaning: "requests until an object expires" },
+    Parameter { name: "ttl-s", default: 0.0, least: 1e-6, greatest: 1e9, meaning: "seconds until an object expires" },
     Parameter {
         name: "admit-size",
         default: 0.0,
@@ -39,14 +41,15 @@ pub static PARAMETERS: [Parameter; 5] = [
     },
 ];
 const TTL: usize = 0;
-const SIZE: usize = 1;
-const SECOND: usize = 2;
-const PROBABILITY: usize = 3;
-const SEED: usize = 4;
+const TTL_S: usize = 1;
+const SIZE: usize = 2;
+const SECOND: usize = 3;
+const PROBABILITY: usize = 4;
+const SEED: usize = 5;
 
 /// The hooks of a choice: values in the order of [`PARAMETERS`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hooks([f64; 5]);
+pub struct Hooks([f64; 6]);
 
 impl Default for Hooks {
     fn default() -> Self {
@@ -55,9 +58,10 @@ impl Default for Hooks {
 }
 
 impl Hooks {
-    /// Sets the hook at that place of [`PARAMETERS`]. The value must be in its range; all but the probability count something.
+    /// Sets the hook at that place of [`PARAMETERS`]. The value must be in its range; all but a probability and seconds count
+    /// something.
     pub(super) fn set(&mut self, at: usize, value: f64) -> Result<(), String> {
-        if at != PROBABILITY && value.fract() != 0.0 {
+        if ![PROBABILITY, TTL_S].contains(&at) && value.fract() != 0.0 {
             return Err(format!("{} is {value}; take a whole number", PARAMETERS[at].name));
         }
         self.0[at] = value;
@@ -71,7 +75,7 @@ impl Hooks {
 
     /// Whether the policy runs as if there were none.
     pub fn is_none(&self) -> bool {
-        self.0[TTL] == 0.0 && self.0[SIZE] == 0.0 && self.0[SECOND] == 0.0 && self.0[PROBABILITY] == 1.0
+        [TTL, TTL_S, SIZE, SECOND].iter().all(|&at| self.0[at] == 0.0) && self.0[PROBABILITY] == 1.0
     }
 
     /// Whether they make sense only where sizes count.
@@ -79,12 +83,18 @@ impl Hooks {
         self.0[SIZE] > 0.0
     }
 
+    /// Whether they need the requests' times.
+    pub fn needs_times(&self) -> bool {
+        self.0[TTL_S] > 0.0
+    }
+
     /// The seed, if something is drawn.
     pub fn seed(&self) -> Option<f64> {
         (self.0[PROBABILITY] < 1.0).then_some(self.0[SEED])
     }
 
-    /// The same for a sample with such a share of the requests and objects: what counts these counts fewer.
+    /// The same for a sample with such a share of the requests and objects: what counts these counts fewer. A
+    /// sample's clock is the trace's.
     pub(crate) fn scaled(mut self, rate: f64) -> Hooks {
         for at in [TTL, SECOND] {
             if self.0[at] > 0.0 {
@@ -99,12 +109,11 @@ impl Hooks {
         if self.is_none() {
             return policy;
         }
-        let [ttl, size, second, probability, seed] = self.0;
+        let [ttl, ttl_s, size, second, probability, seed] = self.0;
         Box::new(Hooked {
             policy,
-            now: 0,
-            ttl: ttl as u64,
-            came: Vec::new(),
+            requests: Expiry::after(ttl as u64),
+            time_ns: Expiry::after((ttl_s * 1e9).round() as u64),
             largest: if size > 0.0 { size as u32 } else { u32::MAX },
             second: (second > 0.0).then(|| Bloom::new(second as u64)),
             probability,
@@ -115,21 +124,51 @@ impl Hooks {
 
 struct Hooked {
     policy: Box<dyn Policy>,
-    /// Requests so far.
-    now: u64,
-    /// 0: for ever.
-    ttl: u64,
-    /// When each object came in, or was fetched anew; nothing without a time to live.
-    came: Vec<u64>,
+    /// Expiry by the number of requests so far.
+    requests: Expiry,
+    /// Expiry by the trace's clock.
+    time_ns: Expiry,
     largest: u32,
     second: Option<Bloom>,
     probability: f64,
     random: ChaCha8Rng,
 }
 
+/// Expiry by a clock.
+struct Expiry {
+    /// 0: never.
+    ttl: u64,
+    now: u64,
+    /// When each object came in, or was fetched anew; nothing if none expires.
+    came: Vec<u64>,
+}
+
+impl Expiry {
+    fn after(ttl: u64) -> Self {
+        Expiry { ttl, now: 0, came: Vec::new() }
+    }
+
+    fn ensure_ids(&mut self, ids: u32) {
+        if self.ttl > 0 && ids as usize > self.came.len() {
+            self.came.resize(ids as usize, 0);
+        }
+    }
+
+    /// A trace's clock may go back, if it was imported so: then an object is as young as one that has just come.
+    fn is_fresh(&self, id: u32) -> bool {
+        self.ttl == 0 || self.now.saturating_sub(self.came[id as usize]) < self.ttl
+    }
+
+    fn fetched(&mut self, id: u32) {
+        if self.ttl > 0 {
+            self.came[id as usize] = self.now;
+        }
+    }
+}
+
 impl Hooked {
     fn is_fresh(&self, id: u32) -> bool {
-        self.ttl == 0 || self.now - self.came[id as usize] < self.ttl
+        self.requests.is_fresh(id) && self.time_ns.is_fresh(id)
     }
 
     fn admits(&mut self, request: Request) -> bool {
@@ -142,21 +181,22 @@ impl Hooked {
 impl Policy for Hooked {
     fn ensure_ids(&mut self, ids: u32) {
         self.policy.ensure_ids(ids);
-        if self.ttl > 0 && ids as usize > self.came.len() {
-            self.came.resize(ids as usize, 0);
-        }
+        self.requests.ensure_ids(ids);
+        self.time_ns.ensure_ids(ids);
     }
 
     fn access(&mut self, request: Request) -> bool {
+        self.time_ns.now = request.time_ns;
         let held = self.policy.contains(request.id);
         let hit = held && self.is_fresh(request.id);
         if held || self.admits(request) {
             self.policy.access(request);
-            if self.ttl > 0 && !hit {
-                self.came[request.id as usize] = self.now;
+            if !hit {
+                self.requests.fetched(request.id);
+                self.time_ns.fetched(request.id);
             }
         }
-        self.now += 1;
+        self.requests.now += 1;
         hit
     }
 

@@ -79,7 +79,7 @@ impl Counting {
     ///
     /// # Errors
     /// If none is left, or the intervals are none or too many.
-    pub(super) fn resolve(&self, requests: u64) -> Result<u64> {
+    pub fn resolve(&self, requests: u64) -> Result<u64> {
         let warm_up = match self.warm_up {
             WarmUp::Requests(requests) => requests,
             WarmUp::Share(share) => (requests as f64 * share) as u64,

@@ -170,5 +170,5 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
             .into(),
     ];
     let cases = rows.iter().flat_map(|(workload, row)| row.iter().map(|(name, o)| case(workload, name, o))).collect();
-    Ok(Findings { cases, verdicts, charts: charts(&rows), notes })
+    Ok(Findings { cases, verdicts, charts: charts(&rows), notes, ..Findings::default() })
 }

@@ -4,18 +4,35 @@
 use fovea_report::document::Document;
 use fovea_report::experiment::Findings;
 use fovea_report::page::Experiment;
+use fovea_report::repeat::{fold, MOST_SEEDS};
 
-use crate::Result;
+use crate::{Error, Result};
+
+/// How many seeds an experiment is run with if nobody says otherwise: with fewer, an interval by Student's t is as wide as the figure.
+const USUAL_SEEDS: u32 = 5;
 
 /// What an entry is run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Seed of everything drawn.
     pub seed: u64,
+    /// How many seeds are run, from that on; figures are their means. At least 1.
+    pub seeds: u32,
     /// Shorter traces: minutes become seconds, and figures move in their second digit.
     pub quick: bool,
     /// Threads; the results do not depend on them.
     pub threads: usize,
+}
+
+impl Settings {
+    /// How many seeds are run if nobody says otherwise: for a first look, one.
+    pub fn usual_seeds(quick: bool) -> u32 {
+        if quick {
+            1
+        } else {
+            USUAL_SEEDS
+        }
+    }
 }
 
 /// One table or figure of a paper.
@@ -29,13 +46,34 @@ pub struct Entry {
     pub source: &'static str,
     /// What the paper says.
     pub claim: &'static str,
-    /// Runs it.
+    /// Runs it, with the first seed.
     pub run: fn(&Settings) -> Result<Findings>,
 }
 
 impl Entry {
+    /// What it finds with every seed of the settings, folded into one.
+    ///
+    /// # Errors
+    /// If it cannot run at all, or the number of seeds makes no sense.
+    pub fn with_seeds(&self, settings: &Settings) -> Result<Findings> {
+        if !(1..=MOST_SEEDS).contains(&settings.seeds) {
+            let what = format!("seeds {}: take 1 to {MOST_SEEDS}", settings.seeds);
+            return Err(Error::Usage(what));
+        }
+        let seeds = (0..u64::from(settings.seeds)).map(|at| settings.seed.wrapping_add(at));
+        let found = seeds.map(|seed| Ok((seed, (self.run)(&Settings { seed, seeds: 1, ..*settings })?)));
+        Ok(fold(found.collect::<Result<_>>()?))
+    }
+
     /// What it found, for a page; of what made it, mode, kernel, seed and commit count.
-    pub fn experiment(&self, findings: Findings, quick: bool, origin: String, made_by: Document) -> Experiment {
+    pub fn experiment(
+        &self,
+        findings: Findings,
+        quick: bool,
+        seeds: u32,
+        origin: String,
+        made_by: Document,
+    ) -> Experiment {
         let made_by = Document { cases: Vec::new(), verdicts: Vec::new(), ..made_by };
         Experiment {
             id: self.id.into(),
@@ -44,6 +82,7 @@ impl Entry {
             claim: self.claim.into(),
             findings,
             quick,
+            seeds,
             origin,
             made_by,
         }

@@ -58,6 +58,7 @@ fn fig_2(settings: &Settings) -> Result<Findings> {
         ],
         charts: grid.charts("Hit ratio of all applications", "hit ratio, %", hit),
         notes: vec![TRACES_NOTE.into()],
+        ..Findings::default()
     })
 }
 
@@ -93,6 +94,7 @@ fn fig_3(settings: &Settings) -> Result<Findings> {
         ],
         charts: grid.charts("Hit ratio of the foreground", "hit ratio, %", foreground_hit),
         notes: vec![TRACES_NOTE.into()],
+        ..Findings::default()
     })
 }
 
@@ -175,5 +177,6 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
                  saving is that of misses: {mean:.1} % on average, {most:.1} % at most"
             ),
         ],
+        ..Findings::default()
     })
 }

@@ -121,5 +121,6 @@ fn energy(settings: &Settings) -> Result<Findings> {
                 against_dram(f64::INFINITY)
             ),
         ],
+        ..Findings::default()
     })
 }

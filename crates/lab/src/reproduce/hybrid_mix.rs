@@ -65,6 +65,7 @@ fn run(settings: &Settings) -> Result<Findings> {
                 .into(),
         ],
         cases,
+        ..Findings::default()
     })
 }
 

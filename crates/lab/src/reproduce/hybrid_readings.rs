@@ -131,6 +131,7 @@ fn run(settings: &Settings) -> Result<Findings> {
             "how it would be on phones' own traces: docs/lab-results.md".into(),
         ],
         cases,
+        ..Findings::default()
     })
 }
 

@@ -56,7 +56,7 @@ fn run(settings: &Settings) -> Result<Findings> {
     }
     let charts = vec![chart(&cases)];
     let notes = notes(&document, rounds);
-    Ok(Findings { cases, notes, verdicts: verdicts(document), charts })
+    Ok(Findings { cases, notes, verdicts: verdicts(document), charts, ..Findings::default() })
 }
 
 /// The paper's own bounds, by the ratios of its table; and those of the scenario, which are wider, under names that say so.

@@ -35,6 +35,8 @@ impl<T: Clone> Few<T> {
 pub struct Columns {
     /// How many.
     pub rows: usize,
+    /// When; `Same(0)` if not asked for.
+    pub times: Few<u64>,
     /// What was seen.
     pub ops: Few<Op>,
     /// Places in `names`.
@@ -137,7 +139,12 @@ fn strings<T>(
     Ok((Few::Each(places), made))
 }
 
-pub(super) fn read(group: &dyn RowGroupReader, with_writes: bool, names: &mut Names) -> Result<Columns, ParquetError> {
+pub(super) fn read(
+    group: &dyn RowGroupReader,
+    with_writes: bool,
+    with_times: bool,
+    names: &mut Names,
+) -> Result<Columns, ParquetError> {
     let rows = rows_of(group)?;
     let (places, known) = strings(group, 3, rows, |name| name.parse::<Op>().map_err(|()| wrong(name)))?;
     let ops = match places {
@@ -147,6 +154,7 @@ pub(super) fn read(group: &dyn RowGroupReader, with_writes: bool, names: &mut Na
     let (spaces, names) = strings(group, 4, rows, |name| Ok(names.share(name)))?;
     Ok(Columns {
         rows,
+        times: if with_times { numbers(group, 0, rows)? } else { Few::Same(0) },
         ops,
         spaces,
         names,

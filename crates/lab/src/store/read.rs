@@ -135,16 +135,16 @@ impl Reader {
         Ok(Some(rows))
     }
 
-    /// The next rows as a replay needs them, at most a row group's, or `None` at the end. `writes` are read if asked for.
+    /// The next rows as a replay needs them, at most a row group's, or `None` at the end. `writes` and `times` are read if asked for.
     ///
     /// # Errors
     /// If the file is damaged.
-    pub fn columns(&mut self, writes: bool) -> Result<Option<Columns>> {
+    pub fn columns(&mut self, writes: bool, times: bool) -> Result<Option<Columns>> {
         if self.group >= self.reader.num_row_groups() {
             return Ok(None);
         }
         let group = self.reader.get_row_group(self.group);
-        let columns = group.and_then(|group| columns::read(group.as_ref(), writes, &mut self.names));
+        let columns = group.and_then(|group| columns::read(group.as_ref(), writes, times, &mut self.names));
         self.group += 1;
         Ok(Some(columns.map_err(|e| parquet_error(&self.path, e, "read it from another disk"))?))
     }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     dense::{Dense, DenseOptions},
-    replay::{Interval, Outcome},
+    replay::{Counting, Interval, Outcome},
     store::checksum_of,
     Error, Result, Weight,
 };
@@ -86,9 +86,10 @@ struct Line {
     cell: Cell,
 }
 
-/// What makes a cell's trace the same: the file's content, how it is made dense, and the program.
-pub fn trace_key(content: u64, dense: &DenseOptions) -> String {
-    format!("{content:016x}/{}/{}/{}", dense.shape(), dense.repeat.max(1), program())
+/// What makes a cell's trace the same: the file's content, how it is made dense, what is counted, and the program.
+pub fn trace_key(content: u64, dense: &DenseOptions, counting: &Counting) -> String {
+    let counted: Vec<_> = counting.options().iter().map(|(name, value)| format!("/{name}={value}")).collect();
+    format!("{content:016x}/{}/{}/{}{}", dense.shape(), dense.repeat.max(1), program(), counted.concat())
 }
 
 /// The running program, by its content: a commit does not tell what else was edited when it was built.

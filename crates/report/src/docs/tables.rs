@@ -151,7 +151,7 @@ pub(super) fn verdicts(document: &Document, experiments: &[&str]) -> Result<Stri
             format!("`{}`", cell(&v.id)),
             format!("{} ({})", cell(&v.claim), cell(&v.source)),
             cell(&v.bound),
-            number(v.figure),
+            v.margin.map_or(number(v.figure), |margin| format!("{} \u{b1} {}", number(v.figure), number(margin))),
             word.into(),
         ]);
     }

@@ -6,7 +6,7 @@ use crate::verdict::{verdict, Bound};
 fn saved(seed: u64, commit: &str, quick: bool) -> Reproduction {
     let mut document = Document { seed, commit: commit.into(), ..Document::of_host(REPRODUCE, Vec::new()) };
     document.verdicts.push(verdict("hybrid-fig2/lead", "leads", "a paper", Some(1.0), Bound::AtLeast(0.0)));
-    Reproduction::new(document, quick)
+    Reproduction::new(document, quick, 2)
 }
 
 fn write(folder: &Path, name: &str, content: &impl serde::Serialize) {
@@ -15,7 +15,7 @@ fn write(folder: &Path, name: &str, content: &impl serde::Serialize) {
     fs::write(path, serde_json::to_vec(content).unwrap()).unwrap();
 }
 
-const FULL: Run = Run { seed: 1, quick: false, commit: "abc" };
+const FULL: Run = Run { seed: 1, seeds: 2, quick: false, commit: "abc" };
 
 #[test]
 fn results_are_found_at_any_depth_and_other_json_is_no_result() {
@@ -73,6 +73,9 @@ fn saved_results_stand_for_a_run_only_if_they_are_those_of_the_run() {
     assert_eq!(why, "0.json is of commit abd, and this program is of abc");
     assert_eq!(path(&[saved(2, "abc", false)], &FULL, false), Err("0.json has seed 2".into()));
     assert_eq!(path(&[saved(1, "abc", true)], &FULL, false), Err("0.json has the short traces".into()));
+    let five = Run { seeds: 5, ..FULL };
+    let why = path(&[saved(1, "abc", false)], &five, false).unwrap_err();
+    assert_eq!(why, "0.json has 2 seeds, and 5 are asked for");
     // Longer ones than asked for are better.
     let quick = Run { quick: true, ..FULL };
     assert_eq!(path(&[saved(1, "abc", true), saved(1, "abc", false)], &quick, false), Ok("1.json".into()));

@@ -163,7 +163,7 @@ fn chart(configurations: &[&str], rows: &[Row<'_>], by_case: bool) -> Chart {
     };
     let mut chart = Chart::new(title, Kind::Bars, if by_case { "case" } else { "figure" }, &y_axis);
     let series = |configuration: &str, of: &dyn Fn(&Row<'_>) -> Vec<(String, f64)>, origin: Origin| {
-        let points = rows.iter().flat_map(of).map(|(x, value)| Point { x: Place::Name(x), y: scale(value), to: None });
+        let points = rows.iter().flat_map(of).map(|(x, value)| Point::new(Place::Name(x), scale(value)));
         let name = if origin == Origin::Paper { paper_twin(configuration) } else { configuration.to_owned() };
         Series { name, origin, points: points.collect(), ..Series::default() }
     };

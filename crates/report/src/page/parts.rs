@@ -13,7 +13,6 @@ use crate::gather::Saved;
 use crate::panel::Panel;
 use crate::paper::Paper;
 use crate::plot;
-use crate::units::number;
 use crate::verdict::Verdict;
 
 const STYLE: &str = include_str!("style.css");
@@ -236,7 +235,7 @@ fn falls_short(parts: &[&Part<'_>]) -> Markup {
                 ul.missed { @for (part, v) in missed() {
                     li {
                         a href={ "#" (part.anchor) } { (part.title()) } ": " (v.claim) ": "
-                        b { (number(v.figure)) } ", claimed " b { (tables::bound(&v.bound)) }
+                        b { (tables::figure(v)) } ", claimed " b { (tables::bound(&v.bound)) }
                     }
                 } }
             }
@@ -283,6 +282,10 @@ fn of_experiment(experiment: &Experiment) -> Markup {
     let findings = &experiment.findings;
     let seed = experiment.made_by.seed.to_string();
     let mut words: Vec<String> = ["lab", "reproduce", &experiment.id, "--seed", &seed].map(str::to_owned).to_vec();
+    // One seed is what --quick has unless told otherwise.
+    if experiment.seeds > 1 || !experiment.quick {
+        words.extend(["--seeds".to_owned(), experiment.seeds.to_string()]);
+    }
     words.extend(experiment.quick.then(|| "--quick".to_owned()));
     html! {
         p.claim { b { "Paper" } " (" (experiment.source) "): " (experiment.claim) "." }
@@ -297,7 +300,7 @@ fn of_experiment(experiment: &Experiment) -> Markup {
                 ul.notes { @for note in &findings.notes { li { (note) } } }
             }
         }
-        (tables::by_case(&findings.cases))
+        (tables::by_case(&findings.cases, &findings.margins))
         (again(&command(&words)))
     }
 }
@@ -316,7 +319,7 @@ fn of_scenario(saved: &Saved, papers: &[Paper]) -> Markup {
         (charts(&charts_of))
         (tables::verdicts(document.verdicts.iter()))
         @if document.scenario.starts_with("lab ") {
-            (tables::by_case(&document.cases))
+            (tables::by_case(&document.cases, &[]))
         } @else {
             (tables::by_figure(document, papers))
         }

@@ -26,6 +26,19 @@ pub(super) fn word(pass: bool) -> Markup {
     }
 }
 
+/// A verdict's figure, with its margin if it is a mean.
+pub(super) fn figure(verdict: &Verdict) -> String {
+    match verdict.margin {
+        Some(margin) => format!("{} \u{b1} {}", number(verdict.figure), number(margin)),
+        None => number(verdict.figure),
+    }
+}
+
+/// With how many seeds it holds.
+fn seeds(verdict: &Verdict) -> Option<String> {
+    verdict.seeds.map(|seeds| format!("with {} of {} seeds", seeds.holds, seeds.of))
+}
+
 /// What was claimed, what was found, and whether it holds. On a narrow screen each row becomes a card, so cells bear their heads.
 pub(super) fn verdicts<'v>(verdicts: impl Iterator<Item = &'v Verdict> + Clone) -> Markup {
     html! {
@@ -38,8 +51,8 @@ pub(super) fn verdicts<'v>(verdicts: impl Iterator<Item = &'v Verdict> + Clone) 
                             td data-head="claim" { (v.claim) }
                             td data-head="source" { (v.source) }
                             td.n data-head="claimed" { (bound(&v.bound)) }
-                            td.n data-head="ours" { (number(v.figure)) }
-                            td data-head="verdict" { (word(v.pass)) }
+                            td.n data-head="ours" { (figure(v)) }
+                            td data-head="verdict" { (word(v.pass)) @if let Some(seeds) = seeds(v) { br; span.paper { (seeds) } } }
                         }
                     }
                 }
@@ -60,12 +73,18 @@ fn folded(rows: usize, what: &str, table: &Markup) -> Markup {
 }
 
 /// A row per case and configuration, a column per figure: for experiments, which have many cases and few figures.
-pub(super) fn by_case(cases: &[Case]) -> Markup {
+///
+/// `margins` has those of figures that are means.
+pub(super) fn by_case(cases: &[Case], margins: &[Case]) -> Markup {
     let mut names: Vec<&String> = cases.iter().flat_map(|c| c.figures.keys()).collect();
     names.sort();
     names.dedup();
     let unit = |name: &String| Unit::of(name, cases.iter().filter_map(|c| c.figures.get(name).copied()));
     let units: Vec<Unit> = names.iter().map(|n| unit(n)).collect();
+    let margin = |of: &Case, name: &String| {
+        let own = margins.iter().find(|m| m.case == of.case && m.configuration == of.configuration)?;
+        own.figures.get(name).copied()
+    };
     let table = html! {
         table.figures {
             thead { tr {
@@ -80,7 +99,10 @@ pub(super) fn by_case(cases: &[Case]) -> Markup {
                         th { (case.case) } td { (case.configuration) }
                         @for (name, unit) in names.iter().zip(&units) {
                             @match case.figures.get(*name) {
-                                Some(&figure) => td.n title=(figure) { (number(unit.scale(figure))) },
+                                Some(&figure) => td.n title=(figure) {
+                                    (number(unit.scale(figure)))
+                                    @if let Some(margin) = margin(case, name) { " \u{b1} " (number(unit.scale(margin))) }
+                                },
                                 None => td.n { "–" },
                             }
                         }

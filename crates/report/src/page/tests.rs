@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::chart::{Kind, Origin, Place, Point, Series};
 use crate::document::Case;
+use crate::verdict::Seeds;
 
 /// Every element's name and attributes, and the text of all.
 #[derive(Default)]
@@ -79,7 +80,7 @@ fn check_closed(seen: &Seen) {
 }
 
 fn experiment(text: &str, y: f64) -> Experiment {
-    let point = |x| Point { x, y, to: None };
+    let point = |x| Point { margin: Some(y.abs()), ..Point::new(x, y) };
     let series = |points| Series { name: text.into(), points, events: vec![y], ..Series::default() };
     let chart = |kind, x| Chart {
         title: text.into(),
@@ -96,6 +97,7 @@ fn experiment(text: &str, y: f64) -> Experiment {
         claim: text.into(),
         findings: Findings {
             cases: vec![case(text, y)],
+            margins: vec![case(text, y)],
             verdicts: vec![claim(text, y)],
             charts: vec![
                 chart(Kind::Lines, Place::Number(y)),
@@ -105,6 +107,7 @@ fn experiment(text: &str, y: f64) -> Experiment {
             notes: vec![text.into()],
         },
         quick: true,
+        seeds: 3,
         origin: text.into(),
         made_by: Document { commit: text.into(), kernel: text.into(), ..Document::of_host(text, Vec::new()) },
     }
@@ -117,7 +120,16 @@ fn case(text: &str, y: f64) -> Case {
 
 fn claim(text: &str, y: f64) -> Verdict {
     let text = || text.to_owned();
-    Verdict { id: text(), claim: text(), source: text(), figure: y, bound: text(), pass: false }
+    Verdict {
+        id: text(),
+        claim: text(),
+        source: text(),
+        figure: y,
+        bound: text(),
+        margin: Some(y),
+        seeds: Some(Seeds { holds: 1, of: 3 }),
+        pass: false,
+    }
 }
 
 fn report(text: &str, y: f64) -> Report {

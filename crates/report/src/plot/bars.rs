@@ -52,9 +52,10 @@ fn groups(chart: &Chart) -> Vec<Group<'_>> {
 
 /// The number at the end of a bar.
 fn number(point: &Point) -> String {
-    match point.to {
-        Some(to) => format!("{} to {}", short(point.y), short(to)),
-        None => short(point.y),
+    match (point.to, point.margin) {
+        (Some(to), _) => format!("{} to {}", short(point.y), short(to)),
+        (None, Some(margin)) => format!("{} \u{b1} {}", short(point.y), short(margin)),
+        (None, None) => short(point.y),
     }
 }
 
@@ -81,17 +82,32 @@ impl Layout {
         let zero_or_end = point.to.unwrap_or(0.0);
         let (from, to) = (self.x(point.y.min(zero_or_end)), self.x(point.y.max(zero_or_end)));
         let below = point.y < 0.0;
+        let margin = point.margin.filter(|&m| drawable(m));
+        // The number stands clear of the error bar.
+        let (first, last) = match margin {
+            Some(margin) => (from.min(self.x(point.y - margin)), to.max(self.x(point.y + margin))),
+            None => (from, to),
+        };
         html! {
             rect class=(look.area()) x=(px(from)) y=(px(y)) width=(px((to - from).max(1.0))) height=(px(BAR)) {
                 title { (series.name) ", " (place) ": " (number(point)) }
             }
+            @if let Some(margin) = margin {
+                path.error d=(error_bar((self.x(point.y - margin), self.x(point.y + margin)), y + BAR / 2.0)) {}
+            }
             @if below {
-                text.number text-anchor="end" x=(px(from - 4.0)) y=(text_y) { (number(point)) }
+                text.number text-anchor="end" x=(px(first - 4.0)) y=(text_y) { (number(point)) }
             } @else {
-                text.number x=(px(to + 4.0)) y=(text_y) { (number(point)) }
+                text.number x=(px(last + 4.0)) y=(text_y) { (number(point)) }
             }
         }
     }
+}
+
+/// From end to end, with a stroke across at each.
+fn error_bar((from, to): (f64, f64), y: f64) -> String {
+    let (from, to, y, top) = (px(from), px(to), px(y), px(y - 3.0));
+    format!("M{from} {y}H{to}M{from} {top}v6M{to} {top}v6")
 }
 
 /// The name of a group, beside its middle.
@@ -112,7 +128,7 @@ fn name(name: &str, end: f64, middle: f64) -> Markup {
 pub(super) fn picture(chart: &Chart) -> Option<Drawn> {
     let groups = groups(chart);
     let points = || groups.iter().flat_map(|g| &g.bars).map(|(_, _, p)| *p);
-    let values = || points().flat_map(|p| [Some(p.y), p.to].into_iter().flatten());
+    let values = || points().flat_map(Point::ends);
     let scale = Scale::linear(values(), true)?;
     let names = groups.iter().map(|g| text_width(&g.name)).fold(30.0, f64::max).min(NAMES);
     let below = values().any(|v| v < 0.0 && drawable(v));

@@ -4,7 +4,7 @@
 use maud::html;
 
 use super::{drawable, legend::mark, looks, numeric, px, scale::Scale, text_width, Drawn, WIDTH};
-use crate::chart::{Chart, Kind, Series};
+use crate::chart::{Chart, Kind, Point, Series};
 use crate::units::short;
 
 const HEIGHT: f64 = 300.0;
@@ -13,6 +13,20 @@ const BOTTOM: f64 = 52.0;
 const RIGHT: f64 = 18.0;
 /// Room between the axis and the first mark.
 const INSET: f64 = 8.0;
+
+/// A point as it is drawn, and its error bar.
+struct Shown {
+    x: f64,
+    y: f64,
+    title: String,
+    error: Option<String>,
+}
+
+/// From end to end, with a stroke across at each.
+fn error_bar(x: f64, (from, to): (f64, f64)) -> String {
+    let (x, from, to, left) = (px(x), px(from), px(to), px(x - 3.0));
+    format!("M{x} {from}V{to}M{left} {from}h6M{left} {to}h6")
+}
 
 struct Layout {
     x: Scale,
@@ -30,7 +44,7 @@ impl Layout {
     }
 
     /// The points that can be drawn, and the path through them; it is broken where one cannot.
-    fn path(&self, series: &Series) -> (Vec<(f64, f64, String)>, String) {
+    fn path(&self, series: &Series) -> (Vec<Shown>, String) {
         let (mut shown, mut path, mut pen) = (Vec::new(), String::new(), 'M');
         for point in &series.points {
             let Some(x) = numeric(point).filter(|&x| drawable(x) && drawable(point.y)) else {
@@ -40,7 +54,13 @@ impl Layout {
             let (at_x, at_y) = (self.x(x), self.y(point.y));
             path += &format!("{pen}{} {}", px(at_x), px(at_y));
             pen = 'L';
-            shown.push((at_x, at_y, format!("{}, {}: {}", series.name, short(x), short(point.y))));
+            let mut title = format!("{}, {}: {}", series.name, short(x), short(point.y));
+            let margin = point.margin.filter(|&margin| drawable(margin));
+            if let Some(margin) = margin {
+                title += &format!(" \u{b1} {}", short(margin));
+            }
+            let error = margin.map(|margin| error_bar(at_x, (self.y(point.y + margin), self.y(point.y - margin))));
+            shown.push(Shown { x: at_x, y: at_y, title, error });
         }
         (shown, path)
     }
@@ -81,9 +101,12 @@ pub(super) fn picture(chart: &Chart) -> Option<Drawn> {
     let points = chart.series.iter().flat_map(|s| &s.points);
     let drawn = points.filter_map(|p| Some((numeric(p)?, p.y))).filter(|&(x, y)| drawable(x) && drawable(y));
     let time = chart.kind == Kind::Time;
+    // Error bars are no part of a course over time.
+    let ends = |p: &Point| if time { vec![p.y] } else { p.ends().filter(|y| drawable(*y)).collect() };
+    let heights = chart.series.iter().flat_map(|s| &s.points).filter(|p| drawable(p.y)).flat_map(ends);
     let x =
         if time { Scale::from_end_to_end(drawn.clone().map(|p| p.0)) } else { Scale::of_x(drawn.clone().map(|p| p.0)) };
-    let (x, y) = x.zip(Scale::linear(drawn.map(|p| p.1), time))?;
+    let (x, y) = x.zip(Scale::linear(heights, time))?;
     let left = 16.0 + y.ticks.iter().map(|&t| text_width(&short(t))).fold(0.0, f64::max);
     let layout = Layout { x, y, left };
     let (foot, end) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
@@ -105,8 +128,9 @@ pub(super) fn picture(chart: &Chart) -> Option<Drawn> {
                 path class={ "line " (look.line()) } d=(path) {}
             }
             @if !time {
-                @for (x, y, title) in shown {
-                    path class=(look.area()) d=(mark(look, x, y)) { title { (title) } }
+                @for point in shown {
+                    @if let Some(error) = point.error { path class={ "error " (look.line()) } d=(error) {} }
+                    path class=(look.area()) d=(mark(look, point.x, point.y)) { title { (point.title) } }
                 }
             }
             @for (x, y) in series.events.iter().filter(|x| drawable(**x)).filter_map(|&x| Some((x, height_at(series, x)?))) {

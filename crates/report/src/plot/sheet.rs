@@ -34,7 +34,7 @@ impl Palette {
         let mut rules = format!(
             "text {{ fill: {ink}; }} .back {{ fill: {paper}; }} .number {{ stroke: {paper}; }}\n\
              .tick, .axis, .note {{ fill: {soft}; }} .grid {{ stroke: {grid}; }} .zero {{ stroke: {zero}; }}\n\
-             .fx {{ fill: {ink}; }} .px {{ fill: url(#hatchx); stroke: {ink}; }} .lx {{ stroke: {ink}; }}\n"
+             .error {{ stroke: {ink}; }} .fx {{ fill: {ink}; }} .px {{ fill: url(#hatchx); stroke: {ink}; }} .lx {{ stroke: {ink}; }}\n"
         );
         for (at, colour) in self.series.iter().enumerate() {
             rules += &format!(
@@ -53,13 +53,13 @@ pub(super) fn style() -> String {
 .number, .tick { font-size: 12.5px; }
 .number { paint-order: stroke; stroke-width: 3px; stroke-linejoin: round; }
 .grid { fill: none; } .zero { stroke-width: 1.5; fill: none; } .line { stroke-width: 2; fill: none; }
-.event { stroke-width: 2.5; fill: none; } .hatching { stroke-width: 2.5; }
+.error { stroke-width: 1.2; fill: none; } .event { stroke-width: 2.5; fill: none; } .hatching { stroke-width: 2.5; }
 "
     .to_owned();
     for (at, dash) in DASHES.iter().enumerate() {
         rules += &format!(".l{at} {{ stroke-dasharray: {dash}; }} ");
     }
-    rules += "\n.event, .hatching { stroke-dasharray: none; }\n";
+    rules += "\n.error, .event, .hatching { stroke-dasharray: none; }\n";
     rules + &LIGHT.rules() + "@media (prefers-color-scheme: dark) {\n" + &NIGHT.rules() + "}\n"
 }
 

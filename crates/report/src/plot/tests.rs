@@ -82,6 +82,49 @@ fn lines_are_broken_where_nothing_was_measured() {
     assert_eq!((line.matches('L').count(), markup.contains("NaN")), (1, false));
 }
 
+/// Numbers of a path, in order.
+fn along(path: &str) -> Vec<f64> {
+    path.split(|c: char| c.is_ascii_alphabetic() || c == ' ').filter_map(|n| n.parse().ok()).collect()
+}
+
+#[test]
+fn error_bars_reach_as_far_as_the_margin_and_the_number_stands_clear() {
+    let mut chart = bars();
+    chart.series[0].points[1].margin = Some(20.0);
+    let markup = figure(&chart).into_string();
+    let errors: Vec<String> = attributes(&markup, "path", "d").into_iter().filter(|d| d.contains("v6")).collect();
+    let [error] = &errors[..] else { panic!("{errors:?}") };
+    let at = along(error);
+    let (from, to) = (at[0], at[2]);
+    let rectangles = |a| attributes(&markup, "rect", a).iter().map(|v| v.parse().unwrap()).collect::<Vec<f64>>();
+    // H's bar is the fourth, of 100: the error bar goes from 80 to 120.
+    let (x, width) = (rectangles("x")[3], rectangles("width")[3]);
+    assert!((from - (x + 0.8 * width)).abs() < 0.3 && (to - (x + 1.2 * width)).abs() < 0.3, "{error}");
+    assert!(markup.contains(&format!("x=\"{}\" y=\"{}\">100 ± 20<", px(to + 4.0), px(at[1] + 4.5))), "{markup}");
+    assert!(markup.contains("<title>zram, H: 100 ± 20</title>"), "{markup}");
+}
+
+#[test]
+fn lines_have_error_bars_and_courses_have_none() {
+    let mut chart = Chart::new("Hits", Kind::Lines, "size", "%");
+    chart.line("lru", [(1.0, 10.0), (2.0, 20.0)]);
+    chart.series[0].points[0].margin = Some(5.0);
+    let of = |chart: &Chart| {
+        let markup = figure(chart).into_string();
+        let paths = attributes(&markup, "path", "d");
+        (paths.iter().find(|d| d.contains("h6")).map(|d| along(d)), paths, markup)
+    };
+    let (error, paths, markup) = of(&chart);
+    let (error, line) = (error.unwrap(), along(paths.iter().find(|d| d.contains('L')).unwrap()));
+    // From 15 down to 5; 10 and 20 are where the line begins and ends.
+    let per_one = (line[1] - line[3]) / 10.0;
+    assert!((error[0] - line[0]).abs() < 0.2, "{error:?} {line:?}");
+    let ends = [line[1] - 5.0 * per_one, line[1] + 5.0 * per_one];
+    assert!((error[1] - ends[0]).abs() < 0.3 && (error[2] - ends[1]).abs() < 0.3, "{error:?} {line:?}");
+    assert!(markup.contains("<title>lru, 1: 10 ± 5</title>"), "{markup}");
+    assert_eq!(of(&Chart { kind: Kind::Time, ..chart }).0, None);
+}
+
 #[test]
 fn lines_over_names_are_bars() {
     let mut chart = Chart { kind: Kind::Lines, ..bars() };
@@ -152,7 +195,9 @@ fn events_stand_on_the_line_and_points_over_time_are_not_marked() {
 #[test]
 fn a_sheet_holds_every_chart_and_needs_nothing_else() {
     let empty = Chart::new("Nothing & none", Kind::Bars, "", "");
-    let svg = sheet("All <of> it", &[bars(), course(), empty, bars()]).into_string();
+    let mut uncertain = bars();
+    uncertain.series[0].points[0].margin = Some(1.0);
+    let svg = sheet("All <of> it", &[bars(), course(), empty, uncertain]).into_string();
     for text in ["All &lt;of&gt; it", "Restart", "Free memory", "Nothing &amp; none", "Nothing was measured"] {
         assert!(svg.contains(text), "{text}");
     }
