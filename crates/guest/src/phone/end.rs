@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! How the processes of a phone end, and what each end means.
 
-use fovea_scenario::EventBody;
+use fovea_scenario::{EventBody, Thresholds};
 use rustix::process::WaitOptions;
 
 use super::Phone;
@@ -33,8 +33,9 @@ impl Phone {
                 self.zygote = None;
                 self.trouble = Some(format!("the zygote ended {how}: is memory too small for it?"));
             } else if let Some(name) = self.apps.iter().find(|(_, app)| app.pid == pid).map(|(name, _)| name.clone()) {
-                // Guards, and on a desktop the daemon, ask first.
-                let asked = self.desktop.is_some() || self.guard.is_some();
+                // Guards ask first, and the daemon, unless the paper's thresholds tell it not to.
+                let is_polite = self.desktop.is_some() || self.plan.phone.thresholds == Thresholds::Device;
+                let asked = is_polite || self.guard.is_some();
                 let killed = match status.terminating_signal() {
                     Some(libc::SIGKILL) => true,
                     Some(libc::SIGTERM) => asked,
