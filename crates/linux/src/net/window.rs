@@ -2,7 +2,7 @@
 //! The receive window of another process's connection. Its descriptor is copied for the few microseconds that takes and closed again: were it kept,
 //! the connection would outlive the app's closing it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -34,13 +34,37 @@ pub struct HeldSocket {
     pub clamp_bytes: u32,
 }
 
-/// A copy of the socket; `None` if that process has not got it there any more.
+/// The process whose sockets are copied one after the other: it is opened once for all of them. One, not one for each process, for an app may
+/// have more processes than we may have descriptors.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    opened: Option<(u32, OwnedFd)>,
+}
+
+impl Source {
+    /// A copy of the socket; `None` if that process has not got it there any more.
+    pub fn copy(&mut self, pid: u32, fd: i32, inode: u64) -> io::Result<Option<OwnedFd>> {
+        if !matches!(&self.opened, Some((opened, _)) if *opened == pid) {
+            let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(None) };
+            match pidfd_open(process, PidfdFlags::empty()) {
+                Ok(pidfd) => self.opened = Some((pid, pidfd)),
+                Err(rustix::io::Errno::SRCH) => return Ok(None),
+                Err(e) => return Err(e.into()),
+            }
+        }
+        let Some((_, pidfd)) = &self.opened else { return Ok(None) };
+        copy_by(pidfd, fd, inode)
+    }
+}
+
+/// A copy of one socket, alone.
+#[cfg(test)]
 pub(super) fn copy(pid: u32, fd: i32, inode: u64) -> io::Result<Option<OwnedFd>> {
-    let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(None) };
-    let copied = pidfd_open(process, PidfdFlags::empty())
-        .and_then(|pidfd| pidfd_getfd(pidfd, fd, PidfdGetfdFlags::empty()))
-        .map_err(io::Error::from);
-    match copied {
+    Source::default().copy(pid, fd, inode)
+}
+
+fn copy_by(pidfd: &OwnedFd, fd: i32, inode: u64) -> io::Result<Option<OwnedFd>> {
+    match pidfd_getfd(pidfd, fd, PidfdGetfdFlags::empty()).map_err(io::Error::from) {
         Ok(socket) => Ok((rustix::fs::fstat(&socket)?.st_ino == inode).then_some(socket)),
         Err(e) if matches!(e.raw_os_error(), Some(libc::ESRCH | libc::EBADF)) => Ok(None),
         Err(e) => Err(e),
@@ -56,6 +80,11 @@ pub(super) fn read(socket: &OwnedFd) -> io::Result<(u32, u32)> {
 /// Holds a window. Locked first: without that the kernel's tuning undoes it within a second.
 pub(super) fn hold(socket: &OwnedFd, lock: u32, window_bytes: u32) -> io::Result<()> {
     sys::set_socket_option(socket.as_fd(), libc::SOL_SOCKET, sys::SO_BUF_LOCK, lock | RECEIVE_LOCK)?;
+    change(socket, window_bytes)
+}
+
+/// Holds one that is held, and locked, to another window.
+pub(super) fn change(socket: &OwnedFd, window_bytes: u32) -> io::Result<()> {
     sys::set_socket_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window_bytes)
 }
 
@@ -69,15 +98,98 @@ pub(super) fn release(socket: &OwnedFd, held: &HeldSocket) -> io::Result<()> {
 }
 
 /// Where processes have which sockets.
-pub(super) fn descriptors(root: &Root, pids: &[u32], found: &mut BTreeMap<u64, (u32, i32)>) {
+pub(super) fn descriptors(root: &Root, pids: &[u32]) -> BTreeMap<u64, (u32, i32)> {
+    let mut found = BTreeMap::new();
+    descriptors_but(root, pids, |_| false, &mut found);
+    found
+}
+
+/// Where processes have these sockets. Descriptors that are known to be something else are not read, for that is what looking costs; unless not all
+/// are found elsewhere: an app may have put another socket where it had one.
+pub(super) fn find_descriptors(
+    root: &Root,
+    pids: &[u32],
+    wanted: &[u64],
+    known: &BTreeMap<u64, (u32, i32)>,
+) -> BTreeMap<u64, (u32, i32)> {
+    let known: HashSet<(u32, i32)> = known.values().copied().collect();
+    let mut found = BTreeMap::new();
+    descriptors_but(root, pids, |place| known.contains(&place), &mut found);
+    if wanted.iter().any(|inode| !found.contains_key(inode)) {
+        return descriptors(root, pids);
+    }
+    found
+}
+
+fn descriptors_but(
+    root: &Root,
+    pids: &[u32],
+    is_known: impl Fn((u32, i32)) -> bool,
+    found: &mut BTreeMap<u64, (u32, i32)>,
+) {
     for &pid in pids {
         let Ok(entries) = std::fs::read_dir(root.join(format!("proc/{pid}/fd"))) else { continue };
         for entry in entries.flatten().take(DESCRIPTORS_MAX) {
             let Some(fd) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            if is_known((pid, fd)) {
+                continue;
+            }
             let Ok(link) = std::fs::read_link(entry.path()) else { continue };
             if let Some(inode) = socket_number(&link) {
                 found.entry(inode).or_insert((pid, fd));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    fn inode(socket: &impl AsFd) -> u64 {
+        rustix::fs::fstat(socket).unwrap().st_ino
+    }
+
+    /// Found as by reading every descriptor, whatever is believed of some of them.
+    #[test]
+    fn known_descriptors_are_passed_over_and_wrong_beliefs_cost_nothing_but_time() {
+        let (root, own) = (Root::at("/"), std::process::id());
+        let pairs: Vec<_> = (0..8).map(|_| UnixStream::pair().unwrap()).collect();
+        let place = |socket: &UnixStream| (own, socket.as_raw_fd());
+        let known: BTreeMap<_, _> = pairs.iter().map(|(one, _)| (inode(one), place(one))).collect();
+        let wanted: Vec<u64> = pairs.iter().map(|(_, other)| inode(other)).collect();
+        let found = find_descriptors(&root, &[own], &wanted, &known);
+        let all = descriptors(&root, &[own]);
+        for ((one, other), wanted) in pairs.iter().zip(&wanted) {
+            assert_eq!((found[wanted], all[wanted]), (place(other), place(other)));
+            assert!(!found.contains_key(&inode(one)), "it is known, and was read");
+        }
+        // One of those looked for is where another is believed to be.
+        let moved = BTreeMap::from([(1, place(&pairs[3].1))]);
+        assert_eq!(find_descriptors(&root, &[own], &wanted, &moved)[&wanted[3]], place(&pairs[3].1));
+        // And one is nowhere.
+        assert!(!find_descriptors(&root, &[own], &[u64::MAX], &known).contains_key(&u64::MAX));
+    }
+
+    #[test]
+    fn copies_are_of_the_process_they_are_asked_of() {
+        let (ours, _peer) = UnixStream::pair().unwrap();
+        let (own, fd) = (std::process::id(), ours.as_raw_fd());
+        let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
+        let mut source = Source::default();
+        for _ in 0..2 {
+            assert!(source.copy(own, fd, inode(&ours)).unwrap().is_some());
+            // Descriptors of that number are of others there, or none.
+            assert!(source.copy(child.id(), fd, inode(&ours)).unwrap().is_none());
+        }
+        assert!(source.copy(child.id(), 0, inode(&ours)).unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(source.copy(child.id(), 0, inode(&ours)).unwrap().is_none());
+        assert!(source.copy(own, fd, inode(&ours)).unwrap().is_some());
+        assert!(source.copy(own, fd, inode(&ours) + 1).unwrap().is_none());
+        assert!(source.copy(u32::MAX, fd, inode(&ours)).unwrap().is_none());
     }
 }
