@@ -64,8 +64,10 @@ fn app(times: usize, is_idle: bool) -> Option<App> {
             for mut connection in listener.incoming().flatten() {
                 std::thread::spawn(move || {
                     while connection.write_all(&[1; 16384]).is_ok() {
-                        while is_idle {
-                            std::thread::park();
+                        if is_idle {
+                            // Open until its other end is not.
+                            let _ = connection.read(&mut [0]);
+                            return;
                         }
                     }
                 });

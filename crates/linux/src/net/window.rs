@@ -2,7 +2,7 @@
 //! The receive window of another process's connection. Its descriptor is copied for the few microseconds that takes and closed again: were it kept,
 //! the connection would outlive the app's closing it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -18,6 +18,9 @@ const RECEIVE_LOCK: u32 = 2;
 
 /// Descriptors of one process that are looked at.
 const DESCRIPTORS_MAX: usize = 16384;
+
+/// How far beyond the last known descriptor a fresh one is looked for first.
+const FURTHER: i32 = 16;
 
 /// A connection as it was before its window was held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,7 +103,7 @@ pub(super) fn release(socket: &OwnedFd, held: &HeldSocket) -> io::Result<()> {
 /// Where processes have which sockets.
 pub(super) fn descriptors(root: &Root, pids: &[u32]) -> BTreeMap<u64, (u32, i32)> {
     let mut found = BTreeMap::new();
-    descriptors_but(root, pids, |_| false, &mut found);
+    pids.iter().for_each(|&pid| read_descriptors(root, pid, &BTreeSet::new(), &mut found));
     found
 }
 
@@ -112,33 +115,38 @@ pub(super) fn find_descriptors(
     wanted: &[u64],
     known: &BTreeMap<u64, (u32, i32)>,
 ) -> BTreeMap<u64, (u32, i32)> {
-    let known: HashSet<(u32, i32)> = known.values().copied().collect();
+    let mut by_process: BTreeMap<u32, BTreeSet<i32>> = BTreeMap::new();
+    for &(pid, fd) in known.values() {
+        by_process.entry(pid).or_default().insert(fd);
+    }
     let mut found = BTreeMap::new();
-    descriptors_but(root, pids, |place| known.contains(&place), &mut found);
+    for &pid in pids {
+        let known = by_process.remove(&pid).unwrap_or_default();
+        let end = known.last().map_or(0, |&fd| fd.saturating_add(FURTHER));
+        // A fresh descriptor is the lowest that is free: with few unknown ones these are tried, and the folder is not read.
+        if end as usize <= 2 * known.len() {
+            let unknown = (0..end).filter(|fd| !known.contains(fd));
+            unknown.for_each(|fd| read_descriptor(root, pid, fd, &mut found));
+        } else {
+            read_descriptors(root, pid, &known, &mut found);
+        }
+    }
     if wanted.iter().any(|inode| !found.contains_key(inode)) {
         return descriptors(root, pids);
     }
     found
 }
 
-fn descriptors_but(
-    root: &Root,
-    pids: &[u32],
-    is_known: impl Fn((u32, i32)) -> bool,
-    found: &mut BTreeMap<u64, (u32, i32)>,
-) {
-    for &pid in pids {
-        let Ok(entries) = std::fs::read_dir(root.join(format!("proc/{pid}/fd"))) else { continue };
-        for entry in entries.flatten().take(DESCRIPTORS_MAX) {
-            let Some(fd) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            if is_known((pid, fd)) {
-                continue;
-            }
-            let Ok(link) = std::fs::read_link(entry.path()) else { continue };
-            if let Some(inode) = socket_number(&link) {
-                found.entry(inode).or_insert((pid, fd));
-            }
-        }
+fn read_descriptors(root: &Root, pid: u32, known: &BTreeSet<i32>, found: &mut BTreeMap<u64, (u32, i32)>) {
+    let Ok(entries) = std::fs::read_dir(root.join(format!("proc/{pid}/fd"))) else { return };
+    let names = entries.flatten().take(DESCRIPTORS_MAX).filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    names.filter(|fd| !known.contains(fd)).for_each(|fd| read_descriptor(root, pid, fd, found));
+}
+
+fn read_descriptor(root: &Root, pid: u32, fd: i32, found: &mut BTreeMap<u64, (u32, i32)>) {
+    let link = std::fs::read_link(root.join(format!("proc/{pid}/fd/{fd}")));
+    if let Some(inode) = link.ok().and_then(|link| socket_number(&link)) {
+        found.entry(inode).or_insert((pid, fd));
     }
 }
 
@@ -166,6 +174,13 @@ mod tests {
             assert_eq!((found[wanted], all[wanted]), (place(other), place(other)));
             assert!(!found.contains_key(&inode(one)), "it is known, and was read");
         }
+        // Nearly all that there is is known: the others are found without asking what there is.
+        let last = all.values().map(|&(_, fd)| fd).max().unwrap();
+        let beliefs = (0..=last).filter(|&fd| wanted.iter().all(|inode| all[inode].1 != fd));
+        let known: BTreeMap<u64, (u32, i32)> = beliefs.map(|fd| (fd as u64, (own, fd))).collect();
+        let found = find_descriptors(&root, &[own], &wanted, &known);
+        assert!(wanted.iter().all(|inode| found[inode] == all[inode]));
+        assert!(pairs.iter().all(|(one, _)| !found.contains_key(&inode(one))));
         // One of those looked for is where another is believed to be.
         let moved = BTreeMap::from([(1, place(&pairs[3].1))]);
         assert_eq!(find_descriptors(&root, &[own], &wanted, &moved)[&wanted[3]], place(&pairs[3].1));
