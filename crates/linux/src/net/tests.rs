@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{channel, Receiver};
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -36,6 +37,8 @@ fn receiver() {
 struct App {
     child: Child,
     cgroup: String,
+    /// Told of each connection that its sender has seen the end of.
+    ended: Receiver<()>,
 }
 
 impl Drop for App {
@@ -59,17 +62,21 @@ fn app(times: usize, is_idle: bool) -> Option<App> {
          && ip addr add fd99::1/64 nodad dev s0 && ip link set s0 up")?;
     let listeners = ["10.99.0.1:0", "[fd99::1]:0"].map(|address| TcpListener::bind(address).unwrap());
     let addresses: Vec<_> = listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect();
+    let (ends, ended) = channel();
     for listener in listeners {
+        let ends = ends.clone();
         std::thread::spawn(move || {
             for mut connection in listener.incoming().flatten() {
+                let ends = ends.clone();
                 std::thread::spawn(move || {
                     while connection.write_all(&[1; 16384]).is_ok() {
                         if is_idle {
                             // Open until its other end is not.
                             let _ = connection.read(&mut [0]);
-                            return;
+                            break;
                         }
                     }
+                    let _ = ends.send(());
                 });
             }
         });
@@ -87,7 +94,7 @@ fn app(times: usize, is_idle: bool) -> Option<App> {
         .unwrap();
     let pid = child.id();
     std::fs::write(folder.join("cgroup.procs"), pid.to_string()).unwrap();
-    let app = App { child, cgroup };
+    let app = App { child, cgroup, ended };
     // `unshare` becomes the app; until its namespace is another one, the interface would go to ours.
     let own = std::fs::read_link("/proc/thread-self/ns/net").unwrap();
     while std::fs::read_link(format!("/proc/{pid}/ns/net")).unwrap() == own {
@@ -169,7 +176,7 @@ fn windows_of_500_connections() {
 
 #[test]
 fn windows_of_an_app_in_another_namespace_are_held_and_given_back() {
-    let Some(app) = app_far_away(1, false) else { return };
+    let Some(mut app) = app_far_away(1, false) else { return };
     let mut system = System::new().unwrap();
     let cgroup = app.cgroup.as_str();
     let mut look = || {
@@ -223,6 +230,14 @@ fn windows_of_an_app_in_another_namespace_are_held_and_given_back() {
     moved[0].fd = 0;
     System::new().unwrap().release_windows(cgroup, &moved).unwrap();
     claimed.iter().for_each(|held| assert_eq!(state(held), (held.lock, held.clamp_bytes)));
+
+    // Nothing of ours keeps a held connection open that the app has closed: its sender would wait for a window for ever.
+    assert_eq!(system.hold_windows(cgroup, 25_000, nobody).unwrap().held, 2);
+    app.child.kill().unwrap();
+    app.child.wait().unwrap();
+    for _ in 0..2 {
+        app.ended.recv_timeout(Duration::from_secs(60)).expect("the end of a connection");
+    }
     drop(app);
     system.release_windows("fovea-test-net-none", &claimed).unwrap();
 }
