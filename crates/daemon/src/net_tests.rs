@@ -137,6 +137,31 @@ fn what_could_not_be_given_back_is_known_as_it_was_first() {
     assert_eq!(UndoLog::open(folder.path()).unwrap().changed().windows["apps/music"], [socket(7), socket(8)]);
 }
 
+/// Connections come and go one at a time: all that are held are always in the log, at most as many closed ones, and no line has them all.
+#[test]
+fn a_connection_that_comes_is_written_down_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("undo.log");
+    let mut log = UndoLog::open(folder.path()).unwrap();
+    let (mut held, mut written_bytes, mut all_bytes) = (Vec::new(), 0, 0);
+    for number in 0..1000 {
+        if number >= 100 {
+            held.remove(number as usize * 7 % held.len());
+        }
+        held.push(socket(number));
+        let before_bytes = std::fs::metadata(&path).unwrap().len();
+        log.windows("apps/music", held.clone()).unwrap();
+        // What a log that is written anew has in it is not counted; that is as before.
+        written_bytes += std::fs::metadata(&path).unwrap().len().saturating_sub(before_bytes);
+        all_bytes += serde_json::to_vec(&held).unwrap().len() as u64;
+        let stands = UndoLog::open(folder.path()).unwrap().changed().windows["apps/music"].clone();
+        log = UndoLog::open(folder.path()).unwrap();
+        assert!(held.iter().all(|socket| stands.iter().filter(|known| *known == socket).count() == 1));
+        assert!(stands.len() <= 2 * held.len(), "{} of {}", stands.len(), held.len());
+    }
+    assert!(written_bytes < all_bytes / 20, "{written_bytes} of {all_bytes}");
+}
+
 #[test]
 fn a_network_that_cannot_be_read_keeps_nobody_from_looking_after_memory() {
     let mut b = receiving();

@@ -2,7 +2,7 @@
 //! What is to be undone if the daemon ends: a log that is written *before* each change, so that a death at any moment leaves
 //! nothing changed that the log does not name. Undoing what was not yet done is harmless.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,8 @@ enum Line {
     Passes(String, Controller),
     /// All connections of a cgroup of which the windows may be held.
     Windows(String, Vec<HeldSocket>),
+    /// More of them.
+    MoreWindows(String, Vec<HeldSocket>),
     WindowsReleased(String),
     /// How the kernel's merging was set.
     Merging(MergeSettings),
@@ -103,6 +105,7 @@ impl Changed {
                 self.kept_out.remove(&cgroup);
             }
             Line::Windows(cgroup, sockets) => drop(self.windows.insert(cgroup, sockets)),
+            Line::MoreWindows(cgroup, sockets) => self.windows.entry(cgroup).or_default().extend(sockets),
             Line::WindowsReleased(cgroup) => drop(self.windows.remove(&cgroup)),
             Line::Merging(settings) => drop(self.merging.get_or_insert(settings)),
             Line::MergingRestored => self.merging = None,
@@ -261,12 +264,21 @@ impl UndoLog {
     pub fn windows(&mut self, cgroup: &str, mut sockets: Vec<HeldSocket>) -> std::io::Result<()> {
         // Of one that could not be released, what it was read as is ours.
         let known = self.changed.windows.get(cgroup).map_or(&[][..], Vec::as_slice);
+        let first: HashMap<u64, HeldSocket> = known.iter().map(|socket| (socket.inode, *socket)).collect();
+        let mut fresh = Vec::new();
         for socket in &mut sockets {
-            if let Some(first) = known.iter().find(|k| k.inode == socket.inode) {
-                (socket.lock, socket.clamp_bytes) = (first.lock, first.clamp_bytes);
+            match first.get(&socket.inode) {
+                Some(first) => (socket.lock, socket.clamp_bytes) = (first.lock, first.clamp_bytes),
+                None => fresh.push(*socket),
             }
         }
-        self.push(Line::Windows(cgroup.into(), sockets))
+        // Those that have been closed are left in it until they are half of it: with hundreds held, each that comes would have all written anew.
+        let moved = sockets.iter().any(|s| first.get(&s.inode).is_some_and(|k| (k.pid, k.fd) != (s.pid, s.fd)));
+        match !known.is_empty() && !moved && known.len() + fresh.len() <= 2 * sockets.len() {
+            true if fresh.is_empty() => Ok(()),
+            true => self.push(Line::MoreWindows(cgroup.into(), fresh)),
+            false => self.push(Line::Windows(cgroup.into(), sockets)),
+        }
     }
 
     /// They have their windows back.

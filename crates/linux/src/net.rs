@@ -17,6 +17,7 @@ use diag::{Protocol, Socket};
 use namespace::Namespace;
 pub use traffic::{AppTraffic, HoldOutcome, Traffic};
 pub use window::HeldSocket;
+use window::Source;
 
 use crate::cgroup::Cgroups;
 use crate::file::Root;
@@ -170,8 +171,9 @@ impl Network {
     /// later, and our window for its own.
     fn forget_closed(&mut self, flows: &[Vec<Flow>]) {
         let there: HashSet<u64> = flows.iter().flatten().map(|flow| flow.inode).collect();
+        let mut source = Source::default();
         self.held.retain(|inode, Hold { before, .. }| {
-            there.contains(inode) || !matches!(window::copy(before.pid, before.fd, *inode), Ok(None))
+            there.contains(inode) || !matches!(source.copy(before.pid, before.fd, *inode), Ok(None))
         });
         self.places.retain(|inode, _| there.contains(inode));
     }
@@ -223,16 +225,18 @@ impl Network {
         window_bytes: u32,
         claimed: &mut dyn FnMut(&[HeldSocket]) -> io::Result<()>,
     ) -> Result<HoldOutcome, Error> {
-        let flows = self.flows.get(cgroup).cloned().unwrap_or_default();
+        let mut flows = self.flows.get(cgroup).cloned().unwrap_or_default();
         self.find(root, cgroups, cgroup, &flows)?;
-        let (mut fresh, mut outcome) = (Vec::new(), HoldOutcome::default());
+        // A process's one after the other: it is opened once.
+        flows.sort_unstable_by_key(|flow| self.places.get(&flow.inode).copied());
+        let (mut fresh, mut outcome, mut source) = (Vec::new(), HoldOutcome::default(), Source::default());
         for flow in &flows {
             let Some(&(pid, fd)) = self.places.get(&flow.inode) else { continue };
             if self.held.contains_key(&flow.inode) {
                 continue;
             }
             let read = |socket| window::read(&socket).map(Some);
-            match window::copy(pid, fd, flow.inode).and_then(|socket| socket.map_or(Ok(None), read)) {
+            match source.copy(pid, fd, flow.inode).and_then(|socket| socket.map_or(Ok(None), read)) {
                 Ok(Some((lock, clamp_bytes))) => {
                     fresh.push(HeldSocket { pid, fd, inode: flow.inode, lock, clamp_bytes });
                 }
@@ -253,7 +257,7 @@ impl Network {
             match self.held.get(&flow.inode).copied() {
                 None => outcome.missed += 1,
                 Some(hold) if hold.window_bytes == window_bytes => outcome.held += 1,
-                Some(hold) => match self.set(hold, window_bytes) {
+                Some(hold) => match self.set(&mut source, hold, window_bytes) {
                     true => outcome.held += 1,
                     false => outcome.missed += 1,
                 },
@@ -262,11 +266,15 @@ impl Network {
         Ok(outcome)
     }
 
-    fn set(&mut self, hold: Hold, window_bytes: u32) -> bool {
+    fn set(&mut self, source: &mut Source, hold: Hold, window_bytes: u32) -> bool {
         let HeldSocket { inode, lock, pid, .. } = hold.before;
-        let set = |socket| window::hold(&socket, lock, window_bytes).map(Some);
+        // One that is held already is locked.
+        let set = |socket| match hold.window_bytes {
+            0 => window::hold(&socket, lock, window_bytes).map(Some),
+            _ => window::change(&socket, window_bytes).map(Some),
+        };
         let place = self.places.get(&inode).copied();
-        let copied = place.map_or(Ok(None), |(pid, fd)| window::copy(pid, fd, inode));
+        let copied = place.map_or(Ok(None), |(pid, fd)| source.copy(pid, fd, inode));
         let done = copied.and_then(|socket| socket.map_or(Ok(None), set));
         let is_set = matches!(done, Ok(Some(())));
         self.held.insert(inode, Hold { window_bytes: if is_set { window_bytes } else { 0 }, ..hold });
@@ -289,8 +297,7 @@ impl Network {
         let mut pids = Vec::new();
         cgroups.processes(cgroup, &mut pids)?;
         pids.truncate(PROCESSES_MAX);
-        let mut found = BTreeMap::new();
-        window::descriptors(root, &pids, &mut found);
+        let found = window::find_descriptors(root, &pids, &unknown, &self.places);
         for inode in unknown {
             match found.get(&inode) {
                 Some(&place) => drop(self.places.insert(inode, place)),
@@ -322,21 +329,20 @@ impl Network {
         cgroup: &str,
         sockets: &[HeldSocket],
     ) -> Result<(), Error> {
-        let mut elsewhere = None;
-        let mut failure = None;
+        let (mut elsewhere, mut failure, mut source) = (None, None, Source::default());
         for held in sockets {
             let release = |socket| window::release(&socket, held).map(Some);
-            let here = |pid, fd| window::copy(pid, fd, held.inode).and_then(|socket| socket.map_or(Ok(None), release));
+            let mut here =
+                |pid, fd| source.copy(pid, fd, held.inode).and_then(|socket| socket.map_or(Ok(None), release));
             let mut done = here(held.pid, held.fd);
             if matches!(done, Ok(None)) {
                 // The app may have moved it, to another descriptor or another of its processes.
                 let found = match &elsewhere {
                     Some(found) => found,
                     None => {
-                        let (mut pids, mut found) = (Vec::new(), BTreeMap::new());
+                        let mut pids = Vec::new();
                         cgroups.processes(cgroup, &mut pids)?;
-                        window::descriptors(root, &pids, &mut found);
-                        elsewhere.insert(found)
+                        elsewhere.insert(window::descriptors(root, &pids))
                     }
                 };
                 done = found.get(&held.inode).map_or(Ok(None), |&(pid, fd)| here(pid, fd));
