@@ -46,8 +46,11 @@ static struct wrap *wrap_of(struct dma_buf *dmabuf)
 	return container_of((struct dma_buf_ops *)dmabuf->ops, struct wrap, ops);
 }
 
-/* The exporter maps once, for an importer of ours, and its pages are seen. */
-static int learn(struct wrap *w, struct dma_buf_attachment *at,
+/*
+ * The exporter maps once, for an importer of ours, and its pages are seen. Out of line: in
+ * line it would have every later mapping save the registers that it takes.
+ */
+static noinline int learn(struct wrap *w, struct dma_buf_attachment *at,
 		 enum dma_data_direction direction)
 {
 	struct dma_buf_attachment own = { .dmabuf = at->dmabuf, .dev = at->dev };
