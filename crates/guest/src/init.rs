@@ -13,7 +13,7 @@ use crate::phone::Phone;
 use crate::readings::{cgroup_cpu_ns, now_ns, psi_full_ns, Memory};
 use crate::restore::Baseline;
 use crate::setup::{cgroup_path, DAEMON};
-use crate::{desktop, flash, guard, merging, reserved, setup};
+use crate::{desktop, flash, guard, merging, reserved, setup, sound};
 
 /// Word on the kernel's command line that asks for a shell instead of the plan's steps.
 const SHELL_WORD: &str = "fovea.shell";
@@ -78,6 +78,9 @@ fn up_and_down() -> Outcome<()> {
     let before = Baseline::take()?;
     let mut phone = Phone::new(Channel::open()?, plan)?;
     ready(&phone)?;
+    if phone.plan.sound {
+        sound::start()?;
+    }
     phone.start_daemon()?;
     phone.start_zygote()?;
     phone.start_guard()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What a program does that is no ordinary app: a fork bomb, a build. (A leak is the app's own, `app.rs`.)
+//! What a program does that is no ordinary app: a fork bomb, a build, music. (A leak is the app's own, `app.rs`.)
 
 use fovea_scenario::{AppProfile, Load, Mix};
 
@@ -8,6 +8,7 @@ use crate::hash::mix64;
 use crate::memory::Anon;
 use crate::outcome::{At, Outcome};
 use crate::readings::now_ns;
+use crate::sound;
 use crate::spawn::{self, Side};
 use crate::spin::spin;
 
@@ -28,6 +29,16 @@ pub fn begin(profile: &AppProfile, seed: u64, exact: bool) -> Outcome<()> {
                 }
                 sleep_ns(fork_period_ns);
             }
+            Ok(())
+        }
+        Some(Load::Music { pages, pages_per_chunk }) => {
+            let mix = profile.mix;
+            // A thread, for a process of its own would share all the app's pages.
+            std::thread::spawn(move || {
+                if let Err(error) = sound::play(mix, seed, pages, pages_per_chunk) {
+                    eprintln!("fovea-guest: music: {error}");
+                }
+            });
             Ok(())
         }
         Some(Load::Build { jobs, pages, compute_insns, period_ns }) => {

@@ -31,6 +31,7 @@ mod readings;
 mod reserved;
 mod restore;
 mod setup;
+mod sound;
 mod spawn;
 mod spin;
 mod steps;

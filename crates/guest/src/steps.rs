@@ -9,7 +9,7 @@ use crate::outcome::{read_file, At, Outcome};
 use crate::phone::{Answer, Phone, Woke};
 use crate::readings::{now_ns, Memory};
 use crate::wire::{Count, FromApp, ToApp};
-use crate::{checks, desktop, devices, disk, flash, fragment, net, play, tier};
+use crate::{checks, desktop, devices, disk, flash, fragment, net, play, sound, tier};
 
 /// How long a killed app may take to end.
 const CRASH_LIMIT_NS: u64 = 30_000_000_000;
@@ -199,6 +199,7 @@ impl follow::phone::Phone for Phone {
                 let played = play::run(self, play)?;
                 self.channel.emit(EventBody::Played(played))
             }
+            Step::Heard {} => self.channel.emit(EventBody::Heard(sound::heard()?)),
             Step::Pieces { launches } => {
                 let free = fragment::pieces(&read_file("/proc/buddyinfo")?);
                 self.channel.emit(EventBody::Pieces { launches: *launches, free })

@@ -32,6 +32,7 @@ pub(crate) fn plan() -> Plan {
         module_parameters: String::new(),
         desktop: None,
         importers: None,
+        sound: false,
         steps: Vec::new(),
     }
 }

@@ -96,6 +96,7 @@ fn plan(exact: bool) -> Plan {
         module_parameters: String::new(),
         desktop: None,
         importers: None,
+        sound: false,
         steps: Vec::new(),
     }
 }

@@ -231,7 +231,10 @@ impl AppProfile {
         if app.churn.pages > 0 {
             scale_pages(&mut app.churn.pages);
         }
-        if let Some(Load::Leak { pages, .. } | Load::Bomb { pages, .. } | Load::Build { pages, .. }) = &mut app.load {
+        if let Some(
+            Load::Leak { pages, .. } | Load::Bomb { pages, .. } | Load::Build { pages, .. } | Load::Music { pages, .. },
+        ) = &mut app.load
+        {
             scale_pages(pages);
         }
         app

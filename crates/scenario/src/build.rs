@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::app_file::mib_pages;
-use crate::daemon_config::{daemon_config, disk_section, user_memory_bytes};
+use crate::daemon_config::{daemon_config, disk_section, sound_section, user_memory_bytes};
 use crate::scenario::Scenario;
 use crate::script::Script;
 use crate::{AppProfile, Catalog, Configuration, Error, PhoneProfile, Plan, Reservation, Step, PAGE_BYTES};
@@ -64,7 +64,8 @@ impl Scenario {
                     daemon_config: daemon_config(configuration, phone.thresholds, user_bytes, self.zram_percent)
                         + &script.daemon_keys
                         + leave_module
-                        + &disk_section(configuration, script.disk_rate),
+                        + &disk_section(configuration, script.disk_rate)
+                        + &sound_section(configuration, script.sound),
                     zygote_anon_bytes: mib_pages(self.zygote_mib * scale) * PAGE_BYTES as u64,
                     apps,
                     lacks: self.lacks.clone(),
@@ -72,6 +73,7 @@ impl Scenario {
                     module_parameters: script.module_parameters.clone(),
                     desktop: script.desktop,
                     importers: script.importers,
+                    sound: script.sound,
                     steps: script.steps.clone(),
                 });
             }

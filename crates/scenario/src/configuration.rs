@@ -147,6 +147,8 @@ pub enum Daemon {
     Ladder,
     /// Everything.
     Full,
+    /// Everything, but it does not look who plays.
+    Deaf,
     /// Everything, as it is installed: each key of its file has its default.
     AsInstalled,
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The daemon's configuration file for each configuration of a comparison.
 
-use crate::{Configuration, Daemon, Ksmd, Merging, PhoneProfile, Thresholds, Tiering};
+use crate::{Configuration, Daemon, Ksmd, Merging, PhoneProfile, Thresholds, Tiering, MEDIA_ROOT};
 
 /// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
 pub const KERNEL_BYTES: u64 = 78 << 20;
@@ -61,7 +61,7 @@ pub(crate) fn daemon_config(
             return format!("[memory]\nmode = \"ladder\"\nminfree_pages = [0, 0, 0, 0, 0, 0]\n\n{zram}");
         }
         Daemon::Ladder => ("ladder", "", 0),
-        Daemon::Full => ("full", r#""hidden", "empty""#, 1000),
+        Daemon::Full | Daemon::Deaf => ("full", r#""hidden", "empty""#, 1000),
     };
     if thresholds == Thresholds::Device {
         return format!("[memory]\nmode = \"{mode}\"\n\n{zram}");
@@ -72,6 +72,14 @@ pub(crate) fn daemon_config(
          {zram}\n\
          [freeze]\nclasses = [{classes}]\ndebounce_ms = {debounce_ms}\n"
     )
+}
+
+/// Where the daemon looks who plays, on a phone with a sound server.
+pub(crate) fn sound_section(configuration: &Configuration, has_sound: bool) -> String {
+    match has_sound && configuration.daemon != Daemon::Deaf {
+        true => format!("\n[daemon]\nmedia_root = \"{MEDIA_ROOT}\"\n"),
+        false => String::new(),
+    }
 }
 
 /// The daemon's part in a slow disk, where there is one.

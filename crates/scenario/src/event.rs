@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DiskUse, TierUse};
+use crate::{DiskUse, Heard, TierUse};
 
 /// Something that happened, and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -196,6 +196,8 @@ pub enum EventBody {
         /// In all.
         full_ns: u64,
     },
+    /// What the sound server has played since somebody first did.
+    Heard(Heard),
     /// In which pieces memory is free.
     Pieces {
         /// Apps that have been opened until now.

@@ -74,6 +74,7 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         | Step::Tier(_)
         | Step::Verify {}
         | Step::Pieces { .. }
+        | Step::Heard {}
         | Step::IdleCheck { .. }
         | Step::KillDaemon {}
         | Step::CheckFrozen {}

@@ -27,6 +27,7 @@ mod profile;
 mod scenario;
 mod script;
 pub mod series;
+mod sound;
 mod tier_load;
 pub mod touch;
 
@@ -45,6 +46,7 @@ pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Speed, Thresholds, Tie
 pub use plan::{Exporter, Lacks, Plan, Play, Step, Swap, Syscall, Traffic};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};
 pub use scenario::Scenario;
+pub use sound::{Heard, MEDIA_ROOT, SOUND_BYTES_PER_S};
 pub use tier_load::{Requests, TierApp, TierLoad, TierUse};
 
 use fovea_report::{Case, Document, Verdict};

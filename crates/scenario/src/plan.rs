@@ -67,6 +67,9 @@ pub struct Plan {
     /// It has two devices that import buffers, behind this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub importers: Option<Importers>,
+    /// It has a sound server, as far as the daemon can see, which says what was heard.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sound: bool,
     /// What to do.
     pub steps: Vec<Step>,
 }
@@ -100,6 +103,7 @@ impl Plan {
             module_parameters: String::new(),
             desktop: None,
             importers: None,
+            sound: false,
             steps: Vec::new(),
         }
     }
@@ -319,6 +323,8 @@ pub enum Step {
         /// Label of the event.
         label: String,
     },
+    /// Records what the sound server has played until now.
+    Heard {},
     /// Records in which pieces memory is free.
     Pieces {
         /// Apps that have been opened until then.

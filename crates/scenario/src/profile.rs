@@ -212,6 +212,13 @@ pub enum Load {
         /// Time between.
         period_ns: u64,
     },
+    /// It plays music from its first launch on, whether it is in front or not.
+    Music {
+        /// Pages of its decoder, which it goes through again and again.
+        pages: u64,
+        /// Of them for each 4 KiB of sound.
+        pages_per_chunk: u32,
+    },
     /// A build: compilers that fill their memory, compute, and end, so many at a time, one after the other. No app.
     Build {
         /// At a time.

@@ -32,6 +32,8 @@ pub(crate) struct Script {
     pub traced: Option<Configuration>,
     /// It has devices that import buffers, behind this.
     pub importers: Option<Importers>,
+    /// It has a sound server.
+    pub sound: bool,
     /// Only these configurations run it; all do without.
     pub only: Option<&'static [&'static str]>,
     /// Its steps go through all that is compared, in one boot, which has these settings.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Boot, Figures};
-use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, LaunchKind, Load, Plan, Played, Step, TierUse};
+use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, Heard, LaunchKind, Load, Plan, Played, Step, TierUse};
 
 /// Label of the sample that measuring begins with.
 const BEGIN: &str = "begin";
@@ -128,6 +128,8 @@ pub(crate) struct Folded {
     pub tier: Option<TierUse>,
     /// In which pieces memory was free, by how many apps had been opened.
     pub pieces: Vec<(u32, Vec<u64>)>,
+    /// What was heard at the end.
+    pub heard: Option<Heard>,
     /// Videos played, in order.
     pub played: Vec<Played>,
     samples: Vec<(String, Sample)>,
@@ -166,6 +168,7 @@ impl Folded {
             merging: Vec::new(),
             tier: None,
             pieces: Vec::new(),
+            heard: None,
             played: Vec::new(),
             samples: Vec::new(),
             end: None,
@@ -221,6 +224,7 @@ impl Folded {
                 self.devices.buffers.push((buffers.clone(), before));
             }
             EventBody::Pieces { launches, free } => self.pieces.push((*launches, free.clone())),
+            EventBody::Heard(heard) => self.heard = Some(*heard),
             EventBody::Played(played) => self.played.push(played.clone()),
             EventBody::Pool { label, values } => {
                 self.devices.pools.insert(label.clone(), values.clone());

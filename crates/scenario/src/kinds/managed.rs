@@ -73,6 +73,9 @@ pub const EARLYOOM_ADJ: Configuration = guarded("earlyoom-adj", Daemon::Ranks, "
 /// Everything.
 pub const FOVEA: Configuration = managed("fovea", Daemon::Full, true);
 
+/// Everything, by a daemon that does not look who plays.
+pub const DEAF: Configuration = managed("fovea-deaf", Daemon::Deaf, true);
+
 /// All of them.
 pub const MANAGED: &[Configuration] = &[STOCK, ZRAM, FOVEA];
 

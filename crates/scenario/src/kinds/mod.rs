@@ -13,6 +13,7 @@ pub mod lowmem;
 pub mod managed;
 pub mod mapcache;
 pub mod monkey;
+pub mod music;
 pub mod net;
 pub mod pair;
 pub mod steps;
@@ -54,6 +55,8 @@ macro_rules! kinds {
                 "leak" => leak::Leak,
                 /// Two large apps, back and forth.
                 "pair" => pair::Pair,
+                /// Music in the background through a user's day (Aciom11; LowMem13).
+                "music" => music::Music,
                 /// Apps in front while a job in the background takes memory in bursts.
                 "burst" => burst::Burst,
                 /// Apps whose pages do not compress.
