@@ -78,7 +78,7 @@ DEBIAN_SUITES ?= bookworm trixie
 test-debian:
 	FOVEA_DEBIAN_RUN="$(DEBIAN_RUN)" tools/debian.sh $(DEBIAN_SUITES)
 
-# Full length: the figures of docs/. Two hours on two cores. Whatever falls short, the page is made, and says so; a verdict of
+# Full length: the figures of docs/, those of the lab with five seeds. Two hours on two cores. Whatever falls short, the page is made, and says so; a verdict of
 # the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/lab-results.md).
 BENCH_RESULTS := results/lowmem.json results/workload.json results/ecache.json results/mapcache.json results/disk.json results/net.json results/desktop.json results/reproduce.json
 bench: whole
