@@ -3,7 +3,7 @@
 
 use rustbus::connection::Error;
 use rustbus::RpcConn;
-use rustix::process::Uid;
+use rustix::process::{set_dumpable_behavior, DumpableBehavior, Uid};
 
 use crate::{bus, one_line, SourceError};
 
@@ -33,8 +33,10 @@ impl UserBus {
         };
         if let Some(uid) = self.uid.filter(|&uid| uid != rustix::process::getuid().as_raw()) {
             let user = Uid::from_raw(uid);
-            // Of this thread alone, which does nothing but this: the daemon's socket is another's.
+            // Of this thread alone, which does nothing but this: the daemon's socket is another's. That user must not trace it, for it shares root's
+            // memory; the kernel sees to that itself, unless fs.suid_dumpable is 1.
             rustix::thread::set_thread_res_uid(user, user, user)
+                .and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable))
                 .map_err(|e| SourceError::Refused(format!("{who}: becoming user {uid}: {e}: run it as root")))?;
         }
         bus::connect(who, address)

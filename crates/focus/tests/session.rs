@@ -7,7 +7,7 @@ use std::sync::mpsc;
 
 use bus::{send, watch, Bus, HANGS};
 use fovea_client::protocol::BusName;
-use fovea_focus::{Event, Session, SourceError};
+use fovea_focus::{Event, Session, Source, SourceError};
 use rustbus::connection::Timeout;
 use rustbus::{MessageBuilder, RpcConn};
 
@@ -142,4 +142,25 @@ fn a_bus_that_lets_nobody_hear_is_refused() {
         watch(Session::new(Some(bus.address()), None)).1.join().unwrap()
     };
     assert!(matches!(&error, SourceError::Refused(line) if line.contains("BecomeMonitor")), "{error:?}");
+}
+
+#[test]
+fn a_thread_that_becomes_a_user_cannot_be_traced_by_him() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root becomes somebody else");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(bus) = Bus::start(folder.path()) else { return };
+    let address = bus.address();
+    let watcher = move || {
+        let error = Session::new(Some(address), Some(65534)).watch(&mut |_| panic!("reported"));
+        (error, rustix::process::getuid().as_raw())
+    };
+    let (error, uid) = std::thread::spawn(watcher).join().unwrap();
+    // This bus is root's, and lets no other user hear.
+    assert!(matches!(&error, SourceError::Refused(line) if line.contains("BecomeMonitor")), "{error:?}");
+    assert_eq!((uid, rustix::process::getuid().as_raw()), (65534, 0), "the others stay who they are");
+    let behavior = rustix::process::dumpable_behavior().unwrap();
+    assert_eq!(behavior, rustix::process::DumpableBehavior::NotDumpable);
 }
