@@ -100,6 +100,9 @@ pub struct AppStatus {
     /// What each of its TCP connections is held to, so that another app receives in time; 0 if they are not.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub receive_window_bytes: u64,
+    /// What arrives for it by UDP in a second at most, for the same reason; 0 if that is not limited.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub udp_limit_bytes_per_s: u64,
     /// Frozen by the daemon.
     pub frozen: bool,
     /// What it occupies, as last read.

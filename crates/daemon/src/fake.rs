@@ -49,6 +49,8 @@ pub struct State {
     pub looked_at_traffic: usize,
     /// Connections of cgroups, and the window each is held to; 0 if it is not.
     pub connections: BTreeMap<String, Vec<(HeldSocket, u32)>>,
+    /// What UDP of cgroups is limited to.
+    pub udp_limits: BTreeMap<String, u64>,
     /// Merging, if the kernel has it; who is registered, by cgroup; power and time.
     pub merging: Option<fovea_apps::MergeReading>,
     pub kin: BTreeMap<String, fovea_apps::Kinship>,

@@ -6,7 +6,7 @@ use fovea_client::protocol::Request;
 use fovea_linux::{AppTraffic, HeldSocket, Traffic};
 
 use crate::classes_tests::two;
-use crate::engine_tests::{close, focus, Bench, SECOND_NS};
+use crate::engine_tests::{close, focus, freezing, Bench, SECOND_NS};
 use crate::undo::{restore, UndoLog};
 
 const HALF_NS: u64 = SECOND_NS / 2;
@@ -181,4 +181,81 @@ fn a_class_that_changes_all_the_time_leaves_nothing_behind() {
     }
     b.engine.handle(Request::Screen { on: false }, 11 * SECOND_NS);
     assert_eq!(b.windows(), [0, 0, 0]);
+}
+
+/// The same, with UDP of both.
+fn with_udp(limit_udp: bool) -> Bench {
+    let mut b = receiving();
+    let mut config = freezing();
+    config.net.limit_udp = limit_udp;
+    b.engine.reconfigure(config, 0);
+    let mut traffic = traffic(30_000, 60_000);
+    traffic.received_bytes = 150_000;
+    let music = traffic.apps.get_mut("apps/music").unwrap();
+    (music.unconnected_udp_sockets, music.udp_arrived_bytes) = (1, 60_000);
+    traffic.apps.get_mut("apps/front").unwrap().udp_sockets = 1;
+    b.device.0.borrow_mut().traffic = Some(traffic);
+    b
+}
+
+impl Bench {
+    fn udp_limits(&self) -> Vec<(String, u64)> {
+        self.device.0.borrow().udp_limits.clone().into_iter().collect()
+    }
+}
+
+#[test]
+fn udp_of_the_bursty_app_is_limited_if_that_is_wanted_and_no_line_of_the_log_is_about_it() {
+    let mut b = with_udp(false);
+    b.run(0, SECOND_NS);
+    assert_ne!(b.windows(), [0, 0, 0]);
+    assert_eq!(b.udp_limits(), []);
+
+    let mut b = with_udp(true);
+    b.run(0, HALF_NS);
+    // Half of (300,000 - 30,000 - 60,000) bytes/s.
+    assert_eq!(b.udp_limits(), [("apps/music".to_owned(), 105_000)]);
+    assert_eq!(b.status().apps[1].udp_limit_bytes_per_s, 105_000);
+    assert_eq!(b.logged(), [socket(7), socket(8)]);
+    // Before the one who told of it has an answer.
+    b.engine.handle_from(Some(20), focus("music"), HALF_NS + 1);
+    assert_eq!(b.udp_limits(), []);
+    let actions = b.actions();
+    assert!(actions.contains(&"limit-udp".to_owned()) && actions.contains(&"release-udp".to_owned()));
+}
+
+#[test]
+fn a_limit_of_udp_ends_with_a_reload_with_its_app_and_with_who_is_served() {
+    let mut b = with_udp(true);
+    b.run(0, HALF_NS);
+    assert_eq!(b.udp_limits().len(), 1);
+    let mut config = freezing();
+    config.net.limit_udp = false;
+    b.engine.reconfigure(config, HALF_NS + 1);
+    assert_eq!(b.udp_limits(), []);
+    assert_ne!(b.windows(), [0, 0, 0], "that is another matter");
+
+    let mut b = with_udp(true);
+    b.run(0, HALF_NS);
+    b.engine.ended(&"music".parse().unwrap(), HALF_NS + 1);
+    assert_eq!(b.udp_limits(), []);
+
+    let mut b = with_udp(true);
+    b.run(0, 2 * SECOND_NS);
+    assert_eq!(b.udp_limits().len(), 1);
+    let mut quiet = traffic(0, 60_000);
+    quiet.received_bytes = 60_000;
+    b.device.0.borrow_mut().traffic = Some(quiet);
+    b.run(2 * SECOND_NS, 5 * SECOND_NS + HALF_NS);
+    assert_eq!(b.udp_limits(), []);
+}
+
+#[test]
+fn where_udp_cannot_be_limited_windows_are_held_all_the_same_and_it_is_tried_once() {
+    let mut b = with_udp(true);
+    b.device.0.borrow_mut().failing = Some("limit_udp");
+    b.run(0, 2 * SECOND_NS);
+    assert_ne!(b.windows(), [0, 0, 0]);
+    let tried = b.actions().iter().filter(|action| *action == "limit-udp").count();
+    assert_eq!((b.udp_limits(), tried), (vec![], 1));
 }

@@ -66,7 +66,7 @@ fn sentence(entry: &Value) -> String {
         let sockets = &entry["outcome"]["connected_sockets"];
         return line
             + &format!(
-                ": it receives by UDP ({sockets} connected sockets: QUIC, calls), which no receive window can hold"
+                ": it receives by UDP ({sockets} connected sockets: QUIC, calls), which no receive window can hold ([net] limit_udp limits it)"
             );
     }
     let readings = &entry["readings"];

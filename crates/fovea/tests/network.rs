@@ -4,9 +4,10 @@
 
 mod common;
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use rustix::process::{kill_process, Signal};
 /// Ports of the sender.
 const STREAM: u16 = 1;
 const BULK: u16 = 2;
+const UDP: u16 = 3;
 
 /// How apps name the sender: as most do, as it is in a network of today, and as a program does that knows IPv6 sockets alone (Java's) where the
 /// sender has an IPv4 address.
@@ -73,7 +75,9 @@ fn sender_part() {
     // IPv4 too.
     let bulks = TcpListener::bind(("::", BULK)).unwrap();
     let streams = TcpListener::bind(("::", STREAM)).unwrap();
+    let udp = UdpSocket::bind(("0.0.0.0", UDP)).unwrap();
     println!("listening");
+    std::thread::spawn(move || send_by_udp(&udp));
     std::thread::spawn(move || {
         for mut connection in bulks.incoming().flatten() {
             std::thread::spawn(move || while connection.write_all(&[1; 16384]).is_ok() {});
@@ -85,6 +89,81 @@ fn sender_part() {
                 std::thread::sleep(Duration::from_millis(40));
             }
         });
+    }
+}
+
+const PACKET_BYTES: usize = 1200;
+
+/// What a sender over UDP knows of one flow. As Reno: a packet more a round trip, half after a loss, and from the beginning after a silence.
+#[derive(Default)]
+struct Flow {
+    sent: u64,
+    acknowledged: u64,
+    /// Of what was sent before, one loss counts.
+    recovered: u64,
+    window: f64,
+    threshold: f64,
+    heard: Option<Instant>,
+}
+
+impl Flow {
+    fn hears(&mut self, number: u64) {
+        self.heard = Some(Instant::now());
+        if number == 0 {
+            (self.window, self.threshold) = (2.0, 64.0);
+        } else if number > self.acknowledged + 1 && number > self.recovered {
+            self.threshold = (self.window / 2.0).max(1.0);
+            (self.window, self.recovered) = (self.threshold, self.sent);
+        } else {
+            self.window += if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
+        }
+        self.acknowledged = self.acknowledged.max(number);
+    }
+
+    fn send(&mut self, socket: &UdpSocket, to: SocketAddr) {
+        if self.heard.is_some_and(|heard| heard.elapsed() > Duration::from_secs(1)) {
+            self.threshold = (self.window / 2.0).max(2.0);
+            (self.window, self.acknowledged, self.heard) = (1.0, self.sent, Some(Instant::now()));
+        }
+        while (self.sent - self.acknowledged) < self.window as u64 {
+            self.sent += 1;
+            let mut packet = [0; PACKET_BYTES];
+            packet[..8].copy_from_slice(&self.sent.to_ne_bytes());
+            let _ = socket.send_to(&packet, to);
+        }
+    }
+}
+
+fn send_by_udp(socket: &UdpSocket) {
+    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let (mut flows, mut number) = (HashMap::<SocketAddr, Flow>::new(), [0; 8]);
+    loop {
+        match socket.recv_from(&mut number) {
+            Ok((_, from)) => {
+                let flow = flows.entry(from).or_default();
+                flow.hears(u64::from_ne_bytes(number));
+                flow.send(socket, from);
+            }
+            Err(_) => flows.iter_mut().for_each(|(&to, flow)| flow.send(socket, to)),
+        }
+    }
+}
+
+fn receive_by_udp(sender: &str, received: &AtomicU64) {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    let (mut packet, mut has_begun) = ([0; PACKET_BYTES], false);
+    loop {
+        match socket.recv(&mut packet) {
+            Ok(length) => {
+                has_begun = true;
+                received.fetch_add(length as u64, Ordering::Relaxed);
+                socket.send_to(&packet[..8], sender).unwrap();
+            }
+            // The first word may get lost too.
+            Err(_) if !has_begun => drop(socket.send_to(&[0; 8], sender)),
+            Err(_) => (),
+        }
     }
 }
 
@@ -101,6 +180,9 @@ fn receiver_part() {
     let connect = || {
         let (sender, received) = (variable("FOVEA_TEST_SENDER"), Arc::clone(&received));
         let receive = move || {
+            if sender.ends_with(&format!(":{UDP}")) {
+                return receive_by_udp(&sender, &received);
+            }
             // Each in its thread: one after the other they would wait for the queue that the first ones fill.
             let mut connection = TcpStream::connect(sender).unwrap();
             let mut buffer = [0; 16384];
@@ -203,8 +285,13 @@ fn sender(kbit_per_s: u64) -> Sender {
 }
 
 fn daemon(kbit_per_s: u64) -> Daemon {
+    daemon_with(kbit_per_s, false)
+}
+
+fn daemon_with(kbit_per_s: u64, limit_udp: bool) -> Daemon {
     Daemon::start_with(|command, folder| {
-        let text = format!("{HARMLESS}[net]\ncapacity_bytes_per_s = {}\n", kbit_per_s * 125);
+        let capacity = kbit_per_s * 125;
+        let text = format!("{HARMLESS}[net]\ncapacity_bytes_per_s = {capacity}\nlimit_udp = {limit_udp}\n");
         fs::write(folder.join("fovea.toml"), text).unwrap();
         command.stderr(fs::File::create(folder.join("stderr")).unwrap());
     })
@@ -219,9 +306,17 @@ fn register(daemon: &Daemon, player: &App, download: &App) {
 }
 
 fn window(daemon: &Daemon) -> u64 {
+    of_download(daemon, "receive_window_bytes")
+}
+
+fn udp_limit(daemon: &Daemon) -> u64 {
+    of_download(daemon, "udp_limit_bytes_per_s")
+}
+
+fn of_download(daemon: &Daemon, key: &str) -> u64 {
     let status = daemon.status();
     let apps = status["apps"].as_array().unwrap();
-    apps.iter().find(|app| app["name"] == "download").unwrap()["receive_window_bytes"].as_u64().unwrap_or(0)
+    apps.iter().find(|app| app["name"] == "download").unwrap()[key].as_u64().unwrap_or(0)
 }
 
 fn until_held(daemon: &Daemon) {
@@ -360,4 +455,98 @@ fn cost_part() {
         fs::write(download.count.with_extension("more"), "").unwrap();
     }
     daemon.stop();
+}
+
+#[test]
+fn udp_is_limited_until_the_daemon_is_killed_or_nobody_receives() {
+    in_a_namespace("udp_part");
+}
+
+fn has_table() -> bool {
+    let output = Command::new("nft").args(["list", "tables"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).contains("table inet fovea")
+}
+
+#[test]
+#[ignore = "another test runs it"]
+fn udp_part() {
+    if !is_part("udp_part") {
+        return;
+    }
+    if !shell("nft list tables >/dev/null 2>&1") {
+        println!("skipped: no nft to look with, or no nf_tables");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let _sender = sender(SLOW);
+    let player = App::start("player", V4, STREAM, 1, folder.path());
+    let download = App::start("download", V4, UDP, 2, folder.path());
+    until(&|| "nothing comes".into(), || download.received() > 0 && player.received() > 0);
+    let until_limited = |daemon: &Daemon| {
+        until(&|| format!("not limited: {}", daemon.stderr()), || udp_limit(daemon) > 0);
+        assert!(has_table());
+    };
+
+    assert!(!has_table());
+    let mut first = daemon_with(SLOW, true);
+    register(&first, &player, &download);
+    until_limited(&first);
+    let explained = run(&first.run_folder(), &["explain", "download"]);
+    let explained = String::from_utf8_lossy(&explained.stdout).into_owned();
+    assert!(explained.contains("limit-udp") && explained.contains("rate_bytes_per_s"), "{explained}");
+    assert!(!log(&first).contains("udp"), "the kernel undoes it");
+    let worker = first.worker();
+    kill_process(first.supervisor_pid(), Signal::STOP).unwrap();
+    kill_process(worker, Signal::KILL).unwrap();
+    until(&|| "the table has outlived its owner".into(), || !has_table());
+    kill_process(first.supervisor_pid(), Signal::KILL).unwrap();
+    first.ended();
+    assert_eq!(run(&first.run_folder(), &["restore", "--wait"]).status.code(), Some(0));
+
+    let second = daemon_with(SLOW, true);
+    register(&second, &player, &download);
+    until_limited(&second);
+    drop(player);
+    until(&|| format!("still limited: {}", second.stderr()), || udp_limit(&second) == 0 && !has_table());
+    second.stop();
+}
+
+/// The table of docs/net.md: `cargo test -p fovea --no-default-features --test network what_udp -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn what_udp_costs_a_stream() {
+    in_a_namespace("stream_part");
+}
+
+#[test]
+#[ignore = "another test runs it"]
+fn stream_part() {
+    if !is_part("stream_part") {
+        return;
+    }
+    for flows in [1, 8] {
+        for limit_udp in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let sender = sender(SLOW);
+            let player = App::start("player", V4, STREAM, 1, folder.path());
+            until(&|| "nothing comes".into(), || player.received() > 0);
+            let download = App::start("download", V4, UDP, flows, folder.path());
+            let daemon = daemon_with(SLOW, limit_udp);
+            register(&daemon, &player, &download);
+            std::thread::sleep(Duration::from_secs(5));
+            let before = (player.received(), download.received());
+            std::thread::sleep(Duration::from_secs(15));
+            let rate = |now: u64, before: u64| (now - before) / 15;
+            println!(
+                "{flows} flows, limit {limit_udp}: stream {} bytes/s, UDP {} bytes/s, limited to {}",
+                rate(player.received(), before.0),
+                rate(download.received(), before.1),
+                udp_limit(&daemon)
+            );
+            daemon.stop();
+            drop((player, download, sender));
+            shell("ip link del r0 2>/dev/null");
+        }
+    }
 }

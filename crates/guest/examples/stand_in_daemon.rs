@@ -148,6 +148,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         perceptible: None,
         io_class: Default::default(),
         receive_window_bytes: 0,
+        udp_limit_bytes_per_s: 0,
         frozen: frozen.get(&app.name).copied().unwrap_or(false),
         usage: Default::default(),
     };

@@ -115,6 +115,7 @@ pub(crate) fn check(root: &Root) -> Report {
         ("disk", "", disk::look(root, cgroups.as_ref().ok())),
         ("ksm", "", crate::merging::look(root)),
         ("sock-diag", "", connections(root)),
+        ("udp-limit", "", udp_limit(root)),
         ("tiers", "", tiers::look(root, cgroups.as_ref().ok())),
         ("locked-memory", "the daemon staying in memory itself", locked_memory(root)),
         (
@@ -310,6 +311,19 @@ fn connections(root: &Root) -> Finding {
             missing(e.to_string(), "modprobe tcp_diag, or build with CONFIG_INET_TCP_DIAG; mount /proc")
         }
         Err(e) => missing(e.to_string(), "a container or seccomp filter forbids sock_diag: run outside of it"),
+    }
+}
+
+fn udp_limit(root: &Root) -> Finding {
+    if !root.is_live() {
+        return Unknown("captured files do not tell".into());
+    }
+    match crate::nftables::probe() {
+        Ok(()) => Present("nf_tables, by the cgroup of the socket that a packet is for".into()),
+        Err(e) => {
+            let (wrong, mend) = crate::nftables::why(&e);
+            missing(wrong, mend)
+        }
     }
 }
 

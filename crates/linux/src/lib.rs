@@ -25,6 +25,7 @@ mod merging;
 pub mod module;
 mod neighbours;
 mod net;
+mod nftables;
 mod open_files;
 mod others;
 mod pagemap;

@@ -5,6 +5,7 @@
 //! descriptors of the app's processes, is looked for only when its window is to be held, and remembered.
 
 mod diag;
+mod limit;
 mod namespace;
 mod traffic;
 mod window;
@@ -14,6 +15,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use diag::{Protocol, Socket};
+use limit::{Arrived, Limits};
+pub(crate) use namespace::leave_for_an_empty_namespace;
 use namespace::Namespace;
 pub use traffic::{AppTraffic, HoldOutcome, Traffic};
 pub use window::HeldSocket;
@@ -85,7 +88,9 @@ pub(crate) struct Network {
     cgroups: HashMap<u64, Option<usize>>,
     known: HashMap<u64, Known>,
     flows: BTreeMap<String, Vec<Flow>>,
-    udp: BTreeMap<usize, u32>,
+    /// Connected UDP sockets of each app, and the others.
+    udp: BTreeMap<usize, [u32; 2]>,
+    limits: Limits,
     places: BTreeMap<u64, (u32, i32)>,
     /// Not in any descriptor when it was looked for.
     nowhere: HashSet<u64>,
@@ -102,6 +107,7 @@ impl Network {
             self.look_around(root, cgroups, asked)?;
         }
         let with_udp = self.looks == 0;
+        self.limits.refresh(root, cgroups, &self.asked, with_udp, &mut self.complaints);
         self.looks = (self.looks + 1) % LOOKS;
         let mut apps = vec![AppTraffic::default(); asked.len()];
         let mut flows = vec![Vec::new(); asked.len()];
@@ -145,7 +151,8 @@ impl Network {
                 if with_udp {
                     let mut each = |socket: Socket| {
                         if let Some(at) = socket.cgroup.and_then(|id| *numbers.entry(id).or_default()) {
-                            *udp.entry(at).or_default() += u32::from(!socket.is_local);
+                            udp.entry(at).or_default()[usize::from(!socket.is_connected)] +=
+                                u32::from(!socket.is_local);
                         }
                     };
                     // A kernel without udp_diag tells nothing of it.
@@ -158,8 +165,13 @@ impl Network {
             looked.map_err(|e| complaints.add(format!("connections of a network namespace: {e}"))).is_ok()
         });
         self.known.retain(|_, known| known.seen);
-        for (&at, &sockets) in &self.udp {
-            apps[at].udp_sockets = sockets;
+        for (&at, &[connected, others]) in &self.udp {
+            (apps[at].udp_sockets, apps[at].unconnected_udp_sockets) = (connected, others);
+        }
+        let arrived = self.limits.take(&mut self.complaints);
+        for (app, cgroup) in apps.iter_mut().zip(asked) {
+            let Arrived { arrived_bytes, dropped_bytes } = arrived.get(*cgroup).copied().unwrap_or_default();
+            (app.udp_arrived_bytes, app.udp_dropped_bytes) = (arrived_bytes, dropped_bytes);
         }
         self.forget_closed(&flows);
         self.flows = asked.iter().map(|&cgroup| cgroup.to_owned()).zip(flows).collect();

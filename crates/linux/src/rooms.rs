@@ -271,6 +271,12 @@ pub trait Net {
         Ok(())
     }
 
+    /// Limits what arrives by UDP for an app: what is above the rate is dropped. None: it receives as it likes. The kernel undoes it when this process
+    /// ends. If it fails, no app is limited any more.
+    fn limit_udp(&mut self, _cgroup: &str, _rate_bytes_per_s: Option<u64>) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Nobody looks any more: what is kept for the next look is let go.
     fn forget_traffic(&mut self) {}
 }

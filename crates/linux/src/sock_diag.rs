@@ -61,7 +61,7 @@ pub(crate) fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]>
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     number(bytes, at).map(u16::from_ne_bytes)
 }
 

@@ -164,6 +164,14 @@ list::mechanisms! {
             } = "hold-window", format!("hold each connection of {app} to {window_bytes} bytes a round trip");
             /// Let them receive as they like.
             ReleaseWindow { app } = "release-window", format!("let {app} receive as it likes");
+            /// Drop what arrives for it by UDP above a rate.
+            LimitUdp {
+                app,
+                /// That rate.
+                rate_bytes_per_s: u64
+            } = "limit-udp", format!("drop what arrives by UDP for {app} above {rate_bytes_per_s} bytes a second");
+            /// Let all of it arrive.
+            ReleaseUdp { app } = "release-udp", format!("let {app} receive by UDP as it likes");
         }
         reasons {
             /// A time-sensitive app receives something.
@@ -172,6 +180,8 @@ list::mechanisms! {
             NobodyReceives = "no other app must receive in time any more";
             /// It is not bursty any more.
             NotBursty = "its own traffic is not bursty any more";
+            /// The configuration says so, or it cannot be done.
+            UdpUnwanted = "the configuration does not limit UDP, or this machine cannot";
         }
     }
     merge {

@@ -187,6 +187,7 @@ impl<D: Device> House<D> {
                 perceptible: known.and_then(|k| k.perceived),
                 io_class: known.map(|k| k.io_class.clone()).unwrap_or_default(),
                 receive_window_bytes: 0,
+                udp_limit_bytes_per_s: 0,
                 frozen: false,
                 usage: Default::default(),
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Receive windows: bursty apps' connections are held while a time-sensitive app receives.
+//! Receive windows: bursty apps' connections are held while a time-sensitive app receives; and what arrives for them by UDP is limited, if that is wanted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,11 +32,39 @@ pub(super) struct Net {
     unread: bool,
     /// Whose UDP has been told of.
     told: BTreeSet<AppName>,
+    /// That it cannot be limited has been said.
+    refusal_told: bool,
 }
 
 impl Net {
+    fn udp_limit_of(&self, app: &AppName) -> u64 {
+        self.apps.get(app).map_or(0, |net| net.udp_limit_bytes_per_s)
+    }
+
     fn window_of(&self, app: &AppName) -> u64 {
         self.apps.get(app).map_or(0, |net| net.window_bytes)
+    }
+
+    /// What the kernel undoes when this process ends needs no line in the undo log.
+    fn limit_udp<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str, rate: Option<u64>) -> Value {
+        match house.device.limit_udp(cgroup, rate) {
+            Ok(()) => {
+                if let Some(net) = self.apps.get_mut(name) {
+                    net.udp_limit_bytes_per_s = rate.unwrap_or(0);
+                }
+                let arrived = self.apps.get(name).map_or(0, |net| net.udp_arrived_bytes_per_s);
+                json!({ "rate_bytes_per_s": rate, "arrived_bytes_per_s": arrived })
+            }
+            Err(e) => {
+                // Nobody is limited now; that is tried again when somebody is next to be served.
+                self.apps.values_mut().for_each(|net| net.udp_limit_bytes_per_s = 0);
+                (self.state.udp_refused, self.state.udp_bytes_per_s) = (true, 0);
+                if !std::mem::replace(&mut self.refusal_told, true) {
+                    say!("fovea: {e}: going on without");
+                }
+                json!({ "error": e.to_string() })
+            }
+        }
     }
 
     fn release<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str) -> Value {
@@ -75,7 +103,8 @@ impl Net {
 
     /// Where nobody looks, nothing is kept.
     fn rest<D: Device>(&mut self, house: &mut House<D>) {
-        if !self.wanted && self.state.looked_ns.is_some() && self.apps.values().all(|net| net.window_bytes == 0) {
+        let is_free = |net: &AppNet| net.window_bytes == 0 && net.udp_limit_bytes_per_s == 0;
+        if !self.wanted && self.state.looked_ns.is_some() && self.apps.values().all(is_free) {
             house.device.forget_traffic();
             self.apps.clear();
             self.state = NetState { peak_bytes_per_s: self.state.peak_bytes_per_s, ..NetState::default() };
@@ -116,19 +145,19 @@ impl Net {
         self.peaks[0] = self.peaks[0].max(self.state.received_bytes_per_s);
         self.state.peak_bytes_per_s = self.peaks[0].max(self.peaks[1]);
         let read = apps.iter().filter_map(|(name, cgroup)| {
-            let AppTraffic { received_bytes, flows, active_flows, unheld_flows, rtt_us, segment_bytes, udp_sockets } =
-                *traffic.apps.get(cgroup)?;
-            let window_bytes = self.window_of(name);
-            let received_bytes_per_s = rate(received_bytes);
+            let told: AppTraffic = *traffic.apps.get(cgroup)?;
             let net = AppNet {
-                received_bytes_per_s,
-                flows,
-                active_flows,
-                unheld_flows,
-                rtt_us,
-                segment_bytes,
-                udp_sockets,
-                window_bytes,
+                received_bytes_per_s: rate(told.received_bytes),
+                flows: told.flows,
+                active_flows: told.active_flows,
+                unheld_flows: told.unheld_flows,
+                rtt_us: told.rtt_us,
+                segment_bytes: told.segment_bytes,
+                udp_sockets: told.udp_sockets,
+                unconnected_udp_sockets: told.unconnected_udp_sockets,
+                udp_arrived_bytes_per_s: rate(told.udp_arrived_bytes),
+                udp_limit_bytes_per_s: self.udp_limit_of(name),
+                window_bytes: self.window_of(name),
             };
             (net != AppNet::default()).then(|| (name.clone(), net))
         });
@@ -153,7 +182,10 @@ impl<D: Device> Mechanism<D> for Net {
     }
 
     fn needs(&self) -> &'static [Need] {
-        const NEEDS: [Need; 1] = [Need::told("sock-diag", "leaving the network to apps that must receive in time")];
+        const NEEDS: [Need; 2] = [
+            Need::told("sock-diag", "leaving the network to apps that must receive in time"),
+            Need::shown("udp-limit", "limiting UDP of the others too ([net] limit_udp)"),
+        ];
         &NEEDS
     }
 
@@ -161,6 +193,9 @@ impl<D: Device> Mechanism<D> for Net {
         // Its processes have ended, its connections perhaps not: it may have handed one on.
         if self.window_of(&app.name) > 0 {
             self.release(house, &app.name, &app.cgroup);
+        }
+        if self.udp_limit_of(&app.name) > 0 {
+            self.limit_udp(house, &app.name, &app.cgroup, None);
         }
         self.apps.remove(&app.name);
         self.told.remove(&app.name);
@@ -170,6 +205,10 @@ impl<D: Device> Mechanism<D> for Net {
         if self.window_of(&app.name) > 0 {
             let outcome = self.release(house, &app.name, &app.cgroup);
             house.write(now_ns, "release-window", Some(&app.name), None, outcome);
+        }
+        if self.udp_limit_of(&app.name) > 0 {
+            let outcome = self.limit_udp(house, &app.name, &app.cgroup, None);
+            house.write(now_ns, "release-udp", Some(&app.name), None, outcome);
         }
     }
 
@@ -219,16 +258,25 @@ impl<D: Device> Mechanism<D> for Net {
 
     fn decided(&mut self, house: &mut House<D>, _decision: &Decision, snapshot: &Snapshot) {
         self.state.window_bytes = net::window_bytes(snapshot, &house.policy.net);
+        self.state.udp_bytes_per_s = net::udp_bytes_per_s(snapshot, &house.policy.net);
         self.state.period_ns = 0;
     }
 
     fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
-        let (Action::HoldWindow { app: name, .. } | Action::ReleaseWindow { app: name }) = step.action else {
+        let (Action::HoldWindow { app: name, .. }
+        | Action::ReleaseWindow { app: name }
+        | Action::LimitUdp { app: name, .. }
+        | Action::ReleaseUdp { app: name }) = step.action
+        else {
             return false;
         };
         let Some(cgroup) = house.registry.get(name).map(|app| app.cgroup.clone()) else { return true };
         let outcome = match step.action {
             Action::HoldWindow { window_bytes, .. } => self.hold(house, name, &cgroup, *window_bytes),
+            // Asked of all of them at once: the first one's failure is the others' too.
+            Action::LimitUdp { .. } if self.state.udp_refused => return true,
+            Action::LimitUdp { rate_bytes_per_s, .. } => self.limit_udp(house, name, &cgroup, Some(*rate_bytes_per_s)),
+            Action::ReleaseUdp { .. } => self.limit_udp(house, name, &cgroup, None),
             _ => self.release(house, name, &cgroup),
         };
         house.journal_step(step, outcome);
@@ -242,6 +290,7 @@ impl<D: Device> Mechanism<D> for Net {
     fn report(&self, status: &mut Status, _now_ns: u64) {
         for app in &mut status.apps {
             app.receive_window_bytes = self.window_of(&app.name);
+            app.udp_limit_bytes_per_s = self.udp_limit_of(&app.name);
         }
     }
 }

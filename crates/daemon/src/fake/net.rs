@@ -49,6 +49,20 @@ impl Net for FakeDevice {
         Ok(())
     }
 
+    fn limit_udp(&mut self, cgroup: &str, rate_bytes_per_s: Option<u64>) -> Result<(), Error> {
+        if let Err(e) = self.check("limit_udp") {
+            self.0.borrow_mut().udp_limits.clear();
+            return Err(e);
+        }
+        self.did(format!("limit UDP {cgroup} {rate_bytes_per_s:?}"));
+        let limits = &mut self.0.borrow_mut().udp_limits;
+        match rate_bytes_per_s {
+            Some(rate_bytes_per_s) => drop(limits.insert(cgroup.into(), rate_bytes_per_s)),
+            None => drop(limits.remove(cgroup)),
+        }
+        Ok(())
+    }
+
     fn forget_traffic(&mut self) {
         self.did("forget traffic".into());
     }

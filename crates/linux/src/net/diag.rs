@@ -15,8 +15,9 @@ const MESSAGE_BYTES: usize = 72;
 
 /// States in which something can come: established, and closed for sending only.
 const TCP_STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5;
-/// Connected UDP sockets are "established".
-const UDP_STATES: u32 = 1 << 1;
+/// Connected UDP sockets are "established", others "closed".
+const ESTABLISHED: u8 = 1;
+const UDP_STATES: u32 = 1 << ESTABLISHED | 1 << 7;
 
 /// Which sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(super) struct Socket {
     pub inode: u64,
     /// The cgroup it was made in; `None` from kernels before 5.8.
     pub cgroup: Option<u64>,
+    /// It has another end.
+    pub is_connected: bool,
     /// Both ends are on this machine.
     pub is_local: bool,
     pub received_bytes: u64,
@@ -96,6 +99,7 @@ fn socket(message: &[u8], protocol: Protocol) -> Option<Socket> {
     let mut socket = Socket {
         cookie: u64_at(head, 44)?,
         inode: u32_at(head, 68)?.into(),
+        is_connected: head[1] == ESTABLISHED,
         is_local: is_local(head[0], number(head, 8)?, number(head, 24)?),
         ..Socket::default()
     };
@@ -175,13 +179,15 @@ mod tests {
     }
 
     #[test]
-    fn only_connected_udp_is_told_of() {
+    fn udp_is_told_of_connected_or_not() {
         let Ok(ours) = UdpSocket::bind("127.0.0.1:0") else { return };
         let idle = UdpSocket::bind("127.0.0.1:0").unwrap();
         ours.connect(idle.local_addr().unwrap()).unwrap();
         let Some(found) = all(Protocol::Udp) else { return };
-        assert!(found.iter().any(|socket| socket.inode == inode(&ours)));
-        assert!(!found.iter().any(|socket| socket.inode == inode(&idle)));
+        for (socket, is_connected) in [(&ours, true), (&idle, false)] {
+            let told = found.iter().find(|told| told.inode == inode(socket)).unwrap();
+            assert_eq!((told.is_connected, told.is_local), (is_connected, is_connected), "{told:?}");
+        }
     }
 
     proptest! {

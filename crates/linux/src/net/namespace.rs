@@ -29,6 +29,27 @@ pub(super) fn id(root: &Root, pid: &str) -> io::Result<u64> {
     Ok(std::fs::metadata(root.join(format!("proc/{pid}/ns/net")))?.ino())
 }
 
+/// Does something in a process's namespace. A thread goes there and ends: whoever asks stays where he is.
+pub(super) fn within<T: Send + 'static>(
+    root: &Root,
+    pid: u32,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let file = File::open(root.join(format!("proc/{pid}/ns/net")))?;
+    let there = move || {
+        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
+        work()
+    };
+    let thread = std::thread::Builder::new().name("net".into()).spawn(there)?;
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread panicked")))
+}
+
+/// Has the calling thread leave its namespace for one with nothing in it, for as long as it lives.
+pub(crate) fn leave_for_an_empty_namespace() -> io::Result<()> {
+    // SAFETY: the network namespace alone is another one, of this thread alone; descriptors and memory are shared as they were.
+    Ok(unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }?)
+}
+
 impl Namespace {
     /// Our own.
     pub fn own(root: &Root) -> io::Result<Namespace> {
@@ -41,17 +62,10 @@ impl Namespace {
         Ok(Namespace { id, diag: sock_diag::open()?, interfaces, received: BTreeMap::new() })
     }
 
-    /// A process's. A thread goes there and ends: whoever asks stays where he is.
+    /// A process's.
     pub fn of(root: &Root, pid: u32) -> io::Result<Namespace> {
-        let file = File::open(root.join(format!("proc/{pid}/ns/net")))?;
-        let id = file.metadata()?.ino();
-        let root = root.clone();
-        let there = move || {
-            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
-            Self::here(&root, id)
-        };
-        let thread = std::thread::Builder::new().name("net".into()).spawn(there)?;
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread panicked")))
+        let own_root = root.clone();
+        within(root, pid, move || Self::here(&own_root, id(&own_root, "thread-self")?))
     }
 
     /// What came since the last time by the interface by which most did; loopback is none. The first time nothing has.

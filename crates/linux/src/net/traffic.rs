@@ -31,6 +31,12 @@ pub struct AppTraffic {
     pub segment_bytes: u32,
     /// Connected UDP sockets, of which no window can be held: QUIC, calls. Counted at some of the looks.
     pub udp_sockets: u32,
+    /// The other UDP sockets: servers, some calls and some of QUIC. Counted as rarely.
+    pub unconnected_udp_sockets: u32,
+    /// What arrived by UDP while that is limited, with what the network adds,
+    pub udp_arrived_bytes: u64,
+    /// and what of it was dropped.
+    pub udp_dropped_bytes: u64,
 }
 
 /// What one call to hold windows did.

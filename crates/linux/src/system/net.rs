@@ -44,6 +44,11 @@ impl Net for System {
         net.release(root, cgroups, cgroup, sockets)
     }
 
+    fn limit_udp(&mut self, cgroup: &str, rate_bytes_per_s: Option<u64>) -> Result<(), Error> {
+        let (net, root, cgroups) = self.network()?;
+        net.limit_udp(root, cgroups, cgroup, rate_bytes_per_s)
+    }
+
     fn forget_traffic(&mut self) {
         self.net.forget();
     }

@@ -17,12 +17,21 @@ pub struct NetConfig {
     pub gain_permille: u64,
     /// What of the capacity is left free, so that a time-sensitive app finds room to need more.
     pub headroom_permille: u64,
+    /// Whether what arrives for them by UDP is limited too: what is above is dropped.
+    pub limit_udp: bool,
 }
 
 impl Default for NetConfig {
     /// The paper's (Aciom11, 6.3.1), but for the capacity, which it measured.
     fn default() -> Self {
-        Self { enabled: true, capacity_bytes_per_s: 0, period_ms: 500, gain_permille: 500, headroom_permille: 100 }
+        Self {
+            enabled: true,
+            capacity_bytes_per_s: 0,
+            period_ms: 500,
+            gain_permille: 500,
+            headroom_permille: 100,
+            limit_udp: false,
+        }
     }
 }
 

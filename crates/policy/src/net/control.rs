@@ -30,8 +30,12 @@ pub struct Load {
     pub capacity_bytes_per_s: u64,
     /// All that came.
     pub received_bytes_per_s: u64,
-    /// Of that, what came for bursty apps.
+    /// Of that, what came for bursty apps by what is controlled here (TCP or UDP),
     pub bursty_bytes_per_s: u64,
+    /// and what came for them by the other, where that is controlled too.
+    pub other_bytes_per_s: u64,
+    /// The part that is kept for the other while it can use it, in thousandths of what both may have.
+    pub other_permille: u64,
     /// The shortest round trip of their connections; 0 if nobody knows.
     pub rtt_us: u64,
     /// The bursty apps for which something came, and their connections.
@@ -77,7 +81,10 @@ pub fn next_window(window_bytes: u64, load: &Load, config: &NetConfig) -> u64 {
         rtt_us => rtt_us.clamp(*RTT_US.start(), *RTT_US.end()),
     };
     let window_of = |rate: i128| rate * i128::from(rtt_us) / 1_000_000;
-    let room = i128::from(capacity) - i128::from(headroom) - i128::from(received - bursty);
+    let other = load.other_bytes_per_s.min(received - bursty);
+    let both = i128::from(capacity) - i128::from(headroom) - i128::from(received - bursty - other);
+    // What the other does not use of its part is to be had; what it takes beyond it is for its own controller to take back.
+    let room = both - i128::from(other).min(both.max(0) * i128::from(load.other_permille.min(1000)) / 1000);
     let floor = i128::from(load.floor_bytes());
     // Beyond twice what the round trip says, a window does not bring more: it is another's, or the sender who is slow.
     let most = window_of(2 * room * i128::from(load.apps.max(1))).max(floor);
@@ -92,6 +99,13 @@ pub fn next_window(window_bytes: u64, load: &Load, config: &NetConfig) -> u64 {
         }
     };
     next.clamp(floor, most) as u64
+}
+
+/// The rate at which UDP may arrive for all bursty apps together in the next period, after `rate_bytes_per_s`; 0 if there is none yet. No window is
+/// offered there, and what is dropped has crossed the link: so the limit is not what they may have, but what makes their senders send that. It is
+/// controlled as a window is of which the round trip is a second.
+pub fn next_rate(rate_bytes_per_s: u64, load: &Load, config: &NetConfig) -> u64 {
+    next_window(rate_bytes_per_s, &Load { rtt_us: *RTT_US.end(), ..*load }, config)
 }
 
 /// Of the window of all, each connection's of an app: apps have equal parts (as on the disk, section 4.2), and so have an app's connections. Those

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 use proptest::prelude::*;
 
-use super::control::{flow_window, found_capacity, next_window, Load, SEGMENT_BYTES};
+use super::control::{flow_window, found_capacity, next_rate, next_window, Load, SEGMENT_BYTES};
 use super::NetConfig;
 
 /// A bottleneck with a queue before it, a time-sensitive app that takes a constant rate if it can get it, and bursty connections that always have a
@@ -53,6 +53,7 @@ fn run(mut link: Link, config: &NetConfig, told_rtt_us: u64, periods: usize) -> 
             apps: 1,
             flows,
             segment_bytes: SEGMENT_BYTES,
+            ..Load::default()
         };
         window = next_window(window, &load, config);
         let each = flow_window(window, 1, flows, SEGMENT_BYTES) as f64;
@@ -124,6 +125,7 @@ fn what_is_not_told_is_found_and_kept_while_windows_are_held() {
             apps: 1,
             flows: 2,
             segment_bytes: SEGMENT_BYTES,
+            ..Load::default()
         };
         window = next_window(window, &load, &config);
         let each = flow_window(window, 1, 2, SEGMENT_BYTES) as f64;
@@ -173,12 +175,93 @@ proptest! {
     ) {
         let config = NetConfig { gain_permille, headroom_permille, ..NetConfig::default() };
         let load = Load {
-            capacity_bytes_per_s: capacity, received_bytes_per_s: received, bursty_bytes_per_s: bursty, rtt_us, apps, flows, segment_bytes,
+            capacity_bytes_per_s: capacity, received_bytes_per_s: received, bursty_bytes_per_s: bursty, rtt_us, apps, flows, segment_bytes, ..Load::default()
         };
         let next = next_window(window, &load, &config);
         prop_assert!(next >= load.floor_bytes());
         let most = 2 * u128::from(capacity.min(1 << 40)) * u128::from(apps.max(1));
         prop_assert!(u128::from(next) <= most.max(u128::from(load.floor_bytes())));
         prop_assert!(flow_window(next, apps, flows, segment_bytes) >= SEGMENT_BYTES);
+    }
+}
+
+/// Downloads by TCP, held by windows, and by UDP, limited by dropping, of which senders go down by half on a loss and up by a packet a round trip.
+struct Both {
+    link: Link,
+    senders: Vec<f64>,
+    /// What arrived by UDP.
+    arrived: f64,
+}
+
+impl Both {
+    fn pass(&mut self, ms: u64, limit: f64) {
+        let number = self.senders.len() as u64;
+        for at in 0..ms {
+            let rtt_s = self.link.rtt_s + self.link.queue / self.link.capacity;
+            let sent: f64 = self.senders.iter().sum();
+            // UDP is as much of the link's load as its senders make it; the rest of the simulation is the plain one's.
+            let stream = std::mem::replace(&mut self.link.stream, 0.0);
+            let before = self.link.came;
+            self.link.stream = stream + sent;
+            self.link.pass(1);
+            let came = self.link.came.0 - before.0;
+            self.link.stream = stream;
+            self.link.came.0 = before.0 + came * stream / (stream + sent);
+            let udp = came * sent / (stream + sent);
+            self.arrived += udp;
+            // A round trip later each has heard of it, one after the other.
+            let round_trip_ms = (rtt_s * 1000.0) as u64;
+            for (nth, sender) in self.senders.iter_mut().enumerate() {
+                if (at + nth as u64 * round_trip_ms / number) % round_trip_ms == 0 {
+                    *sender = if udp > limit * 0.001 { *sender / 2.0 } else { *sender + 1250.0 / rtt_s };
+                    *sender = sender.clamp(1250.0, self.link.capacity);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tcp_and_udp_share_what_the_stream_leaves() {
+    let config = NetConfig::default();
+    for (flows, senders) in [(1, 1), (2, 4), (4, 1), (0, 2), (2, 0)] {
+        let mut both =
+            Both { link: link(10_000_000.0, 0.03, 0.4, flows), senders: vec![100_000.0; senders], arrived: 0.0 };
+        let (mut window, mut rate, mut served) = (0, 0, Vec::new());
+        for _ in 0..160 {
+            both.pass(config.period_ms, if rate == 0 { 1e12 } else { rate as f64 });
+            let (stream, tcp) = both.link.take(config.period_ms);
+            let udp = (std::mem::take(&mut both.arrived) * 1000.0 / config.period_ms as f64) as u64;
+            let part = 1000 * u64::from(senders > 0) / (u64::from(flows > 0) + u64::from(senders > 0));
+            let by_tcp = Load {
+                capacity_bytes_per_s: 10_000_000,
+                received_bytes_per_s: stream + tcp + udp,
+                bursty_bytes_per_s: tcp,
+                other_bytes_per_s: udp,
+                other_permille: part,
+                rtt_us: 30_000,
+                apps: 1,
+                flows: flows as u64,
+                segment_bytes: SEGMENT_BYTES,
+            };
+            let by_udp = Load {
+                bursty_bytes_per_s: udp,
+                other_bytes_per_s: tcp,
+                other_permille: 1000 - part,
+                flows: 1,
+                ..by_tcp
+            };
+            (window, rate) = (next_window(window, &by_tcp, &config), next_rate(rate, &by_udp, &config));
+            let each = flow_window(window, 1, flows as u64, SEGMENT_BYTES) as f64;
+            both.link.windows.iter_mut().for_each(|w| *w = each);
+            served.push((stream as f64 / both.link.stream, tcp as f64, udp as f64));
+        }
+        let mean = |of: fn(&(f64, f64, f64)) -> f64| served[60..].iter().map(of).sum::<f64>() / 100.0;
+        let (stream, tcp, udp) = (mean(|s| s.0), mean(|s| s.1), mean(|s| s.2));
+        assert!(stream >= 0.95, "{flows}, {senders}: stream {stream} {tcp} {udp}");
+        assert!(tcp + udp >= 3_500_000.0, "{flows}, {senders}: {tcp} {udp}");
+        if flows > 0 && senders > 0 {
+            assert!((0.6..1.7).contains(&(tcp / udp)), "{flows}, {senders}: {tcp} {udp}");
+        }
     }
 }

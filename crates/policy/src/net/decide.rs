@@ -3,8 +3,8 @@
 
 use fovea_apps::{Classified, IoClass};
 
-use super::control::{flow_window, found_capacity, next_window, Load};
-use super::{NetConfig, NetState};
+use super::control::{flow_window, found_capacity, next_rate, next_window, Load};
+use super::{AppNet, NetConfig, NetState};
 use crate::{Action, AppState, Decision, Reason, Snapshot};
 
 /// How long after the last byte for a time-sensitive app windows stay held: who plays from a buffer fetches again. All the while the bursty apps
@@ -55,7 +55,9 @@ pub fn look_ns(net: &NetState, config: &NetConfig) -> u64 {
 /// Whether something came for a time-sensitive app at this look. Of UDP nobody knows for whom it came: if there is any, for whoever has it.
 pub fn has_sensitive_traffic(snapshot: &Snapshot) -> bool {
     let tcp: u64 = snapshot.apps.iter().filter_map(|app| app.net).map(|net| net.received_bytes_per_s).sum();
-    let udp = snapshot.net.received_bytes_per_s.saturating_sub(tcp);
+    // Of those that are limited it is counted.
+    let counted: u64 = snapshot.apps.iter().filter_map(|app| app.net).map(|net| net.udp_arrived_bytes_per_s).sum();
+    let udp = snapshot.net.received_bytes_per_s.saturating_sub(tcp).saturating_sub(counted);
     // While others are held anything counts: an app that gets next to nothing is not to lose what little is done for it.
     let least = if snapshot.net.window_bytes > 0 { 1 } else { LEAST_BYTES_PER_S };
     let receives = |app: &AppState| {
@@ -75,12 +77,33 @@ pub fn window_bytes(snapshot: &Snapshot, config: &NetConfig) -> u64 {
     match is_served(snapshot, config) {
         false => 0,
         true if net.period_ns == 0 => net.window_bytes,
-        true => next_window(net.window_bytes, &load(snapshot, config), config),
+        true => next_window(net.window_bytes, &loads(snapshot, config).0, config),
     }
 }
 
-fn load(snapshot: &Snapshot, config: &NetConfig) -> Load {
-    let mut load = Load {
+fn limits_udp(snapshot: &Snapshot, config: &NetConfig) -> bool {
+    config.limit_udp && !snapshot.net.udp_refused && is_served(snapshot, config)
+}
+
+/// The rate at which UDP may arrive for all bursty apps together in the next period; 0 if that is not limited. As it was, without a look since.
+pub fn udp_bytes_per_s(snapshot: &Snapshot, config: &NetConfig) -> u64 {
+    let net = &snapshot.net;
+    match limits_udp(snapshot, config) {
+        false => 0,
+        true if net.period_ns == 0 => net.udp_bytes_per_s,
+        true => next_rate(net.udp_bytes_per_s, &loads(snapshot, config).1, config),
+    }
+}
+
+fn has_udp(net: &AppNet) -> bool {
+    net.udp_limit_bytes_per_s > 0 || net.udp_sockets > 0 || net.unconnected_udp_sockets > 0
+}
+
+/// What their TCP is controlled by, and what their UDP. Each bursty app for which something comes has an equal part, half of it by each if
+/// something comes by both. One part is UDP's while none comes by it: else who begins would find next to nothing left, and nobody knows what came
+/// before it was counted.
+fn loads(snapshot: &Snapshot, config: &NetConfig) -> (Load, Load) {
+    let mut tcp = Load {
         capacity_bytes_per_s: match config.capacity_bytes_per_s {
             0 => found_capacity(snapshot.net.peak_bytes_per_s, snapshot.now_ns, config),
             given => given,
@@ -88,35 +111,59 @@ fn load(snapshot: &Snapshot, config: &NetConfig) -> Load {
         received_bytes_per_s: snapshot.net.received_bytes_per_s,
         ..Load::default()
     };
-    let mut all = 0;
+    let (mut udp, mut all, mut active, mut tcp_halves, mut has_any_udp) = (tcp, 0, 0, 0, false);
     for app in &snapshot.apps {
         let Some(net) = app.net else { continue };
         all += net.received_bytes_per_s;
         if !is_bursty(app) {
             continue;
         }
-        load.bursty_bytes_per_s += net.received_bytes_per_s;
-        load.flows += u64::from(net.active_flows);
-        load.apps += u64::from(net.active_flows > 0);
-        load.segment_bytes = load.segment_bytes.max(net.segment_bytes.into());
+        all += net.udp_arrived_bytes_per_s;
+        let (by_tcp, by_udp) = (net.active_flows > 0, net.udp_arrived_bytes_per_s > 0);
+        active += u64::from(by_tcp || by_udp);
+        tcp_halves += u64::from(by_tcp) * if by_udp { 1 } else { 2 };
+        has_any_udp |= has_udp(&net);
+        udp.bursty_bytes_per_s += net.udp_arrived_bytes_per_s;
+        udp.apps += u64::from(by_udp);
+        tcp.bursty_bytes_per_s += net.received_bytes_per_s;
+        tcp.flows += u64::from(net.active_flows);
+        tcp.apps += u64::from(by_tcp);
+        tcp.segment_bytes = tcp.segment_bytes.max(net.segment_bytes.into());
         let rtt_us = u64::from(net.rtt_us);
-        if rtt_us > 0 && (load.rtt_us == 0 || rtt_us < load.rtt_us) {
-            load.rtt_us = rtt_us;
+        if rtt_us > 0 && (tcp.rtt_us == 0 || rtt_us < tcp.rtt_us) {
+            tcp.rtt_us = rtt_us;
         }
     }
-    load.received_bytes_per_s = load.received_bytes_per_s.max(all);
-    load
+    (tcp.received_bytes_per_s, udp.received_bytes_per_s) =
+        (tcp.received_bytes_per_s.max(all), udp.received_bytes_per_s.max(all));
+    udp.flows = udp.apps;
+    if limits_udp(snapshot, config) {
+        active += u64::from(udp.apps == 0 && has_any_udp);
+        let tcp_permille = (tcp_halves * 500).checked_div(active).unwrap_or(0);
+        (tcp.other_bytes_per_s, tcp.other_permille) = (udp.bursty_bytes_per_s, 1000 - tcp_permille);
+        (udp.other_bytes_per_s, udp.other_permille) = (tcp.bursty_bytes_per_s, tcp_permille);
+    }
+    (tcp, udp)
 }
 
 /// Who is let go, on what is known: it can be done before anything is read.
 pub fn release(snapshot: &Snapshot, config: &NetConfig) -> Decision {
     let mut decision = Decision::default();
-    let is_served = is_served(snapshot, config);
+    let (is_served, limits_udp) = (is_served(snapshot, config), limits_udp(snapshot, config));
     for app in &snapshot.apps {
         let is_held = app.net.is_some_and(|net| net.window_bytes > 0);
         if is_held && !(is_served && is_bursty(app)) {
             let reason = if is_bursty(app) { Reason::NobodyReceives } else { Reason::NotBursty };
             decision.push(Action::ReleaseWindow { app: app.name.clone() }, reason);
+        }
+        let is_limited = app.net.is_some_and(|net| net.udp_limit_bytes_per_s > 0);
+        if is_limited && !(limits_udp && is_bursty(app)) {
+            let reason = match is_served {
+                _ if !is_bursty(app) => Reason::NotBursty,
+                true => Reason::UdpUnwanted,
+                false => Reason::NobodyReceives,
+            };
+            decision.push(Action::ReleaseUdp { app: app.name.clone() }, reason);
         }
     }
     decision
@@ -132,10 +179,11 @@ pub fn decide(snapshot: &Snapshot, config: &NetConfig) -> Decision {
     if window_bytes == 0 || snapshot.net.period_ns == 0 {
         return decision;
     }
-    let apps = load(snapshot, config).apps;
+    let (tcp, udp) = loads(snapshot, config);
+    limit(snapshot, udp_bytes_per_s(snapshot, config), udp.apps, &mut decision);
     for app in snapshot.apps.iter().filter(|app| is_bursty(app)) {
         let Some(net) = app.net.filter(|net| net.flows > 0) else { continue };
-        let each = flow_window(window_bytes, apps, net.active_flows.into(), net.segment_bytes.into());
+        let each = flow_window(window_bytes, tcp.apps, net.active_flows.into(), net.segment_bytes.into());
         // What changes nothing that could be measured is left as it is.
         if net.unheld_flows > 0 || each.abs_diff(net.window_bytes) > net.window_bytes / 16 {
             let hold = Action::HoldWindow { app: app.name.clone(), window_bytes: each };
@@ -143,4 +191,20 @@ pub fn decide(snapshot: &Snapshot, config: &NetConfig) -> Decision {
         }
     }
     decision
+}
+
+/// Those that could receive by UDP have equal parts, for whichever of them something comes.
+fn limit(snapshot: &Snapshot, rate_bytes_per_s: u64, apps: u64, decision: &mut Decision) {
+    if rate_bytes_per_s == 0 {
+        return;
+    }
+    let each = flow_window(rate_bytes_per_s, apps, 1, 0);
+    for app in snapshot.apps.iter().filter(|app| is_bursty(app)) {
+        let Some(net) = app.net else { continue };
+        let before = net.udp_limit_bytes_per_s;
+        if has_udp(&net) && (before == 0 || each.abs_diff(before) > before / 16) {
+            let limit = Action::LimitUdp { app: app.name.clone(), rate_bytes_per_s: each };
+            decision.push(limit, Reason::ReceivesInTime);
+        }
+    }
 }

@@ -11,5 +11,5 @@ mod decide_tests;
 mod state;
 
 pub use config::NetConfig;
-pub use decide::{decide, has_sensitive_traffic, is_wanted, look_ns, release, window_bytes};
+pub use decide::{decide, has_sensitive_traffic, is_wanted, look_ns, release, udp_bytes_per_s, window_bytes};
 pub use state::{AppNet, NetState};

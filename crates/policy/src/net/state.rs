@@ -20,6 +20,10 @@ pub struct NetState {
     pub peak_bytes_per_s: u64,
     /// The window of all bursty connections together; 0 if none is held.
     pub window_bytes: u64,
+    /// The rate at which UDP may arrive for all bursty apps together; 0 if that is not limited.
+    pub udp_bytes_per_s: u64,
+    /// UDP cannot be limited here.
+    pub udp_refused: bool,
     /// When something last came for a time-sensitive app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitive_ns: Option<u64>,
@@ -45,6 +49,12 @@ pub struct AppNet {
     pub segment_bytes: u32,
     /// Connected UDP sockets: no window holds them.
     pub udp_sockets: u32,
+    /// The other UDP sockets.
+    pub unconnected_udp_sockets: u32,
+    /// What arrived for it by UDP, headers included, what was dropped too; counted only while it is limited.
+    pub udp_arrived_bytes_per_s: u64,
+    /// What its UDP is limited to; 0 if it is not.
+    pub udp_limit_bytes_per_s: u64,
     /// What each of its connections is held to; 0 if they are not.
     pub window_bytes: u64,
 }

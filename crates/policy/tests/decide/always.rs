@@ -61,7 +61,7 @@ proptest! {
                 }
                 Action::Ask { .. } => prop_assert!(false, "no grace is configured"),
                 Action::DiskClass { .. } | Action::DiskForget { .. } | Action::DiskLimit { .. } => prop_assert!(false, "there is no disk"),
-                Action::HoldWindow { .. } | Action::ReleaseWindow { .. } => prop_assert!(false, "nothing is received"),
+                Action::HoldWindow { .. } | Action::ReleaseWindow { .. } | Action::LimitUdp { .. } | Action::ReleaseUdp { .. } => prop_assert!(false, "nothing is received"),
                 Action::Merge { .. } | Action::StopMerging { .. } => prop_assert!(false, "nobody is registered"),
                 Action::Demote { .. } | Action::KeepOut { .. } | Action::LetIn { .. } => prop_assert!(false, "there is one kind of memory"),
                 Action::Rank { .. } | Action::Prefetch { .. } => prop_assert!(false, "not about memory"),
