@@ -4,16 +4,18 @@
 //! Whose a connection is the kernel says by the cgroup in which the socket was made, so no process is looked into for counting. Where it is, among the
 //! descriptors of the app's processes, is looked for only when its window is to be held, and remembered.
 
+mod complaints;
 mod diag;
 mod limit;
 mod namespace;
 mod traffic;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
+use complaints::Complaints;
 use diag::{Protocol, Socket};
 use limit::{Arrived, Limits};
 pub(crate) use namespace::leave_for_an_empty_namespace;
@@ -370,22 +372,6 @@ impl Network {
     /// Nobody asks any more: what came until the next look is nobody's, and no namespace is kept from ending.
     pub fn forget(&mut self) {
         *self = Network { complaints: std::mem::take(&mut self.complaints), ..Network::default() };
-    }
-}
-
-#[derive(Debug, Default)]
-struct Complaints {
-    told: BTreeSet<String>,
-    fresh: Vec<String>,
-}
-
-impl Complaints {
-    fn add(&mut self, what: String) {
-        /// Then whatever it is has been said.
-        const MOST: usize = 64;
-        if self.told.len() < MOST && self.told.insert(what.clone()) {
-            self.fresh.push(what);
-        }
     }
 }
 
