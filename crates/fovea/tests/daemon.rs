@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use common::{as_nobody, fovea, is_root, one_line, run, wait, Client, Daemon};
+use fovea_client::protocol::REQUEST_MAX_BYTES;
 use rustix::event::PollFlags;
 use rustix::process::{kill_process, pidfd_open, PidfdFlags, Signal};
 
@@ -73,11 +74,14 @@ fn packets_too_large_are_refused_and_the_largest_allowed_is_read() {
         packet.resize(length, b' ');
         packet
     };
-    client.send(&padded(4096)).unwrap();
+    client.send(&padded(REQUEST_MAX_BYTES)).unwrap();
     assert_eq!(client.reply().unwrap()["reply"], "status");
-    for length in [4097, 100 * 1024] {
+    for length in [REQUEST_MAX_BYTES + 1, 100 * 1024] {
         let error = client.refused(&padded(length));
-        assert!(error.contains(&format!("{length} bytes")) && error.contains("4096"), "{error}");
+        assert!(
+            error.contains(&format!("{length} bytes")) && error.contains(&REQUEST_MAX_BYTES.to_string()),
+            "{error}"
+        );
     }
     // An empty packet cannot be told from the end of a connection, so it is taken for one.
     client.send(b"").unwrap();
