@@ -314,15 +314,23 @@ fn connections(root: &Root) -> Finding {
     }
 }
 
+/// Never missing: who has not asked for it lacks nothing.
 fn udp_limit(root: &Root) -> Finding {
+    const FOR: &str = "only [net] limit_udp needs it";
     if !root.is_live() {
         return Unknown("captured files do not tell".into());
+    }
+    // Asking would load a module that is not.
+    let text = |path: &str| String::from_utf8(read(&root.join(path)).unwrap_or_default()).unwrap_or_default();
+    let built_in = text(&format!("lib/modules/{}/modules.builtin", text("proc/sys/kernel/osrelease").trim()));
+    if !root.join("sys/module/nf_tables").exists() && !built_in.contains("/nf_tables.ko") {
+        return Unknown(format!("nf_tables is not loaded, or not known to be there; {FOR}"));
     }
     match crate::nftables::probe() {
         Ok(()) => Present("nf_tables, by the cgroup of the socket that a packet is for".into()),
         Err(e) => {
             let (wrong, mend) = crate::nftables::why(&e);
-            missing(wrong, mend)
+            Unknown(format!("{wrong}; {FOR}; {mend}"))
         }
     }
 }
