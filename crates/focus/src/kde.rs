@@ -28,19 +28,17 @@ const PRIMARY_OWNER: u32 = 1;
 #[derive(Debug)]
 pub struct Kde {
     bus: UserBus,
-    uid: Option<u32>,
 }
 
 impl Kde {
     /// KWin on the bus of a user; see [`UserBus`].
     pub fn new(address: Option<String>, uid: Option<u32>) -> Self {
-        Self { bus: UserBus::new(address, uid), uid }
+        Self { bus: UserBus::new(address, uid) }
     }
 
     /// Where KWin is shown the script.
     fn folder(&self) -> PathBuf {
-        let uid = self.uid.unwrap_or(rustix::process::getuid().as_raw());
-        let own = PathBuf::from(format!("/run/user/{uid}"));
+        let own = PathBuf::from(format!("/run/user/{}", self.bus.uid()));
         if own.is_dir() {
             own
         } else {

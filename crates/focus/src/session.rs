@@ -92,8 +92,10 @@ fn follow(mut ask: RpcConn, mut hear: RpcConn, report: &mut dyn FnMut(Event)) ->
     let mut known = Known::default();
     for name in names(&mut ask)? {
         known.add(&mut ask, &name)?;
-        if let Some(player) = owner_of(&mut ask, &name)?.filter(|_| name.starts_with(PLAYERS)) {
-            known.look_whether_it_plays(&mut ask, player)?;
+        if name.starts_with(PLAYERS) {
+            if let Some(player) = owner_of(&mut ask, &name)? {
+                known.look_whether_it_plays(&mut ask, player)?;
+            }
         }
     }
     let (mut last_held, mut last_playing, mut last_names) = (None, None, None);

@@ -25,6 +25,11 @@ impl UserBus {
         Self { address, uid }
     }
 
+    /// The user that it is spoken to as.
+    pub fn uid(&self) -> u32 {
+        self.uid.unwrap_or(rustix::process::getuid().as_raw())
+    }
+
     /// Connects; `who` is whom the lines of errors are about. The calling thread is that user's from then on.
     pub fn connect(&self, who: &str) -> Result<RpcConn, SourceError> {
         let Some(address) = &self.address else {

@@ -40,6 +40,17 @@ enum Only {
     Names,
 }
 
+/// The session that a source of a user's desktop is about.
+#[derive(Args)]
+struct UserSession {
+    /// Whose session, asked as that user; without it the caller's.
+    #[arg(long)]
+    uid: Option<u32>,
+    /// Address of the session's message bus; without it /run/user/UID/bus, or the caller's own.
+    #[arg(long, value_name = "ADDRESS")]
+    bus: Option<String>,
+}
+
 #[derive(Subcommand)]
 enum SourceArgument {
     /// An X server: active window, screen saver, DPMS.
@@ -73,32 +84,11 @@ enum SourceArgument {
         bus: Option<String>,
     },
     /// GNOME Shell: the focused window and what can be seen, by an extension of ours.
-    Gnome {
-        /// Whose session, asked as that user; without it the caller's.
-        #[arg(long)]
-        uid: Option<u32>,
-        /// Address of the session's message bus; without it /run/user/UID/bus, or the caller's own.
-        #[arg(long, value_name = "ADDRESS")]
-        bus: Option<String>,
-    },
+    Gnome(UserSession),
     /// KDE's compositor: the active window and what can be seen, by a script within KWin.
-    Kde {
-        /// Whose session, asked as that user; without it the caller's.
-        #[arg(long)]
-        uid: Option<u32>,
-        /// Address of the session's message bus; without it /run/user/UID/bus, or the caller's own.
-        #[arg(long, value_name = "ADDRESS")]
-        bus: Option<String>,
-    },
+    Kde(UserSession),
     /// A user's session bus: whose media player plays, who keeps the device awake, which names programs have.
-    Session {
-        /// Whose session, asked as that user; without it the caller's.
-        #[arg(long)]
-        uid: Option<u32>,
-        /// Address of the session's message bus; without it /run/user/UID/bus, or the caller's own.
-        #[arg(long, value_name = "ADDRESS")]
-        bus: Option<String>,
-    },
+    Session(UserSession),
     /// In a user's session, as that user: shows notifications of the kills of his apps.
     Kills {
         /// Address of the session's message bus; $DBUS_SESSION_BUS_ADDRESS or $XDG_RUNTIME_DIR/bus without it.
@@ -117,9 +107,9 @@ impl SourceArgument {
             SourceArgument::TopApp { folder, period_ms } => {
                 ("top-app", Box::new(TopApp::new(folder, Duration::from_millis(period_ms))))
             }
-            SourceArgument::Gnome { uid, bus } => ("gnome", Box::new(Gnome::new(bus, uid))),
-            SourceArgument::Kde { uid, bus } => ("kde", Box::new(Kde::new(bus, uid))),
-            SourceArgument::Session { uid, bus } => ("session", Box::new(Session::new(bus, uid))),
+            SourceArgument::Gnome(of) => ("gnome", Box::new(Gnome::new(of.bus, of.uid))),
+            SourceArgument::Kde(of) => ("kde", Box::new(Kde::new(of.bus, of.uid))),
+            SourceArgument::Session(of) => ("session", Box::new(Session::new(of.bus, of.uid))),
             SourceArgument::Logind { seat, bus } => ("logind", Box::new(Logind::new(bus, &seat))),
         })
     }

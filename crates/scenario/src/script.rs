@@ -112,6 +112,37 @@ pub(crate) fn in_range<T: PartialOrd + std::fmt::Display>(
     }
 }
 
+/// How a user goes through a day.
+pub(crate) struct Day {
+    /// How often an app is closed and not merely left.
+    pub close_percent: u32,
+    /// Time spent with each app.
+    pub use_ns: u64,
+    /// After so many opens the screen goes off; 0 for never.
+    pub session_launches: u32,
+    /// For so long.
+    pub off_ns: u64,
+    /// Limit of the daemon's work then.
+    pub settle_limit_ns: u64,
+}
+
+impl Day {
+    /// An app is opened as the day's `launch`th, used, and closed or left; then the screen may go off.
+    pub fn use_app(&self, launch: u32, app: &str, rng: &mut ChaCha8Rng, steps: &mut Vec<Step>) {
+        steps.extend([open(app), Step::Wait { ns: self.use_ns }]);
+        steps.push(if rng.gen_range(0..100) < self.close_percent { close(app) } else { Step::Home {} });
+        if self.session_launches > 0 && launch % self.session_launches == 0 {
+            steps.extend([
+                Step::Home {},
+                Step::Screen { on: false },
+                Step::Wait { ns: self.off_ns },
+                Step::Settle { limit_ns: self.settle_limit_ns },
+                Step::Screen { on: true },
+            ]);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

@@ -2,7 +2,6 @@
 //! Music in the background, through a user's day: who is heard is left alone, though memory is short and the app has not been seen for hours.
 
 use fovea_report::verdict::{verdict, Bound};
-use rand::Rng;
 use serde::Deserialize;
 
 use super::managed::{DEAF, FOVEA, STOCK, ZRAM};
@@ -11,7 +10,7 @@ use crate::catalog::builtin;
 use crate::figures::fold::{mean, set, Folded};
 use crate::figures::{by_case, compares, correctness, figure, Figures};
 use crate::scenario::Scenario;
-use crate::script::{close, draw, find, generator, in_range, open, sample, start, BadParameter, Script};
+use crate::script::{draw, find, generator, in_range, open, sample, start, BadParameter, Day, Script};
 use crate::{Boot, Case, Catalog, Error, Heard, Load, Step, Verdict};
 
 pub(super) const ABOUT: About =
@@ -132,6 +131,13 @@ impl Music {
     fn steps(&self, scenario: &Scenario, catalog: &Catalog) -> Result<Vec<Step>, Error> {
         let workload = find(catalog, &scenario.name, &self.workload)?;
         let only_player = workload.percent.iter().all(|(name, &percent)| name == PLAYER || percent <= 0.0);
+        let day = Day {
+            close_percent: self.close_percent,
+            use_ns: self.use_ns,
+            session_launches: self.session_launches,
+            off_ns: self.off_ns,
+            settle_limit_ns: self.settle_limit_ns,
+        };
         let mut rng = generator(scenario.seed, "music", 0);
         let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
         steps.extend([sample("begin"), open(PLAYER), Step::Wait { ns: self.use_ns }, Step::Home {}]);
@@ -143,17 +149,7 @@ impl Music {
                     break app;
                 }
             };
-            steps.extend([open(app), Step::Wait { ns: self.use_ns }]);
-            steps.push(if rng.gen_range(0..100) < self.close_percent { close(app) } else { Step::Home {} });
-            if self.session_launches > 0 && launch % self.session_launches == 0 {
-                steps.extend([
-                    Step::Home {},
-                    Step::Screen { on: false },
-                    Step::Wait { ns: self.off_ns },
-                    Step::Settle { limit_ns: self.settle_limit_ns },
-                    Step::Screen { on: true },
-                ]);
-            }
+            day.use_app(launch, app, &mut rng, &mut steps);
         }
         steps.extend([Step::Heard {}, sample("end")]);
         Ok(steps)

@@ -3,7 +3,6 @@
 
 use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
-use rand::Rng;
 use serde::Deserialize;
 
 use super::managed::{MANAGED, PEERS_AND_KERNEL};
@@ -12,7 +11,7 @@ use crate::catalog::builtin;
 use crate::figures::fold::{geomean, mean, set, Folded};
 use crate::figures::{by_case, compares, correctness, figure, id, kills_as_zram, papers, Figures};
 use crate::scenario::Scenario;
-use crate::script::{close, draw, find, generator, in_range, open, sample, start, BadParameter, Script};
+use crate::script::{draw, find, generator, in_range, sample, start, BadParameter, Day, Script};
 use crate::{catalog, Boot, Case, Catalog, Error, Step, Verdict};
 
 pub(super) const ABOUT: About = About {
@@ -165,22 +164,19 @@ impl Parameters for Workload {
 
 impl Workload {
     fn steps(&self, scenario: &Scenario, workload: &catalog::Workload) -> Vec<Step> {
+        let day = Day {
+            close_percent: self.close_percent,
+            use_ns: self.use_ns,
+            session_launches: self.session_launches,
+            off_ns: self.off_ns,
+            settle_limit_ns: self.settle_limit_ns,
+        };
         let mut rng = generator(scenario.seed, "workload", 0);
         let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
         steps.push(sample("begin"));
         for launch in 1..=self.launches {
             let app = draw(workload, &mut rng);
-            steps.extend([open(app), Step::Wait { ns: self.use_ns }]);
-            steps.push(if rng.gen_range(0..100) < self.close_percent { close(app) } else { Step::Home {} });
-            if self.session_launches > 0 && launch % self.session_launches == 0 {
-                steps.extend([
-                    Step::Home {},
-                    Step::Screen { on: false },
-                    Step::Wait { ns: self.off_ns },
-                    Step::Settle { limit_ns: self.settle_limit_ns },
-                    Step::Screen { on: true },
-                ]);
-            }
+            day.use_app(launch, app, &mut rng, &mut steps);
         }
         steps.push(sample("end"));
         steps
