@@ -133,9 +133,10 @@ torture-fs: setup-tests fetch
 	FOVEA_TEST_KERNEL=pc FOVEA_FILESYSTEMS_CASES=ext4-4k,xfs-4k,pc FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-pc \
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system
 
+# The tests' build: what takes time is the guest's kernel.
 torture-heap: setup fetch
 	FOVEA_MAPCACHE_OPERATIONS=1000000 FOVEA_MAPCACHE_LOGS=$(CURDIR)/results/torture-heap \
-		$(CARGO) test --release -p fovea-tests --test mapping_cache -- --nocapture --include-ignored
+		$(CARGO) test -p fovea-tests --test mapping_cache -- --nocapture --include-ignored
 
 torture-aciom: setup-tests fetch
 	FOVEA_ACIOM_SECONDS=120 FOVEA_ACIOM_LOGS=$(CURDIR)/results/torture-aciom \
