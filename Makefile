@@ -256,8 +256,12 @@ test-phone: setup
 hooks:
 	git config core.hooksPath tools/hooks
 
+# A file can be read at one sitting.
+FILE_LINES_MAX := 400
 check-style:
 	@sh tools/hooks/try.sh
+	@find $(wildcard core crates fuzz kmod lib python tests tools) -name target -prune -o -type f -name '*.[chs]' -print -o -name '*.rs' -print -o -name '*.py' -print -o -name '*.sh' -print | \
+		xargs awk 'FNR == $(FILE_LINES_MAX) + 1 { print FILENAME ": over $(FILE_LINES_MAX) lines; part it"; bad = 1 } END { exit bad }'
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check && cd python && $(CARGO) fmt --check; else echo "rustfmt: skipped, not installed"; fi
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then $(CARGO) clippy --workspace --all-targets -- -D warnings; else echo "clippy: skipped, not installed"; fi
 
