@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! dm-ecache under every file system, and in every situation in which it once served wrong data (`main.rs`), in the virtual
 //! phone; and modules without the safety that each of these is the guard of, which must fail. Skipped, with a word, where QEMU, the
-//! kernel, a compiler or a file system's program is missing; with `CI=true` that is a failure.
+//! kernel, a compiler or a file system's program is missing; where `CI` is set, or `FOVEA_PHONES=required`, that is a failure.
 //!
 //! `FOVEA_FILESYSTEMS_CASES=all cargo test --release -p fovea-tests --test ecache_filesystems` (`make torture-fs`) is the long one.
 //! `FOVEA_TEST_KERNEL=6.1` boots that kernel (`make torture-6.1`), `pc` the one that knows more file systems.

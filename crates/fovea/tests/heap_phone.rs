@@ -8,7 +8,10 @@ use std::process::Command;
 fn heap_list_says_what_stays_mapped() {
     let fovea = Path::new(env!("CARGO_BIN_EXE_fovea"));
     if !fovea.with_file_name("fovea-guest").exists() {
-        return println!("skipped: no fovea-guest beside {}: cargo build -p fovea-guest", fovea.display());
+        return fovea_phone::skip(format_args!(
+            "no fovea-guest beside {}: cargo build -p fovea-guest",
+            fovea.display()
+        ));
     }
     let dir = tempfile::tempdir().unwrap();
     let out = Command::new(fovea)
@@ -19,7 +22,7 @@ fn heap_list_says_what_stays_mapped() {
         .unwrap();
     let said = [out.stdout, out.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     if out.status.code() == Some(3) {
-        return println!("skipped: {said}");
+        return fovea_phone::skip(said);
     }
     assert!(out.status.success(), "{said}");
     let log = std::fs::read_to_string(dir.path().join("00-mapcache-strict-both/events.jsonl")).unwrap();

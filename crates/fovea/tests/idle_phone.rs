@@ -69,7 +69,7 @@ fn beside_300_apps_the_daemon_sleeps_and_is_small() {
     let dir = tempfile::tempdir().unwrap();
     let (console, is_small) = match boot(dir.path()) {
         Ok(booted) => booted,
-        Err(e) if e.is_missing() => return println!("skipped: {e}"),
+        Err(e) if e.is_missing() => return fovea_phone::skip(e),
         Err(e) => panic!("{e}"),
     };
     println!("{console}");

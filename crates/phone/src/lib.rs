@@ -28,6 +28,7 @@ mod progress;
 mod qemu;
 mod run;
 mod shell;
+mod skip;
 mod stream;
 mod unpack;
 
@@ -46,4 +47,5 @@ pub use progress::{Progress, Stage};
 pub use qemu::{memory_bytes, Accel, Console, Machine};
 pub use run::{Outcome, RunOptions};
 pub use shell::SHELL_ARG;
+pub use skip::skip;
 pub use stream::{EventParser, Line};

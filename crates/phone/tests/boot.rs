@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use fovea_phone::{fetch, Cache, Error, FailureReason, Outcome, Phone, Programs, Progress, RunOptions};
+use fovea_phone::{fetch, skip, Cache, Error, FailureReason, Outcome, Phone, Programs, Progress, RunOptions};
 use fovea_scenario::kinds::managed::STOCK;
 use fovea_scenario::{Event, EventBody, Flash, PhoneProfile, Plan};
 use rustix::process::{kill_process, Pid, Signal};
@@ -103,11 +103,10 @@ fn plan(exact: bool) -> Plan {
 
 /// A phone whose first process is the little program, or `None` with a word on the reason.
 fn phone(dir: &Path, text: &str, end: End, modules: &[&str]) -> Option<Phone> {
-    let skipped = |why: String| println!("skipped: {why}");
-    let cache = Cache::open().map_err(|e| skipped(e.to_string())).ok()?;
+    let cache = Cache::open().map_err(skip).ok()?;
     let kernel = fetch::cached(&cache).unwrap();
     let Some(kernel) = kernel else {
-        skipped("no kernel in the cache; `cargo run -p fovea-phone --example fetch` gets one".into());
+        skip("no kernel in the cache; `cargo run -p fovea-phone --example fetch` gets one");
         return None;
     };
     let bytes = program(text, end);
@@ -120,7 +119,7 @@ fn phone(dir: &Path, text: &str, end: End, modules: &[&str]) -> Option<Phone> {
     match Phone::prepare(&cache, kernel, &programs, modules, None, &Progress::quiet()) {
         Ok(phone) => Some(phone),
         Err(error) if error.is_missing() => {
-            skipped(error.to_string());
+            skip(error);
             None
         }
         Err(error) => panic!("{error}"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use fovea_phone::kmod::{build, Sources};
-use fovea_phone::{fetch, Cache, Error, Kernel, ModuleTree, Progress};
+use fovea_phone::{fetch, skip, Cache, Error, Kernel, ModuleTree, Progress};
 
 const MAKEFILE: &str = "all:\n\t$(MAKE) -C $(KDIR) M=$(CURDIR) BROKEN=$(BROKEN) modules\n";
 const KBUILD: &str = "subdir-ccflags-y += -I$(src)/../core $(if $(BROKEN),-DBROKEN=1)\nobj-m += hello/\n";
@@ -35,7 +35,7 @@ fn kernel() -> Option<Kernel> {
     let kernel = Cache::open().ok().and_then(|cache| fetch::cached(&cache).unwrap());
     let tools = ["make", "gcc"].iter().all(|tool| Command::new(tool).arg("--version").output().is_ok());
     if kernel.is_none() || !tools {
-        println!("skipped: kernel in the cache: {}, make and gcc: {tools}; `make fetch` gets both", kernel.is_some());
+        skip(format_args!("kernel in the cache: {}, make and gcc: {tools}; `make fetch` gets both", kernel.is_some()));
         return None;
     }
     kernel
