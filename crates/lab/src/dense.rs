@@ -4,7 +4,9 @@
 
 mod builder;
 mod column;
+mod foreign;
 mod kept;
+mod numbers;
 mod options;
 mod times;
 
@@ -17,7 +19,7 @@ use builder::{repeated, Builder};
 use kept::Kept;
 pub(crate) use times::Times;
 
-use crate::{import, policy::NEVER, requests::FORMAT_KEY, size::Footprint, store, Error, Record, Result, Stop};
+use crate::{policy::NEVER, requests::FORMAT_KEY, size::Footprint, store, Error, Record, Result, Stop};
 
 /// Requests handed to a policy at a time: 256 KiB a column, which stays in the second-level cache.
 pub const CHUNK_REQUESTS: usize = 65_536;
@@ -51,25 +53,25 @@ impl Dense {
             true => Some(store::Reader::open(path)?),
             false => None,
         };
-        let checksum = match &reader {
-            Some(reader) => reader.checksum(),
-            None => store::checksum_of(path).map_err(|e| Error::read(path, e))?,
-        };
-        let kept = options.keep_requests.map(|_| Kept::of(path, checksum, options));
-        if let Some(dense) = kept.as_ref().and_then(|kept| kept.load(options)) {
-            return repeat(dense);
+        let kept = options.keep_requests.map(|least| (Kept::of(path, options), least));
+        if let Some((kept, _)) = kept.as_ref().filter(|(kept, _)| kept.is_there()) {
+            let checksum = match &reader {
+                Some(reader) => reader.checksum(),
+                None => store::checksum_of(path).map_err(|e| Error::read(path, e))?,
+            };
+            if let Some(dense) = kept.load(checksum, options) {
+                return repeat(dense);
+            }
         }
         let notes = reader.as_ref().map(store::Reader::notes).unwrap_or_default();
-        let (builder, records) = match &mut reader {
+        let (builder, records, checksum) = match &mut reader {
             Some(reader) => Self::of_trace(path, reader, options, progress)?,
-            None => Self::of_foreign(path, options, progress)?,
+            None => foreign::read(path, options, progress)?,
         };
         let mut dense = Self::finish(path, builder, records, &notes)?;
         dense.checksum = Some(checksum);
-        if let (Some(kept), Some(least)) = (kept, options.keep_requests) {
-            if dense.requests() >= least {
-                kept.store(&dense);
-            }
+        if let Some((kept, _)) = kept.filter(|(_, least)| dense.requests() >= *least) {
+            kept.store(checksum, &dense);
         }
         repeat(dense)
     }
@@ -117,7 +119,7 @@ impl Dense {
         reader: &mut store::Reader,
         options: &DenseOptions,
         progress: impl Fn(u64),
-    ) -> Result<(Builder, u64)> {
+    ) -> Result<(Builder, u64, u64)> {
         let mut builder = Builder::new(options, &reader.notes());
         let mut records = 0;
         while let Some(columns) = reader.columns(options.reads_only, options.times)? {
@@ -128,22 +130,7 @@ impl Dense {
             records += columns.rows as u64;
             progress(records);
         }
-        Ok((builder, records))
-    }
-
-    fn of_foreign(path: &Path, options: &DenseOptions, progress: impl Fn(u64)) -> Result<(Builder, u64)> {
-        let mut builder = Builder::new(options, &BTreeMap::new());
-        let mut records = 0;
-        import::each(path, &mut |record| {
-            records += 1;
-            if records % CHUNK_REQUESTS as u64 == 0 {
-                options.stop.check()?;
-                progress(records);
-            }
-            let done = builder.record(&record);
-            done.map_err(|what| wrong(path, &format!("record {records}"), what, "replay a trace without it"))
-        })?;
-        Ok((builder, records))
+        Ok((builder, records, reader.checksum()))
     }
 
     fn repeat(mut self, options: &DenseOptions) -> std::io::Result<Self> {

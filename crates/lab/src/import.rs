@@ -23,7 +23,7 @@ use std::{
 use serde::Serialize;
 
 pub use csv::CsvColumns;
-pub use source::{Jumps, Order, Source, Tally};
+pub use source::{Jumps, Objects, Order, Sink, Source, Tally, JUMP_NS};
 
 use crate::{input::Input, store::Writer, Error, Record, Result};
 
@@ -141,11 +141,7 @@ fn empty(path: &Path) -> Error {
 }
 
 /// Reads a foreign file record by record; [`import`] writes them to a trace file.
-fn read_all(
-    mut input: Input,
-    options: &ImportOptions,
-    sink: &mut dyn FnMut(Record) -> Result<()>,
-) -> Result<(&'static str, Tally)> {
+fn read_all(mut input: Input, options: &ImportOptions, sink: &mut dyn Sink) -> Result<(&'static str, Tally)> {
     let path = input.path().to_owned();
     if input.peek(1)?.is_empty() {
         return Err(empty(&path));
@@ -178,7 +174,14 @@ fn read_all(
 /// As [`import`], and what `sink` returns.
 pub fn each(path: &Path, sink: &mut dyn FnMut(Record) -> Result<()>) -> Result<()> {
     let (input, _) = Input::open(path)?;
-    read_all(input, &ImportOptions::default(), sink).map(drop)
+    read_all(input, &ImportOptions::default(), &mut |record| sink(record)).map(drop)
+}
+
+/// As [`each`], and returns the checksum of what was read (XXH64): the whole file's, which is read once for both.
+pub(crate) fn each_summed(path: &Path, sink: &mut dyn Sink) -> Result<u64> {
+    let (input, summed) = Input::open_summed(path)?;
+    read_all(input, &ImportOptions::default(), sink)?;
+    summed.finish()
 }
 
 /// Imports a foreign file; `progress` is told the bytes read so far of the file and the file's size.

@@ -2,16 +2,18 @@
 //! Reading of foreign files: decompression by magic number, lines of bounded length, records of fixed length.
 
 use std::{
+    cell::RefCell,
     fs::File,
     io::{self, BufRead, BufReader, Cursor, Read},
     path::{Path, PathBuf},
+    rc::Rc,
     sync::{
         atomic::{AtomicU64, Ordering},
         Arc,
     },
 };
 
-use crate::{Error, Result};
+use crate::{store::Checksum, Error, Result};
 
 /// Longest line taken for one: the longest of any format we know is under 300 bytes.
 pub const LINE_LIMIT_BYTES: usize = 65_536;
@@ -33,13 +35,43 @@ impl BytesRead {
 struct Counted<R> {
     inner: R,
     count: BytesRead,
+    sum: Option<Rc<RefCell<Checksum>>>,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.count.0.fetch_add(count as u64, Ordering::Relaxed);
+        if let Some(sum) = &self.sum {
+            sum.borrow_mut().add(&buffer[..count]);
+        }
         Ok(count)
+    }
+}
+
+/// The checksum of a file that is being read.
+pub struct Summed {
+    path: PathBuf,
+    /// A second name of the open file: both are at the same place in it.
+    file: File,
+    sum: Rc<RefCell<Checksum>>,
+}
+
+impl Summed {
+    /// Of the whole file, compressed as it is; call it when all that is wanted of it was read.
+    ///
+    /// # Errors
+    /// If what was not asked for cannot be read.
+    pub fn finish(mut self) -> Result<u64> {
+        let mut buffer = vec![0; BUFFER_BYTES];
+        loop {
+            match self.file.read(&mut buffer) {
+                Ok(0) => return Ok(self.sum.borrow().finish()),
+                Ok(count) => self.sum.borrow_mut().add(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::read(&self.path, error)),
+            }
+        }
     }
 }
 
@@ -61,12 +93,21 @@ impl Input {
     /// If it cannot be opened, or its compression's header is broken.
     pub fn open(path: &Path) -> Result<(Self, BytesRead)> {
         let count = BytesRead::default();
-        let file = File::open(path).map_err(|e| Error::read(path, e))?;
-        if file.metadata().map_err(|e| Error::read(path, e))?.is_dir() {
-            return Err(Error::Usage(format!("{}: a folder; name one trace file", path.display())));
-        }
-        let input = Self::new(path, Counted { inner: file, count: count.clone() })?;
+        let input = Self::new(path, Counted { inner: file(path)?, count: count.clone(), sum: None })?;
         Ok((input, count))
+    }
+
+    /// Opens a file, of which a checksum is made of the same bytes that are read.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub fn open_summed(path: &Path) -> Result<(Self, Summed)> {
+        let inner = file(path)?;
+        let file = inner.try_clone().map_err(|e| Error::read(path, e))?;
+        let sum = Rc::default();
+        let summed = Summed { path: path.to_owned(), file, sum: Rc::clone(&sum) };
+        let input = Self::new(path, Counted { inner, count: BytesRead::default(), sum: Some(sum) })?;
+        Ok((input, summed))
     }
 
     /// Reads bytes from memory as if they were a file of that name.
@@ -185,6 +226,21 @@ impl Input {
         Ok(Some(record))
     }
 
+    /// The records of `length` bytes that lie whole in the buffer; none if the next one must be waited for, or there is none.
+    /// [`Input::took_records`] takes some of them, [`Input::record`] takes one wherever it lies.
+    pub fn records_at_hand(&mut self, length: usize) -> &[u8] {
+        self.unit = "record";
+        // What cannot be read is told when the next record is asked for.
+        let buffer = self.reader.fill_buf().unwrap_or_default();
+        &buffer[..buffer.len() / length * length]
+    }
+
+    /// So many records of `length` bytes of those at hand are taken.
+    pub fn took_records(&mut self, records: usize, length: usize) {
+        self.reader.consume(records * length);
+        self.position += records as u64;
+    }
+
     /// Up to `limit` bytes of what comes next, without taking them: for the detection of formats and byte order.
     ///
     /// # Errors
@@ -205,6 +261,14 @@ impl Input {
             position => format!("{} {position}", self.unit),
         };
         Error::Content { path: self.path.display().to_string(), place, what: what.into(), mend: mend.into() }
+    }
+}
+
+fn file(path: &Path) -> Result<File> {
+    let file = File::open(path).map_err(|e| Error::read(path, e))?;
+    match file.metadata().map_err(|e| Error::read(path, e))?.is_dir() {
+        true => Err(Error::Usage(format!("{}: a folder; name one trace file", path.display()))),
+        false => Ok(file),
     }
 }
 
@@ -266,6 +330,26 @@ mod tests {
         assert_eq!(input.peek(4).unwrap(), b"abcd");
         assert_eq!(input.record::<6>().unwrap().unwrap(), *b"abcdef");
         assert!(input.record::<6>().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_checksum_is_of_the_whole_file_whatever_was_read_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t");
+        for bytes in [b"line\n".repeat(200_000), gz(&b"line\n".repeat(200_000)), vec![7]] {
+            std::fs::write(&path, &bytes).unwrap();
+            let expected = crate::store::checksum_of(&path).unwrap();
+            for lines in [0, 1, usize::MAX] {
+                let (mut input, summed) = Input::open_summed(&path).unwrap();
+                let mut buffer = Vec::new();
+                for _ in 0..lines {
+                    if input.line(&mut buffer).unwrap().is_none() {
+                        break;
+                    }
+                }
+                assert_eq!(summed.finish().unwrap(), expected, "{lines} lines of {} bytes", bytes.len());
+            }
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod aged;
 mod drawn;
+mod external;
 mod hooks;
 mod places;
 mod ranked;
@@ -13,9 +14,12 @@ mod table;
 
 pub use aged::Aged;
 pub use drawn::Drawn;
+pub use external::{Program, NAME as EXTERNAL};
 pub use hooks::{Hooks, PARAMETERS as HOOKS};
 pub use ranked::{Rank, Ranked};
 pub use table::{Slot, Table, ABSENT};
+
+use std::sync::Arc;
 
 use crate::{Error, Result};
 
@@ -77,6 +81,11 @@ pub trait Policy: Send {
 
     /// Whether the object is in the cache.
     fn contains(&self, id: u32) -> bool;
+
+    /// Why what it served last counts for nothing, if it could not serve it: one that is a [`Program`] may end or break its word.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 
     /// Serves requests in order. A provided method, so that each policy's own `access` is compiled into the loop.
     fn run(&mut self, batch: Batch<'_>) -> Tally {
@@ -142,6 +151,8 @@ pub struct Choice {
     pub parameters: Vec<f64>,
     /// What stands before it.
     pub hooks: Hooks,
+    /// What serves in place of the registry's policy.
+    pub program: Option<Arc<Program>>,
 }
 
 impl Choice {
@@ -153,13 +164,53 @@ impl Choice {
 
     /// An empty cache of that capacity.
     pub fn build(&self, capacity: u64) -> Box<dyn Policy> {
-        self.hooks.before((self.policy.build)(capacity, &self.parameters))
+        self.hooks.before(match &self.program {
+            Some(program) => program.build(capacity),
+            None => (self.policy.build)(capacity, &self.parameters),
+        })
+    }
+
+    /// Whether requests must have times.
+    pub fn needs_times(&self) -> bool {
+        self.hooks.needs_times() || self.program.as_ref().is_some_and(|program| program.needs_times())
+    }
+}
+
+impl Choice {
+    /// Of `external:PATH:name=value…`, given what stands behind the first colon. What is no parameter of every policy is the program's.
+    fn external<'a>(text: &str, mut parts: impl Iterator<Item = &'a str>) -> Result<Choice> {
+        let wrong = |what: String| Error::Usage(format!("policy {text:?}: {what}"));
+        let name = parts.next().unwrap_or_default();
+        let (mut own, mut hooks) = (Vec::new(), Hooks::default());
+        for part in parts {
+            let no_parameter =
+                || wrong(format!("{part:?} is no parameter; write name=value behind the program's path"));
+            let (key, value) = part.split_once('=').ok_or_else(no_parameter)?;
+            match HOOKS.iter().position(|p| p.name == key) {
+                Some(at) => hooks.set(at, HOOKS[at].value(value, true).map_err(wrong)?).map_err(wrong)?,
+                None => own.push((key.to_owned(), value.to_owned())),
+            }
+        }
+        let program = Some(Arc::new(Program::new(name, own)?));
+        Ok(Choice { policy: &external::DESCRIPTOR, parameters: Vec::new(), hooks, program })
+    }
+}
+
+impl Parameter {
+    /// What the text says; a hook's default, out of its range, says that there is none.
+    fn value(&self, text: &str, hook: bool) -> Result<f64, String> {
+        let Parameter { name, default, least, greatest, .. } = self;
+        let value = text.parse().ok().filter(|v| (least..=greatest).contains(&v) || (hook && v == default));
+        value.ok_or_else(|| format!("{name} is {text:?}; take a number from {least} to {greatest}"))
     }
 }
 
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.policy.name)?;
+        match &self.program {
+            Some(program) => program.fmt(f)?,
+            None => f.write_str(self.policy.name)?,
+        }
         for (parameter, &value) in self.policy.parameters.iter().zip(&self.parameters) {
             if value != parameter.default {
                 write!(f, ":{}={value}", parameter.name)?;
@@ -178,9 +229,15 @@ impl std::str::FromStr for Choice {
     fn from_str(text: &str) -> Result<Self> {
         let mut parts = text.trim().split(':');
         let name = parts.next().unwrap_or_default();
+        if name == EXTERNAL {
+            return Choice::external(text, parts);
+        }
         let Some(policy) = ALL.iter().find(|p| p.name.eq_ignore_ascii_case(name)) else {
             let known: Vec<_> = ALL.iter().map(|p| p.name).collect();
-            return Err(Error::Usage(format!("policy {name:?}: not known; take one of {}", known.join(", "))));
+            return Err(Error::Usage(format!(
+                "policy {name:?}: not known; take one of {}, or {EXTERNAL}:PROGRAM",
+                known.join(", ")
+            )));
         };
         let mut parameters: Vec<f64> = policy.parameters.iter().map(|p| p.default).collect();
         let mut hooks = Hooks::default();
@@ -196,22 +253,16 @@ impl std::str::FromStr for Choice {
                 .ok_or_else(|| wrong(format!("{part:?} is no parameter; write name=number, {}", known())))?;
             let at = |known: &[Parameter]| known.iter().position(|p| p.name == key);
             let (own, hook) = (at(policy.parameters), at(&HOOKS));
-            let Some(&Parameter { least, greatest, default, .. }) =
-                own.map(|at| &policy.parameters[at]).or(hook.map(|at| &HOOKS[at]))
-            else {
+            let Some(parameter) = own.map(|at| &policy.parameters[at]).or(hook.map(|at| &HOOKS[at])) else {
                 return Err(wrong(format!("no parameter {key:?}; {}", known())));
             };
-            let value = value
-                .parse()
-                .ok()
-                .filter(|v| (least..=greatest).contains(v) || (own.is_none() && *v == default))
-                .ok_or_else(|| wrong(format!("{key} is {value:?}; take a number from {least} to {greatest}")))?;
+            let value = parameter.value(value, own.is_none()).map_err(wrong)?;
             match (own, hook) {
                 (Some(at), _) => parameters[at] = value,
                 (None, hook) => hooks.set(hook.unwrap_or_default(), value).map_err(wrong)?,
             }
         }
-        Ok(Choice { policy, parameters, hooks })
+        Ok(Choice { policy, parameters, hooks, program: None })
     }
 }
 
@@ -221,6 +272,7 @@ pub fn all() -> Vec<Choice> {
         policy,
         parameters: policy.parameters.iter().map(|p| p.default).collect(),
         hooks: Hooks::default(),
+        program: None,
     };
     ALL.iter().map(with_defaults).collect()
 }

@@ -189,11 +189,11 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
     let warm_up = counting.resolve(dense.requests())?;
     let capacity = size.resolve(dense.footprint())?;
     let (ids, sizes, next) = dense.columns();
-    let times = dense.times().filter(|_| choice.hooks.needs_times());
+    let times = dense.times().filter(|_| choice.needs_times());
     if choice.policy.needs_future && next.is_none() {
         return Err(Error::Usage(format!("policy {choice}: needs the future; call look_ahead first")));
     }
-    if choice.hooks.needs_times() && times.is_none() {
+    if choice.needs_times() && times.is_none() {
         return Err(Error::Usage(format!(
             "policy {choice}: needs the trace's times; open it with_needs_of the policies"
         )));
@@ -233,6 +233,9 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
         let times_ns = times.map(|times| times.chunk(at, count, &mut time_scratch)).transpose().map_err(failed)?;
         let ids = ids.chunk(at, count, &mut id_scratch).map_err(failed)?;
         let Tally { hits, hit_weight } = cache.run(Batch { ids, sizes, next_distances, times_ns });
+        if let Some(failure) = cache.failure() {
+            return Err(Error::Usage(format!("policy {choice}: {failure}")));
+        }
         if at >= warm_up {
             piece.requests += count as u64;
             piece.hits += hits;

@@ -84,6 +84,17 @@ proptest! {
     }
 }
 
+/// Object and next access of a record.
+fn fields(record: &[u8]) -> (u64, i64) {
+    (u64::from_le_bytes(record[4..12].try_into().unwrap()), i64::from_le_bytes(record[16..].try_into().unwrap()))
+}
+
+/// The next request for the same object by looking through all that follow.
+fn next_access(requests: &[(u64, i64)], at: usize) -> i64 {
+    let behind = requests[at + 1..].iter().position(|r| r.0 == requests[at].0);
+    behind.map_or(-1, |distance| (at + 2 + distance) as i64)
+}
+
 #[test]
 fn pages_and_recordings_replay_the_same_from_their_export() {
     let folder = tempfile::tempdir().unwrap();
@@ -97,6 +108,9 @@ fn pages_and_recordings_replay_the_same_from_their_export() {
         let [exported, again] = ["x.bin", "x.parquet"].map(|name| folder.path().join(name));
         let requests = export(&trace, &exported, &DenseOptions::default(), true, |_, _| {}).unwrap();
         assert_eq!(fs::metadata(&exported).unwrap().len(), 24 * requests);
+        let requests: Vec<_> = fs::read(&exported).unwrap().chunks_exact(24).map(fields).collect();
+        let looked_for: Vec<_> = (0..requests.len()).map(|at| next_access(&requests, at)).collect();
+        assert!(requests.iter().map(|r| r.1).eq(looked_for), "next accesses of {}", trace.display());
         import_to(&exported, &again);
         assert_eq!(outcomes(&again), outcomes(&trace), "{}", trace.display());
     }

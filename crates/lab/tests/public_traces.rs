@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use fovea_lab::hybrid::HybridTrace;
-use fovea_lab::{import, info, replay, ImportOptions, ReplayOptions, Size};
+use fovea_lab::{export, import, info, replay, ImportOptions, ReplayOptions, Size};
 
 fn traces() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -44,6 +44,16 @@ fn lru_on_cloud_physics_has_libcachesims_misses() {
     let document = report.document();
     assert_eq!(document.figure("128MiB", "lru", "misses"), Some(93374.0));
     assert_eq!(document.figure("1GiB", "lru", "hits"), Some(f64::from(113_872 - 71704)));
+}
+
+#[test]
+fn cloud_physics_is_exported_with_libcachesims_own_next_accesses() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((trace, _)) = imported("cloudPhysicsIO.oracleGeneral.bin", folder.path()) else { return };
+    let exported = folder.path().join("t.bin");
+    export(&trace, &exported, &Default::default(), false, |_, _| {}).unwrap();
+    let theirs = std::fs::read(traces().unwrap().join("cloudPhysicsIO.oracleGeneral.bin")).unwrap();
+    assert!(std::fs::read(&exported).unwrap() == theirs, "all 113,872 records, the next accesses among them");
 }
 
 #[test]

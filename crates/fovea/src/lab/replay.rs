@@ -22,6 +22,7 @@ pub fn policies_help() -> String {
             text += &format!("           {}={} ({} to {}): {}\n", p.name, p.default, p.least, p.greatest, p.meaning);
         }
     }
+    text += "  external:PROGRAM  a program that was built with fovea-policy.h; its parameters are its own\n";
     text += "Of every policy, beside its own:\n";
     for p in policy::HOOKS {
         text += &format!("           {} ({} to {}): {}\n", p.name, p.least, p.greatest, p.meaning);

@@ -1,36 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Gives objects and pages their numbers, in the order of their first requests.
+//! Makes columns of records: which are requests, for which objects and pages.
 
-use std::{collections::BTreeMap, hash::BuildHasher, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::HashMap;
 
-use super::{Column, Dense, DenseOptions, Times, CHUNK_REQUESTS, LONGEST_BYTES};
+use super::{numbers::Numbers, Column, Dense, DenseOptions, Times, CHUNK_REQUESTS, LONGEST_BYTES};
 use crate::{
+    import::Objects,
     requests::Access,
     size::Footprint,
     store::{Columns, Few},
     Op, Record, Requests, PAGE_BYTES,
 };
 
-/// An object or page that has its number: 16 bytes, half of what key and value take side by side.
-struct Known {
-    /// Of the object, or of the page in its volume.
-    number: u64,
-    volume: u32,
-    id: u32,
-}
+/// Requests taken at a time where records are requests for objects only.
+const BATCH: usize = 4096;
 
 pub(super) struct Builder {
     reads_only: bool,
     requests: Requests,
-    hasher: DefaultHashBuilder,
-    known: HashTable<Known>,
+    numbers: Numbers,
     spaces: HashMap<Arc<str>, u32>,
     last_space: Option<(Arc<str>, u32)>,
     /// A namespace of objects, or one object of pages.
     volumes: HashMap<(u32, Option<u64>), u32>,
     last_volume: Option<((u32, Option<u64>), u32)>,
+    ids: Vec<u32>,
     pub(super) dense: Dense,
 }
 
@@ -40,12 +36,12 @@ impl Builder {
         Builder {
             reads_only: options.reads_only,
             requests: Requests::of(notes, options.ops.as_deref()),
-            hasher: DefaultHashBuilder::default(),
-            known: HashTable::new(),
+            numbers: Numbers::new(),
             spaces: HashMap::new(),
             last_space: None,
             volumes: HashMap::new(),
             last_volume: None,
+            ids: Vec::new(),
             dense: Dense {
                 ids: column(),
                 sizes: column(),
@@ -127,12 +123,65 @@ impl Builder {
             return Ok(());
         }
         let volume = self.volume(space, None).map_err(|what| (0, what))?;
-        for row in 0..columns.rows {
-            let size = columns.sizes.at(row).unwrap_or(*columns.lengths.at(row));
-            self.time(*columns.times.at(row));
-            self.request(volume, *columns.objects.at(row), size).map_err(|what| (row, what))?;
+        let (mut objects, mut sizes, mut times_ns) = (Vec::new(), Vec::new(), Vec::new());
+        for start in (0..columns.rows).step_by(BATCH) {
+            let rows = start..columns.rows.min(start + BATCH);
+            objects.clear();
+            objects.extend(rows.clone().map(|row| *columns.objects.at(row)));
+            times_ns.clear();
+            if self.dense.times.is_some() {
+                times_ns.extend(rows.clone().map(|row| *columns.times.at(row)));
+            }
+            sizes.clear();
+            for row in rows {
+                let bytes = columns.sizes.at(row).unwrap_or(*columns.lengths.at(row));
+                sizes.push(size(bytes).map_err(|what| (row, what))?);
+            }
+            self.requests(volume, &objects, &sizes, &times_ns).map_err(|(row, what)| (start + row, what))?;
         }
         Ok(())
+    }
+
+    /// Takes an importer's requests for objects. A failure names its place among them, from 0.
+    pub(super) fn imported(&mut self, objects: &Objects<'_>) -> Result<(), (usize, String)> {
+        if !self.requests.takes_op(Op::Object) {
+            self.leave_out(Op::Object.name(), objects.objects.len() as u64);
+            return Ok(());
+        }
+        let space = self.space(objects.space);
+        let volume = self.volume(space, None).map_err(|what| (0, what))?;
+        self.requests(volume, objects.objects, objects.sizes_bytes, objects.times_ns)
+    }
+
+    /// Requests for objects of one namespace. The times are not looked at if they are not asked for.
+    fn requests(
+        &mut self,
+        volume: u32,
+        objects: &[u64],
+        sizes: &[u32],
+        times_ns: &[u64],
+    ) -> Result<(), (usize, String)> {
+        let dense = &mut self.dense;
+        let footprint = &mut dense.footprint;
+        let new = |row: usize| {
+            footprint.objects += 1;
+            footprint.bytes += u64::from(sizes[row].max(1));
+        };
+        let numbered = self.numbers.of_all(volume, objects, &mut self.ids, new);
+        numbered.map_err(|row| (row, TOO_MANY_OBJECTS.to_owned()))?;
+        let pushed = dense.ids.push_all(&self.ids).and_then(|()| match sizes.contains(&0) {
+            // An object of no bytes still takes an entry; a weight of 0 would make it free.
+            true => dense.sizes.push_all(&sizes.iter().map(|&size| size.max(1)).collect::<Vec<_>>()),
+            false => dense.sizes.push_all(sizes),
+        });
+        let timed = pushed.and_then(|()| match &mut dense.times {
+            Some(times) => times_ns.iter().try_for_each(|&time_ns| {
+                times.record(time_ns);
+                times.request()
+            }),
+            None => Ok(()),
+        });
+        timed.map_err(|e| (0, no_room(&e)))
     }
 
     fn access(&mut self, space: u32, access: &Access<'_>) -> Result<(), String> {
@@ -189,40 +238,37 @@ impl Builder {
 
     #[inline]
     fn request(&mut self, volume: u32, number: u64, size_bytes: u64) -> Result<(), String> {
-        // An object of no bytes still takes an entry; a weight of 0 would make it free.
-        let size = u32::try_from(size_bytes.max(1))
-            .map_err(|_| format!("an object of {size_bytes} bytes, sizes up to {} can be replayed", u32::MAX))?;
-        let hash = self.hasher.hash_one((number, volume));
-        let id = match self.known.find(hash, |k| k.number == number && k.volume == volume) {
-            Some(known) => known.id,
-            None => {
-                // The policies' tables put a few list heads before the objects.
-                let id = u32::try_from(self.known.len())
-                    .ok()
-                    .filter(|&id| id < u32::MAX - 16)
-                    .ok_or("more than 4 billion distinct objects; take a part of the trace")?;
-                let hasher = &self.hasher;
-                self.known.insert_unique(hash, Known { number, volume, id }, |k| hasher.hash_one((k.number, k.volume)));
-                self.dense.footprint.objects += 1;
-                self.dense.footprint.bytes += u64::from(size);
-                id
-            }
-        };
+        let size = size(size_bytes)?.max(1);
+        let (id, is_new) = self.numbers.of(volume, number).ok_or(TOO_MANY_OBJECTS)?;
         let dense = &mut self.dense;
+        if is_new {
+            dense.footprint.objects += 1;
+            dense.footprint.bytes += u64::from(size);
+        }
         let pushed = dense.ids.push(id).and_then(|()| dense.sizes.push(size));
         let pushed = pushed.and_then(|()| dense.times.as_mut().map_or(Ok(()), Times::request));
-        pushed.map_err(|e| format!("{e} while writing a temporary file; set TMPDIR to a larger disk"))
+        pushed.map_err(|e| no_room(&e))
     }
 
     pub(super) fn finish(mut self) -> Result<Dense, String> {
         // The table is of no more use, and may be larger than all the rest.
-        self.known = HashTable::new();
+        self.numbers = Numbers::new();
         for column in [&mut self.dense.ids, &mut self.dense.sizes] {
             column.seal().map_err(|e| e.to_string())?;
         }
         self.dense.times.as_mut().map_or(Ok(()), Times::seal).map_err(|e| e.to_string())?;
         Ok(self.dense)
     }
+}
+
+const TOO_MANY_OBJECTS: &str = "more than 4 billion distinct objects; take a part of the trace";
+
+fn size(bytes: u64) -> Result<u32, String> {
+    u32::try_from(bytes).map_err(|_| format!("an object of {bytes} bytes, sizes up to {} can be replayed", u32::MAX))
+}
+
+fn no_room(error: &std::io::Error) -> String {
+    format!("{error} while writing a temporary file; set TMPDIR to a larger disk")
 }
 
 /// A column so many times in a row.

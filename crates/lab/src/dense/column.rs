@@ -29,7 +29,11 @@ pub struct Column {
 }
 
 pub(super) fn bytes(values: &[u32]) -> Vec<u8> {
-    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    let mut raw = vec![0; 4 * values.len()];
+    for (raw, value) in raw.chunks_exact_mut(4).zip(values) {
+        raw.copy_from_slice(&value.to_le_bytes());
+    }
+    raw
 }
 
 pub(super) fn numbers(raw: &[u8]) -> impl Iterator<Item = u32> + '_ {
@@ -108,6 +112,32 @@ impl Column {
         self.append(value)
     }
 
+    /// Adds numbers.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
+    pub fn push_all(&mut self, values: &[u32]) -> Result<()> {
+        let mut values = values;
+        if self.values.is_empty() && self.file.is_none() {
+            let Some(&first) = values.first() else { return Ok(()) };
+            let same = self.same.map_or(first, |(same, _)| same);
+            let run = values.iter().take_while(|&&value| value == same).count();
+            if run > 0 {
+                self.same = Some((same, self.same.map_or(0, |(_, count)| count) + run as u64));
+            }
+            let Some((&other, rest)) = values[run..].split_first() else { return Ok(()) };
+            self.push_same(other)?;
+            values = rest;
+        }
+        while !values.is_empty() {
+            let room = self.limit().saturating_sub(self.values.len()).clamp(1, values.len());
+            self.values.extend_from_slice(&values[..room]);
+            values = &values[room..];
+            self.spill_if_full()?;
+        }
+        Ok(())
+    }
+
     fn push_same(&mut self, value: u32) -> Result<()> {
         match &mut self.same {
             None => self.same = Some((value, 1)),
@@ -127,8 +157,21 @@ impl Column {
     #[inline]
     fn append(&mut self, value: u32) -> Result<()> {
         self.values.push(value);
-        let limit = if self.file.is_some() { BUFFER.min(self.memory_limit) } else { self.memory_limit };
-        if self.values.len() >= limit {
+        self.spill_if_full()
+    }
+
+    #[inline]
+    fn limit(&self) -> usize {
+        if self.file.is_some() {
+            BUFFER.min(self.memory_limit)
+        } else {
+            self.memory_limit
+        }
+    }
+
+    #[inline]
+    fn spill_if_full(&mut self) -> Result<()> {
+        if self.values.len() >= self.limit() {
             self.spill()
         } else {
             Ok(())
@@ -208,6 +251,15 @@ mod tests {
                 values.iter().for_each(|&v| column.push(v).unwrap());
                 column.seal().unwrap();
                 assert_eq!(column.len(), values.len() as u64);
+                for cut in 0..=values.len() {
+                    let mut parts = Column::new(limit);
+                    parts.push_all(&values[..cut]).unwrap();
+                    parts.push_all(&values[cut..]).unwrap();
+                    parts.seal().unwrap();
+                    assert_eq!(parts.all_the_same(), column.all_the_same());
+                    assert_eq!(parts.len(), column.len());
+                    assert_eq!(parts.chunk(0, values.len(), &mut Vec::new()).unwrap(), values);
+                }
                 let mut scratch = Vec::new();
                 for start in 0..values.len() {
                     let count = values.len() - start;

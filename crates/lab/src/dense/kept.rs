@@ -40,8 +40,8 @@ struct Form {
 
 /// Where the form of a trace may lie.
 pub(super) struct Kept {
-    key: String,
-    checksum: u64,
+    /// What decides beside the trace's content.
+    shape: String,
     places: Vec<PathBuf>,
 }
 
@@ -58,12 +58,9 @@ fn short(text: &str) -> String {
 }
 
 impl Kept {
-    /// Of a trace with this content.
-    pub(super) fn of(trace: &Path, checksum: u64, options: &DenseOptions) -> Kept {
+    pub(super) fn of(trace: &Path, options: &DenseOptions) -> Kept {
         // Times change nothing of what is made without them, so that they are no part of the trace's shape elsewhere.
         let shape = options.shape() + if options.times { "/times" } else { "" };
-        // What is made of the same bytes changes with the program's source.
-        let key = format!("{checksum:016x}/{shape}/{}", env!("FOVEA_LAB_SOURCES"));
         let name = trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = trace.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut places = vec![folder.join(FOLDER).join(format!("{name}.{}", short(&shape)))];
@@ -71,24 +68,34 @@ impl Kept {
             let whole = fs::canonicalize(trace).unwrap_or_else(|_| trace.to_owned());
             places.push(cache.join(format!("{name}.{}", short(&format!("{shape}{}", whole.display())))));
         }
-        Kept { key, checksum, places }
+        Kept { shape, places }
     }
 
-    /// The form, if there is a good one.
-    pub(super) fn load(&self, options: &DenseOptions) -> Option<Dense> {
-        self.places.iter().find_map(|place| self.read(place, options).ok().flatten())
+    fn key(&self, checksum: u64) -> String {
+        // What is made of the same bytes changes with the program's source.
+        format!("{checksum:016x}/{}/{}", self.shape, env!("FOVEA_LAB_SOURCES"))
     }
 
-    fn read(&self, place: &Path, options: &DenseOptions) -> io::Result<Option<Dense>> {
+    /// Whether there is a form, good or not.
+    pub(super) fn is_there(&self) -> bool {
+        self.places.iter().any(|place| place.exists())
+    }
+
+    /// The form of a trace with this content, if there is a good one.
+    pub(super) fn load(&self, checksum: u64, options: &DenseOptions) -> Option<Dense> {
+        self.places.iter().find_map(|place| self.read(place, checksum, options).ok().flatten())
+    }
+
+    fn read(&self, place: &Path, checksum: u64, options: &DenseOptions) -> io::Result<Option<Dense>> {
         let mut file = File::open(place)?;
-        let Some((form, checksum, description)) = describe(&file)? else { return Ok(None) };
+        let Some((form, expected, description)) = describe(&file)? else { return Ok(None) };
         let sized = u64::from(form.size_bytes.is_none());
         let columns = 1 + sized + if form.span_ns.is_some() { 2 } else { 0 };
         let right = Some(file.metadata()?.len())
             == (4 * columns)
                 .checked_mul(form.requests)
                 .and_then(|n| n.checked_add(description.len() as u64 + TAIL_BYTES));
-        if form.key != self.key || !right {
+        if form.key != self.key(checksum) || !right {
             return Ok(None);
         }
         let mut sum = Checksum::default();
@@ -123,7 +130,7 @@ impl Kept {
             None => None,
         };
         sum.add(&description);
-        if sum.finish() != checksum {
+        if sum.finish() != expected {
             return Ok(None);
         }
         Ok(Some(Dense {
@@ -133,21 +140,21 @@ impl Kept {
             times,
             footprint: Footprint { objects: form.objects, bytes: form.bytes },
             left_out: form.left_out,
-            checksum: Some(self.checksum),
+            checksum: Some(checksum),
             stop: options.stop.clone(),
         }))
     }
 
     /// Keeps a form where that is possible. If it is not, the next replay makes it anew.
-    pub(super) fn store(&self, dense: &Dense) {
+    pub(super) fn store(&self, checksum: u64, dense: &Dense) {
         for place in &self.places {
-            if self.write(place, dense).is_ok() {
+            if self.write(place, checksum, dense).is_ok() {
                 return;
             }
         }
     }
 
-    fn write(&self, place: &Path, dense: &Dense) -> io::Result<()> {
+    fn write(&self, place: &Path, checksum: u64, dense: &Dense) -> io::Result<()> {
         let folder = place.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
         let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
@@ -172,7 +179,7 @@ impl Kept {
         let Footprint { objects, bytes } = dense.footprint;
         let left_out = dense.left_out.clone();
         let span_ns = dense.times.as_ref().map(Times::span_ns);
-        let (key, requests) = (self.key.clone(), dense.requests());
+        let (key, requests) = (self.key(checksum), dense.requests());
         let form = Form { key, requests, objects, bytes, size_bytes, span_ns, left_out };
         let description = serde_json::to_vec(&form)?;
         write(&description)?;

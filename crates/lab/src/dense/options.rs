@@ -46,6 +46,6 @@ impl DenseOptions {
 
     /// These, with all that the policies need.
     pub fn with_needs_of(&self, policies: &[Choice]) -> Self {
-        DenseOptions { times: self.times || policies.iter().any(|p| p.hooks.needs_times()), ..self.clone() }
+        DenseOptions { times: self.times || policies.iter().any(|p| p.needs_times()), ..self.clone() }
     }
 }

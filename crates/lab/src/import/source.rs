@@ -96,6 +96,66 @@ impl Tally {
     }
 }
 
+/// What takes an importer's records.
+pub trait Sink {
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// If it cannot; the import then ends.
+    fn record(&mut self, record: Record) -> Result<()>;
+
+    /// Takes the next records, all of them requests for objects of one namespace and of no known app.
+    ///
+    /// # Errors
+    /// As [`Sink::record`].
+    fn objects(&mut self, objects: &Objects<'_>) -> Result<()> {
+        (0..objects.objects.len()).try_for_each(|at| self.record(objects.record(at)))
+    }
+}
+
+impl<F: FnMut(Record) -> Result<()>> Sink for F {
+    fn record(&mut self, record: Record) -> Result<()> {
+        self(record)
+    }
+}
+
+/// Requests for objects in a row, as columns.
+pub struct Objects<'a> {
+    /// The objects' namespace.
+    pub space: &'a Arc<str>,
+    /// The name of no app.
+    pub nobody: &'a Arc<str>,
+    /// When.
+    pub times_ns: &'a [u64],
+    /// Object numbers.
+    pub objects: &'a [u64],
+    /// Sizes.
+    pub sizes_bytes: &'a [u32],
+}
+
+impl Objects<'_> {
+    fn record(&self, at: usize) -> Record {
+        let size_bytes = u64::from(self.sizes_bytes[at]);
+        object_record(self.times_ns[at], self.nobody.clone(), self.space.clone(), self.objects[at], size_bytes)
+    }
+}
+
+fn object_record(time_ns: u64, app: Arc<str>, space: Arc<str>, object: u64, size_bytes: u64) -> Record {
+    Record {
+        time_ns,
+        app,
+        importance: None,
+        op: Op::Object,
+        space,
+        object,
+        offset_bytes: 0,
+        length_bytes: size_bytes,
+        write: false,
+        sync: false,
+        size_bytes: Some(size_bytes),
+    }
+}
+
 /// A file being imported: lines or records in, trace records out.
 pub struct Source<'a> {
     input: Input,
@@ -107,7 +167,7 @@ pub struct Source<'a> {
     last_ns: u64,
     records: u64,
     tally: Tally,
-    sink: &'a mut dyn FnMut(Record) -> Result<()>,
+    sink: &'a mut dyn Sink,
     /// Columns of a csv file.
     pub csv: CsvColumns,
     /// Which event of blkparse's is the request.
@@ -115,7 +175,7 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(input: Input, options: &ImportOptions, sink: &'a mut dyn FnMut(Record) -> Result<()>) -> Self {
+    pub(super) fn new(input: Input, options: &ImportOptions, sink: &'a mut dyn Sink) -> Self {
         Source {
             input,
             line: Vec::new(),
@@ -229,7 +289,7 @@ impl<'a> Source<'a> {
         self.records += 1;
         self.tally.jumps.look(self.records, self.last_ns, record.time_ns);
         self.last_ns = record.time_ns;
-        (self.sink)(record)
+        self.sink.record(record)
     }
 
     /// Gives a block request to the trace.
@@ -258,20 +318,38 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As [`Source::emit`].
     pub fn emit_object(&mut self, time_ns: u64, space: &str, object: u64, size_bytes: u64) -> Result<()> {
-        let record = Record {
-            time_ns,
-            app: self.nobody.clone(),
-            importance: None,
-            op: Op::Object,
-            space: self.names.share(space),
-            object,
-            offset_bytes: 0,
-            length_bytes: size_bytes,
-            write: false,
-            sync: false,
-            size_bytes: Some(size_bytes),
-        };
-        self.emit(record)
+        let space = self.names.share(space);
+        self.emit(object_record(time_ns, self.nobody.clone(), space, object, size_bytes))
+    }
+
+    /// The records of `length` bytes that need no waiting for; may be none although there is one, which [`Source::record`] takes.
+    pub fn records_at_hand(&mut self, length: usize) -> &[u8] {
+        self.input.records_at_hand(length)
+    }
+
+    /// The time of the last record, if there was one.
+    pub fn last_ns(&self) -> Option<u64> {
+        (self.records > 0).then_some(self.last_ns)
+    }
+
+    /// Gives the trace requests for objects that were decoded of the records of `length` bytes at hand, one of each. Time must neither go
+    /// back among them nor jump; such records, and the first of a file, go through [`Source::emit`].
+    ///
+    /// # Errors
+    /// If the trace cannot be written.
+    pub fn emit_objects(
+        &mut self,
+        space: &str,
+        times_ns: &[u64],
+        objects: &[u64],
+        sizes_bytes: &[u32],
+        length: usize,
+    ) -> Result<()> {
+        self.input.took_records(objects.len(), length);
+        self.records += objects.len() as u64;
+        self.last_ns = times_ns.last().copied().unwrap_or(self.last_ns);
+        let space = self.names.share(space);
+        self.sink.objects(&Objects { space: &space, nobody: &self.nobody, times_ns, objects, sizes_bytes })
     }
 }
 

@@ -207,6 +207,10 @@ impl Policy for Hooked {
     fn contains(&self, id: u32) -> bool {
         self.policy.contains(id) && self.is_fresh(id)
     }
+
+    fn failure(&self) -> Option<&str> {
+        self.policy.failure()
+    }
 }
 
 /// Objects that were seen (Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 1970): none that was is taken for
