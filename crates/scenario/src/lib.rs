@@ -18,6 +18,7 @@ mod file_kind;
 pub mod follow;
 mod footprint;
 pub mod hash;
+pub mod hybrid_prices;
 mod importers;
 pub mod kinds;
 mod overrides;

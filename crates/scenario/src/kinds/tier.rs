@@ -11,6 +11,7 @@ use super::{About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::{mean, set, Folded};
 use crate::figures::{by_case, figure, id, Figures};
+use crate::hybrid_prices::{self, PageAccesses};
 use crate::scenario::Scenario;
 use crate::script::{in_range, BadParameter, Script};
 use crate::{
@@ -57,18 +58,6 @@ pub(super) const ABOUT: About = About {
     }],
     ..About::NONE
 };
-
-/// Hybrid15, table 1, as docs/lab.md reads it: a request is for a page of 64 lines or 32,768 bits; the middle of a range, the bound of a bound.
-mod table_1 {
-    pub const LINES: f64 = 64.0;
-    pub const BITS: f64 = 32_768.0;
-    /// Of DRAM's reads and writes, and PCM's: of a line.
-    pub const NS: [f64; 4] = [50.0, 35.0, 75.0, 1000.0];
-    /// Of a bit.
-    pub const NJ: [f64; 4] = [0.1, 0.1, 0.1, 1.0];
-    /// Of DRAM and PCM, a GB.
-    pub const STATIC_WATT: [f64; 2] = [1.0, 0.1];
-}
 
 /// Parameters, explained in `profiles/scenarios/tier.toml`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -211,29 +200,24 @@ fn compared(scenario: &Scenario, cases: &[Case], case: &str) -> Vec<Verdict> {
     verdicts
 }
 
-fn counts(requests: &Requests) -> [f64; 4] {
+fn pages(requests: &Requests) -> PageAccesses {
     let Requests { fast_reads, fast_writes, slow_reads, slow_writes } = *requests;
-    [fast_reads, fast_writes, slow_reads, slow_writes].map(|n| n as f64)
-}
-
-fn priced(requests: &Requests, prices: [f64; 4], each: f64) -> f64 {
-    counts(requests).iter().zip(prices).map(|(n, price)| n * price * each).sum()
+    PageAccesses { dram_reads: fast_reads, dram_writes: fast_writes, pcm_reads: slow_reads, pcm_writes: slow_writes }
 }
 
 fn elapsed_ns<'a>(requests: impl Iterator<Item = &'a Requests>) -> f64 {
-    requests.map(|requests| priced(requests, table_1::NS, table_1::LINES)).sum()
+    requests.map(|requests| pages(requests).elapsed_ns()).sum()
 }
 
 /// Of all requests, of moving pages, and of memory for the time that the requests took together. Of the pages moved half are taken to have gone
 /// either way: where fast memory is full, what comes in drives as much out.
 fn energy_nj(tier: &TierUse) -> f64 {
     let requests = || tier.apps.values().flat_map(|app| [&app.front, &app.back]);
-    let dynamic: f64 = requests().map(|requests| priced(requests, table_1::NJ, table_1::BITS)).sum();
-    let a_move = table_1::NJ.iter().sum::<f64>() / 2.0 * table_1::BITS;
-    let gb = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    let watt = gb(tier.fast_bytes) * table_1::STATIC_WATT[0] + gb(tier.slow_bytes) * table_1::STATIC_WATT[1];
-    // Watts are nanojoules a nanosecond.
-    dynamic + tier.moved_pages as f64 * a_move + watt * elapsed_ns(requests())
+    let dynamic: f64 = requests().map(|requests| pages(requests).dynamic_nj()).sum();
+    // A page to and fro is read and written in both.
+    let to_and_fro = PageAccesses { dram_reads: 1, dram_writes: 1, pcm_reads: 1, pcm_writes: 1 };
+    let moves = tier.moved_pages as f64 / 2.0 * to_and_fro.dynamic_nj();
+    dynamic + moves + hybrid_prices::static_nj(tier.fast_bytes, tier.slow_bytes, elapsed_ns(requests()))
 }
 
 fn fill(figures: &mut Figures, boots: &[&Folded]) {
