@@ -96,7 +96,7 @@ fn the_torture_itself_raises_no_false_alarm() {
 
 #[test]
 fn no_block_is_ever_wrong() {
-    let operations = number("FOVEA_TORTURE_OPERATIONS", 20_000);
+    let operations = number("FOVEA_TORTURE_OPERATIONS", 12_000);
     let words = [
         format!("operations={operations}"),
         format!("sequences={}", number("FOVEA_TORTURE_SEQUENCES", 500)),
