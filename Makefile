@@ -35,7 +35,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 .PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small build whole small heap-library clean check-style hooks \
-	setup setup-tests fetch test-rust test-phone test-python
+	setup setup-tests fetch test-rust test-modules test-phone test-python
 
 demo: whole
 	$(FOVEA) phone demo
@@ -43,12 +43,18 @@ demo: whole
 test: setup-tests check-style
 	$(CARGO) test --workspace --no-run
 	$(TESTS)/examples/fetch
-	# Side by side, for either alone waits for the phone's clock much of the time.
+	# Two side by side, for either alone waits for the phone's clock much of the time; the longest first, so that none is left over.
 	# xargs and not -j2, whose tokens cargo would take part in.
-	printf '%s\n' test-rust test-phone test-python | xargs -P 2 -n 1 $(MAKE) --no-print-directory
+	printf '%s\n' test-modules test-phone test-rust test-python | xargs -P 2 -n 1 $(MAKE) --no-print-directory
 
+# All but those of the modules, with the features that the whole workspace was built with.
 test-rust:
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --exclude fovea-tests
+
+# Each boots a kernel with a module, or several. Named one by one, for of their package alone cargo would build other features.
+MODULE_TESTS := $(shell sed -n '/^\[\[test\]\]/{n;s/^name = "\(.*\)"/--test \1/p;}' tests/Cargo.toml)
+test-modules:
+	$(CARGO) test --workspace $(MODULE_TESTS)
 
 # The wheel in a fresh virtual environment. What is missing for it is named, and no failure.
 test-python:

@@ -26,16 +26,3 @@ impl Words {
         self.number(key, u64::from(default)) == 1
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_word_for_a_key_counts_and_other_programs_words_do_not() {
-        let words =
-            Words::of("power", "quiet fovea.power.to=sleep fovea.power.to=kexec fovea.torture.seed=3 fovea.power.n=x");
-        assert_eq!((words.text("to"), words.text("seed")), (Some("kexec"), None));
-        assert_eq!((words.number("n", 7), words.flag("on", true), words.flag("off", false)), (7, true, false));
-    }
-}
