@@ -45,14 +45,21 @@ struct Lru {
 }
 
 impl Lru {
-    /// The youngest of those that may be reclaimed.
-    fn last_old(&self) -> Option<u64> {
-        self.generations.last()?.number.checked_sub(YOUNG)
+    /// The youngest generation of which no page was used between two looks that were so far apart. A generation begins with a look, and what is used
+    /// after it was found unused goes on to a younger one: so nothing in it was used from the beginning of the next one to that of the youngest.
+    /// While memory is being reclaimed the kernel looks every few milliseconds, and by its own rule all but the two youngest would be old by then.
+    fn last_unused(&self, unused_ms: u64) -> Option<u64> {
+        let youngest = self.generations.last()?;
+        let last_old = youngest.number.checked_sub(YOUNG)?;
+        let is_unused = |pair: &&[Generation]| {
+            let [old, next] = pair else { return false };
+            old.number <= last_old && next.age_ms.saturating_sub(youngest.age_ms) >= unused_ms
+        };
+        self.generations.windows(2).rev().find(is_unused).map(|pair| pair[0].number)
     }
 
-    fn old_pages(&self) -> u64 {
-        let last = self.last_old();
-        self.generations.iter().filter(|g| Some(g.number) <= last).fold(0, |sum, g| g.pages.saturating_add(sum))
+    fn pages_up_to(&self, last: u64) -> u64 {
+        self.generations.iter().filter(|g| g.number <= last).fold(0, |sum, g| g.pages.saturating_add(sum))
     }
 
     fn pages(&self) -> u64 {
@@ -127,7 +134,13 @@ fn age(path: &Path, lrus: &[Lru], ms: u64) -> Result<bool, Error> {
 
 /// Has the kernel move up to so many pages of an app off some nodes, those first that were unused longest. Where no page is old enough, the pages in
 /// use are found out instead, and the next call knows more.
-pub(crate) fn demote(root: &Root, cgroup: &str, nodes: &BTreeSet<u32>, pages: u64) -> Result<DemoteOutcome, Error> {
+pub(crate) fn demote(
+    root: &Root,
+    cgroup: &str,
+    nodes: &BTreeSet<u32>,
+    pages: u64,
+    unused_ms: u64,
+) -> Result<DemoteOutcome, Error> {
     let began_ns = cpu_ns();
     if !are_known(root) {
         return Err(Error::Refused {
@@ -142,8 +155,9 @@ pub(crate) fn demote(root: &Root, cgroup: &str, nodes: &BTreeSet<u32>, pages: u6
     }
     let mut left = pages;
     for lru in &before {
-        let asked = lru.old_pages().min(left);
-        if let (Some(last), true) = (lru.last_old(), asked > 0) {
+        let Some(last) = lru.last_unused(unused_ms) else { continue };
+        let asked = lru.pages_up_to(last).min(left);
+        if asked > 0 {
             write_named(&path, &format!("- {} {} {last} {SWAPPINESS} {asked}", lru.memcg, lru.node))?;
             left -= asked;
         }
@@ -173,12 +187,28 @@ memcg    44 /apps/app-01\n node     0\n          1   9000      20         0 \n";
     #[test]
     fn an_apps_generations_are_those_of_its_subtree_on_the_nodes_named() {
         let found = of("apps/app-0", &[0]);
-        let seen: Vec<_> = found.iter().map(|lru| (lru.memcg, lru.node, lru.pages(), lru.old_pages())).collect();
+        let unused = |lru: &Lru| lru.last_unused(0).map_or(0, |last| lru.pages_up_to(last));
+        let seen: Vec<_> = found.iter().map(|lru| (lru.memcg, lru.node, lru.pages(), unused(lru))).collect();
         assert_eq!(seen, [(42, 0, 171, 160), (43, 0, 20, 0)]);
-        assert_eq!(found[0].last_old(), Some(4));
         assert_eq!(of("apps/app-0", &[1]).len(), 1);
         assert_eq!(of("apps", &[0]).len(), 3);
         assert!(of("gone", &[0, 1]).is_empty());
+    }
+
+    /// Generations 3 to 6 of the text, each with the next one's age less the youngest's 100 ms: 1900 and 600.
+    #[test]
+    fn a_page_is_unused_only_if_two_looks_far_enough_apart_found_it_so() {
+        let lru = &of("apps/app-0", &[0])[0];
+        for (unused_ms, last) in [(0, Some(4)), (600, Some(4)), (601, Some(3)), (1900, Some(3)), (1901, None)] {
+            assert_eq!(lru.last_unused(unused_ms), last, "{unused_ms} ms");
+        }
+        let busy = Lru {
+            generations: lru.generations.iter().map(|g| Generation { age_ms: 9, ..*g }).collect(),
+            ..lru.clone()
+        };
+        assert_eq!(busy.last_unused(1000), None, "the kernel looks every few milliseconds");
+        let young = Lru { generations: lru.generations[2..].to_vec(), ..lru.clone() };
+        assert_eq!(young.last_unused(0), None, "the two youngest are never old");
     }
 
     #[test]
@@ -189,14 +219,14 @@ memcg    44 /apps/app-01\n node     0\n          1   9000      20         0 \n";
         let nodes: BTreeSet<u32> = [0].into();
         for off in ["0x0000\n", "0x0006\n", "", "y\n"] {
             crate::file::capture(folder.path(), ENABLED, off);
-            assert!(demote(&root, "apps/app-0", &nodes, 150).is_err(), "ages that nobody keeps are none: {off:?}");
+            assert!(demote(&root, "apps/app-0", &nodes, 150, 0).is_err(), "ages that nobody keeps are none: {off:?}");
         }
         crate::file::capture(folder.path(), ENABLED, "0x0007\n");
         let asked = || std::fs::read_to_string(folder.path().join(FILE)).unwrap();
-        demote(&root, "apps/app-0", &nodes, 150).unwrap();
+        demote(&root, "apps/app-0", &nodes, 150, 0).unwrap();
         assert!(asked().starts_with("- 42 0 4 200 150"));
         crate::file::capture(folder.path(), FILE, std::str::from_utf8(TEXT).unwrap());
-        assert!(demote(&root, "apps/app-01", &nodes, 150).unwrap().aged);
+        assert!(demote(&root, "apps/app-01", &nodes, 150, 0).unwrap().aged);
         assert!(asked().starts_with("+ 44 0 1 200 1"));
     }
 
@@ -207,7 +237,7 @@ memcg    44 /apps/app-01\n node     0\n          1   9000      20         0 \n";
             let mut cut = TEXT[..at].to_vec();
             cut.extend(text);
             for lru in parse(&cut, "apps", &[0, 1].into()) {
-                assert!(lru.old_pages() <= lru.pages());
+                assert!(lru.last_unused(0).is_none_or(|last| lru.pages_up_to(last) <= lru.pages()));
             }
         }
     }

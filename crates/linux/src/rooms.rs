@@ -226,8 +226,14 @@ pub trait Tiers {
         Ok(())
     }
 
-    /// Moves up to so many pages of an app off some nodes, those first that were unused longest.
-    fn demote(&mut self, _cgroup: &str, _nodes: &BTreeSet<u32>, _pages: u64) -> Result<DemoteOutcome, Error> {
+    /// Moves up to so many pages of an app off some nodes, those first that were unused longest, and none that was used in the last `unused_ms`.
+    fn demote(
+        &mut self,
+        _cgroup: &str,
+        _nodes: &BTreeSet<u32>,
+        _pages: u64,
+        _unused_ms: u64,
+    ) -> Result<DemoteOutcome, Error> {
         Ok(DemoteOutcome::default())
     }
 

@@ -145,7 +145,7 @@ impl Tier {
 
     fn demote<D: Device>(&mut self, house: &mut House<D>, name: &AppName, pages: u64, now_ns: u64) -> Value {
         let (Some(tiers), Some(cgroup)) = (&self.tiers, cgroup_of(house, name)) else { return Value::Null };
-        let outcome = match house.device.demote(&cgroup, &tiers.fast, pages) {
+        let outcome = match house.device.demote(&cgroup, &tiers.fast, pages, house.policy.tier.unused_ms) {
             Ok(outcome) => outcome,
             Err(e) => {
                 if !std::mem::replace(&mut self.is_blind, true) {

@@ -48,7 +48,13 @@ impl Tiers for FakeDevice {
         Ok(())
     }
 
-    fn demote(&mut self, cgroup: &str, nodes: &BTreeSet<u32>, pages: u64) -> Result<DemoteOutcome, Error> {
+    fn demote(
+        &mut self,
+        cgroup: &str,
+        nodes: &BTreeSet<u32>,
+        pages: u64,
+        _unused_ms: u64,
+    ) -> Result<DemoteOutcome, Error> {
         self.check("demote")?;
         self.did(format!("demote {cgroup} {pages}"));
         assert_eq!(*nodes, BTreeSet::from([0]));

@@ -33,9 +33,15 @@ impl Tiers for System {
         crate::tiers::set_allowed(self.cgroups()?, cgroup, nodes)
     }
 
-    fn demote(&mut self, cgroup: &str, nodes: &BTreeSet<u32>, pages: u64) -> Result<DemoteOutcome, Error> {
+    fn demote(
+        &mut self,
+        cgroup: &str,
+        nodes: &BTreeSet<u32>,
+        pages: u64,
+        unused_ms: u64,
+    ) -> Result<DemoteOutcome, Error> {
         self.cgroups()?.path(cgroup)?;
-        crate::generations::demote(&self.root, cgroup, nodes, pages)
+        crate::generations::demote(&self.root, cgroup, nodes, pages, unused_ms)
     }
 
     fn tier_setting(&mut self, setting: TierSetting) -> Result<Option<String>, Error> {

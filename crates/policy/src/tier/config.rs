@@ -18,6 +18,8 @@ pub struct TierConfig {
     /// How much CPU time of an app passes between two looks of the kernel at what it uses; counts from the start of the daemon, and for apps that start
     /// after it.
     pub scan_period_ms: u64,
+    /// Only pages that two looks, so far apart or farther, found unused go to slow memory; 0: whatever the kernel holds for old.
+    pub unused_ms: u64,
     /// An app that was kept out of fast memory is let in again after so long, if fast memory is free then; twice as long each time that it did not last.
     pub steer_ms: u64,
 }
@@ -31,6 +33,7 @@ impl Default for TierConfig {
             batch_pages: 512,
             cpu_percent: 10,
             scan_period_ms: 100,
+            unused_ms: 0,
             steer_ms: 5_000,
         }
     }
@@ -44,6 +47,7 @@ impl TierConfig {
             () if !(1..=1 << 18).contains(&self.batch_pages) => Err(("batch_pages", "must be 1 to 2^18")),
             () if !(1..=100).contains(&self.cpu_percent) => Err(("cpu_percent", "must be 1 to 100, of one CPU")),
             () if !(1..=10_000).contains(&self.scan_period_ms) => Err(("scan_period_ms", "must be 1 to 10000")),
+            () if self.unused_ms > 60_000 => Err(("unused_ms", "must be 0 to 60000")),
             () if !(100..=600_000).contains(&self.steer_ms) => Err(("steer_ms", "must be 100 to 600000")),
             () => Ok(()),
         }
