@@ -21,13 +21,22 @@ pub fn candidate<'a>(
     config: &MemoryConfig,
     spare_just_left: bool,
 ) -> Option<&'a AppState> {
-    let since_ns = snapshot.now_ns.saturating_sub(config.just_left_ms.saturating_mul(1_000_000));
-    let just_left = |a: &AppState| a.importance != Importance::Empty && a.background_since_ns > since_ns;
+    let just_left = |a: &AppState| a.importance != Importance::Empty && is_just_left(a, snapshot, config);
     classes.iter().find_map(|&class| {
         let apps = snapshot.apps.iter().filter(|a| a.importance == class && is_worth(a, config));
         apps.filter(|a| !(spare_just_left && just_left(a)))
             .min_by(|a, b| (a.focus_seq, &a.name).cmp(&(b.focus_seq, &b.name)))
     })
+}
+
+/// Whether an app went to the background, or was closed, so short a time ago that the user may well come back to it.
+pub(crate) fn is_just_left(app: &AppState, snapshot: &Snapshot, config: &MemoryConfig) -> bool {
+    matches!(app.importance, Importance::Hidden | Importance::Empty)
+        && was_left_within(config.just_left_ms, app, snapshot)
+}
+
+pub(crate) fn was_left_within(ms: u64, app: &AppState, snapshot: &Snapshot) -> bool {
+    app.background_since_ns > snapshot.now_ns.saturating_sub(ms.saturating_mul(1_000_000))
 }
 
 /// The next app to compress ahead of need. What the last return of an app touched is spared: its next return will touch it again (LowMem13,

@@ -36,6 +36,8 @@ pub struct MemoryConfig {
     /// Time after an open app was left in which it is not compressed while memory is merely short: people come back soonest to what they
     /// left last. Not kept where the alternative is a kill, or a wait for memory.
     pub just_left_ms: u64,
+    /// Time after an open app was left in which it is not killed merely to make room for files.
+    pub keep_open_ms: u64,
     /// With the screen off, leave an app that came back since it was compressed alone while at most so much of its memory is
     /// resident, percent: that is what its return touched, and will touch again. 0: compress all of it again.
     pub keep_returned_percent: u64,
@@ -70,6 +72,7 @@ impl Default for MemoryConfig {
             compress_least_pages: 64,
             idle_ms: 300_000,
             just_left_ms: 12_000,
+            keep_open_ms: 60_000,
             keep_returned_percent: 75,
             room_least_pages: 256,
             watch_ms: 50,

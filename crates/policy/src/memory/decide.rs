@@ -3,13 +3,13 @@
 
 use fovea_apps::{AppName, Importance};
 
-use super::compress::{candidate, candidate_ahead, next_due_ns};
+use super::compress::{candidate, candidate_ahead, is_just_left, next_due_ns, was_left_within};
 use super::growth::{outruns_swap, runaway};
 use super::interval::interval_ns;
 use super::pressure::{pressure, Pressure};
-use super::victim::{is_kept_by_owner, victim};
+use super::victim::{is_kept_by_owner, victim, victim_among};
 use super::{MemoryConfig, MemoryState, Mode};
-use crate::{Action, Asked, Decision, Reason, Snapshot};
+use crate::{Action, AppState, Asked, Decision, Reason, Snapshot};
 
 /// Time until a busy device is looked at again for whether it has become idle.
 const IDLE_AGAIN_NS: u64 = 10_000_000_000;
@@ -40,10 +40,11 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     };
     let step = match step {
         Step::Kill(class, reason) => {
-            let found = kill_step(snapshot, class, reason, &pressure).map(|step| match runaway(snapshot, class) {
-                Some(app) if config.mode == Mode::Full => (Action::Kill { app: app.name.clone() }, Reason::Runaway),
-                _ => step,
-            });
+            let found =
+                kill_step(snapshot, config, class, reason, &pressure).map(|step| match runaway(snapshot, class) {
+                    Some(app) if config.mode == Mode::Full => (Action::Kill { app: app.name.clone() }, Reason::Runaway),
+                    _ => step,
+                });
             let kept = || snapshot.apps.iter().any(|app| is_kept_by_owner(app, &snapshot.memory, class));
             let is_due = snapshot.memory.stalled_us > 0 || class == Importance::Foreground;
             let nobody = victim(&snapshot.apps, &snapshot.memory, class).is_none();
@@ -158,15 +159,21 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
         }
     }
 
-    // With swap full nothing but the file cache is left to shrink, and what is opened next is read from it: an app that was closed is worth less, and
-    // not only once somebody waits, for by then every return reads its files anew.
+    // With swap full nothing but the file cache is left to shrink, and what is opened next is read from it: an app that was closed is worth
+    // less, and not only once somebody waits, for by then every return reads its files anew. So is one that was left long ago, where it is known
+    // which one the user looks at.
     let swap_full = !has_room && memory.swap.is_some();
-    let closed = (swap_full && (pressure.shortage.is_some() || pressure.little_left)).then_some(Importance::Empty);
-    let Some(class) = pressure.ladder.or(closed) else { return Step::Nothing };
-    if !worth_killing(memory, has_room, pressure) {
+    let keeps_room = pressure.little_left && memory.is_swap_nearly_full();
+    let for_files = if keeps_room && snapshot.focus_told {
+        Some(Importance::Hidden)
+    } else {
+        (swap_full && (pressure.shortage.is_some() || pressure.little_left)).then_some(Importance::Empty)
+    };
+    let Some(class) = pressure.ladder.into_iter().chain(for_files).min() else { return Step::Nothing };
+    if !worth_killing(memory, has_room && !keeps_room, pressure) {
         return Step::Nothing;
     }
-    let reason = if swap_full {
+    let reason = if swap_full || keeps_room {
         Reason::SwapFull
     } else if pressure.thrash {
         Reason::Thrash
@@ -176,17 +183,39 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
     Step::Kill(class, reason)
 }
 
-/// Kills the worst app of the classes that may be killed, if that is due.
+/// Kills the worst app of the classes that may be killed, if that is due. What was just left dies last: it is what the user comes back to
+/// soonest, and one that he left long ago makes room as well.
 ///
 /// Without a stall the kernel still finds memory by itself, unless free memory and file cache are both under what even the foreground
 /// app would be killed for: then there is nothing left to find, and the next to wait for memory waits for the OOM killer. A background
-/// app is worth that; the app in front is not before somebody really waits. Nor need anybody wait for a closed app to make room for files.
-fn kill_step(snapshot: &Snapshot, class: Importance, reason: Reason, pressure: &Pressure) -> Option<(Action, Reason)> {
-    let app = victim(&snapshot.apps, &snapshot.memory, class)?;
-    let nothing_left = class == Importance::Foreground && app.dies_as() > Importance::Foreground;
-    let keeps_room = pressure.little_left && reason == Reason::SwapFull && app.dies_as() == Importance::Empty;
-    (snapshot.memory.stalled_us > 0 || nothing_left || keeps_room)
-        .then(|| (Action::Kill { app: app.name.clone() }, reason))
+/// app is worth that; the app in front is not before somebody really waits. Nor need anybody wait for one to make room for files that was closed
+/// or left long ago.
+fn kill_step(
+    snapshot: &Snapshot,
+    config: &MemoryConfig,
+    class: Importance,
+    reason: Reason,
+    pressure: &Pressure,
+) -> Option<(Action, Reason)> {
+    let memory = &snapshot.memory;
+    let stalled = memory.stalled_us > 0;
+    let left_long_ago = |app: &AppState| {
+        // Only files want its room: it must have been unused for longer.
+        let for_files = app.dies_as() < Importance::Empty && pressure.ladder.is_none_or(|least| app.dies_as() < least);
+        let is_kept = for_files && was_left_within(config.keep_open_ms, app, snapshot);
+        config.mode == Mode::Ladder || !(is_kept || is_just_left(app, snapshot, config))
+    };
+    let nothing_left = |app: &AppState| class == Importance::Foreground && app.dies_as() > Importance::Foreground;
+    let makes_room =
+        |app: &AppState| pressure.little_left && reason == Reason::SwapFull && app.dies_as() >= Importance::Hidden;
+    let (app, is_due) = match victim_among(&snapshot.apps, memory, class, left_long_ago) {
+        Some(app) => (app, stalled || nothing_left(app) || makes_room(app)),
+        None => {
+            let app = victim(&snapshot.apps, memory, pressure.ladder?)?;
+            (app, stalled || nothing_left(app))
+        }
+    };
+    is_due.then(|| (Action::Kill { app: app.name.clone() }, reason))
 }
 
 /// While swap has true room, the kernel can still move what the daemon would not choose (services' idle pages); a kill is due only

@@ -4,6 +4,9 @@
 use fovea_apps::{ZramReading, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
+/// Swap is nearly full when less than such a part of it is left.
+const NEARLY_FULL: u64 = 40;
+
 /// Memory, with what changed since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryState {
@@ -55,5 +58,16 @@ impl MemoryState {
             Some(SwapState { zram: Some(zram), free_bytes, .. }) => zram.room_pages().min(free_bytes / PAGE_BYTES),
             Some(SwapState { free_bytes, .. }) => free_bytes / PAGE_BYTES,
         }
+    }
+
+    /// Whether swap takes hardly any more: what it holds and what it can still take are its size, and less than a fortieth of that is left.
+    pub fn is_swap_nearly_full(&self) -> bool {
+        let room_pages = self.room_pages();
+        let size_pages = match self.swap {
+            None => return false,
+            Some(SwapState { zram: Some(zram), .. }) => zram.original_bytes / PAGE_BYTES + room_pages,
+            Some(SwapState { total_bytes, .. }) => total_bytes / PAGE_BYTES,
+        };
+        room_pages * NEARLY_FULL < size_pages
     }
 }

@@ -13,10 +13,20 @@ const LEAST_GAIN_BYTES: u64 = 1 << 20;
 /// would come back: however little they matter, memory is found elsewhere. One to be avoided dies only when every other app may be killed
 /// (the next step is the kernel's) and none is left.
 pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: Importance) -> Option<&'a AppState> {
+    victim_among(apps, memory, least_important, |_| true)
+}
+
+/// The same among those of which `may_die` says so.
+pub(crate) fn victim_among<'a>(
+    apps: &'a [AppState],
+    memory: &MemoryState,
+    least_important: Importance,
+    may_die: impl Fn(&AppState) -> bool,
+) -> Option<&'a AppState> {
     let size = |app: &AppState| size_bytes(app, memory.swap);
     let worst_of = |avoided: bool| {
         apps.iter()
-            .filter(|a| gives(a, memory) && a.dies_as() >= least_important)
+            .filter(|a| gives(a, memory) && a.dies_as() >= least_important && may_die(a))
             .filter(|a| match a.standing {
                 Standing::Protect | Standing::Ignore => false,
                 Standing::Avoid => avoided,

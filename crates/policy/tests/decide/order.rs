@@ -3,7 +3,7 @@
 
 use fovea_apps::Importance;
 use fovea_policy::memory::decide;
-use fovea_policy::{Action, Reason, Snapshot};
+use fovea_policy::{Action, AppState, Reason, Snapshot};
 
 use crate::{app, done, freezing, household, only_step, phone, MB, SECOND_NS};
 
@@ -14,6 +14,13 @@ fn compressed(snapshot: &Snapshot) -> Option<Reason> {
         .actions
         .into_iter()
         .find_map(|(action, reason)| matches!(action, Action::Compress { .. }).then_some(reason))
+}
+
+/// Who is killed.
+fn killed(snapshot: &Snapshot) -> Option<(String, Reason)> {
+    let decision = decide(snapshot, &freezing().memory);
+    let mut kills = decision.actions.into_iter().filter(|(action, _)| matches!(action, Action::Kill { .. }));
+    kills.next().map(|(action, reason)| (action.app().to_string(), reason))
 }
 
 #[test]
@@ -48,18 +55,69 @@ fn with_swap_full_a_closed_app_dies_for_the_file_cache_and_an_open_one_does_not(
     assert_eq!(only_step(&plenty), None, "there is file cache to shrink");
 }
 
+/// A phone with little left, before anybody waits.
+fn little_left(available_mb: u64, zram_used_mb: u64, apps: Vec<AppState>) -> Snapshot {
+    let mut s = phone(60, 60, zram_used_mb, apps);
+    (s.memory.available_bytes, s.memory.total_bytes, s.memory.stalled_us) = (available_mb * MB, 512 * MB, 0);
+    s
+}
+
+const TENTH_MB: u64 = 51;
+
 #[test]
-fn with_swap_full_a_closed_app_dies_before_files_are_read_again_and_again() {
-    let step = |available_mb, zram_used_mb, apps| {
-        let mut s = phone(60, 60, zram_used_mb, apps);
-        (s.memory.available_bytes, s.memory.total_bytes, s.memory.stalled_us) = (available_mb * MB, 512 * MB, 0);
-        only_step(&s)
-    };
-    let tenth_mb = 51;
-    assert_eq!(step(tenth_mb, 100, household()), Some(("kill new-empty".into(), Reason::SwapFull)), "nobody waits yet");
-    assert_eq!(step(tenth_mb + 1, 100, household()), None);
-    assert_eq!(step(tenth_mb, 50, household()), None, "what is idle can still move");
+fn with_swap_nearly_full_background_apps_die_before_files_are_read_again_and_again() {
+    let step = |available_mb, used_mb, apps| killed(&little_left(available_mb, used_mb, apps));
+    let full = |app: &str| Some((app.to_owned(), Reason::SwapFull));
+    assert_eq!(step(TENTH_MB, 100, household()), full("new-empty"), "nobody waits yet");
+    assert_eq!(
+        step(TENTH_MB, 98, done(household(), &["old-empty", "new-empty", "old-hidden", "new-hidden"])),
+        full("new-empty"),
+        "a fiftieth of swap is left"
+    );
+    assert_eq!(step(TENTH_MB + 1, 100, household()), None);
+    assert_eq!(step(TENTH_MB, 50, household()), None, "what is idle can still move");
     let mut open = household();
     open.retain(|a| a.importance < Importance::Empty);
-    assert_eq!(step(tenth_mb, 100, open), None, "an open app is worth more than files");
+    assert_eq!(step(TENTH_MB, 100, open.clone()), full("new-hidden"), "one left long ago is worth less than files");
+    open.retain(|a| a.importance < Importance::Hidden);
+    assert_eq!(step(TENTH_MB, 100, open), None, "what is in use is worth more");
+}
+
+#[test]
+fn while_nobody_tells_who_is_in_front_only_closed_apps_die_for_files() {
+    let mut s = little_left(TENTH_MB, 100, household());
+    s.focus_told = false;
+    assert_eq!(killed(&s), Some(("new-empty".into(), Reason::SwapFull)));
+    s.apps.retain(|a| a.importance < Importance::Empty);
+    assert_eq!(killed(&s), None);
+}
+
+#[test]
+fn what_was_just_left_dies_last() {
+    let left = |name: &str, importance, left_s: u64| {
+        let background_since_ns = (100 - left_s) * SECOND_NS;
+        AppState { background_since_ns, ..app(name, importance, 5, 90) }
+    };
+    let old = left("old", Importance::Hidden, 60);
+    let just = left("just", Importance::Empty, 5);
+    assert_eq!(killed(&little_left(TENTH_MB, 100, vec![just.clone(), old])), Some(("old".into(), Reason::SwapFull)));
+    let lately = left("lately", Importance::Hidden, 59);
+    assert_eq!(killed(&little_left(TENTH_MB, 100, vec![lately.clone()])), None, "it was in use within a minute");
+    let mut stalled = little_left(TENTH_MB, 100, vec![lately.clone()]);
+    stalled.memory.stalled_us = 9000;
+    assert_eq!(killed(&stalled), None, "and reclaim at work is no reason");
+    let mut short = phone(14, 14, 100, vec![lately.clone()]);
+    assert_eq!(killed(&short), Some(("lately".into(), Reason::SwapFull)), "memory is short");
+    (short.memory.free_bytes, short.memory.file_bytes, short.memory.total_bytes) = (30 * MB, 30 * MB, 512 * MB);
+    assert_eq!(killed(&short), None, "of closed apps only");
+    let alone = little_left(TENTH_MB, 100, vec![just.clone()]);
+    assert_eq!(killed(&alone), None, "files are not worth it");
+    let kill = Some(("just".to_owned(), Reason::SwapFull));
+    let mut waiting = phone(10, 10, 100, vec![just.clone()]);
+    assert_eq!(killed(&waiting), kill, "somebody waits for it");
+    waiting.memory.stalled_us = 0;
+    assert_eq!(killed(&waiting), None);
+    let mut nothing = phone(4, 4, 100, vec![just]);
+    nothing.memory.stalled_us = 0;
+    assert_eq!(killed(&nothing), kill, "there is nothing left");
 }
