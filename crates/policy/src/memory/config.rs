@@ -36,7 +36,8 @@ pub struct MemoryConfig {
     /// Time after an open app was left in which it is not compressed while memory is merely short: people come back soonest to what they
     /// left last. Not kept where the alternative is a kill, or a wait for memory.
     pub just_left_ms: u64,
-    /// Time after an open app was left in which it is not killed merely to make room for files.
+    /// Time after an open app was left in which it is not killed merely to make room for files. Without `minfree_pages` none ever is: only a
+    /// phone's apps save what they have as they leave the front.
     pub keep_open_ms: u64,
     /// With the screen off, leave an app that came back since it was compressed alone while at most so much of its memory is
     /// resident, percent: that is what its return touched, and will touch again. 0: compress all of it again.

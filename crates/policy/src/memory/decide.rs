@@ -161,10 +161,11 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
 
     // With swap full nothing but the file cache is left to shrink, and what is opened next is read from it: an app that was closed is worth
     // less, and not only once somebody waits, for by then every return reads its files anew. So is one that was left long ago, where it is known
-    // which one the user looks at.
+    // which one the user looks at; by thresholds of a phone only, whose apps save what they have as they leave the front. A desktop's do not.
     let swap_full = !has_room && memory.swap.is_some();
-    let keeps_room = pressure.little_left && memory.is_swap_nearly_full();
-    let for_files = if keeps_room && snapshot.focus_told {
+    let ends_open = snapshot.focus_told && config.minfree_pages.is_some();
+    let keeps_room = ends_open && pressure.little_left && memory.is_swap_nearly_full();
+    let for_files = if keeps_room {
         Some(Importance::Hidden)
     } else {
         (swap_full && (pressure.shortage.is_some() || pressure.little_left)).then_some(Importance::Empty)

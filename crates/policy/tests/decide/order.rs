@@ -2,7 +2,7 @@
 //! Who is spared for a while, and who is not worth the file cache.
 
 use fovea_apps::Importance;
-use fovea_policy::memory::decide;
+use fovea_policy::memory::{decide, MemoryConfig};
 use fovea_policy::{Action, AppState, Reason, Snapshot};
 
 use crate::{app, done, freezing, household, only_step, phone, MB, SECOND_NS};
@@ -79,6 +79,10 @@ fn with_swap_nearly_full_background_apps_die_before_files_are_read_again_and_aga
     let mut open = household();
     open.retain(|a| a.importance < Importance::Empty);
     assert_eq!(step(TENTH_MB, 100, open.clone()), full("new-hidden"), "one left long ago is worth less than files");
+    let desktop = MemoryConfig { minfree_pages: None, ..freezing().memory };
+    let decision = decide(&little_left(TENTH_MB, 100, open.clone()), &desktop);
+    let ends = |(action, _): &(Action, Reason)| matches!(action, Action::Kill { .. } | Action::Ask { .. });
+    assert!(!decision.actions.iter().any(ends), "a desktop's apps hold what nobody saved");
     open.retain(|a| a.importance < Importance::Hidden);
     assert_eq!(step(TENTH_MB, 100, open), None, "what is in use is worth more");
 }
