@@ -5,6 +5,7 @@ mod programs;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{channel, Receiver};
@@ -63,7 +64,9 @@ fn what_sway_shows_is_told_in_tiles_behind_tabs_and_on_another_workspace() {
     let mut sway = sway(folder.path());
     let socket: PathBuf = loop {
         let mut found = std::fs::read_dir(folder.path()).unwrap().flatten().map(|e| e.path());
-        if let Some(socket) = found.find(|p| p.extension().is_some_and(|e| e == "sock")) {
+        // The file is there before sway listens, and refuses until then.
+        let listens = |p: &PathBuf| p.extension().is_some_and(|e| e == "sock") && UnixStream::connect(p).is_ok();
+        if let Some(socket) = found.find(listens) {
             break socket;
         }
         let log = || std::fs::read_to_string(folder.path().join("log")).unwrap();
