@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use fovea_scenario::CpuTimes;
+
 use crate::outcome::{read_file, Outcome};
 
 /// CLOCK_MONOTONIC.
@@ -39,6 +41,26 @@ impl Memory {
             swapped: bytes("SwapTotal:")?.saturating_sub(bytes("SwapFree:")?),
         })
     }
+}
+
+/// What all CPUs together have done since boot (`/proc/stat`, proc(5)).
+pub fn cpu_times() -> Outcome<CpuTimes> {
+    parse_cpu_times(&read_file("/proc/stat")?).ok_or_else(|| "/proc/stat: no times of the CPUs".into())
+}
+
+fn parse_cpu_times(text: &str) -> Option<CpuTimes> {
+    /// USER_HZ is 100 on every architecture that Debian has.
+    const TICK_NS: u64 = 10_000_000;
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+    let &[user, nice, system, idle, io_wait, irq, softirq, ..] = &ticks[..] else { return None };
+    let ns = |ticks: u64| ticks.checked_mul(TICK_NS);
+    Some(CpuTimes {
+        user_ns: ns(user.checked_add(nice)?)?,
+        system_ns: ns(system.checked_add(irq)?.checked_add(softirq)?)?,
+        idle_ns: ns(idle)?,
+        io_wait_ns: ns(io_wait)?,
+    })
 }
 
 /// The number after `name` at the start of a line.
@@ -153,6 +175,18 @@ mod tests {
         let expected = Memory { total: 409_600, free: 102_400, available: 204_800, swapped: 30_720 };
         assert_eq!(Memory::parse(text), Some(expected));
         assert_eq!(Memory::parse("MemTotal: 400 kB\n"), None);
+    }
+
+    #[test]
+    fn times_of_all_cpus_come_in_hundredths_of_a_second() {
+        let text = "cpu  3 1 4 1000 5 1 1 9 0 0\ncpu0 1 0 2 500 2 0 1 4 0 0\n";
+        let [user_ns, system_ns, idle_ns, io_wait_ns] = [4, 6, 1000, 5].map(|ticks| ticks * 10_000_000);
+        let times = CpuTimes { user_ns, system_ns, idle_ns, io_wait_ns };
+        assert_eq!(parse_cpu_times(text), Some(times));
+        let before = CpuTimes { user_ns: user_ns - 1, idle_ns: idle_ns + 1, ..times };
+        assert_eq!(times.since(before), CpuTimes { user_ns: 1, ..CpuTimes::default() });
+        assert_eq!(parse_cpu_times("cpu  3 1 4 1000 5 1\n"), None);
+        assert_eq!(parse_cpu_times(&format!("cpu  {} 1 4 1000 5 1 1\n", u64::MAX)), None);
     }
 
     #[test]

@@ -3,11 +3,11 @@
 
 use fovea_client::protocol::Request;
 use fovea_scenario::follow::phone::{Book, Pages, Told};
-use fovea_scenario::{follow, AppProfile, Daemon, EventBody, Plan, Step};
+use fovea_scenario::{follow, AppProfile, CpuTimes, Daemon, EventBody, Plan, Reservation, Step};
 
 use crate::outcome::{read_file, At, Outcome};
 use crate::phone::{Answer, Phone, Woke};
-use crate::readings::{now_ns, Memory};
+use crate::readings::{cpu_times, now_ns, Memory};
 use crate::wire::{Count, FromApp, ToApp};
 use crate::{checks, desktop, devices, disk, flash, fragment, net, play, sound, tier};
 
@@ -66,6 +66,14 @@ impl follow::phone::Phone for Phone {
 
     fn read_bytes(&mut self) -> Outcome<u64> {
         flash::read_bytes()
+    }
+
+    /// Asked only where the figures want it: it takes a moment of the time between launches.
+    fn cpu_times(&mut self) -> Outcome<Option<CpuTimes>> {
+        match self.plan.configuration.reservation {
+            Reservation::Absent => Ok(None),
+            _ => cpu_times().map(Some),
+        }
     }
 
     fn available_bytes(&mut self) -> Outcome<u64> {

@@ -39,6 +39,8 @@ const WORKLOADS: &[(&str, &str)] = builtin![
     "workloads/LM.toml",
     "workloads/NM.toml",
     "workloads/HM.toml",
+    "workloads/solo-movies.toml",
+    "workloads/solo-camera.toml",
     "workloads/desktop.toml",
 ];
 

@@ -29,6 +29,31 @@ pub enum LaunchKind {
     Restart,
 }
 
+/// What a phone's CPUs did in a while, by the kernel's account, all of them added up: what eCache12's figure 7 parts a launch into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTimes {
+    /// Programs.
+    pub user_ns: u64,
+    /// The kernel, its interrupts included.
+    pub system_ns: u64,
+    /// Nothing, and nobody waited for storage.
+    pub idle_ns: u64,
+    /// Nothing, since somebody waited for storage.
+    pub io_wait_ns: u64,
+}
+
+impl CpuTimes {
+    /// From `before` to this.
+    pub fn since(self, before: CpuTimes) -> CpuTimes {
+        CpuTimes {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
+            io_wait_ns: self.io_wait_ns.saturating_sub(before.io_wait_ns),
+        }
+    }
+}
+
 /// A device buffer that an app had, or wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferUse {
@@ -106,6 +131,9 @@ pub enum EventBody {
         wrong_pages: u64,
         /// Pages verified.
         verified_pages: u64,
+        /// What the CPUs did meanwhile, on phones that say so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cpu: Option<CpuTimes>,
     },
     /// The user has worked with the app on the screen.
     Used {

@@ -117,6 +117,7 @@ pub fn open<P: Phone + ?Sized>(phone: &mut P, name: &str) -> Outcome<()> {
         leave(phone)?;
     }
     phone.before_open(&profile)?;
+    let cpu_before = phone.cpu_times()?;
     let read_before = phone.read_bytes()?;
     let began_ns = phone.now_ns();
     let mut tries = 0;
@@ -134,6 +135,7 @@ pub fn open<P: Phone + ?Sized>(phone: &mut P, name: &str) -> Outcome<()> {
     };
     let elapsed_ns = phone.now_ns() - began_ns;
     let read_bytes = phone.read_bytes()? - read_before;
+    let cpu = phone.cpu_times()?.zip(cpu_before).map(|(after, before)| after.since(before));
     phone.after_open(&profile)?;
     phone.set_closed(name, false);
     phone.book().focused = phone.runs(name).then(|| name.to_owned());
@@ -151,6 +153,7 @@ pub fn open<P: Phone + ?Sized>(phone: &mut P, name: &str) -> Outcome<()> {
         read_bytes,
         wrong_pages: pages.wrong,
         verified_pages: pages.checked,
+        cpu,
     })?;
     phone.after_report(name)?;
     phone.sample(TICK)

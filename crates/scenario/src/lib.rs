@@ -38,7 +38,7 @@ pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
 pub use disk_load::{DiskLoad, DiskUse};
 pub use error::Error;
-pub use event::{BufferUse, Event, EventBody, LaunchKind, Played};
+pub use event::{BufferUse, CpuTimes, Event, EventBody, LaunchKind, Played};
 pub use figures::{document, Boot, Provenance};
 pub use file_kind::FileKind;
 pub use footprint::Footprint;

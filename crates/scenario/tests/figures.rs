@@ -18,7 +18,15 @@ fn ready() -> Event {
 }
 
 fn launch(app: &str, kind: LaunchKind, elapsed_ns: u64, wrong_pages: u64) -> Event {
-    let body = EventBody::Launch { app: app.into(), kind, elapsed_ns, read_bytes: 0, wrong_pages, verified_pages: 100 };
+    let body = EventBody::Launch {
+        app: app.into(),
+        kind,
+        elapsed_ns,
+        read_bytes: 0,
+        wrong_pages,
+        verified_pages: 100,
+        cpu: None,
+    };
     event(1, body)
 }
 

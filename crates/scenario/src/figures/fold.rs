@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Boot, Figures};
-use crate::{AppProfile, BufferUse, DiskUse, Event, EventBody, Heard, LaunchKind, Load, Plan, Played, Step, TierUse};
+use crate::{
+    AppProfile, BufferUse, CpuTimes, DiskUse, Event, EventBody, Heard, LaunchKind, Load, Plan, Played, Step, TierUse,
+};
 
 /// Label of the sample that measuring begins with.
 const BEGIN: &str = "begin";
@@ -17,6 +19,8 @@ pub(crate) struct Launch {
     pub read_bytes: f64,
     /// Not the first of this app in this boot.
     pub again: bool,
+    /// What the CPUs did meanwhile.
+    pub cpu: Option<CpuTimes>,
 }
 
 /// A state of memory.
@@ -201,13 +205,14 @@ impl Folded {
                 self.user_memory_bytes = Some(*user_memory_bytes as f64);
             }
             EventBody::Step { .. } => self.steps += 1.0,
-            EventBody::Launch { app, kind, elapsed_ns, read_bytes, wrong_pages, .. } => {
+            EventBody::Launch { app, kind, elapsed_ns, read_bytes, wrong_pages, cpu, .. } => {
                 self.wrong_pages += *wrong_pages as f64;
                 let again = !seen.insert(app.as_str());
                 let elapsed_ns = *elapsed_ns as f64;
                 let read_bytes = *read_bytes as f64;
                 self.desktop.alive.insert(app.clone());
-                self.launches.push(Launch { app: app.clone(), kind: *kind, elapsed_ns, read_bytes, again });
+                let cpu = *cpu;
+                self.launches.push(Launch { app: app.clone(), kind: *kind, elapsed_ns, read_bytes, again, cpu });
             }
             EventBody::Interacted { elapsed_ns, stall_ns, wrong_pages, .. } => {
                 self.wrong_pages += *wrong_pages as f64;

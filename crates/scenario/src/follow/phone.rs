@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bring_by_focus;
-use crate::{AppProfile, EventBody, Plan, Step};
+use crate::{AppProfile, CpuTimes, EventBody, Plan, Step};
 
 /// A step that cannot be followed: one line.
 pub type Outcome<T> = Result<T, String>;
@@ -82,6 +82,11 @@ pub trait Phone {
 
     /// Bytes read from storage so far.
     fn read_bytes(&mut self) -> Outcome<u64>;
+
+    /// What its CPUs have done so far, if this phone says so.
+    fn cpu_times(&mut self) -> Outcome<Option<CpuTimes>> {
+        Ok(None)
+    }
 
     /// MemAvailable.
     fn available_bytes(&mut self) -> Outcome<u64>;

@@ -19,5 +19,13 @@ pub fn sample(label: &str, free_bytes: u64, available_bytes: u64, read_bytes: u6
 
 /// A launch that read nothing and found its pages right.
 pub fn launch(app: &str, kind: LaunchKind, elapsed_ns: u64) -> EventBody {
-    EventBody::Launch { app: app.into(), kind, elapsed_ns, read_bytes: 0, wrong_pages: 0, verified_pages: 100 }
+    EventBody::Launch {
+        app: app.into(),
+        kind,
+        elapsed_ns,
+        read_bytes: 0,
+        wrong_pages: 0,
+        verified_pages: 100,
+        cpu: None,
+    }
 }

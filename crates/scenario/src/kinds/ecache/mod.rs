@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps opened by a workload's proportions and used, on a phone with memory reserved for devices (eCache12, section 5.2).
 
+mod against_normal;
 mod figures;
 mod tables;
 
