@@ -13,15 +13,17 @@ mod media;
 mod optimal;
 mod page_cache;
 mod policy;
+mod record;
 mod replay;
 mod selective;
 
 pub use format::{read, write};
 pub use fovea_core::Key;
-pub use generate::{generate, GenerateOptions, WORKLOADS};
+pub use generate::{generate, generate_recorded, GenerateOptions, WORKLOADS};
 pub use optimal::{beam, Alike};
 pub use page_cache::PageCache;
 pub use policy::{orders, Base, RegionPolicy, Worth, PROTECT_PERCENT};
+pub use record::Record;
 pub use replay::{replay, Outcome};
 
 use fovea_core::{Config, DeviceConfig};

@@ -5,6 +5,7 @@
 mod ecache;
 mod ecache_reads;
 mod ecache_runs;
+mod ecache_working_sets;
 mod entry;
 mod hybrid;
 mod hybrid_energy;
@@ -22,6 +23,7 @@ use crate::{replay, Error, Result};
 
 /// Every entry.
 pub static ENTRIES: &[&Entry] = &[
+    &ecache_working_sets::FIG_5,
     &ecache_reads::FIG_6A,
     &ecache::FIG_10,
     &hybrid::FIG_2,

@@ -28,7 +28,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     media::{behaviour, Deed},
-    Device, Event, Key, PageCache, Trace,
+    Device, Event, Key, PageCache, Record, Trace,
 };
 use crate::{Error, Result, PAGE_BYTES};
 
@@ -91,6 +91,18 @@ fn scenario_error(error: fovea_scenario::Error) -> Error {
 /// # Errors
 /// If there is no such workload, or the numbers make no sense.
 pub fn generate(options: &GenerateOptions) -> Result<Trace> {
+    play(options, None).map(|(trace, _)| trace)
+}
+
+/// The same, with what was asked of the page cache.
+///
+/// # Errors
+/// As [`generate`].
+pub fn generate_recorded(options: &GenerateOptions) -> Result<(Trace, Record)> {
+    play(options, Some(Record::default()))
+}
+
+fn play(options: &GenerateOptions, record: Option<Record>) -> Result<(Trace, Record)> {
     if !(options.file_scale > 0.0 && options.file_scale <= 100.0) {
         return Err(Error::Usage(format!("file scale {}: take one above 0 and at most 100", options.file_scale)));
     }
@@ -105,12 +117,12 @@ pub fn generate(options: &GenerateOptions) -> Result<Trace> {
     // The phone's flash is larger than the virtual phone's here: only the plan's steps are used, with the files at their own size.
     let catalog = Catalog::builtin().map_err(scenario_error)?;
     let plan = scenario.plans(&catalog, false).map_err(scenario_error)?.remove(0);
-    let mut session = Session::new(options, &plan.phone, &plan.apps);
+    let mut session = Session { record, ..Session::new(options, &plan.phone, &plan.apps) };
     for step in &plan.steps {
         session.step(step);
     }
     session.leave();
-    Ok(session.trace)
+    Ok((session.trace, session.record.unwrap_or_default()))
 }
 
 /// A file's pages in [`Trace::pages`].
@@ -144,6 +156,7 @@ struct Session<'a> {
     front: Option<String>,
     held: Vec<u8>,
     now: u64,
+    record: Option<Record>,
 }
 
 impl<'a> Session<'a> {
@@ -172,6 +185,7 @@ impl<'a> Session<'a> {
             front: None,
             held: Vec::new(),
             now: 0,
+            record: None,
         }
     }
 
@@ -201,6 +215,9 @@ impl<'a> Session<'a> {
 
     fn seconds(&mut self, seconds: u32) {
         self.trace.events.extend((0..seconds).map(|_| Event::Second));
+        if let Some(record) = &mut self.record {
+            record.cached_pages.extend((0..seconds).map(|_| self.cache.len()));
+        }
     }
 
     /// What was in front gives its devices back.
@@ -258,6 +275,10 @@ impl<'a> Session<'a> {
     }
 
     fn read(&mut self, page: u32) {
+        let user = |app: &&String| !self.services.contains(*app);
+        if let (Some(record), Some(app)) = (&mut self.record, self.front.as_ref().filter(user)) {
+            record.reads.entry(app.clone()).or_default().push(page);
+        }
         if !self.cache.access(page) {
             self.trace.events.push(Event::Get(page));
             self.evict();

@@ -100,6 +100,30 @@ impl Stack {
     }
 }
 
+/// A curve in the making.
+struct Counting {
+    stack: Stack,
+    distances: Vec<u64>,
+    requests: u64,
+}
+
+impl Counting {
+    fn new(objects: usize) -> Self {
+        Counting { stack: Stack::new(objects), distances: vec![0; objects], requests: 0 }
+    }
+
+    fn request(&mut self, id: u32) {
+        self.requests += 1;
+        if let Some(distance) = self.stack.request(id) {
+            self.distances[distance as usize] += 1;
+        }
+    }
+
+    fn done(self) -> Curve {
+        Curve { distances: self.distances, requests: self.requests }
+    }
+}
+
 /// How many requests hit by the size of the cache.
 pub struct Curve {
     /// Requests by stack distance.
@@ -113,20 +137,22 @@ impl Curve {
     /// # Errors
     /// If a temporary file cannot be read.
     pub fn of(dense: &Dense) -> Result<Curve> {
-        let objects = dense.footprint().objects as usize;
-        let (mut stack, mut distances) = (Stack::new(objects), vec![0; objects]);
+        let mut curve = Counting::new(dense.footprint().objects as usize);
         let failed = |e| Error::io(&std::env::temp_dir(), e, "the temporary file is lost; run again");
         let (ids, mut scratch, mut at) = (dense.columns().0, Vec::new(), 0);
         while at < dense.requests() {
             let count = CHUNK_REQUESTS.min((dense.requests() - at) as usize);
-            for &id in ids.chunk(at, count, &mut scratch).map_err(failed)? {
-                if let Some(distance) = stack.request(id) {
-                    distances[distance as usize] += 1;
-                }
-            }
+            ids.chunk(at, count, &mut scratch).map_err(failed)?.iter().for_each(|&id| curve.request(id));
             at += count as u64;
         }
-        Ok(Curve { distances, requests: dense.requests() })
+        Ok(curve.done())
+    }
+
+    /// LRU's, of requests for objects below that number.
+    pub(crate) fn of_requests(ids: &[u32], objects: usize) -> Curve {
+        let mut curve = Counting::new(objects);
+        ids.iter().for_each(|&id| curve.request(id));
+        curve.done()
     }
 
     /// Requests that miss in a cache of so many objects.

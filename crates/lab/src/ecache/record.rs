@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What goes on above the eCache while a trace is generated: eCache12's figure 5.
+
+use std::collections::BTreeMap;
+
+/// What apps asked of the page cache, and how much it held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Pages read from files while an app that a user opened was in front, by app, in order; numbers of [`super::Trace::pages`].
+    pub reads: BTreeMap<String, Vec<u32>>,
+    /// Pages in the page cache, at the end of each second.
+    pub cached_pages: Vec<u64>,
+}
