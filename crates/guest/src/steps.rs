@@ -11,6 +11,9 @@ use crate::readings::{cpu_times, now_ns, Memory};
 use crate::wire::{Count, FromApp, ToApp};
 use crate::{checks, desktop, devices, disk, flash, fragment, net, play, sound, tier};
 
+/// Takes 1 for the page cache (admin-guide/sysctl/vm.rst).
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
 /// How long a killed app may take to end.
 const CRASH_LIMIT_NS: u64 = 30_000_000_000;
 
@@ -212,6 +215,7 @@ impl follow::phone::Phone for Phone {
                 let free = fragment::pieces(&read_file("/proc/buddyinfo")?);
                 self.channel.emit(EventBody::Pieces { launches: *launches, free })
             }
+            Step::DropCaches {} => std::fs::write(DROP_CACHES, "1").at(|| DROP_CACHES.into()),
             Step::Verify {} => verify_all(self),
             Step::IdleCheck { ns } => checks::idle(self, *ns),
             Step::KillDaemon {} => {

@@ -80,6 +80,7 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         | Step::CheckFrozen {}
         | Step::Disk { .. }
         | Step::Check { .. }
+        | Step::DropCaches {}
         | Step::Play(_) => phone.special(step),
     };
     phone.set_ticks(0)?;

@@ -318,6 +318,8 @@ pub enum Step {
         /// What should be left.
         available_bytes: u64,
     },
+    /// The page cache loses every page that nobody maps.
+    DropCaches {},
     /// Records the state of memory under a label.
     Sample {
         /// Label of the event.

@@ -3,6 +3,7 @@
 //! what boots report, and what its paper prints. To add one: its file, its two lines here, its scenario in `profiles/scenarios`.
 
 pub mod burst;
+pub mod cold;
 pub mod desktop;
 pub mod disk;
 pub mod ecache;
@@ -45,6 +46,8 @@ macro_rules! kinds {
                 "monkey" => monkey::Monkey,
                 /// What becomes of the memory reserved for devices (eCache12, section 5).
                 "ecache" => ecache::Ecache,
+                /// Launches with and without their files in the page cache (eCache12, figure 3).
+                "cold" => cold::Cold,
                 /// A video played through buffers that stay mapped, or not (MapCache15).
                 "mapcache" => mapcache::Mapcache,
                 /// Apps whose pages are alike (LowMem13, sections 4.3 and 4.4).

@@ -8,6 +8,15 @@ use fovea_report::verdict::{ratio, verdict, Bound};
 /// A figure by configuration and name.
 pub(super) type Get<'a> = &'a dyn Fn(&str, &str) -> Option<f64>;
 
+/// Workloads of one app: its launch time, and the most that may be of normal's (figure 8(b)).
+const SOLO: [(&str, &str, f64); 2] =
+    [("solo-movies", "launch_movies_ns", 1.02), ("solo-camera", "launch_camera_ns", 1.01)];
+
+/// Whether the workload is of one app.
+pub(super) fn is_solo(case: &str) -> bool {
+    SOLO.iter().any(|(name, ..)| *name == case)
+}
+
 /// A figure under the eCache, of the same under normal.
 fn of_normal(get: Get<'_>, name: &str) -> Option<f64> {
     ratio(get("ecache", name), get("normal", name))
@@ -51,8 +60,7 @@ pub(super) fn reads(case: &str, get: Get<'_>, verdicts: &mut Vec<Verdict>) {
 
 /// How long launches take. Only in exact mode is that the phone's time.
 pub(super) fn launches(case: &str, get: Get<'_>, verdicts: &mut Vec<Verdict>) {
-    let solo = [("solo-movies", "launch_movies_ns", 1.02), ("solo-camera", "launch_camera_ns", 1.01)];
-    if let Some((_, figure, bound)) = solo.into_iter().find(|(name, ..)| *name == case) {
+    if let Some((_, figure, bound)) = SOLO.into_iter().find(|(name, ..)| *name == case) {
         verdicts.push(verdict(
             &id("launch", case),
             "an app with device memory, alone on the phone, launches no slower than under normal but for so much",
