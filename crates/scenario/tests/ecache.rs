@@ -301,7 +301,8 @@ fn launches_are_held_to_the_papers_figures_7_to_9() {
         });
         find(&d, id).pass
     };
-    let checks: [(&str, &str, fn(&mut Phone)); 7] = [
+    type Change = fn(&mut Phone);
+    let checks: [(&str, &str, Change); 7] = [
         // 10 and 35 ns of 10 and 50: a quarter is saved.
         ("N", "launch-waits-saved-N", |p| p.io_wait_ns = 37),
         ("HM", "launch-movies-HM", |p| p.launch_ns = 101),
