@@ -142,7 +142,7 @@ fn each_claim_can_fail() {
     };
     assert_eq!(changed(&|_, _| {}), "");
     assert!(changed(&|p, played| played.iommu_maps = u64::from(p.mapcache)).contains("iommu-maps-fragmented-strict-60"));
-    assert!(changed(&|_, played| played.use_ns[0] = 1501).contains("hit-unfragmented-strict-60"));
+    assert!(changed(&|_, played| played.use_ns[0] = 1401).contains("hit-unfragmented-strict-60"));
     assert!(changed(&|_, played| played.wrong_pages = 1).contains("wrong-pages-on-fragmented-strict-30"));
     assert!(changed(&|p, played| if p.mapcache {
         played.devices_ns = 2_000_000
@@ -162,7 +162,7 @@ fn each_claim_can_fail() {
 fn the_kernels_heap_has_verdicts_of_its_own() {
     let d = results(&["cases=fragmented-strict-30", "configurations=stock-heap,wrapped"], true, |p, played| {
         played.iommu_maps += u64::from(p.mapcache);
-        played.use_ns[0] = 1501;
+        played.use_ns[0] = 1401;
         played.devices_ns /= 10;
     });
     assert_eq!(failing(&d).join(" "), "iommu-maps-wrapped-fragmented-strict-30 hit-wrapped-fragmented-strict-30 playback-saved-wrapped-fragmented-strict-30");

@@ -152,13 +152,12 @@ impl Pair<'_> {
         let there = |configuration: &str| compares(self.scenario, &[configuration]);
         let both = there(self.without) && there(self.with);
         if there(self.with) {
-            // 1392 on Debian 12's kernel and 1427 on 13's, built by their compilers: the bound leaves that room and no more.
             verdicts.push(verdict(
                 &self.id("hit"),
                 "a use of a buffer that is mapped takes at most so many instructions, attach to detach, whatever its size",
                 "this project",
                 self.get(self.with, "hit_insns"),
-                Bound::AtMost(1500.0),
+                Bound::AtMost(1400.0),
             ));
         }
         if self.variant.memory == Memory::Unfragmented {
