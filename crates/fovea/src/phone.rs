@@ -141,7 +141,8 @@ pub struct Run {
 /// `fovea phone demo`.
 #[derive(Args)]
 pub struct Demo {
-    /// Launches of the workload. With 120 memory is hardly short yet, and apps come back 2 % later than under zram.
+    /// Launches of the workload.
+    // With 120 memory is hardly short yet, and apps come back 2 % later than under zram.
     #[arg(long, default_value_t = 200)]
     launches: u32,
     /// Folder for results and the page.

@@ -48,19 +48,29 @@ pub fn cpu_times() -> Outcome<CpuTimes> {
     parse_cpu_times(&read_file("/proc/stat")?).ok_or_else(|| "/proc/stat: no times of the CPUs".into())
 }
 
-fn parse_cpu_times(text: &str) -> Option<CpuTimes> {
+/// Of these, the kernel's own, without its interrupts.
+pub fn system_ns() -> Outcome<u64> {
+    let parts = parse_cpu_parts(&read_file("/proc/stat")?);
+    parts.map(|[_, _, system, ..]| system).ok_or_else(|| "/proc/stat: no system time".into())
+}
+
+/// The parts of the CPUs' time, ns: user, nice, system, idle, I/O wait, irq, softirq.
+fn parse_cpu_parts(text: &str) -> Option<[u64; 7]> {
     /// USER_HZ is 100 on every architecture that Debian has.
     const TICK_NS: u64 = 10_000_000;
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
-    let &[user, nice, system, idle, io_wait, irq, softirq, ..] = &ticks[..] else { return None };
-    let ns = |ticks: u64| ticks.checked_mul(TICK_NS);
-    Some(CpuTimes {
-        user_ns: ns(user.checked_add(nice)?)?,
-        system_ns: ns(system.checked_add(irq)?.checked_add(softirq)?)?,
-        idle_ns: ns(idle)?,
-        io_wait_ns: ns(io_wait)?,
-    })
+    let mut words = line.split_ascii_whitespace();
+    let mut parts = [0; 7];
+    for part in &mut parts {
+        *part = words.next()?.parse::<u64>().ok()?.checked_mul(TICK_NS)?;
+    }
+    Some(parts)
+}
+
+fn parse_cpu_times(text: &str) -> Option<CpuTimes> {
+    let [user, nice, system, idle_ns, io_wait_ns, irq, softirq] = parse_cpu_parts(text)?;
+    let system_ns = system.checked_add(irq)?.checked_add(softirq)?;
+    Some(CpuTimes { user_ns: user.checked_add(nice)?, system_ns, idle_ns, io_wait_ns })
 }
 
 /// The number after `name` at the start of a line.

@@ -7,7 +7,7 @@ use crate::app_file::mib_pages;
 use crate::daemon_config::{daemon_config, disk_section, sound_section, user_memory_bytes};
 use crate::scenario::Scenario;
 use crate::script::Script;
-use crate::{AppProfile, Catalog, Configuration, Error, PhoneProfile, Plan, Reservation, Step, PAGE_BYTES};
+use crate::{AppProfile, Catalog, Configuration, Error, Footprint, PhoneProfile, Plan, Reservation, Step, PAGE_BYTES};
 
 /// Share of the flash that files may take; the rest is the file system's own.
 const FLASH_FILL: f64 = 0.9;
@@ -94,6 +94,31 @@ impl Scenario {
 
     pub(crate) fn wrong(&self, what: String, mend: &str) -> Error {
         Error::Scenario { scenario: self.name.clone(), what, mend: mend.into() }
+    }
+
+    /// A footprint by name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(crate) fn footprint<'a>(&self, name: &str, catalog: &'a Catalog) -> Result<&'a Footprint, Error> {
+        catalog.footprint(name).ok_or_else(|| {
+            self.wrong(format!("no footprint {name:?}"), "name one of profiles/footprints, such as android-2.3")
+        })
+    }
+
+    /// An app with a footprint's files in place of its own.
+    ///
+    /// # Errors
+    /// If there is no such footprint, or it does not fit the app.
+    pub(crate) fn with_files(
+        &self,
+        footprint: &str,
+        app: &AppProfile,
+        devices: Option<&PhoneProfile>,
+        catalog: &Catalog,
+    ) -> Result<AppProfile, Error> {
+        let laid = self.footprint(footprint, catalog)?.lay_over(app, devices);
+        laid.map_err(|what| self.wrong(what, "correct profiles/footprints or the scenario"))
     }
 
     /// The apps that the steps name, scaled.

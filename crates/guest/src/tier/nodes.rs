@@ -7,7 +7,7 @@ use std::io;
 use fovea_scenario::PAGE_BYTES;
 
 use crate::outcome::{read_file, At, Outcome};
-use crate::readings::{field, list};
+use crate::readings::{field, list, system_ns};
 
 /// Pages asked about together.
 const BATCH: usize = 512;
@@ -112,15 +112,8 @@ pub struct Work {
 
 impl Work {
     pub fn read() -> Outcome<Work> {
-        /// Of what /proc/stat counts in (USER_HZ).
-        const TICK_NS: u64 = 10_000_000;
         let moved = field(&read_file("/proc/vmstat")?, "pgmigrate_success ");
-        let stat = read_file("/proc/stat")?;
-        let system = stat.lines().next().and_then(|cpu| cpu.split_ascii_whitespace().nth(3)?.parse::<u64>().ok());
-        Ok(Work {
-            moved_pages: moved.ok_or("/proc/vmstat: no pgmigrate_success")?,
-            system_ns: system.ok_or("/proc/stat: no system time")? * TICK_NS,
-        })
+        Ok(Work { moved_pages: moved.ok_or("/proc/vmstat: no pgmigrate_success")?, system_ns: system_ns()? })
     }
 }
 

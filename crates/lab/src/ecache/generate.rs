@@ -275,9 +275,10 @@ impl<'a> Session<'a> {
     }
 
     fn read(&mut self, page: u32) {
-        let user = |app: &&String| !self.services.contains(*app);
-        if let (Some(record), Some(app)) = (&mut self.record, self.front.as_ref().filter(user)) {
-            record.reads.entry(app.clone()).or_default().push(page);
+        if let (Some(record), Some(app)) = (&mut self.record, &self.front) {
+            if !self.services.contains(app) {
+                record.read(app, page);
+            }
         }
         if !self.cache.access(page) {
             self.trace.events.push(Event::Get(page));

@@ -11,3 +11,12 @@ pub struct Record {
     /// Pages in the page cache, at the end of each second.
     pub cached_pages: Vec<u64>,
 }
+
+impl Record {
+    pub(super) fn read(&mut self, app: &str, page: u32) {
+        match self.reads.get_mut(app) {
+            Some(pages) => pages.push(page),
+            None => drop(self.reads.insert(app.to_owned(), vec![page])),
+        }
+    }
+}

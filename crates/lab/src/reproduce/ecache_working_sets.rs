@@ -39,8 +39,9 @@ const fn pages(mib: u64) -> u64 {
 /// The least size at which the hit ratio is saturated.
 fn saturated_mib(curve: &Curve, requests: u64) -> u64 {
     let hits = |mib: u64| (requests - curve.misses(pages(mib))) as f64;
-    let most = hits(SIZES_MIB[SIZES_MIB.len() - 1]);
-    (1..).find(|&mib| hits(mib) * 100.0 >= most * SATURATED_PERCENT).unwrap_or(u64::MAX)
+    let most_mib = SIZES_MIB[SIZES_MIB.len() - 1];
+    let enough = hits(most_mib) * SATURATED_PERCENT;
+    (1..most_mib).find(|&mib| hits(mib) * 100.0 >= enough).unwrap_or(most_mib)
 }
 
 fn fig_5(settings: &Settings) -> Result<Findings> {

@@ -345,8 +345,13 @@ pub(crate) fn select<'a>(folded: &'a [Folded], case: &str, configuration: &str) 
 /// Arithmetic mean over the rounds, as the seed takes it (LowMem13, section 4.2); `None` if one has no such figure.
 pub(crate) fn mean(boots: &[&Folded], value: impl Fn(&Folded) -> Option<f64>) -> Option<f64> {
     let values: Option<Vec<f64>> = boots.iter().map(|f| value(f)).collect();
-    let values = values.filter(|v| !v.is_empty())?;
-    Some(values.iter().sum::<f64>() / values.len() as f64)
+    average(values?)
+}
+
+/// Arithmetic mean; `None` of nothing.
+pub(crate) fn average(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.into_iter().fold((0.0, 0u32), |(sum, count), v| (sum + v, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
 }
 
 /// Geometric mean.

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::ecache::NORMAL;
 use super::{About, Parameters};
 use crate::catalog::builtin;
-use crate::figures::fold::{set, Folded, Launch};
-use crate::figures::{correctness, figure};
+use crate::figures::fold::{average, mean, select, set, Folded, Launch};
+use crate::figures::{by_case, correctness, figure, Figures};
 use crate::scenario::Scenario;
 use crate::script::{find, in_range, open, start, BadParameter, Script};
-use crate::{AppProfile, Boot, Case, Catalog, Error, Footprint, LaunchKind, PhoneProfile, Step, Verdict};
+use crate::{AppProfile, Boot, Case, Catalog, Error, LaunchKind, PhoneProfile, Step, Verdict};
 
 pub(super) const ABOUT: About =
     About { configurations: &[NORMAL], scenarios: builtin!["scenarios/cold.toml"], ..About::NONE };
@@ -51,7 +51,7 @@ impl Parameters for Cold {
     }
 
     fn scripts(&self, scenario: &Scenario, _scale: f64, catalog: &Catalog) -> Result<Vec<Script>, Error> {
-        self.footprint(scenario, catalog)?;
+        scenario.footprint(&self.footprint, catalog)?;
         let apps = &find(catalog, &scenario.name, &self.workload)?.percent;
         let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
         for _ in 0..self.rounds {
@@ -77,48 +77,14 @@ impl Parameters for Cold {
         devices: Option<&PhoneProfile>,
         catalog: &Catalog,
     ) -> Result<AppProfile, Error> {
-        let laid = self.footprint(scenario, catalog)?.lay_over(app, devices);
-        laid.map_err(|what| scenario.wrong(what, "correct profiles/footprints or the scenario"))
+        scenario.with_files(&self.footprint, app, devices, catalog)
     }
 
     fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
-        let mut cases = Vec::new();
-        for configuration in scenario.configurations.iter().map(|c| c.name()) {
-            let boots: Vec<&Folded> =
-                folded.iter().filter(|f| f.configuration == configuration && f.complete()).collect();
-            let mut times: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
-            let (mut rounds, mut as_meant) = (0.0, 0.0);
-            for boot in &boots {
-                for (app, round) in rounds_of(&boot.launches) {
-                    rounds += 1.0;
-                    if is_as_meant(&round) {
-                        as_meant += 1.0;
-                        let of = times.entry(app).or_default();
-                        for (launch, (_, name)) in round.iter().zip(ROUND).filter_map(|(l, r)| Some((l, r?))) {
-                            of.entry(name).or_default().push(launch.elapsed_ns);
-                        }
-                    }
-                }
-            }
-            let sum = |of: fn(&Folded) -> f64| (!boots.is_empty()).then(|| boots.iter().map(|f| of(f)).sum::<f64>());
-            let mut all = Case { case: String::new(), configuration: configuration.into(), figures: BTreeMap::new() };
-            set(&mut all.figures, "launches", sum(|f| f.launches.len() as f64));
-            set(&mut all.figures, "wrong_pages", sum(|f| f.wrong_pages));
-            set(&mut all.figures, "kills", sum(|f| f.end().map_or(0.0, |end| end.kills)));
-            set(&mut all.figures, "rounds_as_meant_percent", ratio(Some(as_meant * 100.0), Some(rounds)));
-            let apps = times.into_iter().map(|(app, times)| {
-                let mut figures: BTreeMap<String, f64> = times
-                    .into_iter()
-                    .map(|(name, all)| (name.to_owned(), all.iter().sum::<f64>() / all.len() as f64))
-                    .collect();
-                for state in ["alive", "dead"] {
-                    let of = |name: String| figures.get(&name).copied();
-                    let slower = ratio(of(format!("{state}_cold_ns")), of(format!("{state}_ns")));
-                    set(&mut figures, &format!("{state}_slower_percent"), slower.map(|r| (r - 1.0) * 100.0));
-                }
-                Case { case: app.into(), configuration: configuration.into(), figures }
-            });
-            cases.extend([all].into_iter().chain(apps));
+        let mut cases = by_case(scenario, &[String::new()], folded, common);
+        for configuration in &scenario.configurations {
+            let boots = select(folded, "", configuration.name()).unwrap_or_default();
+            cases.extend(apps(configuration.name(), &boots));
         }
         cases
     }
@@ -154,16 +120,42 @@ impl Parameters for Cold {
     }
 }
 
-impl Cold {
-    fn footprint<'a>(&self, scenario: &Scenario, catalog: &'a Catalog) -> Result<&'a Footprint, Error> {
-        let found = catalog.footprint(&self.footprint);
-        found.ok_or_else(|| {
-            scenario.wrong(
-                format!("no footprint {:?}", self.footprint),
-                "name one of profiles/footprints, such as android-2.3",
-            )
-        })
+/// What all apps have in common.
+fn common(figures: &mut Figures, boots: &[&Folded]) {
+    let mut put = |name: &str, value: &dyn Fn(&Folded) -> Option<f64>| set(figures, name, mean(boots, value));
+    put("launches", &|f| Some(f.launches.len() as f64));
+    put("wrong_pages", &|f| Some(f.wrong_pages));
+    put("kills", &|f| Some(f.end()?.kills));
+    put("rounds_as_meant_percent", &|f| {
+        let rounds = rounds_of(&f.launches);
+        let as_meant = rounds.iter().filter(|(_, round)| is_as_meant(round)).count();
+        ratio(Some(as_meant as f64 * 100.0), Some(rounds.len() as f64))
+    });
+}
+
+/// A case for each app, of the rounds that went as meant.
+fn apps(configuration: &str, boots: &[&Folded]) -> Vec<Case> {
+    let mut times: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
+    let rounds = boots.iter().flat_map(|boot| rounds_of(&boot.launches)).filter(|(_, round)| is_as_meant(round));
+    for (app, round) in rounds {
+        let of = times.entry(app).or_default();
+        for (launch, (_, name)) in round.iter().zip(ROUND).filter_map(|(l, r)| Some((l, r?))) {
+            of.entry(name).or_default().push(launch.elapsed_ns);
+        }
     }
+    let case = |(app, times): (&str, BTreeMap<&str, Vec<f64>>)| {
+        let mut figures = Figures::new();
+        for (name, all) in times {
+            set(&mut figures, name, average(all));
+        }
+        for state in ["alive", "dead"] {
+            let of = |name: String| figures.get(&name).copied();
+            let slower = ratio(of(format!("{state}_cold_ns")), of(format!("{state}_ns")));
+            set(&mut figures, &format!("{state}_slower_percent"), slower.map(|r| (r - 1.0) * 100.0));
+        }
+        Case { case: app.into(), configuration: configuration.into(), figures }
+    };
+    times.into_iter().map(case).collect()
 }
 
 /// Launches in a row of one app, as many as a round has.

@@ -4,7 +4,7 @@
 use fovea_contract::ecache_statistics as pool;
 
 use super::{against_normal, Ecache};
-use crate::figures::fold::{geomean, mean, select, set, Folded, Launch};
+use crate::figures::fold::{average, geomean, mean, select, set, Folded, Launch};
 use crate::figures::{compares, correctness, figure, id, Boot, Figures};
 use crate::{BufferUse, Case, CpuTimes, FileKind, Scenario, Verdict, PAGE_BYTES};
 use fovea_report::verdict::{ratio, verdict, Bound};
@@ -61,18 +61,14 @@ fn common(figures: &mut Figures, boots: &[&Folded]) {
     put("launch_geomean_ns", &|f| geomean(f.launches.iter().map(|l| l.elapsed_ns)));
     // Both launches the seed shows in figures 8 and 9: their devices allocate in the middle of launching.
     for app in ["movies", "camera"] {
-        let average = |f: &Folded, of: fn(&Launch) -> f64| {
-            let all: Vec<f64> = f.launches.iter().filter(|l| l.app == app).map(of).collect();
-            (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
-        };
-        put(&format!("launch_{app}_ns"), &|f| average(f, |l| l.elapsed_ns));
-        put(&format!("launch_{app}_read_bytes"), &|f| average(f, |l| l.read_bytes));
+        let each = |f: &Folded, of: fn(&Launch) -> f64| average(f.launches.iter().filter(|l| l.app == app).map(of));
+        put(&format!("launch_{app}_ns"), &|f| each(f, |l| l.elapsed_ns));
+        put(&format!("launch_{app}_read_bytes"), &|f| each(f, |l| l.read_bytes));
     }
     for (name, of) in PARTS {
         put(name, &|f| {
             let all: Option<Vec<f64>> = f.launches.iter().map(|l| l.cpu.as_ref().map(|cpu| of(cpu) as f64)).collect();
-            let all = all.filter(|all| !all.is_empty())?;
-            Some(all.iter().sum::<f64>() / all.len() as f64)
+            average(all?)
         });
     }
 }
@@ -98,7 +94,6 @@ fn devices(figures: &mut Figures, boots: &[&Folded]) {
             let times = |f: &Folded, of: fn(&BufferUse) -> u64| -> Vec<f64> {
                 f.devices.buffers.iter().filter_map(|(b, _)| together(b, devices, of)).collect()
             };
-            let average = |times: Vec<f64>| (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64);
             put(&format!("alloc_{what}_insns"), &|f| average(times(f, |b| b.alloc_ns)));
             put(&format!("alloc_{what}_worst_insns"), &|f| times(f, |b| b.alloc_ns).into_iter().reduce(f64::max));
             put(&format!("fill_{what}_insns"), &|f| average(times(f, |b| b.fill_ns)));
@@ -139,8 +134,7 @@ fn cached_at_mfc_alloc(f: &Folded) -> Option<f64> {
             ratio(of(pool::CACHED), of(pool::FRAMES))
         })
         .collect();
-    let full = full.filter(|f| !f.is_empty())?;
-    Some(full.iter().sum::<f64>() / full.len() as f64 * 100.0)
+    Some(average(full?)? * 100.0)
 }
 
 /// Tables 9 and 10, from the boot that counted by file, and what the counting cost.

@@ -135,7 +135,7 @@ impl Parameters for Ecache {
 
     /// One boot for each workload.
     fn scripts(&self, scenario: &Scenario, _scale: f64, catalog: &Catalog) -> Result<Vec<Script>, Error> {
-        let footprint = self.footprint(scenario, catalog)?;
+        let footprint = scenario.footprint(&self.footprint, catalog)?;
         // A traced workload need not be among the cases, but must not be a slip of the pen.
         self.traced.iter().try_for_each(|case| find(catalog, &scenario.name, case).map(drop))?;
         let script = |case: &String| {
@@ -160,8 +160,7 @@ impl Parameters for Ecache {
         devices: Option<&PhoneProfile>,
         catalog: &Catalog,
     ) -> Result<AppProfile, Error> {
-        let laid = self.footprint(scenario, catalog)?.lay_over(app, devices);
-        laid.map_err(|what| scenario.wrong(what, "correct profiles/footprints or the scenario"))
+        scenario.with_files(&self.footprint, app, devices, catalog)
     }
 
     fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
@@ -174,15 +173,6 @@ impl Parameters for Ecache {
 }
 
 impl Ecache {
-    /// The footprint, or what is wrong with its name.
-    fn footprint<'a>(&self, scenario: &Scenario, catalog: &'a Catalog) -> Result<&'a Footprint, Error> {
-        catalog.footprint(&self.footprint).ok_or_else(|| Error::Scenario {
-            scenario: scenario.name.clone(),
-            what: format!("no footprint {:?}", self.footprint),
-            mend: "name one of profiles/footprints, such as android-2.3".into(),
-        })
-    }
-
     fn steps(&self, scenario: &Scenario, workload: &catalog::Workload, footprint: &Footprint) -> Vec<Step> {
         let mut rng = generator(scenario.seed, "ecache", 0);
         let mut steps: Vec<Step> = scenario.services.iter().map(|s| start(s)).collect();
