@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use fovea_client::protocol::RUN_FOLDER;
 use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero};
+use fovea_policy::memory::Mode;
 
 fovea_policy::with_sections! {
     /// `/etc/fovea.toml`: the sections of the mechanisms, and these. Every key has a default; an unknown key is an error.
@@ -126,12 +127,17 @@ impl Default for ZramConfig {
 }
 
 impl ZramConfig {
-    /// (Memory it may take, what it may hold uncompressed), in bytes. It may hold twice what it may take, because nothing is
-    /// chosen that does not shrink to under half.
-    pub fn sizes(&self, memory_total_bytes: u64) -> (u64, u64) {
+    /// (Memory it may take, what it may hold uncompressed), in bytes. Nothing is chosen that does not shrink to under half, so it can hold more
+    /// than twice what it may take: 2.1 to 2.4 times as much where it ran full on the virtual phone. The plain ladder goes by SwapFree, so
+    /// there the device is the usual double.
+    pub fn sizes(&self, memory_total_bytes: u64, mode: Mode) -> (u64, u64) {
         let user = if self.user_memory_bytes > 0 { self.user_memory_bytes } else { memory_total_bytes };
         let limit = user / 100 * self.size_percent / 4096 * 4096;
-        (limit, 2 * limit)
+        let disk = match mode {
+            Mode::Full => limit / 2 * 5,
+            Mode::Ladder => limit * 2,
+        };
+        (limit, disk / 4096 * 4096)
     }
 }
 
@@ -290,10 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn the_size_is_a_limit_of_memory_and_the_device_twice_that() {
+    fn the_size_is_a_limit_of_memory_and_the_device_holds_more_than_that() {
         let zram = ZramConfig { user_memory_bytes: 835 << 20, ..ZramConfig::default() };
-        let (limit, disk) = zram.sizes(1 << 30);
+        let (limit, disk) = zram.sizes(1 << 30, Mode::Ladder);
         assert_eq!(disk, 2 * limit);
+        assert!((limit * 249 / 100..=limit * 5 / 2).contains(&zram.sizes(1 << 30, Mode::Full).1));
         assert!((208 << 20..=209 << 20).contains(&limit), "LowMem13: 25 % of 835 MB is about 200 MB");
     }
 

@@ -109,7 +109,7 @@ fn perceived(system: &mut System, registry: &Registry) -> Result<BTreeMap<AppNam
 
 /// Takes the swap for there that would be set up at the start.
 fn with_zram(reading: &mut MemoryReading, config: &Config) -> String {
-    let (limit_bytes, disk_bytes) = config.zram.sizes(reading.total_bytes);
+    let (limit_bytes, disk_bytes) = config.zram.sizes(reading.total_bytes, config.memory.mode);
     reading.zram = Some(ZramReading { disk_bytes, limit_bytes, ..ZramReading::default() });
     reading.swap_total_bytes += disk_bytes;
     reading.swap_free_bytes += disk_bytes;

@@ -28,7 +28,7 @@ impl Memory {
         if self.reading.zram.is_some() {
             return Ok(());
         }
-        let (limit_bytes, disk_bytes) = house.config.zram.sizes(self.reading.total_bytes);
+        let (limit_bytes, disk_bytes) = house.config.zram.sizes(self.reading.total_bytes, house.config.memory.mode);
         let wish = ZramWish {
             algorithm: house.config.zram.algorithm.clone(),
             disk_bytes,
