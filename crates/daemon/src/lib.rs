@@ -44,6 +44,8 @@ mod notify;
 #[cfg(test)]
 mod perceptible_tests;
 #[cfg(test)]
+mod returns_tests;
+#[cfg(test)]
 mod runaway_tests;
 pub mod simulate;
 mod supervisor;

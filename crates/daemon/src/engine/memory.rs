@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use fovea_apps::{App, AppName, MemoryReading};
 use fovea_client::Status;
 use fovea_linux::{CompressCursor, Device, Error};
-use fovea_policy::memory::{self, Growth, MemoryState};
+use fovea_policy::memory::{self, Growth, MemoryState, Rate};
 use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
 use super::house::House;
@@ -37,6 +37,7 @@ pub(super) struct Memory {
     /// What the last look made of it.
     state: MemoryState,
     looked_ns: u64,
+    storage_refaults: Rate,
     set_up_ns: u64,
     usage_read_ns: Option<u64>,
     /// When the zones' low watermarks were read, and their sum.

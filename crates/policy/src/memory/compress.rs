@@ -6,27 +6,39 @@ use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
 use super::growth::LEAST_BYTES_PER_S;
 use super::thresholds::thresholds;
-use super::{MemoryConfig, MemoryState};
+use super::{MemoryConfig, MemoryState, Pressure};
 use crate::{AppState, Snapshot};
 
-/// Memory is plentiful while so many times what a shortage begins at is available: a large app can start and nothing is short. Its pages would
-/// be compressed for nothing.
+/// Memory is plentiful while so many times what a shortage begins at is available: a large app can start and nothing is short. Pages would be
+/// compressed for nothing.
 const PLENTIFUL: u64 = 4;
 
-/// The next app to compress among the given classes, in the order of the classes. What is open and was left only just now is spared if
-/// `spare_just_left`: to it people return most often, and then all of it would come back.
+/// The next app to compress among the given classes: first what nobody is known to need, of closed apps before open ones; then, in the same
+/// order, what apps' last returns touched, for their next ones will touch it again.
+///
+/// People return most often to what they left only just now, and then all that was taken comes back at once. So an open app that was left just
+/// now is spared while memory is merely short, and what the last return of such an app touched, open or closed, as long as the kernel has some
+/// memory left to give.
 pub fn candidate<'a>(
     snapshot: &'a Snapshot,
     classes: &[Importance],
     config: &MemoryConfig,
-    spare_just_left: bool,
+    pressure: &Pressure,
 ) -> Option<&'a AppState> {
-    let just_left = |a: &AppState| a.importance != Importance::Empty && is_just_left(a, snapshot, config);
-    classes.iter().find_map(|&class| {
-        let apps = snapshot.apps.iter().filter(|a| a.importance == class && is_worth(a, config));
-        apps.filter(|a| !(spare_just_left && just_left(a)))
-            .min_by(|a, b| (a.focus_seq, &a.name).cmp(&(b.focus_seq, &b.name)))
-    })
+    let merely_short = !pressure.critical && pressure.ladder.is_none();
+    let is_spared = |a: &AppState| {
+        let is_closed = a.importance == Importance::Empty;
+        let spares = (merely_short && !is_closed) || (!pressure.drained && comes_back(a, config));
+        spares && is_just_left(a, snapshot, config)
+    };
+    let order = |a: &AppState| (comes_back(a, config), a.importance != Importance::Empty, a.focus_seq);
+    let apps = snapshot.apps.iter().filter(|a| classes.contains(&a.importance) && is_worth(a, config));
+    apps.filter(|a| !is_spared(a)).min_by(|a, b| (order(a), &a.name).cmp(&(order(b), &b.name)))
+}
+
+/// Whether what an app has in memory is what its last return touched, as far as anybody knows, and what does not compress.
+pub fn comes_back(app: &AppState, config: &MemoryConfig) -> bool {
+    app.returned && app.anon_bytes * 100 <= (app.anon_bytes + app.swap_bytes) * config.keep_returned_percent
 }
 
 /// Whether an app went to the background, or was closed, so short a time ago that the user may well come back to it.
@@ -43,10 +55,8 @@ pub(crate) fn was_left_within(ms: u64, app: &AppState, snapshot: &Snapshot) -> b
 /// section 3.1, counts that double cost against compression that does not know whose pages it takes).
 pub fn candidate_ahead<'a>(snapshot: &'a Snapshot, config: &MemoryConfig) -> Option<&'a AppState> {
     let is_due = |a: &&AppState| due_ns(a, snapshot, config).is_some_and(|due_ns| snapshot.now_ns >= due_ns);
-    let comes_back =
-        |a: &AppState| a.returned && a.anon_bytes * 100 <= (a.anon_bytes + a.swap_bytes) * config.keep_returned_percent;
     let order = |a: &AppState| (a.importance != Importance::Empty, a.focus_seq);
-    let due = snapshot.apps.iter().filter(is_due).filter(|a| is_worth(a, config) && !comes_back(a));
+    let due = snapshot.apps.iter().filter(is_due).filter(|a| is_worth(a, config) && !comes_back(a, config));
     due.min_by(|a, b| (order(a), &a.name).cmp(&(order(b), &b.name)))
 }
 
@@ -84,7 +94,7 @@ pub fn is_due_ahead(snapshot: &Snapshot, config: &MemoryConfig) -> bool {
 
 /// Whether so much memory is available that compressing any ahead of need is for nothing. What is available and not what is free: a desktop's
 /// free memory is file cache after a while.
-pub(crate) fn is_plentiful(memory: &MemoryState, config: &MemoryConfig) -> bool {
+fn is_plentiful(memory: &MemoryState, config: &MemoryConfig) -> bool {
     let begins_pages = thresholds(memory, config).file_pages[Importance::Empty.index()];
     memory.available_bytes >= (PLENTIFUL * begins_pages * PAGE_BYTES).saturating_add(memory.low_bytes)
 }

@@ -34,7 +34,8 @@ pub struct MemoryConfig {
     /// (less is available than four times what a shortage begins at); 0: none but closed ones with the screen off.
     pub idle_ms: u64,
     /// Time after an open app was left in which it is not compressed while memory is merely short: people come back soonest to what they
-    /// left last. Not kept where the alternative is a kill, or a wait for memory.
+    /// left last. Not kept where the alternative is a kill, or a wait for memory; but what its last return touched is, until free memory is
+    /// nearly gone.
     pub just_left_ms: u64,
     /// Time after an open app was left in which it is not killed merely to make room for files. Without `minfree_pages` none ever is: only a
     /// phone's apps save what they have as they leave the front.
@@ -48,7 +49,7 @@ pub struct MemoryConfig {
     pub watch_ms: u64,
     /// Full-stall share (PSI full avg10, percent) that counts as thrash.
     pub thrash_full_percent: f64,
-    /// Refaulted pages per second that count as thrash; none: by the time that they cost.
+    /// Pages per second, over the last seconds, that storage has to read again and that count as thrash; none: by the time that refaults cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thrash_refaults_per_s: Option<u64>,
     /// `ladder` mode with swap: kills wait until less than so much of the swap is free, as Android's lmkd does by SwapFree.

@@ -143,8 +143,7 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
         let classes: &[Importance] =
             if snapshot.focus_told { &[Importance::Empty, Importance::Hidden] } else { &[Importance::Empty] };
         let app = match short {
-            // Where the next step is a kill, or the next allocation waits, whoever can be compressed is.
-            true => candidate(snapshot, classes, config, !pressure.critical && pressure.ladder.is_none()),
+            true => candidate(snapshot, classes, config, pressure),
             false if snapshot.focus_told => candidate_ahead(snapshot, config),
             false => None,
         };

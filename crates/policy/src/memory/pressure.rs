@@ -19,6 +19,9 @@ pub struct Pressure {
     pub ladder: Option<Importance>,
     /// Free memory is below what even the foreground app is killed for: whoever allocates now has to wait for memory.
     pub critical: bool,
+    /// Half of that is gone as well: the kernel takes from anybody by now, the app in front too.
+    #[serde(default)]
+    pub drained: bool,
     /// Less than a tenth of memory can be had, with what can be dropped of the file cache.
     #[serde(default)]
     pub little_left: bool,
@@ -68,7 +71,8 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let wanted = target_pages.saturating_sub(free_pages);
     let shortage = (wanted > 0 && (caches_spent || refaulting)).then_some(Shortage { pages: wanted, caches_spent });
     let critical = free_pages < limits.free_pages[Importance::Foreground.index()];
-    Pressure { shortage, ladder, critical, little_left, thrash }
+    let drained = free_pages < limits.drained_pages();
+    Pressure { shortage, ladder, critical, drained, little_left, thrash }
 }
 
 #[cfg(test)]
@@ -146,7 +150,7 @@ mod tests {
     #[test]
     fn refaults_count_as_pressure_though_caches_look_large() {
         let mut m = memory(20, 100);
-        m.refaults_per_s = 601;
+        m.storage_refaults_per_s = 601;
         let p = pressure(&m, &paper());
         assert!(p.thrash && p.shortage.is_some_and(|s| !s.caches_spent));
     }

@@ -34,6 +34,9 @@ pub struct MemoryState {
     pub psi_full_avg10: f64,
     /// Pages read again that had been evicted, per second since the last look.
     pub refaults_per_s: u64,
+    /// Pages that storage had to read again, per second over the last seconds: of files, and of swap that is not in memory.
+    #[serde(default)]
+    pub storage_refaults_per_s: u64,
     /// Nothing tells when memory gets short (a kernel without PSI): it has to be looked at.
     #[serde(default)]
     pub untold: bool,

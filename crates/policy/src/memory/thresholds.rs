@@ -22,6 +22,13 @@ pub struct Thresholds {
     pub file_pages: [u64; 6],
 }
 
+impl Thresholds {
+    /// Half-way between what the foreground app is killed for and what the kernel keeps to itself.
+    pub fn drained_pages(&self) -> u64 {
+        self.free_pages[0] - self.file_pages[0] / 2
+    }
+}
+
 /// The thresholds in force.
 ///
 /// By the device: the kernel keeps what is under its low watermarks to itself (its reclaim thread begins there), so free memory is counted
@@ -44,10 +51,11 @@ pub fn thresholds(memory: &MemoryState, config: &MemoryConfig) -> Thresholds {
 /// Whether memory is read back as fast as it is taken away.
 ///
 /// How many pages a second that is depends on the storage: 600 stop a phone's flash, and an NVMe disk does not notice them. By the device
-/// it is therefore the time that they cost, which PSI measures.
+/// it is therefore the time that they cost, which PSI measures. A number that is set is of pages that storage has to read, and for seconds: an
+/// app's return reads for a moment what it needs, and what comes back from compressed memory takes a hundredth of the time.
 pub fn is_refaulting(memory: &MemoryState, config: &MemoryConfig) -> bool {
     match config.thrash_refaults_per_s {
-        Some(most) => memory.refaults_per_s >= most,
+        Some(most) => memory.storage_refaults_per_s >= most,
         None => {
             let costs = memory.untold || memory.stall_percent >= config.thrash_full_percent;
             memory.refaults_per_s >= PAPER_REFAULTS_PER_S && costs
@@ -88,6 +96,7 @@ mod tests {
         let by = |memory| is_refaulting(memory, &device);
         assert_eq!((by(&slow), by(&fast), by(&blind), by(&idle)), (true, false, true, false));
         let paper = MemoryConfig { thrash_refaults_per_s: Some(600), ..MemoryConfig::default() };
-        assert!(is_refaulting(&fast, &paper));
+        assert!(!is_refaulting(&fast, &paper), "out of compressed memory");
+        assert!(is_refaulting(&MemoryState { storage_refaults_per_s: 600, ..fast }, &paper));
     }
 }

@@ -41,6 +41,44 @@ fn an_open_app_that_was_just_left_is_compressed_only_in_place_of_a_kill() {
     assert_eq!(closed, Some(Reason::ShortOfMemoryEmpty), "nobody comes back to it");
 }
 
+/// Of 40 MB, what its return touched.
+fn returned(name: &str, importance: Importance, focus_seq: u64) -> AppState {
+    AppState { returned: true, swap_bytes: 20 * MB, ..app(name, importance, focus_seq, 20) }
+}
+
+#[test]
+fn what_nobody_is_known_to_need_goes_before_what_a_return_touched() {
+    let next = |apps| only_step(&phone(10, 10, 0, apps)).map(|(step, _)| step);
+    let mut apps = vec![
+        app("front", Importance::Foreground, 9, 60),
+        returned("closed", Importance::Empty, 1),
+        app("left", Importance::Hidden, 8, 40),
+        returned("left-before", Importance::Hidden, 2),
+    ];
+    for expected in ["compress left", "compress closed", "compress left-before"] {
+        assert_eq!(next(apps.clone()).as_deref(), Some(expected));
+        apps.retain(|a| !expected.ends_with(a.name.as_str()));
+    }
+    apps.push(AppState { swap_bytes: 5 * MB, ..returned("half-back", Importance::Empty, 1) });
+    apps.push(app("left", Importance::Hidden, 1, 40));
+    assert_eq!(next(apps).as_deref(), Some("compress half-back"), "most of it is resident again, and nobody knows why");
+}
+
+#[test]
+fn what_the_return_of_an_app_that_was_just_left_touched_stays_until_free_memory_is_nearly_gone() {
+    let step = |importance, free_mb, left_s: u64| {
+        let left = AppState { background_since_ns: (100 - left_s) * SECOND_NS, ..returned("left", importance, 8) };
+        compressed(&phone(free_mb, 10, 0, vec![app("front", Importance::Foreground, 9, 60), left]))
+    };
+    for (importance, reason) in
+        [(Importance::Hidden, Reason::ShortOfMemoryHidden), (Importance::Empty, Reason::ShortOfMemoryEmpty)]
+    {
+        assert_eq!(step(importance, 5, 5), None, "the other one's return needs no more than this");
+        assert_eq!(step(importance, 3, 5), Some(reason), "the kernel takes from anybody now");
+        assert_eq!(step(importance, 20, 12), Some(reason), "it was left long enough ago");
+    }
+}
+
 #[test]
 fn with_swap_full_a_closed_app_dies_for_the_file_cache_and_an_open_one_does_not() {
     let exhausted = ["old-empty", "new-empty", "old-hidden", "new-hidden"];

@@ -3,6 +3,7 @@
 
 use fovea_apps::{AppName, PAGE_BYTES};
 use fovea_linux::{CompressCursor, Device, Error};
+use fovea_policy::memory::comes_back;
 use serde_json::json;
 
 use super::{Memory, Session};
@@ -52,7 +53,10 @@ impl Memory {
         // What leaves for swap leaves its charge: that is known, and need not be read again.
         known.sized.iter_mut().for_each(|(_, bytes)| *bytes = bytes.saturating_sub(outcome.swapped_pages * PAGE_BYTES));
         if outcome.swapped_pages > 0 {
-            (known.was_compressed, known.returned, known.all_out) = (true, false, true);
+            // Of what its return touched the rest still is.
+            let of_return = step.snapshot.apps.iter().any(|a| a.name == *name && comes_back(a, &house.policy.memory));
+            (known.was_compressed, known.all_out) = (true, true);
+            known.returned &= of_return;
         }
         match outcome.next {
             Some(cursor) => known.cursor = cursor,

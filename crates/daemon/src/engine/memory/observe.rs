@@ -33,11 +33,15 @@ impl Memory {
         let last = self.reading;
         let now = house.device.memory()?;
         let elapsed_ns = now_ns.saturating_sub(self.looked_ns).max(1);
-        let refaults = (now.refault_file + now.refault_anon).saturating_sub(last.refault_file + last.refault_anon);
+        let file_refaults = now.refault_file.saturating_sub(last.refault_file);
+        let refaults = file_refaults + now.refault_anon.saturating_sub(last.refault_anon);
         // Over less than 10 ms a rate says nothing.
         let rate_over_ns = elapsed_ns.max(10_000_000);
+        let in_memory = now.zram.is_some();
+        self.storage_refaults.record(if in_memory { file_refaults } else { refaults }, elapsed_ns);
         let memory = self.with_stalls(house, &now, now_ns);
         self.state = MemoryState {
+            storage_refaults_per_s: self.storage_refaults.per_s(),
             stall_percent: memory.stalled_us as f64 * 100_000.0 / rate_over_ns as f64,
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
             ..memory
