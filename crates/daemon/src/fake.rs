@@ -30,6 +30,8 @@ pub struct State {
     pub unkillable: Option<String>,
     /// What cgroups of no app occupy.
     pub others: Vec<(String, u64)>,
+    /// Where each batch of pages began.
+    pub cursors: Vec<u64>,
     /// Who uses sound and video, and how often video was looked for.
     pub media: Vec<MediaUser>,
     pub looked_for_video: usize,
@@ -209,6 +211,7 @@ impl Pages for FakeDevice {
     fn compress(&mut self, cgroup: &str, cursor: CompressCursor, pages: u64, _: u32) -> Result<CompressOutcome, Error> {
         self.check("compress")?;
         let mut state = self.0.borrow_mut();
+        state.cursors.push(cursor.address);
         let Some(app) = state.apps.get_mut(cgroup) else { return Ok(CompressOutcome::default()) };
         let swapped_pages = app.compressible_pages.min(pages);
         app.compressible_pages -= swapped_pages;

@@ -77,3 +77,26 @@ fn what_is_left_of_what_a_return_touched_stays_once_free_memory_is_not_nearly_go
     assert!(look_at(&mut b, 3) > 0);
     assert!(!was_killed(&b));
 }
+
+#[test]
+fn compression_goes_on_where_it_was_when_the_app_came_to_the_front() {
+    let mut b = bench(&[("mail", 40), ("game", 40)]);
+    b.engine.handle(focus("mail"), 0);
+    b.engine.handle(focus("game"), SECOND_NS);
+    b.run(SECOND_NS, 15 * SECOND_NS);
+    let cursors = |b: &Bench| b.device.0.borrow().cursors.clone();
+    let short = |b: &mut Bench, at_ns| {
+        set_memory(b, 7, 40);
+        look(b, at_ns);
+        cursors(b)
+    };
+    assert_eq!(short(&mut b, 15 * SECOND_NS), [0], "one batch");
+    let before = short(&mut b, 15 * SECOND_NS + LOOK_NS);
+    assert_eq!(before.len(), 2);
+    for (app, at_s) in [("mail", 16), ("game", 17)] {
+        b.engine.handle(focus(app), at_s * SECOND_NS);
+    }
+    b.run(17 * SECOND_NS, 18 * SECOND_NS);
+    let after = short(&mut b, 18 * SECOND_NS);
+    assert!(after.len() > 2 && after.is_sorted() && after[2] > before[1], "{after:?}");
+}

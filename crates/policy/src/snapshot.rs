@@ -119,9 +119,12 @@ pub struct AppState {
     /// Live processes; 0 if nobody knows.
     #[serde(default)]
     pub processes: u32,
-    /// It was compressed and has been in front since: what is resident is what its return touched, and what does not compress.
+    /// It was compressed and has been in front since.
     #[serde(default, skip_serializing_if = "is_false")]
     pub returned: bool,
+    /// All of it has been looked at by compression: what is resident and does compress came back since.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub looked_through: bool,
     /// It has come to the screen, and nothing was read back for it yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub returning: bool,
@@ -178,6 +181,7 @@ impl AppState {
             gained_bytes: 0,
             processes: 0,
             returned: false,
+            looked_through: false,
             returning: false,
             all_out: false,
             resume_known: false,

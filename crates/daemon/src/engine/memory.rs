@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use fovea_apps::{App, AppName, MemoryReading};
 use fovea_client::Status;
-use fovea_linux::{CompressCursor, Device, Error};
+use fovea_linux::{Device, Error};
 use fovea_policy::memory::{self, Growth, MemoryState, Rate};
 use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
@@ -78,6 +78,7 @@ impl Memory {
             (app.growing_since_ns, app.gained_bytes) = known.growth.gained().unwrap_or_default();
             app.processes = usage.processes;
             app.returned = known.returned;
+            app.looked_through = known.looked_through;
             app.returning = self.returning.as_ref() == Some(&app.name);
             app.all_out = known.all_out;
             app.resume_known = known.resume_set.is_some();
@@ -118,8 +119,8 @@ impl<D: Device> Mechanism<D> for Memory {
 
     fn fronted(&mut self, app: &AppName) {
         if let Some(known) = self.apps.get_mut(app) {
+            // Where compression has come to it goes on: what lies before was judged, and what came back of it is needed.
             known.exhausted_at_bytes = None;
-            known.cursor = CompressCursor::default();
             known.returned = known.was_compressed;
         }
         self.returning = Some(app.clone());

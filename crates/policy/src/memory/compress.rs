@@ -38,7 +38,9 @@ pub fn candidate<'a>(
 
 /// Whether what an app has in memory is what its last return touched, as far as anybody knows, and what does not compress.
 pub fn comes_back(app: &AppState, config: &MemoryConfig) -> bool {
-    app.returned && app.anon_bytes * 100 <= (app.anon_bytes + app.swap_bytes) * config.keep_returned_percent
+    app.returned
+        && app.looked_through
+        && app.anon_bytes * 100 <= (app.anon_bytes + app.swap_bytes) * config.keep_returned_percent
 }
 
 /// Whether an app went to the background, or was closed, so short a time ago that the user may well come back to it.

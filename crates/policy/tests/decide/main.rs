@@ -158,16 +158,18 @@ fn an_app_that_comes_to_the_screen_has_the_cpu_to_itself_unless_memory_is_critic
 }
 
 #[test]
-fn what_a_return_touched_is_left_resident_ahead_of_need_but_not_under_pressure() {
+fn what_a_return_touched_is_left_resident_ahead_of_need_and_goes_last_under_pressure() {
     let mut s = phone(200, 100, 0, household());
     (s.screen_on, s.memory.stalled_us) = (false, 0);
-    s.apps[5].returned = true;
+    (s.apps[5].returned, s.apps[5].looked_through) = (true, true);
     s.apps[5].swap_bytes = 20 * MB;
     assert_eq!(only_step(&s), Some(("compress new-empty".into(), Reason::ScreenOff)));
     s.apps[5].swap_bytes = 5 * MB;
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ScreenOff)), "most of it is resident again");
     s.apps[5].swap_bytes = 20 * MB;
     (s.memory.free_bytes, s.memory.file_bytes) = (10 * MB, 10 * MB);
+    assert_eq!(only_step(&s), Some(("compress new-empty".into(), Reason::ShortOfMemoryEmpty)));
+    s.apps = done(s.apps, &["new-empty", "old-hidden", "new-hidden"]);
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
 }
 

@@ -43,7 +43,7 @@ fn an_open_app_that_was_just_left_is_compressed_only_in_place_of_a_kill() {
 
 /// Of 40 MB, what its return touched.
 fn returned(name: &str, importance: Importance, focus_seq: u64) -> AppState {
-    AppState { returned: true, swap_bytes: 20 * MB, ..app(name, importance, focus_seq, 20) }
+    AppState { returned: true, looked_through: true, swap_bytes: 20 * MB, ..app(name, importance, focus_seq, 20) }
 }
 
 #[test]
@@ -59,8 +59,11 @@ fn what_nobody_is_known_to_need_goes_before_what_a_return_touched() {
         assert_eq!(next(apps.clone()).as_deref(), Some(expected));
         apps.retain(|a| !expected.ends_with(a.name.as_str()));
     }
-    apps.push(AppState { swap_bytes: 5 * MB, ..returned("half-back", Importance::Empty, 1) });
+    apps.push(AppState { swap_bytes: 5 * MB, ..returned("half-back", Importance::Empty, 3) });
+    apps.push(AppState { looked_through: false, ..returned("half-taken", Importance::Empty, 2) });
     apps.push(app("left", Importance::Hidden, 1, 40));
+    assert_eq!(next(apps.clone()).as_deref(), Some("compress half-taken"), "nobody has come to its end");
+    apps.retain(|a| a.name.as_str() != "half-taken");
     assert_eq!(next(apps).as_deref(), Some("compress half-back"), "most of it is resident again, and nobody knows why");
 }
 

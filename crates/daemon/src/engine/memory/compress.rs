@@ -30,7 +30,7 @@ impl Memory {
             return false;
         };
         let under = house.config.memory.compress_under_permille;
-        if known.returned && known.resume_set.is_none() {
+        if known.returned && known.looked_through && known.resume_set.is_none() {
             match house.device.resident(&app.cgroup, RESUME_RANGES_MAX) {
                 Ok(ranges) => known.resume_set = Some(ranges),
                 Err(e) => say!("fovea: {e}"),
@@ -62,6 +62,7 @@ impl Memory {
             Some(cursor) => known.cursor = cursor,
             None => {
                 known.cursor = CompressCursor::default();
+                known.looked_through = true;
                 known.exhausted_at_bytes = Some(known.usage.anon_bytes);
             }
         }

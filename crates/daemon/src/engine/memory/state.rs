@@ -11,7 +11,10 @@ use fovea_policy::{Action, Reason, Snapshot};
 pub(super) struct AppMemory {
     /// A kill of it was in vain: others are tried until then.
     pub(super) spared_until_ns: u64,
+    /// Where compression of it goes on; it is not taken back while the app is in front.
     pub(super) cursor: CompressCursor,
+    /// Compression has come to its end once.
+    pub(super) looked_through: bool,
     /// Pages of it were compressed in this life.
     pub(super) was_compressed: bool,
     /// It has been in front since.
