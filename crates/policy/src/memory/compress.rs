@@ -16,20 +16,20 @@ const PLENTIFUL: u64 = 4;
 /// The next app to compress among the given classes: first what nobody is known to need, of closed apps before open ones; then, in the same
 /// order, what apps' last returns touched, for their next ones will touch it again.
 ///
-/// People return most often to what they left only just now, and then all that was taken comes back at once. So an open app that was left just
-/// now is spared while memory is merely short, and what the last return of such an app touched, open or closed, as long as the kernel has some
-/// memory left to give.
+/// While memory is merely short some apps are spared: free memory that is kept for the next app is worth less than what the next return will
+/// touch. What last returns touched stays until whoever allocates has to wait, and that of an app that was left only just now, to which people
+/// return most often, until the kernel has next to nothing left. Of an open app that was left just now all stays, unless the next step is a kill.
 pub fn candidate<'a>(
     snapshot: &'a Snapshot,
     classes: &[Importance],
     config: &MemoryConfig,
     pressure: &Pressure,
 ) -> Option<&'a AppState> {
-    let merely_short = !pressure.critical && pressure.ladder.is_none();
     let is_spared = |a: &AppState| {
-        let is_closed = a.importance == Importance::Empty;
-        let spares = (merely_short && !is_closed) || (!pressure.drained && comes_back(a, config));
-        spares && is_just_left(a, snapshot, config)
+        let just_left = is_just_left(a, snapshot, config);
+        let is_open = a.importance != Importance::Empty;
+        let needed = comes_back(a, config) && !(if just_left { pressure.drained } else { pressure.critical });
+        needed || (just_left && is_open && !pressure.critical && pressure.ladder.is_none())
     };
     let order = |a: &AppState| (comes_back(a, config), a.importance != Importance::Empty, a.focus_seq);
     let apps = snapshot.apps.iter().filter(|a| classes.contains(&a.importance) && is_worth(a, config));

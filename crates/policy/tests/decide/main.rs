@@ -170,6 +170,8 @@ fn what_a_return_touched_is_left_resident_ahead_of_need_and_goes_last_under_pres
     (s.memory.free_bytes, s.memory.file_bytes) = (10 * MB, 10 * MB);
     assert_eq!(only_step(&s), Some(("compress new-empty".into(), Reason::ShortOfMemoryEmpty)));
     s.apps = done(s.apps, &["new-empty", "old-hidden", "new-hidden"]);
+    assert_eq!(only_step(&s), None, "the next return needs it more than the next start");
+    s.memory.free_bytes = 7 * MB;
     assert_eq!(only_step(&s), Some(("compress old-empty".into(), Reason::ShortOfMemoryEmpty)));
 }
 

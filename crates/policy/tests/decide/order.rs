@@ -48,7 +48,7 @@ fn returned(name: &str, importance: Importance, focus_seq: u64) -> AppState {
 
 #[test]
 fn what_nobody_is_known_to_need_goes_before_what_a_return_touched() {
-    let next = |apps| only_step(&phone(10, 10, 0, apps)).map(|(step, _)| step);
+    let next = |apps| only_step(&phone(7, 10, 0, apps)).map(|(step, _)| step);
     let mut apps = vec![
         app("front", Importance::Foreground, 9, 60),
         returned("closed", Importance::Empty, 1),
@@ -68,7 +68,7 @@ fn what_nobody_is_known_to_need_goes_before_what_a_return_touched() {
 }
 
 #[test]
-fn what_the_return_of_an_app_that_was_just_left_touched_stays_until_free_memory_is_nearly_gone() {
+fn what_returns_touched_stays_until_somebody_waits_and_of_what_was_just_left_until_free_memory_is_nearly_gone() {
     let step = |importance, free_mb, left_s: u64| {
         let left = AppState { background_since_ns: (100 - left_s) * SECOND_NS, ..returned("left", importance, 8) };
         compressed(&phone(free_mb, 10, 0, vec![app("front", Importance::Foreground, 9, 60), left]))
@@ -78,7 +78,8 @@ fn what_the_return_of_an_app_that_was_just_left_touched_stays_until_free_memory_
     {
         assert_eq!(step(importance, 5, 5), None, "the other one's return needs no more than this");
         assert_eq!(step(importance, 3, 5), Some(reason), "the kernel takes from anybody now");
-        assert_eq!(step(importance, 20, 12), Some(reason), "it was left long enough ago");
+        assert_eq!(step(importance, 9, 12), None, "free memory is for the next start, this for the next return");
+        assert_eq!(step(importance, 7, 12), Some(reason), "whoever allocates now waits");
     }
 }
 
