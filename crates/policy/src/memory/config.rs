@@ -60,7 +60,7 @@ pub struct MemoryConfig {
     /// the threshold of the foreground.
     pub focus_grace_ms: u64,
     /// Pages read back when an app comes to the screen, at most; 0 for none. What its last return touched if that is known, else
-    /// from its main heap on; the latter only where another CPU can do it while the app runs.
+    /// from its main heap on. Only where another CPU can do it while the app runs.
     pub prefetch_pages: u64,
 }
 

@@ -19,6 +19,6 @@ pub use decide::decide;
 pub use growth::{eats_what_is_left, Growth};
 pub use pressure::{pressure, Pressure, Shortage};
 pub use rate::Rate;
-pub use returning::read_back;
+pub use returning::{may_read_back, read_back};
 pub use state::{MemoryState, SwapState};
 pub use thresholds::PAPER_PAGES;

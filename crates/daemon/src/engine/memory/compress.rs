@@ -3,7 +3,7 @@
 
 use fovea_apps::{AppName, PAGE_BYTES};
 use fovea_linux::{CompressCursor, Device, Error};
-use fovea_policy::memory::comes_back;
+use fovea_policy::memory::{comes_back, may_read_back};
 use serde_json::json;
 
 use super::{Memory, Session};
@@ -30,7 +30,8 @@ impl Memory {
             return false;
         };
         let under = house.config.memory.compress_under_permille;
-        if known.returned && known.looked_through && known.resume_set.is_none() {
+        let is_of_use = may_read_back(&step.snapshot, &house.policy.memory);
+        if is_of_use && known.returned && known.looked_through && known.resume_set.is_none() {
             match house.device.resident(&app.cgroup, RESUME_RANGES_MAX) {
                 Ok(ranges) => known.resume_set = Some(ranges),
                 Err(e) => say!("fovea: {e}"),
