@@ -2,7 +2,7 @@
 //! Compression ahead of need: whose turn comes when, and that nobody's does while memory is plentiful.
 
 use fovea_apps::{Importance, Perceived, Standing};
-use fovea_policy::memory::{MemoryState, SwapState, PAPER_PAGES};
+use fovea_policy::memory::{self, MemoryState, SwapState, PAPER_PAGES};
 use fovea_policy::*;
 use proptest::prelude::*;
 
@@ -72,6 +72,21 @@ fn an_app_that_nobody_used_for_a_while_is_compressed_with_the_screen_on_or_off()
         s.focus_told = false;
         assert_eq!((compressed(&s), decide(&s, &Config::default()).watch_at_ns), (None, None), "nobody tells");
     }
+}
+
+#[test]
+fn nobodys_size_is_read_for_the_turn_of_what_its_return_touched_nor_while_an_app_comes_to_the_screen() {
+    let due = |s: &Snapshot| memory::is_due_ahead(s, &Config::default().memory);
+    let mut s = device(2048, 200, true, vec![app("left", Importance::Hidden, 4000)]);
+    assert!(due(&s));
+    s.focused_ns = Some(NOW_NS - SECOND_NS / 4);
+    assert!(!due(&s));
+    assert_eq!(decide(&s, &Config::default()).watch_at_ns, Some(NOW_NS + SECOND_NS / 4 * 3), "then its turn comes");
+    s.focused_ns = None;
+    let left = &mut s.apps[0];
+    (left.returned, left.looked_through, left.swap_bytes) = (true, true, 50 * MB);
+    assert!(!due(&s));
+    assert_eq!((compressed(&s), decide(&s, &Config::default()).watch_at_ns), (None, None), "it stays");
 }
 
 #[test]

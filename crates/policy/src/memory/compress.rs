@@ -82,16 +82,28 @@ fn due_ns(app: &AppState, snapshot: &Snapshot, config: &MemoryConfig) -> Option<
     (in_background && !plentiful && unused_ns > 0).then(|| app.background_since_ns.saturating_add(unused_ns))
 }
 
-/// When the next app's turn comes, of those whose turn has not come yet.
+/// When the next app's turn comes, of those whose turn has not come yet or has to wait for the app that has just come to the screen.
 pub(crate) fn next_due_ns(snapshot: &Snapshot, config: &MemoryConfig) -> Option<u64> {
-    let due = snapshot.apps.iter().filter(|a| may_be_compressed(a)).filter_map(|a| due_ns(a, snapshot, config));
+    let apps = snapshot.apps.iter().filter(|a| may_be_compressed(a) && !comes_back(a, config));
+    let due = apps.filter_map(|a| due_ns(a, snapshot, config)).map(|ns| ns.max(grace_ends_ns(snapshot, config)));
     due.filter(|&due_ns| due_ns > snapshot.now_ns).min()
 }
 
-/// Whether what apps occupy must be known, for the turn of one that was not compressed yet has come.
+/// Whether what apps occupy must be known, for the turn of one that was not compressed yet has come. Not while the CPU is left to an app that
+/// has just come to the screen.
 pub fn is_due_ahead(snapshot: &Snapshot, config: &MemoryConfig) -> bool {
     let due = |a: &AppState| due_ns(a, snapshot, config).is_some_and(|due_ns| snapshot.now_ns >= due_ns);
-    snapshot.focus_told && snapshot.apps.iter().any(|a| may_be_compressed(a) && due(a))
+    snapshot.focus_told
+        && grace_ends_ns(snapshot, config) <= snapshot.now_ns
+        && snapshot.apps.iter().any(|a| may_be_compressed(a) && due(a) && !comes_back(a, config))
+}
+
+/// Until when the CPU is left to the app that came to the screen last.
+pub(crate) fn grace_ends_ns(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
+    match snapshot.focused_ns {
+        Some(focused_ns) if snapshot.screen_on => focused_ns + config.focus_grace_ms * 1_000_000,
+        _ => 0,
+    }
 }
 
 /// Whether so much memory is available that compressing any ahead of need is for nothing. What is available and not what is free: a desktop's

@@ -3,7 +3,7 @@
 
 use fovea_apps::{AppName, Importance};
 
-use super::compress::{candidate, candidate_ahead, is_just_left, next_due_ns, was_left_within};
+use super::compress::{candidate, candidate_ahead, grace_ends_ns, is_just_left, next_due_ns, was_left_within};
 use super::growth::{outruns_swap, runaway};
 use super::interval::interval_ns;
 use super::pressure::{pressure, Pressure};
@@ -95,13 +95,6 @@ fn grace_is_over(asked: &Asked, snapshot: &Snapshot, pressure: &Pressure, config
     }
     let waited_ns = snapshot.now_ns.saturating_sub(asked.since_ns);
     pressure.critical || pressure.thrash || waited_ns >= config.kill_grace_ms * 1_000_000
-}
-
-fn grace_ends_ns(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
-    match snapshot.focused_ns {
-        Some(focused_ns) if snapshot.screen_on => focused_ns + config.focus_grace_ms * 1_000_000,
-        _ => 0,
-    }
 }
 
 fn has_room(snapshot: &Snapshot, config: &MemoryConfig) -> bool {
