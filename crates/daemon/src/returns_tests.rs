@@ -100,3 +100,30 @@ fn compression_goes_on_where_it_was_when_the_app_came_to_the_front() {
     let after = short(&mut b, 18 * SECOND_NS);
     assert!(after.len() > 2 && after.is_sorted() && after[2] > before[1], "{after:?}");
 }
+
+#[test]
+fn as_the_screen_comes_to_show_something_else_nobodys_size_is_read_unless_something_must_be_done() {
+    let looks = |free_mb, file_mb, front: &dyn Fn(&mut Bench, u64)| {
+        let mut b = bench(&[("mail", 40), ("game", 40)]);
+        b.engine.handle(focus("mail"), 0);
+        b.engine.handle(focus("game"), SECOND_NS);
+        b.run(SECOND_NS, 30 * SECOND_NS);
+        set_memory(&b, free_mb, file_mb);
+        front(&mut b, 30 * SECOND_NS);
+        b.device.0.borrow_mut().done.clear();
+        look(&mut b, 30 * SECOND_NS);
+        let reads = |b: &Bench| b.device.0.borrow().done.iter().filter(|d| d.starts_with("usage")).count();
+        let at_once = reads(&b);
+        let wake_at_ns = b.engine.turn(30 * SECOND_NS).unwrap().wake_at_ns;
+        look(&mut b, 31 * SECOND_NS);
+        (at_once > 0, wake_at_ns.is_some_and(|ns| ns <= 31 * SECOND_NS), reads(&b) > 0)
+    };
+    let opened = |b: &mut Bench, at_ns| drop(b.engine.handle(focus("mail"), at_ns));
+    let closed = |b: &mut Bench, at_ns| drop(b.engine.handle(close("game"), at_ns));
+    let nothing = |_: &mut Bench, _| {};
+    assert_eq!(looks(20, 40, &nothing), (true, true, true));
+    assert_eq!(looks(20, 40, &opened), (false, true, true), "short, and no more: it has its second");
+    assert_eq!(looks(20, 40, &closed), (false, true, true), "the next app is chosen and opened now");
+    assert!(looks(20, 20, &opened).0, "somebody may have to be killed");
+    assert!(looks(7, 40, &opened).0, "whoever allocates waits");
+}

@@ -20,7 +20,7 @@ pub struct Snapshot {
     pub screen_on: bool,
     /// Whether somebody who lives tells who is in front.
     pub focus_told: bool,
-    /// When an app last came to the screen; `None` if none has.
+    /// When the screen last came to show something else: an app, or no app any more. `None` if it never has.
     pub focused_ns: Option<u64>,
     /// Whether the CPUs were more busy than idle of late.
     pub cpu_busy: bool,

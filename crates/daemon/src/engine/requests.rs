@@ -114,10 +114,15 @@ impl<D: Device> Engine<D> {
             Request::Names { names } => house.service_looks.names(source, names),
             Request::Home {} => {
                 house.registry.unfocus(source);
+                house.attention.focused_ns = Some(now_ns);
                 house.reorder(now_ns);
                 Ok(())
             }
             Request::Close { app } => {
+                // Something else comes to the screen now, if only for the next app to be chosen there.
+                if house.registry.is_front(&app) {
+                    house.attention.focused_ns = Some(now_ns);
+                }
                 let _ = house.registry.close(&app);
                 house.reorder(now_ns);
                 house.write(now_ns, "close", Some(&app), None, Value::Null);

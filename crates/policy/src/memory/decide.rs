@@ -24,6 +24,9 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 && !snapshot.memory.untold {
         decision.wake_by(look_again_ns);
     }
+    if pressure.shortage.is_some() && is_left_to_the_front(snapshot, &pressure, config) {
+        decision.wake_by(grace_ends_ns(snapshot, config));
+    }
     decision.watch_at_ns = interval_ns(snapshot, config).map(|ns| snapshot.now_ns + ns);
     if let Some(asked) = snapshot.asked.as_ref().filter(|asked| grace_is_over(asked, snapshot, &pressure, config)) {
         decision.push(Action::Kill { app: asked.app.clone() }, asked.reason);
@@ -95,6 +98,16 @@ fn grace_is_over(asked: &Asked, snapshot: &Snapshot, pressure: &Pressure, config
     }
     let waited_ns = snapshot.now_ns.saturating_sub(asked.since_ns);
     pressure.critical || pressure.thrash || waited_ns >= config.kill_grace_ms * 1_000_000
+}
+
+/// Whether the CPU is the front's for now: the screen has just come to show something else, and nothing would be done to anybody before that has
+/// had its time: pages are compressed afterwards, and nobody is to be killed. So nothing need be read either.
+pub fn is_left_to_the_front(snapshot: &Snapshot, pressure: &Pressure, config: &MemoryConfig) -> bool {
+    grace_ends_ns(snapshot, config) > snapshot.now_ns
+        && !pressure.critical
+        && pressure.ladder.is_none()
+        && has_room(snapshot, config)
+        && !snapshot.memory.is_swap_nearly_full()
 }
 
 fn has_room(snapshot: &Snapshot, config: &MemoryConfig) -> bool {

@@ -15,7 +15,7 @@ pub(crate) mod victim;
 
 pub use compress::{comes_back, is_due_ahead};
 pub use config::{MemoryConfig, Mode};
-pub use decide::decide;
+pub use decide::{decide, is_left_to_the_front};
 pub use growth::{eats_what_is_left, Growth};
 pub use pressure::{pressure, Pressure, Shortage};
 pub use rate::Rate;

@@ -3,7 +3,8 @@
 
 use fovea_apps::{Importance, MemoryReading};
 use fovea_linux::{Device, Error};
-use fovea_policy::memory::{is_due_ahead, pressure, MemoryState, Mode, SwapState};
+use fovea_policy::memory::{is_due_ahead, is_left_to_the_front, pressure, MemoryState, Mode, SwapState};
+use fovea_policy::Snapshot;
 
 use super::state::AppMemory;
 use super::Memory;
@@ -57,10 +58,18 @@ impl Memory {
             self.describe_all(&mut snapshot);
             is_due_ahead(&snapshot, &house.policy.memory)
         };
-        let may_harm = short.shortage.is_some()
-            || short.ladder.is_some()
-            || !house.attention.screen_on
-            || (full && !read_of_late && is_due());
+        let moment = Snapshot {
+            now_ns,
+            screen_on: house.attention.screen_on,
+            focused_ns: house.attention.focused_ns,
+            memory: self.state,
+            ..Snapshot::default()
+        };
+        let may_harm = !is_left_to_the_front(&moment, &short, &house.policy.memory)
+            && (short.shortage.is_some()
+                || short.ladder.is_some()
+                || !house.attention.screen_on
+                || (full && !read_of_late && is_due()));
         if may_harm {
             self.refresh_usage(house, now_ns);
             house.identify_all(now_ns);
