@@ -77,7 +77,7 @@ static void clear_all(struct heap_buffer *b)
 /* A bus is watched before the lock is taken that devices are mapped under. */
 static int buffer_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *at)
 {
-	heap_watch(at->dev);
+	heap_watch_attached(at->dev);
 	return 0;
 }
 

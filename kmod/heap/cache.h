@@ -11,6 +11,7 @@
 #ifndef FOVEA_HEAP_CACHE_H
 #define FOVEA_HEAP_CACHE_H
 
+#include <linux/device.h>
 #include <linux/dma-direction.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -20,7 +21,6 @@
 
 #include "../include/contract.h"
 
-struct device;
 struct heap_mapping;
 struct sg_table;
 struct seq_file;
@@ -109,8 +109,17 @@ void heap_cache_end(struct heap_mapping *m);
 /* Somebody's unmapping has ended. */
 extern wait_queue_head_t heap_cache_dropped;
 
-/* watch.c: whether the end of the device's driver will be told. */
+/* watch.c: has the end of the device's driver told, and says whether it will be. */
 bool heap_watch(struct device *dev);
+/* A bus that is watched. Importers are on one or two, and each attachment asks. */
+extern typeof_member(struct device, bus) heap_last_watched;
+
+static inline void heap_watch_attached(struct device *dev)
+{
+	if (READ_ONCE(heap_last_watched) != dev->bus)
+		heap_watch(dev);
+}
+
 bool heap_is_watched(struct device *dev);
 void heap_watch_exit(void);
 

@@ -21,6 +21,8 @@ struct watched {
 
 static struct watched buses[BUSES_MAX];
 static int nr_buses;
+typeof_member(struct device, bus) heap_last_watched;
+FOVEA_EXPORT(heap_last_watched, FOVEA_HEAP);
 static DEFINE_MUTEX(buses_lock);
 
 static int told(struct notifier_block *notifier, unsigned long event, void *data)
@@ -58,8 +60,10 @@ bool heap_watch(struct device *dev)
 
 	if (!dev->bus)
 		return false;
-	if (heap_is_watched(dev))
+	if (heap_is_watched(dev)) {
+		WRITE_ONCE(heap_last_watched, dev->bus);
 		return true;
+	}
 	mutex_lock(&buses_lock);
 	watched = heap_is_watched(dev);
 	if (!watched && nr_buses < BUSES_MAX) {

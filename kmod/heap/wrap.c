@@ -82,7 +82,7 @@ static noinline int learn(struct wrap *w, struct dma_buf_attachment *at,
 
 static int wrap_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *at)
 {
-	heap_watch(at->dev);
+	heap_watch_attached(at->dev);
 	return 0;
 }
 
