@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Importers: foreign trace formats into trace files. One file per format, listed in [`FORMATS`].
 
+mod apps;
 mod biotracer;
 mod blkparse;
 mod csv;
@@ -22,6 +23,7 @@ use std::{
 
 use serde::Serialize;
 
+pub use apps::AppRule;
 pub use csv::CsvColumns;
 pub use source::{Jumps, Objects, Order, Sink, Source, Tally, JUMP_NS};
 
@@ -86,6 +88,10 @@ pub struct ImportOptions {
     pub csv: CsvColumns,
     /// Which event of blkparse's counts as the request (`Q`, `D` or `C`); `Q` if absent.
     pub blkparse_action: Option<char>,
+    /// Apps in place of threads' names; of several that fit the first.
+    pub apps: Vec<AppRule>,
+    /// Each request to a disk is one for an object, which its first byte is the number of, and as large as it: what libCacheSim makes of vscsi.
+    pub whole_requests: bool,
 }
 
 /// What was imported.
@@ -211,11 +217,18 @@ pub fn import(options: &ImportOptions, progress: impl Fn(u64, u64)) -> Result<Im
     };
     let records = writer.records();
     let source = options.input.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let notes = BTreeMap::from([
+    let mut notes = BTreeMap::from([
         ("fovea.trace.format".to_owned(), format.to_owned()),
         ("fovea.trace.source".to_owned(), source),
         ("fovea.trace.tally".to_owned(), serde_json::to_string(&tally).expect("counts serialise")),
     ]);
+    if !options.apps.is_empty() {
+        let rules: Vec<_> = options.apps.iter().map(AppRule::to_string).collect();
+        notes.insert("fovea.trace.apps".into(), rules.join(" "));
+    }
+    if options.whole_requests {
+        notes.insert("fovea.trace.whole-requests".into(), "true".into());
+    }
     writer.finish(&notes)?;
     Ok(ImportReport { format, records, tally })
 }
