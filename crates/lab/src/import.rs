@@ -27,7 +27,7 @@ pub use apps::AppRule;
 pub use csv::CsvColumns;
 pub use source::{Jumps, Objects, Order, Sink, Source, Tally, JUMP_NS};
 
-use crate::{input::Input, store::Writer, Error, Record, Result};
+use crate::{input::Input, output::distinct, store::Writer, Error, Record, Result};
 
 /// A foreign format.
 pub struct Format {
@@ -195,6 +195,7 @@ pub(crate) fn each_summed(path: &Path, sink: &mut dyn Sink) -> Result<u64> {
 /// # Errors
 /// If the file cannot be read, a record of it is bad (unless those are skipped), or the trace file cannot be written.
 pub fn import(options: &ImportOptions, progress: impl Fn(u64, u64)) -> Result<ImportReport> {
+    distinct(&options.input, &options.output)?;
     let size = std::fs::metadata(&options.input).map_err(|e| Error::read(&options.input, e))?.len();
     let (input, bytes_read) = Input::open(&options.input)?;
     let mut writer = Writer::create(&options.output)?;

@@ -282,6 +282,8 @@ fn empty_and_foreign_files_are_refused() {
     }
     assert!(refusal("blkparse", "no trace\nat all\n").contains("no blkparse record in it (dropped 2 summary lines)"));
     let only_g = "8,0 3 12 0.009538995 697 G W 223490 + 8 [kjournald]\n";
+    let long = refusal("csv", "9".repeat(1000) + ",1,1\n");
+    assert!(long.len() < 200 && long.contains("9\"…, not a time"), "{long}");
     assert!(refusal("blkparse", only_g).contains("take one it has with --blkparse-action: G"));
 }
 
