@@ -173,8 +173,9 @@ install: install-small
 	# The whole program, which the small one runs for `fovea phone|trace|lab`.
 	install -m 755 $(FOVEA) $(DESTDIR)$(PREFIX)/lib/fovea/fovea-lab
 	install -m 755 $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
-	# For cache policies of one's own: docs/lab-policies.md.
+	# For cache policies of one's own, with an example: docs/lab-policies.md.
 	install -m 644 lib/policy/fovea-policy.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 lib/policy/clock.c $(DESTDIR)$(PREFIX)/share/doc/fovea/
 	# What versions before fovea-lab left here.
 	rm -f $(DESTDIR)$(PREFIX)/lib/fovea/fovea
 	$(call install-modules,$(DESTDIR)$(PREFIX)/share/fovea/src)

@@ -19,6 +19,8 @@ pip() { "$made/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@";
 # shellcheck disable=SC2086 # one word, or none
 pip install "maturin>=1.7,<2" pytest pyarrow pandas fsspec nbclient ipykernel ${FOVEA_PYTHON_RAY:+ray} >"$made/pip.log" 2>&1 ||
 	skip "packages cannot be had ($(tail -n 1 "$made/pip.log"))"
+# A server and a client of S3, without which those tests name what they lack.
+pip install "moto[server]" s3fs >>"$made/pip.log" 2>&1 || echo "python: no tests of S3, packages cannot be had ($(tail -n 1 "$made/pip.log"))" >&2
 
 # Unoptimised, as the other tests; what users install is a release.
 (cd "$here" && PATH=$made/venv/bin:$PATH MATURIN_PEP517_ARGS="--profile dev --locked" pip wheel --no-deps --no-build-isolation --wheel-dir "$made/wheels" .)

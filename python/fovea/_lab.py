@@ -86,7 +86,7 @@ def replay(
     """Replays a trace under every policy at every size.
 
     A trace is a path, a URL that fsspec reads, a Trace, or whatever speaks the Arrow C stream interface. Policies are names as on the command line (``"lru"``,
-    ``"s3-fifo:small=0.2"``, ``"all"``), or classes as fovea.Policy; the document holds what the lab's own found. Sizes are ``1000`` objects,
+    ``"s3-fifo:small=0.2"``, ``"external:./program"``, ``"all"``), or classes as fovea.Policy; the document holds what the lab's own found. Sizes are ``1000`` objects,
     ``"64MiB"``, ``"10%"``, ``"10%B"``. ``warm_up`` requests (``10000``, ``"10%"``) fill the cache and are not counted; with ``interval``, so many
     requests at a time are counted too, in ``.intervals``.
     """

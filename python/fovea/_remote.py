@@ -37,6 +37,8 @@ def local(trace: str) -> str:
         system, path = fsspec.core.url_to_fs(trace)
         if "file" in (system.protocol if isinstance(system.protocol, tuple) else (system.protocol,)):
             return str(path)
+        # As it is now, and not as some listing had it.
+        system.invalidate_cache(path)
         version = system.ukey(path)
     except Exception as error:
         raise _failed(shown, error) from None

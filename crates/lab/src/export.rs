@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     dense::{Dense, DenseOptions, CHUNK_REQUESTS},
-    output::{create, persist},
+    output::{create, distinct, persist},
     policy::NEVER,
     requests::Access,
     store::Reader,
@@ -42,6 +42,7 @@ pub fn export(
     progress: impl Fn(u64, u64),
 ) -> Result<u64> {
     const MEND: &str = "nothing was kept; make room and export again";
+    distinct(trace, output)?;
     let options = DenseOptions { repeat: 1, ..options.clone() };
     let mut dense = Dense::open(trace, &options, |_| {})?;
     dense.look_ahead()?;

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use crate::{
     dense::LONGEST_BYTES,
+    output::distinct,
     store::{Checksum, Reader, Writer},
     Error, Op, Record, Result, PAGE_BYTES,
 };
@@ -121,6 +122,7 @@ impl Filter {
 /// If the trace cannot be read, nothing of it is kept, or the file cannot be written.
 pub fn filter(trace: &Path, output: &Path, filter: &Filter, progress: impl Fn(u64, u64)) -> Result<u64> {
     filter.check()?;
+    distinct(trace, output)?;
     let mut reader = Reader::open(trace)?;
     let (total, mut notes) = (reader.records(), reader.notes());
     let mut writer = Writer::create(output)?;

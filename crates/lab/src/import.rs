@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Importers: foreign trace formats into trace files. One file per format, listed in [`FORMATS`].
 
+mod apps;
 mod biotracer;
 mod blkparse;
 mod csv;
@@ -22,10 +23,11 @@ use std::{
 
 use serde::Serialize;
 
+pub use apps::AppRule;
 pub use csv::CsvColumns;
 pub use source::{Jumps, Objects, Order, Sink, Source, Tally, JUMP_NS};
 
-use crate::{input::Input, store::Writer, Error, Record, Result};
+use crate::{input::Input, output::distinct, store::Writer, Error, Record, Result};
 
 /// A foreign format.
 pub struct Format {
@@ -86,6 +88,10 @@ pub struct ImportOptions {
     pub csv: CsvColumns,
     /// Which event of blkparse's counts as the request (`Q`, `D` or `C`); `Q` if absent.
     pub blkparse_action: Option<char>,
+    /// Apps in place of threads' names; of several that fit the first.
+    pub apps: Vec<AppRule>,
+    /// Each request to a disk is one for an object, which its first byte is the number of, and as large as it: what libCacheSim makes of vscsi.
+    pub whole_requests: bool,
 }
 
 /// What was imported.
@@ -189,6 +195,7 @@ pub(crate) fn each_summed(path: &Path, sink: &mut dyn Sink) -> Result<u64> {
 /// # Errors
 /// If the file cannot be read, a record of it is bad (unless those are skipped), or the trace file cannot be written.
 pub fn import(options: &ImportOptions, progress: impl Fn(u64, u64)) -> Result<ImportReport> {
+    distinct(&options.input, &options.output)?;
     let size = std::fs::metadata(&options.input).map_err(|e| Error::read(&options.input, e))?.len();
     let (input, bytes_read) = Input::open(&options.input)?;
     let mut writer = Writer::create(&options.output)?;
@@ -211,11 +218,18 @@ pub fn import(options: &ImportOptions, progress: impl Fn(u64, u64)) -> Result<Im
     };
     let records = writer.records();
     let source = options.input.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let notes = BTreeMap::from([
+    let mut notes = BTreeMap::from([
         ("fovea.trace.format".to_owned(), format.to_owned()),
         ("fovea.trace.source".to_owned(), source),
         ("fovea.trace.tally".to_owned(), serde_json::to_string(&tally).expect("counts serialise")),
     ]);
+    if !options.apps.is_empty() {
+        let rules: Vec<_> = options.apps.iter().map(AppRule::to_string).collect();
+        notes.insert("fovea.trace.apps".into(), rules.join(" "));
+    }
+    if options.whole_requests {
+        notes.insert("fovea.trace.whole-requests".into(), "true".into());
+    }
     writer.finish(&notes)?;
     Ok(ImportReport { format, records, tally })
 }

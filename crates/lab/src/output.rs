@@ -21,6 +21,16 @@ pub(crate) fn persist(file: NamedTempFile, path: &Path, mend: &str) -> Result<()
     file.persist(path).map(drop).map_err(|e| Error::io(path, e.error, mend))
 }
 
+/// Refuses an output that would take its input's place, which may be all there is of it.
+pub(crate) fn distinct(input: &Path, output: &Path) -> Result<()> {
+    match (input.canonicalize(), output.canonicalize()) {
+        (Ok(input), Ok(there)) if input == there => {
+            Err(Error::Usage(format!("{}: is read, and would be written over; name another output", output.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Writes results as JSON. `mend` is for a disk that is full.
 ///
 /// # Errors

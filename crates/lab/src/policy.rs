@@ -8,6 +8,7 @@ mod aged;
 mod drawn;
 mod external;
 mod hooks;
+mod pipe;
 mod places;
 mod ranked;
 mod table;
@@ -21,7 +22,7 @@ pub use table::{Slot, Table, ABSENT};
 
 use std::sync::Arc;
 
-use crate::{Error, Result};
+use crate::{Error, Result, Stop};
 
 #[allow(missing_docs)]
 mod registry {
@@ -164,8 +165,13 @@ impl Choice {
 
     /// An empty cache of that capacity.
     pub fn build(&self, capacity: u64) -> Box<dyn Policy> {
+        self.build_until(capacity, &Stop::default())
+    }
+
+    /// The same, and where it waits for a program, a wish to stop ends that.
+    pub fn build_until(&self, capacity: u64, stop: &Stop) -> Box<dyn Policy> {
         self.hooks.before(match &self.program {
-            Some(program) => program.build(capacity),
+            Some(program) => program.build(capacity, stop),
             None => (self.policy.build)(capacity, &self.parameters),
         })
     }

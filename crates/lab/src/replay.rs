@@ -203,7 +203,7 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
             "policy {choice}: admit-size needs sizes in bytes, and by {size} each object weighs 1; take 64MiB or 10%B"
         )));
     }
-    let mut cache = choice.build(capacity.amount);
+    let mut cache = choice.build_until(capacity.amount, dense.stop());
     cache.ensure_ids(dense.footprint().objects as u32);
     let failed = |e| Error::io(&std::env::temp_dir(), e, "the temporary file is lost; run again");
     let (mut id_scratch, mut size_scratch, mut next_scratch) = (Vec::new(), Vec::new(), Vec::new());
@@ -234,6 +234,7 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
         let ids = ids.chunk(at, count, &mut id_scratch).map_err(failed)?;
         let Tally { hits, hit_weight } = cache.run(Batch { ids, sizes, next_distances, times_ns });
         if let Some(failure) = cache.failure() {
+            dense.stop().check()?;
             return Err(Error::Usage(format!("policy {choice}: {failure}")));
         }
         if at >= warm_up {

@@ -107,4 +107,40 @@ mod tests {
         let error = Reader::open(&path).err().unwrap().to_string();
         assert!(error.contains("import it first with `fovea trace import`"), "{error}");
     }
+    /// As it was written before traces had a checksum: the note says so, and the checksum's is no such.
+    #[test]
+    fn a_file_of_version_1_is_read_and_its_damage_is_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name);
+        let path = folder.path().join("t.parquet");
+        let mut bytes = std::fs::read(sample("sqlite.parquet")).unwrap();
+        for (is, was) in [
+            (
+                format!("{VERSION_KEY}\u{18}\u{1}{VERSION}"),
+                format!("{VERSION_KEY}\u{18}\u{1}{}", schema::VERSION_UNCHECKED),
+            ),
+            (checksum::KEY.to_owned(), checksum::KEY.replace("checksum", "no-check")),
+        ] {
+            let at = bytes.windows(is.len()).rposition(|window| window == is.as_bytes()).unwrap();
+            bytes[at..at + is.len()].copy_from_slice(was.as_bytes());
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(all(&path), all(&sample("sqlite.parquet")));
+        let mut refused = 0;
+        for at in (0..bytes.len()).step_by(331) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 4;
+            std::fs::write(&path, &damaged).unwrap();
+            let whole = Reader::open(&path).and_then(|mut reader| {
+                while reader.batch()?.is_some() {}
+                Ok(())
+            });
+            if let Err(error) = whole {
+                let error = error.to_string();
+                assert!(error.contains("`fovea trace import`") && error.lines().count() == 1, "{error}");
+                refused += 1;
+            }
+        }
+        assert!(refused > 0, "some damage shows");
+    }
 }

@@ -202,6 +202,50 @@ fn bad_records_are_named_with_file_place_and_mend_or_skipped_and_counted() {
 }
 
 #[test]
+fn threads_become_the_apps_that_rules_name() {
+    let header = "proces,device,rw_flag,sector,size,timestamp\n";
+    let rows = ["UnityMain-700", "Unity,Gfx-701", "kworker/0:1-7", "mail-9", "Thread-3-702"];
+    let rows = rows.map(|thread| format!("{thread},8388608,R,8,8,1.5\n"));
+    let apps = ["game=Unity*", "game=Thread-[0-9]*", "never=Unity*"].map(|rule| rule.parse().unwrap()).to_vec();
+    let options = ImportOptions { apps, ..keep() };
+    let (records, tally) =
+        parse_bytes(format("mobile-block-io"), (header.to_owned() + &rows.concat()).as_bytes(), &options).unwrap();
+    let apps: Vec<_> = records.iter().map(|r| &*r.app).collect();
+    assert_eq!(apps, ["game", "game", "", "mail-9", "game"], "the kernel's threads are nobody's");
+    assert_eq!(tally.unattributed.len(), 1);
+    for (rule, says) in
+        [("game", "no pattern"), ("=a*", "no name"), ("game=", "1 to 256 printable"), ("game=[a", "[[]")]
+    {
+        let error = rule.parse::<import::AppRule>().unwrap_err().to_string();
+        assert!(error.contains(says) && error.contains("write NAME=PATTERN") && error.lines().count() == 1, "{error}");
+    }
+}
+
+#[test]
+fn whole_requests_are_objects_as_large_as_they() {
+    for name in ["vscsi", "msr", "blkparse"] {
+        let options = ImportOptions { whole_requests: true, ..keep() };
+        let (whole, _) = parse_bytes(format(name), &sample(name), &options).unwrap();
+        let (pages, _) = parse(name, sample(name));
+        assert_eq!(whole.len(), pages.len());
+        for (whole, pages) in whole.iter().zip(&pages) {
+            let object = match pages.op {
+                Op::Block => Record {
+                    op: Op::Object,
+                    object: pages.offset_bytes,
+                    offset_bytes: 0,
+                    size_bytes: Some(pages.length_bytes),
+                    ..pages.clone()
+                },
+                _ => pages.clone(),
+            };
+            assert_eq!(*whole, object, "{name}");
+        }
+        assert!(whole.iter().any(|r| r.op == Op::Object), "{name}");
+    }
+}
+
+#[test]
 fn truncated_binary_files_say_so_and_their_whole_records_can_be_had() {
     for (name, length) in [("oracle-general", 24), ("vscsi", 32)] {
         let bytes = &sample(name)[..length + 7];
@@ -238,6 +282,8 @@ fn empty_and_foreign_files_are_refused() {
     }
     assert!(refusal("blkparse", "no trace\nat all\n").contains("no blkparse record in it (dropped 2 summary lines)"));
     let only_g = "8,0 3 12 0.009538995 697 G W 223490 + 8 [kjournald]\n";
+    let long = refusal("csv", "9".repeat(1000) + ",1,1\n");
+    assert!(long.len() < 200 && long.contains("9\"…, not a time"), "{long}");
     assert!(refusal("blkparse", only_g).contains("take one it has with --blkparse-action: G"));
 }
 

@@ -129,6 +129,26 @@ fn a_time_without_room_is_told_and_no_file_is_left() {
 }
 
 #[test]
+fn a_trace_is_not_written_over_by_what_is_made_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let [trace, link] = ["t.parquet", "link.parquet"].map(|name| folder.path().join(name));
+    write(&trace, &[record(1, "", Op::Object, 1, 0, 1)]);
+    std::os::unix::fs::symlink(&trace, &link).unwrap();
+    let before = fs::read(&trace).unwrap();
+    for output in [&trace, &link] {
+        let options = ImportOptions { input: trace.clone(), output: output.clone(), ..ImportOptions::default() };
+        for error in [
+            filter(&trace, output, &Filter { sample: Some(0.5), ..Filter::default() }, |_, _| {}).unwrap_err(),
+            export(&trace, output, &DenseOptions::default(), true, |_, _| {}).unwrap_err(),
+            import(&options, |_, _| {}).unwrap_err(),
+        ] {
+            assert!(error.to_string().ends_with("is read, and would be written over; name another output"), "{error}");
+        }
+    }
+    assert_eq!(fs::read(&trace).unwrap(), before);
+}
+
+#[test]
 fn a_filter_keeps_what_is_asked_for_and_the_notes() {
     let folder = tempfile::tempdir().unwrap();
     let [trace, part] = ["t.parquet", "p.parquet"].map(|name| folder.path().join(name));

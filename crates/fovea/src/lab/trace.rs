@@ -6,7 +6,7 @@ mod part;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fovea_lab::import::{CsvColumns, Format, ImportOptions, Order};
+use fovea_lab::import::{AppRule, CsvColumns, Format, ImportOptions, Order};
 use fovea_lab::synthetic::{self, Synthetic};
 
 use super::bar;
@@ -74,6 +74,12 @@ pub struct ImportArgs {
     /// The blkparse event that counts as the request: Q, D or C.
     #[arg(long, value_name = "LETTER")]
     blkparse_action: Option<char>,
+    /// An app in place of the threads whose names in the trace are like PATTERN (*, ?, [a-z]); may be said several times.
+    #[arg(long = "app", value_name = "NAME=PATTERN")]
+    apps: Vec<AppRule>,
+    /// Make each request to a disk one for an object, named by its first byte and as large as it; else requests are for pages.
+    #[arg(long)]
+    whole_requests: bool,
     /// Print what was imported as JSON.
     #[arg(long)]
     json: bool,
@@ -146,6 +152,8 @@ impl ImportArgs {
             skip_bad: self.skip_bad,
             csv: self.csv.as_deref().map_or(Ok(CsvColumns::default()), str::parse)?,
             blkparse_action: self.blkparse_action,
+            apps: self.apps,
+            whole_requests: self.whole_requests,
             input: self.input,
             output: self.output,
         };

@@ -81,7 +81,7 @@ fn read(source: &mut Source<'_>) -> Result<()> {
                     Ok(block) => {
                         let app = match hidden(event.process) {
                             Some(why) => source.nobody(why),
-                            None => source.name(event.process),
+                            None => source.app(event.process),
                         };
                         source.emit_block(block, app)?;
                     }

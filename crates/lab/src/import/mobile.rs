@@ -45,7 +45,7 @@ fn read(source: &mut Source<'_>) -> Result<()> {
                 let comm = process.rsplit_once('-').map_or(&*process, |(comm, _)| comm);
                 let app = match hidden(comm) {
                     Some(why) => source.nobody(why),
-                    None => source.name(&process),
+                    None => source.app(&process),
                 };
                 source.emit_block(block, app)?;
             }

@@ -3,7 +3,7 @@
 
 use super::{
     source::Block,
-    text::{first_lines, number},
+    text::{first_lines, number, quoted},
     Format, Source,
 };
 use crate::{Op, Result};
@@ -27,7 +27,7 @@ fn block<'a>(line: &str, disk: &'a mut String) -> Result<Block<'a>, String> {
     let write = match kind {
         _ if kind.eq_ignore_ascii_case("read") => false,
         _ if kind.eq_ignore_ascii_case("write") => true,
-        _ => return Err(format!("Type is {kind:?}, not Read or Write")),
+        _ => return Err(format!("Type is {}, not Read or Write", quoted(kind))),
     };
     let offset_bytes = number(fields.next(), "Offset")?;
     let length_bytes = number(fields.next(), "Size")?;

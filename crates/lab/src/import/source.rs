@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CsvColumns, ImportOptions};
+use super::{AppRule, CsvColumns, ImportOptions};
 use crate::{input::Input, Error, Names, Op, Record, Result};
 
 /// What to do with a record that is earlier than the one before it.
@@ -172,6 +172,8 @@ pub struct Source<'a> {
     pub csv: CsvColumns,
     /// Which event of blkparse's is the request.
     pub blkparse_action: char,
+    apps: Vec<AppRule>,
+    whole_requests: bool,
 }
 
 impl<'a> Source<'a> {
@@ -189,6 +191,8 @@ impl<'a> Source<'a> {
             sink,
             csv: options.csv,
             blkparse_action: options.blkparse_action.unwrap_or('Q'),
+            apps: options.apps.clone(),
+            whole_requests: options.whole_requests,
         }
     }
 
@@ -226,9 +230,9 @@ impl<'a> Source<'a> {
         self.input.peek(limit)
     }
 
-    /// The shared form of a name.
-    pub fn name(&mut self, name: &str) -> Arc<str> {
-        self.names.share(name)
+    /// The app of a thread that the trace calls so, in its shared form.
+    pub fn app(&mut self, name: &str) -> Arc<str> {
+        self.names.share(AppRule::app_of(&self.apps, name))
     }
 
     /// The name of no app; counts why it is not known.
@@ -298,18 +302,21 @@ impl<'a> Source<'a> {
     /// As [`Source::emit`].
     pub fn emit_block(&mut self, block: Block<'_>, app: Arc<str>) -> Result<()> {
         let space = self.names.share(block.disk);
+        let whole = self.whole_requests && block.op == Op::Block;
+        let (op, object, offset_bytes) =
+            if whole { (Op::Object, block.offset_bytes, 0) } else { (block.op, 0, block.offset_bytes) };
         self.emit(Record {
             time_ns: block.time_ns,
             app,
             importance: None,
-            op: block.op,
+            op,
             space,
-            object: 0,
-            offset_bytes: block.offset_bytes,
+            object,
+            offset_bytes,
             length_bytes: block.length_bytes,
             write: block.write,
             sync: block.sync,
-            size_bytes: None,
+            size_bytes: whole.then_some(block.length_bytes),
         })
     }
 

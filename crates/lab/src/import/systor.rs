@@ -3,7 +3,7 @@
 
 use super::{
     source::Block,
-    text::{first_lines, number, seconds_ns},
+    text::{first_lines, number, quoted, seconds_ns},
     Format, Source,
 };
 use crate::{Op, Result};
@@ -25,7 +25,7 @@ fn block<'a>(line: &str, disk: &'a mut String) -> Result<Block<'a>, String> {
     let write = match fields.next().map(str::trim) {
         Some("R") => false,
         Some("W") => true,
-        other => return Err(format!("IOType is {:?}, not R or W", other.unwrap_or_default())),
+        other => return Err(format!("IOType is {}, not R or W", quoted(other.unwrap_or_default()))),
     };
     let lun = number(fields.next(), "LUN")?;
     let offset_bytes = number(fields.next(), "Offset")?;

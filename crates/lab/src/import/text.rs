@@ -6,16 +6,27 @@ use crate::Op;
 /// Bytes of a sector, whatever the disk's own.
 pub const SECTOR_BYTES: u64 = 512;
 
+/// Of a field that makes no sense so much is shown: of a file that is no text, a line may be all of it.
+const SHOWN_CHARACTERS: usize = 40;
+
+/// A field as an error quotes it.
+pub fn quoted(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 /// A line's field, with its name for the error.
 pub fn number(text: Option<&str>, name: &str) -> Result<u64, String> {
     let text = text.ok_or_else(|| format!("no {name}"))?.trim();
-    text.parse().map_err(|_| format!("{name} is {text:?}, not a whole number"))
+    text.parse().map_err(|_| format!("{name} is {}, not a whole number", quoted(text)))
 }
 
 /// Decimal seconds as nanoseconds, exact to the last digit kept: a float would lose them for times since 1970.
 pub fn seconds_ns(text: Option<&str>, name: &str) -> Result<u64, String> {
     let text = text.ok_or_else(|| format!("no {name}"))?.trim();
-    let wrong = || format!("{name} is {text:?}, not a time in seconds");
+    let wrong = || format!("{name} is {}, not a time in seconds", quoted(text));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if whole.is_empty() || !(whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit())) {
         return Err(wrong());
@@ -48,7 +59,7 @@ pub fn rwbs(letters: &str) -> Result<(Op, bool, bool), String> {
     } else if has('F') {
         Ok((Op::Flush, true, sync))
     } else {
-        Err(format!("kind of request is {letters:?}, not one of R, W, D, F with S, A, M"))
+        Err(format!("kind of request is {}, not one of R, W, D, F with S, A, M", quoted(letters)))
     }
 }
 

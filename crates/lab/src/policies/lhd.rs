@@ -7,7 +7,8 @@
 //! Section 5's details, and the authors' program where it is silent: ages are coarse, and made so that they fit after 5 and after 25
 //! times of working out; 8 candidates are drawn before the fiftieth, so that it learns sooner; the last 8 objects that came in and
 //! looked bad are candidates too; and one in 32 requests' objects is spared, in a hundredth of the cache, to see what becomes of it.
-//! Of fewer cached objects than candidates each is looked at once. Apps are not told apart.
+//! Of fewer cached objects than candidates each is looked at once. Apps are not told apart: all are that program's app 1, and so the
+//! classes are worth 17 to 32 over the age until the first model, and not 1 to 16.
 
 #[path = "lhd/class.rs"]
 mod class;

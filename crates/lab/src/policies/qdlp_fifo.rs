@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! QD-LP-FIFO (Yang et al., "FIFO can be better than LRU: the power of lazy promotion and quick demotion", HotOS 2023): a small FIFO
 //! queue that objects leave soon, unless they were asked for again, for a main queue that is a CLOCK of two bits; those that left
-//! are remembered, and come back into the main queue. Each queue has its own capacity.
+//! are remembered, and come back into the main queue.
+//!
+//! Where the paper is silent, the authors' program (libCacheSim) decides: nothing leaves while there is room, so the small queue has
+//! what the main queue has not filled yet; no object larger than the small queue's share is let in.
 
 use crate::policy::{share, Descriptor, Parameter, Policy, Request, Table};
 
@@ -27,34 +30,47 @@ pub static POLICY: Descriptor = Descriptor {
     bytes_per_object: Table::<3>::BYTES_PER_OBJECT,
     build: |capacity, parameters| {
         let probation = share(capacity, parameters[0]);
-        Box::new(QdlpFifo { probation, main: capacity - probation, table: Table::default() })
+        let ghost = share(capacity, 1.0 - parameters[0]);
+        Box::new(QdlpFifo { capacity, probation, main: capacity - probation, ghost, table: Table::default() })
     },
 };
 
 struct QdlpFifo {
+    capacity: u64,
+    /// The small queue's share.
     probation: u64,
-    /// Capacity of the main queue, and of what is remembered.
+    /// The main queue's.
     main: u64,
+    /// Capacity of what is remembered.
+    ghost: u64,
     table: Table<3>,
 }
 
 impl QdlpFifo {
-    /// Puts an object into the main queue, if it is not larger than that.
-    fn promote(&mut self, id: u32, size: u32) {
-        let slot = Table::<3>::slot(id);
-        if u64::from(size) > self.main {
-            return;
-        }
-        while self.table.weight(MAIN) + u64::from(size) > self.main {
-            let Some(last) = self.table.back(MAIN) else { break };
+    /// Gives the oldest of the main queue their second chances, and evicts the first that has none.
+    fn leave_main(&mut self) -> bool {
+        while let Some(last) = self.table.back(MAIN) {
             match self.table.count(last) {
-                0 => self.table.remove(last),
+                0 => {
+                    self.table.remove(last);
+                    return true;
+                }
                 count => {
                     self.table.set_count(last, count - 1);
                     self.table.refresh(last);
                 }
             }
         }
+        false
+    }
+
+    /// Puts an object into the main queue, if it is not larger than that.
+    fn promote(&mut self, id: u32, size: u32) {
+        let slot = Table::<3>::slot(id);
+        if u64::from(size) > self.main {
+            return;
+        }
+        while self.table.weight(MAIN) + u64::from(size) > self.main && self.leave_main() {}
         self.table.push_front(MAIN, slot, size);
         self.table.set_count(slot, 0);
     }
@@ -65,8 +81,8 @@ impl QdlpFifo {
         self.table.remove(last);
         if asked {
             self.promote(Table::<3>::id(last), size);
-        } else if u64::from(size) <= self.main {
-            while self.table.weight(GHOST) + u64::from(size) > self.main {
+        } else if u64::from(size) <= self.ghost {
+            while self.table.weight(GHOST) + u64::from(size) > self.ghost {
                 let Some(oldest) = self.table.back(GHOST) else { break };
                 self.table.remove(oldest);
             }
@@ -91,12 +107,15 @@ impl Policy for QdlpFifo {
         }
         if place == GHOST {
             self.table.remove(slot);
-            self.promote(request.id, request.size);
-            return false;
         }
         let size = u64::from(request.size);
-        if size <= self.probation {
-            while self.table.weight(PROBATION) + size > self.probation && self.leave_probation() {}
+        if size > self.probation {
+            return false;
+        }
+        while self.used() + size > self.capacity && (self.leave_probation() || self.leave_main()) {}
+        if place == GHOST {
+            self.promote(request.id, request.size);
+        } else {
             self.table.push_front(PROBATION, slot, request.size);
             self.table.set_count(slot, 0);
         }

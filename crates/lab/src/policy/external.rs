@@ -15,8 +15,8 @@ use std::{
     sync::Arc,
 };
 
-use super::{Batch, Descriptor, Policy, Request, Tally};
-use crate::{store::checksum_of, Error, Result};
+use super::{pipe::End, Batch, Descriptor, Policy, Request, Tally};
+use crate::{store::checksum_of, Error, Result, Stop};
 
 /// What the policy's name begins with.
 pub const NAME: &str = "external";
@@ -41,7 +41,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     parameters: &[],
     needs_future: false,
     bytes_per_object: 4,
-    build: |_, _| Box::new(Session::new(None, 0, Some("it names no program".into()))),
+    build: |_, _| Box::new(Session::new(None, 0, &Stop::default(), Some("it names no program".into()))),
 };
 
 /// A program and what it is started with.
@@ -91,8 +91,8 @@ impl Program {
     }
 
     /// A cache of that capacity. What goes wrong is the cache's [failure](Policy::failure).
-    pub(super) fn build(self: &Arc<Self>, capacity: u64) -> Box<dyn Policy> {
-        Box::new(Session::new(Some(self.clone()), capacity, None))
+    pub(super) fn build(self: &Arc<Self>, capacity: u64, stop: &Stop) -> Box<dyn Policy> {
+        Box::new(Session::new(Some(self.clone()), capacity, stop, None))
     }
 }
 
@@ -111,8 +111,8 @@ impl std::fmt::Display for Program {
 struct Running {
     child: Child,
     /// Nothing once it is to end.
-    requests: Option<ChildStdin>,
-    answers: ChildStdout,
+    requests: Option<End<ChildStdin>>,
+    answers: End<ChildStdout>,
 }
 
 impl Drop for Running {
@@ -141,15 +141,16 @@ impl Running {
         Ok(bytes)
     }
 
-    fn start(program: &Program, capacity: u64, objects: u32) -> Result<Running, String> {
+    fn start(program: &Program, capacity: u64, objects: u32, stop: &Stop) -> Result<Running, String> {
         if checksum_of(&program.path).ok() != Some(program.content) {
             return Err("the program was changed since it was named; run again".into());
         }
         let parameters = program.parameters.iter().map(|(name, value)| format!("{name}={value}"));
         let child = Command::new(&program.path).args(parameters).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = child.map_err(|e| format!("cannot be started: {e}"))?;
-        let (requests, answers) = (child.stdin.take(), child.stdout.take());
-        let answers = answers.ok_or("has no output")?;
+        let not_started = |e| format!("cannot be started: {e}");
+        let mut child = child.map_err(not_started)?;
+        let requests = child.stdin.take().map(|pipe| End::new(pipe, stop)).transpose().map_err(not_started)?;
+        let answers = End::new(child.stdout.take().ok_or("has no output")?, stop).map_err(not_started)?;
         let mut running = Running { child, requests, answers };
         let hello = [&HELLO[..], &VERSION.to_le_bytes(), &objects.to_le_bytes(), &capacity.to_le_bytes()].concat();
         // Whatever a program that does not listen answers, or not, says more than that it does not listen.
@@ -179,6 +180,8 @@ struct Session {
     /// Until it is started.
     program: Option<Arc<Program>>,
     running: Option<Running>,
+    /// Ends waiting for it.
+    stop: Stop,
     capacity: u64,
     /// Weight of each object when it came in; 0 of one that is not held.
     held: Vec<u32>,
@@ -190,10 +193,11 @@ struct Session {
 }
 
 impl Session {
-    fn new(program: Option<Arc<Program>>, capacity: u64, failure: Option<String>) -> Session {
+    fn new(program: Option<Arc<Program>>, capacity: u64, stop: &Stop, failure: Option<String>) -> Session {
         Session {
             program,
             running: None,
+            stop: stop.clone(),
             capacity,
             held: Vec::new(),
             objects: 0,
@@ -206,7 +210,7 @@ impl Session {
 
     fn serve(&mut self, batch: Batch<'_>) -> Result<Tally, String> {
         if let Some(program) = self.program.take() {
-            self.running = Some(Running::start(&program, self.capacity, self.held.len() as u32)?);
+            self.running = Some(Running::start(&program, self.capacity, self.held.len() as u32, &self.stop)?);
         }
         let running = self.running.as_mut().ok_or("was never started")?;
         self.buffer.clear();

@@ -32,6 +32,10 @@ pub(super) const VERSION_UNCHECKED: &str = "1";
 pub(super) fn parquet_error(path: &Path, error: ParquetError, mend: &str) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            // A decompressor's word on what it was given, which is no error of the system's.
+            Ok(error) if error.kind() == std::io::ErrorKind::Other => {
+                content(path, "the Parquet data", &error.to_string())
+            }
             Ok(error) => Error::io(path, *error, mend),
             Err(source) => content(path, "the Parquet data", &source.to_string()),
         },

@@ -160,7 +160,7 @@ impl Lhd {
             return f64::MIN;
         }
         // Before the first model the younger are worth more.
-        let first = (cell.0 + 1) as f64 / (cell.1 + 1) as f64;
+        let first = (16 + cell.0 + 1) as f64 / (cell.1 + 1) as f64;
         self.densities.get(&cell).unwrap_or(&first) / object.size as f64 + if object.spared { 1.0 } else { 0.0 }
     }
 

@@ -174,40 +174,50 @@ impl Qdlp {
             return;
         }
         while self.main.iter().map(|o| o.1).sum::<u64>() + size > limit {
-            let mut first = self.main.remove(0);
-            if first.2 > 0 {
-                first.2 -= 1;
-                self.main.push(first);
-            }
+            self.clock();
         }
         self.main.push((id, size, 0));
+    }
+
+    fn clock(&mut self) {
+        let mut first = self.main.remove(0);
+        if first.2 > 0 {
+            first.2 -= 1;
+            self.main.push(first);
+        }
     }
 }
 
 impl Reference for Qdlp {
     fn access(&mut self, asked: Asked) -> bool {
-        let small = part(self.capacity, 0.1);
+        let (small, remembered) = (part(self.capacity, 0.1), part(self.capacity, 0.9));
         let large = self.capacity - small;
         if let Some(object) = self.probation.iter_mut().chain(&mut self.main).find(|o| o.0 == asked.id) {
             object.2 = (object.2 + 1).min(3);
             return true;
         }
-        if self.ghost.take(asked.id).is_some() {
-            self.promote(asked.id, asked.size, large);
+        let known = self.ghost.take(asked.id).is_some();
+        if asked.size > small {
             return false;
         }
-        if asked.size <= small {
-            while self.probation.iter().map(|o| o.1).sum::<u64>() + asked.size > small {
-                let (id, size, count) = self.probation.remove(0);
-                if count > 0 {
-                    self.promote(id, size, large);
-                } else if size <= large {
-                    while self.ghost.weight() + size > large {
-                        self.ghost.oldest();
-                    }
-                    self.ghost.add((id, size));
-                }
+        while self.probation.iter().chain(&self.main).map(|o| o.1).sum::<u64>() + asked.size > self.capacity {
+            if self.probation.is_empty() {
+                self.clock();
+                continue;
             }
+            let (id, size, count) = self.probation.remove(0);
+            if count > 0 {
+                self.promote(id, size, large);
+            } else if size <= remembered {
+                while self.ghost.weight() + size > remembered {
+                    self.ghost.oldest();
+                }
+                self.ghost.add((id, size));
+            }
+        }
+        if known {
+            self.promote(asked.id, asked.size, large);
+        } else {
             self.probation.push((asked.id, asked.size, 0));
         }
         false

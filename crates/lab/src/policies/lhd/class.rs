@@ -3,6 +3,8 @@
 
 /// Classes of objects.
 pub(super) const CLASSES: usize = 16;
+/// The app that the authors' program takes objects for of which it knows none.
+const APP: usize = 1;
 
 /// What became of a class' objects by age, the last of which stands for all that are greater.
 pub(super) struct Class {
@@ -10,12 +12,13 @@ pub(super) struct Class {
     evictions: Vec<f64>,
     /// Of each age; none before the first model.
     densities: Vec<f64>,
+    /// What it is worth until then: its number, from 1, among all apps'.
     first: f64,
 }
 
 impl Class {
     pub(super) fn new(class: usize, ages: usize) -> Self {
-        let first = (class + 1) as f64;
+        let first = (APP * CLASSES + class + 1) as f64;
         Class { hits: vec![0.0; ages], evictions: vec![0.0; ages], densities: Vec::new(), first }
     }
 
