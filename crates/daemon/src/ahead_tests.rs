@@ -31,7 +31,7 @@ impl Bench {
 
 #[test]
 fn the_daemon_sleeps_until_an_apps_turn_comes_compresses_it_and_sleeps_again() {
-    let mut b = idle(100);
+    let mut b = idle(60);
     b.run(SECOND_NS, 20 * SECOND_NS);
     assert!(b.done("freeze apps/mail"), "the debounce is over");
     assert_eq!(b.idle_turn(21 * SECOND_NS), Some(301 * SECOND_NS));
@@ -55,7 +55,7 @@ fn where_memory_is_plentiful_it_sleeps_and_reads_nobodys_size() {
     b.device.0.borrow_mut().done.clear();
     assert_eq!(b.idle_turn(4000 * SECOND_NS), None);
     assert_eq!(b.device.0.borrow().done, [""; 0]);
-    b.device.0.borrow_mut().memory.available_bytes = 100 * MB;
+    b.device.0.borrow_mut().memory.available_bytes = 60 * MB;
     b.idle_turn(4001 * SECOND_NS);
     assert!(b.swapped_pages("mail") > 0, "the next look finds that it is not any more");
 }
@@ -112,7 +112,7 @@ fn screen_on_stops_compression_at_once() {
 
 #[test]
 fn what_is_compressed_in_a_shortage_is_sized_in_full_once_and_again_when_it_changes_by_itself() {
-    let mut b = idle(100);
+    let mut b = idle(60);
     b.device.0.borrow_mut().done.clear();
     let look = |b: &mut Bench, quarter: u64| {
         {

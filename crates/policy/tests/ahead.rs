@@ -57,7 +57,7 @@ fn an_app_that_nobody_used_for_a_while_is_compressed_with_the_screen_on_or_off()
             AppState { focus_seq: 2, ..app("left", Importance::Hidden, 301) },
             AppState { focus_seq: 1, ..app("long-left", Importance::Hidden, 4000) },
         ];
-        let mut s = device(2048, 200, screen_on, apps);
+        let mut s = device(2048, 120, screen_on, apps);
         assert_eq!(compressed(&s), Some(("long-left".into(), Reason::Idle)));
         s.apps.pop();
         assert_eq!(compressed(&s), Some(("left".into(), Reason::Idle)));
@@ -77,7 +77,7 @@ fn an_app_that_nobody_used_for_a_while_is_compressed_with_the_screen_on_or_off()
 #[test]
 fn nobodys_size_is_read_for_the_turn_of_what_its_return_touched_nor_while_an_app_comes_to_the_screen() {
     let due = |s: &Snapshot| memory::is_due_ahead(s, &Config::default().memory);
-    let mut s = device(2048, 200, true, vec![app("left", Importance::Hidden, 4000)]);
+    let mut s = device(2048, 120, true, vec![app("left", Importance::Hidden, 4000)]);
     assert!(due(&s));
     s.focused_ns = Some(NOW_NS - SECOND_NS / 4);
     assert!(!due(&s));
@@ -112,7 +112,7 @@ fn while_memory_is_plentiful_nothing_is_and_nobody_looks() {
 
 #[test]
 fn a_busy_device_is_left_alone_and_looked_at_again_later() {
-    let mut s = device(2048, 200, true, vec![app("left", Importance::Hidden, 4000)]);
+    let mut s = device(2048, 120, true, vec![app("left", Importance::Hidden, 4000)]);
     s.cpu_busy = true;
     let decision = decide(&s, &Config::default());
     assert_eq!((decision.actions.len(), decision.wake_at_ns), (0, None));

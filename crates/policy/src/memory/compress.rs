@@ -13,6 +13,9 @@ use crate::{AppState, Snapshot};
 /// compressed for nothing.
 const PLENTIFUL: u64 = 4;
 
+/// The same for an app that is open: its user is likelier to come back to it, and then pays for what was taken.
+const PLENTIFUL_OPEN: u64 = 2;
+
 /// The next app to compress among the given classes: first what nobody is known to need, of closed apps before open ones; then, in the same
 /// order, what apps' last returns touched, for their next ones will touch it again.
 ///
@@ -68,17 +71,17 @@ pub fn candidate_ahead<'a>(snapshot: &'a Snapshot, config: &MemoryConfig) -> Opt
 /// thresholds so do we; a device with more memory is left alone while that is plentiful. One that is open, or with the screen on any, must
 /// have been unused for a while.
 fn due_ns(app: &AppState, snapshot: &Snapshot, config: &MemoryConfig) -> Option<u64> {
-    let plentiful = is_plentiful(&snapshot.memory, config);
     // What a runaway gets compressed it takes again.
     if app.growth_bytes_per_s >= LEAST_BYTES_PER_S {
         return None;
     }
     if app.importance == Importance::Empty && !snapshot.screen_on {
         let by_the_paper = config.minfree_pages.is_some();
-        return (by_the_paper || !plentiful).then_some(0);
+        return (by_the_paper || !is_plentiful(&snapshot.memory, config, PLENTIFUL)).then_some(0);
     }
     let in_background = matches!(app.importance, Importance::Hidden | Importance::Empty) && app.seen;
     let unused_ns = config.idle_ms.saturating_mul(1_000_000);
+    let plentiful = is_plentiful(&snapshot.memory, config, PLENTIFUL_OPEN);
     (in_background && !plentiful && unused_ns > 0).then(|| app.background_since_ns.saturating_add(unused_ns))
 }
 
@@ -108,9 +111,9 @@ pub(crate) fn grace_ends_ns(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
 
 /// Whether so much memory is available that compressing any ahead of need is for nothing. What is available and not what is free: a desktop's
 /// free memory is file cache after a while.
-fn is_plentiful(memory: &MemoryState, config: &MemoryConfig) -> bool {
+fn is_plentiful(memory: &MemoryState, config: &MemoryConfig, times: u64) -> bool {
     let begins_pages = thresholds(memory, config).file_pages[Importance::Empty.index()];
-    memory.available_bytes >= (PLENTIFUL * begins_pages * PAGE_BYTES).saturating_add(memory.low_bytes)
+    memory.available_bytes >= (times * begins_pages * PAGE_BYTES).saturating_add(memory.low_bytes)
 }
 
 fn may_be_compressed(app: &AppState) -> bool {

@@ -31,7 +31,7 @@ pub struct MemoryConfig {
     /// An app with less resident anonymous memory than this is not worth compressing.
     pub compress_least_pages: u64,
     /// Time in the background after which an app may be compressed ahead of need while the device is idle, and memory is not plentiful
-    /// (less is available than four times what a shortage begins at); 0: none but closed ones with the screen off.
+    /// (less is available than twice what a shortage begins at); 0: none but closed ones with the screen off.
     pub idle_ms: u64,
     /// Time after an open app was left in which it is not compressed while memory is merely short: people come back soonest to what they
     /// left last. Not kept where the alternative is a kill, or a wait for memory; but what its last return touched is, until free memory is
