@@ -19,6 +19,9 @@ use window::Progress;
 /// `run` while the kernel's thread works.
 const RUNS: u64 = 1;
 
+/// Memory is short when less than such a part of it is available.
+const SHORT: u64 = 8;
+
 /// What is known of an app that has been looked at.
 #[derive(Debug)]
 struct Known {
@@ -131,6 +134,8 @@ impl Merge {
         }
         if came {
             self.read(house)?;
+            let memory = house.device.memory()?;
+            self.state.memory_short = memory.available_bytes.saturating_mul(SHORT) < memory.total_bytes;
         }
         self.look_before(house, now_ns)
     }
