@@ -9,7 +9,7 @@ use fovea_apps::{App, AppName, Identity, Importance, Lists, MergeReading};
 use fovea_client::Status;
 use fovea_linux::{Device, Error};
 use fovea_policy::merge::{self, AppMerge, MergeState};
-use fovea_policy::{Action, Config, Decision, Snapshot};
+use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 use serde_json::json;
 
 use super::house::House;
@@ -235,7 +235,7 @@ impl<D: Device> Mechanism<D> for Merge {
             Action::Merge { pages, .. } if self.state.window.is_some() => self.set_rate(house, *pages),
             Action::Merge { app, pages } => self.open(house, app, *pages, step),
             Action::StopMerging { .. } => {
-                let whole = step.reason == fovea_policy::Reason::NothingAlike;
+                let whole = matches!(step.reason, Reason::NothingAlike | Reason::Spent);
                 self.close(house, now_ns, whole)
             }
             _ => return false,

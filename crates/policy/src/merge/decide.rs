@@ -187,7 +187,7 @@ pub fn end(now_ns: u64, state: &MergeState, window: &Window, config: &MergeConfi
 }
 
 /// Whether the kernel has come to where the window opened.
-pub fn is_round(state: &MergeState, window: &Window) -> bool {
+fn is_round(state: &MergeState, window: &Window) -> bool {
     window.looked_pages >= state.known_pages.max(1) || window.passes > u32::from(state.mid_pass)
 }
 

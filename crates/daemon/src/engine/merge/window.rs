@@ -170,21 +170,17 @@ impl Merge {
             self.reading = reading;
         }
         // Where parted pages were enough, it was stopped somewhere.
-        let round = !window.newcomers && merge::is_round(&self.state, &window);
         self.state.mid_pass = !whole || !window.newcomers;
         let cpu_ns = self.reading.cpu_ns.saturating_sub(self.progress.began.cpu_ns);
         self.state.paid_ns = merge::paid_ns(self.state.paid_ns, now_ns, cpu_ns, &house.policy.merge);
         self.state.rests_until_ns = merge::rests_until_ns(self.state.paid_ns);
         self.state.sharing_pages = self.reading.sharing_pages;
         self.state.known_pages = self.reading.known_pages();
-        // What was not come to is still parted.
-        let left = if round || window.newcomers && whole {
-            0
-        } else {
-            window.parted_pages.saturating_sub(window.regained_pages)
-        };
-        self.parted_before = self.reading.parted_pages.saturating_sub(left);
-        self.state.parted_pages = left;
+        if whole {
+            // What was not come to waits for the next that are parted: nobody looks for it while nothing happens.
+            self.parted_before = self.reading.parted_pages;
+            self.state.parted_pages = 0;
+        }
         if whole && window.newcomers {
             let since_ns = window.since_ns;
             // Whoever came while it looked may have been missed.
