@@ -154,7 +154,7 @@ fn pages(state: &MergeState, config: &MergeConfig) -> u64 {
     (SLEEP_NS * share / (100 - share) / page_cpu_ns).clamp(1, PAGES_MOST)
 }
 
-/// Why the kernel is to look no longer, on a pass that has just ended.
+/// Why the kernel is to look no longer.
 pub fn end(now_ns: u64, state: &MergeState, window: &Window, config: &MergeConfig) -> Option<Reason> {
     // Parted pages find their like, which is merged already, the next time they are looked at, in whatever order; so once round is enough. What
     // `pages_volatile` says is no reason to go on: the kernel counts what it passes over unseen as volatile, too. The next window goes on where
