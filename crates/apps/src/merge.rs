@@ -34,8 +34,12 @@ pub struct MergeReading {
     pub volatile_pages: u64,
     /// Pages looked at so far; none before Linux 6.6.
     pub scanned_pages: Option<u64>,
+    /// Pages passed over unseen so far, since they were like no other time and again (`smart_scan`); 0 before Linux 6.7.
+    pub skipped_pages: u64,
     /// Merged pages that were parted again because somebody wrote to them.
     pub parted_pages: u64,
+    /// Anonymous pages of all processes: one fewer for each that is merged, one more for each that is parted.
+    pub anon_pages: u64,
     /// CPU time of ksmd.
     pub cpu_ns: u64,
 }

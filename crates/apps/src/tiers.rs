@@ -14,6 +14,9 @@ pub struct MemoryNode {
     pub tier: Option<u32>,
     /// What firmware tells of a read by the nearest CPU.
     pub read_latency_ns: Option<u32>,
+    /// CPUs are in it.
+    #[serde(default)]
+    pub has_cpus: bool,
     /// All of its memory.
     pub total_bytes: u64,
     /// What is free of it.
@@ -50,6 +53,11 @@ impl MemoryTiers {
         }
     }
 
+    /// Whether the kernel moves what is used to fast memory: it moves it to where the CPU that uses it is, and nowhere else.
+    pub fn are_promoted_to(&self, nodes: &[MemoryNode]) -> bool {
+        nodes.iter().any(|node| node.has_cpus && self.fast.contains(&node.node))
+    }
+
     /// All nodes.
     pub fn all(&self) -> BTreeSet<u32> {
         &self.fast | &self.slow
@@ -61,7 +69,16 @@ mod tests {
     use super::*;
 
     fn node(node: u32, tier: Option<u32>, read_latency_ns: Option<u32>) -> MemoryNode {
-        MemoryNode { node, tier, read_latency_ns, total_bytes: 1 << 30, free_bytes: 1 << 29, kept_bytes: 0 }
+        let bytes = 1 << 30;
+        MemoryNode {
+            node,
+            tier,
+            read_latency_ns,
+            has_cpus: node == 0,
+            total_bytes: bytes,
+            free_bytes: bytes / 2,
+            kept_bytes: 0,
+        }
     }
 
     fn tiers(fast: &[u32], slow: &[u32]) -> Option<MemoryTiers> {
@@ -83,6 +100,14 @@ mod tests {
             None,
             "one tier, whatever firmware says"
         );
+    }
+
+    #[test]
+    fn the_kernel_moves_nothing_to_fast_memory_without_cpus() {
+        for (tiers, promoted) in [([4, 900], true), ([4, 2], false)] {
+            let nodes = [node(0, Some(tiers[0]), None), node(1, Some(tiers[1]), None)];
+            assert_eq!(MemoryTiers::of(&nodes).unwrap().are_promoted_to(&nodes), promoted);
+        }
     }
 
     #[test]

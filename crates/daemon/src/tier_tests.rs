@@ -16,6 +16,7 @@ fn node(node: u32, tier: u32, total_pages: u64, free_pages: u64) -> MemoryNode {
         node,
         tier: Some(tier),
         read_latency_ns: None,
+        has_cpus: node == 0,
         total_bytes: total_pages * PAGE_BYTES,
         free_bytes: free_pages * PAGE_BYTES,
         kept_bytes: 0,
@@ -152,6 +153,15 @@ fn a_machine_with_one_kind_of_memory_is_looked_at_once() {
     let looked = b.times_did("memory nodes");
     b.turns_until(0, 3 * SECOND_NS);
     assert_eq!(b.times_did("memory nodes"), looked);
+    assert_eq!(b.device.0.borrow().sysctls["kernel/numa_balancing"], "1");
+}
+
+#[test]
+fn fast_memory_without_cpus_is_left_alone() {
+    let mut b = tiered(3_900, |state| {
+        (state.tiers.nodes[0].has_cpus, state.tiers.nodes[1].has_cpus) = (false, true);
+    });
+    assert_eq!(b.engine.turn(SECOND_NS).unwrap().wake_at_ns, None);
     assert_eq!(b.device.0.borrow().sysctls["kernel/numa_balancing"], "1");
 }
 

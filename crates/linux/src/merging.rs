@@ -77,6 +77,8 @@ fn settings(root: &Root) -> Result<Option<MergeSettings>, Error> {
 pub(crate) fn reading(root: &Root, ksmd: &mut Option<Ksmd>) -> Result<Option<MergeReading>, Error> {
     let Some(settings) = settings(root)? else { return Ok(None) };
     let count = |name: &str| value(root, name).map(Option::unwrap_or_default);
+    let vmstat = read(&root.join("proc/vmstat")).unwrap_or_default();
+    let in_vmstat = |key: &[u8]| proc::value(&vmstat, key).unwrap_or(0);
     Ok(Some(MergeReading {
         settings,
         full_scans: count("full_scans")?,
@@ -85,7 +87,9 @@ pub(crate) fn reading(root: &Root, ksmd: &mut Option<Ksmd>) -> Result<Option<Mer
         unshared_pages: count("pages_unshared")?,
         volatile_pages: count("pages_volatile")?,
         scanned_pages: value(root, "pages_scanned")?,
-        parted_pages: read(&root.join("proc/vmstat")).ok().and_then(|t| proc::value(&t, b"cow_ksm ")).unwrap_or(0),
+        skipped_pages: count("pages_skipped")?,
+        parted_pages: in_vmstat(b"cow_ksm "),
+        anon_pages: in_vmstat(b"nr_anon_pages "),
         cpu_ns: cpu_ns(root, ksmd),
     }))
 }
@@ -265,12 +269,13 @@ mod tests {
             capture(folder.path(), &format!("proc/{pid}/stat"), &stat);
             capture(folder.path(), &format!("proc/{pid}/schedstat"), &format!("{pid}000 5 6\n"));
         }
-        capture(folder.path(), "proc/vmstat", "ksm_swpin_copy 1\ncow_ksm 17\n");
+        capture(folder.path(), "proc/vmstat", "nr_anon_pages 800\nksm_swpin_copy 1\ncow_ksm 17\n");
         let mut ksmd = None;
         let reading = reading(&root, &mut ksmd).unwrap().unwrap();
         assert_eq!(reading.settings.advisor.as_deref(), Some("none"));
         assert_eq!((reading.full_scans, reading.sharing_pages, reading.known_pages()), (3, 70, 80));
-        assert_eq!((reading.parted_pages, reading.cpu_ns, reading.scanned_pages), (17, 71_000, None));
+        assert_eq!((reading.parted_pages, reading.anon_pages), (17, 800));
+        assert_eq!((reading.cpu_ns, reading.scanned_pages), (71_000, None));
         assert_eq!(super::reading(&Root::at(folder.path().join("other")), &mut ksmd).unwrap(), None);
     }
 

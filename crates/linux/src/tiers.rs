@@ -52,6 +52,8 @@ pub(crate) fn nodes(root: &Root) -> Result<Vec<MemoryNode>, Error> {
     let text = read(&path)?;
     let numbers = parse_nodes(&text).ok_or_else(|| Error::parse(&path, &text))?;
     let tiers = tiers(root);
+    let with_cpus =
+        read(&root.join(NODES).join("has_cpu")).ok().and_then(|text| parse_nodes(&text)).unwrap_or_default();
     let kept = read(&root.join("proc/zoneinfo")).map(|text| kept_bytes(&text)).unwrap_or_default();
     let node = |node: u32| {
         let folder = root.join(NODES).join(format!("node{node}"));
@@ -62,6 +64,7 @@ pub(crate) fn nodes(root: &Root) -> Result<Vec<MemoryNode>, Error> {
             node,
             tier: tiers.get(&node).copied(),
             read_latency_ns: latency.and_then(|text| proc::number(&text)).and_then(|ns| u32::try_from(ns).ok()),
+            has_cpus: with_cpus.contains(&node),
             total_bytes: meminfo_bytes(&meminfo, node, "MemTotal").filter(|&bytes| bytes > 0)?,
             free_bytes: meminfo_bytes(&meminfo, node, "MemFree")?,
             kept_bytes: kept.get(&node).copied().unwrap_or(0),
@@ -213,6 +216,12 @@ pub(crate) fn look(root: &Root, cgroups: Option<&Cgroups>) -> Finding {
         format!("node {} ({} MiB)", names.join(", "), bytes >> 20)
     };
     let mut found = format!("fast {}, slow {}", kind(&tiers.fast), kind(&tiers.slow));
+    if !tiers.are_promoted_to(&nodes) {
+        return missing(
+            format!("{found}; fast memory has no CPUs"),
+            "the kernel moves what is used to the node of the CPU that uses it, and nowhere else; such memory is used where a program asks for it (numactl)",
+        );
+    }
     found += match read(&root.join(DEMOTION)) {
         Ok(text) if text.starts_with(b"true") || text.starts_with(b"1") => "; demotion on",
         Ok(_) => "; demotion off",

@@ -16,6 +16,7 @@ fn machine(nodes: &[(u32, u32, u64)]) -> (tempfile::TempDir, System) {
     capture(root, DEMOTION, "false\n");
     capture(root, KDAMONDS, "0\n");
     capture(root, &format!("{NODES}/has_memory"), "0-7\n");
+    capture(root, &format!("{NODES}/has_cpu"), "0\n");
     for (node, tier, total_kb) in nodes {
         let text = format!("Node {node} MemTotal:       {total_kb} kB\nNode {node} MemFree:        1024 kB\n");
         capture(root, &format!("{NODES}/node{node}/meminfo"), &text);
@@ -43,7 +44,7 @@ fn nodes_have_their_tiers_and_those_without_memory_are_left_out() {
     let nodes = system.memory_nodes().unwrap();
     let seen: Vec<_> = nodes.iter().map(|n| (n.node, n.tier, n.read_latency_ns, n.total_bytes >> 10)).collect();
     assert_eq!(seen, [(0, Some(4), None, 89900), (1, Some(900), Some(1000), 192172)]);
-    assert!(nodes.iter().all(|node| node.free_bytes == 1 << 20));
+    assert!(nodes.iter().all(|node| node.free_bytes == 1 << 20 && node.has_cpus == (node.node == 0)));
 }
 
 #[test]
@@ -77,6 +78,11 @@ fn check_tells_what_is_there_and_who_holds_it() {
     assert!(found(&system).1.contains("; no DAMON;"));
     std::fs::remove_file(folder.path().join(DEMOTION)).unwrap();
     assert_eq!(found(&system).0, State::Missing);
+    let (_folder, system) = machine(&[(0, 4, 131072), (1, 2, 65536)]);
+    assert_eq!(
+        found(&system),
+        (State::Missing, "fast node 1 (64 MiB), slow node 0 (128 MiB); fast memory has no CPUs".into())
+    );
     let (_folder, system) = machine(&two[..1]);
     assert_eq!(found(&system), (State::Unknown, "all memory is of one kind".into()));
 }

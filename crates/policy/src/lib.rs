@@ -206,6 +206,8 @@ list::mechanisms! {
             ScanRate = "a page costs more, or less, than was thought";
             /// A further pass is not expected to be worth its cost.
             NothingAlike = "a further pass would find too little";
+            /// What it may take in the long run it has taken.
+            Spent = "it has taken what it may in the long run";
             /// The CPUs are busy, the battery is low, or most of it would be the foreground's.
             Deferred = "the CPUs are busy, the battery is low, or most of what is looked at is in front";
             /// No two of them are left in the background.

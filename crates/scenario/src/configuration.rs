@@ -66,6 +66,9 @@ pub struct Merging {
     pub ksmd: Ksmd,
     /// Only those are registered for it that come from the zygote; else every app is.
     pub only_kin: bool,
+    /// Windows open for kin alone.
+    #[serde(default)]
+    pub for_kin: bool,
 }
 
 /// When the kernel's thread looks for pages that are alike.

@@ -32,9 +32,9 @@ pub(crate) fn daemon_config(
         let enabled = configuration.daemon == Daemon::Full;
         return format!("[zram]\nenabled = false\n\n[net]\nenabled = {enabled}\n");
     }
-    if let Some(Merging { ksmd, .. }) = configuration.merging {
+    if let Some(Merging { ksmd, for_kin, .. }) = configuration.merging {
         let enabled = ksmd == Ksmd::Windows;
-        let kin = if configuration.merging.is_some_and(|m| m.only_kin) { "executable" } else { "any" };
+        let kin = if for_kin { "executable" } else { "any" };
         // Android's killer in each, and nothing else that would move pages.
         return format!(
             "[memory]\nmode = \"ladder\"\nminfree_pages = [2048, 3072, 4096, 6144, 7168, 8192]\nkill_grace_ms = 0\n\n\

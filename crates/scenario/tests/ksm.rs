@@ -22,7 +22,7 @@ fn what_is_compared_differs_in_the_configuration_and_the_daemons_file_alone() {
     let names = |case: &str| -> Vec<&str> {
         plans.iter().filter(|plan| plan.case == case).map(|plan| plan.configuration.name()).collect()
     };
-    assert_eq!(names("session"), ["off", "always", "advisor", "background", "kin", "fovea"]);
+    assert_eq!(names("session"), ["off", "always", "advisor", "background", "kin", "both", "fovea"]);
     assert_eq!(names("tight"), ["off", "always", "fovea"]);
     assert_eq!(names("killed"), ["fovea"]);
     for plan in &plans {
@@ -37,7 +37,7 @@ fn what_is_compared_differs_in_the_configuration_and_the_daemons_file_alone() {
         }
         assert_eq!((plan.apps.len(), forked), (13, 10));
         let config: toml::Table = plan.daemon_config.parse().unwrap();
-        let by_us = ["background", "fovea"].contains(&plan.configuration.name());
+        let by_us = ["background", "both", "fovea"].contains(&plan.configuration.name());
         assert_eq!(config["merge"]["enabled"].as_bool(), Some(by_us));
         let waits = plan.steps.iter().filter_map(|step| match step {
             Step::Wait { ns } => Some(ns),
@@ -47,7 +47,7 @@ fn what_is_compared_differs_in_the_configuration_and_the_daemons_file_alone() {
         assert!((820..=840).contains(&(waits.sum::<u64>() / 1_000_000_000)));
     }
     let bytes = |plan: &Plan| plan.apps.iter().map(|app| app.anon_bytes).sum::<u64>();
-    assert!(bytes(&plans[6]) > bytes(&plans[0]) * 3 / 2, "the second case's apps are larger");
+    assert!(bytes(&plans[7]) > bytes(&plans[0]) * 3 / 2, "the second case's apps are larger");
 }
 
 #[test]

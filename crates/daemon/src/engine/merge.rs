@@ -9,7 +9,7 @@ use fovea_apps::{App, AppName, Identity, Importance, Lists, MergeReading};
 use fovea_client::Status;
 use fovea_linux::{Device, Error};
 use fovea_policy::merge::{self, AppMerge, MergeState};
-use fovea_policy::{Action, Config, Decision, Snapshot};
+use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 use serde_json::json;
 
 use super::house::House;
@@ -18,6 +18,9 @@ use window::Progress;
 
 /// `run` while the kernel's thread works.
 const RUNS: u64 = 1;
+
+/// Memory is short when less than such a part of it is available.
+const SHORT: u64 = 8;
 
 /// What is known of an app that has been looked at.
 #[derive(Debug)]
@@ -131,6 +134,8 @@ impl Merge {
         }
         if came {
             self.read(house)?;
+            let memory = house.device.memory()?;
+            self.state.memory_short = memory.available_bytes.saturating_mul(SHORT) < memory.total_bytes;
         }
         self.look_before(house, now_ns)
     }
@@ -230,7 +235,7 @@ impl<D: Device> Mechanism<D> for Merge {
             Action::Merge { pages, .. } if self.state.window.is_some() => self.set_rate(house, *pages),
             Action::Merge { app, pages } => self.open(house, app, *pages, step),
             Action::StopMerging { .. } => {
-                let whole = step.reason == fovea_policy::Reason::NothingAlike;
+                let whole = matches!(step.reason, Reason::NothingAlike | Reason::Spent);
                 self.close(house, now_ns, whole)
             }
             _ => return false,

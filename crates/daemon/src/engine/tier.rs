@@ -276,7 +276,10 @@ impl<D: Device> Mechanism<D> for Tier {
     fn set_up(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
         let nodes = house.device.memory_nodes().unwrap_or_default();
         match MemoryTiers::of(&nodes) {
-            Some(tiers) if house.policy.tier.enabled => self.begin(house, tiers, now_ns),
+            // `fovea check` says so: with HBM beside the CPUs' own memory the kernel would promote nothing.
+            Some(tiers) if house.policy.tier.enabled && tiers.are_promoted_to(&nodes) => {
+                self.begin(house, tiers, now_ns)
+            }
             _ => {}
         }
         Ok(())

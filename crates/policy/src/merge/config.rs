@@ -22,8 +22,10 @@ pub struct MergeConfig {
     pub cpu_percent: u64,
     /// The same in the long run, in millionths: after it has looked it rests for so long.
     pub average_ppm: u64,
-    /// Time in the background that a newcomer is given to come to rest.
+    /// Time in the background that an app is given to come to rest.
     pub settle_ms: u64,
+    /// Newcomers are waited for until none has come for so long: a pass costs the same for one as for ten.
+    pub burst_ms: u64,
     /// A further pass must be expected to merge so many of a thousand pages looked at.
     pub yield_permille: u64,
     /// What newcomers must be of all that is looked at.
@@ -59,11 +61,12 @@ impl Default for MergeConfig {
             exclude: Vec::new(),
             take_over: false,
             cpu_percent: 10,
-            average_ppm: 2_000,
+            average_ppm: 400,
             settle_ms: 5_000,
+            burst_ms: 15_000,
             yield_permille: 20,
             fresh_percent: 3,
-            parted_percent: 5,
+            parted_percent: 4,
             busy_percent: 30,
             battery_percent: 20,
             foreground_percent: 50,
@@ -80,6 +83,7 @@ impl MergeConfig {
                 Err(("average_ppm", "must be 1 to 1000000 (no rest), in millionths of one CPU"))
             }
             () if self.settle_ms > 600_000 => Err(("settle_ms", "must be 0 to 600000")),
+            () if self.burst_ms > 600_000 => Err(("burst_ms", "must be 0 to 600000")),
             () if !(1..=1_000).contains(&self.yield_permille) => {
                 Err(("yield_permille", "must be 1 to 1000: at 0 the kernel would look for ever"))
             }

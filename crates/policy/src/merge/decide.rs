@@ -31,6 +31,9 @@ pub(super) const WINDOW_MOST_NS: u64 = 600_000_000_000;
 /// The kernel is looked at so often while it looks, at least and at most.
 const LOOK_NS: [u64; 2] = [SLEEP_NS, 1_000_000_000];
 
+/// So often at least where it may be enough in the middle of a pass.
+const PARTED_LOOK_NS: u64 = 200_000_000;
+
 /// If something stands against it, it is thought of again after so long.
 const RETRY_NS: u64 = 10_000_000_000;
 
@@ -38,7 +41,19 @@ const RETRY_NS: u64 = 10_000_000_000;
 const FRESH_LEAST_PAGES: u64 = 256;
 
 /// nor fewer that were merged and are not any more, of which most will be again.
-const PARTED_LEAST_PAGES: u64 = 64;
+const PARTED_LEAST_PAGES: u64 = 32;
+
+/// Of those so many are enough, in percent: the kernel need not go on through all the rest for the last of them.
+const REGAINED_PERCENT: u64 = 90;
+
+/// Newcomers are not waited for longer than so many times `burst_ms` from the first of them.
+const BURSTS_MOST: u64 = 12;
+
+/// What it may take in so long a time it may take at once;
+const CREDIT_NS: u64 = 1_440_000_000_000;
+
+/// and it does not begin before it may take what comes in so long.
+const LEAST_NS: u64 = 60_000_000_000;
 
 fn is_background(app: &AppState) -> bool {
     app.importance > Importance::Service
@@ -71,25 +86,41 @@ fn due<'a>(snapshot: &'a Snapshot, config: &'a MergeConfig) -> Option<(&'a AppNa
     }
     let members: Vec<&AppState> = members(snapshot, config).collect();
     let latest = members.iter().max_by_key(|app| (app.background_since_ns, &app.name))?;
-    let fresh = |app: &&&AppState| app.merge.is_some_and(|merge| merge.fresh);
-    let fresh_pages: u64 =
-        members.iter().filter(fresh).filter_map(|app| app.merge).map(|merge| merge.charged_bytes / PAGE_BYTES).sum();
+    let after = |since_ns: u64, ms: u64| since_ns.saturating_add(ms.saturating_mul(1_000_000));
+    let settled_ns = |app: &AppState| after(app.background_since_ns, config.settle_ms).max(state.rests_until_ns);
+    let fresh = || members.iter().filter(|app| app.merge.is_some_and(|merge| merge.fresh));
+    let fresh_pages: u64 = fresh().filter_map(|app| app.merge).map(|merge| merge.charged_bytes / PAGE_BYTES).sum();
     let enough = |pages: u64, of: u64, percent: u64| pages * 100 >= of * percent;
-    let (app, reason) = match members.iter().filter(fresh).max_by_key(|app| (app.background_since_ns, &app.name)) {
-        Some(newest)
-            if fresh_pages >= FRESH_LEAST_PAGES && enough(fresh_pages, state.known_pages, config.fresh_percent) =>
-        {
-            (newest, Reason::Newcomers)
-        }
-        _ if state.parted_pages >= PARTED_LEAST_PAGES
-            && enough(state.parted_pages, state.sharing_pages, config.parted_percent) =>
-        {
-            (latest, Reason::Parted)
-        }
-        _ => return None,
-    };
-    let settled_ns = app.background_since_ns.saturating_add(config.settle_ms * 1_000_000);
-    Some((&app.name, reason, settled_ns.max(state.rests_until_ns)))
+    let newest = fresh().max_by_key(|app| (app.background_since_ns, &app.name));
+    if let Some(newest) = newest
+        .filter(|_| fresh_pages >= FRESH_LEAST_PAGES && enough(fresh_pages, state.known_pages, config.fresh_percent))
+    {
+        let first_ns = fresh().map(|app| app.background_since_ns).min().unwrap_or_default();
+        let together_ns = after(newest.background_since_ns, config.burst_ms)
+            .min(after(first_ns, config.burst_ms.saturating_mul(BURSTS_MOST)));
+        // Where memory is short what the first of them have in common is wanted at once.
+        let from_ns = if state.memory_short { 0 } else { together_ns };
+        return Some((&newest.name, Reason::Newcomers, settled_ns(newest).max(from_ns)));
+    }
+    let parted = state.parted_pages >= PARTED_LEAST_PAGES
+        && enough(state.parted_pages, state.sharing_pages, config.parted_percent);
+    parted.then(|| (&latest.name, Reason::Parted, settled_ns(latest)))
+}
+
+/// By when what the kernel's thread has taken is paid for, if it was paid by `before_ns` and it has taken `cpu_ns` since.
+pub fn paid_ns(before_ns: u64, now_ns: u64, cpu_ns: u64, config: &MergeConfig) -> u64 {
+    let ns = u128::from(cpu_ns) * 1_000_000 / u128::from(config.average_ppm.max(1));
+    before_ns.max(now_ns).saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
+}
+
+/// Until when it rests then.
+pub fn rests_until_ns(paid_ns: u64) -> u64 {
+    paid_ns.saturating_sub(CREDIT_NS - LEAST_NS)
+}
+
+/// Whether it has taken all that it may.
+fn is_spent(now_ns: u64, state: &MergeState, window: &Window, config: &MergeConfig) -> bool {
+    paid_ns(state.paid_ns, now_ns, window.cpu_ns, config) > now_ns.saturating_add(CREDIT_NS)
 }
 
 /// When the kernel should begin to look; `None` if there is nothing new.
@@ -123,14 +154,23 @@ fn pages(state: &MergeState, config: &MergeConfig) -> u64 {
     (SLEEP_NS * share / (100 - share) / page_cpu_ns).clamp(1, PAGES_MOST)
 }
 
-/// Why the kernel is to look no longer, on a pass that has just ended.
-pub fn end(state: &MergeState, window: &Window, config: &MergeConfig) -> Option<Reason> {
+/// Why the kernel is to look no longer.
+pub fn end(now_ns: u64, state: &MergeState, window: &Window, config: &MergeConfig) -> Option<Reason> {
+    // Parted pages find their like, which is merged already, the next time they are looked at, in whatever order; so once round is enough. What
+    // `pages_volatile` says is no reason to go on: the kernel counts what it passes over unseen as volatile, too. The next window goes on where
+    // this one ends, so it may end anywhere.
+    if !window.newcomers {
+        let regained = window.regained_pages * 100 >= window.parted_pages * REGAINED_PERCENT;
+        return match () {
+            () if regained || is_round(state, window) => Some(Reason::NothingAlike),
+            () if is_spent(now_ns, state, window, config) => Some(Reason::Spent),
+            () => None,
+        };
+    }
     if !window.passed || (state.mid_pass && window.passes < 2) {
         return None;
     }
-    // Parted pages find their like, which is merged already, in one pass. What `pages_volatile` says there is no reason for another: the kernel
-    // counts what it passes over unseen (`smart_scan`) as volatile, too.
-    if window.passes >= PASSES_MOST || !window.newcomers {
+    if window.passes >= PASSES_MOST {
         return Some(Reason::NothingAlike);
     }
     let worth = |pages: u64| pages * 1000 >= state.known_pages.max(1) * config.yield_permille && pages > 0;
@@ -146,12 +186,18 @@ pub fn end(state: &MergeState, window: &Window, config: &MergeConfig) -> Option<
     (!(worth(expected) && gains)).then_some(Reason::NothingAlike)
 }
 
+/// Whether the kernel has come to where the window opened.
+fn is_round(state: &MergeState, window: &Window) -> bool {
+    window.looked_pages >= state.known_pages.max(1) || window.passes > u32::from(state.mid_pass)
+}
+
 /// When to look at the kernel next while it looks: when its pass may end, and now and then.
 pub fn next_look_ns(snapshot: &Snapshot, window: &Window) -> u64 {
     let left = snapshot.merge.known_pages.max(window.expected_pages).saturating_sub(window.scanned_pages);
     let batch_ns = SLEEP_NS + window.pages * snapshot.merge.page_cpu_ns / 2;
     let pass_ns = left.div_ceil(window.pages.max(1)).saturating_mul(batch_ns);
-    snapshot.now_ns + pass_ns.clamp(LOOK_NS[0], LOOK_NS[1])
+    let most_ns = if window.newcomers { LOOK_NS[1] } else { PARTED_LOOK_NS };
+    snapshot.now_ns + pass_ns.clamp(LOOK_NS[0], most_ns)
 }
 
 /// What stops the kernel at once, on what is known.
@@ -179,7 +225,7 @@ pub fn decide(snapshot: &Snapshot, config: &MergeConfig) -> Decision {
     let pages = pages(state, config);
     if let Some(window) = &state.window {
         let stop = |reason| (Action::StopMerging { app: window.app.clone() }, reason);
-        if let Some(reason) = end(state, window, config) {
+        if let Some(reason) = end(snapshot.now_ns, state, window, config) {
             decision.actions.push(stop(reason));
         } else if is_deferred(snapshot, config) {
             decision.actions.push(stop(Reason::Deferred));

@@ -43,6 +43,10 @@ fn window(passes: u32, volatile_pages: u64, unshared_pages: u64) -> Window {
         unshared_pages,
         expected_pages: 0,
         scanned_pages: 0,
+        looked_pages: 0,
+        parted_pages: 0,
+        regained_pages: 0,
+        cpu_ns: 0,
     }
 }
 
@@ -52,10 +56,29 @@ fn the_kernel_looks_for_two_newcomers_of_a_kin_once_they_have_come_to_rest() {
     assert!(opens(&two(), &config));
     let early = Snapshot { now_ns: 2 * SECOND_NS, ..two() };
     let decision = decide(&early, &config);
-    assert_eq!((decision.actions.len(), decision.watch_at_ns), (0, Some(6 * SECOND_NS)));
+    assert_eq!((decision.actions.len(), decision.watch_at_ns), (0, Some(16 * SECOND_NS)));
     assert_eq!(decision.wake_at_ns, None, "waiting for that is no work");
+    let short = Snapshot { merge: MergeState { memory_short: true, ..two().merge }, ..early };
+    assert_eq!(decide(&short, &config).watch_at_ns, Some(6 * SECOND_NS), "what they have in common is wanted");
     let rests = Snapshot { merge: MergeState { rests_until_ns: 200 * SECOND_NS, ..two().merge }, ..two() };
     assert_eq!(decide(&rests, &config).watch_at_ns, Some(200 * SECOND_NS));
+}
+
+#[test]
+fn newcomers_are_looked_at_together_but_the_first_does_not_wait_for_ever() {
+    let config = MergeConfig::default();
+    let at = |now_s: u64| {
+        let mut many = two();
+        many.now_ns = now_s * SECOND_NS;
+        for (nth, came_s) in (1..now_s).step_by(10).enumerate() {
+            let background_since_ns = came_s * SECOND_NS;
+            many.apps.push(AppState { background_since_ns, ..app(&format!("n{nth}"), Importance::Hidden, Some(1)) });
+        }
+        many
+    };
+    assert_eq!(decide(&at(92), &config).watch_at_ns, Some(106 * SECOND_NS), "15 s after the last");
+    assert_eq!(decide(&at(172), &config).watch_at_ns, Some(181 * SECOND_NS), "three minutes after the first");
+    assert!(opens(&at(187), &config));
 }
 
 #[test]
@@ -122,9 +145,9 @@ fn pages_that_were_parted_are_reason_enough_if_they_are_many() {
     let mut again = two();
     again.apps.iter_mut().filter_map(|app| app.merge.as_mut()).for_each(|merge| merge.fresh = false);
     again.merge.sharing_pages = 20_000;
-    again.merge.parted_pages = 999;
+    again.merge.parted_pages = 799;
     assert!(!opens(&again, &config));
-    again.merge.parted_pages = 1_000;
+    again.merge.parted_pages = 800;
     assert_eq!(decide(&again, &config).actions[0].1, Reason::Parted);
 }
 
@@ -132,18 +155,48 @@ fn pages_that_were_parted_are_reason_enough_if_they_are_many() {
 fn a_pass_is_worth_it_while_pages_that_were_looked_at_once_may_find_their_like() {
     let config = MergeConfig::default();
     let known = |known_pages| MergeState { known_pages, ..two().merge };
-    assert_eq!(end(&known(10_000), &window(1, 10_000, 0), &config), None, "all were seen once");
-    assert_eq!(end(&known(10_000), &window(2, 200, 7_800), &config), Some(Reason::NothingAlike));
-    assert_eq!(end(&known(10_000), &window(2, 4_000, 4_000), &config), None);
+    let end = |state: &MergeState, window: &Window| end(SECOND_NS, state, window, &config);
+    assert_eq!(end(&known(10_000), &window(1, 10_000, 0)), None, "all were seen once");
+    assert_eq!(end(&known(10_000), &window(2, 200, 7_800)), Some(Reason::NothingAlike));
+    assert_eq!(end(&known(10_000), &window(2, 4_000, 4_000)), None);
     let nothing = Window { gained_pages: 0, ..window(3, 4_000, 4_000) };
-    assert_eq!(end(&known(10_000), &nothing, &config), Some(Reason::NothingAlike), "they only change");
-    // Only parted pages were new: they join those that are merged in one pass.
-    let parted = Window { newcomers: false, ..window(1, 10_000, 0) };
-    assert_eq!(end(&known(10_000), &parted, &config), Some(Reason::NothingAlike));
-    let cut_off = MergeState { mid_pass: true, ..known(10_000) };
-    assert_eq!(end(&cut_off, &parted, &config), None);
+    assert_eq!(end(&known(10_000), &nothing), Some(Reason::NothingAlike), "they only change");
     let mid_pass = MergeState { mid_pass: true, ..known(10_000) };
-    assert_eq!(end(&mid_pass, &window(1, 10, 7_900), &config), None, "that was not a whole pass");
+    assert_eq!(end(&mid_pass, &window(1, 10, 7_900)), None, "that was not a whole pass");
+}
+
+#[test]
+fn parted_pages_are_looked_for_once_round_at_most_and_for_no_more_than_it_may_take() {
+    let config = MergeConfig::default();
+    let state = MergeState { known_pages: 10_000, mid_pass: true, ..two().merge };
+    let after = |passes, looked_pages, regained_pages, cpu_ns| {
+        let window = Window {
+            newcomers: false,
+            looked_pages,
+            parted_pages: 100,
+            regained_pages,
+            cpu_ns,
+            ..window(passes, 0, 0)
+        };
+        end(SECOND_NS, &state, &window, &config)
+    };
+    assert_eq!(after(0, 9_999, 89, 0), None);
+    assert_eq!(after(0, 1_000, 90, 0), Some(Reason::NothingAlike), "they are together again");
+    assert_eq!(after(1, 10_000, 0, 0), Some(Reason::NothingAlike), "once round");
+    assert_eq!(after(1, 9_999, 0, 0), None, "it began in the middle");
+    assert_eq!(after(2, 9_999, 0, 0), Some(Reason::NothingAlike), "where nobody counts pages");
+    // 0.04 % of 24 minutes.
+    assert_eq!((after(0, 1, 0, 576_000_000), after(0, 1, 0, 576_000_001)), (None, Some(Reason::Spent)));
+}
+
+#[test]
+fn what_it_takes_is_paid_for_by_rest() {
+    let config = MergeConfig { average_ppm: 1_000, ..MergeConfig::default() };
+    let paid = paid_ns(0, 100 * SECOND_NS, SECOND_NS, &config);
+    assert_eq!((paid, rests_until_ns(paid)), (1_100 * SECOND_NS, 0), "it may take that at once");
+    let paid = paid_ns(paid, 200 * SECOND_NS, SECOND_NS, &config);
+    assert_eq!((paid, rests_until_ns(paid)), (2_100 * SECOND_NS, 720 * SECOND_NS));
+    assert_eq!(paid_ns(paid, 5_000 * SECOND_NS, 0, &config), 5_000 * SECOND_NS, "what was not taken is not kept");
 }
 
 #[test]

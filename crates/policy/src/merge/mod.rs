@@ -9,5 +9,5 @@ mod decide_tests;
 mod state;
 
 pub use config::{KinBy, MergeConfig};
-pub use decide::{decide, due_ns, end, expected_pages, next_look_ns, stop};
+pub use decide::{decide, due_ns, end, expected_pages, next_look_ns, paid_ns, rests_until_ns, stop};
 pub use state::{AppMerge, MergeState, Window};

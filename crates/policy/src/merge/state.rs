@@ -18,13 +18,17 @@ pub struct MergeState {
     pub known_pages: u64,
     /// and merged ones that were written to since the kernel last looked: they are shared no more.
     pub parted_pages: u64,
+    /// Memory was short when somebody last came to the background.
+    pub memory_short: bool,
     /// Share of the time in which tasks wait for a CPU, percent.
     pub cpu_wait_percent: f64,
     /// What the battery that is being emptied holds, percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_percent: Option<u64>,
-    /// It is not to look again before that.
+    /// It is not to look again before that,
     pub rests_until_ns: u64,
+    /// for what it took is paid for by then, and it may be in debt for no more than `CREDIT_NS`.
+    pub paid_ns: u64,
     /// The kernel was stopped in the middle of a pass: the next one that ends will not have been a whole one.
     pub mid_pass: bool,
     /// The kernel looks.
@@ -57,6 +61,18 @@ pub struct Window {
     pub expected_pages: u64,
     /// Pages looked at since it began to pass over them anew.
     pub scanned_pages: u64,
+    /// Pages looked at or passed over unseen since the window opened.
+    #[serde(default)]
+    pub looked_pages: u64,
+    /// Merged pages that had been written to when it opened,
+    #[serde(default)]
+    pub parted_pages: u64,
+    /// and by how many fewer there are pages of apps since.
+    #[serde(default)]
+    pub regained_pages: u64,
+    /// CPU time that it has taken.
+    #[serde(default)]
+    pub cpu_ns: u64,
 }
 
 /// An app's part in it.

@@ -28,6 +28,11 @@ pub(super) struct Progress {
     pass_scanned_pages: u64,
 }
 
+/// Pages looked at or passed over unseen.
+fn looked(reading: &MergeReading) -> u64 {
+    scanned(reading) + reading.skipped_pages
+}
+
 fn scanned(reading: &MergeReading) -> u64 {
     // A kernel before 6.6 does not count them; passes over all that it knows come near that.
     reading.scanned_pages.unwrap_or(reading.full_scans * reading.known_pages())
@@ -73,6 +78,10 @@ impl Merge {
             unshared_pages: before.unshared_pages,
             expected_pages: merge::expected_pages(snapshot),
             scanned_pages: 0,
+            looked_pages: 0,
+            parted_pages: self.state.parted_pages,
+            regained_pages: 0,
+            cpu_ns: 0,
         });
         self.progress = Progress {
             pass_sharing_pages: before.sharing_pages,
@@ -131,6 +140,9 @@ impl Merge {
             self.progress.pass_scanned_pages = scanned(reading);
         }
         window.scanned_pages = scanned(reading).saturating_sub(self.progress.pass_scanned_pages);
+        window.looked_pages = looked(reading).saturating_sub(looked(&self.progress.began));
+        window.cpu_ns = reading.cpu_ns.saturating_sub(self.progress.began.cpu_ns);
+        window.regained_pages = self.progress.began.anon_pages.saturating_sub(reading.anon_pages);
         Ok(())
     }
 
@@ -157,15 +169,19 @@ impl Merge {
         if let Ok(Some(reading)) = house.device.merging() {
             self.reading = reading;
         }
-        self.state.mid_pass = !whole;
+        // Where parted pages were enough, it was stopped somewhere.
+        self.state.mid_pass = !whole || !window.newcomers;
         let cpu_ns = self.reading.cpu_ns.saturating_sub(self.progress.began.cpu_ns);
-        let rest = u128::from(cpu_ns) * 1_000_000 / u128::from(house.policy.merge.average_ppm.max(1));
-        self.state.rests_until_ns = now_ns.saturating_add(u64::try_from(rest).unwrap_or(u64::MAX));
+        self.state.paid_ns = merge::paid_ns(self.state.paid_ns, now_ns, cpu_ns, &house.policy.merge);
+        self.state.rests_until_ns = merge::rests_until_ns(self.state.paid_ns);
         self.state.sharing_pages = self.reading.sharing_pages;
         self.state.known_pages = self.reading.known_pages();
         if whole {
+            // What was not come to waits for the next that are parted: nobody looks for it while nothing happens.
             self.parted_before = self.reading.parted_pages;
             self.state.parted_pages = 0;
+        }
+        if whole && window.newcomers {
             let since_ns = window.since_ns;
             // Whoever came while it looked may have been missed.
             let there = self.apps.values_mut().filter(|known| known.background_since_ns <= since_ns);
@@ -174,6 +190,8 @@ impl Merge {
         json!({
             "passes": window.passes,
             "scanned_pages": scanned(&self.reading).saturating_sub(scanned(&self.progress.began)),
+            "skipped_pages": self.reading.skipped_pages.saturating_sub(self.progress.began.skipped_pages),
+            "regained_pages": window.regained_pages,
             "gained_pages": self.reading.sharing_pages.saturating_sub(self.progress.began.sharing_pages),
             "sharing_pages": self.reading.sharing_pages,
             "cpu_ns": cpu_ns,
