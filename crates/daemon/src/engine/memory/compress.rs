@@ -30,7 +30,7 @@ impl Memory {
             return false;
         };
         let under = house.config.memory.compress_under_permille;
-        let is_of_use = may_read_back(&step.snapshot, &house.policy.memory);
+        let is_of_use = may_read_back(step.snapshot, &house.policy.memory);
         if is_of_use && known.returned && known.looked_through && known.resume_set.is_none() {
             match house.device.resident(&app.cgroup, RESUME_RANGES_MAX) {
                 Ok(ranges) => known.resume_set = Some(ranges),
