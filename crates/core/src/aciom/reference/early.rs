@@ -32,7 +32,8 @@ impl Model {
     /// The held request that is due first, if it does no harm to let it go before it is.
     pub(super) fn early(&self) -> Option<usize> {
         let bytes = self.in_flight_bytes();
-        let fits = |at: &usize| bytes + self.waiting[*at].size_bytes <= self.room_bytes();
+        // Without room not even a request of no bytes goes.
+        let fits = |at: &usize| (1..=self.room_bytes()).contains(&(bytes + self.waiting[*at].size_bytes).max(1));
         self.first(Stage::Held).filter(|_| bytes == 0 || bytes < self.window_bytes).filter(fits)
     }
 
