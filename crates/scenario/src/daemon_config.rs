@@ -55,7 +55,8 @@ pub(crate) fn daemon_config(
     let (mode, classes, debounce_ms) = match configuration.daemon {
         Daemon::Absent | Daemon::AsInstalled => return String::new(),
         Daemon::Idle => {
-            return format!("{zram}\n[lists]\nignore = [\"*\"]\n");
+            // The plain ladder's zram, which whoever goes by SwapFree needs.
+            return format!("[memory]\nmode = \"ladder\"\n\n{zram}\n[lists]\nignore = [\"*\"]\n");
         }
         Daemon::Ranks => {
             return format!("[memory]\nmode = \"ladder\"\nminfree_pages = [0, 0, 0, 0, 0, 0]\n\n{zram}");
