@@ -2,6 +2,7 @@
 //! Opening what the loop waits for.
 
 use fovea_client::protocol::SOCKET_NAME;
+use fovea_linux::psi::Kind;
 
 use super::*;
 
@@ -36,7 +37,7 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
         _ => format!("{}: {e}: make the folder writable", run_folder.display()),
     })?;
 
-    let trigger = match Trigger::memory_some(config.daemon.psi_stall_us, PSI_WINDOW_US) {
+    let trigger = match system.pressure_trigger(Kind::Some, config.daemon.psi_stall_us, PSI_WINDOW_US) {
         Ok(trigger) => Some(trigger),
         Err(e) => {
             missing.push(format!("psi: {e}"));
