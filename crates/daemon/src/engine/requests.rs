@@ -3,7 +3,7 @@
 
 use fovea_apps::{AppName, SourceId};
 use fovea_client::protocol::{Reply, Request};
-use fovea_linux::Device;
+use fovea_linux::{Aside, Device};
 use serde_json::{json, Value};
 
 use super::Engine;
@@ -79,10 +79,9 @@ impl<D: Device> Engine<D> {
             return Reply::Error { error };
         }
         // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
-        self.busy |= !matches!(
-            request,
-            Request::Status {} | Request::Explain { .. } | Request::List {} | Request::Simulate { .. }
-        );
+        self.busy |= !request.only_asks();
+        // Whoever only asks can wait for the CPU like others, and may ask as often as he likes.
+        let _aside = request.only_asks().then(Aside::step);
         let reply = self.serve(source, request, now_ns);
         self.answer(now_ns);
         reply
