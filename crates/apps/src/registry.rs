@@ -87,6 +87,8 @@ pub struct App {
     pub closed: bool,
     /// When it was last on the screen, as a count of focus changes; 0 for never. Greater is more recent.
     pub focus_seq: u64,
+    /// How often it has come to the front.
+    pub uses: u32,
     /// It was in front or visible at some time: whoever tells that knows it, and will tell when it is wanted again. Of an app that was
     /// never seen nobody knows whether the user waits for its first window.
     pub seen: bool,
@@ -125,8 +127,17 @@ impl Registry {
     /// Adds an app, or replaces the one of that name.
     pub fn insert(&mut self, name: AppName, cgroup: String, role: Role, io_class: Option<IoClass>) {
         let seen = self.is_front(&name) || self.is_visible(&name);
-        let app =
-            App { name: name.clone(), cgroup, role, discovered: false, io_class, closed: false, focus_seq: 0, seen };
+        let app = App {
+            name: name.clone(),
+            cgroup,
+            role,
+            discovered: false,
+            io_class,
+            closed: false,
+            focus_seq: 0,
+            uses: 0,
+            seen,
+        };
         self.apps.insert(name, app);
     }
 
@@ -212,9 +223,13 @@ impl Registry {
     }
 
     fn tell(&mut self, source: Option<SourceId>, attention: Attention) {
+        let comes = attention.front.clone().filter(|front| !self.is_front(front));
         match source {
             Some(source) => drop(self.told.insert(source, attention)),
             None => self.last = attention,
+        }
+        if let Some(name) = comes.filter(|name| self.is_front(name)) {
+            self.apps.get_mut(&name).into_iter().for_each(|app| app.uses += 1);
         }
     }
 

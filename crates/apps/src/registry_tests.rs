@@ -81,6 +81,23 @@ fn a_word_of_nobody_who_stays_counts_only_where_no_source_lives() {
 }
 
 #[test]
+fn what_comes_to_the_front_is_counted_once_however_often_and_by_whomever_it_is_said() {
+    let mut r = registry(&["mail", "game"]);
+    let uses = |r: &Registry| r.get(&name("mail")).unwrap().uses;
+    r.focus(None, &name("mail")).unwrap();
+    assert_eq!(uses(&r), 1);
+    r.focus(A, &name("game")).unwrap();
+    r.focus(None, &name("mail")).unwrap();
+    assert_eq!(uses(&r), 1, "where a source lives a guess counts for nothing");
+    r.focus(A, &name("mail")).unwrap();
+    r.focus(A, &name("mail")).unwrap();
+    assert_eq!(uses(&r), 2);
+    r.unfocus(A);
+    r.show(A, Some(name("mail")), BTreeSet::new());
+    assert_eq!(uses(&r), 3);
+}
+
+#[test]
 fn two_users_firefox_are_two_apps_and_neither_takes_the_others_place() {
     let mut r = Registry::default();
     let found = |r: &mut Registry, uid, cgroup: &str| {

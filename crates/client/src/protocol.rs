@@ -141,6 +141,13 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Whether it changes nothing.
+    pub fn only_asks(&self) -> bool {
+        matches!(self, Self::Status {} | Self::Explain { .. } | Self::List {} | Self::Simulate { .. })
+    }
+}
+
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case")]

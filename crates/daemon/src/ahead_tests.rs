@@ -77,6 +77,23 @@ fn with_the_screen_off_closed_apps_are_compressed_and_open_ones_left_alone() {
 }
 
 #[test]
+fn a_closed_app_that_the_user_came_back_to_is_left_alone_while_a_large_one_can_start() {
+    let swapped = |available_mb: u64| {
+        let mut b = bench(&[("mail", 10), ("game", 10)]);
+        b.device.0.borrow_mut().memory.available_bytes = available_mb * MB;
+        for app in ["mail", "game", "mail"] {
+            b.engine.handle(focus(app), 0);
+            b.engine.handle(close(app), 0);
+        }
+        b.engine.handle(Request::Screen { on: false }, SECOND_NS);
+        b.run(SECOND_NS, 60 * SECOND_NS);
+        ["mail", "game"].map(|app| b.swapped_pages(app) > 0)
+    };
+    assert_eq!(swapped(100), [false, true]);
+    assert_eq!(swapped(50), [true, true]);
+}
+
+#[test]
 fn with_the_screen_on_compression_waits_for_an_idle_cpu() {
     let mut b = bench(&[("mail", 10)]);
     b.engine.handle(close("mail"), 0);

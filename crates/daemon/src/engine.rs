@@ -22,7 +22,7 @@ mod tier;
 use fovea_apps::SourceId;
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::{Assumed, Simulation};
-use fovea_linux::{Device, Error, Report, State};
+use fovea_linux::{Aside, Device, Error, Report, State};
 use fovea_policy::{Action, Decision, Snapshot};
 use house::House;
 pub use mechanism::Turn;
@@ -147,10 +147,9 @@ impl<D: Device> Engine<D> {
             return Reply::Error { error };
         }
         // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
-        self.busy |= !matches!(
-            request,
-            Request::Status {} | Request::Explain { .. } | Request::List {} | Request::Simulate { .. }
-        );
+        self.busy |= !request.only_asks();
+        // Whoever only asks can wait for the CPU like others, and may ask as often as he likes.
+        let _aside = request.only_asks().then(Aside::step);
         let reply = self.serve(source, request, now_ns);
         self.answer(now_ns);
         reply

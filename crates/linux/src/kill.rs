@@ -10,7 +10,7 @@ use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::Root;
 use crate::process::Process;
-use crate::{sys, Error, KillOutcome};
+use crate::{sys, Aside, Error, KillOutcome};
 
 /// Rounds of looking for processes that were forked while we killed, where the kernel cannot kill a cgroup in one stroke. A process with
 /// SIGKILL pending cannot fork, so each round leaves fewer; a cgroup that someone else fills meanwhile is not ours to chase.
@@ -38,6 +38,8 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillO
         Err(e) => return Err(Error::file("writing", stroke, e)),
     };
     let mut outcome = KillOutcome { signalled: signalled as u32, signalled_ns: now_ns(), ..KillOutcome::default() };
+    // The victim is dying by itself too, and whoever has the CPU may not be waiting for memory.
+    let _aside = Aside::step();
     for pid in pids.into_iter().filter(|pid| !held.iter().any(|process| process.pid == *pid)) {
         if let Some(pidfd) = Process::open_in(root, cgroup, pid)?.and_then(Process::into_pidfd) {
             outcome.released += u32::from(release(pid, &pidfd)?);

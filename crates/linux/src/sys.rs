@@ -50,6 +50,22 @@ pub(crate) fn process_mrelease(pidfd: BorrowedFd<'_>) -> io::Result<()> {
     checked(unsafe { libc::syscall(libc::SYS_process_mrelease, pidfd.as_raw_fd(), 0 as libc::c_uint) }).map(drop)
 }
 
+/// sched_setscheduler(2) of the calling thread, by the kernel's own call: musl's wrapper does nothing. Not inherited by what it starts.
+pub(crate) fn set_scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    // The kernel's struct sched_param has this one field.
+    let parameter: libc::c_int = priority;
+    let policy = policy | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the kernel reads one integer, and 0 is the calling thread.
+    checked(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameter) }).map(drop)
+}
+
+/// sched_getscheduler(2) of the calling thread.
+#[cfg(test)]
+pub(crate) fn scheduler() -> io::Result<libc::c_int> {
+    // SAFETY: takes an integer only, and 0 is the calling thread.
+    checked(unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) }).map(|policy| policy as libc::c_int)
+}
+
 /// process_mrelease with a descriptor that cannot be valid.
 pub(crate) fn probe_process_mrelease() -> io::Result<()> {
     // SAFETY: takes integers only.

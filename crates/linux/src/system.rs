@@ -108,6 +108,11 @@ impl System {
         selfcare::set_self_oom_protection(&self.root)
     }
 
+    /// Lets the calling thread run before all that is not real-time, but for what takes long: see [`crate::Aside`].
+    pub fn run_first() -> Result<(), Error> {
+        crate::priority::run_first()
+    }
+
     /// What this machine can do, and why not.
     pub fn check(&self) -> Report {
         check::check(&self.root)

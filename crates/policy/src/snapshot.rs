@@ -83,6 +83,9 @@ pub struct AppState {
     /// When it was last in front, as a count of focus changes; greater is more recent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub focus_seq: u64,
+    /// How often it has come to the front.
+    #[serde(default)]
+    pub uses: u32,
     /// When it went to the background (or began there).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub background_since_ns: u64,
@@ -168,6 +171,7 @@ impl AppState {
             io_class: Classified::default(),
             io_class_since_ns: 0,
             focus_seq: 0,
+            uses: 0,
             background_since_ns: 0,
             seen: false,
             spared: false,

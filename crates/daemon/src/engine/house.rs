@@ -159,6 +159,7 @@ impl<D: Device> House<D> {
                 io_class: known.io_class.clone(),
                 io_class_since_ns: known.io_class_since_ns,
                 focus_seq: app.focus_seq,
+                uses: app.uses,
                 background_since_ns: known.background_since_ns,
                 seen: app.seen,
                 ..AppState::new(app.name.clone(), self.registry.importance(app))

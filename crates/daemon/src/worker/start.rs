@@ -74,12 +74,6 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     // Locked and last to be killed, or else the shortage it is there to end would stop it first.
     system.lock_memory().and_then(|()| system.set_self_oom_protection()).unwrap_or_else(|e| say!("fovea: {e}"));
 
-    // First on the CPU too: between a pressure event and the kill signal nobody else should run. What takes long waits for an idle
-    // CPU by itself (policy).
-    if let Err(e) = rustix::process::setpriority_process(None, -20) {
-        say!("fovea: raising the priority: {e}: going on without");
-    }
-
     let file_error = |e: std::io::Error| format!("{}: {e}", run_folder.display());
     let journal = Journal::open(&config.journal_path(), config.daemon.journal_max_bytes)
         .map_err(|e| format!("{}: {e}: name a writable journal in [daemon]", config.journal_path().display()))?;
@@ -134,5 +128,7 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
         let seen = all.watcher.as_mut().map(Watcher::discover).unwrap_or_default();
         all.seen(seen);
     }
+    // First on the CPU too: between a pressure event and the kill signal nobody else should run.
+    System::run_first().unwrap_or_else(|e| say!("fovea: {e}: a kill may have to wait for the CPU"));
     all.run()
 }

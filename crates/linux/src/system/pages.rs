@@ -8,7 +8,7 @@ use crate::error::is_gone;
 use crate::pageout::{Budget, Tally};
 use crate::process::Process;
 use crate::rooms::Pages;
-use crate::{CompressCursor, CompressOutcome, Error, PageRange};
+use crate::{Aside, CompressCursor, CompressOutcome, Error, PageRange};
 
 impl Pages for System {
     fn compress(
@@ -18,6 +18,7 @@ impl Pages for System {
         pages: u64,
         under_permille: u32,
     ) -> Result<CompressOutcome, Error> {
+        let _aside = Aside::step();
         self.list_processes(cgroup)?;
         let codec = self.memory.codec(&self.root);
         self.pager.sampler.set_codec(codec);
@@ -41,6 +42,7 @@ impl Pages for System {
     }
 
     fn resident(&mut self, cgroup: &str, most: usize) -> Result<Vec<PageRange>, Error> {
+        let _aside = Aside::step();
         self.list_processes(cgroup)?;
         let mut found = Vec::new();
         for &pid in &self.pids {
@@ -56,6 +58,7 @@ impl Pages for System {
     }
 
     fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error> {
+        let _aside = Aside::step();
         self.list_processes(cgroup)?;
         let mut asked = 0;
         for &pid in &self.pids {

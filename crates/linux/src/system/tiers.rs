@@ -40,6 +40,7 @@ impl Tiers for System {
         pages: u64,
         unused_ms: u64,
     ) -> Result<DemoteOutcome, Error> {
+        let _aside = crate::Aside::step();
         self.cgroups()?.path(cgroup)?;
         crate::generations::demote(&self.root, cgroup, nodes, pages, unused_ms)
     }

@@ -68,16 +68,19 @@ pub fn candidate_ahead<'a>(snapshot: &'a Snapshot, config: &MemoryConfig) -> Opt
 /// When an app's turn comes to be compressed ahead of need; `None` if it has none as things stand.
 ///
 /// With the screen off, one that is closed has it at once. The paper compresses those until the swap is full, whatever is free, and by its
-/// thresholds so do we; a device with more memory is left alone while that is plentiful. One that is open, or with the screen on any, must
-/// have been unused for a while.
+/// thresholds so do we, but for one that the user has come back to before: it is left alone while a large app could start all the same. A device
+/// with more memory is left alone while that is plentiful. One that is open, or with the screen on any, must have been unused for a while.
 fn due_ns(app: &AppState, snapshot: &Snapshot, config: &MemoryConfig) -> Option<u64> {
     // What a runaway gets compressed it takes again.
     if app.growth_bytes_per_s >= LEAST_BYTES_PER_S {
         return None;
     }
     if app.importance == Importance::Empty && !snapshot.screen_on {
-        let by_the_paper = config.minfree_pages.is_some();
-        return (by_the_paper || !is_plentiful(&snapshot.memory, config, PLENTIFUL)).then_some(0);
+        let is_left_alone = match config.minfree_pages.is_some() {
+            true => app.uses > 1 && is_plentiful(&snapshot.memory, config, PLENTIFUL_OPEN),
+            false => is_plentiful(&snapshot.memory, config, PLENTIFUL),
+        };
+        return (!is_left_alone).then_some(0);
     }
     let in_background = matches!(app.importance, Importance::Hidden | Importance::Empty) && app.seen;
     let unused_ns = config.idle_ms.saturating_mul(1_000_000);

@@ -47,7 +47,9 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let file_pages = memory.file_bytes / PAGE_BYTES;
     let limits = thresholds(memory, config);
     let refaulting = is_refaulting(memory, config);
-    let everybody_waits = memory.psi_full_avg10 >= config.thrash_full_percent;
+    // The average lags: ten seconds after a large app's start it still tells of that.
+    let still_waits = memory.untold || memory.stall_percent >= config.thrash_full_percent;
+    let everybody_waits = memory.psi_full_avg10 >= config.thrash_full_percent && still_waits;
     let thrash = everybody_waits || refaulting;
 
     let below = |i: Importance| free_pages < limits.free_pages[i.index()] && file_pages < limits.file_pages[i.index()];
@@ -145,6 +147,16 @@ mod tests {
         assert_eq!(at(20, 47).ladder, None);
         assert_eq!(at(20, 60).shortage, None, "the kernel can still shrink its caches");
         assert_eq!(at(40, 10).shortage, None);
+    }
+
+    #[test]
+    fn what_everybody_waited_for_ten_seconds_ago_is_no_thrash() {
+        let waited = |psi_full_avg10, stall_percent| MemoryState { psi_full_avg10, stall_percent, ..memory(20, 30) };
+        let thrash = |m: &MemoryState| pressure(m, &paper()).thrash;
+        assert!(thrash(&waited(30.0, 60.0)));
+        assert!(!thrash(&waited(30.0, 2.0)), "over");
+        assert!(!thrash(&waited(2.0, 60.0)), "of a moment");
+        assert!(thrash(&MemoryState { untold: true, ..waited(30.0, 0.0) }), "who is not called cannot tell");
     }
 
     #[test]

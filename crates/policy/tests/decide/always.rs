@@ -20,7 +20,7 @@ proptest! {
     fn every_decision_is_safe(
         picks in prop::collection::vec(arbitrary_app(), 0..24),
         free_mb in 0u64..120, file_mb in 0u64..120, used_mb in 0u64..=100,
-        stalled_us in prop::sample::select(vec![0u64, 1, 9000]), psi in 0.0f64..50.0,
+        stalled_us in prop::sample::select(vec![0u64, 1, 9000]), psi in 0.0f64..50.0, stall_percent in 0.0f64..50.0,
         screen_on: bool, kill_pending: bool, ladder: bool,
     ) {
         let apps: Vec<_> = picks.iter().enumerate().map(|(i, &(class, seq, anon, frozen, compressed, standing))| AppState {
@@ -28,6 +28,7 @@ proptest! {
         }).collect();
         let mut s = phone(free_mb, file_mb, used_mb, apps);
         (s.memory.stalled_us, s.memory.psi_full_avg10) = (stalled_us, psi);
+        s.memory.stall_percent = stall_percent;
         (s.screen_on, s.kill_pending) = (screen_on, kill_pending);
         let mut config = freezing();
         if ladder { config.memory.mode = Mode::Ladder; }

@@ -109,7 +109,7 @@ fn the_ladder_runs_in_the_seeds_order() {
     let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
     assert_eq!(step(done(household(), &all)), None, "the kernel can still swap services' idle pages");
     let mut thrashing = phone(10, 10, 0, done(household(), &all));
-    thrashing.memory.psi_full_avg10 = 30.0;
+    (thrashing.memory.psi_full_avg10, thrashing.memory.stall_percent) = (30.0, 40.0);
     assert_eq!(only_step(&thrashing), Some(("kill new-empty".into(), Reason::Thrash)));
 }
 
@@ -226,7 +226,7 @@ fn where_memory_allows_an_app_is_asked_first() {
     s.memory.free_bytes = 7 * MB;
     assert_eq!(decide(&s, &config).actions, [kill(Reason::SwapFull)], "whoever allocates waits already");
     s.memory.free_bytes = 12 * MB;
-    s.memory.psi_full_avg10 = 30.0;
+    (s.memory.psi_full_avg10, s.memory.stall_percent) = (30.0, 40.0);
     assert_eq!(decide(&s, &config).actions, [kill(Reason::SwapFull)], "everybody waits");
 }
 
