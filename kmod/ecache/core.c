@@ -32,11 +32,12 @@ void batch_share(u32 nr_volumes)
 u32 batch_get(struct batch *b, u64 block, u32 count, u32 *frames)
 {
 	u64 key = ecache_pack(b->object, block);
+	struct ecache *core = pool.core;
 	u32 i;
 
 	batch_settle(b);
 	for (i = 0; i < count; i++) {
-		frames[i] = get_key(pool.core, key + i);
+		frames[i] = get_key(core, key + i);
 		if (frames[i] == ECACHE_NONE)
 			break;
 	}
@@ -62,8 +63,10 @@ static u32 pin_spares(struct ecache *core, u32 *frames, u32 count)
 
 static void unpin(const u32 *frames, u32 count)
 {
+	struct ecache *core = pool.core;
+
 	while (count--)
-		ecache_unpin(pool.core, *frames++);
+		ecache_unpin(core, *frames++);
 }
 
 u32 batch_take_slowly(struct batch *b)
@@ -98,9 +101,10 @@ void batch_settle_slowly(struct batch *b)
 {
 	const struct batch_put *put = b->puts, *end = put + b->nr_puts;
 	u32 pages = READ_ONCE(batch_pages);
+	struct ecache *core = pool.core;
 
 	for (; put < end; put++)
-		put_end(pool.core, put->frame, ecache_pack(b->object, put->block),
+		put_end(core, put->frame, ecache_pack(b->object, put->block),
 			put->returned);
 	b->ended_puts += b->nr_puts;
 	b->nr_puts = 0;
