@@ -17,6 +17,8 @@ mod tiers;
 #[derive(Debug, Default)]
 pub struct State {
     pub memory: MemoryReading,
+    /// How often it was read.
+    pub memory_reads: u32,
     pub apps: BTreeMap<String, FakeApp>,
     pub sysctls: BTreeMap<String, String>,
     pub parameters: BTreeMap<String, String>,
@@ -101,6 +103,7 @@ impl FakeDevice {
 impl Meters for FakeDevice {
     fn memory(&mut self) -> Result<MemoryReading, Error> {
         self.check("memory")?;
+        self.0.borrow_mut().memory_reads += 1;
         Ok(self.0.borrow().memory)
     }
 

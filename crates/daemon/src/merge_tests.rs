@@ -208,3 +208,16 @@ fn what_cannot_be_read_or_set_keeps_nobody_from_looking_after_memory() {
         assert_eq!(b.merge_turn(DUE_NS + LOOK_NS), None, "{failing}");
     }
 }
+
+#[test]
+fn whoever_comes_to_the_background_is_looked_at_when_the_next_app_has_had_its_time() {
+    let mut b = kin(stock(), Config::default());
+    b.engine.handle(focus("a"), SECOND_NS);
+    b.run(SECOND_NS, 9 * SECOND_NS);
+    b.device.0.borrow_mut().done.clear();
+    b.engine.handle(focus("b"), 10 * SECOND_NS);
+    assert!(b.engine.turn(10 * SECOND_NS).unwrap().wake_at_ns.is_some_and(|at_ns| at_ns <= 11 * SECOND_NS));
+    assert!(!b.done("kinship apps/a"));
+    b.run(11 * SECOND_NS, 11 * SECOND_NS);
+    assert!(b.done("kinship apps/a"));
+}

@@ -127,3 +127,27 @@ fn as_the_screen_comes_to_show_something_else_nobodys_size_is_read_unless_someth
     assert!(looks(20, 20, &opened).0, "somebody may have to be killed");
     assert!(looks(7, 40, &opened).0, "whoever allocates waits");
 }
+
+#[test]
+fn nothing_is_read_while_an_app_comes_to_the_screen_unless_somebody_waits_for_memory() {
+    let mut b = bench(&[("mail", 40), ("game", 40)]);
+    set_memory(&b, 200, 200);
+    b.engine.handle(focus("game"), 0);
+    b.run(0, 10 * SECOND_NS);
+    let reads = |b: &Bench| b.device.0.borrow().memory_reads;
+    let before = reads(&b);
+    b.engine.handle(close("game"), 10 * SECOND_NS);
+    b.engine.turn(10 * SECOND_NS).unwrap();
+    b.engine.handle(focus("mail"), 10 * SECOND_NS);
+    assert_eq!(b.engine.turn(10 * SECOND_NS).unwrap().wake_at_ns, Some(11 * SECOND_NS));
+    assert_eq!(reads(&b), before);
+    look(&mut b, 10 * SECOND_NS + LOOK_NS);
+    assert_eq!(reads(&b), before + 1, "somebody waits");
+    set_memory(&b, 5, 5);
+    look(&mut b, 10 * SECOND_NS + 2 * LOOK_NS);
+    b.engine.turn(10 * SECOND_NS + 3 * LOOK_NS).unwrap();
+    assert_eq!(reads(&b), before + 3, "and it is so short that somebody may have to die");
+    set_memory(&b, 200, 200);
+    b.engine.turn(11 * SECOND_NS).unwrap();
+    assert_eq!(reads(&b), before + 4, "its time is over");
+}

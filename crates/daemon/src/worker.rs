@@ -93,18 +93,22 @@ impl<D: Device> Loop<D> {
         let notify = Notify::from_environment();
         notify.ready();
         let mut events = Vec::with_capacity(32);
+        let (mut is_due, mut wake_at_ns) = (true, None);
         while !self.stopping {
-            let turn = self.turn();
-            for killed in &turn.killed {
-                self.news.iter_mut().for_each(|news| news.tell(killed));
-            }
-            for pidfd in turn.awaited {
-                let id = self.add(&pidfd)?;
-                self.victims.insert(id, pidfd);
+            if is_due {
+                let turn = self.turn();
+                for killed in &turn.killed {
+                    self.news.iter_mut().for_each(|news| news.tell(killed));
+                }
+                for pidfd in turn.awaited {
+                    let id = self.add(&pidfd)?;
+                    self.victims.insert(id, pidfd);
+                }
+                wake_at_ns = turn.wake_at_ns;
             }
             notify.alive();
             let alive_ns = notify.period_ns.map(|period_ns| now_ns() + period_ns);
-            let timeout = turn.wake_at_ns.into_iter().chain(alive_ns).min().map(|at_ns| {
+            let timeout = wake_at_ns.into_iter().chain(alive_ns).min().map(|at_ns| {
                 let left_ns = at_ns.saturating_sub(now_ns());
                 Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as _ }
             });
@@ -113,8 +117,9 @@ impl<D: Device> Loop<D> {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(e) => return Err(format!("waiting for events: {e}")),
             }
+            is_due = events.is_empty();
             for event in events.drain(..) {
-                self.happened(Source::of(event.data))?;
+                is_due |= self.happened(Source::of(event.data))?;
             }
         }
         Ok(())
@@ -143,7 +148,8 @@ impl<D: Device> Loop<D> {
         Ok(id)
     }
 
-    fn happened(&mut self, source: Source) -> Result<(), String> {
+    /// Takes in what happened; says whether it is worth a look at the device.
+    fn happened(&mut self, source: Source) -> Result<bool, String> {
         match source {
             // The turn that follows looks at memory.
             Source::Pressure => self.engine.pressure(),
@@ -159,14 +165,20 @@ impl<D: Device> Loop<D> {
             }
             Source::Cgroups => {
                 let seen = self.watcher.as_mut().map(Watcher::take).unwrap_or_default();
+                // An app that was frozen or thawed is told of as well, in the midst of its return: nothing has begun or ended by that.
+                let is_due = !seen.is_empty();
                 self.seen(seen);
+                return Ok(is_due);
             }
             Source::Media => {
                 let change = self.media.as_mut().map(MediaWatch::take).unwrap_or_default();
                 self.engine.media_changed(change, now_ns());
             }
-            Source::News => self.news.iter_mut().for_each(News::accept),
-            Source::Listener => self.accept()?,
+            Source::News => {
+                self.news.iter_mut().for_each(News::accept);
+                return Ok(false);
+            }
+            Source::Listener => return self.accept(),
             Source::Other(id) => {
                 if let Some(pidfd) = self.victims.remove(&id) {
                     drop(pidfd);
@@ -179,7 +191,7 @@ impl<D: Device> Loop<D> {
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A configuration that makes no sense changes nothing.
@@ -197,8 +209,10 @@ impl<D: Device> Loop<D> {
         }
     }
 
-    /// Takes the clients that have come. One that is neither root nor the daemon's own user is told so and let go.
-    fn accept(&mut self) -> Result<(), String> {
+    /// Takes the clients that have come, who have said nothing yet; says whether another had to go for them. One that is neither root nor
+    /// the daemon's own user is told so and let go.
+    fn accept(&mut self) -> Result<bool, String> {
+        let mut has_gone = false;
         let failed = |e: &dyn std::fmt::Display| format!("control socket: {e}");
         while let Some(client) = socket::accept(&self.listener).map_err(|e| failed(&e))? {
             let user = fovea_linux::peer_of(&client).map_err(|e| failed(&e))?.uid;
@@ -210,11 +224,12 @@ impl<D: Device> Loop<D> {
             // Clients that stay and ask nothing must not keep others out: the oldest goes.
             if self.clients.len() >= CLIENTS_MAX {
                 self.let_one_go();
+                has_gone = true;
             }
             let id = self.add(&client)?;
             self.clients.insert(id, client);
         }
-        Ok(())
+        Ok(has_gone)
     }
 
     /// The client that came first; a source only if there is nobody else, for what it said goes with it.

@@ -10,7 +10,7 @@ use crate::channel::Channel;
 use crate::daemon::JOURNAL;
 use crate::outcome::{read_file, At, Outcome};
 use crate::phone::Phone;
-use crate::readings::{cgroup_cpu_ns, now_ns, psi_full_ns, Memory};
+use crate::readings::{cgroup_cpu_ns, cpu_times, now_ns, psi_full_ns, Memory};
 use crate::restore::Baseline;
 use crate::setup::{cgroup_path, DAEMON};
 use crate::{desktop, flash, guard, merging, reserved, setup, sound};
@@ -112,6 +112,7 @@ fn finish(phone: &mut Phone) -> Outcome<()> {
     if let Some(full_ns) = psi_full_ns() {
         phone.channel.emit(EventBody::Stalled { full_ns })?;
     }
+    phone.channel.emit(EventBody::Worked(cpu_times()?))?;
     phone.channel.emit(EventBody::Done { oom_kills: phone.oom_kills()?, kills, daemon_cpu_ns })
 }
 

@@ -43,7 +43,8 @@ impl Decision {
         self.wake_at_ns = Some(self.wake_at_ns.map_or(at_ns, |t| t.min(at_ns)));
     }
 
-    pub(crate) fn watch_by(&mut self, at_ns: u64) {
+    /// Has the device looked at again by then, though nothing may be due.
+    pub fn watch_by(&mut self, at_ns: u64) {
         self.watch_at_ns = Some(self.watch_at_ns.map_or(at_ns, |t| t.min(at_ns)));
     }
 }

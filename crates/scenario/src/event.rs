@@ -224,6 +224,8 @@ pub enum EventBody {
         /// In all.
         full_ns: u64,
     },
+    /// What the phone's CPUs have done since it started.
+    Worked(CpuTimes),
     /// What the sound server has played since somebody first did.
     Heard(Heard),
     /// In which pieces memory is free.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use fovea_apps::{AppName, Classified, Importance, Listed, Lists, Perceived, Registry, Service, SourceId, Standing};
 use fovea_client::Status;
 use fovea_linux::{Controller, Device, Error};
-use fovea_policy::{AppState, Reason, Snapshot};
+use fovea_policy::{memory, AppState, Reason, Snapshot};
 use serde_json::Value;
 
 use super::classes::ServiceLooks;
@@ -174,6 +174,12 @@ impl<D: Device> House<D> {
             apps: apps.collect(),
             ..Snapshot::default()
         }
+    }
+
+    /// Until when the CPU is left to the app that came to the screen last: what can wait does.
+    pub(super) fn grace_ends_ns(&self) -> u64 {
+        let (screen_on, focused_ns) = (self.attention.screen_on, self.attention.focused_ns);
+        memory::grace_ends_ns(&Snapshot { screen_on, focused_ns, ..Snapshot::default() }, &self.policy.memory)
     }
 
     /// Has the cgroups above one pass a controller on, what each of them did being written down before. False if that cannot be.

@@ -37,6 +37,8 @@ pub(super) struct Memory {
     /// What the last look made of it.
     state: MemoryState,
     looked_ns: u64,
+    /// When the next look is due that was put off.
+    look_at_ns: Option<u64>,
     storage_refaults: Rate,
     set_up_ns: u64,
     usage_read_ns: Option<u64>,
@@ -158,7 +160,9 @@ impl<D: Device> Mechanism<D> for Memory {
     }
 
     fn decide(&self, snapshot: &Snapshot, config: &Config) -> Decision {
-        memory::decide(snapshot, &config.memory)
+        let mut decision = memory::decide(snapshot, &config.memory);
+        self.look_at_ns.into_iter().for_each(|at_ns| decision.watch_by(at_ns));
+        decision
     }
 
     fn decided(&mut self, house: &mut House<D>, decision: &Decision, snapshot: &Snapshot) {

@@ -39,6 +39,8 @@ pub(super) struct Merge {
     apps: BTreeMap<AppName, Known>,
     /// Of the window that is open.
     progress: Progress,
+    /// When those who came to the background are looked at: not while another app comes to the screen.
+    newcomers_at_ns: Option<u64>,
     /// `parted_pages` as the last window ended.
     parted_before: u64,
     /// As last read.
@@ -70,15 +72,19 @@ impl Merge {
         self.apps.insert(name.clone(), Known { merge, background_since_ns });
     }
 
-    /// Looks at who has come to the background since the last time; says whether somebody has who can be merged.
-    fn look_at_newcomers<D: Device>(&mut self, house: &mut House<D>) -> bool {
-        let is_new = |(name, known): (&AppName, &super::house::Known)| {
+    /// Who has come to the background, and since when, and was not looked at since.
+    fn newcomers<'a, D>(&'a self, house: &'a House<D>) -> impl Iterator<Item = (AppName, u64)> + 'a {
+        house.apps.iter().filter_map(|(name, known)| {
             let since_ns = known.background_since_ns;
             let is_background = known.importance.is_some_and(|importance| importance > Importance::Service);
             let read = self.apps.get(name).is_some_and(|read| read.background_since_ns == since_ns);
             (is_background && !read).then(|| (name.clone(), since_ns))
-        };
-        let new: Vec<_> = house.apps.iter().filter_map(is_new).collect();
+        })
+    }
+
+    /// Looks at who has come to the background since the last time; says whether somebody has who can be merged.
+    fn look_at_newcomers<D: Device>(&mut self, house: &mut House<D>) -> bool {
+        let new: Vec<_> = self.newcomers(house).collect();
         for (name, since_ns) in &new {
             self.read_app(house, name, *since_ns);
         }
@@ -128,7 +134,10 @@ impl Merge {
         if self.state.window.is_some() {
             return self.look_within(house, now_ns);
         }
-        let came = self.look_at_newcomers(house);
+        let grace_ends_ns = house.grace_ends_ns();
+        let waits = now_ns < grace_ends_ns;
+        self.newcomers_at_ns = (waits && self.newcomers(house).next().is_some()).then_some(grace_ends_ns);
+        let came = !waits && self.look_at_newcomers(house);
         if !self.is_anyone_registered() {
             return Ok(());
         }
@@ -219,7 +228,9 @@ impl<D: Device> Mechanism<D> for Merge {
     }
 
     fn decide(&self, snapshot: &Snapshot, config: &Config) -> Decision {
-        merge::decide(snapshot, &config.merge)
+        let mut decision = merge::decide(snapshot, &config.merge);
+        self.newcomers_at_ns.into_iter().for_each(|at_ns| decision.watch_by(at_ns));
+        decision
     }
 
     fn decided(&mut self, _house: &mut House<D>, _decision: &Decision, _snapshot: &Snapshot) {

@@ -105,7 +105,7 @@ pub fn is_due_ahead(snapshot: &Snapshot, config: &MemoryConfig) -> bool {
 }
 
 /// Until when the CPU is left to the app that came to the screen last.
-pub(crate) fn grace_ends_ns(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
+pub fn grace_ends_ns(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
     match snapshot.focused_ns {
         Some(focused_ns) if snapshot.screen_on => focused_ns + config.focus_grace_ms * 1_000_000,
         _ => 0,

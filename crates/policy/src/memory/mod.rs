@@ -13,7 +13,7 @@ mod state;
 mod thresholds;
 pub(crate) mod victim;
 
-pub use compress::{comes_back, is_due_ahead};
+pub use compress::{comes_back, grace_ends_ns, is_due_ahead};
 pub use config::{MemoryConfig, Mode};
 pub use decide::{decide, is_left_to_the_front};
 pub use growth::{eats_what_is_left, Growth};

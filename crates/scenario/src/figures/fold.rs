@@ -122,6 +122,8 @@ pub(crate) struct Folded {
     pub desktop: Desktop,
     /// For how long everybody at once waited for memory, by the kernel's account.
     pub psi_full_ns: Option<f64>,
+    /// CPU time that was not idle, of programs and kernel, since the phone started.
+    pub cpu_busy_ns: Option<f64>,
     /// By label.
     pub disk: BTreeMap<String, DiskStretch>,
     /// For how long the stream's picture stood still; what came of it and of the download, by second.
@@ -167,6 +169,7 @@ impl Folded {
             kill_signal_ns: None,
             desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
             psi_full_ns: None,
+            cpu_busy_ns: None,
             disk: BTreeMap::new(),
             traffic: None,
             merging: Vec::new(),
@@ -294,6 +297,7 @@ impl Folded {
                 self.tier = Some(tier.clone());
             }
             EventBody::Stalled { full_ns } => self.psi_full_ns = Some(*full_ns as f64),
+            EventBody::Worked(cpus) => self.cpu_busy_ns = Some((cpus.user_ns + cpus.system_ns) as f64),
             EventBody::Check { .. } => {}
         }
     }

@@ -179,6 +179,7 @@ pub(super) fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("oom_kills", &|f| Some(f.end()?.oom_kills));
     put("kept_apps", &|f| Some(f.launches.iter().filter(|l| l.again && l.kind == LaunchKind::Resume).count() as f64));
     put("psi_full_ns", &|f| f.psi_full_ns);
+    put("cpu_busy_ns", &|f| f.cpu_busy_ns);
     put("leak_ns", &|f| f.desktop.leak_ns);
     put("daemon_cpu_ns", &|f| Some(f.end()?.daemon_cpu_ns));
     put("wrong_pages", &|f| Some(f.wrong_pages));

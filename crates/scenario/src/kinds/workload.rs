@@ -5,14 +5,15 @@ use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
+use super::desktop::p95;
 use super::managed::{MANAGED, PEERS_AND_KERNEL};
 use super::{About, Parameters};
 use crate::catalog::builtin;
-use crate::figures::fold::{geomean, mean, set, Folded};
+use crate::figures::fold::{geomean, mean, set, Folded, Launch};
 use crate::figures::{by_case, compares, correctness, figure, id, kills_as_zram, papers, Figures};
 use crate::scenario::Scenario;
 use crate::script::{draw, find, generator, in_range, sample, start, BadParameter, Day, Script};
-use crate::{catalog, Boot, Case, Catalog, Error, Step, Verdict};
+use crate::{catalog, Boot, Case, Catalog, Error, LaunchKind, Step, Verdict};
 
 pub(super) const ABOUT: About = About {
     configurations: MANAGED,
@@ -194,6 +195,14 @@ pub(super) fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("wrong_pages", &|f| Some(f.wrong_pages));
     put("read_bytes", &|f| Some(f.sample("end")?.read_bytes - f.sample("begin")?.read_bytes));
     put("kill_signal_ns", &|f| f.kill_signal_ns);
-    put("launch_geomean_ns", &|f| geomean(f.launches.iter().map(|l| l.elapsed_ns)));
-    put("relaunch_geomean_ns", &|f| geomean(f.launches.iter().filter(|l| l.again).map(|l| l.elapsed_ns)));
+    put("psi_full_ns", &|f| f.psi_full_ns);
+    put("cpu_busy_ns", &|f| f.cpu_busy_ns);
+    let of = |f: &Folded, which: &dyn Fn(&Launch) -> bool| -> Vec<f64> {
+        f.launches.iter().filter(|l| which(l)).map(|l| l.elapsed_ns).collect()
+    };
+    put("launch_geomean_ns", &|f| geomean(of(f, &|_| true).into_iter()));
+    put("launch_longest_ns", &|f| of(f, &|_| true).into_iter().reduce(f64::max));
+    put("relaunch_geomean_ns", &|f| geomean(of(f, &|l| l.again).into_iter()));
+    put("relaunch_p95_ns", &|f| p95(of(f, &|l| l.again).into_iter()));
+    put("resume_geomean_ns", &|f| geomean(of(f, &|l| l.kind == LaunchKind::Resume).into_iter()));
 }

@@ -31,6 +31,13 @@ const SIZED_NS: u64 = 2_000_000_000;
 impl Memory {
     /// Reads what the decision may depend on.
     pub(super) fn look<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+        self.look_at_ns = None;
+        if self.can_wait(house, now_ns) {
+            self.look_at_ns = Some(house.grace_ends_ns());
+            self.state = MemoryState { stalled_us: 0, stall_percent: 0.0, refaults_per_s: 0, ..self.state };
+            house.perceive_in_time(false, now_ns);
+            return Ok(());
+        }
         let last = self.reading;
         let now = house.device.memory()?;
         let elapsed_ns = now_ns.saturating_sub(self.looked_ns).max(1);
@@ -58,14 +65,7 @@ impl Memory {
             self.describe_all(&mut snapshot);
             is_due_ahead(&snapshot, &house.policy.memory)
         };
-        let moment = Snapshot {
-            now_ns,
-            screen_on: house.attention.screen_on,
-            focused_ns: house.attention.focused_ns,
-            memory: self.state,
-            ..Snapshot::default()
-        };
-        let may_harm = !is_left_to_the_front(&moment, &short, &house.policy.memory)
+        let may_harm = !is_left_to_the_front(&self.moment(house, now_ns), &short, &house.policy.memory)
             && (short.shortage.is_some()
                 || short.ladder.is_some()
                 || !house.attention.screen_on
@@ -80,6 +80,25 @@ impl Memory {
         house.perceive_in_time(may_harm, now_ns);
         self.cpus.look(house, now_ns);
         Ok(())
+    }
+
+    /// Whether the look can wait until the app that comes to the screen has had its time: nobody has called for it, and going by the last one
+    /// nothing would be done before.
+    fn can_wait<D: Device>(&self, house: &House<D>, now_ns: u64) -> bool {
+        let moment = self.moment(house, now_ns);
+        let config = &house.policy.memory;
+        !(house.called || house.uncalled) && is_left_to_the_front(&moment, &pressure(&self.state, config), config)
+    }
+
+    /// What is left to the front depends on this, and on no app.
+    fn moment<D: Device>(&self, house: &House<D>, now_ns: u64) -> Snapshot {
+        Snapshot {
+            now_ns,
+            screen_on: house.attention.screen_on,
+            focused_ns: house.attention.focused_ns,
+            memory: self.state,
+            ..Snapshot::default()
+        }
     }
 
     /// A reading, and how long somebody waited for memory since the last look.
