@@ -69,7 +69,7 @@ QUICK := apps client contract core daemon guest policy report scenario
 test-quick: setup
 	$(CARGO) test $(QUICK:%=-p fovea-%)
 
-# FUZZ_SECONDS is the time of each of the ten targets.
+# FUZZ_SECONDS is the time of each target.
 FUZZ_SECONDS ?= 120
 test-deep: setup-tests
 	crates/core/negative-controls.sh

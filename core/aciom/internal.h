@@ -159,8 +159,8 @@ struct aciom {
 	u64 reserved;
 	/* Sum of the mean sizes of those that are time-sensitive, SIZE_SHIFT bits. */
 	u64 needed;
-	/* What may be with the disk after one more went early; see rate.c. */
-	u64 room_bytes;
+	/* The disk's work in three quarters of the shortest period, SIZE_SHIFT bits. */
+	u64 room;
 	u64 budget;
 	/* Nanoseconds a byte, PACE_SHIFT fractional bits. */
 	u64 pace;
@@ -289,6 +289,6 @@ ACIOM_SHARED void aciom_measure(struct aciom *a, const struct aciom_request *r);
 ACIOM_SHARED void aciom_adapt(struct aciom *a, const struct aciom_request *r);
 void aciom_refresh_rate(struct aciom *a);
 void aciom_refresh_pace(struct aciom *a);
-ACIOM_SHARED u64 aciom_room(struct aciom *a);
+ACIOM_SHARED bool aciom_has_room(struct aciom *a, u64 bytes);
 
 #endif /* FOVEA_CORE_ACIOM_INTERNAL_H */

@@ -240,10 +240,8 @@ static struct aciom_request *take_early(struct aciom *a)
 	struct aciom_app *app = &a->apps[number];
 	struct aciom_request *r = app->queue.head;
 	u64 ahead_ns = due_in_queue(app, r) - a->now_ns;
-	u64 room = aciom_room(a);
 
-	/* Without room not even one of no bytes, which is a flush and may take its time. */
-	if ((!room || a->in_flight_bytes + r->size_bytes > room) && !ACIOM_BROKEN_ROOM)
+	if (!aciom_has_room(a, a->in_flight_bytes + r->size_bytes) && !ACIOM_BROKEN_ROOM)
 		return NULL;
 	pop_app(a, &a->bursty_queued, number);
 	if (!ACIOM_BROKEN_CHARGE) {

@@ -24,7 +24,6 @@
 #include "carveout.h"
 #include "gate.h"
 
-struct batch_put;
 struct heap_device;
 struct volume;
 
@@ -143,21 +142,6 @@ static inline void pool_unlock_irq(void)
 {
 	gate_unlock_irq(&pool.gate);
 }
-
-/*
- * Loops over the core's functions, in the core's unit, where those are inline (core.c).
- */
-/* ecache_get_begin() of blocks up to the first that is not cached; how many are. */
-u32 core_get_run(struct ecache *core, u64 object, u64 block, u32 count, u32 *frames);
-
-/*
- * ecache_put_begin() up to `count` times, and fewer where much else has to be done for it;
- * how many frames there are.
- */
-u32 core_begin_puts(struct ecache *core, u32 *frames, u32 count);
-void core_end_puts(struct ecache *core, u64 object, const struct batch_put *puts,
-		   u32 count);
-void core_unpin(struct ecache *core, const u32 *frames, u32 count);
 
 /*
  * Adds one call to a cost: from `start` to now, less what copying took. Where a hypervisor

@@ -4,8 +4,8 @@
 #include <linux/device-mapper.h>
 #include <linux/highmem.h>
 
+#include "io.h"
 #include "pool.h"
-#include "run.h"
 #include "trace.h"
 #include "track.h"
 
@@ -62,9 +62,7 @@ static u32 take_cached(struct volume *v, struct run *run)
 	u32 i, count;
 
 	pool_lock();
-	batch_settle(&v->batch);
-	count = core_get_run(pool.core, v->batch.object, run->block, run->followed,
-			     run->frames);
+	count = batch_get(&v->batch, run->block, run->followed, run->frames);
 	pool_unlock();
 	for (i = 0; i < count; i++) {
 		const struct follow_page *p = &run->pages[i];

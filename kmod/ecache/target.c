@@ -1,78 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The device-mapper target: reads are served from the cache or noted on their way up,
- * writes are noted on their way down and drop what is cached of their blocks. Every
- * write to the device passes here; therefore a cached frame always equals its block.
+ * The device-mapper target: made, asked and told. What it does to bios is in io.c.
  *
  * Table line:	START LEN ecache LOWER_DEVICE OFFSET_SECTORS
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/bio.h>
 #include <linux/device-mapper.h>
 #include <linux/module.h>
 
 #include "../include/contract.h"
+#include "io.h"
 #include "pool.h"
-#include "run.h"
 #include "target.h"
-#include "track.h"
-
-static int target_map(struct dm_target *ti, struct bio *bio)
-{
-	struct target *t = ti->private;
-	struct io *io = dm_per_bio_data(bio, sizeof(*io));
-	sector_t at = dm_target_offset(ti, bio->bi_iter.bi_sector);
-	unsigned int sectors = bio_sectors(bio);
-	int result = DM_MAPIO_REMAPPED;
-
-	io->kind = IO_PLAIN;
-	bio_set_dev(bio, t->dev->bdev);
-	if (ECACHE_BROKEN_FLUSH)
-		bio->bi_opf &= ~REQ_FUA;
-	if (!sectors && ECACHE_BROKEN_FLUSH) {
-		bio_endio(bio);
-		return DM_MAPIO_SUBMITTED;
-	}
-	if (!sectors)
-		return DM_MAPIO_REMAPPED;
-	io->whole = !((at | sectors) & (BLOCK_SECTORS - 1));
-	io->block = at >> BLOCK_SHIFT;
-	io->count = ((at + sectors - 1) >> BLOCK_SHIFT) - io->block + 1;
-
-	switch (bio_op(bio)) {
-	case REQ_OP_READ:
-		result = map_read(t, bio, io);
-		break;
-	case REQ_OP_WRITE:
-	case REQ_OP_DISCARD:
-	case REQ_OP_SECURE_ERASE:
-	case REQ_OP_WRITE_ZEROES:
-		map_write(t, bio, io);
-		break;
-	default:
-		break;
-	}
-	if (result == DM_MAPIO_REMAPPED)
-		bio->bi_iter.bi_sector = t->start + at;
-	return result;
-}
-
-static int target_end_io(struct dm_target *ti, struct bio *bio,
-			 blk_status_t *error)
-{
-	struct target *t = ti->private;
-	struct io *io = dm_per_bio_data(bio, sizeof(*io));
-
-	if (io->kind == IO_PLAIN)
-		return DM_ENDIO_DONE;
-	if (io->kind == IO_READ ||
-	    (bio_op(bio) == REQ_OP_WRITE && io->whole))
-		io_finish(t->volume, bio, io, *error == BLK_STS_OK);
-	if (io->kind == IO_WRITE)
-		volume_write_end(t->volume, &io->write);
-	return DM_ENDIO_DONE;
-}
 
 static int target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
@@ -233,8 +173,8 @@ static struct target_type ecache_target = {
 	.module = THIS_MODULE,
 	.ctr = target_ctr,
 	.dtr = target_dtr,
-	.map = target_map,
-	.end_io = target_end_io,
+	.map = io_map,
+	.end_io = io_end,
 	.resume = target_resume,
 	.postsuspend = target_postsuspend,
 	.status = target_status,

@@ -17,7 +17,7 @@
 #include <linux/blkdev.h>
 #include <linux/rbtree.h>
 
-#include "batch.h"
+#include "core.h"
 #include "gate.h"
 #include "track.h"
 

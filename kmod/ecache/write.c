@@ -2,8 +2,8 @@
 /* Writes: noted on their way down, and what is cached of their blocks is dropped. */
 #include <linux/bio.h>
 
+#include "io.h"
 #include "pool.h"
-#include "run.h"
 #include "track.h"
 
 static void flush_run(struct volume *v, const struct run *run)

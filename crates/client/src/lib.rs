@@ -2,14 +2,14 @@
 //! The contract with the outside: whoever speaks to the daemon or reads what it wrote (command line, focus sources, the virtual phone's
 //! guest, tests) needs this crate, and not the daemon.
 
-mod connection;
 pub mod journal;
 pub mod news;
 pub mod protocol;
 pub mod replay;
 mod simulation;
+pub mod socket;
 mod status;
 
-pub use connection::{request, ClientError, Connection};
 pub use simulation::{Assumed, Simulation};
+pub use socket::{request, tell, ClientError, Connection};
 pub use status::{AppStatus, Merging, Status, Tiers};

@@ -80,6 +80,30 @@ fn the_fuzz_driver_reaches_every_event() {
     assert!(total.early >= 20, "{total:?}");
 }
 
+/// On a disk of one byte a second, what is left of a period is no whole byte, which was taken for nothing at all.
+#[test]
+fn a_flush_goes_early_where_there_is_room_for_just_that() {
+    let arrive = |app, size_bytes, urgent| Op::Arrive { app, size_bytes, urgent };
+    let early = |sensitive_bytes| {
+        let ops = [
+            Op::Add(0, Class::TimeSensitive),
+            Op::Add(1, Class::Bursty),
+            arrive(0, sensitive_bytes, false),
+            Op::Complete(0),
+            // What cannot wait is charged for: a flush after these is held.
+            arrive(1, 4096, true),
+            arrive(1, 4096, true),
+            arrive(1, 0, false),
+            Op::Complete(0),
+            Op::Complete(0),
+        ];
+        run(&Config { cmax: 1, max_apps: 2, hold_limit: 64 }, &ops).unwrap().early
+    };
+    assert_eq!(early(0), 1);
+    // Nor does it where a request of the time-sensitive app's is more than the disk does in its period.
+    assert_eq!(early(512), 0);
+}
+
 fn manager(classes: &[Class]) -> Aciom {
     let mut aciom = Aciom::new(&Config { cmax: CMAX, max_apps: 8, hold_limit: 1024 }).unwrap();
     for (app, &class) in (0..).zip(classes) {

@@ -8,7 +8,7 @@ mod house;
 mod listed;
 mod mechanism;
 mod perceptible;
-mod requests;
+mod registration;
 
 // The mechanisms: each here and in `all`.
 mod disk;
@@ -19,20 +19,23 @@ mod net;
 mod rank;
 mod tier;
 
-use fovea_apps::AppName;
+use fovea_apps::SourceId;
+use fovea_client::protocol::{Reply, Request};
 use fovea_client::{Assumed, Simulation};
-use fovea_linux::{Device, Error, Report, State};
+use fovea_linux::{Aside, Device, Error, Report, State};
 use fovea_policy::{Action, Decision, Snapshot};
-use house::{House, Known};
+use house::House;
 pub use mechanism::Turn;
 use mechanism::{Mechanism, Step};
 pub(crate) use memory::state_of_memory;
-use serde_json::Value;
 
 use crate::config::Config;
 use crate::journal::Journal;
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
+
+/// The source that is behind [`Engine::handle`]: it is there from its first word on and for ever.
+const OWNER: SourceId = 0;
 
 /// The daemon without its event loop.
 pub struct Engine<D> {
@@ -111,30 +114,8 @@ impl<D: Device> Engine<D> {
     /// Takes another configuration's word on what is decided; what was set up at the start (swap, eCache, files) stays as it is until the
     /// next. Returns the sections that would have to wait.
     pub fn reconfigure(&mut self, config: Config, now_ns: u64) -> Vec<&'static str> {
-        let old = &self.house.config;
-        let waiting = [
-            ("zram", old.zram != config.zram),
-            ("ecache", old.ecache != config.ecache),
-            ("watch", old.watch != config.watch),
-            ("daemon", old.daemon != config.daemon),
-        ];
-        let waiting: Vec<_> = waiting.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect();
-        self.house.policy = config.policy();
-        self.house.journal.set_policy(config.policy());
-        self.house.services = config.services.rows();
-        self.house.apps.values_mut().for_each(|known| known.services.clear());
-        self.house.service_looks.look_anew();
-        self.house.perceptions.look_anew();
-        self.house.config = Config {
-            zram: old.zram.clone(),
-            ecache: old.ecache.clone(),
-            watch: old.watch.clone(),
-            daemon: old.daemon.clone(),
-            ..config
-        };
+        let waiting = self.house.reconfigure(config, now_ns);
         self.busy = true;
-        self.house.relist(now_ns);
-        self.house.write(now_ns, "reload", None, None, serde_json::json!({ "at-the-next-start": waiting }));
         self.answer(now_ns);
         waiting
     }
@@ -149,18 +130,83 @@ impl<D: Device> Engine<D> {
         self.house.perceptions.media_changed(change, now_ns);
     }
 
-    /// An app's cgroup has no process any more.
-    pub fn ended(&mut self, name: &AppName, now_ns: u64) {
-        self.mechanisms.iter_mut().for_each(|m| m.cgroup_emptied(&mut self.house, name, now_ns));
-        let Some(app) = self.house.registry.remove(name) else { return };
-        self.house.apps.remove(name);
-        self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.house, &app, now_ns));
-        match self.house.undo.ended(&app.cgroup) {
-            // What is written down stands: of one that has ended nothing does.
-            Ok(()) => debug_assert!(!self.house.undo.changed().frozen.contains(&app.cgroup)),
-            Err(e) => say!("fovea: writing the undo log: {e}"),
+    /// Answers a request of whoever runs the engine, who stays as long as it does.
+    pub fn handle(&mut self, request: Request, now_ns: u64) -> Reply {
+        self.handle_from(Some(OWNER), request, now_ns)
+    }
+
+    /// Answers a request, and does what it asks at once. `source` is who says it, if he stays to say when it is no longer so.
+    pub fn handle_from(&mut self, source: Option<SourceId>, request: Request, now_ns: u64) -> Reply {
+        let known = match &request {
+            Request::Focus { app } | Request::Close { app } if self.house.registry.get(app).is_none() => {
+                Err(fovea_apps::Unknown(app.clone()).to_string())
+            }
+            _ => Ok(()),
+        };
+        if let Err(error) = known {
+            return Reply::Error { error };
         }
-        self.house.write(now_ns, "ended", Some(name), None, Value::Null);
+        // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
+        self.busy |= !request.only_asks();
+        // Whoever only asks can wait for the CPU like others, and may ask as often as he likes.
+        let _aside = request.only_asks().then(Aside::step);
+        let reply = self.serve(source, request, now_ns);
+        self.answer(now_ns);
+        reply
+    }
+
+    fn serve(&mut self, source: Option<SourceId>, request: Request, now_ns: u64) -> Reply {
+        let house = &mut self.house;
+        let done = match request {
+            Request::Register { app, cgroup, role, io_class } => {
+                self.register(app, cgroup, role, io_class, now_ns);
+                Ok(())
+            }
+            // The loop knows who asked: see `attends`.
+            Request::Attend { .. } => Ok(()),
+            Request::Focus { app } => {
+                house.focus(source, app, now_ns);
+                Ok(())
+            }
+            Request::Windows { front, visible } => {
+                house.windows(source, front, &visible, now_ns).map_err(|e| e.to_string())
+            }
+            Request::Inhibitors { pids } => house.perceptions.inhibitors(source, pids),
+            Request::Playing { pids } => house.perceptions.playing(source, pids),
+            Request::Names { names } => house.service_looks.names(source, names),
+            Request::Home {} => {
+                house.unfocus(source, now_ns);
+                Ok(())
+            }
+            Request::Close { app } => {
+                house.close(&app, now_ns);
+                Ok(())
+            }
+            Request::List {} => {
+                let (configured, said) = house.both_lists();
+                return Reply::Lists { configured, said };
+            }
+            Request::ListAdd { list, entry } => house.list_add(list, entry, now_ns),
+            Request::ListRemove { list, entry } => house.list_remove(list, &entry, now_ns),
+            Request::Screen { on } => {
+                house.screen(source, on, now_ns);
+                Ok(())
+            }
+            Request::Simulate { assumed } => {
+                return match self.simulate(assumed, now_ns) {
+                    Ok(simulation) => Reply::Simulation(Box::new(simulation)),
+                    Err(e) => Reply::Error { error: e.to_string() },
+                };
+            }
+            Request::Status {} => return Reply::Status(Box::new(self.status(now_ns))),
+            Request::Explain { app, limit } => {
+                return crate::journal::told(house.journal.story(app.as_ref(), crate::journal::at_most(limit)));
+            }
+        };
+        match done {
+            Ok(()) => Reply::Done {},
+            Err(error) => Reply::Error { error },
+        }
     }
 
     /// One of the processes of the last [`Turn::awaited`] has ended.
@@ -247,18 +293,6 @@ impl<D: Device> Engine<D> {
                 let frozen = matches!(action, Action::Freeze { .. });
                 snapshot.apps.iter_mut().filter(|a| a.name == *app).for_each(|a| a.frozen = frozen);
             }
-        }
-    }
-
-    fn came(&mut self, app: &AppName, now_ns: u64) {
-        self.house.apps.insert(app.clone(), Known { background_since_ns: now_ns, ..Known::default() });
-        self.mechanisms.iter_mut().for_each(|m| m.came(app, now_ns));
-    }
-
-    /// What was done to an app is taken back, for it is to be known by another name or in another cgroup.
-    fn undo(&mut self, app: &AppName, now_ns: u64) {
-        if let Some(app) = self.house.registry.get(app).cloned() {
-            self.mechanisms.iter_mut().for_each(|m| m.undo(&mut self.house, &app, now_ns));
         }
     }
 

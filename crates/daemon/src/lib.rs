@@ -20,7 +20,6 @@ mod attention_tests;
 #[cfg(test)]
 mod classes_tests;
 mod config;
-mod control;
 #[cfg(test)]
 mod disk_tests;
 mod engine;

@@ -6,10 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use fovea_client::news::{Killed, SOCKET_NAME};
+use fovea_client::socket;
 use rustix::io::Errno;
-use rustix::net::{accept_with, recv, send, RecvFlags, SendFlags, SocketFlags};
-
-use crate::control::make_socket;
+use rustix::net::{recv, send, RecvFlags, SendFlags};
 
 /// Listeners at once, and of one user: nobody can keep others out.
 const LISTENERS_MAX: usize = 64;
@@ -25,7 +24,8 @@ pub struct News {
 impl News {
     /// Makes the socket of a run folder, in place of one that a dead daemon left.
     pub fn open(run_folder: &Path) -> std::io::Result<News> {
-        let socket = make_socket(&run_folder.join(SOCKET_NAME), 0o666, 16)?;
+        let socket = socket::listen_at(&run_folder.join(SOCKET_NAME), 0o666)?;
+        rustix::io::ioctl_fionbio(&socket, true)?;
         Ok(News { socket, listeners: Vec::new() })
     }
 
@@ -36,16 +36,9 @@ impl News {
 
     /// Takes those who have come, in place of those who have gone or of the first of a user who has too many.
     pub fn accept(&mut self) {
-        loop {
-            match accept_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-                Ok(listener) => {
-                    if let Ok(peer) = fovea_linux::peer_of(&listener) {
-                        self.add(listener, peer.uid);
-                    }
-                }
-                Err(Errno::CONNABORTED | Errno::INTR) => {}
-                // None is left, or memory is short, and they wait in the queue.
-                Err(_) => return,
+        while let Ok(Some(listener)) = socket::accept(&self.socket) {
+            if let Ok(peer) = fovea_linux::peer_of(&listener) {
+                self.add(listener, peer.uid);
             }
         }
     }
@@ -79,7 +72,7 @@ mod tests {
     use fovea_client::news::NEWS_MAX_BYTES;
     use fovea_policy::Reason;
     use rustix::net::socketpair;
-    use rustix::net::{socket_with, AddressFamily, SocketAddrUnix, SocketType};
+    use rustix::net::{socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
     fn killed(uid: Option<u32>) -> Killed {
         Killed { app: "mail".parse().unwrap(), uid, reason: Reason::SwapFull, size_bytes: 7 }

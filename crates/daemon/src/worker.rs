@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The event loop: waits for something to happen, tells the engine, lets it turn. It sleeps without a timer while nothing changes.
+//! The event loop: waits for something to happen, tells the engine, lets it turn. It sleeps without a timer while nothing changes. Clients
+//! of the control socket are served a little at a time, and none keeps the others out.
 
-mod clients;
+mod apps;
 mod source;
 mod start;
+mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -21,7 +23,6 @@ use rustix::event::Timespec;
 use rustix::time::{clock_gettime, ClockId};
 
 use crate::config::Config;
-use crate::control::{self, Received};
 use crate::engine::{self, Engine, Turn};
 use crate::journal::{self, Journal};
 use crate::news::News;
@@ -30,12 +31,16 @@ use crate::syslog::Syslog;
 use crate::undo::UndoLog;
 use crate::watch::{Seen, Watcher};
 use fovea_client::protocol::{Reply, Request};
+use fovea_client::socket::{self, Received};
 
 use source::Source;
 pub use start::work;
 
 /// Clients served at once; when more come, the one that came first is let go.
 const CLIENTS_MAX: usize = 64;
+
+/// Requests of one client served before the others and memory have their turn.
+const REQUESTS_MAX: usize = 32;
 
 /// First number for clients and processes.
 const FIRST_ID: u64 = 16;
@@ -173,18 +178,7 @@ impl<D: Device> Loop<D> {
                 self.news.iter_mut().for_each(News::accept);
                 return Ok(false);
             }
-            Source::Listener => {
-                while let Some(client) = control::accept(&self.listener).map_err(|e| format!("control socket: {e}"))? {
-                    // Clients that stay and ask nothing must not keep others out: the oldest goes.
-                    if self.clients.len() >= CLIENTS_MAX {
-                        self.let_one_go();
-                    }
-                    let id = self.add(&client)?;
-                    self.clients.insert(id, client);
-                }
-                // Whoever comes has said nothing yet.
-                return Ok(false);
-            }
+            Source::Listener => return self.accept(),
             Source::Other(id) => {
                 if let Some(pidfd) = self.victims.remove(&id) {
                     drop(pidfd);
@@ -215,26 +209,79 @@ impl<D: Device> Loop<D> {
         }
     }
 
-    fn seen(&mut self, seen: Vec<Seen>) {
-        for seen in seen {
-            match seen {
-                Seen::Ended(cgroup) => {
-                    if let Some(app) = self.engine.owner_of(&cgroup) {
-                        self.engine.ended(&app, now_ns());
-                    }
-                    if let Some(watcher) = &mut self.watcher {
-                        watcher.forget(&cgroup);
-                        watcher.remove(&cgroup);
-                    }
-                }
-                Seen::Appeared(cgroup) => self.found(&cgroup),
+    /// Takes the clients that have come, who have said nothing yet; says whether another had to go for them. One that is neither root nor
+    /// the daemon's own user is told so and let go.
+    fn accept(&mut self) -> Result<bool, String> {
+        let mut has_gone = false;
+        let failed = |e: &dyn std::fmt::Display| format!("control socket: {e}");
+        while let Some(client) = socket::accept(&self.listener).map_err(|e| failed(&e))? {
+            let user = fovea_linux::peer_of(&client).map_err(|e| failed(&e))?.uid;
+            if user != 0 && user != rustix::process::geteuid().as_raw() {
+                let error = format!("user {user} may not steer the daemon: ask as root");
+                socket::reply(&client, &Reply::Error { error });
+                continue;
             }
+            // Clients that stay and ask nothing must not keep others out: the oldest goes.
+            if self.clients.len() >= CLIENTS_MAX {
+                self.let_one_go();
+                has_gone = true;
+            }
+            let id = self.add(&client)?;
+            self.clients.insert(id, client);
+        }
+        Ok(has_gone)
+    }
+
+    /// The client that came first; a source only if there is nobody else, for what it said goes with it.
+    fn let_one_go(&mut self) {
+        let first = self.clients.keys().find(|id| !self.sources.contains(id)).or(self.clients.keys().next());
+        if let Some(&id) = first {
+            self.clients.remove(&id);
+            self.gone(id);
         }
     }
 
-    fn found(&mut self, cgroup: &str) {
-        if self.own_cgroup.as_ref().is_none_or(|own| !is_within(own, cgroup)) {
-            self.engine.found(cgroup, now_ns());
+    fn gone(&mut self, id: u64) {
+        if self.sources.remove(&id) {
+            self.engine.left(id, now_ns());
         }
+    }
+
+    /// Serves what a client has sent; false when it is to be let go.
+    fn serve(&mut self, id: u64, client: &OwnedFd) -> bool {
+        for _ in 0..REQUESTS_MAX {
+            let reply = match socket::receive(client) {
+                Received::Request(Request::Attend { name }) => {
+                    self.sources.insert(id);
+                    self.engine.attends(id, name.as_str(), now_ns());
+                    Reply::Done {}
+                }
+                Received::Request(Request::Explain { app, limit }) => match self.tell(client, app, limit) {
+                    Some(reply) => reply,
+                    None => continue,
+                },
+                Received::Request(request) => self.answer(self.sources.contains(&id).then_some(id), request),
+                Received::Bad(error) => Reply::Error { error },
+                Received::Nothing => return true,
+                Received::Gone => return false,
+            };
+            if !socket::reply(client, &reply) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn answer(&mut self, source: Option<u64>, request: Request) -> Reply {
+        if let Request::Register { app, cgroup, .. } = &request {
+            if let Err(error) = self.admit(app, cgroup) {
+                return Reply::Error { error };
+            }
+        }
+        let reply = self.engine.handle_from(source, request, now_ns());
+        for cgroup in std::mem::take(&mut self.renamed) {
+            self.found(&cgroup);
+        }
+        reply
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use fovea_apps::AppName;
-use fovea_client::protocol::{Reply, Request};
+use fovea_client::protocol::Request;
 use fovea_client::{ClientError, Connection};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
@@ -135,10 +135,10 @@ fn tell(
 
 /// A refusal is said once and not repeated: the next change is another request.
 fn ask(link: &mut Connection, request: &Request, say: &mut dyn FnMut(&str)) -> Result<(), ClientError> {
-    match link.ask(request)? {
-        Reply::Done {} => {}
-        Reply::Error { error } => say(&format!("the daemon refused: {error}")),
-        other => say(&format!("unexpected answer {other:?}: is the daemon of another version?")),
+    match link.tell(request) {
+        Err(ClientError::Refused(error)) => say(&format!("the daemon refused: {error}")),
+        Err(error @ ClientError::Unexpected(_)) => say(&error.to_string()),
+        told => return told,
     }
     Ok(())
 }

@@ -5,12 +5,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use fovea_client::protocol::{BusName, Reply, Request, REQUEST_MAX_BYTES, SOCKET_NAME};
+use fovea_client::protocol::{BusName, Reply, Request, SOCKET_NAME};
+use fovea_client::socket::{listen_at, receive, reply, Received};
 use fovea_focus::{deliver, Event, Mailbox, SourceError, Undelivered, Windows};
-use rustix::net::{
-    accept, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags,
-    SocketType,
-};
+use rustix::net::accept;
 
 struct Daemon {
     _listener: OwnedFd,
@@ -26,12 +24,7 @@ fn windows(pid: u32) -> Request {
 }
 
 fn listener(folder: &Path) -> OwnedFd {
-    let path = folder.join(SOCKET_NAME);
-    let _ = std::fs::remove_file(&path);
-    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
-    bind(&socket, &SocketAddrUnix::new(&path).unwrap()).unwrap();
-    listen(&socket, 4).unwrap();
-    socket
+    listen_at(&folder.join(SOCKET_NAME), 0o600).unwrap()
 }
 
 impl Daemon {
@@ -42,11 +35,9 @@ impl Daemon {
         daemon
     }
 
-    fn expect(&self, expected: Request, reply: Reply) {
-        let mut buffer = [0; REQUEST_MAX_BYTES];
-        let (length, _) = recv(&self.client, &mut buffer[..], RecvFlags::empty()).unwrap();
-        assert_eq!(serde_json::from_slice::<Request>(&buffer[..length]).unwrap(), expected);
-        send(&self.client, &serde_json::to_vec(&reply).unwrap(), SendFlags::NOSIGNAL).unwrap();
+    fn expect(&self, expected: Request, answer: Reply) {
+        assert_eq!(receive(&self.client), Received::Request(expected));
+        assert!(reply(&self.client, &answer));
     }
 
     fn done(&self, expected: Request) {
@@ -100,7 +91,7 @@ fn the_daemon_is_told_changes_and_everything_after_a_restart() {
     // The source goes, and with it all that it said: the connection is the lease.
     mailbox.source_lost();
     let Daemon { _listener: listener, client } = daemon;
-    assert_eq!(recv(&client, &mut [0; 64][..], RecvFlags::empty()).unwrap().1, 0, "it hangs up");
+    assert_eq!(receive(&client), Received::Gone, "it hangs up");
     mailbox.put(Event::Screen { on: true });
     let daemon = Daemon::accept(listener);
     daemon.done(Request::Screen { on: true });

@@ -7,13 +7,12 @@ use std::os::fd::OwnedFd;
 
 use bus::{Bus, HANGS};
 use fovea_client::news::{Killed, SOCKET_NAME};
+use fovea_client::socket::listen_at;
 use fovea_focus::{show_kills, SourceError};
 use fovea_policy::Reason;
 use rustbus::connection::Timeout;
 use rustbus::RpcConn;
-use rustix::net::{
-    accept, bind, listen, send, socket_with, AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
-};
+use rustix::net::{accept, send, SendFlags};
 
 /// Answers one notification: its summary and body.
 fn shown(service: &mut RpcConn) -> (String, String) {
@@ -43,9 +42,7 @@ fn kills_are_shown_with_their_reason_and_how_to_spare_the_app() {
     let absent = show_kills(&run_folder, &address, false, &mut |_| {});
     assert!(matches!(&absent, SourceError::Absent(line) if line.contains("start the daemon")), "{absent}");
 
-    let listener = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
-    bind(&listener, &SocketAddrUnix::new(folder.path().join(SOCKET_NAME)).unwrap()).unwrap();
-    listen(&listener, 4).unwrap();
+    let listener = listen_at(&folder.path().join(SOCKET_NAME), 0o666).unwrap();
     let (said, lines) = std::sync::mpsc::channel::<String>();
     std::thread::spawn(move || {
         show_kills(&run_folder, &address, false, &mut |line| said.send(line.to_owned()).unwrap());

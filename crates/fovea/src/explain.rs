@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fovea_apps::{AppName, Classified, Perceived};
 use fovea_client::protocol::{Reply, Request};
+use fovea_client::ClientError;
 use fovea_policy::Reason;
 use serde_json::Value;
 
@@ -16,10 +17,7 @@ pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool
     let request = Request::Explain { app: app.clone(), limit: Some(limit) };
     let entries = match fovea_client::request(run_folder, &request)? {
         Reply::Story { entries } => entries,
-        Reply::Error { error } => return Err(Failure::Failed(error)),
-        other => {
-            return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?")))
-        }
+        other => return Err(ClientError::from(other).into()),
     };
     if entries.is_empty() {
         let whom = app.map_or("anything".into(), |a| format!("{a}"));

@@ -10,11 +10,11 @@ use std::process::Command;
 use clap::{Args, ValueEnum};
 use fovea_apps::{scope_of_app, AppName, IoClass, Role, OWN_SLICE};
 use fovea_client::protocol::Request;
+use fovea_client::tell;
 use fovea_linux::System;
 use rustix::process::{Gid, Uid};
 
 use crate::failure::Failure;
-use crate::signals::tell;
 
 /// What to launch.
 #[derive(Args)]
@@ -152,10 +152,10 @@ fn in_own_slice(run_folder: &Path, launch: &Launch) -> Result<(), Failure> {
     let io_class = launch.class.map(Class::io_class);
     let app = launch.name.clone();
     tell(run_folder, &Request::Register { app: app.clone(), cgroup, role: launch.role.role(), io_class })?;
-    match launch.focus {
-        true => tell(run_folder, &Request::Focus { app }),
-        false => Ok(()),
+    if launch.focus {
+        tell(run_folder, &Request::Focus { app })?;
     }
+    Ok(())
 }
 
 /// Whose app it is: under sudo the user who called it, for whom the app's files and screen are.

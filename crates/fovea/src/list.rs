@@ -6,10 +6,10 @@ use std::path::Path;
 use clap::{Subcommand, ValueEnum};
 use fovea_apps::{Pattern, Standing};
 use fovea_client::protocol::{Reply, Request};
+use fovea_client::{tell, ClientError};
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use crate::signals::tell;
 
 #[derive(Subcommand)]
 pub enum List {
@@ -59,18 +59,15 @@ impl From<Name> for Standing {
 pub fn list(run_folder: &Path, list: List) -> Result<(), Failure> {
     match list {
         List::Show { json } => show(run_folder, json),
-        List::Add(Entry { list, entry }) => tell(run_folder, &Request::ListAdd { list: list.into(), entry }),
-        List::Remove(Entry { list, entry }) => tell(run_folder, &Request::ListRemove { list: list.into(), entry }),
+        List::Add(Entry { list, entry }) => Ok(tell(run_folder, &Request::ListAdd { list: list.into(), entry })?),
+        List::Remove(Entry { list, entry }) => Ok(tell(run_folder, &Request::ListRemove { list: list.into(), entry })?),
     }
 }
 
 fn show(run_folder: &Path, json: bool) -> Result<(), Failure> {
     let (configured, said) = match fovea_client::request(run_folder, &Request::List {})? {
         Reply::Lists { configured, said } => (configured, said),
-        Reply::Error { error } => return Err(Failure::Failed(error)),
-        other => {
-            return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?")))
-        }
+        other => return Err(ClientError::from(other).into()),
     };
     if json {
         return print_json(&serde_json::json!({ "configured": configured, "said": said }));

@@ -19,17 +19,17 @@ mod replay;
 #[cfg(not(feature = "lab"))]
 mod second;
 mod settings;
-mod signals;
 mod simulate;
 mod status;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use fovea_apps::AppName;
+use fovea_client::protocol::Request;
 
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -85,7 +85,7 @@ enum Command {
     /// Say that the screen went on or off.
     Screen {
         /// on or off.
-        state: signals::ScreenState,
+        state: ScreenState,
     },
     /// Tell what the daemon would do now, and why; nothing is done.
     Simulate(simulate::Simulate),
@@ -135,6 +135,12 @@ enum Command {
     Second(second::Command),
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum ScreenState {
+    On,
+    Off,
+}
+
 /// What makes trace files of this system, and what works on any.
 #[cfg(feature = "lab")]
 #[derive(Subcommand)]
@@ -162,6 +168,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<(), Failure> {
     let settings = Settings::new(cli.config, cli.run_folder);
     let folder = &settings.run_folder();
+    let tell = |request| Ok(fovea_client::tell(folder, &request)?);
     match cli.command {
         // Named, it is looked at as well; unnamed, the machine is what was asked about.
         Command::Check { json } => settings.check().and_then(|()| check::check(json)),
@@ -169,12 +176,12 @@ fn run(cli: Cli) -> Result<(), Failure> {
             let config = settings.load()?;
             fovea_daemon::run(config, move || settings.load().map_err(Failure::line)).map_err(Failure::failed)
         }
-        Command::Restore { wait } => signals::restore(folder, wait),
+        Command::Restore { wait } => restore(folder, wait),
         Command::Launch(launch) => launch::launch(folder, launch),
-        Command::Focus { name: Some(app), .. } => signals::focus(folder, app),
-        Command::Focus { name: None, .. } => signals::home(folder),
-        Command::Close { name } => signals::close(folder, name),
-        Command::Screen { state } => signals::screen(folder, state),
+        Command::Focus { name: Some(app), .. } => tell(Request::Focus { app }),
+        Command::Focus { name: None, .. } => tell(Request::Home {}),
+        Command::Close { name: app } => tell(Request::Close { app }),
+        Command::Screen { state } => tell(Request::Screen { on: matches!(state, ScreenState::On) }),
         Command::Simulate(options) => simulate::simulate(&settings, folder, options),
         Command::List(list) => list::list(folder, list),
         Command::Status { json } => status::status(folder, json),
@@ -195,5 +202,14 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Lab(command) => command.run(),
         #[cfg(not(feature = "lab"))]
         Command::Second(command) => Err(second::run(&command)),
+    }
+}
+
+/// For systemd's ExecStopPost and for people: works without a daemon, and only without one.
+fn restore(run_folder: &Path, wait: bool) -> Result<(), Failure> {
+    let complaints = fovea_daemon::restore_alone(run_folder, wait).map_err(Failure::Failed)?;
+    match complaints.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Failed(complaints.join("; "))),
     }
 }

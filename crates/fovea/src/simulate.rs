@@ -5,8 +5,7 @@ use std::path::Path;
 
 use fovea_apps::Standing;
 use fovea_client::protocol::{Reply, Request};
-use fovea_client::ClientError;
-use fovea_client::{Assumed, Simulation};
+use fovea_client::{Assumed, ClientError, Simulation};
 use fovea_daemon::simulate::alone;
 use fovea_policy::{Action, Step};
 
@@ -33,10 +32,7 @@ pub fn simulate(settings: &Settings, run_folder: &Path, options: Simulate) -> Re
     let assumed = Assumed { free_bytes: options.free, file_bytes: options.file_cache };
     let simulation = match fovea_client::request(run_folder, &Request::Simulate { assumed }) {
         Ok(Reply::Simulation(simulation)) => *simulation,
-        Ok(Reply::Error { error }) => return Err(Failure::Failed(error)),
-        Ok(other) => {
-            return Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?")))
-        }
+        Ok(other) => return Err(ClientError::from(other).into()),
         Err(ClientError::NotRunning { .. } | ClientError::NotAllowed { .. }) => {
             alone(&settings.load()?, assumed).map_err(|e| Failure::Failed(e.to_string()))?
         }

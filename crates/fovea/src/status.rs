@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use fovea_client::protocol::{Reply, Request};
-use fovea_client::{AppStatus, Status};
+use fovea_client::{AppStatus, ClientError, Status};
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
@@ -14,8 +14,7 @@ pub fn status(run_folder: &Path, json: bool) -> Result<(), Failure> {
     match fovea_client::request(run_folder, &Request::Status {})? {
         Reply::Status(status) if json => print_json(&status),
         Reply::Status(status) => print(&table(&status)),
-        Reply::Error { error } => Err(Failure::Failed(error)),
-        other => Err(Failure::failed(format!("unexpected answer {other:?}: is the daemon of another version?"))),
+        other => Err(ClientError::from(other).into()),
     }
 }
 

@@ -14,12 +14,9 @@ use std::process::Command;
 
 use fovea_apps::{App, AppName, Registry};
 use fovea_client::protocol::{Reply, Request, RUN_FOLDER, SOCKET_NAME};
+use fovea_client::socket::{listen_at, receive, reply, Received};
 use fovea_client::{AppStatus, Status};
-use rustix::event::{poll, PollFd, PollFlags};
-use rustix::net::{
-    accept_with, bind, listen, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix,
-    SocketFlags, SocketType,
-};
+use rustix::net::{accept_with, SocketFlags};
 
 const CGROUPS: &str = "/sys/fs/cgroup";
 
@@ -58,21 +55,20 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
     let freeze = config.contains("stand_in_freeze = true");
     let mut registry = Registry::default();
     let mut frozen: BTreeMap<AppName, bool> = BTreeMap::new();
-    let listener = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-    bind(&listener, &SocketAddrUnix::new(Path::new(RUN_FOLDER).join(SOCKET_NAME))?)?;
-    listen(&listener, 8)?;
+    let listener = listen_at(&Path::new(RUN_FOLDER).join(SOCKET_NAME), 0o600)?;
     let mut client = accept_with(&listener, SocketFlags::CLOEXEC)?;
     loop {
-        let mut buffer = [0u8; 4096];
-        let mut fds = [PollFd::new(&client, PollFlags::IN)];
-        poll(&mut fds, None)?;
-        let (length, _) = recv(&client, &mut buffer[..], RecvFlags::empty())?;
-        if length == 0 {
-            client = accept_with(&listener, SocketFlags::CLOEXEC)?;
-            continue;
-        }
+        let request = match receive(&client) {
+            Received::Request(request) => request,
+            Received::Bad(error) => return Err(error.into()),
+            Received::Nothing => continue,
+            Received::Gone => {
+                client = accept_with(&listener, SocketFlags::CLOEXEC)?;
+                continue;
+            }
+        };
         let mut status = false;
-        match serde_json::from_slice(&buffer[..length])? {
+        match request {
             Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
             Request::Focus { app } => registry.focus(Some(0), &app)?,
             // Nobody watches a compositor in the phone.
@@ -103,8 +99,7 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
             }
         }
         let told = if config.contains("stand_in_silent = true") { &BTreeMap::new() } else { &frozen };
-        let reply = if status { status_of(&registry, told) } else { Reply::Done {} };
-        send(&client, &serde_json::to_vec(&reply)?, SendFlags::NOSIGNAL)?;
+        reply(&client, &if status { status_of(&registry, told) } else { Reply::Done {} });
     }
 }
 

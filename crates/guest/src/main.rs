@@ -48,7 +48,7 @@ fn main() {
         Some("app") => app::run(zygote::Preloaded::none()),
         Some(disk::WORD) => disk::main(),
         Some(tier::WORD) => tier::main(),
-        Some("desktop") => desktop::session::run(),
+        Some("desktop") => desktop::service::run(),
         Some("net") => {
             let args: Vec<String> = std::env::args().skip(2).collect();
             if let Err(error) = net::peer::run(&args) {

@@ -164,12 +164,12 @@ impl follow::phone::Phone for Phone {
         }
         let turn = self.book.next_turn(app);
         if alive {
-            desktop::session::show(self, app, false)?;
+            desktop::service::show(self, app, false)?;
             return follow::phone::Phone::resume(self, app, turn);
         }
         let pages = follow::phone::Phone::launch(self, app, turn)?;
         if pages.is_some() {
-            desktop::session::show(self, app, true)?;
+            desktop::service::show(self, app, true)?;
         }
         Ok(pages)
     }

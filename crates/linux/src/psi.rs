@@ -67,11 +67,6 @@ pub struct Trigger {
 }
 
 impl Trigger {
-    /// Watches the running machine for some task waiting for memory.
-    pub fn memory_some(stall_us: u64, window_us: u64) -> Result<Trigger, Error> {
-        Trigger::system(&Root::at("/"), Kind::Some, stall_us, window_us)
-    }
-
     /// Watches the memory pressure of the whole system.
     pub fn system(root: &Root, kind: Kind, stall_us: u64, window_us: u64) -> Result<Trigger, Error> {
         Trigger::open(root.join("proc/pressure/memory"), kind, stall_us, window_us)

@@ -9,7 +9,6 @@ use toml::Spanned;
 
 use crate::app_file::{resolve_all, AppEntry, AppFile, Class, SharedFile};
 use crate::error::{file_error, parse, Error};
-use crate::kinds::ABOUT;
 use crate::{AppProfile, Footprint, PhoneProfile};
 
 macro_rules! builtin {
@@ -65,22 +64,6 @@ pub struct Catalog {
     footprints: BTreeMap<String, Footprint>,
     sets: BTreeMap<String, Vec<SharedFile>>,
     classes: BTreeMap<String, Class>,
-}
-
-fn scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    ABOUT.iter().flat_map(|kind| kind.scenarios)
-}
-
-/// The built-in scenario of that name: file name for messages, and text.
-pub(crate) fn builtin_scenario(name: &str) -> Option<(String, &'static str)> {
-    scenarios()
-        .find(|(path, _)| *path == format!("scenarios/{name}.toml"))
-        .map(|(path, text)| (format!("profiles/{path}"), *text))
-}
-
-/// Names of the built-in scenarios.
-pub fn builtin_scenarios() -> impl Iterator<Item = &'static str> {
-    scenarios().map(|(path, _)| path.trim_start_matches("scenarios/").trim_end_matches(".toml"))
 }
 
 type Texts = Vec<(String, String)>;

@@ -2,14 +2,8 @@
 //! What is compared: a name and settings.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::sync::LazyLock;
 
-use fovea_report::document::distinct;
-use serde::de::{EnumAccess, Error, VariantAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::kinds::{About, ABOUT};
+use serde::{Deserialize, Serialize};
 
 /// What one boot of a comparison has that another has not. Whoever sets a boot up goes by the settings; the name is for people and scripts.
 /// Each kind of scenario has its own ([`crate::kinds`]): two of a name need not have the same settings.
@@ -180,6 +174,31 @@ impl Reservation {
 }
 
 impl Configuration {
+    /// What a kind's own begin with: nobody but the daemon does anything, and the machine has nothing more than memory.
+    pub(crate) const fn new(name: &'static str, daemon: Daemon) -> Configuration {
+        Configuration::guarded(name, daemon, None)
+    }
+
+    /// The same with somebody beside the daemon who ends apps.
+    pub(crate) const fn guarded(name: &'static str, daemon: Daemon, guard: Option<&'static str>) -> Configuration {
+        let guard = match guard {
+            Some(program) => Some(Cow::Borrowed(program)),
+            None => None,
+        };
+        Configuration {
+            name: Cow::Borrowed(name),
+            daemon,
+            zram: false,
+            reservation: Reservation::Absent,
+            guard,
+            disk: None,
+            min_ttl_ms: None,
+            merging: None,
+            queue: None,
+            tiering: None,
+        }
+    }
+
     /// The name scripts rely on.
     pub fn name(&self) -> &str {
         &self.name
@@ -188,49 +207,5 @@ impl Configuration {
     /// Each guard.
     pub fn guards(&self) -> impl Iterator<Item = &str> {
         self.guard.iter().flat_map(|names| names.split_whitespace())
-    }
-}
-
-/// A configuration's name in a scenario's file: one that some kind knows. Which settings it stands for is that kind's to say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Name(pub &'static str);
-
-/// Every name that some kind knows.
-static NAMES: LazyLock<Vec<&str>> =
-    LazyLock::new(|| distinct(ABOUT.iter().flat_map(About::known).map(Configuration::name)));
-
-/// Read as an enum's variant is, so that a wrong one is answered with all there are.
-impl<'de> Deserialize<'de> for Name {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Variant(Name);
-
-        impl<'de> Deserialize<'de> for Variant {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_identifier(OneOf).map(Variant)
-            }
-        }
-
-        struct OneOf;
-
-        impl<'de> Visitor<'de> for OneOf {
-            type Value = Name;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a configuration's name")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Name, E> {
-                let known = NAMES.iter().find(|name| **name == text);
-                known.map(|name| Name(name)).ok_or_else(|| E::unknown_variant(text, &NAMES))
-            }
-
-            fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Name, A::Error> {
-                let (Variant(name), content) = data.variant()?;
-                content.unit_variant()?;
-                Ok(name)
-            }
-        }
-
-        deserializer.deserialize_enum("Configuration", &NAMES, OneOf)
     }
 }

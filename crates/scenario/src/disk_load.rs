@@ -3,7 +3,57 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kinds::disk::Disk;
+/// The disk, and who uses it how: the parameters of the scenario `disk`, explained in `profiles/scenarios/disk.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Disk {
+    /// How long the film plays.
+    pub play_ns: u64,
+    /// How long dperf then has the disk to itself.
+    pub alone_ns: u64,
+    /// What one command takes.
+    pub command_ns: u64,
+    /// How long a command may be.
+    pub command_bytes: u64,
+    /// Commands that the disk has at once.
+    pub queue_depth: u64,
+    /// What the player reads for a frame.
+    pub frame_bytes: u64,
+    /// Time from frame to frame.
+    pub frame_ns: u64,
+    /// Threads of dperf.
+    pub copy_threads: u64,
+    /// Whether what the disk does is told.
+    pub rate_known: bool,
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Disk {
+            play_ns: 20_000_000_000,
+            alone_ns: 10_000_000_000,
+            command_ns: 1_510_000,
+            command_bytes: 16384,
+            queue_depth: 1,
+            frame_bytes: 73_728,
+            frame_ns: 33_333_333,
+            copy_threads: 16,
+            rate_known: true,
+        }
+    }
+}
+
+impl Disk {
+    /// What the disk does in a second if its commands, one after the other, are all of full length.
+    pub fn rate_bytes(&self) -> u64 {
+        self.command_bytes * 1_000_000_000 / self.command_ns
+    }
+
+    /// What the player reads a second.
+    pub fn stream_bytes_per_s(&self) -> u64 {
+        self.frame_bytes * 1_000_000_000 / self.frame_ns
+    }
+}
 
 /// A stretch of time of the scenario `disk`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +63,7 @@ pub struct DiskLoad {
     pub label: String,
     /// How long.
     pub ns: u64,
-    /// The disk, and who uses it how.
+    /// The disk and its users.
     pub disk: Disk,
 }
 

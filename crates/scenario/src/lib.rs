@@ -32,7 +32,7 @@ mod sound;
 mod tier_load;
 pub mod touch;
 
-pub use catalog::{builtin_scenarios, Catalog, Workload};
+pub use catalog::{Catalog, Workload};
 pub use configuration::{Configuration, Daemon, DiskSetting, Ksmd, Merging, Queue, Reservation, Tiering};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
@@ -43,6 +43,7 @@ pub use figures::{document, Boot, Provenance};
 pub use file_kind::FileKind;
 pub use footprint::Footprint;
 pub use importers::Importers;
+pub use kinds::builtin_scenarios;
 pub use phone::{Carveout, Flash, HugePages, PhoneProfile, Speed, Thresholds, Tiers};
 pub use plan::{Exporter, Lacks, Plan, Play, Step, Swap, Syscall, Traffic};
 pub use profile::{Activity, AppProfile, Buffer, Churn, FileUse, Load, Mix, Pictures, Reads, Screens, Spawn, Touch};

@@ -3,8 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kinds::managed::FOVEA;
-use crate::{AppProfile, Configuration, DiskLoad, Flash, Importers, PhoneProfile, TierLoad, Touch};
+use crate::{AppProfile, Configuration, Daemon, DiskLoad, Flash, Importers, PhoneProfile, TierLoad, Touch};
 
 /// What a desktop swaps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +79,7 @@ impl Plan {
         Plan {
             scenario: scenario.into(),
             case: String::new(),
-            configuration: FOVEA,
+            configuration: Configuration { zram: true, ..Configuration::new("fovea", Daemon::Full) },
             seed: 1,
             exact: false,
             phone: PhoneProfile {

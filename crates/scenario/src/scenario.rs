@@ -7,10 +7,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::app_file::AppEntry;
-use crate::catalog::{builtin_scenario, builtin_scenarios};
-use crate::configuration::Name;
 use crate::error::{file_error, line_of, parse, Error};
-use crate::kinds::{kinds, Kind};
+use crate::kinds::name::Name;
+use crate::kinds::{builtin_scenario, builtin_scenarios, kinds, Kind};
 use crate::overrides;
 use crate::{Configuration, Lacks};
 

@@ -3,7 +3,7 @@
  * What threads that read cached files cost each other: the core under its lock and the
  * location tables under their volumes', as the module uses them, with a volume for each
  * thread. Each step, a thread lets RUN pages of its page cache go, which are put one by
- * one, and reads RUN blocks that are cached (target.c, serve_run(); follow.c,
+ * one, and reads RUN blocks that are cached (read.c, serve_run(); follow.c,
  * put_page_of()).
  *
  *	scaling THREADS SECONDS [CPU]
@@ -51,11 +51,10 @@ static void unlock_it(struct ticket_lock *lock)
 	__atomic_store_n(&lock->serving, lock->serving + 1, __ATOMIC_RELEASE);
 }
 
-/* What of pool.h batch.c and core.c use. */
+/* What of pool.h core.c uses. */
 #define FOVEA_ECACHE_POOL_H
 #include "../broken.h"
 #include "../../../core/ecache/ecache.h"
-struct batch_put;
 static struct {
 	struct ticket_lock lock;
 	struct ecache *core;
@@ -70,14 +69,7 @@ static inline void pool_unlock(void)
 	unlock_it(&pool.lock);
 }
 
-u32 core_get_run(struct ecache *core, u64 object, u64 block, u32 count, u32 *frames);
-u32 core_begin_puts(struct ecache *core, u32 *frames, u32 count);
-void core_end_puts(struct ecache *core, u64 object, const struct batch_put *puts,
-		   u32 count);
-void core_unpin(struct ecache *core, const u32 *frames, u32 count);
-
 #include "../track.c"
-#include "../batch.c"
 #include "../core.c"
 
 static char *frames;
@@ -186,8 +178,7 @@ static void get_run(struct thread *t, u32 place, u32 run)
 
 	lock_it(&v->lock);
 	pool_lock();
-	batch_settle(&v->batch);
-	count = core_get_run(pool.core, v->batch.object, block, RUN, found);
+	count = batch_get(&v->batch, block, RUN, found);
 	pool_unlock();
 	for (i = 0; i < RUN; i++)
 		track_set(&v->track, pfn + i, block + i,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use fovea_apps::{AppName, SourceId};
+use fovea_apps::{AppName, Importance, SourceId};
 use fovea_linux::{Device, Error};
 use serde_json::{json, Value};
 
@@ -60,6 +60,24 @@ impl<D: Device> House<D> {
         self.attention.fronted.push(app);
     }
 
+    /// Nothing is in front on a source's screen.
+    pub(super) fn unfocus(&mut self, source: Option<SourceId>, now_ns: u64) {
+        self.registry.unfocus(source);
+        self.attention.focused_ns = Some(now_ns);
+        self.reorder(now_ns);
+    }
+
+    /// The user has closed an app.
+    pub(super) fn close(&mut self, app: &AppName, now_ns: u64) {
+        // Something else comes to the screen now, if only for the next app to be chosen there.
+        if self.registry.is_front(app) {
+            self.attention.focused_ns = Some(now_ns);
+        }
+        let _ = self.registry.close(app);
+        self.reorder(now_ns);
+        self.write(now_ns, "close", Some(app), None, Value::Null);
+    }
+
     /// The processes whose windows a source's screen shows.
     pub(super) fn windows(
         &mut self,
@@ -87,6 +105,21 @@ impl<D: Device> House<D> {
         let Some(member) = self.device.cgroup_of_pid(pid)? else { return Ok(None) };
         let holders = self.registry.iter().filter(|app| fovea_linux::cgroup::is_within(&member, &app.cgroup));
         Ok(holders.max_by_key(|app| app.cgroup.len()).map(|app| app.name.clone()))
+    }
+
+    /// After a change: remembers who went to the background when. Mechanisms answer it before anybody else is served.
+    pub(super) fn reorder(&mut self, now_ns: u64) {
+        for app in self.registry.iter() {
+            let importance = self.registry.importance(app);
+            let Some(known) = self.apps.get_mut(&app.name) else { continue };
+            let was_front = known.importance.is_none_or(|i| i <= Importance::Service);
+            if known.importance != Some(importance) && was_front && importance > Importance::Service {
+                known.background_since_ns = now_ns;
+            }
+            known.importance = Some(importance);
+        }
+        self.classify(now_ns);
+        self.changed = true;
     }
 
     /// Of several sources that know, one that says "on" is enough; what a command says holds until the next word.

@@ -115,25 +115,38 @@ impl<D: Device> House<D> {
         }
     }
 
+    /// As [`super::Engine::reconfigure`] says.
+    pub(super) fn reconfigure(&mut self, config: Config, now_ns: u64) -> Vec<&'static str> {
+        let old = &self.config;
+        let waiting = [
+            ("zram", old.zram != config.zram),
+            ("ecache", old.ecache != config.ecache),
+            ("watch", old.watch != config.watch),
+            ("daemon", old.daemon != config.daemon),
+        ];
+        let waiting: Vec<_> = waiting.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect();
+        self.policy = config.policy();
+        self.journal.set_policy(config.policy());
+        self.services = config.services.rows();
+        self.apps.values_mut().for_each(|known| known.services.clear());
+        self.service_looks.look_anew();
+        self.perceptions.look_anew();
+        self.config = Config {
+            zram: old.zram.clone(),
+            ecache: old.ecache.clone(),
+            watch: old.watch.clone(),
+            daemon: old.daemon.clone(),
+            ..config
+        };
+        self.relist(now_ns);
+        self.write(now_ns, "reload", None, None, serde_json::json!({ "at-the-next-start": waiting }));
+        waiting
+    }
+
     pub(super) fn known(&mut self, app: &AppName, change: impl FnOnce(&mut Known)) {
         if let Some(known) = self.apps.get_mut(app) {
             change(known);
         }
-    }
-
-    /// After a change: remembers who went to the background when. Mechanisms answer it before anybody else is served.
-    pub(super) fn reorder(&mut self, now_ns: u64) {
-        for app in self.registry.iter() {
-            let importance = self.registry.importance(app);
-            let Some(known) = self.apps.get_mut(&app.name) else { continue };
-            let was_front = known.importance.is_none_or(|i| i <= Importance::Service);
-            if known.importance != Some(importance) && was_front && importance > Importance::Service {
-                known.background_since_ns = now_ns;
-            }
-            known.importance = Some(importance);
-        }
-        self.classify(now_ns);
-        self.changed = true;
     }
 
     /// What everybody knows; each mechanism adds its own.

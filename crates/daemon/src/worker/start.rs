@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Opening what the loop waits for.
 
+use fovea_client::protocol::SOCKET_NAME;
+use fovea_linux::psi::Kind;
+
 use super::*;
 
 /// The PSI window; the stall threshold is counted within it.
@@ -16,18 +19,25 @@ fn lacks(system: &System) -> Vec<String> {
     engine::lacks::<System>(&report)
 }
 
+/// The control socket of a run folder: for its owner alone, and nobody makes the daemon wait there.
+fn listen(run_folder: &Path) -> std::io::Result<OwnedFd> {
+    let listener = socket::listen_at(&run_folder.join(SOCKET_NAME), 0o600)?;
+    rustix::io::ioctl_fionbio(&listener, true)?;
+    Ok(listener)
+}
+
 /// Runs the daemon until it is told to stop. Restoring the device is the caller's part.
 pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     let mut missing = Vec::new();
     let system = System::new().map_err(|e| e.to_string())?;
     let mut system = system.with_media_at(&config.daemon.media_root);
     let run_folder = config.daemon.run_folder.clone();
-    let listener = control::open(&run_folder).map_err(|e| match e.kind() {
+    let listener = listen(&run_folder).map_err(|e| match e.kind() {
         std::io::ErrorKind::Other => format!("{}: {e}", run_folder.display()),
         _ => format!("{}: {e}: make the folder writable", run_folder.display()),
     })?;
 
-    let trigger = match Trigger::memory_some(config.daemon.psi_stall_us, PSI_WINDOW_US) {
+    let trigger = match system.pressure_trigger(Kind::Some, config.daemon.psi_stall_us, PSI_WINDOW_US) {
         Ok(trigger) => Some(trigger),
         Err(e) => {
             missing.push(format!("psi: {e}"));

@@ -3,4 +3,5 @@
 
 pub mod boot;
 pub mod interact;
+pub mod service;
 pub mod session;

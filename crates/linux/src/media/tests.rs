@@ -44,9 +44,13 @@ impl Bed {
         fs::write(folder.join("status"), text).unwrap();
     }
 
-    /// A process that holds a file open, as its standard input.
+    /// A process that holds a file open, as its standard input. It opens it itself: what were open here, the children of other tests
+    /// would have too until they run their programs.
     fn holds(&mut self, path: &Path) -> u32 {
-        let child = Command::new("sleep").arg("1000").stdin(File::open(path).unwrap()).spawn().unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec <\"$0\" && echo && exec sleep 1000"]).arg(path).stdout(Stdio::piped());
+        let mut child = shell.spawn().unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
         self.children.push(child);
         self.children.last().unwrap().id()
     }

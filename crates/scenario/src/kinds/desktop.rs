@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A desktop in use while a build runs, an app leaks, and a fork bomb goes off.
 
-use std::borrow::Cow;
-
 use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
@@ -13,26 +11,13 @@ use crate::figures::fold::{geomean, mean, set, Folded};
 use crate::figures::{by_case, compares, correctness, figure, id, Figures};
 use crate::scenario::Scenario;
 use crate::script::{draw, find, generator, in_range, open, sample, shuffle, start, BadParameter, Script};
-use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, PhoneProfile, Reservation, Step, Swap, Touch, Verdict};
+use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, PhoneProfile, Step, Swap, Touch, Verdict};
 
 /// All have zram, whichever is swapped to.
 const fn guarded(name: &'static str, daemon: Daemon, guard: Option<&'static str>) -> Configuration {
-    let guard = match guard {
-        Some(unit) => Some(Cow::Borrowed(unit)),
-        None => None,
-    };
-    Configuration {
-        merging: None,
-        name: Cow::Borrowed(name),
-        daemon,
-        zram: true,
-        reservation: Reservation::Absent,
-        guard,
-        min_ttl_ms: None,
-        queue: None,
-        tiering: None,
-        disk: None,
-    }
+    let mut configuration = Configuration::guarded(name, daemon, guard);
+    configuration.zram = true;
+    configuration
 }
 
 /// The kernel's OOM killer and nothing beside it.

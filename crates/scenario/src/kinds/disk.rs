@@ -1,36 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A film beside a copy on a slow disk (Aciom11, section 6.2).
 
-use std::borrow::Cow;
-
 use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
-use serde::{Deserialize, Serialize};
 
 use super::{About, Parameters};
 use crate::catalog::builtin;
+pub use crate::disk_load::Disk;
 use crate::figures::fold::{mean, set, Folded};
 use crate::figures::{by_case, compares, figure, Figures};
 use crate::scenario::Scenario;
 use crate::script::{in_range, BadParameter, Script};
-use crate::{
-    Boot, Case, Catalog, Configuration, Daemon, DiskLoad, DiskSetting, DiskUse, Error, Reservation, Step, Verdict,
-};
+use crate::{Boot, Case, Catalog, Configuration, Daemon, DiskLoad, DiskSetting, DiskUse, Error, Step, Verdict};
 
 /// All have the daemon, which sees to the disk in the last two.
 const fn ordered(name: &'static str, disk: DiskSetting) -> Configuration {
-    Configuration {
-        name: Cow::Borrowed(name),
-        daemon: Daemon::Full,
-        zram: false,
-        reservation: Reservation::Absent,
-        guard: None,
-        min_ttl_ms: None,
-        merging: None,
-        queue: None,
-        tiering: None,
-        disk: Some(disk),
-    }
+    let mut configuration = Configuration::new(name, Daemon::Full);
+    configuration.disk = Some(disk);
+    configuration
 }
 
 const CONFIGURATIONS: &[Configuration] = &[
@@ -83,58 +70,6 @@ pub(super) const ABOUT: About = About {
     ],
     ..About::NONE
 };
-
-/// Parameters, explained in `profiles/scenarios/disk.toml`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Disk {
-    /// How long the film plays.
-    pub play_ns: u64,
-    /// How long dperf then has the disk to itself.
-    pub alone_ns: u64,
-    /// What one command takes.
-    pub command_ns: u64,
-    /// How long a command may be.
-    pub command_bytes: u64,
-    /// Commands that the disk has at once.
-    pub queue_depth: u64,
-    /// What the player reads for a frame.
-    pub frame_bytes: u64,
-    /// Time from frame to frame.
-    pub frame_ns: u64,
-    /// Threads of dperf.
-    pub copy_threads: u64,
-    /// Whether what the disk does is told.
-    pub rate_known: bool,
-}
-
-impl Default for Disk {
-    fn default() -> Self {
-        Disk {
-            play_ns: 20_000_000_000,
-            alone_ns: 10_000_000_000,
-            command_ns: 1_510_000,
-            command_bytes: 16384,
-            queue_depth: 1,
-            frame_bytes: 73_728,
-            frame_ns: 33_333_333,
-            copy_threads: 16,
-            rate_known: true,
-        }
-    }
-}
-
-impl Disk {
-    /// What the disk does in a second if its commands, one after the other, are all of full length.
-    pub fn rate_bytes(&self) -> u64 {
-        self.command_bytes * 1_000_000_000 / self.command_ns
-    }
-
-    /// What the player reads a second.
-    pub fn stream_bytes_per_s(&self) -> u64 {
-        self.frame_bytes * 1_000_000_000 / self.frame_ns
-    }
-}
 
 impl Parameters for Disk {
     fn check(&self) -> Result<(), BadParameter> {

@@ -1,52 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What the kinds compare that are about how a phone's memory is managed.
 
-use std::borrow::Cow;
-
 use fovea_report::verdict::{verdict, Bound};
 
 use super::leak;
 use crate::figures::fold::{mean, set, Folded};
 use crate::figures::{figure, id, Figures};
 use crate::scenario::Scenario;
-use crate::{Case, Configuration, Daemon, Reservation, Verdict};
+use crate::{Case, Configuration, Daemon, Verdict};
 
 /// For how long MGLRU keeps what was used, in `kernel-ttl`: what the kernel's documentation names as long enough against lags that a person notices
 /// (admin-guide/mm/multigen_lru.rst).
 const MIN_TTL_MS: u32 = 1000;
 
-const fn plain(
-    name: &'static str,
-    daemon: Daemon,
-    zram: bool,
-    program: Option<&'static str>,
-    min_ttl_ms: Option<u32>,
-) -> Configuration {
-    let guard = match program {
-        Some(program) => Some(Cow::Borrowed(program)),
-        None => None,
-    };
-    Configuration {
-        name: Cow::Borrowed(name),
-        daemon,
-        zram,
-        reservation: Reservation::Absent,
-        guard,
-        min_ttl_ms,
-        merging: None,
-        queue: None,
-        tiering: None,
-        disk: None,
-    }
-}
-
 const fn managed(name: &'static str, daemon: Daemon, zram: bool) -> Configuration {
-    plain(name, daemon, zram, None, None)
+    let mut configuration = Configuration::new(name, daemon);
+    configuration.zram = zram;
+    configuration
 }
 
 /// zram, and a program that ends apps.
 const fn guarded(name: &'static str, daemon: Daemon, program: &'static str) -> Configuration {
-    plain(name, daemon, true, Some(program), None)
+    let mut configuration = Configuration::guarded(name, daemon, Some(program));
+    configuration.zram = true;
+    configuration
+}
+
+/// zram, and MGLRU calls the OOM killer once it would have to evict what was used within that time.
+const fn kept(name: &'static str, min_ttl_ms: u32) -> Configuration {
+    let mut configuration = managed(name, Daemon::Idle, true);
+    configuration.min_ttl_ms = Some(min_ttl_ms);
+    configuration
 }
 
 /// No swap; the daemon's kill ladder only.
@@ -62,7 +46,7 @@ pub const KERNEL: Configuration = managed("kernel", Daemon::Idle, true);
 pub const KERNEL_ADJ: Configuration = managed("kernel-adj", Daemon::Ranks, true);
 
 /// What the kernel alone does, and MGLRU calls the OOM killer once it would have to evict what was used within a second.
-pub const KERNEL_TTL: Configuration = plain("kernel-ttl", Daemon::Idle, true, None, Some(MIN_TTL_MS));
+pub const KERNEL_TTL: Configuration = kept("kernel-ttl", MIN_TTL_MS);
 
 /// earlyoom, which knows nothing of apps.
 pub const EARLYOOM: Configuration = guarded("earlyoom", Daemon::Idle, "earlyoom");

@@ -15,6 +15,7 @@ pub mod managed;
 pub mod mapcache;
 pub mod monkey;
 pub mod music;
+pub(crate) mod name;
 pub mod net;
 pub mod pair;
 pub mod steps;
@@ -147,6 +148,22 @@ pub fn papers() -> Vec<Paper> {
 /// What a person notices of the scenarios, in the order of the page.
 pub fn panels() -> Vec<Panel> {
     ABOUT.iter().flat_map(|kind| kind.panels).copied().collect()
+}
+
+fn scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    ABOUT.iter().flat_map(|kind| kind.scenarios)
+}
+
+/// The built-in scenario of that name: file name for messages, and text.
+pub(crate) fn builtin_scenario(name: &str) -> Option<(String, &'static str)> {
+    scenarios()
+        .find(|(path, _)| *path == format!("scenarios/{name}.toml"))
+        .map(|(path, text)| (format!("profiles/{path}"), *text))
+}
+
+/// Names of the built-in scenarios.
+pub fn builtin_scenarios() -> impl Iterator<Item = &'static str> {
+    scenarios().map(|(path, _)| path.trim_start_matches("scenarios/").trim_end_matches(".toml"))
 }
 
 impl About {

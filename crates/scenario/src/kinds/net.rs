@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A stream beside a download over a slow link (Aciom11, section 6.3).
 
-use std::borrow::Cow;
-
 use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
@@ -13,23 +11,13 @@ use crate::figures::fold::{mean, set, Folded};
 use crate::figures::{by_case, compares, figure, id, Figures};
 use crate::scenario::Scenario;
 use crate::script::{in_range, BadParameter, Script};
-use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, Queue, Reservation, Step, Traffic, Verdict};
+use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, Queue, Step, Traffic, Verdict};
 
 /// The daemon runs in each; it holds windows in one.
 const fn queued(name: &'static str, daemon: Daemon, queue: Queue) -> Configuration {
-    let reservation = Reservation::Absent;
-    Configuration {
-        name: Cow::Borrowed(name),
-        daemon,
-        zram: false,
-        reservation,
-        guard: None,
-        min_ttl_ms: None,
-        merging: None,
-        queue: Some(queue),
-        tiering: None,
-        disk: None,
-    }
+    let mut configuration = Configuration::new(name, daemon);
+    configuration.queue = Some(queue);
+    configuration
 }
 
 /// Nothing before the receiver: packets have waited before the link, first come, first served.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps in front and behind in fast and slow memory (Hybrid15, section 4).
 
-use std::borrow::Cow;
-
 use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{verdict, Bound};
 use serde::Deserialize;
@@ -15,23 +13,13 @@ use crate::hybrid_prices::{self, PageAccesses};
 use crate::scenario::Scenario;
 use crate::script::{in_range, BadParameter, Script};
 use crate::{
-    Boot, Case, Catalog, Configuration, Daemon, Error, Requests, Reservation, Step, TierLoad, TierUse, Tiering,
-    Verdict, PAGE_BYTES,
+    Boot, Case, Catalog, Configuration, Daemon, Error, Requests, Step, TierLoad, TierUse, Tiering, Verdict, PAGE_BYTES,
 };
 
 const fn tiered(name: &'static str, tiering: Tiering) -> Configuration {
-    Configuration {
-        name: Cow::Borrowed(name),
-        daemon: Daemon::Ranks,
-        zram: false,
-        reservation: Reservation::Absent,
-        guard: None,
-        min_ttl_ms: None,
-        queue: None,
-        merging: None,
-        tiering: Some(tiering),
-        disk: None,
-    }
+    let mut configuration = Configuration::new(name, Daemon::Ranks);
+    configuration.tiering = Some(tiering);
+    configuration
 }
 
 /// The kernel as it boots: what is touched first has the fast memory, and keeps it.

@@ -5,14 +5,14 @@ use super::{Model, Stage, SECOND};
 use crate::aciom::Class;
 
 impl Model {
-    /// What a time-sensitive request that arrives now, and one of each other such app, may find ahead of them and yet be done in three
-    /// quarters of the shortest period.
-    fn room_bytes(&self) -> u64 {
+    /// Whether so many bytes, and then a request of each time-sensitive app, are done in three quarters of the shortest period. In 1/256 of
+    /// a byte.
+    fn has_room(&self, bytes: u64) -> bool {
         let sensitive = || self.active(Class::TimeSensitive);
         let period_ns = sensitive().map(|app| app.period_ns).min().unwrap_or(0).min(2 * SECOND);
-        let bytes = ((self.cmax >> 8) * period_ns) >> 22;
-        let needed: u64 = sensitive().map(|app| app.mean_size).sum();
-        (bytes - bytes / 4).saturating_sub(needed >> 8)
+        let needed: u128 = sensitive().map(|app| u128::from(app.mean_size)).sum();
+        let worked = u128::from(self.cmax) * u128::from(period_ns >> 8);
+        u128::from(bytes) * 256 + needed <= (worked - worked / 4) >> 14
     }
 
     /// How long the disk has to work on what is with it, `bytes` more, and then a request of each time-sensitive app; and the shortest of
@@ -32,8 +32,7 @@ impl Model {
     /// The held request that is due first, if it does no harm to let it go before it is.
     pub(super) fn early(&self) -> Option<usize> {
         let bytes = self.in_flight_bytes();
-        // Without room not even a request of no bytes goes.
-        let fits = |at: &usize| (1..=self.room_bytes()).contains(&(bytes + self.waiting[*at].size_bytes).max(1));
+        let fits = |at: &usize| self.has_room(bytes + self.waiting[*at].size_bytes);
         self.first(Stage::Held).filter(|_| bytes == 0 || bytes < self.window_bytes).filter(fits)
     }
 

@@ -5,8 +5,6 @@ mod against_normal;
 mod figures;
 mod tables;
 
-use std::borrow::Cow;
-
 use fovea_report::panel::{Form, Panel};
 use fovea_report::paper::Paper;
 use rand::Rng;
@@ -24,18 +22,9 @@ use crate::{
 
 /// Memory is managed as on the phone of eCache12: no swap, and Android's kill ladder.
 const fn reserved(name: &'static str, reservation: Reservation) -> Configuration {
-    Configuration {
-        name: Cow::Borrowed(name),
-        daemon: Daemon::Ladder,
-        zram: false,
-        reservation,
-        guard: None,
-        min_ttl_ms: None,
-        merging: None,
-        disk: None,
-        queue: None,
-        tiering: None,
-    }
+    let mut configuration = Configuration::new(name, Daemon::Ladder);
+    configuration.reservation = reservation;
+    configuration
 }
 
 /// Reserved memory lies idle until its device works, as on the phone of eCache12.

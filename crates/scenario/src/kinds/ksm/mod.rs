@@ -4,8 +4,6 @@
 
 mod figures;
 
-use std::borrow::Cow;
-
 use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
 use rand::Rng;
@@ -19,24 +17,15 @@ use crate::profile::Churn;
 use crate::scenario::Scenario;
 use crate::script::{generator, in_range, open, sample, start, BadParameter, Script};
 use crate::{
-    AppProfile, Boot, Case, Catalog, Configuration, Daemon, Error, Ksmd, Merging, Mix, PhoneProfile, Reservation,
-    Spawn, Step, Touch, Verdict,
+    AppProfile, Boot, Case, Catalog, Configuration, Daemon, Error, Ksmd, Merging, Mix, PhoneProfile, Spawn, Step,
+    Touch, Verdict,
 };
 use figures::{fill, put_saved};
 
 const fn merged(name: &'static str, ksmd: Ksmd, only_kin: bool, for_kin: bool) -> Configuration {
-    Configuration {
-        name: Cow::Borrowed(name),
-        daemon: Daemon::Ladder,
-        zram: false,
-        reservation: Reservation::Absent,
-        guard: None,
-        min_ttl_ms: None,
-        merging: Some(Merging { ksmd, only_kin, for_kin }),
-        queue: None,
-        tiering: None,
-        disk: None,
-    }
+    let mut configuration = Configuration::new(name, Daemon::Ladder);
+    configuration.merging = Some(Merging { ksmd, only_kin, for_kin });
+    configuration
 }
 
 /// Nothing is merged.

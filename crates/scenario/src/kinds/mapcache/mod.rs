@@ -3,8 +3,6 @@
 
 mod figures;
 
-use std::borrow::Cow;
-
 use fovea_report::panel::{Form, Panel};
 use rand::Rng;
 use serde::Deserialize;
@@ -14,22 +12,11 @@ use crate::catalog::builtin;
 use crate::figures::fold::Folded;
 use crate::scenario::Scenario;
 use crate::script::{close, draw, find, generator, in_range, open, start, BadParameter, Script};
-use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, Exporter, Importers, Play, Reservation, Step, Verdict};
+use crate::{Boot, Case, Catalog, Configuration, Daemon, Error, Exporter, Importers, Play, Step, Verdict};
 
 /// All boots have the same settings: the cache is switched while they run.
 const fn settings(name: &'static str) -> Configuration {
-    Configuration {
-        name: Cow::Borrowed(name),
-        daemon: Daemon::Ladder,
-        zram: false,
-        reservation: Reservation::Absent,
-        guard: None,
-        min_ttl_ms: None,
-        merging: None,
-        queue: None,
-        tiering: None,
-        disk: None,
-    }
+    Configuration::new(name, Daemon::Ladder)
 }
 
 /// A buffer is mapped for each use, as drivers do by themselves.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A volume's traffic with the core goes in batches, so that CPUs at work on different
- * volumes seldom meet at the pool's lock: it is taken once for some 32 pages.
+ * The core (core/ecache) as volumes use it: in batches, so that CPUs at work on different
+ * volumes seldom meet at the pool's lock, which is taken once for some 32 pages.
  *
  *	puts	what was put and the core does not know yet
  *	spares	pinned frames, for the next puts
@@ -11,8 +11,8 @@
  * device that is given memory waits for the pins there, and makes all volumes give back
  * what they have.
  */
-#ifndef FOVEA_ECACHE_BATCH_H
-#define FOVEA_ECACHE_BATCH_H
+#ifndef FOVEA_ECACHE_CORE_H
+#define FOVEA_ECACHE_CORE_H
 
 #include <linux/types.h>
 
@@ -84,7 +84,13 @@ static inline void batch_settle(struct batch *b)
 		batch_settle_slowly(b);
 }
 
+/*
+ * With the pool's lock held: takes the frames of blocks up to the first that is not
+ * cached, pinned; returns how many.
+ */
+u32 batch_get(struct batch *b, u64 block, u32 count, u32 *frames);
+
 /* Gives all frames back. */
 void batch_empty(struct batch *b);
 
-#endif /* FOVEA_ECACHE_BATCH_H */
+#endif /* FOVEA_ECACHE_CORE_H */

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which page of a bio is which: notes at its begin and its end. run.h says more. */
+/*
+ * Bios on their way: reads are served from the cache or noted on their way up (read.c),
+ * writes are noted on their way down and drop what is cached of their blocks (write.c).
+ * Every write to the device passes here; therefore a cached frame always equals its
+ * block.
+ */
+#include <linux/bio.h>
+#include <linux/device-mapper.h>
 #include <linux/mm.h>
 
-#include "run.h"
+#include "io.h"
+#include "pool.h"
 #include "track.h"
 
 /* Pages of one file follow each other: it is looked at once. */
@@ -61,7 +69,11 @@ void run_forget(struct volume *v, const struct run *run)
 	volume_unlock_irq(v);
 }
 
-void io_finish(struct volume *v, struct bio *bio, const struct io *io, bool ok)
+/*
+ * Ends the note of each page that this bio read or wrote. An entry that says so is of a
+ * page that the bio's sender has locked, or is writing back: it stays in its file.
+ */
+static void finish(struct volume *v, struct bio *bio, const struct io *io, bool ok)
 {
 	enum track_state state = io->kind == IO_WRITE ? TRACK_WRITING : TRACK_LOADING;
 	struct bvec_iter iter = io->iter;
@@ -98,4 +110,59 @@ void io_finish(struct volume *v, struct bio *bio, const struct io *io, bool ok)
 			track_fail(&v->track, pfn, io->block + i, state);
 		volume_unlock_irqrestore(v, flags);
 	}
+}
+
+int io_map(struct dm_target *ti, struct bio *bio)
+{
+	struct target *t = ti->private;
+	struct io *io = dm_per_bio_data(bio, sizeof(*io));
+	sector_t at = dm_target_offset(ti, bio->bi_iter.bi_sector);
+	unsigned int sectors = bio_sectors(bio);
+	int result = DM_MAPIO_REMAPPED;
+
+	io->kind = IO_PLAIN;
+	bio_set_dev(bio, t->dev->bdev);
+	if (ECACHE_BROKEN_FLUSH)
+		bio->bi_opf &= ~REQ_FUA;
+	if (!sectors && ECACHE_BROKEN_FLUSH) {
+		bio_endio(bio);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (!sectors)
+		return DM_MAPIO_REMAPPED;
+	io->whole = !((at | sectors) & (BLOCK_SECTORS - 1));
+	io->block = at >> BLOCK_SHIFT;
+	io->count = ((at + sectors - 1) >> BLOCK_SHIFT) - io->block + 1;
+
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		result = map_read(t, bio, io);
+		break;
+	case REQ_OP_WRITE:
+	case REQ_OP_DISCARD:
+	case REQ_OP_SECURE_ERASE:
+	case REQ_OP_WRITE_ZEROES:
+		map_write(t, bio, io);
+		break;
+	default:
+		break;
+	}
+	if (result == DM_MAPIO_REMAPPED)
+		bio->bi_iter.bi_sector = t->start + at;
+	return result;
+}
+
+int io_end(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	struct target *t = ti->private;
+	struct io *io = dm_per_bio_data(bio, sizeof(*io));
+
+	if (io->kind == IO_PLAIN)
+		return DM_ENDIO_DONE;
+	if (io->kind == IO_READ ||
+	    (bio_op(bio) == REQ_OP_WRITE && io->whole))
+		finish(t->volume, bio, io, *error == BLK_STS_OK);
+	if (io->kind == IO_WRITE)
+		volume_write_end(t->volume, &io->write);
+	return DM_ENDIO_DONE;
 }

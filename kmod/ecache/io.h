@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What target.c, read.c and write.c share: bios on their way, and runs of their blocks. */
-#ifndef FOVEA_ECACHE_RUN_H
-#define FOVEA_ECACHE_RUN_H
+/* Bios on their way, and runs of their blocks; what the target does to them. */
+#ifndef FOVEA_ECACHE_IO_H
+#define FOVEA_ECACHE_IO_H
 
 #include <linux/bio.h>
 #include <linux/device-mapper.h>
@@ -63,15 +63,13 @@ void run_find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter,
 /* Forgets what was noted of a run: a write is in flight there. */
 void run_forget(struct volume *v, const struct run *run);
 
-/*
- * Ends the note of each page that this bio read or wrote. An entry that says so is of a
- * page that the bio's sender has locked, or is writing back: it stays in its file.
- */
-void io_finish(struct volume *v, struct bio *bio, const struct io *io, bool ok);
-
 /* Serves a bio from the cache or notes its pages (DM_MAPIO_...). */
 int map_read(struct target *t, struct bio *bio, struct io *io);
 /* From here until the write ends nothing of these blocks is served or followed. */
 void map_write(struct target *t, struct bio *bio, struct io *io);
 
-#endif /* FOVEA_ECACHE_RUN_H */
+/* The target's calls (struct target_type). */
+int io_map(struct dm_target *ti, struct bio *bio);
+int io_end(struct dm_target *ti, struct bio *bio, blk_status_t *error);
+
+#endif /* FOVEA_ECACHE_IO_H */

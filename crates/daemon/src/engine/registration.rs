@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Which apps there are: registered, found, ended, and given up for others.
+
+use fovea_apps::{AppName, IoClass, Role};
+use fovea_linux::Device;
+use serde_json::{json, Value};
+
+use super::house::Known;
+use super::Engine;
+
+/// Apps of one user that are found, at most.
+const FOUND_MAX: usize = 512;
+
+impl<D: Device> Engine<D> {
+    /// The app whose cgroup this is.
+    pub fn owner_of(&self, cgroup: &str) -> Option<AppName> {
+        self.house.registry.at(cgroup).map(|app| app.name.clone())
+    }
+
+    /// The cgroup of an app.
+    pub fn cgroup_of(&self, app: &AppName) -> Option<String> {
+        self.house.registry.get(app).map(|app| app.cgroup.clone())
+    }
+
+    /// A cgroup that is an app's by its name has a process. Apps of one user are bounded in number, so that none can fill the daemon.
+    pub fn found(&mut self, cgroup: &str, now_ns: u64) {
+        let Some(unit) = fovea_apps::app_of_cgroup(cgroup) else { return };
+        let of_same = |app: &&fovea_apps::App| {
+            app.discovered && fovea_apps::app_of_cgroup(&app.cgroup).is_some_and(|other| other.uid == unit.uid)
+        };
+        if self.house.registry.iter().filter(of_same).count() >= FOUND_MAX {
+            return;
+        }
+        let Some(name) = self.house.registry.discover(&unit, cgroup) else { return };
+        self.came(&name, now_ns);
+        self.busy = true;
+        self.house.write(now_ns, "found", Some(&name), None, json!({ "cgroup": cgroup, "uid": unit.uid }));
+        self.is_new(&name, now_ns);
+        self.answer(now_ns);
+    }
+
+    fn is_new(&mut self, app: &AppName, now_ns: u64) {
+        self.house.identify(app, now_ns);
+        self.house.perceptions.look_anew();
+        self.house.service_looks.look_anew();
+        self.house.reorder(now_ns);
+    }
+
+    /// An app that was only found is forgotten, so that somebody else can have its name or its cgroup; false if it was not found but said.
+    pub fn give_way(&mut self, app: &AppName, now_ns: u64) -> bool {
+        if !self.house.registry.get(app).is_some_and(|app| app.discovered) {
+            return false;
+        }
+        self.undo(app, now_ns);
+        if let Some(app) = self.house.registry.remove(app) {
+            self.house.apps.remove(&app.name);
+            self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.house, &app, now_ns));
+        }
+        true
+    }
+
+    pub(super) fn register(
+        &mut self,
+        app: AppName,
+        cgroup: String,
+        role: Role,
+        io_class: Option<IoClass>,
+        now_ns: u64,
+    ) {
+        // An app that was killed frozen leaves its cgroup frozen; its next life must not begin so.
+        self.undo(&app, now_ns);
+        self.house.registry.insert(app.clone(), cgroup, role, io_class);
+        self.came(&app, now_ns);
+        self.house.write(now_ns, "register", Some(&app), None, Value::Null);
+        self.is_new(&app, now_ns);
+    }
+
+    /// An app's cgroup has no process any more.
+    pub fn ended(&mut self, name: &AppName, now_ns: u64) {
+        self.mechanisms.iter_mut().for_each(|m| m.cgroup_emptied(&mut self.house, name, now_ns));
+        let Some(app) = self.house.registry.remove(name) else { return };
+        self.house.apps.remove(name);
+        self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.house, &app, now_ns));
+        match self.house.undo.ended(&app.cgroup) {
+            // What is written down stands: of one that has ended nothing does.
+            Ok(()) => debug_assert!(!self.house.undo.changed().frozen.contains(&app.cgroup)),
+            Err(e) => say!("fovea: writing the undo log: {e}"),
+        }
+        self.house.write(now_ns, "ended", Some(name), None, Value::Null);
+    }
+
+    fn came(&mut self, app: &AppName, now_ns: u64) {
+        self.house.apps.insert(app.clone(), Known { background_since_ns: now_ns, ..Known::default() });
+        self.mechanisms.iter_mut().for_each(|m| m.came(app, now_ns));
+    }
+
+    /// What was done to an app is taken back, for it is to be known by another name or in another cgroup.
+    fn undo(&mut self, app: &AppName, now_ns: u64) {
+        if let Some(app) = self.house.registry.get(app).cloned() {
+            self.mechanisms.iter_mut().for_each(|m| m.undo(&mut self.house, &app, now_ns));
+        }
+    }
+}
