@@ -35,6 +35,7 @@ fn tiered(cold_pages: u64, change: impl FnOnce(&mut crate::fake::State)) -> Benc
             (TierSetting::Demotion, "false".into()),
             (TierSetting::ScanPeriod, "1000".into()),
             (TierSetting::ScanPeriodMax, "60000".into()),
+            (TierSetting::ScanDelay, "1000".into()),
         ]
         .into();
         state.sysctls.insert("kernel/numa_balancing".into(), "1".into());
@@ -85,6 +86,7 @@ fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
         assert_eq!(state.tiers.settings[&TierSetting::Demotion], "true");
         assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "100");
         assert_eq!(state.tiers.settings[&TierSetting::ScanPeriodMax], "100");
+        assert_eq!(state.tiers.settings[&TierSetting::ScanDelay], "100");
     }
     b.turns_until(0, 2 * SECOND_NS);
     // One in 32 of 20,000 is to be free, and half of that again.
@@ -112,6 +114,7 @@ fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
     assert_eq!(state.tiers.settings[&TierSetting::Demotion], "false");
     assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "1000");
     assert_eq!(state.tiers.settings[&TierSetting::ScanPeriodMax], "60000");
+    assert_eq!(state.tiers.settings[&TierSetting::ScanDelay], "1000");
     assert_eq!(state.without, [(String::new(), Controller::Cpuset)]);
 }
 

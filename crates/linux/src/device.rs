@@ -102,6 +102,8 @@ pub enum TierSetting {
     ScanPeriod,
     /// ... and at most.
     ScanPeriodMax,
+    /// ... and how much it has had before the first of them.
+    ScanDelay,
 }
 
 /// A device: all rooms.

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use fovea_apps::{AppName, Classified, Importance, Listed, Lists, Perceived, Registry, Service, SourceId, Standing};
+use fovea_apps::{
+    AppName, Classified, Importance, Listed, Lists, MemoryReading, Perceived, Registry, Service, SourceId, Standing,
+};
 use fovea_client::Status;
 use fovea_linux::{Controller, Device, Error};
 use fovea_policy::{memory, AppState, Reason, Snapshot};
@@ -69,6 +71,8 @@ pub(super) struct House<D> {
     /// The table of services.
     pub(super) services: Vec<Service>,
     pub(super) service_looks: ServiceLooks,
+    /// Memory as this turn found it.
+    pub(super) memory: MemoryReading,
     /// Something has changed that a mechanism may have to answer at once.
     pub(super) changed: bool,
     /// PSI has fired since the last look.
@@ -104,6 +108,7 @@ impl<D: Device> House<D> {
                 fronted: Vec::new(),
             },
             perceptions: Perceptions::default(),
+            memory: MemoryReading::default(),
             changed: false,
             called: false,
             uncalled: false,

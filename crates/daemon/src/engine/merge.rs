@@ -143,7 +143,7 @@ impl Merge {
         }
         if came {
             self.read(house)?;
-            let memory = house.device.memory()?;
+            let memory = &house.memory;
             self.state.memory_short = memory.available_bytes.saturating_mul(SHORT) < memory.total_bytes;
         }
         self.look_before(house, now_ns)

@@ -70,10 +70,13 @@ impl Tier {
         house.set_sysctl(BALANCING, &mode.to_string());
         house.set_sysctl(PROMOTED, &((config.pages_per_s * PAGE_BYTES) >> 20).max(1).to_string());
         set(house, TierSetting::Demotion, "true");
-        set(house, TierSetting::ScanPeriod, &config.scan_period_ms.to_string());
+        let period_ms = config.scan_period_ms.to_string();
+        set(house, TierSetting::ScanPeriod, &period_ms);
+        // The first look is no later than the others: an app that has just started would use a second of its CPU time with what it uses in slow memory.
+        set(house, TierSetting::ScanDelay, &period_ms);
         // In the background an app uses little, and the kernel would look at it ever less often, up to once a minute of its CPU time: once it is in front,
         // nothing that it uses would be known for as long. What looking takes the kernel itself keeps below 3 % of the app's time.
-        set(house, TierSetting::ScanPeriodMax, &config.scan_period_ms.to_string());
+        set(house, TierSetting::ScanPeriodMax, &period_ms);
         self.budget = Some(Budget::new(config.pages_per_s, config.batch_pages, now_ns));
         self.steer_ns = config.steer_ms * 1_000_000;
         house.write(now_ns, "tiers", None, None, json!({ "fast": tiers.fast, "slow": tiers.slow }));

@@ -16,7 +16,8 @@ use crate::spin::spin;
 /// What makes of this program one of the apps.
 pub const WORD: &str = "tier-app";
 
-/// From one round of requests to the next.
+/// From one round of requests to the next, on average. Each begins at a random moment of its time: the kernel looks only at who is at work as its timer
+/// ticks, and that an app in the background, at work for some tenths of a millisecond, would be at every fifth tick or at none.
 const ROUND_NS: u64 = 20_000_000;
 
 /// Rounds after which it looks where the pages are that it has used meanwhile.
@@ -108,6 +109,11 @@ impl App {
         self.counts[page as usize][usize::from(writes)] += 1;
     }
 
+    /// How long a round is waited for within its time.
+    fn wait_ns(&self, round: u64) -> u64 {
+        mix64(mix64(self.seed) ^ round) % ROUND_NS
+    }
+
     /// What has been counted since the last look, by where the pages are now.
     fn look(&mut self, fast: u32) -> Outcome<Requests> {
         let used: Vec<usize> = (0..self.counts.len()).filter(|&page| self.counts[page] != [0; 2]).collect();
@@ -147,7 +153,7 @@ fn run(number: u64, start_ns: u64, seed: u64, fast: u32, load: &TierLoad) -> Out
     }
     for round in 0..load.ns / ROUND_NS {
         let at_ns = round * ROUND_NS;
-        sleep_ns((start_ns + at_ns).saturating_sub(now_ns()));
+        sleep_ns((start_ns + at_ns + app.wait_ns(round)).saturating_sub(now_ns()));
         let (front, since_ns) = load.front(at_ns);
         let in_front = front == number;
         // What does not divide is done when it has added up.

@@ -15,8 +15,8 @@ pub struct TierConfig {
     pub batch_pages: u64,
     /// Share of one CPU that moving them to slow memory may take.
     pub cpu_percent: u64,
-    /// How much CPU time of an app passes between two looks of the kernel at what it uses; counts from the start of the daemon, and for apps that start
-    /// after it.
+    /// How much CPU time of an app passes before the kernel first looks at what it uses, and between two looks; counts from the start of the daemon,
+    /// and for apps that start after it.
     pub scan_period_ms: u64,
     /// Only pages that two looks, so far apart or farther, found unused go to slow memory; 0: whatever the kernel holds for old.
     pub unused_ms: u64,

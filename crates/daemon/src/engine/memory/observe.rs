@@ -54,7 +54,7 @@ impl Memory {
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
             ..memory
         };
-        self.reading = now;
+        (self.reading, house.memory) = (now, now);
         self.looked_ns = now_ns;
         house.called = false;
         let short = pressure(&self.state, &house.policy.memory);
