@@ -2,6 +2,7 @@
 //! What people install against a shortage of memory, where a phone is compared with it: a program that ends apps, and a setting of MGLRU.
 
 use std::fs::File;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -12,6 +13,7 @@ use fovea_scenario::{Daemon, Plan};
 use rustix::fs::{removexattr, setxattr, XattrFlags};
 use rustix::io::Errno;
 
+use crate::managed_oom::Desk;
 use crate::outcome::{write_file, At, Outcome};
 use crate::phone::Phone;
 use crate::readings::cgroup_cpu_ns;
@@ -27,11 +29,14 @@ struct Program {
     path: &'static str,
     /// Those of its unit and its file in Debian's /etc/default.
     args: &'static [&'static str],
-    /// With these it looks at its configuration and ends; before that Python compiles what the program imports, as it does when a package is installed.
+    /// With these it looks at its configuration and ends. Python compiles what it imports, as it does when a package is installed.
     trial: Option<&'static [&'static str]>,
 }
 
-const PROGRAMS: [Program; 3] = [
+/// It asks systemd what to watch, which is not there.
+const SYSTEMD_OOMD: &str = "systemd-oomd";
+
+const PROGRAMS: [Program; 4] = [
     Program { name: "earlyoom", path: "/usr/bin/earlyoom", args: &["-r", "3600"], trial: None },
     Program {
         name: "nohang",
@@ -45,9 +50,10 @@ const PROGRAMS: [Program; 3] = [
         args: &["--interval", "1", "--config", "/etc/oomd/oomd.json"],
         trial: None,
     },
+    Program { name: SYSTEMD_OOMD, path: "/usr/lib/systemd/systemd-oomd", args: &[], trial: None },
 ];
 
-/// What oomd reads at an app's cgroup, and what it then does: the app is the first to go, or the last.
+/// What oomd and systemd-oomd read at an app's cgroup: it is the first to go (which systemd-oomd does not know), or the last.
 const PREFER: &str = "user.oomd_prefer";
 const AVOID: &str = "user.oomd_avoid";
 
@@ -60,6 +66,8 @@ pub struct Guard {
     pub pid: u32,
     /// Apps that ended by a signal which the kernel's OOM killer did not send.
     pub kills: u64,
+    /// What systemd-oomd asked over.
+    _asked: Option<UnixStream>,
 }
 
 impl Guard {
@@ -77,8 +85,10 @@ impl Phone {
         std::fs::create_dir(&path).at(|| format!("making {}", path.display()))?;
         let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
         let args: Vec<&str> = std::iter::once(program.name).chain(program.args.iter().copied()).collect();
+        let desk = if program.name == SYSTEMD_OOMD { Some(Desk::open()?) } else { None };
         let pid = spawn::exec_into(&cgroup, Path::new(program.path), &args, Setting::default())?;
-        self.guard = Some(Guard { name: program.name, pid, kills: 0 });
+        let asked = desk.map(Desk::answer).transpose()?;
+        self.guard = Some(Guard { name: program.name, pid, kills: 0, _asked: asked });
         Ok(())
     }
 

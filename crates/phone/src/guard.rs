@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cache::Cache;
+use crate::desktop;
 use crate::error::{Error, Result};
 use crate::initramfs;
 use crate::packages::{merged, Packages, MERGED};
@@ -29,7 +30,7 @@ struct Program {
     made_bytes: u64,
 }
 
-const PROGRAMS: [Program; 3] = [
+const PROGRAMS: [Program; 4] = [
     Program {
         name: "earlyoom",
         packages: Packages {
@@ -131,6 +132,38 @@ const PROGRAMS: [Program; 3] = [
         )),
         made_bytes: 0,
     },
+    Program {
+        name: "systemd-oomd",
+        packages: desktop::PACKAGES,
+        files: &[
+            "etc/systemd/oomd.conf",
+            "usr/lib/systemd/oomd.conf.d/*.conf",
+            "usr/lib/systemd/systemd-oomd",
+            "usr/lib/x86_64-linux-gnu/libacl.so.*",
+            "usr/lib/x86_64-linux-gnu/libaudit.so.*",
+            "usr/lib/x86_64-linux-gnu/libblkid.so.*",
+            "usr/lib/x86_64-linux-gnu/libcap.so.*",
+            "usr/lib/x86_64-linux-gnu/libcap-ng.so.*",
+            "usr/lib/x86_64-linux-gnu/libcrypt.so.*",
+            "usr/lib/x86_64-linux-gnu/libcrypto.so.*",
+            "usr/lib/x86_64-linux-gnu/libgcrypt.so.*",
+            "usr/lib/x86_64-linux-gnu/libgpg-error.so.*",
+            "usr/lib/x86_64-linux-gnu/libip4tc.so.*",
+            "usr/lib/x86_64-linux-gnu/libkmod.so.*",
+            "usr/lib/x86_64-linux-gnu/liblz4.so.*",
+            "usr/lib/x86_64-linux-gnu/liblzma.so.*",
+            "usr/lib/x86_64-linux-gnu/libm.so.*",
+            "usr/lib/x86_64-linux-gnu/libmount.so.*",
+            "usr/lib/x86_64-linux-gnu/libpam.so.*",
+            "usr/lib/x86_64-linux-gnu/libpcre2-8.so.*",
+            "usr/lib/x86_64-linux-gnu/libseccomp.so.*",
+            "usr/lib/x86_64-linux-gnu/libselinux.so.*",
+            "usr/lib/x86_64-linux-gnu/libzstd.so.*",
+            "usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-*.so",
+        ],
+        changes: None,
+        made_bytes: 0,
+    },
 ];
 
 /// A program that is ready for the guest.
@@ -211,7 +244,11 @@ mod tests {
             ["usr/bin/python3", "usr/bin/python3.11", "usr/lib/python3.11/os.py", "usr/lib/python3.13/re/_parser.py"];
         assert!(all("nohang", &modules) && all("nohang", &["usr/lib/x86_64-linux-gnu/libffi.so.8.1.2"]));
         assert!(all("oomd", &["usr/bin/oomd", "etc/oomd/oomd.json", "usr/lib/x86_64-linux-gnu/libstdc++.so.6"]));
+        let merged = place("systemd-oomd", "lib/systemd/systemd-oomd");
+        assert_eq!(merged.as_deref(), Some("usr/lib/systemd/systemd-oomd"));
+        assert!(all("systemd-oomd", &["usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so"]));
         for (of, file) in [
+            ("systemd-oomd", "usr/lib/systemd/systemd"),
             ("earlyoom", "usr/bin/iconv"),
             ("earlyoom", "lib/x86_64-linux-gnu/libm.so.6"),
             ("earlyoom", "etc/default/earlyoom"),

@@ -46,7 +46,7 @@ fn configurations_of_a_round_differ_in_nothing_else() {
 }
 
 /// Programs that people install instead, each without and with a daemon that ranks apps.
-const PROGRAMS: [&str; 3] = ["earlyoom", "nohang", "oomd"];
+const PROGRAMS: [&str; 4] = ["earlyoom", "nohang", "oomd", "systemd-oomd"];
 
 #[test]
 fn peers_are_compared_where_they_are_asked_for_and_differ_in_nothing_else() {
