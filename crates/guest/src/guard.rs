@@ -24,6 +24,7 @@ const CGROUP: &str = "system/guard";
 const MIN_TTL: &str = "/sys/kernel/mm/lru_gen/min_ttl_ms";
 
 /// How a program that ends apps is started.
+#[derive(Debug)]
 struct Program {
     name: &'static str,
     path: &'static str,
@@ -31,26 +32,30 @@ struct Program {
     args: &'static [&'static str],
     /// With these it looks at its configuration and ends. Python compiles what it imports, as it does when a package is installed.
     trial: Option<&'static [&'static str]>,
+    /// It goes by cgroups and their attributes, and not by what the kernel is told of processes.
+    by_cgroup: bool,
 }
 
 /// It asks systemd what to watch, which is not there.
 const SYSTEMD_OOMD: &str = "systemd-oomd";
 
 const PROGRAMS: [Program; 4] = [
-    Program { name: "earlyoom", path: "/usr/bin/earlyoom", args: &["-r", "3600"], trial: None },
+    Program { name: "earlyoom", path: "/usr/bin/earlyoom", args: &["-r", "3600"], trial: None, by_cgroup: false },
     Program {
         name: "nohang",
         path: "/usr/sbin/nohang",
         args: &["--monitor", "--config", "/etc/nohang/nohang.conf"],
         trial: Some(&["--check", "--config", "/etc/nohang/nohang.conf"]),
+        by_cgroup: false,
     },
     Program {
         name: "oomd",
         path: "/usr/bin/oomd",
         args: &["--interval", "1", "--config", "/etc/oomd/oomd.json"],
         trial: None,
+        by_cgroup: true,
     },
-    Program { name: SYSTEMD_OOMD, path: "/usr/lib/systemd/systemd-oomd", args: &[], trial: None },
+    Program { name: SYSTEMD_OOMD, path: "/usr/lib/systemd/systemd-oomd", args: &[], trial: None, by_cgroup: true },
 ];
 
 /// What oomd and systemd-oomd read at an app's cgroup: it is the first to go (which systemd-oomd does not know), or the last.
@@ -60,8 +65,7 @@ const AVOID: &str = "user.oomd_avoid";
 /// A program that ends apps.
 #[derive(Debug)]
 pub struct Guard {
-    /// Its name.
-    pub name: &'static str,
+    program: &'static Program,
     /// Its process.
     pub pid: u32,
     /// Apps that ended by a signal which the kernel's OOM killer did not send.
@@ -71,6 +75,11 @@ pub struct Guard {
 }
 
 impl Guard {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.program.name
+    }
+
     /// CPU time it has taken.
     pub fn cpu_ns(&self) -> Outcome<u64> {
         cgroup_cpu_ns(&cgroup_path(CGROUP))
@@ -88,13 +97,14 @@ impl Phone {
         let desk = if program.name == SYSTEMD_OOMD { Some(Desk::open()?) } else { None };
         let pid = spawn::exec_into(&cgroup, Path::new(program.path), &args, Setting::default())?;
         let asked = desk.map(Desk::answer).transpose()?;
-        self.guard = Some(Guard { name: program.name, pid, kills: 0, _asked: asked });
+        self.guard = Some(Guard { program, pid, kills: 0, _asked: asked });
         Ok(())
     }
 
     /// Tells a program that goes by cgroups who matters, which the daemon has just told the kernel, if it does.
     pub fn tell_guard(&self) -> Outcome<()> {
-        if self.guard.is_none() || self.plan.configuration.daemon != Daemon::Ranks {
+        let by_cgroup = self.guard.as_ref().is_some_and(|guard| guard.program.by_cgroup);
+        if !by_cgroup || self.plan.configuration.daemon != Daemon::Ranks {
             return Ok(());
         }
         let root = Root::at("/");
