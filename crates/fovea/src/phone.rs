@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use fovea_phone::kmod::{self, Sources};
 use fovea_phone::{desktop, fetch, guard, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
-use fovea_report::document::{Document, FileError};
+use fovea_report::document::{distinct, Document, FileError};
 use fovea_report::gather::Saved;
 use fovea_report::page::{panels as drawn, picture, Report};
 use fovea_report::text::render;
@@ -236,8 +236,9 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
     if plans.iter().any(|plan| plan.desktop.is_some()) {
         machine = machine.with_desktop(&desktop::fetch(&cache, progress)?)?;
     }
-    if plans.iter().any(|plan| plan.desktop.is_none() && plan.configuration.guard.is_some()) {
-        machine = machine.with_guards(&guard::fetch(&cache, progress)?)?;
+    let phones = plans.iter().filter(|plan| plan.desktop.is_none());
+    for name in distinct(phones.filter_map(|plan| plan.configuration.guard.as_deref())) {
+        machine = machine.with_guard(name, &guard::fetch(&cache, name, progress)?)?;
     }
     Ok(machine)
 }

@@ -66,6 +66,7 @@ fn up_and_down() -> Outcome<()> {
     reserved::begin(&plan)?;
     merging::begin(&plan)?;
     guard::keep_recent(&plan)?;
+    guard::install(&plan)?;
     if plan.configuration.tiering.is_some() {
         setup::debugfs()?;
     }

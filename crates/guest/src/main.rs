@@ -19,6 +19,7 @@ mod fragment;
 mod guard;
 mod init;
 mod load;
+mod managed_oom;
 mod memory;
 mod merging;
 mod net;

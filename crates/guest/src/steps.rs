@@ -88,7 +88,8 @@ impl follow::phone::Phone for Phone {
     }
 
     fn spawn(&mut self, profile: &AppProfile) -> Outcome<()> {
-        self.spawn_app(profile)
+        self.spawn_app(profile)?;
+        self.tell_guard()
     }
 
     fn launch(&mut self, app: &str, turn: u64) -> Outcome<Option<Pages>> {
@@ -137,16 +138,16 @@ impl follow::phone::Phone for Phone {
 
     fn focus(&mut self, app: &str) -> Outcome<Told> {
         let app = app.parse().at(|| "opening".into())?;
-        self.daemon.tell(&Request::Focus { app })
+        self.tell_both(&Request::Focus { app })
     }
 
     fn tell_closed(&mut self, app: &str) -> Outcome<Told> {
         let app = app.parse().at(|| "closing".into())?;
-        self.daemon.tell(&Request::Close { app })
+        self.tell_both(&Request::Close { app })
     }
 
     fn tell_home(&mut self) -> Outcome<Told> {
-        self.daemon.tell(&Request::Home {})
+        self.tell_both(&Request::Home {})
     }
 
     fn tell_screen(&mut self, on: bool) -> Outcome<Told> {
@@ -231,6 +232,15 @@ impl follow::phone::Phone for Phone {
             Step::Check { missing } => checks::machine(self, missing.as_deref()),
             other => Err(format!("nobody knows what {other:?} means here")),
         }
+    }
+}
+
+impl Phone {
+    /// Tells the daemon of what changes who matters; after it, whoever else ends apps.
+    fn tell_both(&mut self, request: &Request) -> Outcome<Told> {
+        let told = self.daemon.tell(request)?;
+        self.tell_guard()?;
+        Ok(told)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::initramfs;
 use crate::packages::{merged, Packages, MERGED};
 use crate::progress::Progress;
 
-const PACKAGES: Packages = Packages {
+pub(crate) const PACKAGES: Packages = Packages {
     folder: "desktop",
     what: "a desktop's packages",
     names: &["systemd", "dbus", "dbus-user-session", "libpam-systemd", "systemd-oomd", "earlyoom"],

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A phone ready to be booted as often as wanted.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fovea_scenario::{Plan, Swap};
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
+use crate::guard::{self, Guard};
 use crate::hardware::Hardware;
 use crate::initramfs::{self, GuestFile, Programs};
 use crate::kernel::Kernel;
@@ -30,7 +32,7 @@ pub struct Phone {
     /// A desktop's system, below plan and first process in the image.
     system: Vec<u8>,
     /// Programs that end apps, for plans of phones that have one.
-    guards: Vec<u8>,
+    guards: BTreeMap<String, Guard>,
     qemu: String,
 }
 
@@ -66,7 +68,7 @@ impl Phone {
             disks: Vec::new(),
             hardware: Hardware::default(),
             system: Vec::new(),
-            guards: Vec::new(),
+            guards: BTreeMap::new(),
             qemu,
         })
     }
@@ -90,12 +92,12 @@ impl Phone {
         Ok(self)
     }
 
-    /// With programs that end apps, for plans of phones that have one; `root` is what [`guard::fetch`](crate::guard::fetch) returned.
+    /// With a program that ends apps, for plans of phones that have it; `root` is what [`guard::fetch`](crate::guard::fetch) returned.
     ///
     /// # Errors
-    /// The folder cannot be read.
-    pub fn with_guards(mut self, root: &Path) -> Result<Phone> {
-        self.guards = crate::guard::archive(root)?;
+    /// Nobody knows the program, or the folder cannot be read.
+    pub fn with_guard(mut self, name: &str, root: &Path) -> Result<Phone> {
+        self.guards.insert(name.to_owned(), guard::guard(name, root)?);
         Ok(self)
     }
 
@@ -177,15 +179,23 @@ impl Phone {
             None | Some(Swap::Zram) => 0,
             Some(Swap::Disk) => Swap::Disk.size_bytes(plan.phone.memory_bytes),
         };
-        (self.system(plan).len() as u64 + swap_bytes + swap_bytes.div_ceil(50)).next_multiple_of(1 << 20)
+        let files_bytes = self.guard(plan).map_or(self.system(plan).len() as u64, |guard| guard.bytes);
+        (files_bytes + swap_bytes + swap_bytes.div_ceil(50)).next_multiple_of(1 << 20)
     }
 
     /// What is in the image for some plans only.
     fn system(&self, plan: &Plan) -> &[u8] {
-        match (plan.desktop, &plan.configuration.guard) {
-            (Some(_), _) => &self.system,
-            (None, Some(_)) => &self.guards,
-            (None, None) => &[],
+        match plan.desktop {
+            Some(_) => &self.system,
+            None => self.guard(plan).map_or(&[], |guard| &guard.archive),
+        }
+    }
+
+    /// The program that ends apps; a desktop's lies in its system.
+    fn guard(&self, plan: &Plan) -> Option<&Guard> {
+        match plan.desktop {
+            Some(_) => None,
+            None => self.guards.get(plan.configuration.guard.as_deref()?),
         }
     }
 

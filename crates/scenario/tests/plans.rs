@@ -45,27 +45,39 @@ fn configurations_of_a_round_differ_in_nothing_else() {
     }
 }
 
+/// Programs that people install instead, each without and with a daemon that ranks apps.
+const PROGRAMS: [&str; 4] = ["earlyoom", "nohang", "oomd", "systemd-oomd"];
+
 #[test]
 fn peers_are_compared_where_they_are_asked_for_and_differ_in_nothing_else() {
-    for (name, kernel) in [("leak", true), ("pair", true), ("workload", false)] {
+    for (name, kernel) in
+        [("leak", true), ("pair", true), ("burst", true), ("incompressible", true), ("workload", false)]
+    {
         let all = plans(name, &[]);
         assert!(all.iter().all(|p| p.configuration.guard.is_none() && p.configuration.min_ttl_ms.is_none()), "{name}");
         assert_eq!(all.iter().any(|p| p.configuration.name() == "kernel"), kernel, "{name}");
-        let some = plans(name, &["configurations=kernel,kernel-ttl,earlyoom,kernel-adj,earlyoom-adj"]);
-        let [alone, kept, guarded, ranks, told] = &some[..5] else { panic!("{name}: {} plans", some.len()) };
-        // Without a daemon that ranks apps, and with one that does.
-        for (plan, peer) in [(kept, alone), (guarded, alone), (told, ranks)] {
+        let some = plans(name, &["configurations=kernel,kernel-ttl,kernel-adj"]);
+        let [alone, kept, ranks] = &some[..3] else { panic!("{name}: {} plans", some.len()) };
+        assert_eq!([alone, kept, ranks].map(|p| p.configuration.guard.as_deref()), [None; 3]);
+        assert_eq!(kept.configuration.min_ttl_ms, Some(1000));
+        let as_but_for_its_own = |plan: &Plan, peer: &Plan| {
             assert_eq!(Plan { configuration: peer.configuration.clone(), ..plan.clone() }, *peer, "{name}");
             assert_eq!((plan.configuration.daemon, plan.configuration.zram), (peer.configuration.daemon, true));
+        };
+        as_but_for_its_own(kept, alone);
+        for program in PROGRAMS {
+            let pair = plans(name, &[&format!("configurations={program},{program}-adj")]);
+            let [guarded, told] = &pair[..2] else { panic!("{name}: {} plans", pair.len()) };
+            as_but_for_its_own(guarded, alone);
+            as_but_for_its_own(told, ranks);
+            assert_ne!(guarded.daemon_config, told.daemon_config);
+            assert_eq!([guarded, told].map(|p| p.configuration.guard.as_deref()), [Some(program); 2]);
         }
-        assert_ne!(guarded.daemon_config, told.daemon_config);
-        let guards = [alone, kept, guarded, ranks, told].map(|p| p.configuration.guard.as_deref());
-        assert_eq!(guards, [None, None, Some("earlyoom"), None, Some("earlyoom")]);
-        assert_eq!(kept.configuration.min_ttl_ms, Some(1000));
     }
-    let overrides = ["configurations=earlyoom".to_owned()];
-    let error = Scenario::load("lowmem", &overrides).unwrap_err().to_string();
-    assert!(error.contains("another kind"), "{error}");
+    for program in PROGRAMS {
+        let error = Scenario::load("lowmem", &[format!("configurations={program}-adj")]).unwrap_err().to_string();
+        assert!(error.contains("another kind"), "{error}");
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl Phone {
                 self.daemon.pid = None;
                 println!("fovea-guest: the daemon ended {how}");
             } else if let Some(guard) = self.guard.as_ref().filter(|guard| guard.pid == pid) {
-                self.trouble = Some(format!("{} ended {how}: see the console", guard.name));
+                self.trouble = Some(format!("{} ended {how}: see the console", guard.name()));
             } else if self.zygote.as_ref().is_some_and(|(zygote, _)| *zygote == pid) {
                 self.zygote = None;
                 self.trouble = Some(format!("the zygote ended {how}: is memory too small for it?"));

@@ -54,6 +54,24 @@ pub const EARLYOOM: Configuration = guarded("earlyoom", Daemon::Idle, "earlyoom"
 /// The same, told who matters.
 pub const EARLYOOM_ADJ: Configuration = guarded("earlyoom-adj", Daemon::Ranks, "earlyoom");
 
+/// nohang, which knows nothing of apps.
+pub const NOHANG: Configuration = guarded("nohang", Daemon::Idle, "nohang");
+
+/// The same, told who matters.
+pub const NOHANG_ADJ: Configuration = guarded("nohang-adj", Daemon::Ranks, "nohang");
+
+/// Facebook's oomd, to which all apps are the same.
+pub const OOMD: Configuration = guarded("oomd", Daemon::Idle, "oomd");
+
+/// The same, told whom to prefer and whom to avoid.
+pub const OOMD_ADJ: Configuration = guarded("oomd-adj", Daemon::Ranks, "oomd");
+
+/// systemd-oomd, to which all apps are the same. It is told what systemd would tell it.
+pub const SYSTEMD_OOMD: Configuration = guarded("systemd-oomd", Daemon::Idle, "systemd-oomd");
+
+/// The same, told whom to avoid.
+pub const SYSTEMD_OOMD_ADJ: Configuration = guarded("systemd-oomd-adj", Daemon::Ranks, "systemd-oomd");
+
 /// Everything.
 pub const FOVEA: Configuration = managed("fovea", Daemon::Full, true);
 
@@ -64,10 +82,23 @@ pub const DEAF: Configuration = managed("fovea-deaf", Daemon::Deaf, true);
 pub const MANAGED: &[Configuration] = &[STOCK, ZRAM, FOVEA];
 
 /// Who can be asked for as well: what people would install instead.
-pub const PEERS: &[Configuration] = &[KERNEL_TTL, EARLYOOM, EARLYOOM_ADJ];
+pub const PEERS: &[Configuration] =
+    &[KERNEL_TTL, EARLYOOM, EARLYOOM_ADJ, NOHANG, NOHANG_ADJ, OOMD, OOMD_ADJ, SYSTEMD_OOMD, SYSTEMD_OOMD_ADJ];
 
 /// The same, where the kernel alone is not compared anyway.
-pub const PEERS_AND_KERNEL: &[Configuration] = &[KERNEL, KERNEL_ADJ, KERNEL_TTL, EARLYOOM, EARLYOOM_ADJ];
+pub const PEERS_AND_KERNEL: &[Configuration] = &[
+    KERNEL,
+    KERNEL_ADJ,
+    KERNEL_TTL,
+    EARLYOOM,
+    EARLYOOM_ADJ,
+    NOHANG,
+    NOHANG_ADJ,
+    OOMD,
+    OOMD_ADJ,
+    SYSTEMD_OOMD,
+    SYSTEMD_OOMD_ADJ,
+];
 
 /// The least of a figure under the others, if all that are compared were measured: the best of some would be no best.
 pub(super) fn best_other(scenario: &Scenario, cases: &[Case], case: &str, name: &str) -> Option<f64> {
