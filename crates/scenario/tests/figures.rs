@@ -5,7 +5,7 @@ mod events;
 
 use fovea_report::{Document, Verdict};
 use fovea_scenario::kinds::papers;
-use fovea_scenario::{document, Boot, Catalog, Event, EventBody, LaunchKind, Plan, Provenance, Scenario};
+use fovea_scenario::{document, Boot, Catalog, CpuTimes, Event, EventBody, LaunchKind, Plan, Provenance, Scenario};
 
 const MIB: u64 = 1 << 20;
 
@@ -238,6 +238,8 @@ fn workload_boot(relaunch_ns: u64, kills: u64) -> Vec<Event> {
         launch("a", LaunchKind::Restart, relaunch_ns, 0),
         launch("a", LaunchKind::Resume, relaunch_ns * 4, 0),
         sample("end", MIB, 4096 * 5),
+        event(8, EventBody::Stalled { full_ns: 7 }),
+        event(8, EventBody::Worked(CpuTimes { user_ns: 2, system_ns: 3, idle_ns: 11, io_wait_ns: 13 })),
         done(kills, 0),
     ]
 }
@@ -252,6 +254,9 @@ fn workload_figures_and_verdicts() {
     assert!((get("relaunch_geomean_ns") - 100.0).abs() < 1e-9, "geometric mean of 50 and 200");
     assert!((get("launch_geomean_ns") - (1000.0f64 * 1000.0 * 50.0 * 200.0).powf(0.25)).abs() < 1e-6);
     assert_eq!((get("launches"), get("kills"), get("oom_kills")), (4.0, 2.0, 0.0));
+    assert_eq!((get("psi_full_ns"), get("cpu_busy_ns"), get("wrong_victims")), (7.0, 5.0, 0.0));
+    assert_eq!((get("launch_longest_ns"), get("relaunch_p95_ns")), (1000.0, 200.0));
+    assert!((get("resume_geomean_ns") - 200.0).abs() < 1e-9, "of what still ran");
     assert_eq!((get("read_bytes"), get("wrong_pages"), get("daemon_cpu_ns")), (4.0 * 4096.0, 0.0, 1000.0));
     let fovea = |boot: Vec<Event>| results(&scenario, &plans, &[good[0].clone(), good[1].clone(), boot]);
     assert_eq!(failing(&fovea(workload_boot(50, 3))), ["kills-N"]);

@@ -191,6 +191,7 @@ pub(super) fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("launches", &|f| Some(f.launches.len() as f64));
     put("kills", &|f| Some(f.end()?.kills));
     put("oom_kills", &|f| Some(f.end()?.oom_kills));
+    put("wrong_victims", &|f| Some(f.desktop.wrong_victims));
     put("daemon_cpu_ns", &|f| Some(f.end()?.daemon_cpu_ns));
     put("wrong_pages", &|f| Some(f.wrong_pages));
     put("read_bytes", &|f| Some(f.sample("end")?.read_bytes - f.sample("begin")?.read_bytes));
