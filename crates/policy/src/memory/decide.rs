@@ -14,6 +14,10 @@ use crate::{Action, AppState, Asked, Decision, Reason, Snapshot};
 /// Time until a busy device is looked at again for whether it has become idle.
 const IDLE_AGAIN_NS: u64 = 10_000_000_000;
 
+/// Pages compressed between two looks while an app comes to the screen and free memory is critical all the same: its return needs the CPU, and no
+/// more than makes that end.
+const GRACE_BATCH_PAGES: u64 = 64;
+
 /// Decides. At most one compression or kill at a time: each is followed by another look at memory.
 pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     let mut decision = Decision::default();
@@ -137,7 +141,9 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
     let memory = &snapshot.memory;
     let room_pages = memory.room_pages();
     let has_room = has_room(snapshot, config);
-    let batch_pages = config.batch_pages.min(room_pages);
+    let comes = grace_ends_ns(snapshot, config) > snapshot.now_ns;
+    let batch_pages =
+        if comes { config.batch_pages.min(GRACE_BATCH_PAGES) } else { config.batch_pages }.min(room_pages);
 
     let is_due = has_room && memory.stalled_us > 0;
     if let Some(class) = pressure.ladder.filter(|&class| is_due && outruns_swap(snapshot, class)) {
