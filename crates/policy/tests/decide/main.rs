@@ -279,3 +279,18 @@ fn a_stock_ladder_kills_by_thresholds_and_lmkd_waits_for_swap_free() {
     let kill = (Action::Kill { app: "new-empty".parse().unwrap() }, Reason::Minfree);
     assert_eq!(decide(&s, &config).actions, [kill]);
 }
+
+#[test]
+fn a_batch_is_small_while_an_app_comes_to_the_screen_and_free_memory_is_critical() {
+    let batch = |focused_ns| {
+        let mut s = phone(7, 10, 0, household());
+        s.focused_ns = focused_ns;
+        match &decide(&s, &freezing()).actions[..] {
+            [(Action::Compress { pages, .. }, _)] => *pages,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(batch(Some(100 * SECOND_NS - SECOND_NS / 2)), 64);
+    assert_eq!(batch(Some(98 * SECOND_NS)), freezing().memory.batch_pages);
+    assert_eq!(batch(None), freezing().memory.batch_pages);
+}
