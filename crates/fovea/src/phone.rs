@@ -46,7 +46,7 @@ const IMPORTERS_MODULES: [&str; 3] = ["fovea-system-heap", "fovea-heap-wrap", "e
 const VIRTIO_IOMMU_MODULE: &str = "virtio-iommu";
 
 /// The shortest `ecache` that shows something: a workload that fills memory soon and has devices work, measured once memory is full.
-const ECACHE_DEMO: [&str; 4] = ["cases=N", "traced=[]", "warm_launches=60", "launches=40"];
+const ECACHE_DEMO: [&str; 4] = ["cases=N", "traced=[]", "warm_launches=60", "launches=60"];
 
 /// One boot of `mapcache`.
 const MAPCACHE_DEMO: [&str; 3] =
