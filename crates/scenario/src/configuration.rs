@@ -47,6 +47,8 @@ pub enum Tiering {
     Default,
     /// The kernel, by hint faults (`numa_balancing=2`), and reclaim demotes.
     NumaBalancing,
+    /// The same, told to look at what apps use as often as the daemon has it look.
+    NumaBalancingOften,
     /// DAMON, by schemes.
     Damon,
     /// The daemon, by what the kernel has.

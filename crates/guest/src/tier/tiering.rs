@@ -18,14 +18,25 @@ const BYTES_PER_S: u64 = 16 << 20;
 /// Aggregations without an access after which memory is cold.
 const COLD_AGE: u64 = 20;
 
+/// How often the kernel looks at what an app uses, in ms of the app's CPU time: what the daemon sets too. The shortest before the longest, which may not
+/// be below it; the first look after either.
+const BALANCING: &str = "/sys/kernel/debug/sched/numa_balancing";
+const OFTEN: [(&str, &str); 3] = [("scan_period_min_ms", "100"), ("scan_period_max_ms", "100"), ("scan_delay_ms", "100")];
+
+fn kernel_tiering() -> Outcome<()> {
+    write_file("/proc/sys/kernel/numa_balancing", "2")?;
+    write_file("/sys/kernel/mm/numa/demotion_enabled", "1")
+}
+
 /// Sets it up.
 pub fn set_up(tiering: Tiering, fast: u32, slow: u32) -> Outcome<()> {
     match tiering {
         // The daemon has done it before an app began.
         Tiering::Default | Tiering::Managed => Ok(()),
-        Tiering::NumaBalancing => {
-            write_file("/proc/sys/kernel/numa_balancing", "2")?;
-            write_file("/sys/kernel/mm/numa/demotion_enabled", "1")
+        Tiering::NumaBalancing => kernel_tiering(),
+        Tiering::NumaBalancingOften => {
+            kernel_tiering()?;
+            OFTEN.iter().try_for_each(|(name, ms)| write_file(format!("{BALANCING}/{name}"), ms))
         }
         Tiering::Damon => {
             // Or the kernel's balancing, on with two nodes, would mark pages as well.

@@ -28,6 +28,9 @@ pub const DEFAULT: Configuration = tiered("default", Tiering::Default);
 /// The kernel's tiering: hint faults promote, reclaim demotes.
 pub const NUMA_BALANCING: Configuration = tiered("numa-balancing", Tiering::NumaBalancing);
 
+/// The same, by somebody who knows debugfs: it looks at what an app uses after each 100 ms of its CPU time, from the first.
+pub const NUMA_BALANCING_OFTEN: Configuration = tiered("numa-balancing-often", Tiering::NumaBalancingOften);
+
 /// DAMON's schemes: what is accessed is promoted, what is not is demoted.
 pub const DAMON: Configuration = tiered("damon", Tiering::Damon);
 
@@ -35,7 +38,7 @@ pub const DAMON: Configuration = tiered("damon", Tiering::Damon);
 pub const FOVEA: Configuration = tiered("fovea", Tiering::Managed);
 
 pub(super) const ABOUT: About = About {
-    configurations: &[DEFAULT, NUMA_BALANCING, DAMON, FOVEA],
+    configurations: &[DEFAULT, NUMA_BALANCING, NUMA_BALANCING_OFTEN, DAMON, FOVEA],
     scenarios: builtin!["scenarios/tier.toml"],
     lists: &["fast_percent", "ratio"],
     panels: &[Panel {
