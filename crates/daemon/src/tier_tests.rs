@@ -63,6 +63,29 @@ impl Bench {
         }
     }
 
+    fn front_takes_all(&mut self) {
+        let tiers = &mut self.device.0.borrow_mut().tiers;
+        let taken = std::mem::take(&mut tiers.nodes[0].free_bytes) / PAGE_BYTES;
+        *tiers.fast_pages.get_mut("apps/a").unwrap() += taken;
+    }
+
+    /// It takes so many pages more, and there is fast memory for one of them.
+    fn grows(&mut self, cgroup: &str, pages: u64) {
+        let tiers = &mut self.device.0.borrow_mut().tiers;
+        *tiers.slow_pages.entry(cgroup.into()).or_default() += pages - 1;
+        *tiers.fast_pages.entry(cgroup.into()).or_default() += 1;
+    }
+
+    /// "b" takes new memory in the background, and is kept out for it.
+    fn keeps_b_out(&mut self) {
+        self.turns_until(0, SECOND_NS);
+        self.front_takes_all();
+        self.grows("apps/b", 512);
+        self.engine.handle(focus("a"), SECOND_NS);
+        self.turns_until(SECOND_NS, 2 * SECOND_NS);
+        assert_eq!(self.allowed("apps/b"), "1");
+    }
+
     fn fast_pages(&self, cgroup: &str) -> u64 {
         self.device.0.borrow().tiers.fast_pages[cgroup]
     }
@@ -92,16 +115,18 @@ fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
     // One in 32 of 20,000 is to be free, and half of that again.
     assert_eq!((b.fast_pages("apps/b"), b.times_did("demote apps/a")), (4_000 - 937, 0));
     assert_eq!(b.allowed("apps/b"), "");
-    // The app in front takes all of it; in the end only what is in use is left of "b".
+    // The app in front takes all of it; in the end what is in use is left of "b", and the front is asked for what it does not use.
     for second in 2..20 {
-        {
-            let tiers = &mut b.device.0.borrow_mut().tiers;
-            let taken = std::mem::take(&mut tiers.nodes[0].free_bytes) / PAGE_BYTES;
-            *tiers.fast_pages.get_mut("apps/a").unwrap() += taken;
-        }
+        b.front_takes_all();
         b.engine.handle(focus("a"), second * SECOND_NS);
         b.turns_until(second * SECOND_NS, (second + 1) * SECOND_NS);
     }
+    assert_eq!((b.fast_pages("apps/b"), b.allowed("apps/b").as_str()), (100, ""));
+    assert!(b.times_did("demote apps/a") > 0);
+    // New pages of "b" belong in slow memory.
+    b.grows("apps/b", 512);
+    b.engine.handle(focus("a"), 20 * SECOND_NS);
+    b.turns_until(20 * SECOND_NS, 21 * SECOND_NS);
     assert_eq!((b.fast_pages("apps/b"), b.allowed("apps/b").as_str()), (0, "1"));
     assert!(b.device.0.borrow().without.is_empty(), "the controller is passed on");
 
@@ -120,20 +145,45 @@ fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
 
 #[test]
 fn a_focus_lets_an_app_in_before_it_is_answered() {
-    let mut b = tiered(0, |state| _ = state.tiers.fast_pages.insert("apps/b".into(), 300));
-    b.turns_until(0, SECOND_NS);
-    assert_eq!(b.allowed("apps/b"), "1");
+    let mut b = tiered(0, |_| {});
+    b.keeps_b_out();
     let read = b.times_did("memory nodes");
     b.engine.handle(focus("b"), 2 * SECOND_NS);
     assert_eq!((b.allowed("apps/b").as_str(), b.times_did("memory nodes")), ("", read));
 }
 
 #[test]
+fn who_takes_no_more_is_let_in_again_and_who_does_not_is_kept_out_for_longer() {
+    let mut b = tiered(0, |_| {});
+    b.keeps_b_out();
+    b.turns_until(2 * SECOND_NS, 10 * SECOND_NS);
+    assert_eq!(b.allowed("apps/b"), "");
+    b.front_takes_all();
+    b.grows("apps/b", 512);
+    b.engine.handle(focus("a"), 10 * SECOND_NS);
+    b.turns_until(10 * SECOND_NS, 17 * SECOND_NS);
+    assert_eq!(b.allowed("apps/b"), "1", "twice as long as the last time");
+    b.turns_until(17 * SECOND_NS, 24 * SECOND_NS);
+    assert_eq!(b.allowed("apps/b"), "");
+}
+
+#[test]
+fn where_everything_is_in_use_looks_become_rare() {
+    let mut b = tiered(0, |_| {});
+    b.turns_until(0, 60 * SECOND_NS);
+    let before = ["memory nodes", "demote"].map(|what| b.times_did(what));
+    b.turns_until(60 * SECOND_NS, 120 * SECOND_NS);
+    let [looks, asked] = ["memory nodes", "demote"].map(|what| b.times_did(what));
+    // Every 8 s, and once more after each of the two apps was asked.
+    assert!(looks - before[0] <= 24, "{}", looks - before[0]);
+    assert!(asked - before[1] <= 16, "{}", asked - before[1]);
+}
+
+#[test]
 fn the_cgroup_of_an_app_that_has_ended_is_as_it_was() {
-    let mut b = tiered(0, |state| _ = state.tiers.fast_pages.insert("apps/b".into(), 300));
-    b.turns_until(0, SECOND_NS);
-    assert_eq!(b.allowed("apps/b"), "1");
-    b.engine.ended(&"b".parse().unwrap(), SECOND_NS);
+    let mut b = tiered(0, |_| {});
+    b.keeps_b_out();
+    b.engine.ended(&"b".parse().unwrap(), 2 * SECOND_NS);
     assert_eq!(b.allowed("apps/b"), "");
 }
 
@@ -141,7 +191,7 @@ fn the_cgroup_of_an_app_that_has_ended_is_as_it_was() {
 fn what_somebody_else_has_said_of_nodes_holds() {
     let mut b = tiered(3_900, |state| drop(state.tiers.allowed.insert("apps/b".into(), "0-1".into())));
     b.turns_until(0, 3 * SECOND_NS);
-    assert_eq!((b.times_did("demote"), b.allowed("apps/b").as_str()), (0, "0-1"));
+    assert_eq!((b.times_did("demote apps/b"), b.allowed("apps/b").as_str()), (0, "0-1"));
     // And whoever has switched the kernel's part off.
     let mut b = tiered(3_900, |state| drop(state.sysctls.insert("kernel/numa_balancing".into(), "0".into())));
     b.turns_until(0, 3 * SECOND_NS);

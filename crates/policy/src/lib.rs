@@ -234,6 +234,10 @@ list::mechanisms! {
         reasons {
             /// The app in front would find no room for a page that it uses.
             FastShort = "fast memory is short for the app in front";
+            /// New pages of the background belong in slow memory.
+            Grows = "it takes new memory in the background, and fast memory is short";
+            /// What it has may be used as others' is.
+            GrowsNoMore = "it takes no new memory any more";
             /// It is in front.
             NeedsFast = "it is in front now";
             /// There is more than anybody in front needs.

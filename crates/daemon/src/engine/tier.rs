@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Fast memory is kept for the app in front: the kernel moves what is used there (hint faults), and is told whose pages go to slow memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fovea_apps::{App, AppName, MemoryNode, MemoryTiers, PAGE_BYTES};
 use fovea_client::Status;
@@ -23,6 +23,9 @@ const TIERING: u64 = 2;
 /// From one look to the next while something changes, and at most: after each that finds nothing to do it is twice as long.
 const LOOK_NS: [u64; 2] = [250_000_000, 8_000_000_000];
 
+/// An app of which no page was unused for long is not asked for more before.
+const HOT_NS: u64 = 8_000_000_000;
+
 /// What keeping an app out took at the most, however often it did not last: it is let in again after so long.
 const STEER_MOST_NS: u64 = 600_000_000_000;
 
@@ -33,6 +36,8 @@ pub(super) struct Tier {
     state: TierState,
     budget: Option<Budget>,
     apps: BTreeMap<AppName, AppTier>,
+    /// What apps had of all memory when they left the front, or were kept out.
+    had_pages: BTreeMap<AppName, u64>,
     look_interval_ns: u64,
     /// For how long who is kept out stays so, at least.
     steer_ns: u64,
@@ -104,13 +109,20 @@ impl Tier {
     }
 
     /// Reads what apps have of fast memory.
-    fn read_apps<D: Device>(&mut self, house: &mut House<D>) -> Result<(), Error> {
+    fn read_apps<D: Device>(&mut self, house: &mut House<D>, snapshot: &Snapshot) -> Result<(), Error> {
         let Some(tiers) = &self.tiers else { return Ok(()) };
+        let in_front: BTreeSet<_> =
+            snapshot.apps.iter().filter(|app| tier::is_in_front(app)).map(|app| &app.name).collect();
         for app in house.registry.iter() {
             let nodes = house.device.node_bytes(&app.cgroup)?;
             let bytes: u64 = nodes.iter().filter(|(node, _)| tiers.fast.contains(node)).map(|(_, bytes)| bytes).sum();
             let known = self.apps.entry(app.name.clone()).or_default();
             known.fast_pages = bytes / PAGE_BYTES;
+            let pages = nodes.values().fold(0u64, |sum, &bytes| sum.saturating_add(bytes)) / PAGE_BYTES;
+            let had = self.had_pages.entry(app.name.clone()).or_insert(pages);
+            // What it gives back counts, and it may take as much again.
+            *had = if in_front.contains(&app.name) { pages } else { pages.min(*had) };
+            known.grown_pages = pages - *had;
             if !known.steered {
                 // What the owner, or another daemon, has said of its nodes holds.
                 known.foreign = house.device.allowed_nodes(&app.cgroup)?.is_some_and(|nodes| !nodes.is_empty());
@@ -131,7 +143,7 @@ impl Tier {
         let mut snapshot = house.snapshot(now_ns);
         <Self as Mechanism<D>>::describe(self, &mut snapshot);
         if self.state.demoting || tier::may_be_short(&snapshot, &house.policy.tier) {
-            self.read_apps(house)?;
+            self.read_apps(house, &snapshot)?;
             <Self as Mechanism<D>>::describe(self, &mut snapshot);
         }
         let reserve = tier::reserve_pages(&snapshot, &house.policy.tier);
@@ -165,15 +177,13 @@ impl Tier {
         self.demoted_pages += outcome.pages;
         let known = self.apps.entry(name.clone()).or_default();
         known.fast_pages = known.fast_pages.saturating_sub(outcome.pages);
-        match (outcome.pages, outcome.aged) {
-            (0, true) => known.hot_looks = known.hot_looks.saturating_add(1),
-            (0, false) => {}
-            _ => known.hot_looks = 0,
+        match outcome.pages {
+            // Where nothing was old enough, there has to be time for that; the next in turn may have something.
+            0 => known.hot_until_ns = now_ns + HOT_NS,
+            _ => self.look_interval_ns = LOOK_NS[0],
         }
         let share = house.policy.tier.cpu_percent;
         let rest_ns = outcome.cpu_ns * (100 - share) / share;
-        // Where nothing was old enough, there has to be time for that.
-        let rest_ns = if outcome.pages == 0 { rest_ns.max(LOOK_NS[0]) } else { rest_ns };
         self.state.rests_until_ns = now_ns.saturating_add(rest_ns);
         json!(outcome)
     }
@@ -184,7 +194,12 @@ impl Tier {
         let known = self.apps.entry(name.clone()).or_default();
         match done {
             Ok(true) => {
-                (known.steered, known.hot_looks) = (true, 0);
+                known.steered = true;
+                // What it takes from now on is counted.
+                if let Some(had) = self.had_pages.get_mut(name) {
+                    *had = had.saturating_add(std::mem::take(&mut known.grown_pages));
+                }
+                self.look_interval_ns = LOOK_NS[0];
                 // One that was let in, and had to go at once, is let in later than the last time.
                 self.steer_ns = match self.let_in.take() {
                     Some(last) if last == *name => (2 * self.steer_ns).min(STEER_MOST_NS),
@@ -210,7 +225,7 @@ impl Tier {
             known.steered = false;
         }
         let Some(cgroup) = cgroup_of(house, name) else { return Value::Null };
-        if reason == Reason::FastFree {
+        if matches!(reason, Reason::FastFree | Reason::GrowsNoMore) {
             self.let_in = Some(name.clone());
             self.state.release_ns = now_ns.saturating_add(self.steer_ns);
         }
@@ -302,6 +317,7 @@ impl<D: Device> Mechanism<D> for Tier {
     }
 
     fn undo(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
+        self.had_pages.remove(&app.name);
         if self.apps.remove(&app.name).is_some_and(|known| known.steered) {
             let_in(house, &app.cgroup).unwrap_or_else(|e| say!("fovea: {e}"));
         }
@@ -336,13 +352,6 @@ impl<D: Device> Mechanism<D> for Tier {
 
     fn decide(&self, snapshot: &Snapshot, config: &Config) -> Decision {
         tier::decide(snapshot, &config.tier)
-    }
-
-    fn decided(&mut self, _house: &mut House<D>, decision: &Decision, _snapshot: &Snapshot) {
-        let is_ours = |action: &Action| matches!(action, Action::Demote { .. } | Action::KeepOut { .. });
-        if decision.actions.iter().any(|(action, _)| is_ours(action)) {
-            self.look_interval_ns = LOOK_NS[0];
-        }
     }
 
     fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {

@@ -15,6 +15,7 @@ pub struct FakeTiers {
     /// Pages of cgroups in fast memory, and those of them that were not used for long.
     pub fast_pages: BTreeMap<String, u64>,
     pub cold_pages: BTreeMap<String, u64>,
+    pub slow_pages: BTreeMap<String, u64>,
     /// `cpuset.mems` of cgroups.
     pub allowed: BTreeMap<String, String>,
     pub settings: BTreeMap<TierSetting, String>,
@@ -28,8 +29,9 @@ impl Tiers for FakeDevice {
     }
 
     fn node_bytes(&mut self, cgroup: &str) -> Result<BTreeMap<u32, u64>, Error> {
-        let pages = self.0.borrow().tiers.fast_pages.get(cgroup).copied().unwrap_or(0);
-        Ok([(0, pages * PAGE_BYTES)].into())
+        let tiers = &self.0.borrow().tiers;
+        let bytes = |pages: &BTreeMap<String, u64>| pages.get(cgroup).copied().unwrap_or(0) * PAGE_BYTES;
+        Ok([(0, bytes(&tiers.fast_pages)), (1, bytes(&tiers.slow_pages))].into())
     }
 
     fn allowed_nodes(&mut self, cgroup: &str) -> Result<Option<String>, Error> {
@@ -43,6 +45,7 @@ impl Tiers for FakeDevice {
         tiers.allowed.insert(cgroup.to_owned(), nodes.to_owned());
         if nodes == "1" {
             let moved = tiers.fast_pages.insert(cgroup.to_owned(), 0).unwrap_or(0);
+            *tiers.slow_pages.entry(cgroup.to_owned()).or_default() += moved;
             tiers.nodes[0].free_bytes += moved * PAGE_BYTES;
         }
         Ok(())
@@ -63,6 +66,7 @@ impl Tiers for FakeDevice {
         let moved = pages.min(*cold);
         *cold -= moved;
         *tiers.fast_pages.entry(cgroup.to_owned()).or_default() -= moved;
+        *tiers.slow_pages.entry(cgroup.to_owned()).or_default() += moved;
         tiers.nodes[0].free_bytes += moved * PAGE_BYTES;
         tiers.nodes[1].free_bytes -= moved * PAGE_BYTES;
         Ok(DemoteOutcome { pages: moved, aged: moved == 0, cpu_ns: moved * 16_000 })

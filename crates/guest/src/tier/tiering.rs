@@ -21,7 +21,8 @@ const COLD_AGE: u64 = 20;
 /// How often the kernel looks at what an app uses, in ms of the app's CPU time: what the daemon sets too. The shortest before the longest, which may not
 /// be below it; the first look after either.
 const BALANCING: &str = "/sys/kernel/debug/sched/numa_balancing";
-const OFTEN: [(&str, &str); 3] = [("scan_period_min_ms", "100"), ("scan_period_max_ms", "100"), ("scan_delay_ms", "100")];
+const OFTEN: [(&str, &str); 3] =
+    [("scan_period_min_ms", "100"), ("scan_period_max_ms", "100"), ("scan_delay_ms", "100")];
 
 fn kernel_tiering() -> Outcome<()> {
     write_file("/proc/sys/kernel/numa_balancing", "2")?;

@@ -20,7 +20,8 @@ pub struct TierConfig {
     pub scan_period_ms: u64,
     /// Only pages that two looks, so far apart or farther, found unused go to slow memory; 0: whatever the kernel holds for old.
     pub unused_ms: u64,
-    /// An app that was kept out of fast memory is let in again after so long, if fast memory is free then; twice as long each time that it did not last.
+    /// An app that was kept out of fast memory, for it took new memory in the background, is let in again after so long, if it takes none any more or fast
+    /// memory is free; twice as long each time that it did not last.
     pub steer_ms: u64,
 }
 

@@ -20,10 +20,8 @@ const RESERVE_SHARE: u64 = 32;
 const SETTLING_NS: u64 = 3_000_000_000;
 const RESERVE_PER_S: u64 = 4;
 
-/// Looks without a cold page after which an app's pages count as all in use,
-const HOT_LOOKS: u32 = 4;
-/// and the batches that may then be moved at once by keeping it out: else it is left where it is.
-const HOT_BATCHES: u64 = 16;
+/// The batches that are moved at once by keeping an app out: one that has more in fast memory is left where it is.
+const KEPT_OUT_BATCHES: u64 = 16;
 
 /// Slow memory is not filled to its last eighth by what the daemon does: an app that may have no other memory would meet the OOM killer there. Who is
 /// kept out of fast memory is let in at half of that.
@@ -33,13 +31,14 @@ fn of(app: &AppState) -> AppTier {
     app.tier.unwrap_or_default()
 }
 
-fn is_in_front(app: &AppState) -> bool {
+/// Whether the user sees or hears it.
+pub fn is_in_front(app: &AppState) -> bool {
     app.importance <= Importance::Visible || app.is_perceptible()
 }
 
-/// Whether its pages may be moved for others.
-fn yields(app: &AppState) -> bool {
-    !is_in_front(app) && app.standing != Standing::Ignore && app.tier.is_some_and(|tier| !tier.foreign)
+/// Whether it is ours to move its pages.
+fn may_move(app: &AppState) -> bool {
+    app.standing != Standing::Ignore && app.tier.is_some_and(|tier| !tier.foreign)
 }
 
 /// Whether an app has come to the front a moment ago.
@@ -88,20 +87,41 @@ pub fn decide(snapshot: &Snapshot, config: &TierConfig) -> Decision {
     decision.watch_by(state.look_ns);
     let reserve = reserve_pages(snapshot, config);
     let enough = reserve + reserve / 2;
+    if decision.actions.is_empty() {
+        let_settled_in(snapshot, config, enough, &mut decision);
+    }
     if state.fast_free_pages < if state.demoting { enough } else { reserve } {
         make_room(snapshot, config, enough, &mut decision);
-    } else if state.fast_free_pages >= 2 * enough && snapshot.now_ns >= state.release_ns && decision.actions.is_empty()
-    {
-        // The most important first, and of these who was in front last.
-        let kept_out = snapshot.apps.iter().filter(|app| of(app).steered);
-        if let Some(app) = kept_out.min_by_key(|app| (app.importance, u64::MAX - app.focus_seq, &app.name)) {
-            decision.push(Action::LetIn { app: app.name.clone() }, Reason::FastFree);
-        }
     }
     decision
 }
 
-/// The least important app gives first, and of these the one that was in the background longest.
+/// Who was kept out is let in once it takes no new memory, or there is fast memory for it: what it has may come into fast memory if it is used
+/// (Hybrid15, section 3, figure 1d). One at a time, the most important first, and of these who was in front last.
+fn let_settled_in(snapshot: &Snapshot, config: &TierConfig, enough: u64, decision: &mut Decision) {
+    let state = &snapshot.tier;
+    let mut kept_out: Vec<&AppState> = snapshot.apps.iter().filter(|app| of(app).steered).collect();
+    if kept_out.is_empty() {
+        return;
+    }
+    if snapshot.now_ns < state.release_ns {
+        decision.watch_by(state.release_ns);
+        return;
+    }
+    kept_out.sort_by_key(|app| (app.importance, u64::MAX - app.focus_seq, &app.name));
+    let is_free = state.fast_free_pages >= 2 * enough;
+    let reason = |app: &&AppState| match () {
+        () if of(app).grown_pages < config.batch_pages => Some(Reason::GrowsNoMore),
+        () if is_free => Some(Reason::FastFree),
+        () => None,
+    };
+    if let Some((app, reason)) = kept_out.iter().find_map(|app| Some((app, reason(app)?))) {
+        decision.push(Action::LetIn { app: app.name.clone() }, reason);
+    }
+}
+
+/// Cold pages first (Hybrid15, section 3): of the least important app, and of these of the one that was in the background longest; of whoever is in front
+/// when nobody else has any. Who takes new memory in the background is kept out instead, for new pages are not cold.
 fn make_room(snapshot: &Snapshot, config: &TierConfig, enough: u64, decision: &mut Decision) {
     let state = &snapshot.tier;
     let waits = snapshot.memory.psi_full_avg10 >= WAITS_PERCENT;
@@ -112,17 +132,16 @@ fn make_room(snapshot: &Snapshot, config: &TierConfig, enough: u64, decision: &m
         decision.wake_by(state.rests_until_ns);
         return;
     }
-    let mut from: Vec<&AppState> = snapshot.apps.iter().filter(|app| yields(app) && of(app).fast_pages > 0).collect();
-    from.sort_by_key(|app| (std::cmp::Reverse(app.importance), app.background_since_ns, &app.name));
+    let mut from: Vec<&AppState> = snapshot.apps.iter().filter(|app| may_move(app) && of(app).fast_pages > 0).collect();
+    from.sort_by_key(|app| (is_in_front(app), std::cmp::Reverse(app.importance), app.background_since_ns, &app.name));
     let wanted = enough.saturating_sub(state.fast_free_pages);
     for app in from {
         let tier = of(app);
-        // One write moves whatever of it is mapped: so only what is little, and not once more.
-        let is_little = tier.fast_pages <= config.batch_pages;
-        let is_hot = tier.hot_looks >= HOT_LOOKS;
-        if !tier.steered && (is_little || (is_hot && tier.fast_pages <= HOT_BATCHES * config.batch_pages)) {
-            decision.push(Action::KeepOut { app: app.name.clone() }, Reason::FastShort);
-        } else if !(is_hot || tier.steered && is_little) {
+        let grows = !is_in_front(app) && tier.grown_pages >= config.batch_pages;
+        if grows && !tier.steered && tier.fast_pages <= KEPT_OUT_BATCHES * config.batch_pages {
+            // One write moves whatever of it is mapped: so only what is little.
+            decision.push(Action::KeepOut { app: app.name.clone() }, Reason::Grows);
+        } else if snapshot.now_ns >= tier.hot_until_ns {
             let pages = tier.fast_pages.min(wanted).min(config.batch_pages).min(state.budget_pages);
             if pages == 0 {
                 // Until a quarter of a batch may move.

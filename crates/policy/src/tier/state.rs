@@ -35,6 +35,8 @@ pub struct AppTier {
     pub steered: bool,
     /// Somebody else has said where its pages go: it is left alone.
     pub foreign: bool,
-    /// Looks in a row at which it was short of fast memory and no page of this app was unused for long.
-    pub hot_looks: u32,
+    /// A look found none of its pages unused for long: it is not asked again before.
+    pub hot_until_ns: u64,
+    /// Pages that it has more, fast and slow, than when it left the front or was kept out.
+    pub grown_pages: u64,
 }

@@ -106,37 +106,54 @@ fn the_least_important_and_longest_unused_gives_first_and_a_batch_at_a_time() {
 }
 
 #[test]
-fn who_has_little_left_is_kept_out_and_who_has_much_only_if_all_of_it_is_in_use() {
-    let keep_out = [Action::KeepOut { app: name("back") }];
-    let of = |pages, hot_looks| {
-        let back = with(app("back", Importance::Hidden, pages), |tier| tier.hot_looks = hot_looks);
-        actions(&snapshot(0, vec![back]))
+fn who_takes_new_memory_in_the_background_is_kept_out_and_who_uses_what_it_has_is_not() {
+    let of = |pages, grown_pages| {
+        let back = with(app("back", Importance::Hidden, pages), |tier| tier.grown_pages = grown_pages);
+        decided(&snapshot(0, vec![back])).actions
     };
-    assert_eq!(of(512, 0), keep_out);
-    assert_eq!(of(513, 0), [demote("back", 24)]);
-    assert_eq!(of(513, 4), keep_out);
-    assert_eq!(of(16 * 512 + 1, 4), [], "it would take too long at once");
-    let steered = with(app("back", Importance::Hidden, 3), |tier| tier.steered = true);
-    assert_eq!(actions(&snapshot(0, vec![steered])), [], "pages of files that nobody has mapped");
+    assert_eq!(of(8192, 512), [(Action::KeepOut { app: name("back") }, Reason::Grows)]);
+    assert_eq!(of(8193, 512), [(demote("back", 384), Reason::FastShort)], "it would take too long at once");
+    assert_eq!(of(8192, 511), [(demote("back", 384), Reason::FastShort)]);
+    let front = with(app("front", Importance::Foreground, 9_000), |tier| tier.grown_pages = 9_000);
+    assert_eq!(actions(&snapshot(0, vec![front])), [demote("front", 421)], "its new pages belong there");
 }
 
 #[test]
-fn who_was_kept_out_is_let_in_when_fast_memory_is_free_for_a_while() {
-    let out = |name: &str, seq| {
-        let app = with(app(name, Importance::Hidden, 0), |tier| tier.steered = true);
-        AppState { focus_seq: seq, ..app }
-    };
-    let mut s = snapshot(50_000, vec![out("first", 1), out("last", 2)]);
-    assert_eq!(decided(&s).actions, [(Action::LetIn { app: name("last") }, Reason::FastFree)]);
-    s.tier.release_ns = s.now_ns + 1;
+fn who_has_no_cold_page_is_passed_over_and_the_front_gives_its_cold_ones_last() {
+    let hot = |name: &str, importance| with(app(name, importance, 20_000), |tier| tier.hot_until_ns = 101 * SECOND_NS);
+    let front = app("front", Importance::Foreground, 20_000);
+    let mut s = snapshot(0, vec![front, app("back", Importance::Hidden, 20_000), hot("empty", Importance::Empty)]);
+    assert_eq!(actions(&s), [demote("back", 512)]);
+    s.apps[1] = hot("back", Importance::Hidden);
+    assert_eq!(actions(&s), [demote("front", 512)]);
+    s.apps[0] = hot("front", Importance::Foreground);
     assert_eq!(actions(&s), []);
+    s.now_ns = 101 * SECOND_NS;
+    assert_eq!(actions(&s), [demote("empty", 512)], "it may have some by now");
+}
+
+#[test]
+fn who_was_kept_out_is_let_in_when_it_takes_no_more_or_fast_memory_is_free() {
+    let out = |name: &str, focus_seq, grown_pages| {
+        let app = with(app(name, Importance::Hidden, 0), |tier| (tier.steered, tier.grown_pages) = (true, grown_pages));
+        AppState { focus_seq, ..app }
+    };
+    let let_in = |app, reason| [(Action::LetIn { app: name(app) }, reason)];
+    let mut s = snapshot(50_000, vec![out("first", 1, 512), out("last", 2, 512)]);
+    assert_eq!(decided(&s).actions, let_in("last", Reason::FastFree));
+    s.tier.fast_free_pages = 1;
+    assert_eq!(actions(&s), []);
+    s.apps[0].tier.as_mut().unwrap().grown_pages = 511;
+    assert_eq!(decided(&s).actions, let_in("first", Reason::GrowsNoMore));
+    s.tier.release_ns = s.now_ns + 1;
+    assert_eq!((actions(&s), decided(&s).watch_at_ns), (vec![], Some(s.tier.release_ns)));
     s.tier.slow_free_pages = s.tier.slow_pages / 17;
     assert_eq!(actions(&s).len(), 2, "an app that may have no other memory would meet the OOM killer");
 }
 
 #[test]
 fn one_kind_of_memory_someone_elses_cpusets_and_apps_to_be_ignored_are_left_alone() {
-    let mut s = snapshot(0, vec![app("a", Importance::Foreground, 9), app("b", Importance::Hidden, 9_000)]);
+    let mut s = snapshot(0, vec![app("a", Importance::Foreground, 0), app("b", Importance::Hidden, 9_000)]);
     assert!(!actions(&s).is_empty());
     s.apps[1].tier.as_mut().unwrap().foreign = true;
     assert_eq!(actions(&s), []);
@@ -153,21 +170,38 @@ fn one_kind_of_memory_someone_elses_cpusets_and_apps_to_be_ignored_are_left_alon
 fn apps() -> impl Strategy<Value = Vec<AppState>> {
     let importance = proptest::sample::select(Importance::ALL.to_vec());
     let standing = proptest::sample::select(vec![Standing::Plain, Standing::Protect, Standing::Ignore]);
-    let one = (importance, standing, any::<u64>(), 0u64..20_000, any::<bool>(), any::<bool>(), 0u32..6);
+    let hot_until_ns = 0u64..200 * SECOND_NS;
+    let one =
+        (importance, standing, any::<u64>(), 0u64..20_000, any::<bool>(), any::<bool>(), hot_until_ns, 0u64..2_000);
     proptest::collection::vec(one, 0..8).prop_map(|apps| {
         let named = apps.into_iter().enumerate();
         named
-            .map(|(n, (importance, standing, background_since_ns, fast_pages, steered, foreign, hot_looks))| {
-                let tier = Some(AppTier { fast_pages, steered: steered && !foreign, foreign, hot_looks });
-                AppState { standing, background_since_ns, tier, ..app(&format!("a{n}"), importance, 0) }
-            })
+            .map(
+                |(
+                    n,
+                    (
+                        importance,
+                        standing,
+                        background_since_ns,
+                        fast_pages,
+                        steered,
+                        foreign,
+                        hot_until_ns,
+                        grown_pages,
+                    ),
+                )| {
+                    let steered = steered && !foreign;
+                    let tier = Some(AppTier { fast_pages, steered, foreign, hot_until_ns, grown_pages });
+                    AppState { standing, background_since_ns, tier, ..app(&format!("a{n}"), importance, 0) }
+                },
+            )
             .collect()
     })
 }
 
 proptest! {
     #[test]
-    fn no_more_moves_than_may_and_nothing_of_whom_is_in_front_or_another_s(
+    fn no_more_moves_than_may_nothing_of_another_s_and_the_front_gives_last(
         apps in apps(), free in 0u64..20_000, slow_free in 0u64..1_000_000, budget in 0u64..2000, demoting: bool, full in 0.0f64..10.0,
     ) {
         let config = TierConfig::default();
@@ -184,13 +218,20 @@ proptest! {
                 Action::LetIn { .. } => prop_assert!(tier.steered),
                 Action::KeepOut { .. } | Action::Demote { .. } => {
                     moves += 1;
-                    prop_assert!(full < 5.0 && app.importance > Importance::Visible);
+                    prop_assert!(full < 5.0);
                     prop_assert!(app.standing != Standing::Ignore && !tier.foreign);
                     prop_assert!(slow_free >= s.tier.slow_pages / 8);
                     if let Action::Demote { pages, .. } = action {
                         prop_assert!((1..=budget.min(config.batch_pages).min(tier.fast_pages)).contains(pages));
+                        prop_assert!(tier.hot_until_ns <= s.now_ns);
+                        let gives = |other: &AppState| {
+                            let tier = other.tier.unwrap();
+                            other.standing != Standing::Ignore && !is_in_front(other) && !tier.foreign && tier.fast_pages > 0 && tier.hot_until_ns <= s.now_ns
+                        };
+                        prop_assert!(!is_in_front(app) || !s.apps.iter().any(gives), "the front is the last");
                     } else {
-                        prop_assert!(!tier.steered && tier.fast_pages <= 16 * config.batch_pages);
+                        prop_assert!(!is_in_front(app) && !tier.steered && tier.fast_pages <= 16 * config.batch_pages);
+                        prop_assert!(tier.grown_pages >= config.batch_pages);
                     }
                 }
                 other => prop_assert!(false, "{other:?}"),
