@@ -112,8 +112,8 @@ fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
         assert_eq!(state.tiers.settings[&TierSetting::ScanDelay], "100");
     }
     b.turns_until(0, 2 * SECOND_NS);
-    // One in 32 of 20,000 is to be free, and half of that again.
-    assert_eq!((b.fast_pages("apps/b"), b.times_did("demote apps/a")), (4_000 - 937, 0));
+    // One in 128 of 20,000 is to be free, and half of that again.
+    assert_eq!((b.fast_pages("apps/b"), b.times_did("demote apps/a")), (4_000 - 234, 0));
     assert_eq!(b.allowed("apps/b"), "");
     // The app in front takes all of it; in the end what is in use is left of "b", and the front is asked for what it does not use.
     for second in 2..20 {

@@ -14,7 +14,7 @@ const STEP_NS: u64 = 20_000_000;
 const WAITS_PERCENT: f64 = 5.0;
 
 /// What is free is kept at so much of what apps could have of fast memory, one in so many; and at no more than may move in a quarter of a second.
-const RESERVE_SHARE: u64 = 32;
+const RESERVE_SHARE: u64 = 128;
 
 /// For so long after a focus what is free is looked at often: most of what the app uses comes then.
 const SETTLING_NS: u64 = 3_000_000_000;

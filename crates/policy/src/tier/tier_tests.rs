@@ -59,9 +59,9 @@ fn who_comes_to_the_front_is_let_in_before_anything_is_read() {
 
 #[test]
 fn an_app_that_leaves_the_front_stays_where_it_is_until_fast_memory_is_needed() {
-    // 32,000 pages in all, so 1,000 in reserve, and demotion up to 1,500.
+    // 128,000 pages in all, so 1,000 in reserve, and demotion up to 1,500.
     let at = |free: u64, demoting| {
-        let mut s = snapshot(free, vec![app("left", Importance::Hidden, 32_000 - free)]);
+        let mut s = snapshot(free, vec![app("left", Importance::Hidden, 128_000 - free)]);
         s.tier.demoting = demoting;
         s
     };
@@ -112,10 +112,10 @@ fn who_takes_new_memory_in_the_background_is_kept_out_and_who_uses_what_it_has_i
         decided(&snapshot(0, vec![back])).actions
     };
     assert_eq!(of(8192, 512), [(Action::KeepOut { app: name("back") }, Reason::Grows)]);
-    assert_eq!(of(8193, 512), [(demote("back", 384), Reason::FastShort)], "it would take too long at once");
-    assert_eq!(of(8192, 511), [(demote("back", 384), Reason::FastShort)]);
+    assert_eq!(of(8193, 512), [(demote("back", 96), Reason::FastShort)], "it would take too long at once");
+    assert_eq!(of(8192, 511), [(demote("back", 96), Reason::FastShort)]);
     let front = with(app("front", Importance::Foreground, 9_000), |tier| tier.grown_pages = 9_000);
-    assert_eq!(actions(&snapshot(0, vec![front])), [demote("front", 421)], "its new pages belong there");
+    assert_eq!(actions(&snapshot(0, vec![front])), [demote("front", 105)], "its new pages belong there");
 }
 
 #[test]
