@@ -15,8 +15,8 @@ fn plans(overrides: &[&str]) -> (Scenario, Vec<Plan>) {
 #[test]
 fn each_ratio_and_size_of_fast_memory_is_a_case() {
     let (_, plans) = plans(&[]);
-    // Four configurations each.
-    let cases: Vec<_> = plans.iter().step_by(4).map(|plan| plan.case.as_str()).collect();
+    // Five configurations each.
+    let cases: Vec<_> = plans.iter().step_by(5).map(|plan| plan.case.as_str()).collect();
     assert_eq!(cases, ["15-5", "15-10", "15-25", "3-5", "3-10", "3-25"]);
     for plan in &plans {
         assert!(plan.phone.tiers.is_some());
