@@ -168,6 +168,21 @@ fn who_takes_no_more_is_let_in_again_and_who_does_not_is_kept_out_for_longer() {
 }
 
 #[test]
+fn what_an_app_takes_in_front_while_nobody_looks_is_nothing_against_it() {
+    let mut b = tiered(0, |_| {});
+    b.turns_until(0, SECOND_NS);
+    // Nothing is short while "b" is in front, so nobody reads what it has.
+    b.device.0.borrow_mut().tiers.nodes[0].free_bytes = FAST_PAGES * PAGE_BYTES;
+    b.engine.handle(focus("b"), SECOND_NS);
+    b.turns_until(SECOND_NS, 2 * SECOND_NS);
+    b.grows("apps/b", 2_000);
+    b.engine.handle(focus("a"), 2 * SECOND_NS);
+    b.device.0.borrow_mut().tiers.nodes[0].free_bytes = 0;
+    b.turns_until(2 * SECOND_NS, 4 * SECOND_NS);
+    assert_eq!(b.allowed("apps/b"), "");
+}
+
+#[test]
 fn where_everything_is_in_use_looks_become_rare() {
     let mut b = tiered(0, |_| {});
     b.turns_until(0, 60 * SECOND_NS);

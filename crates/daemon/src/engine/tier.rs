@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Fast memory is kept for the app in front: the kernel moves what is used there (hint faults), and is told whose pages go to slow memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use fovea_apps::{App, AppName, MemoryNode, MemoryTiers, PAGE_BYTES};
 use fovea_client::Status;
@@ -36,8 +36,8 @@ pub(super) struct Tier {
     state: TierState,
     budget: Option<Budget>,
     apps: BTreeMap<AppName, AppTier>,
-    /// What apps had of all memory when they left the front, or were kept out.
-    had_pages: BTreeMap<AppName, u64>,
+    /// Since when apps are in the background, and the pages that they had of all memory then, or when they were kept out.
+    had: BTreeMap<AppName, (u64, u64)>,
     look_interval_ns: u64,
     /// For how long who is kept out stays so, at least.
     steer_ns: u64,
@@ -109,20 +109,19 @@ impl Tier {
     }
 
     /// Reads what apps have of fast memory.
-    fn read_apps<D: Device>(&mut self, house: &mut House<D>, snapshot: &Snapshot) -> Result<(), Error> {
+    fn read_apps<D: Device>(&mut self, house: &mut House<D>) -> Result<(), Error> {
         let Some(tiers) = &self.tiers else { return Ok(()) };
-        let in_front: BTreeSet<_> =
-            snapshot.apps.iter().filter(|app| tier::is_in_front(app)).map(|app| &app.name).collect();
         for app in house.registry.iter() {
             let nodes = house.device.node_bytes(&app.cgroup)?;
             let bytes: u64 = nodes.iter().filter(|(node, _)| tiers.fast.contains(node)).map(|(_, bytes)| bytes).sum();
             let known = self.apps.entry(app.name.clone()).or_default();
             known.fast_pages = bytes / PAGE_BYTES;
             let pages = nodes.values().fold(0u64, |sum, &bytes| sum.saturating_add(bytes)) / PAGE_BYTES;
-            let had = self.had_pages.entry(app.name.clone()).or_insert(pages);
-            // What it gives back counts, and it may take as much again.
-            *had = if in_front.contains(&app.name) { pages } else { pages.min(*had) };
-            known.grown_pages = pages - *had;
+            let since_ns = house.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
+            let had = self.had.entry(app.name.clone()).or_insert((since_ns, pages));
+            // What it took in front is nothing against it, whether or not anybody looked meanwhile; and what it gives back it may take again.
+            *had = (since_ns, if had.0 == since_ns { pages.min(had.1) } else { pages });
+            known.grown_pages = pages - had.1;
             if !known.steered {
                 // What the owner, or another daemon, has said of its nodes holds.
                 known.foreign = house.device.allowed_nodes(&app.cgroup)?.is_some_and(|nodes| !nodes.is_empty());
@@ -143,7 +142,7 @@ impl Tier {
         let mut snapshot = house.snapshot(now_ns);
         <Self as Mechanism<D>>::describe(self, &mut snapshot);
         if self.state.demoting || tier::may_be_short(&snapshot, &house.policy.tier) {
-            self.read_apps(house, &snapshot)?;
+            self.read_apps(house)?;
             <Self as Mechanism<D>>::describe(self, &mut snapshot);
         }
         let reserve = tier::reserve_pages(&snapshot, &house.policy.tier);
@@ -196,8 +195,8 @@ impl Tier {
             Ok(true) => {
                 known.steered = true;
                 // What it takes from now on is counted.
-                if let Some(had) = self.had_pages.get_mut(name) {
-                    *had = had.saturating_add(std::mem::take(&mut known.grown_pages));
+                if let Some((_, pages)) = self.had.get_mut(name) {
+                    *pages = pages.saturating_add(std::mem::take(&mut known.grown_pages));
                 }
                 self.look_interval_ns = LOOK_NS[0];
                 // One that was let in, and had to go at once, is let in later than the last time.
@@ -317,7 +316,7 @@ impl<D: Device> Mechanism<D> for Tier {
     }
 
     fn undo(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
-        self.had_pages.remove(&app.name);
+        self.had.remove(&app.name);
         if self.apps.remove(&app.name).is_some_and(|known| known.steered) {
             let_in(house, &app.cgroup).unwrap_or_else(|e| say!("fovea: {e}"));
         }

@@ -31,8 +31,7 @@ fn of(app: &AppState) -> AppTier {
     app.tier.unwrap_or_default()
 }
 
-/// Whether the user sees or hears it.
-pub fn is_in_front(app: &AppState) -> bool {
+pub(super) fn is_in_front(app: &AppState) -> bool {
     app.importance <= Importance::Visible || app.is_perceptible()
 }
 

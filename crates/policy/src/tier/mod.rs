@@ -8,7 +8,7 @@ mod state;
 
 pub use budget::Budget;
 pub use config::TierConfig;
-pub use decide::{decide, is_in_front, is_settling, let_in, may_be_short, reserve_pages};
+pub use decide::{decide, is_settling, let_in, may_be_short, reserve_pages};
 pub use state::{AppTier, TierState};
 
 #[cfg(test)]

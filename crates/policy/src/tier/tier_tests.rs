@@ -4,6 +4,7 @@
 use fovea_apps::{AppName, Importance, Standing};
 use proptest::prelude::*;
 
+use super::decide::is_in_front;
 use super::*;
 use crate::{Action, AppState, Decision, Reason, Snapshot};
 
