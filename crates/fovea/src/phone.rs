@@ -288,10 +288,10 @@ fn one(
     }
 }
 
-/// One picture of the first case's boots: one line per configuration.
+/// One picture of the first case's boots with the first seed: one line per configuration.
 fn draw(path: &Path, boots: &[Boot]) -> Result<(), Failure> {
     let Some(first) = boots.first().map(|b| b.plan) else { return Ok(()) };
-    let same = |plan: &Plan| plan.case == first.case && plan.seed == first.seed;
+    let same = |plan: &Plan| (&plan.case, plan.of_seed, plan.seed) == (&first.case, first.of_seed, first.seed);
     let shown: Vec<Boot> = boots
         .iter()
         .filter(|b| same(b.plan) && !b.events.is_empty())
