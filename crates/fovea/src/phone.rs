@@ -173,7 +173,11 @@ impl From<FileError> for Failure {
 
 impl From<fovea_scenario::Error> for Failure {
     fn from(error: fovea_scenario::Error) -> Self {
-        Failure::Failed(error.to_string())
+        match error {
+            // What the command line says is wrong, not what a file holds.
+            fovea_scenario::Error::Parameter { .. } => Failure::Usage(error.to_string()),
+            _ => Failure::Failed(error.to_string()),
+        }
     }
 }
 
