@@ -173,7 +173,11 @@ impl From<FileError> for Failure {
 
 impl From<fovea_scenario::Error> for Failure {
     fn from(error: fovea_scenario::Error) -> Self {
-        Failure::Failed(error.to_string())
+        match error {
+            // What the command line says is wrong, not what a file holds.
+            fovea_scenario::Error::Parameter { .. } => Failure::Usage(error.to_string()),
+            _ => Failure::Failed(error.to_string()),
+        }
     }
 }
 
@@ -288,10 +292,10 @@ fn one(
     }
 }
 
-/// One picture of the first case's boots: one line per configuration.
+/// One picture of the first case's boots with the first seed: one line per configuration.
 fn draw(path: &Path, boots: &[Boot]) -> Result<(), Failure> {
     let Some(first) = boots.first().map(|b| b.plan) else { return Ok(()) };
-    let same = |plan: &Plan| plan.case == first.case && plan.seed == first.seed;
+    let same = |plan: &Plan| (&plan.case, plan.of_seed, plan.seed) == (&first.case, first.of_seed, first.seed);
     let shown: Vec<Boot> = boots
         .iter()
         .filter(|b| same(b.plan) && !b.events.is_empty())

@@ -76,6 +76,35 @@ fn wrong_usage_is_one_line_and_status_2() {
 }
 
 #[test]
+fn wrong_seeds_are_one_line_and_status_2_before_anything_is_booted() {
+    for seeds in [&["seeds="][..], &["seeds=1,1"], &["seed=1", "seeds=2,3"], &["seeds=many"]] {
+        for command in [&["phone", "run", "pair"][..], &["lab", "sim", "pair"]] {
+            let args = [command, seeds].concat();
+            let output = run(Path::new(NOWHERE), &args);
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            assert!(one_line(&output).contains(seeds[seeds.len() - 1]) && output.stdout.is_empty(), "{output:?}");
+        }
+    }
+}
+
+#[test]
+fn a_simulation_with_several_seeds_says_so_and_writes_one_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let (json, results) = (folder.path().join("pair.json"), folder.path().join("boots"));
+    let scenario = ["lab", "sim", "pair", "seeds=21,22", "configurations=zram,fovea"];
+    let to = ["--json", json.to_str().unwrap(), "--results", results.to_str().unwrap()];
+    let output = run(Path::new(NOWHERE), &[&scenario[..], &to].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("pair, simulated mode, means over seeds 21 and 22\n"), "{text}");
+    assert!(text.contains("of 2 seeds)"), "{text}");
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!((&document["seed"], &document["seeds"]), (&serde_json::json!(21), &serde_json::json!([21, 22])));
+    assert_eq!(document["command"], serde_json::json!(scenario));
+    let boots = fs::read_dir(results).unwrap().map(|boot| boot.unwrap().file_name().into_string().unwrap());
+    assert_eq!(boots.filter(|boot| boot.contains("seed-22")).count(), 2);
+}
+
+#[test]
 fn a_broken_configuration_names_file_line_and_mend() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fovea.toml");

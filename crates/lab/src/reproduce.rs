@@ -16,6 +16,7 @@ mod lowmem;
 
 use fovea_report::document::Document;
 use fovea_report::experiment::{Reproduction, REPRODUCE};
+use fovea_report::seeds::SeedList;
 
 pub use entry::{Entry, Settings};
 
@@ -66,8 +67,9 @@ fn select<'e>(known: &[&'e Entry], ids: &[String]) -> Result<Vec<&'e Entry>> {
 /// # Errors
 /// If an entry cannot run at all; a verdict that does not hold is no error here.
 pub fn reproduce(entries: &[&Entry], settings: &Settings, progress: impl Fn(&Entry)) -> Result<Reproduction> {
-    let document = Document { seed: settings.seed, ..replay::document(REPRODUCE, Vec::new()) };
-    let mut all = Reproduction::new(document, settings.quick, settings.seeds);
+    let seeds = SeedList::of(&settings.each_seed().collect::<Vec<_>>());
+    let document = Document { seed: settings.seed, seeds, ..replay::document(REPRODUCE, Vec::new()) };
+    let mut all = Reproduction::new(document, settings.quick);
     for entry in entries {
         progress(entry);
         all.add(entry.id, entry.with_seeds(settings)?);
@@ -132,9 +134,9 @@ mod tests {
     fn several_seeds_are_run_from_the_first_on() {
         let settings = Settings { seed: 7, seeds: 3, quick: true, threads: 1 };
         let all = reproduce(&[&A, &B], &settings, |_| {}).unwrap();
-        assert_eq!((all.seeds, all.document.seed), (3, 7));
+        assert_eq!((all.document.seed_numbers().as_str(), all.document.seed), ("7, 8 and 9", 7));
         assert_eq!(all.document.figure("b/N", "lru", "seed"), Some(8.0), "the mean of 7, 8 and 9");
-        let margin = all.margins.iter().find(|m| m.case == "b/N").unwrap().figures["seed"];
+        let margin = all.document.margins.iter().find(|m| m.case == "b/N").unwrap().figures["seed"];
         assert!((margin - 4.303 / 3f64.sqrt()).abs() < 1e-9, "{margin}");
         let saved: Reproduction = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
         assert_eq!(saved, all);

@@ -64,7 +64,7 @@ pub fn results(scenario: &Scenario, plans: &[Plan], events: &[Vec<Event>]) -> Do
     document.mode = MODE.into();
     document.kernel = String::new();
     document.verdicts.retain(|v| !v.id.starts_with("wrong-pages"));
-    for case in &mut document.cases {
+    for case in document.cases.iter_mut().chain(&mut document.margins) {
         case.figures.remove("wrong_pages");
     }
     document
@@ -77,8 +77,7 @@ pub fn failures(plans: &[Plan], events: &[Vec<Event>]) -> Vec<String> {
         _ => None,
     };
     let named = |(plan, events): (&Plan, &Vec<Event>)| {
-        let case = [plan.scenario.as_str(), plan.case.as_str(), plan.configuration.name()].join("/");
-        events.iter().find_map(failure).map(|error| format!("{case}: {error}"))
+        events.iter().find_map(failure).map(|error| format!("{}: {error}", plan.names().join("/")))
     };
     plans.iter().zip(events).filter_map(named).collect()
 }
@@ -89,9 +88,7 @@ pub fn failures(plans: &[Plan], events: &[Vec<Event>]) -> Vec<String> {
 /// If a file cannot be written.
 pub fn write_events(folder: &Path, plans: &[Plan], events: &[Vec<Event>]) -> Result<()> {
     for (index, (plan, events)) in plans.iter().zip(events).enumerate() {
-        let parts = [plan.scenario.as_str(), plan.case.as_str(), plan.configuration.name(), MODE];
-        let name: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();
-        let folder = folder.join(format!("{index:02}-{}", name.join("-")));
+        let folder = folder.join(format!("{index:02}-{}-{MODE}", plan.names().join("-")));
         let path = folder.join("events.jsonl");
         let lines = events.iter().map(|e| serde_json::to_string(e).expect("events serialise") + "\n");
         std::fs::create_dir_all(&folder)

@@ -54,6 +54,13 @@ fn what_is_written_obeys_it() {
         let (plans, events) = sim::simulate(&scenario, 1).unwrap();
         serde_json::to_value(sim::results(&scenario, &plans, &events)).unwrap()
     });
+    write("several seeds", &|| {
+        let scenario = Scenario::load("pair", &["seeds=1,2".into()]).unwrap();
+        let (plans, events) = sim::simulate(&scenario, 1).unwrap();
+        let document = serde_json::to_value(sim::results(&scenario, &plans, &events)).unwrap();
+        assert_eq!(document["seeds"], json!([1, 2]));
+        document
+    });
     // No boot was followed: its figures are `null`.
     write("nothing measured", &|| {
         let scenario = Scenario::load("lowmem", &["rounds=1".into()]).unwrap();
@@ -100,6 +107,14 @@ fn what_is_no_results_document_does_not_obey_it() {
         assert!(!validator.is_valid(&bad), "{at}");
     };
     change("/seed", json!(-1));
+    let with_seeds = |seeds: Value| {
+        let mut some = good.clone();
+        some["seeds"] = seeds;
+        validator.is_valid(&some)
+    };
+    assert!(
+        with_seeds(json!([1, 2])) && with_seeds(json!(5)) && !with_seeds(json!([1, "2"])) && !with_seeds(json!("5"))
+    );
     change("/cases/0/figures/kills", json!("many"));
     change("/cases/0/figures", json!([1.0]));
     change("/verdicts/0/pass", json!("yes"));

@@ -280,11 +280,9 @@ fn last_line(text: &str) -> Option<String> {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// "lowmem/N/fovea".
+/// "lowmem/N/fovea", "lowmem/N/fovea/seed-21 exact".
 fn title(plan: &Plan) -> String {
-    let names = [plan.scenario.as_str(), plan.case.as_str(), plan.configuration.name()];
-    let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
-    format!("{}{}", names.join("/"), if plan.exact { " exact" } else { "" })
+    format!("{}{}", plan.names().join("/"), if plan.exact { " exact" } else { "" })
 }
 
 /// A title as a folder's name.
@@ -370,6 +368,10 @@ mod tests {
     fn folders_have_plain_names() {
         let mut plan = crate::testing::plan();
         assert_eq!((title(&plan).as_str(), folder(&plan).as_str()), ("test/N/fovea exact", "test-N-fovea-exact"));
+        plan.of_seed = Some(21);
+        assert_eq!(title(&plan), "test/N/fovea/seed-21 exact", "whose boot failed is told by its seed");
+        assert_eq!(folder(&plan), "test-N-fovea-seed-21-exact");
+        plan.of_seed = None;
         plan.scenario = "../x".into();
         plan.case = String::new();
         plan.exact = false;

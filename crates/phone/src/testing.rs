@@ -11,6 +11,7 @@ pub(crate) fn plan() -> Plan {
         case: "N".into(),
         configuration: FOVEA,
         seed: 1,
+        of_seed: None,
         exact: true,
         phone: PhoneProfile {
             name: "small".into(),

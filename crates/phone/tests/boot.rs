@@ -75,6 +75,7 @@ fn plan(exact: bool) -> Plan {
         case: String::new(),
         configuration: STOCK,
         seed: 1,
+        of_seed: None,
         exact,
         phone: PhoneProfile {
             name: "tiny".into(),

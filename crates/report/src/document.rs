@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::seeds::SeedList;
 use crate::verdict::Verdict;
 
 /// A file could not be read or written.
@@ -32,8 +33,11 @@ pub struct Document {
     pub kernel: String,
     /// QEMU's version, empty outside the phone.
     pub qemu: String,
-    /// Seed.
+    /// Seed; of several the first.
     pub seed: u64,
+    /// Seeds that the figures are means over, if there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<SeedList>,
     /// Commit of the source, with "-dirty" if changed.
     pub commit: String,
     /// The command that makes it again: the words after the program's name, without those that only say where results go. Empty if
@@ -51,6 +55,9 @@ pub struct Document {
     pub options: BTreeMap<String, String>,
     /// Figures by case and configuration.
     pub cases: Vec<Case>,
+    /// Margins of figures that are means over seeds, by case and configuration: half the widths of their 95 % confidence intervals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub margins: Vec<Case>,
     /// The same figures by interval, of replays that were asked for it. The intervals of a case and configuration sum up to its figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Interval>,

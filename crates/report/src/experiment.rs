@@ -45,22 +45,12 @@ pub struct Reproduction {
     /// Whether the traces were the short ones of `--quick`.
     #[serde(default)]
     pub quick: bool,
-    /// How many seeds the figures are means over, from the document's on.
-    #[serde(default = "one")]
-    pub seeds: u32,
-    /// Margins of figures, by case and configuration: half the widths of their 95 % confidence intervals.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub margins: Vec<Case>,
     /// Plots.
     #[serde(default)]
     pub charts: Vec<Chart>,
     /// Remarks.
     #[serde(default)]
     pub notes: Vec<Note>,
-}
-
-fn one() -> u32 {
-    1
 }
 
 /// The id of an experiment's verdict or case in a document that holds several.
@@ -84,15 +74,15 @@ pub fn within<'n>(entry: &str, name: &'n str) -> Option<&'n str> {
 
 impl Reproduction {
     /// One that holds no experiment yet.
-    pub fn new(document: Document, quick: bool, seeds: u32) -> Self {
-        Reproduction { document, quick, seeds, margins: Vec::new(), charts: Vec::new(), notes: Vec::new() }
+    pub fn new(document: Document, quick: bool) -> Self {
+        Reproduction { document, quick, charts: Vec::new(), notes: Vec::new() }
     }
 
     /// Adds what an experiment found.
     pub fn add(&mut self, entry: &str, found: Findings) {
         let named = |c: Case| Case { case: under(entry, &c.case), ..c };
         self.document.cases.extend(found.cases.into_iter().map(named));
-        self.margins.extend(found.margins.into_iter().map(named));
+        self.document.margins.extend(found.margins.into_iter().map(named));
         let verdicts = found.verdicts.into_iter().map(|v| Verdict { id: under(entry, &v.id), ..v });
         self.document.verdicts.extend(verdicts);
         self.charts.extend(found.charts.into_iter().map(|c| Chart { entry: entry.into(), ..c }));
@@ -106,7 +96,7 @@ impl Reproduction {
         let verdicts = self.document.verdicts.iter().filter_map(|v| Some(Verdict { id: own(&v.id)?, ..v.clone() }));
         let found = Findings {
             cases: self.document.cases.iter().filter_map(named).collect(),
-            margins: self.margins.iter().filter_map(named).collect(),
+            margins: self.document.margins.iter().filter_map(named).collect(),
             verdicts: verdicts.collect(),
             charts: self.charts.iter().filter(|c| c.entry == entry).cloned().collect(),
             notes: self.notes.iter().filter(|n| n.entry == entry).map(|n| n.text.clone()).collect(),

@@ -180,8 +180,8 @@ fn unfit(reproduction: &Reproduction, run: &Run<'_>) -> Option<String> {
         Some(format!("is of commit {}, and this program is of {}", document.commit, run.commit))
     } else if document.seed != run.seed {
         Some(format!("has seed {}", document.seed))
-    } else if reproduction.seeds != run.seeds {
-        Some(format!("has {} seeds, and {} are asked for", reproduction.seeds, run.seeds))
+    } else if document.seed_count() != run.seeds {
+        Some(format!("has {} seeds, and {} are asked for", document.seed_count(), run.seeds))
     } else if reproduction.quick && !run.quick {
         Some("has the short traces".into())
     } else {

@@ -19,6 +19,7 @@ mod plot;
 pub mod repeat;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod seeds;
 pub mod text;
 #[cfg(feature = "page")]
 mod units;

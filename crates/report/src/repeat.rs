@@ -1,47 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! An experiment run with several seeds, folded into one. What is drawn differs from seed to seed, so that a figure is the mean over the
-//! seeds, with its margin: half the width of the mean's 95 % confidence interval (Student, "The probable error of a mean", Biometrika
-//! 6(1), 1908), which takes the seeds' figures for draws from a normal distribution. A verdict is on the mean.
+//! What was run with several seeds, folded into one. What is drawn differs from seed to seed, so that a figure is the mean over the seeds, with
+//! its margin. A verdict is on the mean. Of experiments all means are arithmetic; of scenarios those of times and sizes are geometric.
 
 use std::collections::BTreeMap;
+
+mod documents;
+mod mean;
+
+use mean::{arithmetic, Mean, T};
 
 use crate::chart::{Chart, Point, Series};
 use crate::document::Case;
 use crate::experiment::Findings;
 use crate::verdict::{Bound, Seeds, Verdict};
 
-/// Student's t for 95 %, two-sided, by degrees of freedom from 1. The test integrates the density.
-const T: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-];
-
 /// More have no entry in the table, and no use.
 pub const MOST_SEEDS: u32 = T.len() as u32 + 1;
 
-/// Mean and margin; no margin of what is the same with every seed, as the paper's own numbers are. Not a number if one is none.
-fn mean(values: &[f64]) -> (f64, Option<f64>) {
-    let first = values[0];
-    if values.iter().all(|&v| v == first) {
-        return (first, None);
-    }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    if !mean.is_finite() {
-        return (f64::NAN, None);
-    }
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let t = T[(values.len() - 2).min(T.len() - 1)];
-    (mean, Some(t * (variance / count).sqrt()))
-}
+pub use documents::documents;
 
 /// A value of every seed, or not a number if one has none.
 fn each<'f, T: 'f>(found: &'f [(u64, Findings)], of: impl Fn(&'f Findings) -> Option<T>) -> Vec<Option<T>> {
     found.iter().map(|(_, findings)| of(findings)).collect()
 }
 
-fn folded(values: impl IntoIterator<Item = Option<f64>>) -> (f64, Option<f64>) {
-    mean(&values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect::<Vec<_>>())
+fn folded(values: impl IntoIterator<Item = Option<f64>>) -> Mean {
+    arithmetic(&values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect::<Vec<_>>())
 }
 
 /// What an experiment found with each of several seeds, as one. What one seed's findings lack is left out, or not measured.
@@ -53,29 +37,43 @@ pub fn fold(mut found: Vec<(u64, Findings)>) -> Findings {
         return found.remove(0).1;
     }
     let first = &found[0].1;
-    let (cases, margins) = first.cases.iter().map(|case| figures(&found, case)).unzip();
-    let has_margin = |case: &Case| !case.figures.is_empty();
+    let (cases, margins) = cases(&found.iter().map(|(_, f)| &f.cases[..]).collect::<Vec<_>>(), |_, v| arithmetic(v));
     Findings {
         cases,
-        margins: Vec::into_iter(margins).filter(has_margin).collect(),
+        margins: margins.into_iter().filter(has_figures).collect(),
         verdicts: first.verdicts.iter().map(|v| verdict(&found, v)).collect(),
         charts: first.charts.iter().map(|c| chart(&found, c)).collect(),
         notes: notes(&found),
     }
 }
 
-/// Means of a case's figures, and their margins.
-fn figures(found: &[(u64, Findings)], case: &Case) -> (Case, Case) {
-    let same = |other: &&Case| other.case == case.case && other.configuration == case.configuration;
-    let (mut means, mut margins) = (BTreeMap::new(), BTreeMap::new());
-    for name in case.figures.keys() {
-        let (value, margin) = folded(each(found, |f| f.cases.iter().find(same)?.figures.get(name).copied()));
-        if value.is_finite() {
-            means.insert(name.clone(), value);
+fn has_figures(case: &Case) -> bool {
+    !case.figures.is_empty()
+}
+
+/// The cases of all seeds as one: means of their figures by name, and their margins. A figure that one seed lacks is left out.
+fn cases(of_seeds: &[&[Case]], mean: impl Fn(&str, &[f64]) -> Mean) -> (Vec<Case>, Vec<Case>) {
+    let (mut means, mut margins): (Vec<Case>, Vec<Case>) = Default::default();
+    for case in of_seeds.iter().copied().flatten() {
+        let same = |other: &&Case| other.case == case.case && other.configuration == case.configuration;
+        if means.iter().any(|known| same(&known)) {
+            continue;
         }
-        margins.extend(margin.map(|margin| (name.clone(), margin)));
+        let (mut figures, mut widths) = (BTreeMap::new(), BTreeMap::new());
+        for name in case.figures.keys() {
+            let own: Option<Vec<f64>> =
+                of_seeds.iter().map(|cases| cases.iter().find(same)?.figures.get(name).copied()).collect();
+            let Some(own) = own else { continue };
+            let (value, margin) = mean(name, &own);
+            if value.is_finite() {
+                figures.insert(name.clone(), value);
+            }
+            widths.extend(margin.map(|margin| (name.clone(), margin)));
+        }
+        means.push(Case { figures, ..case.clone() });
+        margins.push(Case { figures: widths, ..case.clone() });
     }
-    (Case { figures: means, ..case.clone() }, Case { figures: margins, ..case.clone() })
+    (means, margins)
 }
 
 fn verdict(found: &[(u64, Findings)], verdict: &Verdict) -> Verdict {
@@ -126,38 +124,6 @@ mod tests {
     use super::*;
     use crate::chart::{Kind, Origin, Place};
     use crate::verdict;
-
-    /// The t distribution's density, without its constant, which the integral over all gives.
-    fn share_within(t: f64, freedom: f64) -> f64 {
-        let density = |x: f64| (1.0 + x * x / freedom).powf(-(freedom + 1.0) / 2.0);
-        // x = tan(a) brings the whole line to a finite interval; the rule is the midpoint's.
-        let integral = |to: f64| {
-            let steps = 20_000;
-            let width = to / f64::from(steps);
-            let at = |step| (f64::from(step) + 0.5) * width;
-            (0..steps).map(|step| density(at(step).tan()) / at(step).cos().powi(2) * width).sum::<f64>()
-        };
-        integral(t.atan()) / integral(std::f64::consts::FRAC_PI_2)
-    }
-
-    #[test]
-    fn the_table_holds_95_percent_of_the_distribution() {
-        for (at, &t) in T.iter().enumerate() {
-            let share = share_within(t, at as f64 + 1.0);
-            assert!((share - 0.95).abs() < 1e-4, "{} degrees of freedom: {share}", at + 1);
-        }
-    }
-
-    #[test]
-    fn means_have_the_margins_of_the_book() {
-        let (value, margin) = mean(&[1.0, 2.0, 3.0]);
-        // s = 1, t = 4.303, n = 3.
-        assert_eq!(value, 2.0);
-        assert!((margin.unwrap() - 4.303 / 3f64.sqrt()).abs() < 1e-12);
-        assert_eq!(mean(&[0.1, 0.1, 0.1]), (0.1, None));
-        assert!(mean(&[1.0, f64::NAN]).0.is_nan());
-        assert_eq!(mean(&[1.0, f64::INFINITY]).1, None);
-    }
 
     fn found(seed: u64, y: f64) -> (u64, Findings) {
         let mut chart = Chart::new("Hits", Kind::Bars, "", "%");

@@ -43,7 +43,7 @@ pub fn columns(rows: &[Vec<String>], out: &mut String) {
 
 /// The document as text. A paper's figure follows ours in brackets; free memory is also a share of user memory.
 pub fn render(document: &Document, papers: &[Paper]) -> String {
-    let mut out = format!("{}, {} mode, seed {}", document.scenario, document.mode, document.seed);
+    let mut out = format!("{}, {} mode, {}", document.scenario, document.mode, document.drawn_with());
     if !document.kernel.is_empty() {
         let _ = write!(out, ", Linux {}", document.kernel);
     }
@@ -82,7 +82,8 @@ pub fn render(document: &Document, papers: &[Paper]) -> String {
     for v in &document.verdicts {
         let figure = if v.figure.is_finite() { format!("{:.4}", v.figure) } else { "not measured".into() };
         let word = if v.pass { "holds" } else { "FAILS" };
-        let _ = writeln!(out, "{word}  {}: {}: {figure}, bound {} ({})", v.id, v.claim, v.bound, v.source);
+        let seeds = v.seeds.map_or(String::new(), |s| format!("; with {} of {} seeds", s.holds, s.of));
+        let _ = writeln!(out, "{word}  {}: {}: {figure}, bound {} ({}{seeds})", v.id, v.claim, v.bound, v.source);
     }
     out
 }

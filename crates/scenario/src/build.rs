@@ -30,10 +30,21 @@ impl Step {
 }
 
 impl Scenario {
-    /// The plans of all boots: by case and round, and within these by configuration, so that what is compared runs side by side.
-    /// Plans of the same case and round differ in nothing but the configuration and the daemon's file, and, where reserved memory has been
+    /// The plans of all boots: by seed, by case and round, and within these by configuration, so that what is compared runs side by side.
+    /// Plans of the same seed, case and round differ in nothing but the configuration and the daemon's file, and, where reserved memory has been
     /// given back, in that apps allocate no device buffers.
     pub fn plans(&self, catalog: &Catalog, exact: bool) -> Result<Vec<Plan>, Error> {
+        let several = self.seeds.len() > 1;
+        let mut plans = Vec::new();
+        for &seed in &self.seeds {
+            let of_seed = several.then_some(seed);
+            let own = self.with_seed(seed).plans_of_seed(catalog, exact)?;
+            plans.extend(own.into_iter().map(|plan| Plan { of_seed, ..plan }));
+        }
+        Ok(plans)
+    }
+
+    fn plans_of_seed(&self, catalog: &Catalog, exact: bool) -> Result<Vec<Plan>, Error> {
         let mut catalog = catalog.clone();
         for app in catalog.resolve(&self.origin.0, &self.origin.1, &self.app)? {
             catalog.insert_app(app);
@@ -59,6 +70,7 @@ impl Scenario {
                     case: script.case.clone(),
                     configuration: configuration.clone(),
                     seed: script.seed,
+                    of_seed: None,
                     exact,
                     phone: phone.clone(),
                     daemon_config: daemon_config(configuration, phone.thresholds, user_bytes, self.zram_percent)

@@ -27,6 +27,7 @@ mod plan;
 mod profile;
 mod scenario;
 mod script;
+mod seeds;
 pub mod series;
 mod sound;
 mod tier_load;

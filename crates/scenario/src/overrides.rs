@@ -16,24 +16,30 @@ fn value(text: &str) -> Value {
         .unwrap_or_else(|| Value::String(text.into()))
 }
 
-/// A list where the file's is one: `cases=L,N` is `cases=["L","N"]`.
+/// A list where the file's is one: `cases=L,N` is `cases=["L","N"]`, and `cases=` is none.
 fn as_list(new: Value, text: &str) -> Value {
     match new {
         Value::Array(_) => new,
+        _ if text.is_empty() => Value::Array(Vec::new()),
         _ => Value::Array(text.split(',').map(|part| value(part.trim())).collect()),
     }
 }
 
 /// Common keys whose value is a list.
-const LISTS: [&str; 2] = ["configurations", "services"];
+const LISTS: [&str; 3] = ["configurations", "services", "seeds"];
+
+/// Keys of which one takes the other's place, and what is wrong with both in one place, and the mend.
+const SEED: [&str; 2] = ["seed", "seeds"];
+pub(crate) const BOTH_SEEDS: (&str, &str) = ("seed and seeds are named both", "name one of them");
 
 /// Keys that stand outside the section of the scenario's kind.
-const COMMON: [&str; 10] = [
+const COMMON: [&str; 11] = [
     "name",
     "kind",
     "phone",
     "configurations",
     "seed",
+    "seeds",
     "scale",
     "zygote_mib",
     "kernel_mib",
@@ -44,6 +50,7 @@ const COMMON: [&str; 10] = [
 /// The scenario with the overrides laid over its text.
 pub(crate) fn apply(mut scenario: Scenario, file: &str, text: &str, overrides: &[String]) -> Result<Scenario, Error> {
     let mut table: Table = parse(file, text)?;
+    let mut seed_key = None;
     for parameter in overrides {
         let wrong =
             |what: String, mend: &str| Error::Parameter { parameter: parameter.clone(), what, mend: mend.into() };
@@ -56,6 +63,13 @@ pub(crate) fn apply(mut scenario: Scenario, file: &str, text: &str, overrides: &
         let shorthands = about.shorthands.iter().chain(&[("profile", "phone")]);
         if let Some((_, long)) = shorthands.into_iter().find(|(short, _)| *short == key) {
             key = long;
+        }
+        if SEED.contains(&key) {
+            if seed_key.is_some_and(|other| other != key) {
+                return Err(wrong(BOTH_SEEDS.0.into(), BOTH_SEEDS.1));
+            }
+            seed_key = Some(key);
+            SEED.iter().filter(|other| **other != key).for_each(|other| drop(table.remove(*other)));
         }
         let is_list = LISTS.contains(&key) || about.lists.contains(&key);
         let new = if is_list { as_list(value(text), text) } else { value(text) };

@@ -41,6 +41,10 @@ pub struct Plan {
     pub configuration: Configuration,
     /// Seed of everything drawn.
     pub seed: u64,
+    /// The scenario's seed that the boot belongs to, if it has several; `seed` is another in later rounds. Nothing to the guest, whose image
+    /// must be the same to the byte, however many seeds there are.
+    #[serde(skip)]
+    pub of_seed: Option<u64>,
     /// Whether instructions are nanoseconds here.
     pub exact: bool,
     /// The phone.
@@ -74,6 +78,13 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What tells the boot from others: scenario, case, configuration and, if there are several, the seed.
+    pub fn names(&self) -> Vec<String> {
+        let seed = self.of_seed.map(|seed| format!("seed-{seed}"));
+        let names = [self.scenario.clone(), self.case.clone(), self.configuration.name().to_owned()];
+        names.into_iter().chain(seed).filter(|name| !name.is_empty()).collect()
+    }
+
     /// A boot of no steps on a phone that has memory and CPUs and nothing else: what tests with a first process of their own begin with.
     pub fn bare(scenario: &str, memory_bytes: u64, cpus: u32) -> Plan {
         Plan {
@@ -81,6 +92,7 @@ impl Plan {
             case: String::new(),
             configuration: Configuration { zram: true, ..Configuration::new("fovea", Daemon::Full) },
             seed: 1,
+            of_seed: None,
             exact: false,
             phone: PhoneProfile {
                 name: scenario.into(),

@@ -11,6 +11,7 @@ use crate::error::{file_error, line_of, parse, Error};
 use crate::kinds::name::Name;
 use crate::kinds::{builtin_scenario, builtin_scenarios, kinds, Kind};
 use crate::overrides;
+use crate::seeds::Seeds;
 use crate::{Configuration, Lacks};
 
 macro_rules! define {
@@ -36,8 +37,17 @@ macro_rules! define {
             /// What is compared; what the kind compares unless it says otherwise.
             #[serde(skip)]
             pub configurations: Vec<Configuration>,
-            /// Seed of everything drawn.
-            #[serde(default = "default_seed")]
+            /// Seed of everything drawn, if it says one.
+            #[serde(rename = "seed")]
+            given_seed: Option<u64>,
+            /// Several, if it says so.
+            #[serde(rename = "seeds")]
+            given_seeds: Option<Seeds>,
+            /// Seeds of everything drawn: each boot is made once with each. At least one.
+            #[serde(skip)]
+            pub seeds: Vec<u64>,
+            /// The first of them.
+            #[serde(skip)]
             pub seed: u64,
             /// Factor of all sizes; for `lowmem` without it, user memory / 835 MB.
             pub scale: Option<f64>,
@@ -77,11 +87,10 @@ macro_rules! define {
 }
 kinds!(define);
 
+const DEFAULT_SEED: u64 = 1;
+
 fn default_phone() -> String {
     "nexus-s".into()
-}
-fn default_seed() -> u64 {
-    1
 }
 fn default_zygote_mib() -> f64 {
     4.0
@@ -125,6 +134,11 @@ impl Scenario {
         }
         scenario.check()?;
         scenario.configurations = scenario.chosen().cloned().collect();
+        scenario.seeds = match scenario.given_seeds.take() {
+            Some(Seeds(seeds)) => seeds,
+            None => vec![scenario.given_seed.unwrap_or(DEFAULT_SEED)],
+        };
+        scenario.seed = scenario.seeds[0];
         Ok(scenario)
     }
 
@@ -155,6 +169,9 @@ impl Scenario {
         if let Some(Name(other)) = self.given.iter().flatten().find(|given| known().all(|c| c.name() != given.0)) {
             let what = format!("configuration {other} is of another kind of scenario");
             return at("configurations", what, &format!("name some of {}", names()));
+        }
+        if self.given_seed.is_some() && self.given_seeds.is_some() {
+            return at("seeds", overrides::BOTH_SEEDS.0.into(), overrides::BOTH_SEEDS.1);
         }
         if let Some(scale) = self.scale {
             if !(scale.is_finite() && scale > 0.0 && scale <= 100.0) {

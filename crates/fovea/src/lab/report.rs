@@ -14,6 +14,7 @@ use fovea_report::experiment::Reproduction;
 use fovea_report::gather::{choose, gather, Gathered, LeftOut, Run};
 use fovea_report::page::Report;
 use fovea_report::repeat::MOST_SEEDS;
+use fovea_report::seeds::SeedList;
 use fovea_scenario::kinds::{panels, papers};
 
 use super::bar;
@@ -132,12 +133,12 @@ impl ReportArgs {
         for entry in entries {
             let why = match choose(&gathered, entry.id, &run, self.saved) {
                 Ok(saved) => {
-                    let Reproduction { quick, seeds, ref document, .. } = *saved.reproduction;
+                    let Reproduction { quick, ref document, .. } = *saved.reproduction;
                     let made_by = document.clone();
                     let other =
                         if saved.fits { "" } else { ", by another version of the program or with other settings" };
                     let origin = format!("Saved in {}{other}", saved.path);
-                    report.experiments.push(entry.experiment(saved.findings, quick, seeds, origin, made_by));
+                    report.experiments.push(entry.experiment(saved.findings, quick, origin, made_by));
                     continue;
                 }
                 Err(why) => why,
@@ -149,9 +150,10 @@ impl ReportArgs {
             bar.set_message(entry.id);
             bar.tick();
             let findings = entry.with_seeds(&settings)?;
-            let made_by = Document { seed: self.seed, ..made_here.clone() };
+            let seeds = SeedList::of(&settings.each_seed().collect::<Vec<_>>());
+            let made_by = Document { seed: self.seed, seeds, ..made_here.clone() };
             let origin = format!("Run for this page ({why})");
-            report.experiments.push(entry.experiment(findings, self.quick, settings.seeds, origin, made_by));
+            report.experiments.push(entry.experiment(findings, self.quick, origin, made_by));
         }
         bar.finish_and_clear();
         if self.only.is_empty() {

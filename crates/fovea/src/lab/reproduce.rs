@@ -129,7 +129,7 @@ fn text_of(entry: &Entry, all: &Reproduction) -> String {
     let rows: Vec<(&str, &Case)> =
         all.document.cases.iter().filter_map(|c| within(entry.id, &c.case).map(|name| (name, c))).collect();
     if !rows.is_empty() {
-        text += &table(&rows, &all.margins);
+        text += &table(&rows, &all.document.margins);
     }
     for verdict in all.document.verdicts.iter().filter(|v| within(entry.id, &v.id).is_some()) {
         text += &verdict_line(verdict);

@@ -33,6 +33,11 @@ impl Settings {
             USUAL_SEEDS
         }
     }
+
+    /// The seeds that are run.
+    pub fn each_seed(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..u64::from(self.seeds)).map(|at| self.seed.wrapping_add(at))
+    }
 }
 
 /// One table or figure of a paper.
@@ -60,21 +65,14 @@ impl Entry {
             let what = format!("seeds {}: take 1 to {MOST_SEEDS}", settings.seeds);
             return Err(Error::Usage(what));
         }
-        let seeds = (0..u64::from(settings.seeds)).map(|at| settings.seed.wrapping_add(at));
-        let found = seeds.map(|seed| Ok((seed, (self.run)(&Settings { seed, seeds: 1, ..*settings })?)));
+        let run = |seed| Ok((seed, (self.run)(&Settings { seed, seeds: 1, ..*settings })?));
+        let found = settings.each_seed().map(run);
         Ok(fold(found.collect::<Result<_>>()?))
     }
 
-    /// What it found, for a page; of what made it, mode, kernel, seed and commit count.
-    pub fn experiment(
-        &self,
-        findings: Findings,
-        quick: bool,
-        seeds: u32,
-        origin: String,
-        made_by: Document,
-    ) -> Experiment {
-        let made_by = Document { cases: Vec::new(), verdicts: Vec::new(), ..made_by };
+    /// What it found, for a page; of what made it, mode, kernel, seeds and commit count.
+    pub fn experiment(&self, findings: Findings, quick: bool, origin: String, made_by: Document) -> Experiment {
+        let made_by = Document { cases: Vec::new(), margins: Vec::new(), verdicts: Vec::new(), ..made_by };
         Experiment {
             id: self.id.into(),
             title: self.title.into(),
@@ -82,7 +80,6 @@ impl Entry {
             claim: self.claim.into(),
             findings,
             quick,
-            seeds,
             origin,
             made_by,
         }

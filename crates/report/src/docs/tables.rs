@@ -161,11 +161,11 @@ pub(super) fn verdicts(document: &Document, experiments: &[&str]) -> Result<Stri
 /// What it was measured on.
 pub(super) fn origin(document: &Document, file: &str, results: &str) -> String {
     let mut text = format!("[{file}]({results}{file}): {} mode", document.mode);
-    for (name, value) in [("Linux", &document.kernel), ("QEMU", &document.qemu), ("seed", &document.seed.to_string())] {
+    for (name, value) in [("Linux", &document.kernel), ("QEMU", &document.qemu)] {
         if !value.is_empty() && (name != "Linux" || !document.qemu.is_empty()) {
             let _ = write!(text, ", {name} {value}");
         }
     }
-    let _ = write!(text, ", commit {}", document.commit);
+    let _ = write!(text, ", {}, commit {}", document.drawn_with(), document.commit);
     text
 }

@@ -5,6 +5,7 @@ use super::tables::cell;
 use super::*;
 use crate::document::Case;
 use crate::panel::Form;
+use crate::seeds::SeedList;
 use crate::verdict::{verdict, Bound};
 
 fn document() -> Document {
@@ -67,6 +68,14 @@ fn tables_come_from_the_results_and_the_rest_is_left_alone() {
     assert!(made.contains("| N: `kills` | 6 | 0 |") && made.contains("| N: `read_bytes` | 51.50 MiB | – |"), "{made}");
     assert!(made.contains("host mode, seed 3, commit abc.\n<!-- end -->\nafter") && !made.contains("stale"));
     assert_eq!(filled(&made).unwrap(), made, "a second time changes nothing");
+}
+
+#[test]
+fn a_table_of_several_seeds_says_that_it_is_of_means_and_of_which() {
+    let seeds = SeedList::of(&[21, 22, 23]);
+    let of_seeds = |_: &str| Ok(Document { seeds: seeds.clone(), seed: 21, ..document() });
+    let made = follow("<!-- begin: figures w.json kills -->\n<!-- end -->\n", "", &of_seeds).unwrap().text;
+    assert!(made.contains("host mode, means over seeds 21, 22 and 23, commit abc.\n"), "{made}");
 }
 
 #[test]

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 use super::*;
 use crate::experiment::Note;
+use crate::seeds::SeedList;
 use crate::verdict::{verdict, Bound};
 
 fn saved(seed: u64, commit: &str, quick: bool) -> Reproduction {
-    let mut document = Document { seed, commit: commit.into(), ..Document::of_host(REPRODUCE, Vec::new()) };
+    let seeds = SeedList::of(&[seed, seed + 1]);
+    let mut document = Document { seed, seeds, commit: commit.into(), ..Document::of_host(REPRODUCE, Vec::new()) };
     document.verdicts.push(verdict("hybrid-fig2/lead", "leads", "a paper", Some(1.0), Bound::AtLeast(0.0)));
-    Reproduction::new(document, quick, 2)
+    Reproduction::new(document, quick)
 }
 
 fn write(folder: &Path, name: &str, content: &impl serde::Serialize) {

@@ -35,11 +35,9 @@ pub struct Experiment {
     pub findings: Findings,
     /// Whether with the short traces.
     pub quick: bool,
-    /// How many seeds the findings are means over.
-    pub seeds: u32,
     /// Where the findings come from, in words.
     pub origin: String,
-    /// What made them: mode, kernel, seed and commit count here, the rest is empty.
+    /// What made them: mode, kernel, seeds and commit count here, the rest is empty.
     pub made_by: Document,
 }
 

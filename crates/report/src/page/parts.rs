@@ -107,7 +107,7 @@ fn provenance(document: &Document) -> String {
             parts.push(format!("{name} {value}"));
         }
     }
-    parts.push(format!("seed {}", document.seed));
+    parts.push(document.drawn_with());
     parts.push(format!("commit {}", document.commit));
     parts.join(", ")
 }
@@ -192,7 +192,7 @@ fn summary(report: &Report, parts: &[&Part<'_>]) -> Markup {
     let in_phone = |value: &String, d: &Document| if d.qemu.is_empty() { String::new() } else { value.clone() };
     let facts = [
         ("commit", distinct(&|d| d.commit.clone())),
-        ("seed", distinct(&|d| d.seed.to_string())),
+        ("seed", distinct(&Document::seed_numbers)),
         ("phone’s kernel", distinct(&|d| in_phone(&d.kernel, d))),
         ("QEMU", distinct(&|d| d.qemu.clone())),
         ("host’s kernel", distinct(&|d| if d.qemu.is_empty() { d.kernel.clone() } else { String::new() })),
@@ -280,11 +280,11 @@ fn section(part: &Part<'_>, papers: &[Paper]) -> Markup {
 
 fn of_experiment(experiment: &Experiment) -> Markup {
     let findings = &experiment.findings;
-    let seed = experiment.made_by.seed.to_string();
+    let (seed, seeds) = (experiment.made_by.seed.to_string(), experiment.made_by.seed_count());
     let mut words: Vec<String> = ["lab", "reproduce", &experiment.id, "--seed", &seed].map(str::to_owned).to_vec();
     // One seed is what --quick has unless told otherwise.
-    if experiment.seeds > 1 || !experiment.quick {
-        words.extend(["--seeds".to_owned(), experiment.seeds.to_string()]);
+    if seeds > 1 || !experiment.quick {
+        words.extend(["--seeds".to_owned(), seeds.to_string()]);
     }
     words.extend(experiment.quick.then(|| "--quick".to_owned()));
     html! {
@@ -319,15 +319,15 @@ fn of_scenario(saved: &Saved, papers: &[Paper]) -> Markup {
         (charts(&charts_of))
         (tables::verdicts(document.verdicts.iter()))
         @if document.scenario.starts_with("lab ") {
-            (tables::by_case(&document.cases, &[]))
+            (tables::by_case(&document.cases, &document.margins))
         } @else {
             (tables::by_figure(document, papers))
         }
         @if !document.command.is_empty() {
             (again(&command(&document.command)))
         } @else if !document.qemu.is_empty() {
-            @let seed = format!("seed={}", document.seed);
-            @let words: Vec<String> = ["phone", "run", &document.scenario, &seed].map(str::to_owned).to_vec();
+            @let seeds = document.seed_parameter();
+            @let words: Vec<String> = ["phone", "run", &document.scenario, &seeds].map(str::to_owned).to_vec();
             (again(&(command(&words) + if document.mode == "exact" { " --exact" } else { "" })))
             p.note { "Its other parameters, if it had any, were not noted." }
         } @else {

@@ -72,6 +72,12 @@ fn folded(rows: usize, what: &str, table: &Markup) -> Markup {
     }
 }
 
+/// The margin of a case's figure, if it is a mean over seeds.
+fn margin(margins: &[Case], of: &Case, name: &str) -> Option<f64> {
+    let own = margins.iter().find(|m| m.case == of.case && m.configuration == of.configuration)?;
+    own.figures.get(name).copied()
+}
+
 /// A row per case and configuration, a column per figure: for experiments, which have many cases and few figures.
 ///
 /// `margins` has those of figures that are means.
@@ -81,10 +87,6 @@ pub(super) fn by_case(cases: &[Case], margins: &[Case]) -> Markup {
     names.dedup();
     let unit = |name: &String| Unit::of(name, cases.iter().filter_map(|c| c.figures.get(name).copied()));
     let units: Vec<Unit> = names.iter().map(|n| unit(n)).collect();
-    let margin = |of: &Case, name: &String| {
-        let own = margins.iter().find(|m| m.case == of.case && m.configuration == of.configuration)?;
-        own.figures.get(name).copied()
-    };
     let table = html! {
         table.figures {
             thead { tr {
@@ -101,7 +103,7 @@ pub(super) fn by_case(cases: &[Case], margins: &[Case]) -> Markup {
                             @match case.figures.get(*name) {
                                 Some(&figure) => td.n title=(figure) {
                                     (number(unit.scale(figure)))
-                                    @if let Some(margin) = margin(case, name) { " \u{b1} " (number(unit.scale(margin))) }
+                                    @if let Some(margin) = margin(margins, case, name) { " \u{b1} " (number(unit.scale(margin))) }
                                 },
                                 None => td.n { "–" },
                             }
@@ -155,6 +157,7 @@ fn cell(document: &Document, row: &[&Case], case: &Case, name: &str, papers: &[P
     html! {
         td.n title=(figure) {
             (unit.show(figure))
+            @if let Some(margin) = margin(&document.margins, case, name) { " \u{b1} " (number(unit.scale(margin))) }
             @if let Some(share) = share(figure, case.figures.get("user_memory_bytes").copied()) { ", " (share) }
             @if let Some(theirs) = paper(name) {
                 br;

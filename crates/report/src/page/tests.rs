@@ -107,7 +107,6 @@ fn experiment(text: &str, y: f64) -> Experiment {
             notes: vec![text.into()],
         },
         quick: true,
-        seeds: 3,
         origin: text.into(),
         made_by: Document { commit: text.into(), kernel: text.into(), ..Document::of_host(text, Vec::new()) },
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::scenario::Scenario;
 use crate::{Case, Document, Event, Plan, Thresholds, Verdict};
 use fold::{select, Folded};
+use fovea_report::repeat::documents;
 use fovea_report::verdict::{verdict, Bound};
 
 /// One boot: what was planned, and what was reported.
@@ -33,21 +34,23 @@ pub struct Provenance {
 /// Figures by name.
 pub(crate) type Figures = BTreeMap<String, f64>;
 
-/// Makes the results document of a scenario from its boots. A boot that did not come to its end, or failed, gives no figure, nor do the
-/// others of its case and configuration: an average over the rounds that happened to work is no result.
+/// Makes the results document of a scenario from its boots: of several seeds, one of each, folded ([`fovea_report::repeat::documents`]). A boot
+/// that did not come to its end, or failed, gives no figure, nor do the others of its case and configuration: an average over the rounds, or the
+/// seeds, that happened to work is no result.
 pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance) -> Document {
+    if scenario.seeds.len() < 2 {
+        return of_one_seed(scenario, boots, provenance);
+    }
+    let of_seed = |&seed: &u64| {
+        let own: Vec<Boot> = boots.iter().filter(|b| b.plan.of_seed == Some(seed)).copied().collect();
+        of_one_seed(&scenario.with_seed(seed), &own, provenance)
+    };
+    documents(scenario.seeds.iter().map(of_seed).collect(), |cases| verdicts(scenario, cases, boots))
+}
+
+fn of_one_seed(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance) -> Document {
     let folded: Vec<Folded> = boots.iter().map(Folded::new).collect();
     let cases = scenario.parameters().cases(scenario, &folded);
-    let complete = folded.iter().filter(|f| f.complete()).count();
-    let share = (!folded.is_empty()).then(|| complete as f64 / folded.len() as f64 * 100.0);
-    let mut verdicts = vec![verdict(
-        "boots-completed",
-        "every boot follows its plan to the end",
-        "this project",
-        share,
-        Bound::Equal(100.0),
-    )];
-    verdicts.extend(scenario.parameters().verdicts(scenario, &cases, boots));
     Document {
         scenario: scenario.name.clone(),
         mode: if boots.first().is_some_and(|b| b.plan.exact) { "exact" } else { "fast" }.into(),
@@ -56,10 +59,24 @@ pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance
         seed: scenario.seed,
         commit: provenance.commit.clone(),
         command: provenance.command.clone(),
+        verdicts: verdicts(scenario, &cases, boots),
         cases,
-        verdicts,
         ..Document::default()
     }
+}
+
+/// What is claimed of the figures, and that there are all.
+fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict> {
+    let complete = boots.iter().filter(|boot| Folded::new(boot).complete()).count();
+    let share = (!boots.is_empty()).then(|| complete as f64 / boots.len() as f64 * 100.0);
+    let completed = verdict(
+        "boots-completed",
+        "every boot follows its plan to the end",
+        "this project",
+        share,
+        Bound::Equal(100.0),
+    );
+    [completed].into_iter().chain(scenario.parameters().verdicts(scenario, cases, boots)).collect()
 }
 
 /// Whether what the papers claim is claimed here: they claim it of phones like theirs.
