@@ -3,6 +3,7 @@
 
 mod app;
 mod nodes;
+mod taken;
 mod tiering;
 
 use std::collections::BTreeMap;

@@ -27,6 +27,8 @@ pub struct TierLoad {
     pub ratio: u64,
     /// Computing time between two requests.
     pub compute_insns: u64,
+    /// New pages that the first app takes in a second while it is in the background, every other one of a file.
+    pub taken_per_s: u64,
     /// After so long the next app comes to the front; 0: it stays.
     pub switch_ns: u64,
     /// How long all take.
@@ -45,6 +47,7 @@ impl Default for TierLoad {
             front_per_s: 10_000,
             ratio: 15,
             compute_insns: 50_000,
+            taken_per_s: 0,
             switch_ns: 0,
             ns: 30_000_000_000,
         }
@@ -78,6 +81,15 @@ impl TierLoad {
             all
         } else {
             all / (self.ratio.max(1) * others)
+        }
+    }
+
+    /// New pages that an app takes in a time.
+    pub fn taken(&self, app: u64, in_front: bool, ns: u64) -> u64 {
+        if app == 0 && !in_front {
+            self.taken_per_s * ns / 1_000_000_000
+        } else {
+            0
         }
     }
 

@@ -27,8 +27,24 @@ fn each_ratio_and_size_of_fast_memory_is_a_case() {
 }
 
 #[test]
+fn an_app_behind_that_takes_new_memory_is_a_case_of_its_own() {
+    let (_, plans) = plans(&["fast_percent=5", "ratio=15,3", "taken_per_s=0,128", "configurations=fovea"]);
+    let cases: Vec<_> = plans.iter().map(|plan| plan.case.as_str()).collect();
+    assert_eq!(cases, ["15-5", "3-5", "15-5-takes-128", "3-5-takes-128"]);
+    let [Step::Tier(load)] = &plans[3].steps[..] else { panic!("{:?}", plans[3].steps) };
+    assert_eq!(load.taken(0, false, 2_000_000_000), 256);
+    assert_eq!((load.taken(0, true, 2_000_000_000), load.taken(1, false, 2_000_000_000)), (0, 0));
+}
+
+#[test]
 fn bad_parameters_are_named() {
-    for (parameter, word) in [("fast_percent=0", "fast_percent"), ("ratio=[]", "ratio"), ("switch_ns=1", "switch_ns")] {
+    for (parameter, word) in [
+        ("fast_percent=0", "fast_percent"),
+        ("ratio=[]", "ratio"),
+        ("switch_ns=1", "switch_ns"),
+        ("taken_per_s=[]", "taken_per_s"),
+        ("taken_per_s=2000000", "taken_per_s"),
+    ] {
         let error = Scenario::load("tier", &[parameter.to_owned()]).unwrap_err().to_string();
         assert!(error.contains(word), "{parameter}: {error}");
     }

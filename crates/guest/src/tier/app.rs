@@ -7,6 +7,7 @@ use std::hint::black_box;
 use fovea_scenario::{Requests, TierApp, TierLoad, PAGE_BYTES};
 
 use super::nodes;
+use super::taken::{Page, Taken};
 use crate::buffers::sleep_ns;
 use crate::hash::{app_seed, mix64};
 use crate::outcome::{At, Outcome};
@@ -59,6 +60,7 @@ fn parse(words: &[String]) -> Outcome<(u64, u64, u64, u32, TierLoad)> {
 type Counts = Vec<[u32; 2]>;
 
 struct App {
+    number: u64,
     /// Zeroed by the kernel as each page is first written.
     words: Vec<u64>,
     /// Pages by how much they are used.
@@ -67,6 +69,7 @@ struct App {
     drawn: u64,
     counts: Counts,
     load: TierLoad,
+    taken: Taken,
 }
 
 impl App {
@@ -76,8 +79,10 @@ impl App {
         clusters.sort_unstable_by_key(|&cluster| mix64(seed ^ cluster));
         let within = clusters.iter().flat_map(|cluster| (0..CLUSTER_PAGES).map(move |n| cluster * CLUSTER_PAGES + n));
         let order = within.filter(|&page| page < load.pages).collect();
-        let (words, counts) = (vec![0; load.pages as usize * WORDS], vec![[0; 2]; load.pages as usize]);
-        let mut app = App { words, order, seed, drawn: 0, counts, load };
+        // What it will take as it goes is not there before it is written.
+        let pages = (load.pages + load.taken(number, false, load.ns)) as usize;
+        let (words, counts) = (vec![0; pages * WORDS], vec![[0; 2]; pages]);
+        let mut app = App { number, words, order, seed, drawn: 0, counts, load, taken: Taken::default() };
         (0..load.pages).for_each(|page| *app.word(page, 0) = app.content(page));
         app
     }
@@ -109,6 +114,21 @@ impl App {
         self.counts[page as usize][usize::from(writes)] += 1;
     }
 
+    /// Takes so many new pages: one writes the next of its memory, the next reads on in its file.
+    fn take(&mut self, pages: u64) -> Outcome<()> {
+        for _ in 0..pages {
+            match self.taken.next() {
+                Page::Memory(number) => {
+                    let page = self.load.pages + number;
+                    *self.word(page, 0) = self.content(page);
+                    self.counts[page as usize][1] += 1;
+                }
+                Page::File(number) => self.taken.read(self.number, number)?,
+            }
+        }
+        Ok(())
+    }
+
     /// How long a round is waited for within its time.
     fn wait_ns(&self, round: u64) -> u64 {
         mix64(mix64(self.seed) ^ round) % ROUND_NS
@@ -134,7 +154,9 @@ impl App {
     }
 
     fn wrong_pages(&mut self) -> u64 {
-        (0..self.load.pages).filter(|&page| *self.word(page, 0) != self.content(page)).count() as u64
+        (0..self.load.pages + self.taken.memory_pages())
+            .filter(|&page| *self.word(page, 0) != self.content(page))
+            .count() as u64
     }
 }
 
@@ -162,6 +184,7 @@ fn run(number: u64, start_ns: u64, seed: u64, fast: u32, load: &TierLoad) -> Out
             app.request();
             spin(load.compute_insns, true);
         }
+        app.take(load.taken(number, in_front, at_ns + ROUND_NS) - load.taken(number, in_front, at_ns))?;
         let turns = load.front(at_ns + ROUND_NS).0 != front;
         if turns || (round + 1) % ROUNDS_A_LOOK == 0 {
             let seen = app.look(fast)?;

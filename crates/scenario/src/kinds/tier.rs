@@ -40,7 +40,7 @@ pub const FOVEA: Configuration = tiered("fovea", Tiering::Managed);
 pub(super) const ABOUT: About = About {
     configurations: &[DEFAULT, NUMA_BALANCING, NUMA_BALANCING_OFTEN, DAMON, FOVEA],
     scenarios: builtin!["scenarios/tier.toml"],
-    lists: &["fast_percent", "ratio"],
+    lists: &["fast_percent", "ratio", "taken_per_s"],
     panels: &[Panel {
         scenario: "tier",
         title: "The app in front waits for memory",
@@ -58,6 +58,8 @@ pub struct Tier {
     pub fast_percent: Vec<u32>,
     /// How many times as many requests the app in front makes as all others.
     pub ratio: Vec<u64>,
+    /// New pages that an app in the background takes in a second; with each ratio and share a case.
+    pub taken_per_s: Vec<u64>,
     /// With the lower ratios, the next app comes to the front after so long.
     pub switch_ns: u64,
     /// All else.
@@ -69,30 +71,44 @@ const STAYS_RATIO: u64 = 15;
 
 impl Default for Tier {
     fn default() -> Self {
-        Tier { fast_percent: vec![5, 10, 25], ratio: vec![15, 3], switch_ns: 5_000_000_000, load: TierLoad::default() }
+        Tier {
+            fast_percent: vec![5, 10, 25],
+            ratio: vec![15, 3],
+            taken_per_s: vec![0],
+            switch_ns: 5_000_000_000,
+            load: TierLoad::default(),
+        }
     }
 }
 
 impl Tier {
     fn loads(&self) -> impl Iterator<Item = (String, TierLoad)> + '_ {
-        self.ratio.iter().flat_map(move |&ratio| {
-            self.fast_percent.iter().map(move |&fast_percent| {
-                let switch_ns = if ratio >= STAYS_RATIO { 0 } else { self.switch_ns };
-                (format!("{ratio}-{fast_percent}"), TierLoad { fast_percent, ratio, switch_ns, ..self.load })
-            })
+        let each = self.taken_per_s.iter().flat_map(move |&taken_per_s| {
+            self.ratio.iter().flat_map(move |&ratio| self.fast_percent.iter().map(move |&p| (taken_per_s, ratio, p)))
+        });
+        each.map(|(taken_per_s, ratio, fast_percent)| {
+            let switch_ns = if ratio >= STAYS_RATIO { 0 } else { self.switch_ns };
+            let takes = if taken_per_s > 0 { format!("-takes-{taken_per_s}") } else { String::new() };
+            let load = TierLoad { fast_percent, ratio, switch_ns, taken_per_s, ..self.load };
+            (format!("{ratio}-{fast_percent}{takes}"), load)
         })
     }
 }
 
 impl Parameters for Tier {
     fn check(&self) -> Result<(), BadParameter> {
-        for (key, empty) in [("fast_percent", self.fast_percent.is_empty()), ("ratio", self.ratio.is_empty())] {
+        for (key, empty) in [
+            ("fast_percent", self.fast_percent.is_empty()),
+            ("ratio", self.ratio.is_empty()),
+            ("taken_per_s", self.taken_per_s.is_empty()),
+        ] {
             if empty {
                 return Err((key, "there are none".into()));
             }
         }
         self.fast_percent.iter().try_for_each(|&percent| in_range("fast_percent", percent, 1, 100))?;
         self.ratio.iter().try_for_each(|&ratio| in_range("ratio", ratio, 1, 1000))?;
+        self.taken_per_s.iter().try_for_each(|&pages| in_range("taken_per_s", pages, 0, 1 << 20))?;
         in_range("switch_ns", self.switch_ns, 1_000_000_000, 3_600_000_000_000)?;
         let load = &self.load;
         in_range("load.apps", load.apps, 2, 16)?;
