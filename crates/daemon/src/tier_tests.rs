@@ -23,9 +23,15 @@ fn node(node: u32, tier: u32, total_pages: u64, free_pages: u64) -> MemoryNode {
     }
 }
 
+fn keeping_out() -> Config {
+    let mut config = Config::default();
+    config.tier.keep_out = true;
+    config
+}
+
 /// "a" is in front; "b" has 4,000 pages of fast memory, so many of them cold. All else is the app's in front.
 fn tiered(cold_pages: u64, change: impl FnOnce(&mut crate::fake::State)) -> Bench {
-    let mut b = bench_with(&[("a", 20), ("b", 20)], Config::default());
+    let mut b = bench_with(&[("a", 20), ("b", 20)], keeping_out());
     {
         let mut state = b.device.0.borrow_mut();
         state.tiers.nodes = vec![node(0, 4, FAST_PAGES, 0), node(1, 900, 100_000, 90_000)];
@@ -43,7 +49,7 @@ fn tiered(cold_pages: u64, change: impl FnOnce(&mut crate::fake::State)) -> Benc
         state.without = vec![(String::new(), Controller::Cpuset)];
         change(&mut state);
     }
-    b.engine = engine_with(b.folder.path(), &b.device, Config::default());
+    b.engine = engine_with(b.folder.path(), &b.device, keeping_out());
     b.engine.set_up(0).unwrap();
     for name in ["b", "a"] {
         let (app, cgroup) = (name.parse().unwrap(), format!("apps/{name}"));

@@ -20,6 +20,9 @@ pub struct TierConfig {
     pub scan_period_ms: u64,
     /// Only pages that two looks, so far apart or farther, found unused go to slow memory; 0: whatever the kernel holds for old.
     pub unused_ms: u64,
+    /// Whether an app that takes new memory in the background is kept out of fast memory (Hybrid15, section 3). The kernel moves all that it has there
+    /// with that, used or not: off, for it has cost more than it gave wherever it was measured.
+    pub keep_out: bool,
     /// An app that was kept out of fast memory, for it took new memory in the background, is let in again after so long, if it takes none any more or fast
     /// memory is free; twice as long each time that it did not last.
     pub steer_ms: u64,
@@ -35,6 +38,7 @@ impl Default for TierConfig {
             cpu_percent: 10,
             scan_period_ms: 100,
             unused_ms: 0,
+            keep_out: false,
             steer_ms: 5_000,
         }
     }

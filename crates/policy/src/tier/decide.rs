@@ -66,7 +66,7 @@ pub fn let_in(snapshot: &Snapshot, config: &TierConfig) -> Decision {
     for app in snapshot.apps.iter().filter(|app| of(app).steered) {
         let reason = match () {
             () if is_in_front(app) => Reason::NeedsFast,
-            () if !config.enabled || app.standing == Standing::Ignore => Reason::TiersUnwanted,
+            () if !config.enabled || !config.keep_out || app.standing == Standing::Ignore => Reason::TiersUnwanted,
             () if slow_is_full => Reason::SlowFull,
             () => continue,
         };
@@ -120,7 +120,8 @@ fn let_settled_in(snapshot: &Snapshot, config: &TierConfig, enough: u64, decisio
 }
 
 /// Cold pages first (Hybrid15, section 3): of the least important app, and of these of the one that was in the background longest; of whoever is in front
-/// when nobody else has any. Who takes new memory in the background is kept out instead, for new pages are not cold.
+/// when nobody else has any. Who takes new memory in the background is kept out instead, if that
+/// is wanted, for new pages are not cold.
 fn make_room(snapshot: &Snapshot, config: &TierConfig, enough: u64, decision: &mut Decision) {
     let state = &snapshot.tier;
     let waits = snapshot.memory.psi_full_avg10 >= WAITS_PERCENT;
@@ -136,7 +137,7 @@ fn make_room(snapshot: &Snapshot, config: &TierConfig, enough: u64, decision: &m
     let wanted = enough.saturating_sub(state.fast_free_pages);
     for app in from {
         let tier = of(app);
-        let grows = !is_in_front(app) && tier.grown_pages >= config.batch_pages;
+        let grows = config.keep_out && !is_in_front(app) && tier.grown_pages >= config.batch_pages;
         if grows && !tier.steered && tier.fast_pages <= KEPT_OUT_BATCHES * config.batch_pages {
             // One write moves whatever of it is mapped: so only what is little.
             decision.push(Action::KeepOut { app: app.name.clone() }, Reason::Grows);

@@ -39,7 +39,7 @@ fn name(of: &str) -> AppName {
 }
 
 fn decided(snapshot: &Snapshot) -> Decision {
-    decide(snapshot, &TierConfig::default())
+    decide(snapshot, &TierConfig { keep_out: true, ..TierConfig::default() })
 }
 
 fn actions(snapshot: &Snapshot) -> Vec<Action> {
@@ -54,7 +54,7 @@ fn demote(app: &str, pages: u64) -> Action {
 fn who_comes_to_the_front_is_let_in_before_anything_is_read() {
     let front = with(app("front", Importance::Foreground, 0), |tier| tier.steered = true);
     let s = snapshot(0, vec![front]);
-    let decision = let_in(&s, &TierConfig::default());
+    let decision = let_in(&s, &TierConfig { keep_out: true, ..TierConfig::default() });
     assert_eq!(decision.actions, [(Action::LetIn { app: name("front") }, Reason::NeedsFast)]);
 }
 
@@ -115,6 +115,9 @@ fn who_takes_new_memory_in_the_background_is_kept_out_and_who_uses_what_it_has_i
     assert_eq!(of(8192, 512), [(Action::KeepOut { app: name("back") }, Reason::Grows)]);
     assert_eq!(of(8193, 512), [(demote("back", 96), Reason::FastShort)], "it would take too long at once");
     assert_eq!(of(8192, 511), [(demote("back", 96), Reason::FastShort)]);
+    let back = with(app("back", Importance::Hidden, 8192), |tier| tier.grown_pages = 512);
+    let unless_wanted = decide(&snapshot(0, vec![back]), &TierConfig::default()).actions;
+    assert_eq!(unless_wanted, [(demote("back", 96), Reason::FastShort)]);
     let front = with(app("front", Importance::Foreground, 9_000), |tier| tier.grown_pages = 9_000);
     assert_eq!(actions(&snapshot(0, vec![front])), [demote("front", 105)], "its new pages belong there");
 }
@@ -205,7 +208,7 @@ proptest! {
     fn no_more_moves_than_may_nothing_of_another_s_and_the_front_gives_last(
         apps in apps(), free in 0u64..20_000, slow_free in 0u64..1_000_000, budget in 0u64..2000, demoting: bool, full in 0.0f64..10.0,
     ) {
-        let config = TierConfig::default();
+        let config = TierConfig { keep_out: true, ..TierConfig::default() };
         let mut s = snapshot(free, apps);
         (s.tier.slow_free_pages, s.tier.budget_pages, s.tier.demoting) = (slow_free, budget, demoting);
         s.memory.psi_full_avg10 = full;
