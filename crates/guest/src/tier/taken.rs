@@ -43,17 +43,23 @@ impl Taken {
 
     /// Reads a page of its file, which is a hole: the kernel makes page cache of it without waiting for storage, so that only where it lies counts.
     pub fn read(&mut self, app: u64, page: u64) -> Outcome<()> {
-        if self.file.is_none() {
-            let path = Path::new(FLASH_ROOT).join(format!("tier-{app}"));
-            let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
-            let file = file.at(|| format!("making {}", path.display()))?;
-            file.set_len(FILE_BYTES).at(|| format!("making {} long", path.display()))?;
-            self.file = Some(file);
-        }
-        let Some(file) = &self.file else { return Ok(()) };
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => open(app)?,
+        };
         let mut buffer = [0; PAGE_BYTES];
-        file.read_exact_at(&mut buffer, page * PAGE_BYTES as u64).at(|| "reading its file".into())
+        let done = file.read_exact_at(&mut buffer, page * PAGE_BYTES as u64).at(|| "reading its file".into());
+        self.file = Some(file);
+        done
     }
+}
+
+fn open(app: u64) -> Outcome<File> {
+    let path = Path::new(FLASH_ROOT).join(format!("tier-{app}"));
+    let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+    let file = file.at(|| format!("making {}", path.display()))?;
+    file.set_len(FILE_BYTES).at(|| format!("making {} long", path.display()))?;
+    Ok(file)
 }
 
 #[cfg(test)]

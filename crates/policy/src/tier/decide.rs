@@ -120,8 +120,8 @@ fn let_settled_in(snapshot: &Snapshot, config: &TierConfig, enough: u64, decisio
 }
 
 /// Cold pages first (Hybrid15, section 3): of the least important app, and of these of the one that was in the background longest; of whoever is in front
-/// when nobody else has any. Who takes new memory in the background is kept out instead, if that
-/// is wanted, for new pages are not cold.
+/// when nobody else has any. Who takes new memory in the background is kept out instead, if that is wanted, for new pages are not
+/// cold.
 fn make_room(snapshot: &Snapshot, config: &TierConfig, enough: u64, decision: &mut Decision) {
     let state = &snapshot.tier;
     let waits = snapshot.memory.psi_full_avg10 >= WAITS_PERCENT;
