@@ -9,6 +9,7 @@ use fovea_contract::aciom_classes;
 use fovea_linux::dm::Suspend;
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, comes, open_direct, Outcome};
+use fovea_tests::init::returns_within;
 use fovea_tests::raw::{Pages, PAGE};
 use fovea_tests::report::Report;
 
@@ -142,7 +143,10 @@ pub fn churn(volume: &Volume, apps: &[App], children: &mut [Child], options: &Op
         if changes % 8 == 0 {
             let how = [Suspend::Freeze, Suspend::Flush, Suspend::Hold][random.index(3)];
             let begin = Instant::now();
-            volume.reload(how, random.below(2) == 0)?;
+            let anew = random.below(2) == 0;
+            // It waits for all that is under way, and for ever for what is lost.
+            let what = format!("wrong content: requests are lost: suspend {how:?}");
+            returns_within(3 * PATIENCE, &what, report, || volume.reload(how, anew))?;
             reloads += 1;
             if begin.elapsed() > PATIENCE {
                 report.fail(format_args!("suspend {how:?} took {:?}", begin.elapsed()));

@@ -2,7 +2,8 @@
 //! Being the first process of a small machine: mounts what is needed, and says by the power switch how it went.
 
 use std::fs::create_dir_all;
-use std::time::Instant;
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use rustix::mount::{mount, MountFlags};
 
@@ -59,11 +60,34 @@ fn verdict(failures: u32) -> String {
     serde_json::to_string(&Event { t_ns: 0, body }).unwrap_or_default() + "\n"
 }
 
-/// Ends the machine. QEMU's isa-debug-exit at port 0xf4 turns the value into its exit status; without one the power goes off.
+/// Does what may never return where requests are lost: ends the machine with a failure then, as its first process cannot be stopped from without.
+pub fn returns_within<T>(patience: Duration, what: &str, report: &Report, work: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        let (returned, waits) = channel::<()>();
+        scope.spawn(move || {
+            if waits.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                report.fail(format_args!("{what} does not return"));
+                power_off(report.failures());
+            }
+        });
+        let result = work();
+        drop(returned);
+        result
+    })
+}
+
+/// Ends the machine once all is on its disks.
 pub fn end(failures: u32) -> ! {
-    println!("the end: {failures} failures");
     if is_init() {
         rustix::fs::sync();
+    }
+    power_off(failures)
+}
+
+/// Ends the machine. QEMU's isa-debug-exit at port 0xf4 turns the value into its exit status; without one the power goes off.
+fn power_off(failures: u32) -> ! {
+    println!("the end: {failures} failures");
+    if is_init() {
         // The serial line is slow, and what it has not sent goes with the machine.
         let _ = rustix::termios::tcdrain(std::io::stdout());
         // SAFETY: switching I/O ports on and writing to one affects the virtual machine only, which ends here.
