@@ -147,9 +147,9 @@ impl Rate {
             if self.idle == 10 {
                 self.idle = 0;
                 self.rates[1].clamp(0.001, 1.0)
-            } else if gain == 0.0 && self.worse < 10 {
+            } else if gain == 0.0 {
                 rate
-            } else if self.worse == 10 {
+            } else if self.worse >= 10 {
                 self.worse = 0;
                 self.rates[1].clamp(0.001, 1.0)
             } else if rate >= 1.0 {

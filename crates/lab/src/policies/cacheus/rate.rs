@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Cacheus' learning rate (section 4.2, algorithm 2): after each period of N requests it goes on in the direction that raised the hit
-//! rate, back from one that lowered it, and at random where it did not move; after ten periods that did no good it begins anew. Hit
-//! rates are compared to three digits, as in the authors' program.
+//! rate, back from one that lowered it, and at random where it did not move; after ten periods that did no good it begins anew, and after a
+//! tenth that lowered the hit rate, if that is later. Hit rates are compared to three digits, as in the authors' program.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -71,10 +71,11 @@ impl Rate {
             self.worse_periods += u32::from(gain < 0.0);
             if self.idle_periods >= 10 {
                 (self.value, self.idle_periods) = (self.first, 0);
-            } else if self.worse_periods >= 10 {
-                (self.value, self.worse_periods) = (self.first, 0);
             } else if gain < 0.0 {
-                self.turn(random);
+                match self.worse_periods {
+                    ..10 => self.turn(random),
+                    _ => (self.value, self.worse_periods) = (self.first, 0),
+                }
             }
         }
         (self.previous, self.current, self.previous_hit_rate) = (self.current, self.value, hit_rate);
