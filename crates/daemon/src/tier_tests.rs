@@ -42,6 +42,7 @@ fn tiered(cold_pages: u64, change: impl FnOnce(&mut crate::fake::State)) -> Benc
             (TierSetting::ScanPeriod, "1000".into()),
             (TierSetting::ScanPeriodMax, "60000".into()),
             (TierSetting::ScanDelay, "1000".into()),
+            (TierSetting::HotThreshold, "1000".into()),
         ]
         .into();
         state.sysctls.insert("kernel/numa_balancing".into(), "1".into());
@@ -116,6 +117,7 @@ fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
         assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "100");
         assert_eq!(state.tiers.settings[&TierSetting::ScanPeriodMax], "100");
         assert_eq!(state.tiers.settings[&TierSetting::ScanDelay], "100");
+        assert_eq!(state.tiers.settings[&TierSetting::HotThreshold], "3000");
     }
     b.turns_until(0, 2 * SECOND_NS);
     // One in 128 of 20,000 is to be free, and half of that again.
@@ -146,6 +148,7 @@ fn room_is_made_by_what_others_do_not_use_and_all_is_put_back_after_a_death() {
     assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "1000");
     assert_eq!(state.tiers.settings[&TierSetting::ScanPeriodMax], "60000");
     assert_eq!(state.tiers.settings[&TierSetting::ScanDelay], "1000");
+    assert_eq!(state.tiers.settings[&TierSetting::HotThreshold], "1000");
     assert_eq!(state.without, [(String::new(), Controller::Cpuset)]);
 }
 

@@ -12,7 +12,7 @@ use crate::readings::{list, processes, swap_areas, zram_devices};
 use crate::setup::{cgroup_path, APPS, CGROUP_ROOT};
 
 /// Settings of the kernel that a memory manager might change.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 17] = [
     "/proc/sys/vm/swappiness",
     "/proc/sys/vm/page-cluster",
     "/proc/sys/vm/watermark_scale_factor",
@@ -27,6 +27,7 @@ const SETTINGS: [&str; 16] = [
     "/sys/kernel/debug/sched/numa_balancing/scan_period_min_ms",
     "/sys/kernel/debug/sched/numa_balancing/scan_period_max_ms",
     "/sys/kernel/debug/sched/numa_balancing/scan_delay_ms",
+    "/sys/kernel/debug/sched/numa_balancing/hot_threshold_ms",
     "/sys/fs/cgroup/cgroup.subtree_control",
     "/sys/fs/cgroup/apps/cgroup.subtree_control",
 ];

@@ -104,6 +104,8 @@ pub enum TierSetting {
     ScanPeriodMax,
     /// ... and how much it has had before the first of them.
     ScanDelay,
+    /// How soon after such a look a page of slow memory must be used to be moved, in milliseconds.
+    HotThreshold,
 }
 
 /// A device: all rooms.

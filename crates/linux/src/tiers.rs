@@ -22,6 +22,7 @@ const KDAMONDS: &str = "sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds";
 const SCAN_PERIOD: &str = "sys/kernel/debug/sched/numa_balancing/scan_period_min_ms";
 const SCAN_PERIOD_MAX: &str = "sys/kernel/debug/sched/numa_balancing/scan_period_max_ms";
 const SCAN_DELAY: &str = "sys/kernel/debug/sched/numa_balancing/scan_delay_ms";
+const HOT_THRESHOLD: &str = "sys/kernel/debug/sched/numa_balancing/hot_threshold_ms";
 const ALLOWED: &str = "cpuset.mems";
 
 /// More nodes than that no kernel has (`NODES_SHIFT` is at most 10), so a longer range is nonsense.
@@ -178,6 +179,7 @@ fn setting_path(root: &Root, setting: TierSetting) -> PathBuf {
         TierSetting::ScanPeriod => SCAN_PERIOD,
         TierSetting::ScanPeriodMax => SCAN_PERIOD_MAX,
         TierSetting::ScanDelay => SCAN_DELAY,
+        TierSetting::HotThreshold => HOT_THRESHOLD,
     })
 }
 

@@ -85,6 +85,8 @@ impl Tier {
         self.budget = Some(Budget::new(config.pages_per_s, config.batch_pages, now_ns));
         self.steer_ns = config.steer_ms * 1_000_000;
         house.write(now_ns, "tiers", None, None, json!({ "fast": tiers.fast, "slow": tiers.slow }));
+        // With the kernel's own second, what the app in front uses less often than that would stay in slow memory.
+        set(house, TierSetting::HotThreshold, &config.hot_threshold_ms.to_string());
         self.tiers = Some(tiers);
         self.look_soon();
     }
@@ -244,10 +246,7 @@ fn cgroup_of<D: Device>(house: &House<D>, name: &AppName) -> Option<String> {
 
 fn set<D: Device>(house: &mut House<D>, setting: TierSetting, value: &str) {
     let done = house.device.tier_setting(setting).and_then(|old| match old {
-        // Who has the kernel look more often than that wants so.
-        Some(old) if matches!((old.parse::<u64>(), value.parse::<u64>()), (Ok(old), Ok(value)) if old <= value) => {
-            Ok(())
-        }
+        Some(old) if is_enough(setting, &old, value) => Ok(()),
         // A kernel that spells it otherwise (Y, 1) is not written to for that.
         Some(old) if old != value && house.undo.tier_setting(setting, &old).is_ok() => {
             house.device.set_tier_setting(setting, value)
@@ -262,6 +261,15 @@ fn keep_out<D: Device>(house: &mut House<D>, cgroup: &str, tiers: &MemoryTiers) 
     if !house.pass_on(cgroup, Controller::Cpuset)? {
         return Ok(false);
     }
+/// Whether the kernel looks as often as that already, or holds as much for hot: who set it so wants it.
+fn is_enough(setting: TierSetting, old: &str, value: &str) -> bool {
+    match (old.parse::<u64>(), value.parse::<u64>()) {
+        (Ok(old), Ok(value)) if setting == TierSetting::HotThreshold => old >= value,
+        (Ok(old), Ok(value)) => old <= value,
+        _ => false,
+    }
+}
+
     if house.device.allowed_nodes(cgroup)?.is_none_or(|nodes| !nodes.is_empty()) {
         return Ok(false);
     }

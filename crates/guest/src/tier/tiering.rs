@@ -18,11 +18,15 @@ const BYTES_PER_S: u64 = 16 << 20;
 /// Aggregations without an access after which memory is cold.
 const COLD_AGE: u64 = 20;
 
-/// How often the kernel looks at what an app uses, in ms of the app's CPU time: what the daemon sets too. The shortest before the longest, which may not
-/// be below it; the first look after either.
+/// How often the kernel looks at what an app uses, in ms of the app's CPU time, and how soon after a look what is used is moved: all that the daemon sets
+/// too. The shortest period before the longest, which may not be below it; the first look after either.
 const BALANCING: &str = "/sys/kernel/debug/sched/numa_balancing";
-const OFTEN: [(&str, &str); 3] =
-    [("scan_period_min_ms", "100"), ("scan_period_max_ms", "100"), ("scan_delay_ms", "100")];
+const OFTEN: [(&str, &str); 4] = [
+    ("scan_period_min_ms", "100"),
+    ("scan_period_max_ms", "100"),
+    ("scan_delay_ms", "100"),
+    ("hot_threshold_ms", "3000"),
+];
 
 fn kernel_tiering() -> Outcome<()> {
     write_file("/proc/sys/kernel/numa_balancing", "2")?;

@@ -18,6 +18,9 @@ pub struct TierConfig {
     /// How much CPU time of an app passes before the kernel first looks at what it uses, and between two looks; counts from the start of the daemon,
     /// and for apps that start after it.
     pub scan_period_ms: u64,
+    /// How soon after such a look a page of slow memory must be used to be moved to fast memory. The kernel lowers it by itself while more moves than
+    /// `pages_per_s`.
+    pub hot_threshold_ms: u64,
     /// Only pages that two looks, so far apart or farther, found unused go to slow memory; 0: whatever the kernel holds for old.
     pub unused_ms: u64,
     /// Whether an app that takes new memory in the background is kept out of fast memory (Hybrid15, section 3). The kernel moves all that it has there
@@ -37,6 +40,7 @@ impl Default for TierConfig {
             batch_pages: 512,
             cpu_percent: 10,
             scan_period_ms: 100,
+            hot_threshold_ms: 3_000,
             unused_ms: 0,
             keep_out: false,
             steer_ms: 5_000,
@@ -52,6 +56,7 @@ impl TierConfig {
             () if !(1..=1 << 18).contains(&self.batch_pages) => Err(("batch_pages", "must be 1 to 2^18")),
             () if !(1..=100).contains(&self.cpu_percent) => Err(("cpu_percent", "must be 1 to 100, of one CPU")),
             () if !(1..=10_000).contains(&self.scan_period_ms) => Err(("scan_period_ms", "must be 1 to 10000")),
+            () if !(1..=60_000).contains(&self.hot_threshold_ms) => Err(("hot_threshold_ms", "must be 1 to 60000")),
             () if self.unused_ms > 60_000 => Err(("unused_ms", "must be 0 to 60000")),
             () if !(100..=600_000).contains(&self.steer_ms) => Err(("steer_ms", "must be 100 to 600000")),
             () => Ok(()),
