@@ -225,6 +225,47 @@ fn what_somebody_else_has_said_of_nodes_holds() {
 }
 
 #[test]
+fn who_switches_the_kernels_part_off_meanwhile_has_it_off_until_it_is_on_again() {
+    let mut b = tiered(3_900, |_| {});
+    b.keeps_b_out();
+    b.device.0.borrow_mut().sysctls.insert("kernel/numa_balancing".into(), "0".into());
+    b.engine.handle(focus("a"), 2 * SECOND_NS);
+    b.turns_until(2 * SECOND_NS, 3 * SECOND_NS);
+    let demoted = b.times_did("demote");
+    assert_eq!(b.allowed("apps/b"), "", "nothing would bring it back");
+    b.front_takes_all();
+    b.engine.handle(focus("a"), 3 * SECOND_NS);
+    b.turns_until(3 * SECOND_NS, 30 * SECOND_NS);
+    assert_eq!(b.times_did("demote"), demoted);
+    b.device.0.borrow_mut().sysctls.insert("kernel/numa_balancing".into(), "2".into());
+    b.engine.handle(focus("a"), 30 * SECOND_NS);
+    b.turns_until(30 * SECOND_NS, 32 * SECOND_NS);
+    assert!(b.times_did("demote") > demoted);
+    // What is not ours any more is not put back, all else is.
+    b.device.0.borrow_mut().sysctls.insert("kernel/numa_balancing".into(), "0".into());
+    b.device.0.borrow_mut().tiers.settings.insert(TierSetting::ScanPeriod, "700".into());
+    let mut device = b.device.clone();
+    assert!(restore(b.folder.path(), &mut device).unwrap().is_empty());
+    let state = b.device.0.borrow();
+    assert_eq!(state.sysctls["kernel/numa_balancing"], "0");
+    assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "700");
+    assert_eq!(state.tiers.settings[&TierSetting::ScanPeriodMax], "60000");
+}
+
+#[test]
+fn who_has_the_kernel_look_more_often_or_hold_more_for_hot_wants_so() {
+    let settings = [(TierSetting::ScanPeriod, "50"), (TierSetting::HotThreshold, "10000")];
+    let b = tiered(3_900, |state| {
+        for (setting, value) in settings {
+            state.tiers.settings.insert(setting, value.into());
+        }
+    });
+    let state = b.device.0.borrow();
+    assert_eq!(settings.map(|(setting, _)| &*state.tiers.settings[&setting]), settings.map(|(_, value)| value));
+    assert_eq!(state.tiers.settings[&TierSetting::ScanDelay], "100");
+}
+
+#[test]
 fn a_machine_with_one_kind_of_memory_is_looked_at_once() {
     let mut b = tiered(3_900, |state| _ = state.tiers.nodes.pop());
     let looked = b.times_did("memory nodes");

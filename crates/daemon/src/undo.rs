@@ -21,6 +21,26 @@ const LOG_NAME: &str = "undo.log";
 /// Size at which the log is written anew with only what still stands.
 const COMPACT_BYTES: u64 = 64 << 10;
 
+/// A setting of the machine's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting {
+    Sysctl(String),
+    /// Of a module, and its name there.
+    Parameter(String, String),
+    Tier(TierSetting),
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Setting::Sysctl(name) => write!(f, "/proc/sys/{name}"),
+            Setting::Parameter(module, name) => write!(f, "parameter {name} of {module}"),
+            Setting::Tier(setting) => write!(f, "{setting:?} of moving between fast and slow memory"),
+        }
+    }
+}
+
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -52,6 +72,8 @@ enum Line {
     /// A cgroup that had no rule of its own is kept out of fast memory.
     KeptOut(String),
     LetIn(String),
+    /// What a setting reads as since it was set.
+    Ours(Setting, String),
 }
 
 /// What stands changed.
@@ -81,6 +103,8 @@ pub struct Changed {
     pub tier_settings: BTreeMap<TierSetting, String>,
     /// Cgroups that may be kept out of fast memory.
     pub kept_out: BTreeSet<String>,
+    /// What settings read as since they were set: who has set one to anything else since then wants it so.
+    pub ours: BTreeMap<Setting, String>,
 }
 
 impl Changed {
@@ -130,6 +154,7 @@ impl Changed {
             Line::KeptOut(cgroup) => drop(self.kept_out.insert(cgroup)),
             Line::LetIn(cgroup) => drop(self.kept_out.remove(&cgroup)),
             Line::Parameter(module, name, old) => drop(self.parameters.entry((module, name)).or_insert(old)),
+            Line::Ours(setting, value) => drop(self.ours.insert(setting, value)),
         }
     }
 
@@ -149,6 +174,7 @@ impl Changed {
         lines.extend(self.merging.iter().cloned().map(Line::Merging));
         lines.extend(self.tier_settings.iter().map(|(&s, o)| Line::TierSetting(s, o.clone())));
         lines.extend(self.kept_out.iter().cloned().map(Line::KeptOut));
+        lines.extend(self.ours.iter().map(|(s, value)| Line::Ours(s.clone(), value.clone())));
         lines
     }
 
@@ -370,6 +396,11 @@ impl UndoLog {
     /// A setting as it was.
     pub fn sysctl(&mut self, name: &str, old: &str) -> std::io::Result<()> {
         self.push(Line::Sysctl(name.into(), old.into()))
+    }
+
+    /// What a setting of which this log has the old value reads as now that it was set. Without this line it is put back whatever it reads as.
+    pub fn ours(&mut self, setting: Setting, value: &str) -> std::io::Result<()> {
+        self.push(Line::Ours(setting, value.into()))
     }
 }
 

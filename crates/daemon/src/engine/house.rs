@@ -17,7 +17,7 @@ use super::perceptible::Perceptions;
 use crate::config::Config;
 use crate::journal::{Entry, Journal};
 use crate::syslog::Syslog;
-use crate::undo::UndoLog;
+use crate::undo::{Setting, UndoLog};
 
 /// What everybody knows of an app beside its place in the registry.
 #[derive(Debug, Default)]
@@ -268,11 +268,18 @@ impl<D: Device> House<D> {
         self.missing.push(what);
     }
 
+    /// Writes down what a setting reads as now that it was set, so that it is put back only while it is ours.
+    pub(super) fn is_ours(&mut self, setting: Setting, is_now: &str) {
+        self.undo.ours(setting, is_now).unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
+    }
+
     /// Changes a setting of the kernel's; what it was is written down before.
     pub(super) fn set_sysctl(&mut self, name: &str, value: &str) {
         let done = self.device.sysctl(name).and_then(|old| {
             if old != value && self.undo.sysctl(name, &old).is_ok() {
                 self.device.set_sysctl(name, value)?;
+                let is_now = self.device.sysctl(name)?;
+                self.is_ours(Setting::Sysctl(name.into()), &is_now);
             }
             Ok(())
         });
@@ -284,6 +291,8 @@ impl<D: Device> House<D> {
         let done = self.device.parameter(module, name).and_then(|old| {
             if old != value && self.undo.parameter(module, name, &old).is_ok() {
                 self.device.set_parameter(module, name, value)?;
+                let is_now = self.device.parameter(module, name)?;
+                self.is_ours(Setting::Parameter(module.into(), name.into()), &is_now);
             }
             Ok(())
         });

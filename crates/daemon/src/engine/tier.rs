@@ -12,6 +12,7 @@ use serde_json::{json, Value};
 
 use super::house::House;
 use super::mechanism::{Mechanism, Need, Step, Turn};
+use crate::undo::Setting;
 
 const BALANCING: &str = "kernel/numa_balancing";
 const PROMOTED: &str = "kernel/numa_balancing_promote_rate_limit_MBps";
@@ -46,6 +47,8 @@ pub(super) struct Tier {
     /// The kernel does not tell what is unused.
     is_blind: bool,
     demoted_pages: u64,
+    /// The kernel was told not to move what is used, after it was told to.
+    is_off: bool,
 }
 
 impl Tier {
@@ -82,20 +85,33 @@ impl Tier {
         // In the background an app uses little, and the kernel would look at it ever less often, up to once a minute of its CPU time: once it is in front,
         // nothing that it uses would be known for as long. What looking takes the kernel itself keeps below 3 % of the app's time.
         set(house, TierSetting::ScanPeriodMax, &period_ms);
+        // With the kernel's own second, what the app in front uses less often than that would stay in slow memory.
+        set(house, TierSetting::HotThreshold, &config.hot_threshold_ms.to_string());
         self.budget = Some(Budget::new(config.pages_per_s, config.batch_pages, now_ns));
         self.steer_ns = config.steer_ms * 1_000_000;
         house.write(now_ns, "tiers", None, None, json!({ "fast": tiers.fast, "slow": tiers.slow }));
-        // With the kernel's own second, what the app in front uses less often than that would stay in slow memory.
-        set(house, TierSetting::HotThreshold, &config.hot_threshold_ms.to_string());
         self.tiers = Some(tiers);
         self.look_soon();
     }
 
-    /// Reads what is free; says whether there are two kinds of memory still.
-    fn read<D: Device>(&mut self, house: &mut House<D>) -> Result<bool, Error> {
+    /// Whether the kernel goes on moving what is used. Who switched that off meant it: what went to slow memory would stay there.
+    fn still_moves<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<bool, Error> {
+        let mode = house.device.sysctl(BALANCING)?;
+        let moves = mode.parse::<u64>().is_ok_and(|mode| mode & TIERING != 0);
+        if self.is_off == moves {
+            self.is_off = !moves;
+            let how = if moves { "goes on" } else { "rests" };
+            say!("fovea: keeping fast memory for the app in front {how}: kernel.numa_balancing is {mode}");
+            house.write(now_ns, "tiers", None, None, json!({ "numa_balancing": mode }));
+        }
+        Ok(moves)
+    }
+
+    /// Reads what is free; says whether there are two kinds of memory still, and the kernel moves pages between them.
+    fn read<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<bool, Error> {
         let nodes = house.device.memory_nodes()?;
         // Memory may have been taken away, or added.
-        self.tiers = MemoryTiers::of(&nodes);
+        self.tiers = if self.still_moves(house, now_ns)? { MemoryTiers::of(&nodes) } else { None };
         let Some(tiers) = &self.tiers else {
             (self.state.fast_pages, self.state.demoting) = (0, false);
             return Ok(false);
@@ -135,7 +151,11 @@ impl Tier {
     fn try_observe<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
         // Who may have no other memory than slow memory is looked after whenever somebody waits for memory.
         let is_due = now_ns >= self.state.look_ns || self.state.demoting || (house.called && self.is_anyone_steered());
-        if !house.attention.screen_on || !is_due || !self.read(house)? {
+        if !house.attention.screen_on || !is_due {
+            return Ok(());
+        }
+        if !self.read(house, now_ns)? {
+            self.state.look_ns = now_ns.saturating_add(LOOK_NS[1]);
             return Ok(());
         }
         if let Some(budget) = &self.budget {
@@ -244,12 +264,25 @@ fn cgroup_of<D: Device>(house: &House<D>, name: &AppName) -> Option<String> {
     house.registry.get(name).map(|app| app.cgroup.clone())
 }
 
+/// Whether the kernel looks as often as that already, or holds as much for hot: who set it so wants it.
+fn is_enough(setting: TierSetting, old: &str, value: &str) -> bool {
+    match (old.parse::<u64>(), value.parse::<u64>()) {
+        (Ok(old), Ok(value)) if setting == TierSetting::HotThreshold => old >= value,
+        (Ok(old), Ok(value)) => old <= value,
+        _ => false,
+    }
+}
+
 fn set<D: Device>(house: &mut House<D>, setting: TierSetting, value: &str) {
     let done = house.device.tier_setting(setting).and_then(|old| match old {
         Some(old) if is_enough(setting, &old, value) => Ok(()),
         // A kernel that spells it otherwise (Y, 1) is not written to for that.
         Some(old) if old != value && house.undo.tier_setting(setting, &old).is_ok() => {
-            house.device.set_tier_setting(setting, value)
+            house.device.set_tier_setting(setting, value)?;
+            if let Some(is_now) = house.device.tier_setting(setting)? {
+                house.is_ours(Setting::Tier(setting), &is_now);
+            }
+            Ok(())
         }
         _ => Ok(()),
     });
@@ -261,15 +294,6 @@ fn keep_out<D: Device>(house: &mut House<D>, cgroup: &str, tiers: &MemoryTiers) 
     if !house.pass_on(cgroup, Controller::Cpuset)? {
         return Ok(false);
     }
-/// Whether the kernel looks as often as that already, or holds as much for hot: who set it so wants it.
-fn is_enough(setting: TierSetting, old: &str, value: &str) -> bool {
-    match (old.parse::<u64>(), value.parse::<u64>()) {
-        (Ok(old), Ok(value)) if setting == TierSetting::HotThreshold => old >= value,
-        (Ok(old), Ok(value)) => old <= value,
-        _ => false,
-    }
-}
-
     if house.device.allowed_nodes(cgroup)?.is_none_or(|nodes| !nodes.is_empty()) {
         return Ok(false);
     }

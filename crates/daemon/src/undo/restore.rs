@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Undoing what the log names.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use fovea_linux::{Device, ZramDevice};
 
-use super::{Changed, UndoLog};
+use super::{Changed, Setting, UndoLog};
 
 /// Undoes all that the log of a run folder names, and says what could not be undone. What is left stays in the log for the next start.
 pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<Vec<String>> {
@@ -38,13 +39,24 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
             left.scores.insert(cgroup, scores);
         }
     }
+    let mut ours = changed.ours;
     for (name, old) in changed.sysctls {
+        let key = Setting::Sysctl(name.clone());
+        let is_now = device.sysctl(&name).ok();
+        if is_somebody_elses(&mut ours, &key, is_now) {
+            continue;
+        }
         if let Err(e) = device.set_sysctl(&name, &old) {
             complaints.push(e.to_string());
             left.sysctls.insert(name, old);
         }
     }
     for ((module, name), old) in changed.parameters {
+        let key = Setting::Parameter(module.clone(), name.clone());
+        let is_now = device.parameter(&module, &name).ok();
+        if is_somebody_elses(&mut ours, &key, is_now) {
+            continue;
+        }
         if let Err(e) = device.set_parameter(&module, &name, &old) {
             complaints.push(e.to_string());
             left.parameters.insert((module, name), old);
@@ -69,6 +81,10 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
         }
     }
     for (setting, old) in changed.tier_settings {
+        let is_now = device.tier_setting(setting).ok().flatten();
+        if is_somebody_elses(&mut ours, &Setting::Tier(setting), is_now) {
+            continue;
+        }
         if let Err(e) = device.set_tier_setting(setting, &old) {
             complaints.push(e.to_string());
             left.tier_settings.insert(setting, old);
@@ -95,6 +111,15 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
     Ok(complaints)
 }
 
+/// Whether a setting was set anew since it was ours; if it is not known what ours was, or what it is now, it is put back.
+fn is_somebody_elses(ours: &mut BTreeMap<Setting, String>, setting: &Setting, is_now: Option<String>) -> bool {
+    let is_theirs = ours.remove(setting).zip(is_now).is_some_and(|(ours, is_now)| ours != is_now);
+    if is_theirs {
+        say!("fovea: {setting}: somebody has set it meanwhile, and it is left so");
+    }
+    is_theirs
+}
+
 /// Takes the swap away if its pages fit in memory; pressing them in would end in the kernel's OOM killer.
 fn teardown(zram: &ZramDevice, device: &mut impl Device) -> Result<(), String> {
     let memory = device.memory().map_err(|e| e.to_string())?;
@@ -113,9 +138,39 @@ fn teardown(zram: &ZramDevice, device: &mut impl Device) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use fovea_linux::TierSetting;
+
     use super::*;
     use crate::fake::FakeDevice;
     use crate::undo::LOG_NAME;
+
+    #[test]
+    fn what_somebody_has_set_since_then_is_left_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = UndoLog::open(folder.path()).unwrap();
+        let mut device = FakeDevice::default();
+        let settings = [("vm/page-cluster", "1"), ("vm/swappiness", "100"), ("kernel/numa_balancing", "0")];
+        for (name, _) in settings {
+            log.sysctl(name, "60").unwrap();
+        }
+        // What the last was set to is not known: the daemon died first.
+        for (name, is_now) in settings {
+            device.0.borrow_mut().sysctls.insert(name.into(), is_now.into());
+            if name.starts_with("vm") {
+                log.ours(Setting::Sysctl(name.into()), "100").unwrap();
+            }
+        }
+        log.tier_setting(TierSetting::ScanPeriod, "1000").unwrap();
+        log.ours(Setting::Tier(TierSetting::ScanPeriod), "100").unwrap();
+        device.0.borrow_mut().tiers.settings.insert(TierSetting::ScanPeriod, "500".into());
+        log.compact().unwrap();
+        drop(log);
+        assert_eq!(restore(folder.path(), &mut device).unwrap(), Vec::<String>::new());
+        let state = device.0.borrow();
+        assert_eq!(settings.map(|(name, _)| &*state.sysctls[name]), ["1", "60", "60"]);
+        assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "500");
+        assert!(UndoLog::open(folder.path()).unwrap().changed().is_empty());
+    }
 
     /// As a daemon that was upgraded after its death left it.
     #[test]

@@ -66,6 +66,7 @@ pub fn let_in(snapshot: &Snapshot, config: &TierConfig) -> Decision {
     for app in snapshot.apps.iter().filter(|app| of(app).steered) {
         let reason = match () {
             () if is_in_front(app) => Reason::NeedsFast,
+            () if state.fast_pages == 0 => Reason::TiersUnwanted,
             () if !config.enabled || !config.keep_out || app.standing == Standing::Ignore => Reason::TiersUnwanted,
             () if slow_is_full => Reason::SlowFull,
             () => continue,
