@@ -24,6 +24,7 @@ const APPS: &[(&str, &str)] =
 const PHONES: &[(&str, &str)] = builtin![
     "phones/nexus-s.toml",
     "phones/nexus-s-emmc.toml",
+    "phones/nexus-s-roomy.toml",
     "phones/pocket.toml",
     "phones/handheld.toml",
     "phones/laptop.toml",
