@@ -296,6 +296,34 @@ impl<'a> Source<'a> {
         self.sink.record(record)
     }
 
+    /// Delivers all lines of a csv format of block requests, whose columns are these; the header is passed over. `parse` makes a request of a
+    /// line, and puts its disk's name in the buffer.
+    ///
+    /// # Errors
+    /// For a line that is none, unless bad ones are skipped; as [`Source::emit`].
+    pub fn blocks(
+        &mut self,
+        parse: for<'d> fn(&str, &'d mut String) -> Result<Block<'d>, String>,
+        columns: &str,
+    ) -> Result<()> {
+        let first = columns.split_inclusive(',').next().unwrap_or_default();
+        let mut disk = String::new();
+        while let Some(line) = self.line()? {
+            if line.starts_with(first) {
+                self.drop("header lines");
+                continue;
+            }
+            match parse(&line, &mut disk) {
+                Ok(block) => {
+                    let app = self.nobody("the format tells no process");
+                    self.emit_block(block, app)?;
+                }
+                Err(what) => self.bad_line(&what, &format!("write {columns} there"))?,
+            }
+        }
+        Ok(())
+    }
+
     /// Gives a block request to the trace.
     ///
     /// # Errors

@@ -35,19 +35,5 @@ fn block<'a>(line: &str, disk: &'a mut String) -> Result<Block<'a>, String> {
 }
 
 fn read(source: &mut Source<'_>) -> Result<()> {
-    let mut disk = String::new();
-    while let Some(line) = source.line()? {
-        if line.starts_with("Timestamp,") {
-            source.drop("header lines");
-            continue;
-        }
-        match block(&line, &mut disk) {
-            Ok(block) => {
-                let app = source.nobody("the format tells no process");
-                source.emit_block(block, app)?;
-            }
-            Err(what) => source.bad_line(&what, "write Timestamp,Response,IOType,LUN,Offset,Size there")?,
-        }
-    }
-    Ok(())
+    source.blocks(block, "Timestamp,Response,IOType,LUN,Offset,Size")
 }
