@@ -364,9 +364,30 @@ pub(crate) fn geomean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| (sum / f64::from(count)).exp())
 }
 
+/// The least value that 95 % of all do not exceed.
+pub(crate) fn p95(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let rank = (values.len() * 95).div_ceil(100);
+    values.get(rank.checked_sub(1)?).copied()
+}
+
 /// Sets a figure if it was measured.
 pub(crate) fn set(figures: &mut Figures, name: &str, value: Option<f64>) {
     if let Some(value) = value {
         figures.insert(name.into(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p95_is_a_value_that_was_measured() {
+        assert_eq!(p95(std::iter::empty()), None);
+        assert_eq!(p95([3.0].into_iter()), Some(3.0));
+        assert_eq!(p95((1..=20).map(f64::from)), Some(19.0));
+        assert_eq!(p95((1..=100).rev().map(f64::from)), Some(95.0));
     }
 }

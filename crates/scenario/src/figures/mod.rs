@@ -39,19 +39,22 @@ pub(crate) type Figures = BTreeMap<String, f64>;
 /// seeds, that happened to work is no result.
 pub fn document(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance) -> Document {
     if scenario.seeds.len() < 2 {
-        return of_one_seed(scenario, boots, provenance);
+        return of_one_seed(scenario, boots, provenance).0;
     }
     let of_seed = |&seed: &u64| {
         let own: Vec<Boot> = boots.iter().filter(|b| b.plan.of_seed == Some(seed)).copied().collect();
         of_one_seed(&scenario.with_seed(seed), &own, provenance)
     };
-    documents(scenario.seeds.iter().map(of_seed).collect(), |cases| verdicts(scenario, cases, boots))
+    let (each, complete): (Vec<Document>, Vec<usize>) = scenario.seeds.iter().map(of_seed).unzip();
+    documents(each, |cases| verdicts(scenario, cases, boots, complete.iter().sum()))
 }
 
-fn of_one_seed(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance) -> Document {
+/// And how many boots came to their end.
+fn of_one_seed(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance) -> (Document, usize) {
     let folded: Vec<Folded> = boots.iter().map(Folded::new).collect();
+    let complete = folded.iter().filter(|boot| boot.complete()).count();
     let cases = scenario.parameters().cases(scenario, &folded);
-    Document {
+    let document = Document {
         scenario: scenario.name.clone(),
         mode: if boots.first().is_some_and(|b| b.plan.exact) { "exact" } else { "fast" }.into(),
         kernel: folded.iter().find_map(|f| f.kernel.clone()).unwrap_or_default(),
@@ -59,15 +62,15 @@ fn of_one_seed(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance)
         seed: scenario.seed,
         commit: provenance.commit.clone(),
         command: provenance.command.clone(),
-        verdicts: verdicts(scenario, &cases, boots),
+        verdicts: verdicts(scenario, &cases, boots, complete),
         cases,
         ..Document::default()
-    }
+    };
+    (document, complete)
 }
 
 /// What is claimed of the figures, and that there are all.
-fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>]) -> Vec<Verdict> {
-    let complete = boots.iter().filter(|boot| Folded::new(boot).complete()).count();
+fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>], complete: usize) -> Vec<Verdict> {
     let share = (!boots.is_empty()).then(|| complete as f64 / boots.len() as f64 * 100.0);
     let completed = verdict(
         "boots-completed",

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{About, Parameters};
 use crate::catalog::builtin;
-use crate::figures::fold::{geomean, mean, set, Folded};
+use crate::figures::fold::{geomean, mean, p95, set, Folded};
 use crate::figures::{by_case, compares, correctness, figure, id, Figures};
 use crate::scenario::Scenario;
 use crate::script::{draw, find, generator, in_range, open, sample, shuffle, start, BadParameter, Script};
@@ -271,25 +271,4 @@ fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("launch_geomean_ns", &|f| geomean(f.launches.iter().map(|l| l.elapsed_ns)));
     put("relaunch_geomean_ns", &|f| geomean(f.launches.iter().filter(|l| l.again).map(|l| l.elapsed_ns)));
     put("relaunch_p95_ns", &|f| p95(f.launches.iter().filter(|l| l.again).map(|l| l.elapsed_ns)));
-}
-
-/// The least value that 95 % of all do not exceed.
-pub(super) fn p95(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let rank = (values.len() * 95).div_ceil(100);
-    values.get(rank.checked_sub(1)?).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn p95_is_a_value_that_was_measured() {
-        assert_eq!(p95(std::iter::empty()), None);
-        assert_eq!(p95([3.0].into_iter()), Some(3.0));
-        assert_eq!(p95((1..=20).map(f64::from)), Some(19.0));
-        assert_eq!(p95((1..=100).rev().map(f64::from)), Some(95.0));
-    }
 }

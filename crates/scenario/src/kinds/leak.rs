@@ -4,11 +4,10 @@
 use fovea_report::verdict::{verdict, Bound};
 use serde::Deserialize;
 
-use super::desktop::p95;
 use super::managed::{FOVEA, KERNEL, KERNEL_ADJ, PEERS, ZRAM};
 use super::{About, Parameters};
 use crate::catalog::builtin;
-use crate::figures::fold::{geomean, mean, set, Folded};
+use crate::figures::fold::{geomean, mean, p95, set, Folded};
 use crate::figures::{by_case, compares, correctness, figure, id, Figures};
 use crate::scenario::Scenario;
 use crate::script::{generator, in_range, open, sample, shuffle, start, BadParameter, Script};

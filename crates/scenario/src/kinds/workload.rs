@@ -5,11 +5,10 @@ use fovea_report::panel::{Form, Panel};
 use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
-use super::desktop::p95;
 use super::managed::{MANAGED, PEERS_AND_KERNEL};
 use super::{About, Parameters};
 use crate::catalog::builtin;
-use crate::figures::fold::{geomean, mean, set, Folded, Launch};
+use crate::figures::fold::{geomean, mean, p95, set, Folded, Launch};
 use crate::figures::{by_case, compares, correctness, figure, id, kills_as_zram, papers, Figures};
 use crate::scenario::Scenario;
 use crate::script::{draw, find, generator, in_range, sample, start, BadParameter, Day, Script};
