@@ -84,9 +84,12 @@ impl TierLoad {
         }
     }
 
+    /// The app that takes new pages, while it is behind.
+    const TAKER: u64 = 0;
+
     /// New pages that an app takes in a time.
     pub fn taken(&self, app: u64, in_front: bool, ns: u64) -> u64 {
-        if app == 0 && !in_front {
+        if app == Self::TAKER && !in_front {
             self.taken_per_s * ns / 1_000_000_000
         } else {
             0

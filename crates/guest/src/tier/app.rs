@@ -79,8 +79,8 @@ impl App {
         clusters.sort_unstable_by_key(|&cluster| mix64(seed ^ cluster));
         let within = clusters.iter().flat_map(|cluster| (0..CLUSTER_PAGES).map(move |n| cluster * CLUSTER_PAGES + n));
         let order = within.filter(|&page| page < load.pages).collect();
-        // What it will take as it goes is not there before it is written.
-        let pages = (load.pages + load.taken(number, false, load.ns)) as usize;
+        // What it will take as it goes is not there before it is written. Half of that is its file's.
+        let pages = (load.pages + load.taken(number, false, load.ns).div_ceil(2)) as usize;
         let (words, counts) = (vec![0; pages * WORDS], vec![[0; 2]; pages]);
         let mut app = App { number, words, order, seed, drawn: 0, counts, load, taken: Taken::default() };
         (0..load.pages).for_each(|page| *app.word(page, 0) = app.content(page));
