@@ -129,6 +129,7 @@ pub fn kill_daemon(phone: &mut Phone, before: &Baseline) -> Outcome<()> {
     let worker = phone.daemon.status()?.pid;
     let pid = Pid::from_raw(worker as i32).ok_or("the daemon says that its PID is 0")?;
     phone.daemon.drain_folder_watch();
+    let meddled = before.meddle()?;
     kill_process(pid, Signal::KILL).at(|| format!("killing the daemon's worker {worker}"))?;
     let deadline = now_ns() + RESTORE_LIMIT_NS;
     let mut gone_at = None;
@@ -145,6 +146,9 @@ pub fn kill_daemon(phone: &mut Phone, before: &Baseline) -> Outcome<()> {
         return Err(format!(
             "10 s after its worker {worker} was killed the daemon neither ended nor took its socket away"
         ));
+    }
+    if meddled {
+        before.stands()?;
     }
     let left = before.compare(&phone.apps)?;
     phone.channel.emit(left)?;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What a device looks like before a daemon touches it, and what differs after the daemon's death.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fovea_scenario::EventBody;
 
-use crate::outcome::{At, Outcome};
+use crate::outcome::{write_file, At, Outcome};
 use crate::phone::RunningApp;
 use crate::readings::{list, processes, swap_areas, zram_devices};
 use crate::setup::{cgroup_path, APPS, CGROUP_ROOT};
@@ -46,8 +47,12 @@ const LIMITS: [&str; 10] = [
     "pids.max",
 ];
 
+/// What an administrator sets while the daemon runs, at every second death of it: what the daemon has never set and would not have found.
+const THEIRS: (&str, &str) = ("/proc/sys/vm/page-cluster", "1");
+
 /// The device before its daemon first started.
 pub struct Baseline {
+    deaths: Cell<u32>,
     settings: BTreeMap<&'static str, String>,
     limits: BTreeMap<&'static str, String>,
     oom_score_adj: String,
@@ -69,6 +74,7 @@ impl Baseline {
         let limits = LIMITS.iter().map(|name| (*name, text(probe.join(name)))).collect();
         std::fs::remove_dir(&probe).at(|| format!("removing {}", probe.display()))?;
         Ok(Self {
+            deaths: Cell::new(0),
             settings: SETTINGS.iter().map(|path| (*path, text(path))).collect(),
             limits,
             // Apps inherit this process's.
@@ -76,6 +82,30 @@ impl Baseline {
             swap: swap_areas()?.into_iter().collect(),
             zram: zram_devices()?.into_iter().collect(),
         })
+    }
+
+    /// Before the daemon is killed: sets a setting of the daemon's anew, as an administrator would, at every second death; says whether it did.
+    pub fn meddle(&self) -> Outcome<bool> {
+        let (path, theirs) = THEIRS;
+        let deaths = self.deaths.replace(self.deaths.get() + 1);
+        // One that the daemon has not set says nothing.
+        let meddles = deaths % 2 == 1 && text(path) != self.settings[path];
+        if meddles {
+            write_file(path, theirs)?;
+        }
+        Ok(meddles)
+    }
+
+    /// After a death before which somebody meddled: it must stand, and is put back for what follows.
+    pub fn stands(&self) -> Outcome<()> {
+        let (path, theirs) = THEIRS;
+        let found = text(path);
+        if found != theirs {
+            return Err(format!(
+                "{path} was set to {theirs} by somebody while the daemon ran, and is {found} after its death"
+            ));
+        }
+        write_file(path, &self.settings[path])
     }
 
     /// What is not as it was.
