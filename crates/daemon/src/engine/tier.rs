@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Fast memory is kept for the app in front: the kernel moves what is used there (hint faults), and is told whose pages go to slow memory.
 
+mod kernel;
+
 use std::collections::BTreeMap;
 
 use fovea_apps::{App, AppName, MemoryNode, MemoryTiers, PAGE_BYTES};
 use fovea_client::Status;
-use fovea_linux::{Controller, Device, Error, TierSetting};
+use fovea_linux::{Device, Error, TierSetting};
 use fovea_policy::tier::{self, AppTier, Budget, TierState};
 use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 use serde_json::{json, Value};
 
 use super::house::House;
 use super::mechanism::{Mechanism, Need, Step, Turn};
-use crate::undo::Setting;
+use kernel::{keep_out, let_in, set};
 
 const BALANCING: &str = "kernel/numa_balancing";
 const PROMOTED: &str = "kernel/numa_balancing_promote_rate_limit_MBps";
@@ -262,53 +264,6 @@ impl Tier {
 
 fn cgroup_of<D: Device>(house: &House<D>, name: &AppName) -> Option<String> {
     house.registry.get(name).map(|app| app.cgroup.clone())
-}
-
-/// Whether the kernel looks as often as that already, or holds as much for hot: who set it so wants it.
-fn is_enough(setting: TierSetting, old: &str, value: &str) -> bool {
-    match (old.parse::<u64>(), value.parse::<u64>()) {
-        (Ok(old), Ok(value)) if setting == TierSetting::HotThreshold => old >= value,
-        (Ok(old), Ok(value)) => old <= value,
-        _ => false,
-    }
-}
-
-fn set<D: Device>(house: &mut House<D>, setting: TierSetting, value: &str) {
-    let done = house.device.tier_setting(setting).and_then(|old| match old {
-        Some(old) if is_enough(setting, &old, value) => Ok(()),
-        // A kernel that spells it otherwise (Y, 1) is not written to for that.
-        Some(old) if old != value && house.undo.tier_setting(setting, &old).is_ok() => {
-            house.device.set_tier_setting(setting, value)?;
-            if let Some(is_now) = house.device.tier_setting(setting)? {
-                house.is_ours(Setting::Tier(setting), &is_now);
-            }
-            Ok(())
-        }
-        _ => Ok(()),
-    });
-    done.unwrap_or_else(|e| say!("fovea: {e}"));
-}
-
-/// False if its cgroup has no such rule, or one of somebody else's.
-fn keep_out<D: Device>(house: &mut House<D>, cgroup: &str, tiers: &MemoryTiers) -> Result<bool, Error> {
-    if !house.pass_on(cgroup, Controller::Cpuset)? {
-        return Ok(false);
-    }
-    if house.device.allowed_nodes(cgroup)?.is_none_or(|nodes| !nodes.is_empty()) {
-        return Ok(false);
-    }
-    if let Err(e) = house.undo.kept_out(cgroup) {
-        say!("fovea: writing the undo log: {e}");
-        return Ok(false);
-    }
-    let nodes: Vec<_> = tiers.slow.iter().map(u32::to_string).collect();
-    house.device.set_allowed_nodes(cgroup, &nodes.join(",")).map(|()| true)
-}
-
-fn let_in<D: Device>(house: &mut House<D>, cgroup: &str) -> Result<(), Error> {
-    house.device.set_allowed_nodes(cgroup, "")?;
-    house.undo.let_in(cgroup).unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
-    Ok(())
 }
 
 impl<D: Device> Mechanism<D> for Tier {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What an importer reads from and gives its records to.
 
+mod block;
+
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+
+pub use block::Block;
 
 use super::{AppRule, CsvColumns, ImportOptions};
 use crate::{input::Input, Error, Names, Op, Record, Result};
@@ -296,58 +300,6 @@ impl<'a> Source<'a> {
         self.sink.record(record)
     }
 
-    /// Delivers all lines of a csv format of block requests, whose columns are these; the header is passed over. `parse` makes a request of a
-    /// line, and puts its disk's name in the buffer.
-    ///
-    /// # Errors
-    /// For a line that is none, unless bad ones are skipped; as [`Source::emit`].
-    pub fn blocks(
-        &mut self,
-        parse: for<'d> fn(&str, &'d mut String) -> Result<Block<'d>, String>,
-        columns: &str,
-    ) -> Result<()> {
-        let first = columns.split_inclusive(',').next().unwrap_or_default();
-        let mut disk = String::new();
-        while let Some(line) = self.line()? {
-            if line.starts_with(first) {
-                self.drop("header lines");
-                continue;
-            }
-            match parse(&line, &mut disk) {
-                Ok(block) => {
-                    let app = self.nobody("the format tells no process");
-                    self.emit_block(block, app)?;
-                }
-                Err(what) => self.bad_line(&what, &format!("write {columns} there"))?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives a block request to the trace.
-    ///
-    /// # Errors
-    /// As [`Source::emit`].
-    pub fn emit_block(&mut self, block: Block<'_>, app: Arc<str>) -> Result<()> {
-        let space = self.names.share(block.disk);
-        let whole = self.whole_requests && block.op == Op::Block;
-        let (op, object, offset_bytes) =
-            if whole { (Op::Object, block.offset_bytes, 0) } else { (block.op, 0, block.offset_bytes) };
-        self.emit(Record {
-            time_ns: block.time_ns,
-            app,
-            importance: None,
-            op,
-            space,
-            object,
-            offset_bytes,
-            length_bytes: block.length_bytes,
-            write: block.write,
-            sync: block.sync,
-            size_bytes: whole.then_some(block.length_bytes),
-        })
-    }
-
     /// Gives a request for an object to the trace.
     ///
     /// # Errors
@@ -386,22 +338,4 @@ impl<'a> Source<'a> {
         let space = self.names.share(space);
         self.sink.objects(&Objects { space: &space, nobody: &self.nobody, times_ns, objects, sizes_bytes })
     }
-}
-
-/// A block request.
-pub struct Block<'a> {
-    /// When.
-    pub time_ns: u64,
-    /// The disk's name, unique in the trace.
-    pub disk: &'a str,
-    /// What it is: block, discard or flush.
-    pub op: Op,
-    /// First byte.
-    pub offset_bytes: u64,
-    /// Bytes.
-    pub length_bytes: u64,
-    /// Written, not read.
-    pub write: bool,
-    /// Somebody waits for it.
-    pub sync: bool,
 }
