@@ -18,6 +18,7 @@ pub mod music;
 pub(crate) mod name;
 pub mod net;
 pub mod pair;
+mod peers;
 pub mod steps;
 pub mod tier;
 pub mod workload;

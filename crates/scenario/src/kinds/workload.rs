@@ -6,7 +6,7 @@ use fovea_report::verdict::{ratio, verdict, Bound};
 use serde::Deserialize;
 
 use super::managed::{MANAGED, PEERS_AND_KERNEL};
-use super::{About, Parameters};
+use super::{peers, About, Parameters};
 use crate::catalog::builtin;
 use crate::figures::fold::{geomean, mean, p95, set, Folded, Launch};
 use crate::figures::{by_case, compares, correctness, figure, id, kills_as_zram, papers, Figures};
@@ -156,6 +156,7 @@ impl Parameters for Workload {
                     Bound::Below(10e6),
                 ));
             }
+            verdicts.extend(peers::verdicts(scenario, cases, case));
             verdicts.extend(correctness(scenario, cases, case));
         }
         verdicts
