@@ -78,11 +78,15 @@ fn requests_cost_what_table_1_says() {
 
 #[test]
 fn each_claim_of_the_daemons_can_fail() {
-    let (scenario, plans) = plans(&["fast_percent=5", "ratio=15", "configurations=default,fovea"]);
+    let (scenario, plans) = plans(&["fast_percent=5", "ratio=15", "configurations=default,numa-balancing-often,fovea"]);
     let failing = |fast_percent: u64, slow_back: u64, left: &[&str]| {
         let events_of = |plan: &Plan| -> Vec<Event> {
             let is_ours = plan.configuration.name() == "fovea";
-            let fast = if is_ours { fast_percent } else { 50 };
+            let fast = match plan.configuration.name() {
+                "fovea" => fast_percent,
+                "numa-balancing-often" => 95,
+                _ => 50,
+            };
             let front = Requests { fast_reads: fast, slow_reads: 100 - fast, ..Requests::default() };
             let back = Requests { slow_reads: if is_ours { slow_back } else { 100 }, ..Requests::default() };
             let app = TierApp { front, settled: front, back, wrong_pages: 0 };
@@ -101,8 +105,8 @@ fn each_claim_of_the_daemons_can_fail() {
         failing.collect::<Vec<_>>().join(" ")
     };
     assert_eq!(failing(95, 100, &[]), "");
-    assert_eq!(failing(80, 100, &[]), "fast-touches");
-    assert_eq!(failing(95, 111, &[]), "energy background", "what they do more costs energy");
+    assert_eq!(failing(80, 100, &[]), "fast-touches elapsed-alone");
+    assert_eq!(failing(95, 111, &[]), "energy energy-alone background", "what they do more costs energy");
     assert_eq!(failing(95, 100, &["apps/app-0/cpuset.mems"]), "as-it-was");
-    assert_eq!(failing(40, 120, &[]), "fast-touches elapsed energy background");
+    assert_eq!(failing(40, 120, &[]), "fast-touches elapsed elapsed-alone energy energy-alone background");
 }
