@@ -129,15 +129,16 @@ impl Default for ZramConfig {
 impl ZramConfig {
     /// (Memory it may take, what it may hold uncompressed), in bytes. Nothing is chosen that does not shrink to under half, so it can hold more
     /// than twice what it may take: 2.1 to 2.4 times as much where it ran full on the virtual phone. The plain ladder goes by SwapFree, so
-    /// there the device is the usual double.
-    pub fn sizes(&self, memory_total_bytes: u64, mode: Mode) -> (u64, u64) {
+    /// there the device is the usual double. So it is above swap on storage, and there without a limit (0): the kernel goes on to storage once the
+    /// device has no place left, and not where it refuses a page that it has a place for.
+    pub fn sizes(&self, memory_total_bytes: u64, mode: Mode, above_storage: bool) -> (u64, u64) {
         let user = if self.user_memory_bytes > 0 { self.user_memory_bytes } else { memory_total_bytes };
         let limit = user / 100 * self.size_percent / 4096 * 4096;
         let disk = match mode {
-            Mode::Full => limit / 2 * 5,
-            Mode::Ladder => limit * 2,
+            Mode::Full if !above_storage => limit / 2 * 5,
+            _ => limit * 2,
         };
-        (limit, disk / 4096 * 4096)
+        (if above_storage { 0 } else { limit }, disk / 4096 * 4096)
     }
 }
 
@@ -298,9 +299,10 @@ mod tests {
     #[test]
     fn the_size_is_a_limit_of_memory_and_the_device_holds_more_than_that() {
         let zram = ZramConfig { user_memory_bytes: 835 << 20, ..ZramConfig::default() };
-        let (limit, disk) = zram.sizes(1 << 30, Mode::Ladder);
+        let (limit, disk) = zram.sizes(1 << 30, Mode::Ladder, false);
         assert_eq!(disk, 2 * limit);
-        assert!((limit * 249 / 100..=limit * 5 / 2).contains(&zram.sizes(1 << 30, Mode::Full).1));
+        assert!((limit * 249 / 100..=limit * 5 / 2).contains(&zram.sizes(1 << 30, Mode::Full, false).1));
+        assert_eq!(zram.sizes(1 << 30, Mode::Full, true), (0, disk), "what it does not take goes to storage");
         assert!((208 << 20..=209 << 20).contains(&limit), "LowMem13: 25 % of 835 MB is about 200 MB");
     }
 

@@ -244,6 +244,24 @@ fn a_device_without_zram_is_served_without_compression() {
 }
 
 #[test]
+fn above_swap_on_storage_zram_has_no_limit_at_which_it_would_refuse_pages() {
+    for (storage_bytes, is_limited) in [(0, true), (1 << 30, false)] {
+        let device = FakeDevice::default();
+        {
+            let memory = &mut device.0.borrow_mut().memory;
+            (memory.zram, memory.total_bytes) = (None, 1 << 30);
+            (memory.swap_total_bytes, memory.swap_free_bytes) = (storage_bytes, storage_bytes);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        engine_in(folder.path(), &device).set_up(0).unwrap();
+        let state = device.0.borrow();
+        let zram = state.memory.zram.unwrap();
+        assert_eq!((zram.limit_bytes > 0, zram.disk_bytes > 0), (is_limited, true));
+        assert_eq!(state.memory.swap_total_bytes, storage_bytes + zram.disk_bytes);
+    }
+}
+
+#[test]
 fn a_torn_undo_log_is_read_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let mut log = UndoLog::open(folder.path()).unwrap();

@@ -358,8 +358,8 @@ impl Swap for FakeDevice {
         let zram = ZramDevice { number: 0, algorithm: wish.algorithm.clone(), loaded_module: true, hot_added: true };
         claimed(&zram).map_err(|source| Error::Call { call: "claim", what: "zram0".into(), source })?;
         let mut state = self.0.borrow_mut();
-        state.memory.swap_total_bytes = wish.disk_bytes;
-        state.memory.swap_free_bytes = wish.disk_bytes;
+        state.memory.swap_total_bytes += wish.disk_bytes;
+        state.memory.swap_free_bytes += wish.disk_bytes;
         state.memory.zram =
             Some(ZramReading { disk_bytes: wish.disk_bytes, limit_bytes: wish.limit_bytes, ..Default::default() });
         Ok(zram)

@@ -109,11 +109,13 @@ fn perceived(system: &mut System, registry: &Registry) -> Result<BTreeMap<AppNam
 
 /// Takes the swap for there that would be set up at the start.
 fn with_zram(reading: &mut MemoryReading, config: &Config) -> String {
-    let (limit_bytes, disk_bytes) = config.zram.sizes(reading.total_bytes, config.memory.mode);
+    let above_storage = reading.swap_total_bytes > 0;
+    let (limit_bytes, disk_bytes) = config.zram.sizes(reading.total_bytes, config.memory.mode, above_storage);
     reading.zram = Some(ZramReading { disk_bytes, limit_bytes, ..ZramReading::default() });
     reading.swap_total_bytes += disk_bytes;
     reading.swap_free_bytes += disk_bytes;
-    format!("compressed swap is not there and would be set up first, of at most {} MB", limit_bytes >> 20)
+    let most_bytes = if above_storage { disk_bytes } else { limit_bytes };
+    format!("compressed swap is not there and would be set up first, of at most {} MB", most_bytes >> 20)
 }
 
 fn state_of(

@@ -123,7 +123,9 @@ fn is_somebody_elses(ours: &mut BTreeMap<Setting, String>, setting: &Setting, is
 /// Takes the swap away if its pages fit in memory; pressing them in would end in the kernel's OOM killer.
 fn teardown(zram: &ZramDevice, device: &mut impl Device) -> Result<(), String> {
     let memory = device.memory().map_err(|e| e.to_string())?;
-    let used = memory.swap_total_bytes.saturating_sub(memory.swap_free_bytes);
+    // Swap on storage stays where it is.
+    let held = memory.zram.map_or(u64::MAX, |zram| zram.original_bytes);
+    let used = memory.swap_total_bytes.saturating_sub(memory.swap_free_bytes).min(held);
     // Emptying zram gives back what it occupies as it goes.
     let freed = memory.zram.map_or(0, |z| z.used_bytes);
     if used > memory.available_bytes + freed {

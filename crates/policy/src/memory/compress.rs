@@ -71,8 +71,8 @@ pub fn candidate_ahead<'a>(snapshot: &'a Snapshot, config: &MemoryConfig) -> Opt
 /// thresholds so do we, but for one that the user has come back to before: it is left alone while a large app could start all the same. A device
 /// with more memory is left alone while that is plentiful. One that is open, or with the screen on any, must have been unused for a while.
 fn due_ns(app: &AppState, snapshot: &Snapshot, config: &MemoryConfig) -> Option<u64> {
-    // What a runaway gets compressed it takes again.
-    if app.growth_bytes_per_s >= LEAST_BYTES_PER_S {
+    // What a runaway gets compressed it takes again; and nothing is written to storage that may never have to be.
+    if app.growth_bytes_per_s >= LEAST_BYTES_PER_S || snapshot.memory.spills(config.room_least_pages) {
         return None;
     }
     if app.importance == Importance::Empty && !snapshot.screen_on {

@@ -53,14 +53,51 @@ pub struct SwapState {
     pub zram: Option<ZramReading>,
 }
 
+/// Swap on storage that the kernel comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Storage {
+    free_bytes: u64,
+    used_bytes: u64,
+}
+
+/// Less is no swap on storage: what the kernel counts of zram and zram's own account differ by some pages.
+const STORAGE_LEAST_BYTES: u64 = 1 << 20;
+
+impl SwapState {
+    fn zram_room_pages(&self) -> u64 {
+        self.zram.map_or(0, |zram| zram.room_pages().min(self.free_bytes / PAGE_BYTES))
+    }
+
+    /// What is beside zram. The kernel comes to it once zram has no place left: if its memory is limited that may never be, for at the limit
+    /// it refuses pages that it has a place for.
+    fn storage(&self) -> Storage {
+        let Some(zram) = self.zram else {
+            return Storage {
+                free_bytes: self.free_bytes,
+                used_bytes: self.total_bytes.saturating_sub(self.free_bytes),
+            };
+        };
+        let total_bytes = self.total_bytes.saturating_sub(zram.disk_bytes);
+        if zram.limit_bytes > 0 || total_bytes < STORAGE_LEAST_BYTES {
+            return Storage::default();
+        }
+        let zram_free_bytes = zram.disk_bytes.saturating_sub(zram.original_bytes);
+        let free_bytes = self.free_bytes.saturating_sub(zram_free_bytes).min(total_bytes);
+        Storage { free_bytes, used_bytes: total_bytes - free_bytes }
+    }
+}
+
 impl MemoryState {
     /// Pages that swap can really still take.
     pub fn room_pages(&self) -> u64 {
-        match self.swap {
-            None => 0,
-            Some(SwapState { zram: Some(zram), free_bytes, .. }) => zram.room_pages().min(free_bytes / PAGE_BYTES),
-            Some(SwapState { free_bytes, .. }) => free_bytes / PAGE_BYTES,
-        }
+        self.swap.map_or(0, |swap| swap.zram_room_pages() + swap.storage().free_bytes / PAGE_BYTES)
+    }
+
+    /// Whether zram has room for less than so many pages, and what is swapped out goes to storage from now on.
+    pub fn spills(&self, least_pages: u64) -> bool {
+        self.swap.is_some_and(|swap| {
+            swap.zram.is_some() && swap.zram_room_pages() < least_pages.max(1) && swap.storage().free_bytes > 0
+        })
     }
 
     /// Whether swap takes hardly any more: what it holds and what it can still take are its size, and less than a fortieth of that is left.
@@ -68,9 +105,65 @@ impl MemoryState {
         let room_pages = self.room_pages();
         let size_pages = match self.swap {
             None => return false,
-            Some(SwapState { zram: Some(zram), .. }) => zram.original_bytes / PAGE_BYTES + room_pages,
+            Some(swap @ SwapState { zram: Some(zram), .. }) => {
+                (zram.original_bytes + swap.storage().used_bytes) / PAGE_BYTES + room_pages
+            }
             Some(SwapState { total_bytes, .. }) => total_bytes / PAGE_BYTES,
         };
         room_pages * NEARLY_FULL < size_pages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fovea_apps::ZramReading;
+
+    use super::*;
+
+    const MB: u64 = 1 << 20;
+
+    fn memory(zram: Option<ZramReading>, total_mb: u64, free_mb: u64) -> MemoryState {
+        let swap = SwapState { free_bytes: free_mb * MB, total_bytes: total_mb * MB, zram };
+        MemoryState { swap: Some(swap), ..MemoryState::default() }
+    }
+
+    fn zram(limit_mb: u64, original_mb: u64) -> ZramReading {
+        let [disk_bytes, original_bytes, limit_bytes] = [200, original_mb, limit_mb].map(|mb| mb * MB);
+        ZramReading {
+            disk_bytes,
+            limit_bytes,
+            original_bytes,
+            used_bytes: original_bytes / 2,
+            ..ZramReading::default()
+        }
+    }
+
+    #[test]
+    fn swap_on_storage_below_zram_takes_what_zram_cannot() {
+        // 150 MB of zram's 200 are taken, nothing of the 800 on storage.
+        let memory_of = |zram| memory(Some(zram), 1000, 850);
+        assert_eq!(memory_of(zram(0, 150)).room_pages() * PAGE_BYTES, 850 * MB);
+        assert!(!memory_of(zram(0, 150)).spills(256));
+        // At its limit zram refuses pages, and the kernel goes on offering them to it.
+        assert_eq!(memory_of(zram(75, 150)).room_pages(), 0);
+        assert!(memory_of(zram(75, 150)).is_swap_nearly_full());
+        // zram is full, then storage nearly.
+        let full = memory(Some(zram(0, 200)), 1000, 800);
+        assert_eq!(
+            (full.room_pages() * PAGE_BYTES, full.spills(256), full.is_swap_nearly_full()),
+            (800 * MB, true, false)
+        );
+        assert!(memory(Some(zram(0, 200)), 1000, 20).is_swap_nearly_full());
+    }
+
+    #[test]
+    fn zram_alone_counts_as_before_whatever_the_kernel_says_is_free() {
+        for free_mb in [50, 60] {
+            let alone = memory(Some(zram(0, 150)), 200, free_mb);
+            assert_eq!(alone.room_pages() * PAGE_BYTES, 50 * MB);
+            assert!(!alone.spills(256) && !memory(Some(zram(0, 200)), 200, 5).spills(256));
+        }
+        let storage = memory(None, 100, 30);
+        assert_eq!((storage.room_pages() * PAGE_BYTES, storage.spills(256)), (30 * MB, false));
     }
 }

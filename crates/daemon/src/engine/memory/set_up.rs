@@ -28,7 +28,10 @@ impl Memory {
         if self.reading.zram.is_some() {
             return Ok(());
         }
-        let (limit_bytes, disk_bytes) = house.config.zram.sizes(self.reading.total_bytes, house.config.memory.mode);
+        // There is no zram, so whatever swap there is lies on storage.
+        let above_storage = self.reading.swap_total_bytes > 0;
+        let (total_bytes, mode) = (self.reading.total_bytes, house.config.memory.mode);
+        let (limit_bytes, disk_bytes) = house.config.zram.sizes(total_bytes, mode, above_storage);
         let wish = ZramWish {
             algorithm: house.config.zram.algorithm.clone(),
             disk_bytes,
