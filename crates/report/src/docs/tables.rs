@@ -147,12 +147,13 @@ pub(super) fn verdicts(document: &Document, experiments: &[&str]) -> Result<Stri
     let mut text = "| verdict | claim | claimed | ours | |\n|---|---|--:|--:|---|\n".to_owned();
     for v in document.verdicts.iter().filter(|v| of(&v.id, experiments)) {
         let word = if v.pass { "holds" } else { "**falls short**" };
+        let seeds = v.seeds.map_or(String::new(), |s| format!(", with {} of {} seeds", s.holds, s.of));
         text += &row([
             format!("`{}`", cell(&v.id)),
             format!("{} ({})", cell(&v.claim), cell(&v.source)),
             cell(&v.bound),
             v.margin.map_or(number(v.figure), |margin| format!("{} \u{b1} {}", number(v.figure), number(margin))),
-            word.into(),
+            format!("{word}{seeds}"),
         ]);
     }
     Ok(text)

@@ -6,7 +6,7 @@ use super::*;
 use crate::document::Case;
 use crate::panel::Form;
 use crate::seeds::SeedList;
-use crate::verdict::{verdict, Bound};
+use crate::verdict::{verdict, Bound, Seeds};
 
 fn document() -> Document {
     let case = |configuration: &str, figures: &[(&str, f64)]| Case {
@@ -76,6 +76,13 @@ fn a_table_of_several_seeds_says_that_it_is_of_means_and_of_which() {
     let of_seeds = |_: &str| Ok(Document { seeds: seeds.clone(), seed: 21, ..document() });
     let made = follow("<!-- begin: figures w.json kills -->\n<!-- end -->\n", "", &of_seeds).unwrap().text;
     assert!(made.contains("host mode, means over seeds 21, 22 and 23, commit abc.\n"), "{made}");
+    let of_seeds = |_: &str| {
+        let mut document = document();
+        document.verdicts[0].seeds = Some(Seeds { holds: 2, of: 3 });
+        Ok(document)
+    };
+    let made = follow("<!-- begin: verdicts w.json -->\n<!-- end -->\n", "", &of_seeds).unwrap().text;
+    assert!(made.contains("| holds, with 2 of 3 seeds |"), "{made}");
 }
 
 #[test]
