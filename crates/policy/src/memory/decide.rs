@@ -195,8 +195,8 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
     Step::Kill(class, reason)
 }
 
-/// Kills the worst app of the classes that may be killed, if that is due. What was just left dies last: it is what the user comes back to
-/// soonest, and one that he left long ago makes room as well.
+/// Kills the worst app of the classes that may be killed, if that is due. What was just left dies last of the apps that are not in use: it is
+/// what the user comes back to soonest, and one that he left long ago makes room as well. It dies before a service, for that is never left.
 ///
 /// Without a stall the kernel still finds memory by itself, unless free memory and file cache are both under what even the foreground
 /// app would be killed for: then there is nothing left to find, and the next to wait for memory waits for the OOM killer. A background
@@ -220,7 +220,7 @@ fn kill_step(
     let nothing_left = |app: &AppState| class == Importance::Foreground && app.dies_as() > Importance::Foreground;
     let makes_room =
         |app: &AppState| pressure.little_left && reason == Reason::SwapFull && app.dies_as() >= Importance::Hidden;
-    let (app, is_due) = match victim_among(&snapshot.apps, memory, class, left_long_ago) {
+    let (app, is_due) = match victim_among(&snapshot.apps, memory, class.max(Importance::Hidden), left_long_ago) {
         Some(app) => (app, stalled || nothing_left(app) || makes_room(app)),
         None => {
             let app = victim(&snapshot.apps, memory, pressure.ladder?)?;

@@ -163,7 +163,14 @@ fn what_was_just_left_dies_last() {
     assert_eq!(killed(&waiting), kill, "somebody waits for it");
     waiting.memory.stalled_us = 0;
     assert_eq!(killed(&waiting), None);
-    let mut nothing = phone(4, 4, 100, vec![just]);
+    let mut nothing = phone(4, 4, 100, vec![just.clone()]);
     nothing.memory.stalled_us = 0;
     assert_eq!(killed(&nothing), kill, "there is nothing left");
+    let open = left("open", Importance::Hidden, 5);
+    let service = app("service", Importance::Service, 500, 90);
+    for apps in [vec![just, service.clone()], vec![open, service.clone()]] {
+        let dies = apps[0].name.to_string();
+        assert_eq!(killed(&phone(4, 4, 100, apps)), Some((dies, Reason::SwapFull)), "before any service does");
+    }
+    assert_eq!(killed(&phone(4, 4, 100, vec![service])), Some(("service".into(), Reason::SwapFull)));
 }
