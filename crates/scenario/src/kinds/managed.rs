@@ -102,8 +102,19 @@ pub const PEERS_AND_KERNEL: &[Configuration] = &[
 
 /// The least of a figure under the others, if all that are compared were measured: the best of some would be no best.
 pub(super) fn best_other(scenario: &Scenario, cases: &[Case], case: &str, name: &str) -> Option<f64> {
-    let others = scenario.configurations.iter().map(Configuration::name).filter(|&other| other != FOVEA.name());
-    let figures: Option<Vec<f64>> = others.map(|other| figure(cases, case, other, name)).collect();
+    best_among(scenario, cases, case, name, |_| true)
+}
+
+/// The same of those others that count.
+pub(super) fn best_among(
+    scenario: &Scenario,
+    cases: &[Case],
+    case: &str,
+    name: &str,
+    counts: impl Fn(&Configuration) -> bool,
+) -> Option<f64> {
+    let others = scenario.configurations.iter().filter(|&other| other.name() != FOVEA.name() && counts(other));
+    let figures: Option<Vec<f64>> = others.map(|other| figure(cases, case, other.name(), name)).collect();
     figures?.into_iter().reduce(f64::min)
 }
 

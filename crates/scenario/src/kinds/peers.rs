@@ -3,7 +3,7 @@
 
 use fovea_report::verdict::{ratio, verdict, Bound};
 
-use super::managed::{FOVEA, PEERS_AND_KERNEL};
+use super::managed::{best_among, nobody_wrong, FOVEA, PEERS_AND_KERNEL};
 use crate::figures::{figure, id};
 use crate::scenario::Scenario;
 use crate::{Case, Configuration, Verdict};
@@ -49,24 +49,15 @@ pub(super) fn verdicts(scenario: &Scenario, cases: &[Case], case: &str) -> Vec<V
             Bound::AtMost(share),
         )
     });
-    let wrong = figure(cases, case, FOVEA.name(), "wrong_victims");
-    let nobody = verdict(
-        &id("wrong-victims", case),
-        "no service and no app in front is killed",
-        "this project",
-        wrong,
-        Bound::Equal(0.0),
-    );
+    let [_, nobody] = nobody_wrong(cases, case);
     claims.chain([nobody]).collect()
 }
 
-/// The least under the others; nothing if one of them was not measured, for the best of some would be no best.
+/// The least under the others that ended nobody wrongly.
 fn best(scenario: &Scenario, cases: &[Case], case: &str, of: &str) -> Option<f64> {
-    let others = scenario.configurations.iter().filter(|c| c.name() != FOVEA.name() && (of != STALLS || c.zram));
-    let measured: Option<Vec<(f64, f64)>> = others
-        .map(|c| Some((figure(cases, case, c.name(), "wrong_victims")?, figure(cases, case, c.name(), of)?)))
-        .collect();
-    measured?.into_iter().filter(|(wrong, _)| *wrong == 0.0).map(|(_, figure)| figure).reduce(f64::min)
+    let ends_wrongly =
+        |c: &Configuration| figure(cases, case, c.name(), "wrong_victims").is_some_and(|wrong| wrong > 0.0);
+    best_among(scenario, cases, case, of, |c| (of != STALLS || c.zram) && !ends_wrongly(c))
 }
 
 #[cfg(test)]
