@@ -158,6 +158,8 @@ fn what_was_just_left_dies_last() {
     assert_eq!(killed(&short), None, "of closed apps only");
     let alone = little_left(TENTH_MB, 100, vec![just.clone()]);
     assert_eq!(killed(&alone), None, "files are not worth it");
+    let three = vec![just.clone(), left("later", Importance::Empty, 4), left("last", Importance::Hidden, 3)];
+    assert_eq!(killed(&little_left(TENTH_MB, 100, three)), Some(("just".into(), Reason::SwapFull)), "two are spared");
     let kill = Some(("just".to_owned(), Reason::SwapFull));
     let mut waiting = phone(10, 10, 100, vec![just.clone()]);
     assert_eq!(killed(&waiting), kill, "somebody waits for it");
