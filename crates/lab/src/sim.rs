@@ -7,6 +7,7 @@ mod boot;
 mod costs;
 mod device;
 mod files;
+mod job;
 mod machine;
 mod memory;
 mod pressure;

@@ -63,6 +63,9 @@ pub const END_NS: u64 = 2_600_000;
 /// Starting a process and registering it. Calibration: `small`, without its pages.
 pub const SPAWN_NS: u64 = 2_900_000;
 
+/// Starting a job's next process. An estimate: a sixth of the above, for it is a fork without an `exec`, a cgroup or a word to the daemon.
+pub const FORK_NS: u64 = 500_000;
+
 /// A return to the screen without a touch, with all that is said between phone, app and daemon. Calibration: `base`.
 pub const RESUME_NS: u64 = 545_000;
 

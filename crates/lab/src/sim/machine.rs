@@ -94,6 +94,8 @@ pub struct Machine {
     pub deaths: Vec<Death>,
     /// The last allocation found free memory below the min mark, and nothing to reclaim.
     pub starved: bool,
+    /// How often in a row reclaim found nothing to take.
+    pub(super) reclaim_failures: u32,
     /// Where the next round of reclaim begins; the kernel draws it.
     pub(super) draws: u64,
     pub(super) files: Vec<File>,
@@ -135,6 +137,7 @@ impl Machine {
             sysctls: BTreeMap::from([("vm/page-cluster".into(), "3".into())]),
             deaths: Vec::new(),
             starved: false,
+            reclaim_failures: 0,
             draws: mix64(plan.seed),
             files: Vec::new(),
             file_names: BTreeMap::new(),
@@ -198,8 +201,16 @@ impl Machine {
         over
     }
 
-    /// Nobody has anything to do until then.
+    /// No app has anything to do until then; jobs may have. It ends sooner if one of them has to wait for memory.
     pub fn idle_until(&mut self, at_ns: u64) {
+        self.run_jobs(at_ns);
+        if !self.starved {
+            self.stay_idle(at_ns);
+        }
+    }
+
+    /// Nobody has anything to do until then.
+    pub(super) fn stay_idle(&mut self, at_ns: u64) {
         let ns = at_ns.saturating_sub(self.now_ns);
         self.now_ns += ns;
         self.counts.idle_ns += ns;
@@ -214,8 +225,14 @@ impl Machine {
 
     /// A request of the flash is waited for: neither work nor idle.
     pub(super) fn wait_for_flash(&mut self, until_ns: u64, stalls: bool) {
+        let began_ns = self.now_ns;
+        self.run_jobs(until_ns);
+        let worked_ns = self.now_ns - began_ns;
         let ns = until_ns.saturating_sub(self.now_ns);
         self.now_ns += ns;
+        if stalls && worked_ns > 0 {
+            self.pressure.stall(self.now_ns - ns, worked_ns, false);
+        }
         if stalls && ns > 0 {
             self.pressure.stall(self.now_ns, ns, true);
         }

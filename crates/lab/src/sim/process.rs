@@ -4,6 +4,7 @@
 use fovea_scenario::AppProfile;
 
 use super::costs::*;
+use super::job::Job;
 use super::machine::{noise_bytes, packed_bytes, Machine};
 use super::memory::{Kind, ListsId, PageId, Place};
 
@@ -41,6 +42,10 @@ pub struct Process {
     pub regions: Vec<Region>,
     /// Pages of it.
     pub pages: u64,
+    /// What it does beside.
+    pub job: Option<Job>,
+    /// Pages that its children ever had, for each to have content of its own.
+    child_pages: u64,
     /// Stopped.
     pub frozen: bool,
     /// `oom_score_adj`.
@@ -61,6 +66,12 @@ impl Process {
     pub fn noise(&self, index: u64) -> Option<u64> {
         noise_bytes(&self.profile.mix, self.seed, index)
     }
+
+    /// All its memory, its children's with it.
+    fn mappings(&self) -> impl Iterator<Item = &Region> {
+        let compilers = self.job.iter().flat_map(|job| job.compilers());
+        self.regions.iter().chain(compilers.map(|compiler| &compiler.region))
+    }
 }
 
 impl Machine {
@@ -75,6 +86,8 @@ impl Machine {
             lists,
             regions: Vec::new(),
             pages: 0,
+            job: None,
+            child_pages: 0,
             frozen: false,
             score: 0,
             ran_frozen: false,
@@ -101,14 +114,58 @@ impl Machine {
     }
 
     fn map(&mut self, process: &mut Process, pages: u64) {
-        let first = self.memory.add_pages(Kind::Anon, pages);
         let index = process.pages;
-        for page in 0..pages {
-            self.memory.page_mut(first + page as PageId).packed_bytes = packed_bytes(process.noise(index + page));
-        }
+        let first = self.add_filled_by(process, index, pages);
         let end = process.regions.first().map_or(TOP_PAGE, |r| r.start);
         process.regions.insert(0, Region { start: end - pages, first, pages, index });
         process.pages += pages;
+    }
+
+    /// New pages that pack as the content does which a process writes to its pages from an index on.
+    fn add_filled_by(&mut self, process: &Process, index: u64, pages: u64) -> PageId {
+        let first = self.memory.add_pages(Kind::Anon, pages);
+        for page in 0..pages {
+            self.memory.page_mut(first + page as PageId).packed_bytes = packed_bytes(process.noise(index + page));
+        }
+        first
+    }
+
+    /// A child of a process, with memory of its own; `None` if there is no such process (any more).
+    pub fn map_child(&mut self, cgroup: &str, pages: u64) -> Option<Region> {
+        self.take_for_kernel(PROCESS_PAGES);
+        let Some(mut process) = self.processes.remove(cgroup) else {
+            self.memory.give_kernel(PROCESS_PAGES);
+            return None;
+        };
+        let index = process.pages + process.child_pages;
+        process.child_pages += pages;
+        let first = self.add_filled_by(&process, index, pages);
+        self.processes.insert(cgroup.to_owned(), process);
+        Some(Region { start: TOP_PAGE - pages, first, pages, index })
+    }
+
+    /// The end of a child.
+    pub fn unmap_child(&mut self, region: Region) {
+        let freed = self.free_region(region);
+        self.memory.give_kernel(PROCESS_PAGES);
+        self.work(freed * FREE_NS);
+    }
+
+    /// Frees a mapping; pages of it that were in memory.
+    fn free_region(&mut self, region: Region) -> u64 {
+        let mut freed = 0;
+        for page in region.first..region.first + region.pages as PageId {
+            match self.memory.page(page).place {
+                Place::Memory => {
+                    freed += 1;
+                    self.memory.take_out(page);
+                }
+                Place::Swap => self.memory.leave_swap(page),
+                Place::Nowhere => {}
+            }
+        }
+        self.memory.remove_pages(region.first, region.pages);
+        freed
     }
 
     fn take_for_kernel(&mut self, pages: u64) {
@@ -121,7 +178,7 @@ impl Machine {
     /// Resident and swapped pages of a process.
     pub fn count_anon(&self, process: &Process) -> (u64, u64) {
         let (mut resident, mut swapped) = (0, 0);
-        for region in &process.regions {
+        for region in process.mappings() {
             for page in region.first..region.first + region.pages as PageId {
                 match self.memory.page(page).place {
                     Place::Memory => resident += 1,
@@ -136,21 +193,9 @@ impl Machine {
     /// Ends a process and frees its memory; its cgroup's file pages stay until they are reclaimed.
     pub fn end(&mut self, cgroup: &str) -> bool {
         let Some(process) = self.processes.remove(cgroup) else { return false };
-        let mut freed = 0;
-        for region in &process.regions {
-            for page in region.first..region.first + region.pages as PageId {
-                match self.memory.page(page).place {
-                    Place::Memory => {
-                        freed += 1;
-                        self.memory.take_out(page);
-                    }
-                    Place::Swap => self.memory.leave_swap(page),
-                    Place::Nowhere => {}
-                }
-            }
-            self.memory.remove_pages(region.first, region.pages);
-        }
-        self.memory.give_kernel(PROCESS_PAGES);
+        let freed: u64 = process.mappings().map(|&region| self.free_region(region)).sum();
+        let children = process.job.iter().flat_map(|job| job.compilers()).count() as u64;
+        self.memory.give_kernel(PROCESS_PAGES * (1 + children));
         self.memory.lists_mut(process.lists).online = false;
         self.work(freed * FREE_NS);
         true

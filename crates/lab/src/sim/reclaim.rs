@@ -18,12 +18,16 @@ const BATCH: u64 = 64;
 const GAIN: [u64; 2] = [60, 140];
 /// DEF_PRIORITY.
 const PRIORITY_MAX: u32 = 12;
+/// The reclaim thread gives up after so many times in which it found nothing, until whoever asks for memory finds some (MAX_RECLAIM_RETRIES).
+const FAILURES_MAX: u32 = 16;
 
 impl Machine {
     /// Makes sure that a page is free; false if none can be had and nobody was left to kill.
     pub fn allocate(&mut self) -> bool {
         if self.memory.free < self.marks.low {
-            self.reclaim();
+            if self.reclaim_failures < FAILURES_MAX {
+                self.reclaim();
+            }
             // Below the min mark the next allocation waits ([`Machine::retry`]); what is left of it is for the work in hand.
             self.starved |= self.memory.free < self.marks.min;
         }
@@ -44,7 +48,10 @@ impl Machine {
 
     /// The reclaim thread's work, up to the high mark or until nothing is left to take.
     fn reclaim(&mut self) {
-        let began_ns = self.now_ns;
+        if self.memory.free >= self.marks.high {
+            return;
+        }
+        let (began_ns, evicted) = (self.now_ns, self.counts.evicted);
         let mut priority = self.first_priority();
         while self.memory.free < self.marks.high {
             let before = self.counts.evicted;
@@ -56,6 +63,7 @@ impl Machine {
                 priority -= 1;
             }
         }
+        self.reclaim_failures = if self.counts.evicted > evicted { 0 } else { self.reclaim_failures + 1 };
         let ns = self.now_ns - began_ns;
         if ns > 0 {
             // Somebody can run beside it: the one who asked for memory.

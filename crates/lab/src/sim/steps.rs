@@ -7,6 +7,7 @@ use fovea_scenario::hash::app_seed;
 use fovea_scenario::{AppProfile, EventBody, Plan, Step};
 
 use super::boot::{parse, Boot, Outcome, RunningApp, APPS};
+use super::job::Job;
 use crate::PAGE_BYTES;
 
 /// Time between looks whether a killed app has ended.
@@ -66,7 +67,7 @@ impl Phone for Boot<'_> {
 
     fn spawn(&mut self, profile: &AppProfile) -> Outcome<()> {
         let name = profile.name.clone();
-        if profile.load.is_some() {
+        if profile.load.is_some_and(|load| Job::new(load, 0).is_none()) {
             return Err(format!("what {name} does beside is not simulated: use `fovea phone run`"));
         }
         let cgroup = cgroup_of(&name);
@@ -91,7 +92,10 @@ impl Phone for Boot<'_> {
     }
 
     fn after_launch(&mut self, app: &str) -> Outcome<()> {
-        self.fill_rest(&cgroup_of(app))
+        let cgroup = cgroup_of(app);
+        self.fill_rest(&cgroup)?;
+        self.machine().begin_job(&cgroup);
+        Ok(())
     }
 
     fn background(&mut self, app: &str, churn: bool) -> Outcome<()> {
