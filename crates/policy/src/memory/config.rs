@@ -37,7 +37,7 @@ pub struct MemoryConfig {
     /// left last. Not kept where the alternative is a kill, or a wait for memory; but what its last return touched is, until free memory is
     /// nearly gone.
     pub just_left_ms: u64,
-    /// Time after an open app was left in which it is not killed merely to make room for files. Without `minfree_pages` none ever is: only a
+    /// Time after an open app was left in which it is not killed merely to make room for files, unless very little is left. Without `minfree_pages` none ever is: only a
     /// phone's apps save what they have as they leave the front.
     pub keep_open_ms: u64,
     /// With the screen off, leave an app that came back since it was compressed alone while at most so much of its memory is

@@ -18,10 +18,6 @@ const IDLE_AGAIN_NS: u64 = 10_000_000_000;
 /// more than makes that end.
 const GRACE_BATCH_PAGES: u64 = 64;
 
-/// Apps that are spared from kills for having been left just now. On the simulated phone (docs/lowmem.md) two are best in eight days and rounds:
-/// none, three and all of them each lose in one.
-const SPARED_LAST: usize = 2;
-
 /// Decides. At most one compression or kill at a time: each is followed by another look at memory.
 pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     let mut decision = Decision::default();
@@ -199,10 +195,10 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
     Step::Kill(class, reason)
 }
 
-/// Kills the worst app of the classes that may be killed, if that is due. The two that were left last die last of the apps that are not in use,
-/// if that was just now: they are what the user comes back to soonest, and one that he left long ago makes room as well. No more than two: where
-/// he goes through many in a short time most were just left, and what is spared of them dies when its turn comes. They die before a service,
-/// for that is never left.
+/// Kills the worst app of the classes that may be killed, if that is due. The one that was left last dies last of the apps that are not in use,
+/// if that was just now: it is what the user comes back to soonest, and another makes room as well. No more than one: where he goes through
+/// many in a short time most were just left, and what is spared of them dies when its turn comes. It dies before a service, for that is
+/// never left.
 ///
 /// Without a stall the kernel still finds memory by itself, unless free memory and file cache are both under what even the foreground
 /// app would be killed for: then there is nothing left to find, and the next to wait for memory waits for the OOM killer. A background
@@ -220,8 +216,8 @@ fn kill_step(
     let left_long_ago = |app: &AppState| {
         // Only files want its room: it must have been unused for longer.
         let for_files = app.dies_as() < Importance::Empty && pressure.ladder.is_none_or(|least| app.dies_as() < least);
-        let is_kept = for_files && was_left_within(config.keep_open_ms, app, snapshot);
-        let is_spared = is_just_left(app, snapshot, config) && is_among_last_left(app, snapshot);
+        let is_kept = for_files && !pressure.very_little_left && was_left_within(config.keep_open_ms, app, snapshot);
+        let is_spared = is_just_left(app, snapshot, config) && is_left_last(app, snapshot);
         config.mode == Mode::Ladder || !(is_kept || is_spared)
     };
     let nothing_left = |app: &AppState| class == Importance::Foreground && app.dies_as() > Importance::Foreground;
@@ -237,11 +233,10 @@ fn kill_step(
     is_due.then(|| (Action::Kill { app: app.name.clone() }, reason))
 }
 
-/// Whether fewer than [`SPARED_LAST`] apps in the background were left later.
-fn is_among_last_left(app: &AppState, snapshot: &Snapshot) -> bool {
+/// Whether no app in the background was left later.
+fn is_left_last(app: &AppState, snapshot: &Snapshot) -> bool {
     let in_background = |a: &&AppState| matches!(a.importance, Importance::Hidden | Importance::Empty);
-    let left_later = |a: &&AppState| a.background_since_ns > app.background_since_ns;
-    snapshot.apps.iter().filter(in_background).filter(left_later).count() < SPARED_LAST
+    snapshot.apps.iter().filter(in_background).all(|a| a.background_since_ns <= app.background_since_ns)
 }
 
 /// While swap has true room, the kernel can still move what the daemon would not choose (services' idle pages); a kill is due only

@@ -10,6 +10,9 @@ use super::{MemoryConfig, MemoryState};
 /// Little memory is left when less than such a part of it is available.
 const LITTLE_LEFT: u64 = 10;
 
+/// Very little is left when less than such a part is: from here on every return reads its files anew.
+const VERY_LITTLE_LEFT: u64 = 16;
+
 /// How short memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pressure {
@@ -25,6 +28,9 @@ pub struct Pressure {
     /// Less than a tenth of memory can be had, with what can be dropped of the file cache.
     #[serde(default)]
     pub little_left: bool,
+    /// The same of a sixteenth.
+    #[serde(default)]
+    pub very_little_left: bool,
     /// Memory is being read back as fast as it is taken away: reclaim no longer helps.
     pub thrash: bool,
 }
@@ -59,6 +65,7 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     // A working set of files larger than any threshold can thrash as well: then the time that is lost counts. Not where much memory is left,
     // for a cgroup that is held to a limit of its own waits without anything being short.
     let little_left = memory.available_bytes < memory.total_bytes / LITTLE_LEFT;
+    let very_little_left = memory.available_bytes < memory.total_bytes / VERY_LITTLE_LEFT;
     if ladder.is_none()
         && config.minfree_pages.is_none()
         && everybody_waits
@@ -74,7 +81,7 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let shortage = (wanted > 0 && (caches_spent || refaulting)).then_some(Shortage { pages: wanted, caches_spent });
     let critical = free_pages < limits.free_pages[Importance::Foreground.index()];
     let drained = free_pages < limits.drained_pages();
-    Pressure { shortage, ladder, critical, drained, little_left, thrash }
+    Pressure { shortage, ladder, critical, drained, little_left, very_little_left, thrash }
 }
 
 #[cfg(test)]

@@ -155,11 +155,14 @@ fn what_was_just_left_dies_last() {
     let mut short = phone(14, 14, 100, vec![lately.clone()]);
     assert_eq!(killed(&short), Some(("lately".into(), Reason::SwapFull)), "memory is short");
     (short.memory.free_bytes, short.memory.file_bytes, short.memory.total_bytes) = (30 * MB, 30 * MB, 512 * MB);
+    short.memory.available_bytes = 32 * MB;
     assert_eq!(killed(&short), None, "of closed apps only");
+    short.memory.available_bytes -= 1;
+    assert_eq!(killed(&short), Some(("lately".into(), Reason::SwapFull)), "every return reads its files anew");
     let alone = little_left(TENTH_MB, 100, vec![just.clone()]);
     assert_eq!(killed(&alone), None, "files are not worth it");
-    let three = vec![just.clone(), left("later", Importance::Empty, 4), left("last", Importance::Hidden, 3)];
-    assert_eq!(killed(&little_left(TENTH_MB, 100, three)), Some(("just".into(), Reason::SwapFull)), "two are spared");
+    let two = vec![just.clone(), left("last", Importance::Hidden, 4)];
+    assert_eq!(killed(&little_left(TENTH_MB, 100, two)), Some(("just".into(), Reason::SwapFull)), "one is spared");
     let kill = Some(("just".to_owned(), Reason::SwapFull));
     let mut waiting = phone(10, 10, 100, vec![just.clone()]);
     assert_eq!(killed(&waiting), kill, "somebody waits for it");
