@@ -9,7 +9,7 @@ use fovea_policy::memory::MemoryState;
 use fovea_policy::merge::MergeState;
 use fovea_policy::net::NetState;
 use fovea_policy::tier::TierState;
-use fovea_policy::{AppState, Asked, Config, Reason, Snapshot};
+use fovea_policy::{AppState, Asked, Config, Outsider, Reason, Snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -73,6 +73,9 @@ pub struct Basis {
     /// [`Snapshot::tier`]; none where there is one kind of memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<TierState>,
+    /// [`Snapshot::outsiders`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outsiders: Vec<Outsider>,
     /// By what it was decided. Only in the first of a file, and after a change; then all apps are in it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Config>>,
@@ -144,6 +147,7 @@ impl Encoder {
             net: (snapshot.net != NetState::default()).then_some(snapshot.net),
             merge: (snapshot.merge != MergeState::default()).then(|| snapshot.merge.clone()),
             tier: (snapshot.tier != TierState::default()).then_some(snapshot.tier),
+            outsiders: snapshot.outsiders.clone(),
             policy,
             apps,
             gone,
@@ -196,6 +200,7 @@ impl Decoder {
             net: basis.net.unwrap_or_default(),
             merge: basis.merge.clone().unwrap_or_default(),
             tier: basis.tier.unwrap_or_default(),
+            outsiders: basis.outsiders.clone(),
             apps: apps.values().cloned().collect(),
         })
     }
@@ -230,7 +235,9 @@ mod tests {
                 });
                 // Not at every step another one.
                 let memory = MemoryState { free_bytes: at as u64 / 2, stall_percent: 0.1 * (at / 2) as f64, ..MemoryState::default() };
-                let snapshot = Snapshot { now_ns: at as u64, screen_on, memory, apps: apps.collect(), ..Snapshot::default() };
+                let who = Outsider { cgroup: "x.service".into(), growing_since_ns: 1, gained_bytes: at as u64, is_killable: screen_on };
+                let outsiders = vec![who; at % 3];
+                let snapshot = Snapshot { now_ns: at as u64, screen_on, memory, outsiders, apps: apps.collect(), ..Snapshot::default() };
                 let text = serde_json::to_string(&line_of(&mut encoder, &snapshot)).unwrap();
                 let line: Line = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(decoder.decode(&line), Some(snapshot));

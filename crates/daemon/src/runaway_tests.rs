@@ -104,7 +104,7 @@ fn a_bomb_is_known_at_the_first_look_if_it_began_under_the_daemon() {
 }
 
 #[test]
-fn a_service_outside_of_apps_is_named_once_and_lives() {
+fn a_service_outside_of_apps_that_runs_away_is_named_once() {
     let mut b = household();
     let (eater, idle) = ("system.slice/indexer.service", "system.slice/cups.service");
     let now_ns = b.watch(60 * SECOND_NS, 30, |b, look| {
@@ -126,6 +126,43 @@ fn a_service_outside_of_apps_is_named_once_and_lives() {
     b.engine.handle(register, 0);
     b.watch(60 * SECOND_NS, 30, |b, look| b.device.0.borrow_mut().others = vec![(eater.into(), (50 + 5 * look) * MB)]);
     assert_eq!(b.status().runaways, Vec::<String>::new());
+}
+
+#[test]
+fn apps_live_while_somebody_outside_leaks_and_the_kernel_is_told_so_until_he_has_ended() {
+    let leak = "system.slice/indexer.service";
+    let leaking = |adj| {
+        let mut b = household();
+        let process = crate::fake::FakeApp { score: adj, ..Default::default() };
+        b.device.0.borrow_mut().apps.insert(leak.into(), process);
+        let now_ns = b.watch(60 * SECOND_NS, 40, |b, look| {
+            b.device.0.borrow_mut().others = vec![(leak.into(), (50 + 20 * look) * MB)];
+        });
+        (b, now_ns)
+    };
+    let scores = |b: &Bench| -> Vec<i32> {
+        let state = b.device.0.borrow();
+        state.apps.iter().filter(|(cgroup, _)| cgroup.starts_with("apps/")).map(|(_, app)| app.score).collect()
+    };
+    let said = |b: &mut Bench| -> Vec<_> {
+        b.journal("aside").iter().map(|line| line["outcome"]["cgroup"].as_str().map(str::to_owned)).collect()
+    };
+    let (mut spared, now_ns) = leaking(-250);
+    let before = scores(&spared);
+    assert_eq!(
+        (said(&mut spared), spared.dies(now_ns)),
+        (vec![], vec!["big".to_owned()]),
+        "its administrator spares it"
+    );
+
+    let (mut b, now_ns) = leaking(0);
+    assert_eq!(said(&mut b), [Some(leak.to_owned())]);
+    assert_eq!(b.dies(now_ns), Vec::<String>::new());
+    assert_eq!((scores(&b), before.iter().any(|&score| score > 0)), (vec![0; 3], true));
+    let now_ns = b.watch(now_ns + SECOND_NS, 4, |b, _| b.device.0.borrow_mut().others.clear());
+    assert_eq!(said(&mut b), [Some(leak.to_owned()), None]);
+    assert_eq!(scores(&b), before);
+    assert_eq!(b.dies(now_ns), ["big"], "who matters least dies as before");
 }
 
 #[test]

@@ -20,13 +20,13 @@ pub const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 pub const APPS: &str = "apps";
 
 /// Cgroup of what is no app.
-pub const SYSTEM: &str = "system";
+pub const SYSTEM: &str = "system.slice";
 
 /// Cgroup of the zygote.
-pub const ZYGOTE: &str = "system/zygote";
+pub const ZYGOTE: &str = "system.slice/zygote";
 
 /// Cgroup of the daemon.
-pub const DAEMON: &str = "system/fovead";
+pub const DAEMON: &str = "system.slice/fovead";
 
 /// What only boots with a slow disk load.
 const DISK_MODULES: [&str; 4] = ["mq_deadline", "kyber_iosched", "bfq", "dm_aciom"];

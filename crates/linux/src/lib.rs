@@ -59,6 +59,7 @@ pub use media::{MediaChange, MediaUser, MediaWatch};
 pub use merging::{register_for_merging, FOLDER as MERGING_FOLDER};
 pub use net::{AppTraffic, HeldSocket, HoldOutcome, Traffic};
 pub use priority::Aside;
+pub use process::started_ns;
 pub use psi::Trigger;
 pub use sample::Codec;
 pub use selfcare::{peer_of, Peer};

@@ -22,6 +22,9 @@ pub struct Decision {
     /// A kill is due, and all that could be killed for it is on the owner's lists: the kernel's OOM killer may be next.
     #[serde(default)]
     pub only_listed: bool,
+    /// Somebody outside of apps leaks: nothing is done to any app for him, and the kernel's OOM killer is to end him.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aside_for: Option<String>,
 }
 
 impl Decision {
@@ -36,6 +39,7 @@ impl Decision {
         other.watch_at_ns.into_iter().for_each(|at_ns| self.watch_by(at_ns));
         self.pressure = self.pressure.or(other.pressure);
         self.only_listed |= other.only_listed;
+        self.aside_for = self.aside_for.or(other.aside_for);
         self
     }
 

@@ -24,7 +24,7 @@ pub use decision::Decision;
 pub use disk::DiskConfig;
 pub use freeze::FreezeConfig;
 pub use plan::{plan, Plan, Step};
-pub use snapshot::{AppState, Asked, Snapshot};
+pub use snapshot::{AppState, Asked, Outsider, Snapshot};
 
 fn mb(pages: u64) -> u64 {
     (pages * PAGE_BYTES) >> 20

@@ -46,8 +46,24 @@ pub struct Snapshot {
     /// Memory of two speeds.
     #[serde(default)]
     pub tier: TierState,
+    /// Who grows outside of apps; nobody while memory is not short.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outsiders: Vec<Outsider>,
     /// Apps, in any order.
     pub apps: Vec<AppState>,
+}
+
+/// A cgroup that is no app's and grows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outsider {
+    /// Cgroup.
+    pub cgroup: String,
+    /// Since when it has grown without a pause, and by how much.
+    pub growing_since_ns: u64,
+    /// Compressed memory included.
+    pub gained_bytes: u64,
+    /// The kernel's OOM killer is told nothing in its favour, so that by its size it comes before what is smaller.
+    pub is_killable: bool,
 }
 
 /// A victim that was asked to end.

@@ -62,6 +62,7 @@ impl Memory {
     /// An app's part of a snapshot, and what of memory concerns no app.
     fn describe_all(&self, snapshot: &mut Snapshot) {
         snapshot.memory = self.state;
+        snapshot.outsiders = self.outside.outsiders().to_vec();
         snapshot.cpu_busy = self.cpus.busy;
         snapshot.kill_pending = self.victim.is_some();
         snapshot.asked = self.victim.as_ref().and_then(|victim| {
@@ -168,6 +169,9 @@ impl<D: Device> Mechanism<D> for Memory {
     fn decided(&mut self, house: &mut House<D>, decision: &Decision, snapshot: &Snapshot) {
         self.compressing = false;
         self.only_listed.note(house, decision, snapshot);
+        if self.outside.note(house, decision, &snapshot.memory, snapshot.now_ns) {
+            house.changed = true;
+        }
     }
 
     fn perform(&mut self, house: &mut House<D>, step: &Step, turn: &mut Turn) -> bool {
@@ -188,6 +192,9 @@ impl<D: Device> Mechanism<D> for Memory {
     fn finish(&mut self, house: &mut House<D>, now_ns: u64, turn: &mut Turn) {
         if !self.compressing {
             self.end_session(house, now_ns);
+        }
+        if house.changed {
+            turn.wake_by(now_ns);
         }
         if let Some(victim) = &self.victim {
             turn.wake_by(victim.since_ns + patience_ns(victim, &house.config));

@@ -4,7 +4,7 @@
 use fovea_apps::{AppName, Importance};
 
 use super::compress::{candidate, candidate_ahead, grace_ends_ns, is_just_left, next_due_ns, was_left_within};
-use super::growth::{outruns_swap, runaway};
+use super::growth::{leak_outside, outruns_swap, runaway};
 use super::interval::interval_ns;
 use super::pressure::{pressure, Pressure};
 use super::victim::{is_kept_by_owner, victim, victim_among};
@@ -17,6 +17,9 @@ const IDLE_AGAIN_NS: u64 = 10_000_000_000;
 /// Pages compressed between two looks while an app comes to the screen and free memory is critical all the same: its return needs the CPU, and no
 /// more than makes that end.
 const GRACE_BATCH_PAGES: u64 = 64;
+
+/// Time between two looks whether somebody outside of apps still leaks.
+const ASIDE_NS: u64 = 500_000_000;
 
 /// Decides. At most one compression or kill at a time: each is followed by another look at memory.
 pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
@@ -40,6 +43,13 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     }
     if config.mode == Mode::Full && snapshot.focus_told && has_room(snapshot, config) {
         next_due_ns(snapshot, config).into_iter().for_each(|due_ns| decision.watch_by(due_ns));
+    }
+    if config.mode == Mode::Full {
+        if let Some(who) = leak_outside(snapshot) {
+            decision.aside_for = Some(who.cgroup.clone());
+            decision.wake_by(snapshot.now_ns + ASIDE_NS);
+            return decision;
+        }
     }
     let step = match config.mode {
         Mode::Ladder => ladder_step(snapshot, config, &pressure),

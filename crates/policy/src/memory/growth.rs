@@ -6,7 +6,7 @@ use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
 use super::victim::{gives, size_bytes, victim};
 use super::MemoryState;
-use crate::{AppState, Snapshot};
+use crate::{AppState, Outsider, Snapshot};
 
 /// Readings kept of one.
 const READINGS: usize = 8;
@@ -164,7 +164,7 @@ pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Optio
     let mut suspects: Vec<&AppState> = snapshot
         .apps
         .iter()
-        .filter(|a| (eats_what_is_left(speed(a), memory) || outgrows_what_is_left(a, snapshot)) && gives(a, memory))
+        .filter(|a| (eats_what_is_left(speed(a), memory) || app_outgrows(a, snapshot)) && gives(a, memory))
         .filter(|a| matches!(a.standing, Standing::Plain | Standing::Prefer))
         .collect();
     suspects.sort_by(|a, b| (speed(b), &a.name).cmp(&(speed(a), &b.name)));
@@ -175,7 +175,7 @@ pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Optio
     }
     let is_leak = |a: &AppState| {
         let share = if is_starting(a, snapshot) { 1 } else { FRONT_SHARE };
-        outgrows_what_is_left(a, snapshot) && a.gained_bytes.saturating_mul(share) >= given_bytes(a, snapshot)
+        app_outgrows(a, snapshot) && a.gained_bytes.saturating_mul(share) >= given_bytes(Some(a), snapshot)
     };
     let kernel_is_next = least_important == Importance::Foreground && memory.stalled_us > 0;
     suspects.into_iter().find(|a| is_leak(a) || (kernel_is_next && !can_be_fed(a, snapshot)))
@@ -205,26 +205,42 @@ fn per_s(bytes: u64, ns: u64) -> u64 {
     (u128::from(bytes) * 1_000_000_000 / u128::from(ns.max(1))).min(u128::from(u64::MAX)) as u64
 }
 
-/// Whether it has grown for long, and would use up what is left in as long again.
-fn outgrows_what_is_left(app: &AppState, snapshot: &Snapshot) -> bool {
+/// Whether growth has gone on for long, and would use up what is left in as long again.
+fn outgrows_what_is_left(growing_since_ns: u64, gained_bytes: u64, snapshot: &Snapshot) -> bool {
     let memory = &snapshot.memory;
-    let for_ns = snapshot.now_ns.saturating_sub(app.growing_since_ns);
+    let for_ns = snapshot.now_ns.saturating_sub(growing_since_ns);
     for_ns >= LONG_NS
-        && per_s(app.gained_bytes, for_ns) >= LEAST_LONG_BYTES_PER_S
-        && app.gained_bytes >= memory.free_bytes.saturating_add(memory.file_bytes).max(LEAST_GAINED_BYTES)
+        && per_s(gained_bytes, for_ns) >= LEAST_LONG_BYTES_PER_S
+        && gained_bytes >= memory.free_bytes.saturating_add(memory.file_bytes).max(LEAST_GAINED_BYTES)
+}
+
+fn app_outgrows(app: &AppState, snapshot: &Snapshot) -> bool {
+    outgrows_what_is_left(app.growing_since_ns, app.gained_bytes, snapshot)
+}
+
+/// Who leaks outside of apps: the kernel's OOM killer is to end him, and no app dies for him, nor is compressed to feed him. Judged as an app
+/// in front is, for nobody knows what he is for: only growth that has gone on for long counts, and that has gained much of what all in the
+/// background could give. Not one that the kernel is told to spare, for then it would take somebody else.
+pub fn leak_outside(snapshot: &Snapshot) -> Option<&Outsider> {
+    let is_leak = |who: &&Outsider| {
+        who.is_killable
+            && outgrows_what_is_left(who.growing_since_ns, who.gained_bytes, snapshot)
+            && who.gained_bytes.saturating_mul(FRONT_SHARE) >= given_bytes(None, snapshot)
+    };
+    snapshot.outsiders.iter().filter(is_leak).max_by_key(|who| who.gained_bytes)
 }
 
 /// Whether what is of use to nobody now could feed it until it may have done what it is at. The system's services are not for that.
 fn can_be_fed(suspect: &AppState, snapshot: &Snapshot) -> bool {
     let for_s = if is_starting(suspect, snapshot) { 1 } else { HORIZON_S };
-    given_bytes(suspect, snapshot) >= suspect.growth_bytes_per_s.saturating_mul(for_s)
+    given_bytes(Some(suspect), snapshot) >= suspect.growth_bytes_per_s.saturating_mul(for_s)
 }
 
 /// What killing all others that are of use to nobody now would give.
-fn given_bytes(suspect: &AppState, snapshot: &Snapshot) -> u64 {
+fn given_bytes(suspect: Option<&AppState>, snapshot: &Snapshot) -> u64 {
     let others = snapshot.apps.iter().filter(|a| {
         a.dies_as() > Importance::Service
-            && a.name != suspect.name
+            && suspect.is_none_or(|suspect| a.name != suspect.name)
             && gives(a, &snapshot.memory)
             && matches!(a.standing, Standing::Plain | Standing::Prefer)
     });

@@ -73,9 +73,11 @@ impl Memory {
         if may_harm {
             self.refresh_usage(house, now_ns);
             house.identify_all(now_ns);
-            if full && (short.shortage.is_some() || short.ladder.is_some()) {
-                self.outside.look(house, &self.state, now_ns);
-            }
+        }
+        if full && (self.outside.is_watched() || (may_harm && (short.shortage.is_some() || short.ladder.is_some()))) {
+            self.outside.look(house, &self.state, now_ns);
+        } else {
+            self.outside.forget_outsiders();
         }
         house.perceive_in_time(may_harm, now_ns);
         self.cpus.look(house, now_ns);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Runaways that are no apps: never killed by us, but named, for else apps would die for somebody whom nobody looks at.
+//! Runaways that are no apps: never killed by us, but named, and where one leaks apps do not die for it: the kernel's OOM killer is left to choose.
 
 use std::collections::BTreeMap;
 
 use fovea_linux::Device;
 use fovea_policy::memory::{eats_what_is_left, Growth, MemoryState};
+use fovea_policy::{Decision, Outsider};
 use serde_json::json;
 
 use crate::engine::house::House;
@@ -16,6 +17,35 @@ const LOOK_NS: u64 = 500_000_000;
 /// Time until the same one is named in the logs again.
 const AGAIN_NS: u64 = 60_000_000_000;
 
+/// What has less is not looked at closer.
+const OUTSIDER_LEAST_BYTES: u64 = 16 << 20;
+
+/// What began so short a time ago has taken all that it has since.
+const YOUNG_NS: u64 = 120_000_000_000;
+
+/// Virtual machines and containers that systemd knows: somebody works in them.
+const MACHINES: &str = "machine.slice";
+
+/// What is to be known of one that grows: since when, by how much, and whether the kernel's OOM killer, going by size, may end it, for
+/// none of its processes is spared by what the administrator has set.
+///
+/// Nobody looks while memory is not short, so that the first readings of a fast one are of its last seconds. If its first process began not
+/// long ago, all that it has was gained since. Of a service that has run for long only readings count.
+fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &Growth, bytes: u64, now_ns: u64) -> Option<Outsider> {
+    let read = known.gained();
+    if bytes < OUTSIDER_LEAST_BYTES || (read.is_none() && known.bytes_per_s() == 0) {
+        return None;
+    }
+    let scores = device.scores(cgroup).unwrap_or_default();
+    let is_killable = !fovea_linux::cgroup::is_within(cgroup, MACHINES)
+        && !scores.is_empty()
+        && scores.iter().all(|score| score.oom_score_adj >= 0);
+    let began_ns = scores.iter().map(|score| fovea_linux::started_ns(score.start_ticks)).min().unwrap_or(0);
+    let is_young = known.bytes_per_s() > 0 && now_ns.saturating_sub(began_ns) < YOUNG_NS;
+    let (growing_since_ns, gained_bytes) = if is_young { (began_ns, bytes) } else { read? };
+    Some(Outsider { cgroup: cgroup.to_owned(), growing_since_ns, gained_bytes, is_killable })
+}
+
 /// What is known of the cgroups outside of apps.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
@@ -23,6 +53,10 @@ pub(super) struct Outside {
     growth: BTreeMap<String, Growth>,
     /// Those that grow too fast now, and when each was last named in the logs.
     runaways: BTreeMap<String, u64>,
+    /// Those that have grown for a while, at the last look.
+    outsiders: Vec<Outsider>,
+    /// Whom the kernel's OOM killer is left to end.
+    aside_for: Option<String>,
 }
 
 impl Outside {
@@ -30,6 +64,47 @@ impl Outside {
     pub(super) fn named(&self, now_ns: u64) -> Vec<String> {
         let late = self.runaways.iter().filter(|(_, said_ns)| now_ns.saturating_sub(**said_ns) < AGAIN_NS);
         late.map(|(cgroup, _)| cgroup.clone()).collect()
+    }
+
+    /// Who has grown for a while.
+    pub(super) fn outsiders(&self) -> &[Outsider] {
+        &self.outsiders
+    }
+
+    /// Nobody has looked: what was known may not be so any more.
+    pub(super) fn forget_outsiders(&mut self) {
+        self.outsiders.clear();
+    }
+
+    /// Whether it must be looked whether a leak goes on, short or not: nothing is done for apps meanwhile.
+    pub(super) fn is_watched(&self) -> bool {
+        self.aside_for.is_some()
+    }
+
+    /// Says once for whom nothing is done; true if that has changed, and with it what the kernel is to know of apps.
+    pub(super) fn note<D: Device>(
+        &mut self,
+        house: &mut House<D>,
+        decision: &Decision,
+        memory: &MemoryState,
+        now_ns: u64,
+    ) -> bool {
+        if self.aside_for == decision.aside_for {
+            return false;
+        }
+        self.aside_for.clone_from(&decision.aside_for);
+        let line = match &self.aside_for {
+            Some(cgroup) => {
+                format!("{cgroup} is no app and leaks: no app dies for it, the kernel's OOM killer is to end it")
+            }
+            None => "nobody outside of apps leaks any more".to_owned(),
+        };
+        say!("fovea: {line}");
+        house.syslog(&line);
+        let outcome = json!({ "cgroup": self.aside_for });
+        let readings = Some(*memory);
+        house.journal.write(&Entry { t_ns: now_ns, action: "aside", readings, outcome, ..Entry::default() });
+        true
     }
 
     /// Looks for somebody else who eats what is left.
@@ -44,6 +119,7 @@ impl Outside {
         };
         let mut growth = std::mem::take(&mut self.growth);
         let mut runaways = Vec::new();
+        self.outsiders.clear();
         // An app that was registered may lie anywhere.
         let apps: Vec<&str> = house.registry.iter().map(|app| app.cgroup.as_str()).collect();
         for (cgroup, bytes) in others {
@@ -55,6 +131,7 @@ impl Outside {
             if eats_what_is_left(known.bytes_per_s(), memory) {
                 runaways.push((cgroup.clone(), known.bytes_per_s(), bytes));
             }
+            self.outsiders.extend(outsider(&mut house.device, &cgroup, &known, bytes, now_ns));
             self.growth.insert(cgroup, known);
         }
         self.runaways.retain(|_, said_ns| now_ns.saturating_sub(*said_ns) < AGAIN_NS);
@@ -64,8 +141,7 @@ impl Outside {
             }
             self.runaways.insert(cgroup.clone(), now_ns);
             let (mb, mb_per_s) = (bytes >> 20, bytes_per_s >> 20);
-            let line =
-                format!("{cgroup} is no app, has {mb} MB and grows by {mb_per_s} MB a second: apps may die for it");
+            let line = format!("{cgroup} is no app, has {mb} MB and grows by {mb_per_s} MB a second");
             say!("fovea: {line}");
             house.syslog(&line);
             let outcome = json!({ "cgroup": cgroup, "bytes": bytes, "bytes_per_s": bytes_per_s });
