@@ -235,7 +235,7 @@ mod tests {
                 });
                 // Not at every step another one.
                 let memory = MemoryState { free_bytes: at as u64 / 2, stall_percent: 0.1 * (at / 2) as f64, ..MemoryState::default() };
-                let who = Outsider { cgroup: "x.service".into(), growing_since_ns: 1, gained_bytes: at as u64, is_killable: screen_on };
+                let who = Outsider { cgroup: "x.service".into(), growing_since_ns: 1, gained_bytes: at as u64, killable_bytes: 2 };
                 let outsiders = vec![who; at % 3];
                 let snapshot = Snapshot { now_ns: at as u64, screen_on, memory, outsiders, apps: apps.collect(), ..Snapshot::default() };
                 let text = serde_json::to_string(&line_of(&mut encoder, &snapshot)).unwrap();

@@ -74,6 +74,8 @@ pub struct FakeApp {
     /// Page cache that it is charged for.
     pub file_pages: u64,
     pub frozen: bool,
+    /// When its first process began.
+    pub started_ns: u64,
     /// `oom_score_adj` of its first process,
     pub score: i32,
     /// and of the others.
@@ -185,6 +187,14 @@ impl Apps for FakeDevice {
     fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
         self.check("others")?;
         Ok(self.0.borrow().others.clone())
+    }
+
+    fn largest(&mut self, cgroup: &str) -> Result<Option<Largest>, Error> {
+        self.check("largest")?;
+        let state = self.0.borrow();
+        let Some(app) = state.apps.get(cgroup) else { return Ok(None) };
+        let bytes = state.others.iter().find(|(other, _)| other == cgroup).map_or(0, |(_, bytes)| *bytes);
+        Ok(Some(Largest { bytes, started_ns: app.started_ns, oom_score_adj: app.score }))
     }
 
     fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {

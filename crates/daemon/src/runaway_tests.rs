@@ -131,12 +131,13 @@ fn a_service_outside_of_apps_that_runs_away_is_named_once() {
 #[test]
 fn apps_live_while_somebody_outside_leaks_and_the_kernel_is_told_so_until_he_has_ended() {
     let leak = "system.slice/indexer.service";
-    let leaking = |adj| {
+    // It grows by 20 MB at each of so many looks from the 600th second on.
+    let leaking = |looks, score, started_s: u64| {
         let mut b = household();
-        let process = crate::fake::FakeApp { score: adj, ..Default::default() };
+        let process = crate::fake::FakeApp { score, started_ns: started_s * SECOND_NS, ..Default::default() };
         b.device.0.borrow_mut().apps.insert(leak.into(), process);
-        let now_ns = b.watch(60 * SECOND_NS, 40, |b, look| {
-            b.device.0.borrow_mut().others = vec![(leak.into(), (50 + 20 * look) * MB)];
+        let now_ns = b.watch(600 * SECOND_NS, looks, |b, look| {
+            b.device.0.borrow_mut().others = vec![(leak.into(), (250 + 20 * look) * MB)];
         });
         (b, now_ns)
     };
@@ -147,15 +148,19 @@ fn apps_live_while_somebody_outside_leaks_and_the_kernel_is_told_so_until_he_has
     let said = |b: &mut Bench| -> Vec<_> {
         b.journal("aside").iter().map(|line| line["outcome"]["cgroup"].as_str().map(str::to_owned)).collect()
     };
-    let (mut spared, now_ns) = leaking(-250);
+    let (mut spared, now_ns) = leaking(40, -250, 0);
     let before = scores(&spared);
     assert_eq!(
         (said(&mut spared), spared.dies(now_ns)),
         (vec![], vec!["big".to_owned()]),
         "its administrator spares it"
     );
+    let (mut old, now_ns) = leaking(10, 0, 0);
+    assert_eq!((said(&mut old), old.dies(now_ns)), (vec![], vec!["big".to_owned()]), "it may soon be done");
+    let (mut young, now_ns) = leaking(10, 0, 590);
+    assert_eq!((young.dies(now_ns), scores(&young)), (vec![], vec![0; 3]), "it has grown since its start");
 
-    let (mut b, now_ns) = leaking(0);
+    let (mut b, now_ns) = leaking(40, 0, 0);
     assert_eq!(said(&mut b), [Some(leak.to_owned())]);
     assert_eq!(b.dies(now_ns), Vec::<String>::new());
     assert_eq!((scores(&b), before.iter().any(|&score| score > 0)), (vec![0; 3], true));

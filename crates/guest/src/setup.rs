@@ -19,14 +19,17 @@ pub const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 /// Cgroup of all apps.
 pub const APPS: &str = "apps";
 
-/// Cgroup of what is no app.
-pub const SYSTEM: &str = "system.slice";
+/// Cgroup of what the phone itself needs.
+const SYSTEM: &str = "system";
+
+/// Cgroup of what is no app, by systemd's layout: the daemon looks there.
+pub const UNITS: &str = "system.slice";
 
 /// Cgroup of the zygote.
-pub const ZYGOTE: &str = "system.slice/zygote";
+pub const ZYGOTE: &str = "system/zygote";
 
 /// Cgroup of the daemon.
-pub const DAEMON: &str = "system.slice/fovead";
+pub const DAEMON: &str = "system/fovead";
 
 /// What only boots with a slow disk load.
 const DISK_MODULES: [&str; 4] = ["mq_deadline", "kyber_iosched", "bfq", "dm_aciom"];
@@ -132,7 +135,7 @@ fn module_name(file: &str) -> Option<String> {
 /// Makes the cgroups that apps, zygote and daemon live in.
 pub fn cgroups() -> Outcome<()> {
     enable_controllers(Path::new(CGROUP_ROOT))?;
-    for cgroup in [APPS, SYSTEM, ZYGOTE, DAEMON] {
+    for cgroup in [APPS, SYSTEM, UNITS, ZYGOTE, DAEMON] {
         let path = cgroup_path(cgroup);
         std::fs::create_dir(&path).at(|| format!("making {}", path.display()))?;
         if !cgroup.contains('/') {

@@ -14,10 +14,10 @@ use crate::proc::{self, Stat};
 use crate::process::{open_folder, read_at, Process};
 use crate::{Error, OldScore};
 
-const FILE: &str = "oom_score_adj";
+pub(crate) const FILE: &str = "oom_score_adj";
 
 /// Does something to every process of an app. Processes that end meanwhile are passed over.
-fn each(
+pub(crate) fn each(
     root: &Root,
     cgroups: &Cgroups,
     cgroup: &str,
@@ -102,7 +102,7 @@ fn restore_one(root: &Root, score: &OldScore) -> io::Result<bool> {
 }
 
 /// Reads an `oom_score_adj`.
-fn parse(text: &[u8]) -> Option<i32> {
+pub(crate) fn parse(text: &[u8]) -> Option<i32> {
     i32::try_from(proc::signed(text)?).ok()
 }
 

@@ -4,8 +4,9 @@
 use std::io;
 use std::path::Path;
 
-use crate::file::read_into;
-use crate::{proc, Error};
+use crate::cgroup::Cgroups;
+use crate::file::{read_into, Root};
+use crate::{importance, proc, Error};
 
 /// Cgroups read, at most.
 const MOST: usize = 256;
@@ -54,6 +55,37 @@ fn descend(mount: &Path, above: &str, depth: usize, found: &mut Vec<(String, u64
     Ok(())
 }
 
+/// The largest process of a cgroup, by anonymous memory, in swap too: whom the kernel's OOM killer would take of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Largest {
+    /// Its anonymous memory, in swap too.
+    pub bytes: u64,
+    /// When it began: time since boot, suspends included.
+    pub started_ns: u64,
+    /// Its `oom_score_adj`.
+    pub oom_score_adj: i32,
+}
+
+/// See [`Largest`]; `None` if the cgroup has no process that could be read.
+pub(crate) fn largest(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<Option<Largest>, Error> {
+    let mut largest = None::<Largest>;
+    importance::each(root, cgroups, cgroup, |process, text| {
+        let Some(stat) = process.stat(text)? else { return Ok(()) };
+        process.read("status", text)?;
+        let status = proc::Status::parse(text);
+        let bytes = status.anon_bytes.saturating_add(status.swap_bytes);
+        if largest.is_none_or(|largest| bytes > largest.bytes) {
+            process.read(importance::FILE, text)?;
+            let started_ns = crate::process::started_ns(stat.start_ticks);
+            if let Some(oom_score_adj) = importance::parse(text) {
+                largest = Some(Largest { bytes, started_ns, oom_score_adj });
+            }
+        }
+        Ok(())
+    })?;
+    Ok(largest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +126,38 @@ mod tests {
         }
         assert_eq!(others(mount.path()).unwrap().len(), MOST);
         assert!(others(&mount.path().join("nowhere")).is_err());
+    }
+
+    #[test]
+    fn the_largest_process_is_the_one_that_holds_most_in_memory_and_swap() {
+        let root = tempfile::tempdir().unwrap();
+        let (unit, mount) = ("system.slice/x.service", root.path().join("sys/fs/cgroup"));
+        let sleeper = || std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut children = [sleeper(), sleeper(), sleeper()];
+        let write = |path: std::path::PathBuf, text: String| {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let mountinfo = "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n".to_owned();
+        write(root.path().join("proc/self/mountinfo"), mountinfo);
+        // What it has in memory and in swap, and since when it runs; the last one has moved to another cgroup.
+        let seen = [(300, 0, 500, unit), (100, 250, 700, unit), (9000, 0, 1, "user.slice")];
+        let mut pids = String::new();
+        for (child, (anon_kib, swap_kib, ticks, cgroup)) in children.iter().zip(seen) {
+            let pid = child.id();
+            pids += &format!("{pid}\n");
+            let file = |name: &str| root.path().join(format!("proc/{pid}/{name}"));
+            write(file("cgroup"), format!("0::/{cgroup}\n"));
+            write(file("stat"), format!("{pid} (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {ticks} 0 0"));
+            write(file("status"), format!("VmRSS:\t9999 kB\nRssAnon:\t{anon_kib} kB\nVmSwap:\t{swap_kib} kB\n"));
+            write(file("oom_score_adj"), format!("{}\n", ticks - 600));
+        }
+        write(mount.join(unit).join("cgroup.procs"), pids);
+        let root = Root::at(root.path());
+        let found = largest(&root, &Cgroups::find(&root).unwrap(), unit);
+        children.iter_mut().for_each(|child| drop((child.kill(), child.wait())));
+        let ticks_per_s = rustix::param::clock_ticks_per_second();
+        let expected = Largest { bytes: 350 << 10, started_ns: 700_000_000_000 / ticks_per_s, oom_score_adj: 100 };
+        assert_eq!(found.unwrap(), Some(expected));
     }
 }

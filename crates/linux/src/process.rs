@@ -140,7 +140,7 @@ pub(crate) fn read_at(folder: &OwnedFd, name: &str, text: &mut Vec<u8>) -> io::R
 }
 
 /// When a process began that has such a start time (`/proc/PID/stat`, field 22): time since boot, suspends included.
-pub fn started_ns(start_ticks: u64) -> u64 {
+pub(crate) fn started_ns(start_ticks: u64) -> u64 {
     start_ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
 }
 

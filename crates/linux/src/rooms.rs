@@ -18,7 +18,7 @@ use crate::cgroup::Controller;
 use crate::device::{
     CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, OldScore, PageRange, TierSetting, ZramDevice, ZramWish,
 };
-use crate::{Error, HeldSocket, HoldOutcome, MediaUser, ServiceUser, Traffic};
+use crate::{Error, HeldSocket, HoldOutcome, Largest, MediaUser, ServiceUser, Traffic};
 
 /// What is read of the device as a whole.
 pub trait Meters {
@@ -74,6 +74,11 @@ pub trait Apps {
     /// Services and sessions that are no apps, and their anonymous memory, in swap too: those that systemd's layout has, 256 at most.
     fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
         Ok(Vec::new())
+    }
+
+    /// The largest process of a cgroup.
+    fn largest(&mut self, _cgroup: &str) -> Result<Option<Largest>, Error> {
+        Ok(None)
     }
 
     /// The programs of an app's processes, the oldest process first, each path once.

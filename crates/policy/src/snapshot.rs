@@ -62,8 +62,8 @@ pub struct Outsider {
     pub growing_since_ns: u64,
     /// Compressed memory included.
     pub gained_bytes: u64,
-    /// The kernel's OOM killer is told nothing in its favour, so that by its size it comes before what is smaller.
-    pub is_killable: bool,
+    /// What its largest process occupies, compressed memory included; 0 if the kernel's OOM killer is told to spare that.
+    pub killable_bytes: u64,
 }
 
 /// A victim that was asked to end.

@@ -11,7 +11,7 @@ use fovea_scenario::{AppProfile, Load, Spawn};
 use super::{Phone, RunningApp};
 use crate::channel::Channel;
 use crate::outcome::{write_file, At, Outcome};
-use crate::setup::{cgroup_path, APPS, SYSTEM, ZYGOTE};
+use crate::setup::{cgroup_path, APPS, UNITS, ZYGOTE};
 use crate::spawn::{self, Parent, Setting, Side};
 use crate::wire::{self, receive, send, Fork, Forked, ToApp};
 use crate::{hash, zygote};
@@ -64,7 +64,7 @@ impl Phone {
     }
 
     fn spawn_phone_app(&self, profile: &AppProfile) -> Outcome<(u32, OwnedFd, String)> {
-        let parent = if profile.is_outside() { SYSTEM } else { APPS };
+        let parent = if profile.is_outside() { UNITS } else { APPS };
         let cgroup = format!("{parent}/{}", profile.name);
         let path = cgroup_path(&cgroup);
         // An earlier life's may still be there if its last pages were being freed when it ended; a new one has no settings left.

@@ -8,7 +8,7 @@ use crate::cgroup::Controller;
 use crate::media::MediaUser;
 use crate::proc::{self, Status};
 use crate::rooms::{Apps, Scores};
-use crate::{importance, kill, Error, KillOutcome, OldScore, ServiceUser};
+use crate::{importance, kill, Error, KillOutcome, Largest, OldScore, ServiceUser};
 
 impl System {
     /// The sum over its processes, for cgroups without the memory controller.
@@ -86,6 +86,10 @@ impl Apps for System {
 
     fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
         crate::others::others(self.cgroups()?.mount())
+    }
+
+    fn largest(&mut self, cgroup: &str) -> Result<Option<Largest>, Error> {
+        crate::others::largest(&self.root, self.cgroups()?, cgroup)
     }
 
     fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {

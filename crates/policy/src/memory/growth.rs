@@ -220,10 +220,12 @@ fn app_outgrows(app: &AppState, snapshot: &Snapshot) -> bool {
 
 /// Who leaks outside of apps: the kernel's OOM killer is to end him, and no app dies for him, nor is compressed to feed him. Judged as an app
 /// in front is, for nobody knows what he is for: only growth that has gone on for long counts, and that has gained much of what all in the
-/// background could give. Not one that the kernel is told to spare, for then it would take somebody else.
+/// background could give. Nor is it left to the kernel if that, going by size, would take an app.
 pub fn leak_outside(snapshot: &Snapshot) -> Option<&Outsider> {
+    let largest_bytes =
+        snapshot.apps.iter().map(|app| app.anon_bytes.saturating_add(app.swap_bytes)).max().unwrap_or(0);
     let is_leak = |who: &&Outsider| {
-        who.is_killable
+        who.killable_bytes > largest_bytes
             && outgrows_what_is_left(who.growing_since_ns, who.gained_bytes, snapshot)
             && who.gained_bytes.saturating_mul(FRONT_SHARE) >= given_bytes(None, snapshot)
     };

@@ -26,24 +26,21 @@ const YOUNG_NS: u64 = 120_000_000_000;
 /// Virtual machines and containers that systemd knows: somebody works in them.
 const MACHINES: &str = "machine.slice";
 
-/// What is to be known of one that grows: since when, by how much, and whether the kernel's OOM killer, going by size, may end it, for
-/// none of its processes is spared by what the administrator has set.
+/// What is to be known of one that grows: since when, by how much, and what the kernel's OOM killer would find of it, going by size.
 ///
-/// Nobody looks while memory is not short, so that the first readings of a fast one are of its last seconds. If its first process began not
-/// long ago, all that it has was gained since. Of a service that has run for long only readings count.
+/// Nobody looks while memory is not short, so that the first readings of a fast one are of its last seconds. If its largest process began not
+/// long ago, all that this has was gained since. Of one that has run for long only readings count.
 fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &Growth, bytes: u64, now_ns: u64) -> Option<Outsider> {
     let read = known.gained();
     if bytes < OUTSIDER_LEAST_BYTES || (read.is_none() && known.bytes_per_s() == 0) {
         return None;
     }
-    let scores = device.scores(cgroup).unwrap_or_default();
-    let is_killable = !fovea_linux::cgroup::is_within(cgroup, MACHINES)
-        && !scores.is_empty()
-        && scores.iter().all(|score| score.oom_score_adj >= 0);
-    let began_ns = scores.iter().map(|score| fovea_linux::started_ns(score.start_ticks)).min().unwrap_or(0);
-    let is_young = known.bytes_per_s() > 0 && now_ns.saturating_sub(began_ns) < YOUNG_NS;
-    let (growing_since_ns, gained_bytes) = if is_young { (began_ns, bytes) } else { read? };
-    Some(Outsider { cgroup: cgroup.to_owned(), growing_since_ns, gained_bytes, is_killable })
+    let largest = device.largest(cgroup).ok()??;
+    let is_spared = fovea_linux::cgroup::is_within(cgroup, MACHINES) || largest.oom_score_adj < 0;
+    let is_young = known.bytes_per_s() > 0 && now_ns.saturating_sub(largest.started_ns) < YOUNG_NS;
+    let (growing_since_ns, gained_bytes) = if is_young { (largest.started_ns, largest.bytes) } else { read? };
+    let killable_bytes = if is_spared { 0 } else { largest.bytes };
+    Some(Outsider { cgroup: cgroup.to_owned(), growing_since_ns, gained_bytes, killable_bytes })
 }
 
 /// What is known of the cgroups outside of apps.
