@@ -8,6 +8,9 @@ use crate::memory::victim::tests::app;
 use crate::memory::{MemoryConfig, Mode, SwapState};
 use crate::{decide, Action, Config, Reason};
 
+#[path = "outside_tests.rs"]
+mod outside;
+
 const MB: u64 = 1 << 20;
 const STEP: u64 = 300_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -305,47 +308,6 @@ fn a_leak_in_front_dies_only_when_the_others_cannot_feed_it_and_before_the_servi
     assert_eq!(killed(&s), Some(("leak".into(), true)), "the services would not feed it for long");
     s.memory.free_bytes = 14 * MB;
     assert_eq!(killed(&s).map(|(app, _)| app), Some("launcher".into()), "the kernel is not yet next");
-}
-
-#[test]
-fn for_a_leak_outside_of_apps_no_app_dies_or_is_compressed_and_the_kernel_goes_by_size() {
-    let apps = vec![app("front", Importance::Foreground, 90), app("left", Importance::Hidden, 60)];
-    let leak = Outsider {
-        cgroup: "system.slice/indexer.service".into(),
-        growing_since_ns: 90 * SECOND_NS,
-        gained_bytes: 40 * MB,
-        killable_bytes: 91 * MB,
-    };
-    let beside = |change: &dyn Fn(&mut Outsider)| {
-        let mut s = short(7, apps.clone());
-        let mut who = leak.clone();
-        change(&mut who);
-        s.outsiders.push(who);
-        s
-    };
-    let bystander = Some(("left".to_owned(), false));
-    let s = beside(&|_| {});
-    assert_eq!(killed(&s), None);
-    let decision = decide(&s, &config(Mode::Full));
-    assert_eq!(decision.aside_for.as_deref(), Some("system.slice/indexer.service"));
-    let scores = |s: &Snapshot| {
-        let ranks = decide(s, &config(Mode::Full)).actions.into_iter().filter_map(|(action, _)| match action {
-            Action::Rank { app, oom_score_adj } => Some((app.to_string(), oom_score_adj)),
-            _ => None,
-        });
-        ranks.collect::<Vec<_>>()
-    };
-    assert_eq!(crate::rank::decide(&s).actions.len(), 2);
-    let by_size = |(action, _): (Action, _)| matches!(action, Action::Rank { oom_score_adj: 0, .. });
-    assert!(crate::rank::decide(&s).actions.into_iter().all(by_size) && scores(&s).is_empty());
-    assert_eq!(killed(&beside(&|who| who.killable_bytes = 90 * MB)), bystander, "the kernel might take the front");
-    assert_eq!(killed(&beside(&|who| who.gained_bytes = 29 * MB)), bystander, "two of the others feed it");
-    assert_eq!(killed(&beside(&|who| who.growing_since_ns = 96 * SECOND_NS)), bystander, "it may be starting");
-    assert_eq!(killed(&beside(&|who| who.growing_since_ns = SECOND_NS)), bystander, "it takes its time");
-    let mut roomy = beside(&|_| {});
-    roomy.memory.file_bytes = 40 * MB;
-    assert_eq!(decide(&roomy, &config(Mode::Full)).aside_for, None, "more is left than it has gained");
-    assert_eq!(decide(&s, &config(Mode::Ladder)).aside_for, None);
 }
 
 proptest! {
