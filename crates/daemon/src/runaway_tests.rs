@@ -130,9 +130,8 @@ fn a_service_outside_of_apps_that_runs_away_is_named_once() {
 
 #[test]
 fn apps_live_while_somebody_outside_leaks_and_the_kernel_is_told_so_until_he_has_ended() {
-    let leak = "system.slice/indexer.service";
     // It grows by 20 MB at each of so many looks from the 600th second on.
-    let leaking = |looks, score, started_s: u64| {
+    let leaking_at = |leak: &str, looks, score, started_s: u64| {
         let mut b = household();
         let process = crate::fake::FakeApp { score, started_ns: started_s * SECOND_NS, ..Default::default() };
         b.device.0.borrow_mut().apps.insert(leak.into(), process);
@@ -141,6 +140,8 @@ fn apps_live_while_somebody_outside_leaks_and_the_kernel_is_told_so_until_he_has
         });
         (b, now_ns)
     };
+    let leak = "system.slice/indexer.service";
+    let leaking = |looks, score, started_s| leaking_at(leak, looks, score, started_s);
     let scores = |b: &Bench| -> Vec<i32> {
         let state = b.device.0.borrow();
         state.apps.iter().filter(|(cgroup, _)| cgroup.starts_with("apps/")).map(|(_, app)| app.score).collect()
@@ -155,6 +156,10 @@ fn apps_live_while_somebody_outside_leaks_and_the_kernel_is_told_so_until_he_has
         (vec![], vec!["big".to_owned()]),
         "its administrator spares it"
     );
+    for elsewhere in ["machine.slice/machine-vm.scope", "init.scope"] {
+        let (mut spared, now_ns) = leaking_at(elsewhere, 40, 0, 0);
+        assert_eq!((said(&mut spared), spared.dies(now_ns)), (vec![], vec!["big".to_owned()]), "{elsewhere}");
+    }
     let (mut old, now_ns) = leaking(10, 0, 0);
     assert_eq!((said(&mut old), old.dies(now_ns)), (vec![], vec!["big".to_owned()]), "it may soon be done");
     let (mut young, now_ns) = leaking(10, 0, 590);

@@ -23,8 +23,9 @@ const OUTSIDER_LEAST_BYTES: u64 = 16 << 20;
 /// What began so short a time ago has taken all that it has since.
 const YOUNG_NS: u64 = 120_000_000_000;
 
-/// Virtual machines and containers that systemd knows: somebody works in them.
-const MACHINES: &str = "machine.slice";
+/// Never left to the kernel: virtual machines and containers that systemd knows, for somebody works in them, and the first process, which the
+/// kernel never kills.
+const SPARED: [&str; 2] = ["machine.slice", "init.scope"];
 
 /// What is to be known of one that grows: since when, by how much, and what the kernel's OOM killer would find of it, going by size.
 ///
@@ -36,7 +37,7 @@ fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &Growth, bytes: u64,
         return None;
     }
     let largest = device.largest(cgroup).ok()??;
-    let is_spared = fovea_linux::cgroup::is_within(cgroup, MACHINES) || largest.oom_score_adj < 0;
+    let is_spared = SPARED.iter().any(|at| fovea_linux::cgroup::is_within(cgroup, at)) || largest.oom_score_adj < 0;
     let is_young = known.bytes_per_s() > 0 && now_ns.saturating_sub(largest.started_ns) < YOUNG_NS;
     let (growing_since_ns, gained_bytes) = if is_young { (largest.started_ns, largest.bytes) } else { read? };
     let killable_bytes = if is_spared { 0 } else { largest.bytes };
