@@ -40,7 +40,7 @@ const LEAST_RUN_READINGS: usize = 4;
 const LEAST_LONG_BYTES_PER_S: u64 = 1 << 20;
 
 /// However little is left, this much is gained by accident.
-const LEAST_GAINED_BYTES: u64 = 16 << 20;
+pub const LEAST_GAINED_BYTES: u64 = 16 << 20;
 
 /// Growth is over when nothing was added for so long.
 const PAUSE_NS: u64 = 5_000_000_000;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fovea_linux::Device;
-use fovea_policy::memory::{eats_what_is_left, Growth, MemoryState};
+use fovea_policy::memory::{eats_what_is_left, Growth, MemoryState, LEAST_GAINED_BYTES};
 use fovea_policy::{Decision, Outsider};
 use serde_json::json;
 
@@ -16,9 +16,6 @@ const LOOK_NS: u64 = 500_000_000;
 
 /// Time until the same one is named in the logs again.
 const AGAIN_NS: u64 = 60_000_000_000;
-
-/// What has less is not looked at closer.
-const OUTSIDER_LEAST_BYTES: u64 = 16 << 20;
 
 /// What began so short a time ago has taken all that it has since.
 const YOUNG_NS: u64 = 120_000_000_000;
@@ -33,7 +30,7 @@ const SPARED: [&str; 2] = ["machine.slice", "init.scope"];
 /// long ago, all that this has was gained since. Of one that has run for long only readings count.
 fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &Growth, bytes: u64, now_ns: u64) -> Option<Outsider> {
     let read = known.gained();
-    if bytes < OUTSIDER_LEAST_BYTES || (read.is_none() && known.bytes_per_s() == 0) {
+    if bytes < LEAST_GAINED_BYTES || (read.is_none() && known.bytes_per_s() == 0) {
         return None;
     }
     let largest = device.largest(cgroup).ok()??;
