@@ -24,6 +24,10 @@
 #ifndef HEAP_BROKEN_CAP
 #define HEAP_BROKEN_CAP 0
 #endif
+/* Nobody waits for addresses that come back late. */
+#ifndef HEAP_BROKEN_FLUSH
+#define HEAP_BROKEN_FLUSH 0
+#endif
 /* What a buffer has lost stays mapped for devices. */
 #ifndef HEAP_BROKEN_RESIZE
 #define HEAP_BROKEN_RESIZE 0

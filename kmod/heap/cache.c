@@ -22,8 +22,12 @@ struct heap_cache heap_cache = {
 /* Somebody's unmapping has ended. */
 DECLARE_WAIT_QUEUE_HEAD(heap_cache_dropped);
 
-/* A flush queue gives addresses back when its timer fires, after 10 ms. */
+/*
+ * A flush queue gives addresses back when its timer fires, after 10 ms; later on a CPU that
+ * is busy, or that a hypervisor stops.
+ */
 #define FLUSH_QUEUE_MS	20
+#define FLUSH_QUEUE_WAITS	10
 
 /*
  * A quarter of what the device can address at most: exporters that know nothing of this
@@ -105,16 +109,26 @@ static bool frees_late(struct device *dev)
 	return domain && domain->type == IOMMU_DOMAIN_DMA_FQ;
 }
 
-/* Addresses run out: those of idle mappings are given up before the importer hears of it. */
+/*
+ * Addresses run out: those of idle mappings are given up before the importer hears of it.
+ * Where they come back late, so do those that were given up a moment ago, by whomever.
+ */
 static int map(struct heap_mapping *m)
 {
 	int error = heap_mapping_map(m);
+	unsigned int waits;
+	bool late;
 
-	if (!error || !m->owner || !evict_all(m->owner))
+	if (!error || !m->owner)
 		return error;
-	if (frees_late(m->dev))
+	late = error == -ENOMEM && frees_late(m->dev) && !HEAP_BROKEN_FLUSH;
+	if (evict_all(m->owner) && !late)
+		return heap_mapping_map(m);
+	for (waits = 0; late && error == -ENOMEM && waits < FLUSH_QUEUE_WAITS; waits++) {
 		msleep(FLUSH_QUEUE_MS);
-	return heap_mapping_map(m);
+		error = heap_mapping_map(m);
+	}
+	return error;
 }
 
 void heap_mappings_init(struct heap_mappings *b, const char *name,
@@ -360,35 +374,4 @@ again:
 		goto again;
 	}
 	spin_unlock(&heap_cache.lock);
-}
-
-/* A device with idle mappings; the next call begins behind it. */
-static struct cache_device *next_idle(void)
-{
-	struct cache_device *d;
-
-	list_for_each_entry(d, &heap_cache.devices, of_all)
-		if (!list_empty(&d->idle)) {
-			list_move_tail(&d->of_all, &heap_cache.devices);
-			return d;
-		}
-	return NULL;
-}
-
-unsigned long heap_cache_shrink(unsigned long count)
-{
-	struct cache_device *d;
-	unsigned long done;
-
-	spin_lock(&heap_cache.lock);
-	for (done = 0; done < count; done++) {
-		d = next_idle();
-		if (!d)
-			break;
-		heap_cache.totals.shrunk++;
-		heap_cache_end(list_first_entry(&d->idle, struct heap_mapping,
-						of_device));
-	}
-	spin_unlock(&heap_cache.lock);
-	return done;
 }

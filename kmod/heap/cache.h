@@ -92,8 +92,6 @@ void heap_cache_put(struct heap_mapping *m);
 
 /* Ends what is idle and may not be any more, after a setting was changed. */
 void heap_cache_trim(void);
-/* Ends idle mappings of all devices, at most so many; returns how many. */
-unsigned long heap_cache_shrink(unsigned long count);
 
 /* The driver is going: when this returns, nothing idle of the device is mapped. */
 void heap_cache_leave(struct device *dev);

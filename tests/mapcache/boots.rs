@@ -134,6 +134,11 @@ fn a_cache_that_keeps_what_a_buffer_has_lost_fails() {
 }
 
 #[test]
+fn a_cache_that_does_not_wait_for_late_addresses_fails() {
+    control(&LAZY, "flush", "exhaustion", "idle mappings make room");
+}
+
+#[test]
 fn a_cache_without_syncs_fails() {
     control(&BOUNCES, "sync", "syncs", "wrong content: none in mappings used again");
 }

@@ -180,6 +180,8 @@ pub fn exhaustion(bench: &Bench) -> Outcome<()> {
     }
     lines(26)?;
     let device = edu(SLOTS[0])?;
+    // Here, for its allocation takes longer than a flush queue's timer.
+    let others = stock(8 * MIB)?;
     let buffers: Vec<Buffer> = (0..6).map(|_| bench.buffer(4 * MIB)).collect::<Outcome<_>>()?;
     let fill = |buffers: &[Buffer], directions: &[Direction]| {
         let uses = buffers.iter().flat_map(|buffer| directions.iter().map(move |&direction| (buffer, direction)));
@@ -188,8 +190,14 @@ pub fn exhaustion(bench: &Bench) -> Outcome<()> {
     // 52 of 64 MiB, were all to stay: not so many that mapping failed, and idle ones went.
     let mut failed = fill(&buffers[..4], &Direction::ALL);
     failed.extend(fill(&buffers[4..5], &[Direction::ToDevice]));
-    let others = stock(8 * MIB)?;
-    let used = device.touch(others.as_fd(), Direction::ToDevice, 1);
+    let mut used = device.touch(others.as_fd(), Direction::ToDevice, 1);
+    if !bench.options.strict {
+        // What the cache gave up is free when the flush queue's timer has fired, as is what an exporter without a cache unmaps.
+        comes(Duration::from_secs(10), || {
+            used = device.touch(others.as_fd(), Direction::ToDevice, 1);
+            Ok(used.is_ok())
+        })?;
+    }
     bench.check("a cache leaves addresses to other exporters", used.is_ok(), format_args!("{:?}", used.err()));
     // 72.
     failed.extend(fill(&buffers[4..], &Direction::ALL));
