@@ -43,9 +43,8 @@ demo: whole
 test: setup-tests check-style
 	$(CARGO) test --workspace --no-run
 	$(TESTS)/examples/fetch
-	# Two side by side, for either alone waits for the phone's clock much of the time; the longest first, so that none is left over.
-	# xargs and not -j2, whose tokens cargo would take part in.
-	printf '%s\n' test-modules test-phone test-rust test-python | xargs -P 2 -n 1 $(MAKE) --no-print-directory
+	# The longest first, so that none is left over.
+	tools/test-parts.sh '$(MAKE)' test-modules test-phone test-rust test-python
 
 # All but those of the modules, with the features that the whole workspace was built with.
 test-rust:
