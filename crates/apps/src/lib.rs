@@ -4,6 +4,7 @@
 //! This crate is pure: it is told what happened (an app started, was focused, was closed) and keeps who matters.
 
 mod disk;
+mod going_back;
 mod importance;
 mod io_class;
 mod lists;

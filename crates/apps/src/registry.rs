@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::going_back::GoingBack;
 use crate::{Importance, IoClass, Role, Unit};
 
 /// An app's name: 1 to 64 characters of `[A-Za-z0-9._@+-]`, not starting with a dot or a dash, so that it can stand in a cgroup's path.
@@ -121,6 +122,7 @@ pub struct Registry {
     /// when one must die; nothing else rests on it.
     last: Attention,
     focus_seq: u64,
+    going_back: GoingBack,
 }
 
 impl Registry {
@@ -224,12 +226,17 @@ impl Registry {
 
     fn tell(&mut self, source: Option<SourceId>, attention: Attention) {
         let comes = attention.front.clone().filter(|front| !self.is_front(front));
+        let newest_was_front = self.going_back.newest().is_some_and(|newest| self.is_front(newest));
         match source {
             Some(source) => drop(self.told.insert(source, attention)),
             None => self.last = attention,
         }
-        if let Some(name) = comes.filter(|name| self.is_front(name)) {
-            self.apps.get_mut(&name).into_iter().for_each(|app| app.uses += 1);
+        let Some(name) = comes.filter(|name| self.is_front(name)) else { return };
+        let Some(app) = self.apps.get_mut(&name) else { return };
+        app.uses += 1;
+        // Of a home screen or a keyboard nobody says that he went back to it.
+        if app.role == Role::App {
+            self.going_back.comes(&name, newest_was_front);
         }
     }
 
@@ -249,6 +256,7 @@ impl Registry {
     pub fn close(&mut self, name: &AppName) -> Result<(), Unknown> {
         let app = self.apps.get_mut(name).ok_or_else(|| Unknown(name.clone()))?;
         app.closed = true;
+        self.going_back.closed(name);
         self.attentions().for_each(|a| a.forget(name));
         Ok(())
     }
@@ -276,6 +284,11 @@ impl Registry {
     /// The app of that name.
     pub fn get(&self, name: &AppName) -> Option<&App> {
         self.apps.get(name)
+    }
+
+    /// How many of the times that an app came to the front it was the one left last, thousandths, the latest counting most.
+    pub fn goes_back_permille(&self) -> u32 {
+        self.going_back.permille()
     }
 
     /// All apps by name.

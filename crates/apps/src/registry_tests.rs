@@ -143,7 +143,82 @@ fn a_role_outranks_being_closed() {
     assert_eq!(importance(&r, "ime"), Importance::Visible);
 }
 
+/// Brings apps to the front, `-` for the home screen.
+fn visit(r: &mut Registry, apps: &str) {
+    for text in apps.split(' ') {
+        match text {
+            "-" => r.unfocus(A),
+            text => r.focus(A, &name(text)).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn whoever_goes_to_and_fro_is_told_from_whoever_goes_through_many() {
+    let start = Registry::default().goes_back_permille();
+    let after = |apps: &str| {
+        let mut r = registry(&["a", "b", "c", "d", "e", "f", "g", "h"]);
+        visit(&mut r, apps);
+        r.goes_back_permille()
+    };
+    assert_eq!(after("a"), start, "nothing to go back to");
+    assert!(after("a b a b a b") > 700);
+    assert!(after("a - a - a - a") > 600, "by way of the home screen");
+    assert_eq!(after("a a a a b b b b"), start, "what is in front was not left");
+    assert!(after("a b - a") < after("a b - b"), "it was b that was left last");
+    let turns = "a b c d e f g h a b c d e f g h";
+    assert!(after(turns) * 7 < 1000, "less than to any of seven");
+    assert!(after(&format!("{turns} g h g")) * 7 > 1000, "and soon more again");
+}
+
+#[test]
+fn one_to_go_back_to_is_an_app_that_was_not_closed() {
+    let mut r = registry(&["a", "b", "c"]);
+    r.insert(name("ime"), "apps/ime".into(), Role::Visible, None);
+    let start = Registry::default().goes_back_permille();
+    visit(&mut r, "a b ime b ime b");
+    assert!(r.goes_back_permille() > start, "a keyboard is not gone back to");
+    let mut r = registry(&["a", "b", "c"]);
+    visit(&mut r, "a b");
+    r.close(&name("b")).unwrap();
+    visit(&mut r, "a");
+    assert!(r.goes_back_permille() > start, "b was closed, so a was left last");
+    // Ended, and started again by its name.
+    let mut r = registry(&["a", "b"]);
+    visit(&mut r, "a b");
+    r.remove(&name("a"));
+    r.insert(name("a"), "apps/a".into(), Role::App, None);
+    visit(&mut r, "a");
+    assert!(r.goes_back_permille() > start);
+}
+
 proptest! {
+    /// Reference: the list of all that was in front.
+    #[test]
+    fn going_back_is_counted_as_in_a_list_of_all_visits(visits in prop::collection::vec(0usize..5, 0..60)) {
+        let names = ["a", "b", "c", "d"];
+        let mut r = registry(&names);
+        let (mut list, mut share, mut home) = (Vec::new(), 0.5, true);
+        for visit in visits {
+            let Some(&text) = names.get(visit) else {
+                r.unfocus(A);
+                home = true;
+                continue;
+            };
+            r.focus(A, &name(text)).unwrap();
+            if list.last() == Some(&text) && !home {
+                continue;
+            }
+            let apart: Vec<_> = list.iter().copied().filter(|&other| home || Some(&other) != list.last()).collect();
+            if let Some(&left) = apart.last() {
+                share = share * 7.0 / 8.0 + if left == text { 1.0 / 8.0 } else { 0.0 };
+            }
+            list.push(text);
+            home = false;
+        }
+        prop_assert!((f64::from(r.goes_back_permille()) - share * 1000.0).abs() < 2.0);
+    }
+
     #[test]
     fn names_never_leave_their_folder(text in ".{0,80}") {
         if let Ok(name) = text.parse::<AppName>() {

@@ -52,6 +52,9 @@ pub struct Basis {
     /// [`Snapshot::focused_ns`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focused_ns: Option<u64>,
+    /// [`Snapshot::goes_back_permille`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goes_back_permille: Option<u32>,
     /// [`Snapshot::cpu_busy`].
     pub cpu_busy: bool,
     /// [`Snapshot::cpus`].
@@ -139,6 +142,7 @@ impl Encoder {
             screen_on: snapshot.screen_on,
             focus_told: snapshot.focus_told,
             focused_ns: snapshot.focused_ns,
+            goes_back_permille: snapshot.goes_back_permille,
             cpu_busy: snapshot.cpu_busy,
             cpus: snapshot.cpus,
             kill_pending: snapshot.kill_pending,
@@ -191,6 +195,7 @@ impl Decoder {
             screen_on: basis.screen_on,
             focus_told: basis.focus_told,
             focused_ns: basis.focused_ns,
+            goes_back_permille: basis.goes_back_permille,
             cpu_busy: basis.cpu_busy,
             cpus: basis.cpus,
             memory,

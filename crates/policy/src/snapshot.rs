@@ -22,6 +22,10 @@ pub struct Snapshot {
     pub focus_told: bool,
     /// When the screen last came to show something else: an app, or no app any more. `None` if it never has.
     pub focused_ns: Option<u64>,
+    /// How many of the times that an app came to the front it was the one left last, thousandths, the latest counting most; `None` if nobody
+    /// counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goes_back_permille: Option<u32>,
     /// Whether the CPUs were more busy than idle of late.
     pub cpu_busy: bool,
     /// Memory.

@@ -175,6 +175,7 @@ impl<D: Device> House<D> {
             screen_on: self.attention.screen_on,
             focus_told: self.registry.is_told(),
             focused_ns: self.attention.focused_ns,
+            goes_back_permille: Some(self.registry.goes_back_permille()),
             cpus: self.cpus,
             apps: apps.collect(),
             ..Snapshot::default()

@@ -227,7 +227,7 @@ fn kill_step(
         // Only files want its room: it must have been unused for longer.
         let for_files = app.dies_as() < Importance::Empty && pressure.ladder.is_none_or(|least| app.dies_as() < least);
         let is_kept = for_files && !pressure.very_little_left && was_left_within(config.keep_open_ms, app, snapshot);
-        let is_spared = is_just_left(app, snapshot, config) && is_left_last(app, snapshot);
+        let is_spared = is_just_left(app, snapshot, config) && is_left_last(app, snapshot) && goes_back(snapshot);
         config.mode == Mode::Ladder || !(is_kept || is_spared)
     };
     let nothing_left = |app: &AppState| class == Importance::Foreground && app.dies_as() > Importance::Foreground;
@@ -245,8 +245,18 @@ fn kill_step(
 
 /// Whether no app in the background was left later.
 fn is_left_last(app: &AppState, snapshot: &Snapshot) -> bool {
-    let in_background = |a: &&AppState| matches!(a.importance, Importance::Hidden | Importance::Empty);
-    snapshot.apps.iter().filter(in_background).all(|a| a.background_since_ns <= app.background_since_ns)
+    in_background(snapshot).all(|a| a.background_since_ns <= app.background_since_ns)
+}
+
+fn in_background(snapshot: &Snapshot) -> impl Iterator<Item = &AppState> {
+    snapshot.apps.iter().filter(|a| matches!(a.importance, Importance::Hidden | Importance::Empty))
+}
+
+/// Whether the user goes back to the app left last as often as chance among those in the background would have it, or more often. If not, he
+/// goes through them in turn, and comes to it later than to the others.
+fn goes_back(snapshot: &Snapshot) -> bool {
+    let count = in_background(snapshot).count();
+    count == 1 || snapshot.goes_back_permille.is_none_or(|permille| permille as usize * count >= 1000)
 }
 
 /// While swap has true room, the kernel can still move what the daemon would not choose (services' idle pages); a kill is due only

@@ -11,7 +11,7 @@ use super::{MemoryConfig, MemoryState};
 const LITTLE_LEFT: u64 = 10;
 
 /// Very little is left when less than such a part is: from here on every return reads its files anew.
-const VERY_LITTLE_LEFT: u64 = 16;
+const VERY_LITTLE_LEFT: u64 = 12;
 
 /// How short memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Pressure {
     /// Less than a tenth of memory can be had, with what can be dropped of the file cache.
     #[serde(default)]
     pub little_left: bool,
-    /// The same of a sixteenth.
+    /// The same of a twelfth.
     #[serde(default)]
     pub very_little_left: bool,
     /// Memory is being read back as fast as it is taken away: reclaim no longer helps.

@@ -155,7 +155,7 @@ fn what_was_just_left_dies_last() {
     let mut short = phone(14, 14, 100, vec![lately.clone()]);
     assert_eq!(killed(&short), Some(("lately".into(), Reason::SwapFull)), "memory is short");
     (short.memory.free_bytes, short.memory.file_bytes, short.memory.total_bytes) = (30 * MB, 30 * MB, 512 * MB);
-    short.memory.available_bytes = 32 * MB;
+    short.memory.available_bytes = 512 * MB / 12;
     assert_eq!(killed(&short), None, "of closed apps only");
     short.memory.available_bytes -= 1;
     assert_eq!(killed(&short), Some(("lately".into(), Reason::SwapFull)), "every return reads its files anew");
@@ -178,4 +178,27 @@ fn what_was_just_left_dies_last() {
         assert_eq!(killed(&phone(4, 4, 100, apps)), Some((dies, Reason::SwapFull)), "before any service does");
     }
     assert_eq!(killed(&phone(4, 4, 100, vec![service])), Some(("service".into(), Reason::SwapFull)));
+}
+
+#[test]
+fn what_was_left_last_is_spared_where_the_user_goes_back_to_it() {
+    let left = |name: &str, anon_mb, left_s: u64| {
+        let background_since_ns = (100 - left_s) * SECOND_NS;
+        AppState { background_since_ns, ..app(name, Importance::Hidden, 5, anon_mb) }
+    };
+    let apps = vec![left("last", 60, 3), left("second", 30, 6), left("third", 40, 9), left("fourth", 20, 11)];
+    let dies = |goes_back_permille, apps: &[AppState]| {
+        killed(&Snapshot { goes_back_permille, ..phone(10, 10, 100, apps.to_vec()) }).unwrap().0
+    };
+    assert_eq!(dies(None, &apps), "third", "nobody counts");
+    assert_eq!(dies(Some(250), &apps), "third", "as often as to any of four");
+    assert_eq!(dies(Some(249), &apps), "last", "he goes through them in turn");
+    assert_eq!(dies(Some(499), &apps[..2]), "last");
+    assert_eq!(dies(Some(500), &apps[..2]), "second");
+    let alone = little_left(TENTH_MB, 100, vec![AppState { importance: Importance::Empty, ..apps[0].clone() }]);
+    assert_eq!(
+        killed(&Snapshot { goes_back_permille: Some(0), ..alone }),
+        None,
+        "not for files alone, if it is the only one"
+    );
 }
