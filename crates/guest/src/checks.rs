@@ -32,8 +32,11 @@ fn activities() -> Vec<(u32, Activity)> {
     processes(&cgroup_path(DAEMON)).into_iter().map(|pid| (pid, Activity::of(pid))).collect()
 }
 
-/// How often the daemon is watched anew because something did happen meanwhile.
-const WATCHES: u32 = 4;
+/// Parts that a watch is made of; each counts or does not.
+const PARTS: u64 = 60;
+
+/// How many times as long as asked for a watch may take because parts of it did not count.
+const LONGEST: u64 = 4;
 
 /// Waiting for memory since boot; 0 where the kernel does not tell.
 fn stalled_us() -> u64 {
@@ -42,25 +45,57 @@ fn stalled_us() -> u64 {
 }
 
 /// Watches the daemon (supervisor and worker together) while nothing happens, this process included. A kernel that has somebody wait
-/// for memory calls the daemon, and rightly: if it woke then, it is watched anew.
+/// for memory calls the daemon, and rightly: what it does then and right after is not counted, and it is watched for longer.
 pub fn idle(phone: &mut Phone, ns: u64) -> Outcome<()> {
-    let mut watches = 1;
-    loop {
+    let deadline_ns = now_ns() + ns * LONGEST;
+    let (mut seen, mut left_out, mut before_us) = (Watch::default(), 0, [0, 0]);
+    while seen.watched_ns < ns && now_ns() < deadline_ns {
         let stalled_before_us = stalled_us();
-        let (idle, processes, peak_bytes) = watch_idle(phone, ns)?;
-        let stalled_us = stalled_us() - stalled_before_us;
-        let woken = matches!(idle, EventBody::DaemonIdle { wakeups, .. } if wakeups > 0);
-        if !woken || stalled_us < CALLING_STALL_US || watches == WATCHES {
-            println!("fovea-guest: daemon: {processes} processes, {peak_bytes} bytes at their peaks together");
-            return phone.channel.emit(idle);
+        let part = watch(phone, (ns / PARTS).max(1))?;
+        let waited_us = stalled_us() - stalled_before_us;
+        // The kernel counts over half a second and calls after that; on a busy host the daemon's look may end in the part after the next.
+        match before_us[0] + before_us[1] + waited_us < CALLING_STALL_US {
+            true => seen.add(&part),
+            false => left_out += 1,
         }
-        println!("fovea-guest: the daemon woke, and somebody waited {stalled_us} us for memory: it is watched anew");
-        watches += 1;
+        before_us = [before_us[1], waited_us];
+    }
+    let Watch { wakeups, cpu_ns, resident_bytes, watched_ns, processes, peaks_bytes } = seen;
+    if watched_ns == 0 {
+        return Err("somebody waited for memory all the time: the daemon could not be watched while idle".into());
+    }
+    println!(
+        "fovea-guest: daemon: {processes} processes, {peaks_bytes} bytes at their peaks together; \
+         {left_out} parts of the watch not counted, for somebody waited for memory"
+    );
+    phone.channel.emit(EventBody::DaemonIdle { wakeups, cpu_ns, resident_bytes, watched_ns })
+}
+
+/// What was seen of the daemon.
+#[derive(Default)]
+struct Watch {
+    wakeups: u64,
+    cpu_ns: u64,
+    /// The highest peak of one process.
+    resident_bytes: u64,
+    watched_ns: u64,
+    processes: usize,
+    /// Of all processes together.
+    peaks_bytes: u64,
+}
+
+impl Watch {
+    fn add(&mut self, part: &Watch) {
+        self.wakeups += part.wakeups;
+        self.cpu_ns += part.cpu_ns;
+        self.watched_ns += part.watched_ns;
+        self.resident_bytes = self.resident_bytes.max(part.resident_bytes);
+        (self.processes, self.peaks_bytes) = (part.processes, part.peaks_bytes);
     }
 }
 
-/// What the daemon did meanwhile, its number of processes, and the sum of their peaks.
-fn watch_idle(phone: &mut Phone, ns: u64) -> Outcome<(EventBody, usize, u64)> {
+/// What the daemon does in that time.
+fn watch(phone: &mut Phone, ns: u64) -> Outcome<Watch> {
     let before = activities();
     let began = now_ns();
     phone.pass(ns)?;
@@ -69,16 +104,16 @@ fn watch_idle(phone: &mut Phone, ns: u64) -> Outcome<(EventBody, usize, u64)> {
     if after.is_empty() {
         return Err("no process of the daemon's is left to watch".into());
     }
-    let (mut wakeups, mut cpu_ns, mut resident_bytes) = (0, 0, 0);
+    let mut seen = Watch { watched_ns, processes: after.len(), ..Watch::default() };
     for (pid, now) in &after {
         // A process that was not there before did all it did meanwhile.
         let then = before.iter().find(|(old, _)| old == pid).map(|(_, a)| *a).unwrap_or_default();
-        wakeups += now.switches.saturating_sub(then.switches);
-        cpu_ns += now.cpu_ns.saturating_sub(then.cpu_ns);
-        resident_bytes = now.peak_bytes.max(resident_bytes);
+        seen.wakeups += now.switches.saturating_sub(then.switches);
+        seen.cpu_ns += now.cpu_ns.saturating_sub(then.cpu_ns);
+        seen.resident_bytes = now.peak_bytes.max(seen.resident_bytes);
+        seen.peaks_bytes += now.peak_bytes;
     }
-    let all: u64 = after.iter().map(|(_, a)| a.peak_bytes).sum();
-    Ok((EventBody::DaemonIdle { wakeups, cpu_ns, resident_bytes, watched_ns }, after.len(), all))
+    Ok(seen)
 }
 
 /// Counts processes that are frozen though the daemon does not say that their app is.
