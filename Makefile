@@ -257,7 +257,8 @@ test-phone: setup
 	$(CARGO) test --workspace --no-run
 	$(FOVEA) phone run lowmem rounds=1 --exact --results results/test --json results/test-lowmem.json
 	$(FOVEA) phone run ecache cases=HM launches=16 'traced=[]' configurations=ecache,migrate --exact --results results/test
-	printf '%s\n' 'monkey events=120 kills=3' 'leak cases=outside configurations=fovea --exact' $(TEST_SCENARIOS) | xargs -P 2 -I@ sh -c '$(FOVEA) phone run @ --results results/test'
+	printf '%s\n' 'monkey events=120 kills=3' 'leak cases=outside configurations=fovea --exact' \
+		'leak cases=front configurations=kernel,earlyoom,fovea --exact' $(TEST_SCENARIOS) | xargs -P 2 -I@ sh -c '$(FOVEA) phone run @ --results results/test'
 	$(CARGO) test --workspace --test heap_phone -- --ignored
 	tools/same-twice.sh $(FOVEA) results/twice
 
