@@ -4,7 +4,6 @@
 //! This crate is pure: it is told what happened (an app started, was focused, was closed) and keeps who matters.
 
 mod disk;
-mod going_back;
 mod importance;
 mod io_class;
 mod lists;
@@ -12,6 +11,7 @@ mod merge;
 mod perceived;
 mod reading;
 mod registry;
+mod reuse;
 mod services;
 mod tiers;
 mod unit;

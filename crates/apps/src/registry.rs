@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::going_back::GoingBack;
+use crate::reuse::Reuse;
 use crate::{Importance, IoClass, Role, Unit};
 
 /// An app's name: 1 to 64 characters of `[A-Za-z0-9._@+-]`, not starting with a dot or a dash, so that it can stand in a cgroup's path.
@@ -122,7 +122,7 @@ pub struct Registry {
     /// when one must die; nothing else rests on it.
     last: Attention,
     focus_seq: u64,
-    going_back: GoingBack,
+    reuse: Reuse,
 }
 
 impl Registry {
@@ -226,7 +226,7 @@ impl Registry {
 
     fn tell(&mut self, source: Option<SourceId>, attention: Attention) {
         let comes = attention.front.clone().filter(|front| !self.is_front(front));
-        let newest_was_front = self.going_back.newest().is_some_and(|newest| self.is_front(newest));
+        let newest_was_front = self.newest_is_front();
         match source {
             Some(source) => drop(self.told.insert(source, attention)),
             None => self.last = attention,
@@ -236,7 +236,7 @@ impl Registry {
         app.uses += 1;
         // Of a home screen or a keyboard nobody says that he went back to it.
         if app.role == Role::App {
-            self.going_back.comes(&name, newest_was_front);
+            self.reuse.comes(&name, newest_was_front);
         }
     }
 
@@ -256,7 +256,7 @@ impl Registry {
     pub fn close(&mut self, name: &AppName) -> Result<(), Unknown> {
         let app = self.apps.get_mut(name).ok_or_else(|| Unknown(name.clone()))?;
         app.closed = true;
-        self.going_back.closed(name);
+        self.reuse.closed(name);
         self.attentions().for_each(|a| a.forget(name));
         Ok(())
     }
@@ -288,7 +288,20 @@ impl Registry {
 
     /// How many of the times that an app came to the front it was the one left last, thousandths, the latest counting most.
     pub fn goes_back_permille(&self) -> u32 {
-        self.going_back.permille()
+        self.reuse.goes_back_permille()
+    }
+
+    /// How surely each app comes back to the front soon, thousandths: from 1 for hardly ever to 1000 for at the next visit. One that nobody has
+    /// opened yet is as likely as any other; of services and the like nothing is said.
+    pub fn returns_permille(&self) -> BTreeMap<&AppName, u32> {
+        let returns: BTreeMap<_, _> = self.reuse.returns(self.newest_is_front()).collect();
+        let any = Reuse::any(returns.len() + 1);
+        let of = |name| (returns.get(name).unwrap_or(&any) * 1000.0).clamp(1.0, 1000.0) as u32;
+        self.apps.values().filter(|app| app.role == Role::App).map(|app| (&app.name, of(&app.name))).collect()
+    }
+
+    fn newest_is_front(&self) -> bool {
+        self.reuse.newest().is_some_and(|newest| self.is_front(newest))
     }
 
     /// All apps by name.

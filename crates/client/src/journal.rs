@@ -85,6 +85,9 @@ pub struct Basis {
     /// Apps that are new or have changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apps: Vec<AppState>,
+    /// Of the other apps whose [`AppState::returns_permille`] alone has changed, that: a visit changes everybody's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub returns_permille: BTreeMap<AppName, Option<u32>>,
     /// Apps that are there no longer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<AppName>,
@@ -127,8 +130,23 @@ impl Encoder {
         let is_there = |name: &AppName| snapshot.apps.iter().any(|app| app.name == *name);
         // Only where somebody has gone is it worth asking of each.
         let mut gone = Vec::new();
-        let changed = |app: &&AppState| last.get(&app.name) != Some(app);
-        let apps: Vec<AppState> = snapshot.apps.iter().filter(changed).cloned().collect();
+        let mut apps = Vec::new();
+        let mut returns_permille = BTreeMap::new();
+        for app in &snapshot.apps {
+            match last.get_mut(&app.name) {
+                Some(before) if before == app => {}
+                Some(before) => {
+                    if std::mem::replace(&mut before.returns_permille, app.returns_permille) != app.returns_permille {
+                        returns_permille.insert(app.name.clone(), app.returns_permille);
+                    }
+                    if before != app {
+                        returns_permille.remove(&app.name);
+                        apps.push(app.clone());
+                    }
+                }
+                None => apps.push(app.clone()),
+            }
+        }
         let new = apps.iter().filter(|app| !last.contains_key(&app.name)).count();
         if last.len() + new > snapshot.apps.len() {
             gone = last.keys().filter(|name| !is_there(name)).cloned().collect();
@@ -154,6 +172,7 @@ impl Encoder {
             outsiders: snapshot.outsiders.clone(),
             policy,
             apps,
+            returns_permille,
             gone,
         }
     }
@@ -189,6 +208,9 @@ impl Decoder {
         basis.gone.iter().for_each(|name| drop(apps.remove(name)));
         for app in &basis.apps {
             apps.insert(app.name.clone(), app.clone());
+        }
+        for (name, &returns_permille) in &basis.returns_permille {
+            apps.get_mut(name)?.returns_permille = returns_permille;
         }
         Some(Snapshot {
             now_ns: basis.now_ns,
@@ -227,15 +249,15 @@ mod tests {
         /// Apps come, change and go; a file is rotated now and then.
         #[test]
         fn a_snapshot_comes_back_from_a_file_as_it_was_written(
-            steps in prop::collection::vec((prop::collection::btree_map(0u8..9, (0usize..6, 0u64..3, any::<bool>()), 0..7), any::<bool>(), 0u8..8), 1..30)
+            steps in prop::collection::vec((prop::collection::btree_map(0u8..9, (0usize..6, 0u64..3, any::<bool>(), prop::option::of(1u32..4)), 0..7), any::<bool>(), 0u8..8), 1..30)
         ) {
             let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
             for (at, (apps, screen_on, rotate)) in steps.into_iter().enumerate() {
                 if rotate == 0 {
                     encoder.restart();
                 }
-                let apps = apps.into_iter().map(|(id, (class, mb, frozen))| AppState {
-                    frozen, anon_bytes: mb << 20, swap_bytes: mb,
+                let apps = apps.into_iter().map(|(id, (class, mb, frozen, returns_permille))| AppState {
+                    frozen, returns_permille, anon_bytes: mb << 20, swap_bytes: mb,
                     ..AppState::new(format!("a{id}").parse().unwrap(), Importance::ALL[class])
                 });
                 // Not at every step another one.

@@ -106,6 +106,9 @@ pub struct AppState {
     /// How often it has come to the front.
     #[serde(default)]
     pub uses: u32,
+    /// How surely it comes back to the front soon, thousandths, at least 1; none if nobody knows, as of a service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns_permille: Option<u32>,
     /// When it went to the background (or began there).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub background_since_ns: u64,
@@ -192,6 +195,7 @@ impl AppState {
             io_class_since_ns: 0,
             focus_seq: 0,
             uses: 0,
+            returns_permille: None,
             background_since_ns: 0,
             seen: false,
             spared: false,

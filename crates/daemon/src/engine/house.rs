@@ -156,6 +156,7 @@ impl<D: Device> House<D> {
 
     /// What everybody knows; each mechanism adds its own.
     pub(super) fn snapshot(&self, now_ns: u64) -> Snapshot {
+        let returns = self.registry.returns_permille();
         let apps = self.registry.iter().filter_map(|app| {
             let known = self.apps.get(&app.name)?;
             Some(AppState {
@@ -165,6 +166,7 @@ impl<D: Device> House<D> {
                 io_class_since_ns: known.io_class_since_ns,
                 focus_seq: app.focus_seq,
                 uses: app.uses,
+                returns_permille: returns.get(&app.name).copied(),
                 background_since_ns: known.background_since_ns,
                 seen: app.seen,
                 ..AppState::new(app.name.clone(), self.registry.importance(app))

@@ -7,7 +7,7 @@ use super::compress::{candidate, candidate_ahead, grace_ends_ns, is_just_left, n
 use super::growth::{leak_outside, outruns_swap, runaway};
 use super::interval::interval_ns;
 use super::pressure::{pressure, Pressure};
-use super::victim::{is_kept_by_owner, victim, victim_among};
+use super::victim::{is_kept_by_owner, victim, victim_among, Order};
 use super::{MemoryConfig, MemoryState, Mode};
 use crate::{Action, AppState, Asked, Decision, Reason, Snapshot};
 
@@ -17,6 +17,9 @@ const IDLE_AGAIN_NS: u64 = 10_000_000_000;
 /// Pages compressed between two looks while an app comes to the screen and free memory is critical all the same: its return needs the CPU, and no
 /// more than makes that end.
 const GRACE_BATCH_PAGES: u64 = 64;
+
+/// Time in which one who has left an app opens the next, if he goes straight to it.
+const BETWEEN_APPS_NS: u64 = 100_000_000;
 
 /// Time between two looks whether somebody outside of apps still leaks.
 const ASIDE_NS: u64 = 500_000_000;
@@ -30,6 +33,9 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     // Stalls without a shortage are the kernel shrinking its caches: its right, and PSI will call again.
     if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 && !snapshot.memory.untold {
         decision.wake_by(look_again_ns);
+    }
+    if let Some(until_ns) = between_apps_until_ns(snapshot).filter(|_| pressure.little_left) {
+        decision.wake_by(until_ns);
     }
     if pressure.shortage.is_some() && is_left_to_the_front(snapshot, &pressure, config) {
         decision.wake_by(grace_ends_ns(snapshot, config));
@@ -223,6 +229,7 @@ fn kill_step(
 ) -> Option<(Action, Reason)> {
     let memory = &snapshot.memory;
     let stalled = memory.stalled_us > 0;
+    let order = if config.mode == Mode::Full && snapshot.focus_told { Order::Return } else { Order::Class };
     let left_long_ago = |app: &AppState| {
         // Only files want its room: it must have been unused for longer.
         let for_files = app.dies_as() < Importance::Empty && pressure.ladder.is_none_or(|least| app.dies_as() < least);
@@ -231,16 +238,25 @@ fn kill_step(
         config.mode == Mode::Ladder || !(is_kept || is_spared)
     };
     let nothing_left = |app: &AppState| class == Importance::Foreground && app.dies_as() > Importance::Foreground;
-    let makes_room =
-        |app: &AppState| pressure.little_left && reason == Reason::SwapFull && app.dies_as() >= Importance::Hidden;
-    let (app, is_due) = match victim_among(&snapshot.apps, memory, class.max(Importance::Hidden), left_long_ago) {
+    let room_is_wanted = pressure.little_left && reason == Reason::SwapFull;
+    let is_between_apps = between_apps_until_ns(snapshot).is_some();
+    let makes_room = |app: &AppState| room_is_wanted && !is_between_apps && app.dies_as() >= Importance::Hidden;
+    let (app, is_due) = match victim_among(&snapshot.apps, memory, class.max(Importance::Hidden), order, left_long_ago)
+    {
         Some(app) => (app, stalled || nothing_left(app) || makes_room(app)),
         None => {
-            let app = victim(&snapshot.apps, memory, pressure.ladder?)?;
+            let app = victim_among(&snapshot.apps, memory, pressure.ladder?, order, |_| true)?;
             (app, stalled || nothing_left(app))
         }
     };
     is_due.then(|| (Action::Kill { app: app.name.clone() }, reason))
+}
+
+/// Until when the user may be on his way from one app to the next: no app that nobody needs to die is to die under his finger. None while one is in front.
+fn between_apps_until_ns(snapshot: &Snapshot) -> Option<u64> {
+    let nothing_in_front = snapshot.focus_told && !snapshot.apps.iter().any(|a| a.importance == Importance::Foreground);
+    let until_ns = snapshot.focused_ns.filter(|_| nothing_in_front)? + BETWEEN_APPS_NS;
+    (snapshot.now_ns < until_ns).then_some(until_ns)
 }
 
 /// Whether no app in the background was left later.

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Whom to kill (LowMem13, figures 2-18 to 2-20): highest adj first, largest first within a class, and what the owner says of single apps.
+//! Whom to kill (LowMem13, figures 2-18 to 2-20): highest adj first, largest first within a class, and what the owner says of single apps. Where
+//! it is known what the user comes back to, apps that are not in use are one class, and the first to go gives the most for each chance of its
+//! return.
+
+use std::cmp::Ordering;
 
 use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
@@ -9,11 +13,21 @@ use crate::AppState;
 /// A kill that gives back less than this ends an app for nothing.
 const LEAST_GAIN_BYTES: u64 = 1 << 20;
 
+/// By what one is chosen of those that may die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The paper's: class, then size.
+    Class,
+    /// Closed or open, by size over how surely it comes back: what a return costs does not depend on size, since most of it is the start's own
+    /// work, and whether one that was closed comes back is part of how surely.
+    Return,
+}
+
 /// The app to kill among those of class `least_important` and less important ones. Not one that was killed in vain, nor one of which nothing
 /// would come back: however little they matter, memory is found elsewhere. One to be avoided dies only when every other app may be killed
 /// (the next step is the kernel's) and none is left.
 pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: Importance) -> Option<&'a AppState> {
-    victim_among(apps, memory, least_important, |_| true)
+    victim_among(apps, memory, least_important, Order::Class, |_| true)
 }
 
 /// The same among those of which `may_die` says so.
@@ -21,9 +35,9 @@ pub(crate) fn victim_among<'a>(
     apps: &'a [AppState],
     memory: &MemoryState,
     least_important: Importance,
+    order: Order,
     may_die: impl Fn(&AppState) -> bool,
 ) -> Option<&'a AppState> {
-    let size = |app: &AppState| size_bytes(app, memory.swap);
     let worst_of = |avoided: bool| {
         apps.iter()
             .filter(|a| gives(a, memory) && a.dies_as() >= least_important && may_die(a))
@@ -32,15 +46,24 @@ pub(crate) fn victim_among<'a>(
                 Standing::Avoid => avoided,
                 Standing::Plain | Standing::Prefer => !avoided,
             })
-            .max_by(|a, b| {
-                // Of those that die as visible ones do, what is only heard goes before what is seen.
-                let rank =
-                    |app: &AppState| (app.dies_as(), app.is_perceptible(), app.standing == Standing::Prefer, size(app));
-                (rank(a), &b.name).cmp(&(rank(b), &a.name))
-            })
+            .max_by(|a, b| compare(a, b, memory, order))
     };
     let last = least_important == Importance::Foreground;
     worst_of(false).or_else(|| worst_of(true).filter(|_| last))
+}
+
+/// Greater is who goes first; of two that are alike, the one whose name comes first.
+fn compare(a: &AppState, b: &AppState, memory: &MemoryState, order: Order) -> Ordering {
+    // What is in use is not for coming back to.
+    let by_return = |app: &AppState| order == Order::Return && app.dies_as() >= Importance::Hidden;
+    let returns = |app: &AppState| app.returns_permille.filter(|_| by_return(app));
+    let class = |app: &AppState| returns(app).map_or(app.dies_as(), |_| app.dies_as().min(Importance::Hidden));
+    // Of those that die as visible ones do, what is only heard goes before what is seen.
+    let rank = |app: &AppState| (class(app), app.is_perceptible(), app.standing == Standing::Prefer);
+    let size = |app: &AppState| u128::from(size_bytes(app, memory.swap));
+    // Size over returns, multiplied out.
+    let gain = |app: &AppState, other: &AppState| size(app) * u128::from(returns(other).unwrap_or(1));
+    (rank(a), gain(a, b), &b.name).cmp(&(rank(b), gain(b, a), &a.name))
 }
 
 /// Whether an app is alive only because its owner says so: killing it would give memory, and nothing else forbids it. An app
@@ -139,23 +162,50 @@ pub(crate) mod tests {
         assert!(!is_kept_by_owner(&small, &MemoryState::default(), Importance::Foreground), "it has nothing to give");
     }
 
+    #[test]
+    fn where_returns_are_known_the_one_that_gives_the_most_for_each_of_them_goes_first() {
+        let app = |name, importance, anon_mb, permille| AppState {
+            returns_permille: Some(permille),
+            ..app(name, importance, anon_mb)
+        };
+        let pick = |apps: &[AppState]| {
+            let die = |order| victim_among(apps, &MemoryState::default(), Importance::Hidden, order, |_| true);
+            let name = |app: Option<&AppState>| app.unwrap().name.to_string();
+            (name(die(Order::Return)), name(die(Order::Class)))
+        };
+        let often_large = app("game", Importance::Hidden, 90, 900);
+        let seldom_small = app("notes", Importance::Hidden, 30, 100);
+        assert_eq!(pick(&[often_large.clone(), seldom_small]), ("notes".into(), "game".into()));
+        let closed_often = app("chat", Importance::Empty, 30, 800);
+        assert_eq!(pick(&[often_large.clone(), closed_often]), ("game".into(), "chat".into()));
+        let nobody_knows = AppState { returns_permille: None, ..app("found", Importance::Empty, 1, 1) };
+        assert_eq!(pick(&[often_large, nobody_knows]), ("found".into(), "found".into()), "by its class");
+    }
+
     proptest! {
         /// Reference: sort all, take the last.
         #[test]
-        fn the_victim_is_the_worst_of_all(picks in prop::collection::vec((0usize..6, 0u64..9, any::<bool>(), 0usize..5), 0..30), least in 0usize..6) {
+        fn the_victim_is_the_worst_of_all(picks in prop::collection::vec((0usize..6, 0u64..9, any::<bool>(), 0usize..5, 1u32..5), 0..30), least in 0usize..6, by_return: bool) {
             let standings = [Standing::Plain, Standing::Prefer, Standing::Avoid, Standing::Protect, Standing::Ignore];
             let apps: Vec<_> = picks.iter().enumerate()
-                .map(|(i, &(class, size, spared, standing))| AppState {
+                .map(|(i, &(class, size, spared, standing, permille))| AppState {
+                    returns_permille: Some(permille),
                     spared, standing: standings[standing], ..app(&format!("a{i:02}"), Importance::ALL[class], size)
                 }).collect();
             let least = Importance::ALL[least];
             let mut order: Vec<_> = apps.iter().filter(|a| a.importance >= least && !a.spared && a.anon_bytes > 0).collect();
             order.retain(|a| a.standing <= Standing::Prefer || (a.standing == Standing::Avoid && least == Importance::Foreground));
             order.sort_by_key(|a| (
-                a.standing != Standing::Avoid, a.importance.weight(), a.standing == Standing::Prefer, a.anon_bytes,
+                a.standing != Standing::Avoid,
+                if by_return { a.importance.min(Importance::Hidden) } else { a.importance }.weight(),
+                a.standing == Standing::Prefer,
+                // Twelve can be divided by each.
+                a.anon_bytes * 12 / if by_return && a.importance >= Importance::Hidden { u64::from(a.returns_permille.unwrap()) } else { 12 },
                 std::cmp::Reverse(a.name.clone()),
             ));
-            prop_assert_eq!(victim(&apps, &MemoryState::default(), least).map(|a| &a.name), order.last().map(|a| &a.name));
+            let by = if by_return { Order::Return } else { Order::Class };
+            let found = victim_among(&apps, &MemoryState::default(), least, by, |_| true);
+            prop_assert_eq!(found.map(|a| &a.name), order.last().map(|a| &a.name));
         }
     }
 }

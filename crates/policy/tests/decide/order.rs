@@ -202,3 +202,23 @@ fn what_was_left_last_is_spared_where_the_user_goes_back_to_it() {
         "not for files alone, if it is the only one"
     );
 }
+
+#[test]
+fn nobody_dies_for_files_under_the_finger_of_one_who_goes_from_app_to_app() {
+    let old = AppState { background_since_ns: SECOND_NS, ..app("old", Importance::Hidden, 5, 90) };
+    let kill = Some(("old".to_owned(), Reason::SwapFull));
+    let mut s = little_left(TENTH_MB, 100, vec![old, app("front", Importance::Foreground, 1, 30)]);
+    assert_eq!(killed(&s), kill);
+    let home = Snapshot { apps: s.apps[..1].to_vec(), focused_ns: Some(s.now_ns - 20_000_000), ..s.clone() };
+    assert_eq!(killed(&home), None, "he may be about to open it");
+    let wake_at_ns = decide(&home, &freezing().memory).wake_at_ns;
+    assert_eq!(wake_at_ns, Some(home.now_ns + 80_000_000), "it is looked at again then");
+    assert_eq!(killed(&Snapshot { now_ns: home.now_ns + 80_000_000, ..home.clone() }), kill);
+    let mut waiting = Snapshot { focused_ns: home.focused_ns, ..phone(10, 10, 100, home.apps) };
+    assert!(waiting.memory.stalled_us > 0);
+    assert_eq!(killed(&waiting), kill, "somebody waits for memory");
+    waiting.focus_told = false;
+    assert_eq!(killed(&waiting), kill);
+    s.focused_ns = Some(s.now_ns - 20_000_000);
+    assert_eq!(killed(&s), kill, "he has opened another");
+}
