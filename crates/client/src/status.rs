@@ -88,6 +88,9 @@ pub struct AppStatus {
     pub cgroup: String,
     /// Rank now.
     pub importance: Importance,
+    /// How surely it comes back to the front soon, thousandths; none of a service, and while it is in front.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns_permille: Option<u32>,
     /// The list it is on, and the entry that means it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,

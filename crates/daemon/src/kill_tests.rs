@@ -222,3 +222,25 @@ fn where_the_trigger_is_refused_memory_is_looked_at_and_a_look_may_kill() {
     let turn = b.engine.turn(61 * SECOND_NS).unwrap();
     assert!(b.done("kill apps/game") && turn.awaited.len() == 1);
 }
+
+#[test]
+fn what_the_user_comes_back_to_outlives_what_he_hardly_opens() {
+    let dies = |visits: &[&str]| {
+        let mut b = bench(&[("chat", 90), ("once", 60), ("front", 10)]);
+        for (at, name) in visits.iter().enumerate() {
+            b.engine.handle_from(Some(1), focus(name), at as u64 * SECOND_NS);
+        }
+        let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+        let returns = |name: &str| status.apps.iter().find(|app| app.name.as_str() == name).unwrap().returns_permille;
+        assert_eq!(returns("front"), None, "it is there");
+        assert!(returns("chat") > Some(0) && returns("once") > Some(0));
+        short(&b, 9000, 12);
+        b.engine.pressure();
+        b.engine.turn(100 * SECOND_NS).unwrap();
+        let kills: Vec<_> = b.device.0.borrow().done.iter().filter(|d| d.starts_with("kill")).cloned().collect();
+        kills
+    };
+    assert_eq!(dies(&["chat", "once", "front"]), ["kill apps/chat"], "nothing is known, so it is the largest");
+    let often = ["once", "chat", "front", "chat", "front", "chat", "front", "chat", "front"];
+    assert_eq!(dies(&often), ["kill apps/once"]);
+}

@@ -139,6 +139,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         name: app.name.clone(),
         cgroup: app.cgroup.clone(),
         importance: registry.importance(app),
+        returns_permille: None,
         list: None,
         perceptible: None,
         io_class: Default::default(),

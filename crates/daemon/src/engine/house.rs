@@ -205,12 +205,14 @@ impl<D: Device> House<D> {
     /// The status without what the mechanisms know.
     pub(super) fn status(&mut self) -> Status {
         let ecache = self.device.ecache().ok().flatten();
+        let returns = self.registry.returns_permille();
         let apps = self.registry.iter().map(|app| {
             let known = self.apps.get(&app.name);
             fovea_client::AppStatus {
                 name: app.name.clone(),
                 cgroup: app.cgroup.clone(),
                 importance: self.registry.importance(app),
+                returns_permille: returns.get(&app.name).copied().filter(|_| !self.registry.is_front(&app.name)),
                 list: known.and_then(|k| k.listed.as_ref()).map(|listed| listed.to_string()),
                 perceptible: known.and_then(|k| k.perceived),
                 io_class: known.map(|k| k.io_class.clone()).unwrap_or_default(),

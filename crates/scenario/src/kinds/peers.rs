@@ -17,7 +17,7 @@ const OPENING_SHARE: f64 = 1.05;
 /// Figure, name of its verdict, what is claimed, and how much of the best peer's it may be.
 const CLAIMS: [(&str, &str, &str, f64); 6] = [
     ("relaunch_geomean_ns", "relaunch-best", "an app used before comes back a tenth sooner than under any peer", SHARE),
-    ("relaunch_p95_ns", "relaunch-p95-best", "and so do 95 % of them", SHARE),
+    ("relaunch_p95_ns", "relaunch-p95-best", "95 % of them come back a tenth sooner than under any peer", SHARE),
     (
         "resume_geomean_ns",
         "resume-best",
