@@ -79,6 +79,9 @@ pub struct Basis {
     /// [`Snapshot::outsiders`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outsiders: Vec<Outsider>,
+    /// [`Snapshot::leaked_ns`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaked_ns: Option<u64>,
     /// By what it was decided. Only in the first of a file, and after a change; then all apps are in it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Config>>,
@@ -170,6 +173,7 @@ impl Encoder {
             merge: (snapshot.merge != MergeState::default()).then(|| snapshot.merge.clone()),
             tier: (snapshot.tier != TierState::default()).then_some(snapshot.tier),
             outsiders: snapshot.outsiders.clone(),
+            leaked_ns: snapshot.leaked_ns,
             policy,
             apps,
             returns_permille,
@@ -228,6 +232,7 @@ impl Decoder {
             merge: basis.merge.clone().unwrap_or_default(),
             tier: basis.tier.unwrap_or_default(),
             outsiders: basis.outsiders.clone(),
+            leaked_ns: basis.leaked_ns,
             apps: apps.values().cloned().collect(),
         })
     }
@@ -264,7 +269,8 @@ mod tests {
                 let memory = MemoryState { free_bytes: at as u64 / 2, stall_percent: 0.1 * (at / 2) as f64, ..MemoryState::default() };
                 let who = Outsider { cgroup: "x.service".into(), growing_since_ns: 1, gained_bytes: at as u64, killable_bytes: 2 };
                 let outsiders = vec![who; at % 3];
-                let snapshot = Snapshot { now_ns: at as u64, screen_on, memory, outsiders, apps: apps.collect(), ..Snapshot::default() };
+                let leaked_ns = (at % 2 == 0).then_some(at as u64);
+                let snapshot = Snapshot { now_ns: at as u64, screen_on, memory, outsiders, leaked_ns, apps: apps.collect(), ..Snapshot::default() };
                 let text = serde_json::to_string(&line_of(&mut encoder, &snapshot)).unwrap();
                 let line: Line = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(decoder.decode(&line), Some(snapshot));

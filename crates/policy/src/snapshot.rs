@@ -53,6 +53,9 @@ pub struct Snapshot {
     /// Who grows outside of apps; nobody while memory is not short.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outsiders: Vec<Outsider>,
+    /// When somebody outside of apps was last found to leak.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaked_ns: Option<u64>,
     /// Apps, in any order.
     pub apps: Vec<AppState>,
 }

@@ -63,6 +63,7 @@ impl Memory {
     fn describe_all(&self, snapshot: &mut Snapshot) {
         snapshot.memory = self.state;
         snapshot.outsiders = self.outside.outsiders().to_vec();
+        snapshot.leaked_ns = self.outside.leaked_ns();
         snapshot.cpu_busy = self.cpus.busy;
         snapshot.kill_pending = self.victim.is_some();
         snapshot.asked = self.victim.as_ref().and_then(|victim| {

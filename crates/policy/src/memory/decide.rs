@@ -24,6 +24,9 @@ const BETWEEN_APPS_NS: u64 = 100_000_000;
 /// Time between two looks whether somebody outside of apps still leaks.
 const ASIDE_NS: u64 = 500_000_000;
 
+/// Time after a leak was last seen in which nobody dies yet: whoever leaked was ended since then, and what he had is still coming back.
+const LEAK_OVER_NS: u64 = 2 * ASIDE_NS;
+
 /// Decides. At most one compression or kill at a time: each is followed by another look at memory.
 pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     let mut decision = Decision::default();
@@ -54,6 +57,11 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
         if let Some(who) = leak_outside(snapshot) {
             decision.aside_for = Some(who.cgroup.clone());
             decision.wake_by(snapshot.now_ns + ASIDE_NS);
+            return decision;
+        }
+        let over_ns = snapshot.leaked_ns.map_or(0, |leaked_ns| leaked_ns + LEAK_OVER_NS);
+        if snapshot.now_ns < over_ns {
+            decision.wake_by(over_ns);
             return decision;
         }
     }

@@ -38,6 +38,10 @@ fn for_a_leak_outside_of_apps_no_app_dies_or_is_compressed_and_the_kernel_goes_b
     assert_eq!(killed(&beside(&|who| who.gained_bytes = 29 * MB)), bystander, "two of the others feed it");
     assert_eq!(killed(&beside(&|who| who.growing_since_ns = 96 * SECOND_NS)), bystander, "it may be starting");
     assert_eq!(killed(&beside(&|who| who.growing_since_ns = SECOND_NS)), bystander, "it takes its time");
+    let over = |ns_ago| Snapshot { leaked_ns: Some(s.now_ns - ns_ago), ..short(7, apps.clone()) };
+    assert_eq!(killed(&over(SECOND_NS - 1)), None, "he has just been ended: his memory is still coming back");
+    assert_eq!(decide(&over(SECOND_NS - 1), &config(Mode::Full)).wake_at_ns, Some(s.now_ns + 1));
+    assert_eq!(killed(&over(SECOND_NS)), bystander);
     let mut roomy = beside(&|_| {});
     roomy.memory.file_bytes = 40 * MB;
     assert_eq!(decide(&roomy, &config(Mode::Full)).aside_for, None, "more is left than it has gained");

@@ -18,7 +18,7 @@ const LEAST_GAIN_BYTES: u64 = 1 << 20;
 pub(crate) enum Order {
     /// The paper's: class, then size.
     Class,
-    /// Closed or open, by size over how surely it comes back: what a return costs does not depend on size, since most of it is the start's own
+    /// Closed or open, by size over how surely it comes back, and before them what only provides something to others: what a return costs does not depend on size, since most of it is the start's own
     /// work, and whether one that was closed comes back is part of how surely.
     Return,
 }
@@ -177,6 +177,8 @@ pub(crate) mod tests {
         let seldom_small = app("notes", Importance::Hidden, 30, 100);
         assert_eq!(pick(&[often_large.clone(), seldom_small]), ("notes".into(), "game".into()));
         let closed_often = app("chat", Importance::Empty, 30, 800);
+        let provider = AppState { returns_permille: None, ..app("provider", Importance::ContentProvider, 1, 1) };
+        assert_eq!(pick(&[closed_often.clone(), provider]), ("provider".into(), "chat".into()));
         assert_eq!(pick(&[often_large.clone(), closed_often]), ("game".into(), "chat".into()));
         let nobody_knows = AppState { returns_permille: None, ..app("found", Importance::Empty, 1, 1) };
         assert_eq!(pick(&[often_large, nobody_knows]), ("found".into(), "found".into()), "by its class");

@@ -52,6 +52,8 @@ pub(super) struct Outside {
     outsiders: Vec<Outsider>,
     /// Whom the kernel's OOM killer is left to end.
     aside_for: Option<String>,
+    /// When that was last so.
+    leaked_ns: Option<u64>,
 }
 
 impl Outside {
@@ -64,6 +66,11 @@ impl Outside {
     /// Who has grown for a while.
     pub(super) fn outsiders(&self) -> &[Outsider] {
         &self.outsiders
+    }
+
+    /// When somebody was last found to leak.
+    pub(super) fn leaked_ns(&self) -> Option<u64> {
+        self.leaked_ns
     }
 
     /// Nobody has looked: what was known may not be so any more.
@@ -84,6 +91,9 @@ impl Outside {
         memory: &MemoryState,
         now_ns: u64,
     ) -> bool {
+        if decision.aside_for.is_some() {
+            self.leaked_ns = Some(now_ns);
+        }
         if self.aside_for == decision.aside_for {
             return false;
         }
