@@ -292,12 +292,13 @@ impl Registry {
     }
 
     /// How surely each app comes back to the front soon, thousandths: from 1 for hardly ever to 1000 for at the next visit. One that nobody has
-    /// opened yet is as likely as any other; of services and the like nothing is said.
+    /// opened yet is as likely as any other; of services and the like nothing is said, nor of what is in front.
     pub fn returns_permille(&self) -> BTreeMap<&AppName, u32> {
         let returns: BTreeMap<_, _> = self.reuse.returns(self.newest_is_front()).collect();
         let any = Reuse::any(returns.len() + 1);
         let of = |name| (returns.get(name).unwrap_or(&any) * 1000.0).clamp(1.0, 1000.0) as u32;
-        self.apps.values().filter(|app| app.role == Role::App).map(|app| (&app.name, of(&app.name))).collect()
+        let away = |app: &&App| app.role == Role::App && !self.is_front(&app.name);
+        self.apps.values().filter(away).map(|app| (&app.name, of(&app.name))).collect()
     }
 
     fn newest_is_front(&self) -> bool {

@@ -92,15 +92,15 @@ impl Reuse {
     /// An app comes to the front; the newest was there until now, or had left for what is no app.
     pub(crate) fn comes(&mut self, name: &AppName, newest_was_front: bool) {
         let candidates = self.candidates(newest_was_front);
-        if let Some(left_last) = candidates.iter().find(|known| !known.closed) {
-            let went_back = left_last.name == *name;
-            self.goes_back_ppm -= self.goes_back_ppm / BACK_WEIGHT;
-            self.goes_back_ppm += if went_back { 1_000_000 / BACK_WEIGHT } else { 0 };
-        }
-        let candidates = self.candidates(newest_was_front);
-        if let Some(place) = candidates.iter().position(|known| known.name == *name) {
+        let went_back = candidates.iter().find(|known| !known.closed).map(|left_last| left_last.name == *name);
+        let place = candidates.iter().position(|known| known.name == *name);
+        if let Some(place) = place {
             let right: Vec<f64> = self.predictions(candidates).map(|prediction| prediction[place]).collect();
             self.learn(&right, place);
+        }
+        if let Some(went_back) = went_back {
+            self.goes_back_ppm -= self.goes_back_ppm / BACK_WEIGHT;
+            self.goes_back_ppm += if went_back { 1_000_000 / BACK_WEIGHT } else { 0 };
         }
         self.known.iter_mut().for_each(|known| known.count = (known.count * COUNT_KEPT).max(COUNT_LEAST));
         let at = self.known.iter().position(|known| known.name == *name);

@@ -137,14 +137,12 @@ impl Encoder {
         let mut returns_permille = BTreeMap::new();
         for app in &snapshot.apps {
             match last.get_mut(&app.name) {
-                Some(before) if before == app => {}
                 Some(before) => {
-                    if std::mem::replace(&mut before.returns_permille, app.returns_permille) != app.returns_permille {
-                        returns_permille.insert(app.name.clone(), app.returns_permille);
-                    }
+                    let returned = std::mem::replace(&mut before.returns_permille, app.returns_permille);
                     if before != app {
-                        returns_permille.remove(&app.name);
                         apps.push(app.clone());
+                    } else if returned != app.returns_permille {
+                        returns_permille.insert(app.name.clone(), app.returns_permille);
                     }
                 }
                 None => apps.push(app.clone()),

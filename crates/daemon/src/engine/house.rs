@@ -212,7 +212,7 @@ impl<D: Device> House<D> {
                 name: app.name.clone(),
                 cgroup: app.cgroup.clone(),
                 importance: self.registry.importance(app),
-                returns_permille: returns.get(&app.name).copied().filter(|_| !self.registry.is_front(&app.name)),
+                returns_permille: returns.get(&app.name).copied(),
                 list: known.and_then(|k| k.listed.as_ref()).map(|listed| listed.to_string()),
                 perceptible: known.and_then(|k| k.perceived),
                 io_class: known.map(|k| k.io_class.clone()).unwrap_or_default(),

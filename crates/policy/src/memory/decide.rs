@@ -260,7 +260,8 @@ fn kill_step(
     is_due.then(|| (Action::Kill { app: app.name.clone() }, reason))
 }
 
-/// Until when the user may be on his way from one app to the next: no app that nobody needs to die is to die under his finger. None while one is in front.
+/// Until when the user may be on his way from one app to the next: no app that nobody needs to die is to die under his finger. None while one is
+/// in front.
 fn between_apps_until_ns(snapshot: &Snapshot) -> Option<u64> {
     let nothing_in_front = snapshot.focus_told && !snapshot.apps.iter().any(|a| a.importance == Importance::Foreground);
     let until_ns = snapshot.focused_ns.filter(|_| nothing_in_front)? + BETWEEN_APPS_NS;

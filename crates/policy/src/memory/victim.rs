@@ -18,8 +18,8 @@ const LEAST_GAIN_BYTES: u64 = 1 << 20;
 pub(crate) enum Order {
     /// The paper's: class, then size.
     Class,
-    /// Closed or open, by size over how surely it comes back, and before them what only provides something to others: what a return costs does not depend on size, since most of it is the start's own
-    /// work, and whether one that was closed comes back is part of how surely.
+    /// What only provides something to others; then, closed or open, by size over how surely it comes back. What a return costs does not depend
+    /// on size, since most of it is the start's own work, and whether one that was closed comes back is part of how surely.
     Return,
 }
 
