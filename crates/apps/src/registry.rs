@@ -189,15 +189,15 @@ impl Registry {
 
     /// An app comes to a source's screen, and nothing else is on it; it is open again if it was closed. Said by nobody who stays
     /// (`None`), it is a guess where no source lives and else only news of the app: the source will tell.
-    pub fn focus(&mut self, source: Option<SourceId>, name: &AppName) -> Result<(), Unknown> {
+    pub fn focus(&mut self, source: Option<SourceId>, name: &AppName, now_ns: u64) -> Result<(), Unknown> {
         self.reopen(name)?;
         let attention = Attention { front: Some(name.clone()), visible: BTreeSet::new() };
-        self.tell(source, attention);
+        self.tell(source, attention, now_ns);
         Ok(())
     }
 
     /// What a source's screen shows: the app in front, and all that can be seen beside it. Names of no app are passed over.
-    pub fn show(&mut self, source: Option<SourceId>, front: Option<AppName>, visible: BTreeSet<AppName>) {
+    pub fn show(&mut self, source: Option<SourceId>, front: Option<AppName>, visible: BTreeSet<AppName>, now_ns: u64) {
         let front = front.filter(|name| self.apps.contains_key(name));
         let was_front = front.as_ref().is_some_and(|name| self.is_front(name));
         if let Some(name) = front.as_ref().filter(|_| !was_front) {
@@ -206,15 +206,16 @@ impl Registry {
         for name in &visible {
             if let Some(app) = self.apps.get_mut(name) {
                 (app.seen, app.closed) = (true, false);
+                self.reuse.set_closed(name, false);
             }
         }
         let visible = visible.into_iter().filter(|name| self.apps.contains_key(name)).collect();
-        self.tell(source, Attention { front, visible });
+        self.tell(source, Attention { front, visible }, now_ns);
     }
 
     /// Nothing is on a source's screen: the user is on the home screen.
-    pub fn unfocus(&mut self, source: Option<SourceId>) {
-        self.tell(source, Attention::default());
+    pub fn unfocus(&mut self, source: Option<SourceId>, now_ns: u64) {
+        self.tell(source, Attention::default(), now_ns);
     }
 
     fn reopen(&mut self, name: &AppName) -> Result<(), Unknown> {
@@ -224,19 +225,22 @@ impl Registry {
         Ok(())
     }
 
-    fn tell(&mut self, source: Option<SourceId>, attention: Attention) {
+    fn tell(&mut self, source: Option<SourceId>, attention: Attention, now_ns: u64) {
         let comes = attention.front.clone().filter(|front| !self.is_front(front));
-        let newest_was_front = self.newest_is_front();
+        let mut newest_was_front = self.newest_is_front();
         match source {
             Some(source) => drop(self.told.insert(source, attention)),
             None => self.last = attention,
+        }
+        if newest_was_front && !self.newest_is_front() {
+            newest_was_front = self.reuse.leaves(now_ns);
         }
         let Some(name) = comes.filter(|name| self.is_front(name)) else { return };
         let Some(app) = self.apps.get_mut(&name) else { return };
         app.uses += 1;
         // Of a home screen or a keyboard nobody says that he went back to it.
         if app.role == Role::App {
-            self.reuse.comes(&name, newest_was_front);
+            self.reuse.comes(&name, newest_was_front, now_ns);
         }
     }
 
@@ -256,7 +260,7 @@ impl Registry {
     pub fn close(&mut self, name: &AppName) -> Result<(), Unknown> {
         let app = self.apps.get_mut(name).ok_or_else(|| Unknown(name.clone()))?;
         app.closed = true;
-        self.reuse.closed(name);
+        self.reuse.set_closed(name, true);
         self.attentions().for_each(|a| a.forget(name));
         Ok(())
     }

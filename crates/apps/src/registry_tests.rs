@@ -26,14 +26,14 @@ fn importance(r: &Registry, n: &str) -> Importance {
 #[test]
 fn a_left_app_is_hidden_and_a_closed_one_empty() {
     let mut r = registry(&["mail", "game"]);
-    r.focus(A, &name("mail")).unwrap();
-    r.focus(A, &name("game")).unwrap();
+    r.focus(A, &name("mail"), 0).unwrap();
+    r.focus(A, &name("game"), 0).unwrap();
     assert_eq!(importance(&r, "mail"), Importance::Hidden);
     assert_eq!(importance(&r, "game"), Importance::Foreground);
     r.close(&name("game")).unwrap();
     assert_eq!(importance(&r, "game"), Importance::Empty);
     assert_eq!(r.foreground(), None);
-    r.focus(A, &name("game")).unwrap();
+    r.focus(A, &name("game"), 0).unwrap();
     assert_eq!(importance(&r, "game"), Importance::Foreground);
 }
 
@@ -42,11 +42,11 @@ fn what_can_be_seen_beside_the_app_in_front_is_visible() {
     let mut r = registry(&["mail", "game", "maps"]);
     r.close(&name("maps")).unwrap();
     let shown = [name("mail"), name("maps"), name("nope")].into();
-    r.show(A, Some(name("game")), shown);
+    r.show(A, Some(name("game")), shown, 0);
     assert_eq!(importance(&r, "game"), Importance::Foreground);
     assert_eq!(importance(&r, "mail"), Importance::Visible);
     assert_eq!(importance(&r, "maps"), Importance::Visible, "open again");
-    r.show(A, None, BTreeSet::new());
+    r.show(A, None, BTreeSet::new(), 0);
     assert_eq!(importance(&r, "maps"), Importance::Hidden);
     assert!(r.get(&name("mail")).unwrap().seen);
 }
@@ -54,8 +54,8 @@ fn what_can_be_seen_beside_the_app_in_front_is_visible() {
 #[test]
 fn each_source_has_a_screen_and_takes_it_along_when_it_goes() {
     let mut r = registry(&["mail", "game"]);
-    r.focus(A, &name("mail")).unwrap();
-    r.focus(B, &name("game")).unwrap();
+    r.focus(A, &name("mail"), 0).unwrap();
+    r.focus(B, &name("game"), 0).unwrap();
     assert_eq!(importance(&r, "mail"), Importance::Foreground);
     assert_eq!(importance(&r, "game"), Importance::Foreground);
     r.leave(1);
@@ -64,18 +64,18 @@ fn each_source_has_a_screen_and_takes_it_along_when_it_goes() {
     r.leave(2);
     assert!(!r.is_told());
     assert_eq!(importance(&r, "game"), Importance::Foreground, "a guess remains");
-    r.unfocus(A);
+    r.unfocus(A, 0);
     assert_eq!(importance(&r, "game"), Importance::Hidden);
 }
 
 #[test]
 fn a_word_of_nobody_who_stays_counts_only_where_no_source_lives() {
     let mut r = registry(&["mail", "game"]);
-    r.focus(None, &name("mail")).unwrap();
+    r.focus(None, &name("mail"), 0).unwrap();
     assert_eq!((importance(&r, "mail"), r.is_told()), (Importance::Foreground, false));
-    r.focus(A, &name("game")).unwrap();
+    r.focus(A, &name("game"), 0).unwrap();
     assert_eq!(importance(&r, "mail"), Importance::Hidden);
-    r.focus(None, &name("mail")).unwrap();
+    r.focus(None, &name("mail"), 0).unwrap();
     assert_eq!(importance(&r, "mail"), Importance::Hidden);
     assert_eq!(importance(&r, "game"), Importance::Foreground);
 }
@@ -84,16 +84,16 @@ fn a_word_of_nobody_who_stays_counts_only_where_no_source_lives() {
 fn what_comes_to_the_front_is_counted_once_however_often_and_by_whomever_it_is_said() {
     let mut r = registry(&["mail", "game"]);
     let uses = |r: &Registry| r.get(&name("mail")).unwrap().uses;
-    r.focus(None, &name("mail")).unwrap();
+    r.focus(None, &name("mail"), 0).unwrap();
     assert_eq!(uses(&r), 1);
-    r.focus(A, &name("game")).unwrap();
-    r.focus(None, &name("mail")).unwrap();
+    r.focus(A, &name("game"), 0).unwrap();
+    r.focus(None, &name("mail"), 0).unwrap();
     assert_eq!(uses(&r), 1, "where a source lives a guess counts for nothing");
-    r.focus(A, &name("mail")).unwrap();
-    r.focus(A, &name("mail")).unwrap();
+    r.focus(A, &name("mail"), 0).unwrap();
+    r.focus(A, &name("mail"), 0).unwrap();
     assert_eq!(uses(&r), 2);
-    r.unfocus(A);
-    r.show(A, Some(name("mail")), BTreeSet::new());
+    r.unfocus(A, 0);
+    r.show(A, Some(name("mail")), BTreeSet::new(), 0);
     assert_eq!(uses(&r), 3);
 }
 
@@ -104,7 +104,7 @@ fn two_users_firefox_are_two_apps_and_neither_takes_the_others_place() {
         r.discover(&Unit { label: name("firefox"), uid }, cgroup).map(String::from)
     };
     assert_eq!(found(&mut r, 1000, "a/1").as_deref(), Some("firefox"));
-    r.focus(A, &name("firefox")).unwrap();
+    r.focus(A, &name("firefox"), 0).unwrap();
     assert_eq!(found(&mut r, 1001, "b/1").as_deref(), Some("firefox@1001"));
     assert_eq!(found(&mut r, 1001, "b/2").as_deref(), Some("firefox@1001-2"));
     assert_eq!(found(&mut r, 1001, "b/2"), None, "known");
@@ -119,19 +119,19 @@ fn a_found_app_without_a_window_works_for_somebody_once_sources_would_tell_of_on
     let mut r = registry(&["said"]);
     r.discover(&Unit { label: name("found"), uid: 1 }, "a/1").unwrap();
     assert_eq!(importance(&r, "found"), Importance::Hidden);
-    r.unfocus(A);
+    r.unfocus(A, 0);
     assert_eq!(importance(&r, "found"), Importance::Service);
     assert_eq!(importance(&r, "said"), Importance::Hidden);
-    r.focus(A, &name("found")).unwrap();
-    r.unfocus(A);
+    r.focus(A, &name("found"), 0).unwrap();
+    r.unfocus(A, 0);
     assert_eq!(importance(&r, "found"), Importance::Hidden);
 }
 
 #[test]
 fn unknown_apps_are_refused_and_change_nothing() {
     let mut r = registry(&["mail"]);
-    r.focus(A, &name("mail")).unwrap();
-    assert_eq!(r.focus(A, &name("nope")), Err(Unknown(name("nope"))));
+    r.focus(A, &name("mail"), 0).unwrap();
+    assert_eq!(r.focus(A, &name("nope"), 0), Err(Unknown(name("nope"))));
     assert_eq!(r.foreground(), Some(&name("mail")));
 }
 
@@ -143,13 +143,19 @@ fn a_role_outranks_being_closed() {
     assert_eq!(importance(&r, "ime"), Importance::Visible);
 }
 
-/// Brings apps to the front, `-` for the home screen.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Brings apps to the front for a second each, `-` for the home screen; those in brackets for 0.2 s.
 fn visit(r: &mut Registry, apps: &str) {
+    // After all that went before.
+    let mut now_ns = r.focus_seq * 100 * SECOND_NS;
     for text in apps.split(' ') {
-        match text {
-            "-" => r.unfocus(A),
-            text => r.focus(A, &name(text)).unwrap(),
+        let passed_by = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+        match passed_by.unwrap_or(text) {
+            "-" => r.unfocus(A, now_ns),
+            text => r.focus(A, &name(text), now_ns).unwrap(),
         }
+        now_ns += if passed_by.is_some() { SECOND_NS / 5 } else { SECOND_NS };
     }
 }
 
@@ -192,20 +198,58 @@ fn one_to_go_back_to_is_an_app_that_was_not_closed() {
     assert!(r.goes_back_permille() > start);
 }
 
+#[test]
+fn what_the_pointer_crosses_or_lies_on_the_way_is_not_visited() {
+    let after = |apps: &str| {
+        let mut r = registry(&["a", "b", "c", "d"]);
+        visit(&mut r, apps);
+        let returns: BTreeMap<_, _> = r.returns_permille().into_iter().map(|(name, r)| (name.to_string(), r)).collect();
+        (returns, r.goes_back_permille())
+    };
+    assert_eq!(after("a b (c) a (c) b"), after("a b a b"), "to another");
+    assert_eq!(after("a b (c) (d) b (a) b c"), after("a b c"), "and back");
+    assert_eq!(after("a b - (c) - (d) a"), after("a b - a"), "by way of the home screen");
+    assert_eq!(after("(a) (b) (a) (b) c"), after("c"));
+    assert_ne!(after("a b c a c b"), after("a b a b"));
+    let mut r = registry(&["a", "b", "c"]);
+    visit(&mut r, "a b (c)");
+    r.close(&name("b")).unwrap();
+    r.focus(A, &name("a"), 2 * SECOND_NS + SECOND_NS / 4).unwrap();
+    let closed_meanwhile = r.returns_permille()[&name("b")];
+    r.show(A, Some(name("a")), [name("b")].into(), 4 * SECOND_NS);
+    assert!(r.returns_permille()[&name("b")] > closed_meanwhile, "it is on the screen again, and open");
+}
+
 proptest! {
-    /// Reference: the list of all that was in front.
+    /// Reference: the list of all that was in front for half a second.
     #[test]
-    fn going_back_is_counted_as_in_a_list_of_all_visits(visits in prop::collection::vec(0usize..5, 0..60)) {
+    fn going_back_is_counted_as_in_a_list_of_all_visits(
+        told in prop::collection::vec((0usize..5, prop_oneof![2 => Just(SECOND_NS), 1 => Just(SECOND_NS / 5)]), 0..60),
+    ) {
         let names = ["a", "b", "c", "d"];
         let mut r = registry(&names);
+        let mut now_ns = 0;
+        // What was shown from when on; the same twice is one.
+        let mut shown: Vec<(Option<&str>, u64)> = vec![(None, 0)];
+        for (app, lasts_ns) in told {
+            let app = names.get(app).copied();
+            match app {
+                Some(app) => r.focus(A, &name(app), now_ns).unwrap(),
+                None => r.unfocus(A, now_ns),
+            }
+            if shown.last().unwrap().0 != app {
+                shown.push((app, now_ns));
+            }
+            now_ns += lasts_ns;
+        }
+        let ends_ns = shown.iter().skip(1).map(|&(_, since_ns)| since_ns).chain([u64::MAX]);
+        let long = shown.iter().zip(ends_ns).filter(|((app, since_ns), end_ns)| app.is_none() || end_ns - since_ns >= SECOND_NS / 2);
         let (mut list, mut share, mut home) = (Vec::new(), 0.5, true);
-        for visit in visits {
-            let Some(&text) = names.get(visit) else {
-                r.unfocus(A);
+        for ((app, _), _) in long {
+            let Some(text) = *app else {
                 home = true;
                 continue;
             };
-            r.focus(A, &name(text)).unwrap();
             if list.last() == Some(&text) && !home {
                 continue;
             }
@@ -235,12 +279,12 @@ proptest! {
             let n = name(names[i]);
             let source_or_none = (source > 0).then_some(source);
             match op {
-                0 => drop(r.focus(source_or_none, &n)),
+                0 => drop(r.focus(source_or_none, &n, 0)),
                 1 => drop(r.close(&n)),
-                2 => r.unfocus(source_or_none),
+                2 => r.unfocus(source_or_none, 0),
                 3 => drop(r.remove(&n)),
                 4 => r.leave(source),
-                5 => r.show(source_or_none, Some(n), [name(names[(i + 1) % 4])].into()),
+                5 => r.show(source_or_none, Some(n), [name(names[(i + 1) % 4])].into(), 0),
                 _ => r.insert(n, "x".into(), Role::App, None),
             }
             let front = r.iter().filter(|a| r.importance(a) == Importance::Foreground).count();

@@ -31,6 +31,9 @@ const DISCOUNT: f64 = 7.0 / 8.0;
 /// How much less often one that was closed comes back than one that was left.
 const CLOSED: [f64; 3] = [1.0, 1.0 / 4.0, 1.0 / 16.0];
 
+/// The first of these is as often as one that was left.
+const OPEN: usize = 0;
+
 /// By what an app is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
@@ -53,6 +56,9 @@ const BACK_WEIGHT: u32 = 8;
 /// Before anybody knows.
 const FIRST_BACK_PPM: u32 = 500_000;
 
+/// One that leaves the front sooner was passed by: the pointer crossed its window where focus follows it, or it lay on the way to another.
+pub(crate) const PASSED_BY_NS: u64 = 500_000_000;
+
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
     name: AppName,
@@ -70,6 +76,18 @@ pub(crate) struct Reuse {
     /// In each prediction; together 1.
     beliefs: [f64; PREDICTIONS],
     goes_back_ppm: u32,
+    /// The visit that may turn out to be none.
+    visit: Option<Box<Visit>>,
+}
+
+/// The newest one's, as long as it lasts.
+#[derive(Clone, Debug, PartialEq)]
+struct Visit {
+    since_ns: u64,
+    /// What was known until then.
+    before: Reuse,
+    /// Whether the newest of then was in front until then.
+    newest_was_front: bool,
 }
 
 impl Default for Reuse {
@@ -79,6 +97,7 @@ impl Default for Reuse {
             places: Vec::new(),
             beliefs: [FIRST_BELIEF; PREDICTIONS],
             goes_back_ppm: FIRST_BACK_PPM,
+            visit: None,
         }
     }
 }
@@ -89,8 +108,29 @@ impl Reuse {
         self.known.first().map(|known| &known.name)
     }
 
+    /// The newest leaves the front. If it was only passed by, nothing is left of its visit. Whether the newest was in front until now: after
+    /// a visit that was none that is another.
+    pub(crate) fn leaves(&mut self, now_ns: u64) -> bool {
+        let Some(visit) = self.visit.take_if(|visit| now_ns.saturating_sub(visit.since_ns) < PASSED_BY_NS) else {
+            return true;
+        };
+        *self = visit.before;
+        visit.newest_was_front
+    }
+
     /// An app comes to the front; the newest was there until now, or had left for what is no app.
-    pub(crate) fn comes(&mut self, name: &AppName, newest_was_front: bool) {
+    pub(crate) fn comes(&mut self, name: &AppName, newest_was_front: bool, now_ns: u64) {
+        if newest_was_front && self.newest() == Some(name) {
+            // Another was passed by meanwhile.
+            return;
+        }
+        self.visit = None;
+        let before = self.clone();
+        self.learn_visit(name, newest_was_front);
+        self.visit = Some(Box::new(Visit { since_ns: now_ns, before, newest_was_front }));
+    }
+
+    fn learn_visit(&mut self, name: &AppName, newest_was_front: bool) {
         let candidates = self.candidates(newest_was_front);
         let went_back = candidates.iter().find(|known| !known.closed).map(|left_last| left_last.name == *name);
         let place = candidates.iter().position(|known| known.name == *name);
@@ -110,9 +150,13 @@ impl Reuse {
         self.known.truncate(KNOWN_MAX);
     }
 
-    /// The user has closed it.
-    pub(crate) fn closed(&mut self, name: &AppName) {
-        self.known.iter_mut().filter(|known| known.name == *name).for_each(|known| known.closed = true);
+    /// The user has closed it, or it is on the screen again.
+    pub(crate) fn set_closed(&mut self, name: &AppName, closed: bool) {
+        self.known.iter_mut().filter(|known| known.name == *name).for_each(|known| known.closed = closed);
+        if let Some(visit) = &mut self.visit {
+            visit.newest_was_front &= !closed || visit.before.newest() != Some(name);
+            visit.before.set_closed(name, closed);
+        }
     }
 
     /// Of the times that an app came to the front, so many thousandths were to the one left last and not closed.
@@ -123,14 +167,16 @@ impl Reuse {
     /// How surely each app comes back soon, from 0 for never to 1 for at the next visit; in the order in which they were left.
     pub(crate) fn returns(&self, newest_is_front: bool) -> impl Iterator<Item = (&AppName, f64)> {
         let candidates = self.candidates(newest_is_front);
+        let by_place = CLOSED.map(|odds| self.soon_by_place(candidates.len(), odds));
         let mut returns = vec![0.0; candidates.len()];
-        let predictions = self.predictions(candidates).zip(hypotheses()).zip(self.beliefs);
-        for ((prediction, (by, closed)), belief) in predictions {
-            let predicted = match by {
-                By::Any | By::Count => prediction.into_iter().map(soon).collect(),
-                By::Place => self.soon_by_place(candidates, closed),
-            };
-            returns.iter_mut().zip(predicted).for_each(|(sum, predicted)| *sum += belief * predicted);
+        for ((prediction, (by, closed)), belief) in self.predictions(candidates).zip(hypotheses()).zip(self.beliefs) {
+            for (place, known) in candidates.iter().enumerate() {
+                returns[place] += belief
+                    * match by {
+                        By::Any | By::Count => soon(prediction[place]),
+                        By::Place => by_place[if known.closed { closed } else { OPEN }][place],
+                    };
+            }
         }
         candidates.iter().map(|known| &known.name).zip(returns)
     }
@@ -154,7 +200,7 @@ impl Reuse {
                     By::Count => known.count,
                     By::Place => self.place(place),
                 };
-                weight * if known.closed { closed } else { 1.0 }
+                weight * CLOSED[if known.closed { closed } else { OPEN }]
             };
             shares(candidates.iter().enumerate().map(weigh).collect())
         })
@@ -177,26 +223,23 @@ impl Reuse {
 
     /// An app moves on by a place whenever one from further behind is gone back to, so that what was left last in a round through many has the
     /// longest way to go.
-    fn soon_by_place(&self, candidates: &[Known], closed: f64) -> Vec<f64> {
-        let chances = shares((0..candidates.len()).map(|place| self.place(place)).collect());
-        let by = |closed: f64| {
-            let mut soon = vec![0.0; chances.len()];
-            let (mut next, mut behind) = (0.0, 0.0);
-            for (place, &chance) in chances.iter().enumerate().rev() {
-                let back = chance * closed;
-                let stays = (1.0 - behind - back).max(0.0);
-                soon[place] = DISCOUNT * (back + behind * next) / (1.0 - DISCOUNT * stays);
-                (next, behind) = (soon[place], behind + chance);
-            }
-            soon
-        };
-        let (open, closed) = (by(1.0), by(closed));
-        candidates.iter().zip(open.into_iter().zip(closed)).map(|(k, (o, c))| if k.closed { c } else { o }).collect()
+    fn soon_by_place(&self, count: usize, odds: f64) -> Vec<f64> {
+        let chances = shares((0..count).map(|place| self.place(place)).collect());
+        let mut soon = vec![0.0; count];
+        let (mut next, mut behind) = (0.0, 0.0);
+        for (place, &chance) in chances.iter().enumerate().rev() {
+            let back = chance * odds;
+            let stays = (1.0 - behind - back).max(0.0);
+            soon[place] = DISCOUNT * (back + behind * next) / (1.0 - DISCOUNT * stays);
+            (next, behind) = (soon[place], behind + chance);
+        }
+        soon
     }
 }
 
-fn hypotheses() -> impl Iterator<Item = (By, f64)> {
-    BY.into_iter().flat_map(|by| CLOSED.map(|closed| (by, closed)))
+/// By what an app is expected, and which of [`CLOSED`].
+fn hypotheses() -> impl Iterator<Item = (By, usize)> {
+    BY.into_iter().flat_map(|by| (0..CLOSED.len()).map(move |closed| (by, closed)))
 }
 
 fn shares(mut weights: Vec<f64>) -> Vec<f64> {

@@ -14,9 +14,9 @@ fn after(words: &str) -> Reuse {
     let mut reuse = Reuse::default();
     for word in words.split_whitespace() {
         match (word.strip_prefix("x:"), word.strip_prefix('-')) {
-            (Some(app), _) => reuse.closed(&name(app)),
-            (_, Some(app)) => reuse.comes(&name(app), false),
-            _ => reuse.comes(&name(word), true),
+            (Some(app), _) => reuse.set_closed(&name(app), true),
+            (_, Some(app)) => reuse.comes(&name(app), false, 0),
+            _ => reuse.comes(&name(word), true, 0),
         }
     }
     reuse
@@ -66,12 +66,12 @@ fn whether_a_closed_app_comes_back_is_the_users_way() {
 fn of_all_that_ever_ran_no_more_than_some_are_remembered() {
     let mut reuse = Reuse::default();
     for at in 0..3 * KNOWN_MAX {
-        reuse.comes(&name(&format!("a{at}")), true);
+        reuse.comes(&name(&format!("a{at}")), true, 0);
     }
     assert_eq!(reuse.known.len(), KNOWN_MAX);
     assert_eq!(reuse.newest(), Some(&name(&format!("a{}", 3 * KNOWN_MAX - 1))));
     // One that was forgotten is new again.
-    reuse.comes(&name("a0"), true);
+    reuse.comes(&name("a0"), true, 0);
     assert_eq!(reuse.known.len(), KNOWN_MAX);
 }
 
@@ -79,7 +79,7 @@ fn of_all_that_ever_ran_no_more_than_some_are_remembered() {
 fn one_app_opened_again_and_again_leaves_something_to_weigh() {
     let mut reuse = after("a b");
     for _ in 0..100_000 {
-        reuse.comes(&name("b"), false);
+        reuse.comes(&name("b"), false, 0);
     }
     let [b, a] = reuse.returns(false).map(|(_, returns)| returns).collect::<Vec<_>>()[..] else { panic!() };
     assert!(b > 0.9 * DISCOUNT && a > 0.0 && a < 0.2, "{b} {a}");
@@ -123,6 +123,9 @@ impl Slow {
     }
 
     fn came(&mut self, app: usize, newest_was_front: bool) {
+        if newest_was_front && self.order.first().is_some_and(|&(newest, _)| newest == app) {
+            return;
+        }
         let from = usize::from(newest_was_front && !self.order.is_empty());
         if let Some(place) = self.order[from..].iter().position(|&(known, _)| known == app) {
             let right: Vec<f64> = (0..9).map(|which| self.chances(which, from)[place]).collect();
@@ -200,8 +203,8 @@ proptest! {
         let mut reuse = Reuse::default();
         for did in &list {
             match *did {
-                Did::Came { app, newest_was_front } => reuse.comes(&name(&format!("a{app}")), newest_was_front),
-                Did::Closed { app } => reuse.closed(&name(&format!("a{app}"))),
+                Did::Came { app, newest_was_front } => reuse.comes(&name(&format!("a{app}")), newest_was_front, 0),
+                Did::Closed { app } => reuse.set_closed(&name(&format!("a{app}")), true),
             }
         }
         let slow = Slow::of(&list).returns(newest_is_front);

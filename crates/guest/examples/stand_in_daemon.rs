@@ -70,12 +70,12 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
         let mut status = false;
         match request {
             Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
-            Request::Focus { app } => registry.focus(Some(0), &app)?,
+            Request::Focus { app } => registry.focus(Some(0), &app, 0)?,
             // Nobody watches a compositor in the phone.
             Request::Attend { .. } | Request::Windows { .. } => {}
             Request::Inhibitors { .. } | Request::Playing { .. } | Request::Names { .. } => {}
             Request::Home {} => {
-                registry.unfocus(Some(0));
+                registry.unfocus(Some(0), 0);
                 if config.contains("stand_in_change = true") {
                     std::fs::write("/proc/sys/vm/swappiness", "99")?;
                     registry.iter().try_for_each(|app| change(&app.cgroup))?;

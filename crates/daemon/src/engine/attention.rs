@@ -44,7 +44,7 @@ impl<D: Device> House<D> {
     /// An app is all that a source's screen shows.
     pub(super) fn focus(&mut self, source: Option<SourceId>, app: AppName, now_ns: u64) {
         // The caller has looked; a race is impossible in one thread.
-        let _ = self.registry.focus(source, &app);
+        let _ = self.registry.focus(source, &app, now_ns);
         self.came_to_the_front(app, now_ns);
     }
 
@@ -62,7 +62,7 @@ impl<D: Device> House<D> {
 
     /// Nothing is in front on a source's screen.
     pub(super) fn unfocus(&mut self, source: Option<SourceId>, now_ns: u64) {
-        self.registry.unfocus(source);
+        self.registry.unfocus(source, now_ns);
         self.attention.focused_ns = Some(now_ns);
         self.reorder(now_ns);
     }
@@ -92,7 +92,7 @@ impl<D: Device> House<D> {
             shown.extend(self.app_of_pid(pid)?);
         }
         let was_front = front.as_ref().is_some_and(|app| self.registry.is_front(app));
-        self.registry.show(source, front.clone(), shown);
+        self.registry.show(source, front.clone(), shown, now_ns);
         match front.filter(|_| !was_front) {
             Some(app) => self.came_to_the_front(app, now_ns),
             None => self.reorder(now_ns),

@@ -168,9 +168,10 @@ pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Optio
         .filter(|a| matches!(a.standing, Standing::Plain | Standing::Prefer))
         .collect();
     suspects.sort_by(|a, b| (speed(b), &a.name).cmp(&(speed(a), &b.name)));
-    let bystander = victim(&snapshot.apps, memory, least_important)?;
+    // The bystander.
+    victim(&snapshot.apps, memory, least_important)?;
     let in_background = suspects.iter().find(|a| a.dies_as() > Importance::Visible && !is_starting(a, snapshot));
-    if let Some(suspect) = in_background.filter(|a| a.dies_as() >= least_important || a.name != bystander.name) {
+    if let Some(suspect) = in_background {
         return Some(suspect);
     }
     let is_leak = |a: &AppState| {
