@@ -193,7 +193,8 @@ impl Apps for FakeDevice {
         self.check("largest")?;
         let state = self.0.borrow();
         let Some(app) = state.apps.get(cgroup) else { return Ok(None) };
-        let bytes = state.others.iter().find(|(other, _)| other == cgroup).map_or(0, |(_, bytes)| *bytes);
+        let other = state.others.iter().find(|(other, _)| other == cgroup);
+        let bytes = other.map_or(app.anon_pages * PAGE_BYTES, |(_, bytes)| *bytes);
         Ok(Some(Largest { bytes, started_ns: app.started_ns, oom_score_adj: app.score }))
     }
 

@@ -68,6 +68,20 @@ fn the_leak_dies_and_not_the_largest() {
 }
 
 #[test]
+fn a_job_of_many_short_lived_processes_is_no_leak_though_it_is_looked_at_when_it_has_the_most() {
+    for (lived_ns, dead) in [(SECOND_NS / 2, "big"), (60 * SECOND_NS, "leak")] {
+        let mut b = household();
+        let now_ns = b.watch(60 * SECOND_NS, 30, |b, look| {
+            b.grow("leak", 5);
+            let now_ns = 60 * SECOND_NS + look * 3 * SECOND_NS / 10;
+            let mut state = b.device.0.borrow_mut();
+            state.apps.get_mut("apps/leak").unwrap().started_ns = now_ns.saturating_sub(lived_ns);
+        });
+        assert_eq!(b.dies(now_ns), [dead], "each lives for {} ms", lived_ns / 1_000_000);
+    }
+}
+
+#[test]
 fn a_bomb_that_has_just_started_dies_and_an_app_that_starts_does_not() {
     for (processes, dead) in [(200, "bomb"), (20, "big")] {
         let mut b = bench_with(&[("bomb", 40), ("big", 200), ("front", 60)], freezing());

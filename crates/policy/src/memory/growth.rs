@@ -54,7 +54,7 @@ const FRONT_SHARE: u64 = 2;
 
 /// No app starts with so many processes: one that nobody has seen and that grows with them is a fork bomb. (Browsers start with some twenty;
 /// a user who lets a terminal do so much has seen the terminal.)
-const BOMB_PROCESSES: u32 = 64;
+pub const BOMB_PROCESSES: u32 = 64;
 
 /// What one app or service occupied over the last seconds.
 #[derive(Clone, Debug, Default)]
@@ -115,6 +115,24 @@ impl Growth {
         if self.run.readings > 0 && self.run.from.0 < at_ns {
             self.run = Run::default();
             self.born_ns = None;
+        }
+    }
+
+    /// Whether it grows so that it may be taken for a runaway: whose growth it is should be known then.
+    pub fn is_suspect(&self) -> bool {
+        self.bytes_per_s() >= LEAST_BYTES_PER_S || self.gained().is_some_and(|(_, bytes)| bytes >= LEAST_GAINED_BYTES)
+    }
+
+    /// Its largest process began at that time and has so much. What others had before is given back, and what this one has it took since it
+    /// began. Memory is looked at while it is short, and that is when a job of many short-lived processes has the most: by readings alone its
+    /// peaks look like growth that goes on.
+    pub fn is_largest(&mut self, began_ns: u64, bytes: u64) {
+        let older = self.readings[..self.length].iter().filter(|&&(then_ns, _)| then_ns < began_ns).count();
+        self.readings.copy_within(older..self.length, 0);
+        self.length -= older;
+        let run = &mut self.run;
+        if run.readings > 0 && run.from.0 < began_ns {
+            run.from = (began_ns, run.from.1.max(run.top.1.saturating_sub(bytes)));
         }
     }
 

@@ -90,6 +90,29 @@ fn what_an_app_took_while_it_was_in_front_makes_it_no_runaway_in_the_background(
     assert_eq!(growth.gained(), Some((9 * SECOND_NS, 24 * MB)), "and one that goes on is known by that");
 }
 
+#[test]
+fn peaks_of_many_short_lived_processes_are_no_growth() {
+    // A compiler each second, looked at when memory is short: when one of them has the most.
+    let looked_at = |largest: &dyn Fn(u64) -> Option<(u64, u64)>| {
+        let mut growth = Growth::default();
+        for i in 0..8 {
+            let now_ns = SECOND_NS + i * SECOND_NS;
+            growth.record(now_ns, (40 + 5 * i) * MB);
+            if let Some((began_ns, mb)) = largest(now_ns).filter(|_| growth.is_suspect()) {
+                growth.is_largest(began_ns, mb * MB);
+            }
+        }
+        let gained = growth.gained().map(|(since_ns, bytes)| (since_ns, bytes / MB));
+        (gained, growth.bytes_per_s() / MB)
+    };
+    assert_eq!(looked_at(&|_| None), (Some((SECOND_NS, 35)), 5), "as it looks");
+    assert_eq!(looked_at(&|_| Some((SECOND_NS / 2, 75))), (Some((SECOND_NS, 35)), 5), "it is one and the same");
+    let (gained, bytes_per_s) = looked_at(&|now_ns| Some((now_ns - 700_000_000, 64)));
+    assert_eq!((gained, bytes_per_s), (Some((8 * SECOND_NS - 700_000_000, 35)), 0), "since the last one began");
+    let (gained, _) = looked_at(&|_| Some((4 * SECOND_NS, 20)));
+    assert_eq!(gained, Some((4 * SECOND_NS, 20)), "no more than it has itself");
+}
+
 fn growing(name: &str, importance: Importance, anon_mb: u64, mb_per_s: u64) -> AppState {
     AppState { growth_bytes_per_s: mb_per_s * MB, ..app(name, importance, anon_mb) }
 }

@@ -16,7 +16,7 @@ pub(crate) mod victim;
 pub use compress::{comes_back, grace_ends_ns, is_due_ahead};
 pub use config::{MemoryConfig, Mode};
 pub use decide::{decide, is_left_to_the_front};
-pub use growth::{eats_what_is_left, leak_outside, Growth, LEAST_GAINED_BYTES};
+pub use growth::{eats_what_is_left, leak_outside, Growth, BOMB_PROCESSES, LEAST_GAINED_BYTES};
 pub use pressure::{pressure, Pressure, Shortage};
 pub use rate::Rate;
 pub use returning::{may_read_back, read_back};

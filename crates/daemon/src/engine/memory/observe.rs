@@ -3,7 +3,9 @@
 
 use fovea_apps::{Importance, MemoryReading};
 use fovea_linux::{Device, Error};
-use fovea_policy::memory::{is_due_ahead, is_left_to_the_front, pressure, MemoryState, Mode, SwapState};
+use fovea_policy::memory::{
+    is_due_ahead, is_left_to_the_front, pressure, MemoryState, Mode, SwapState, BOMB_PROCESSES,
+};
 use fovea_policy::Snapshot;
 
 use super::state::AppMemory;
@@ -178,6 +180,12 @@ impl Memory {
                 known.growth.left(since_ns);
             }
             known.growth.record(now_ns, known.usage.anon_bytes.saturating_add(known.usage.swap_bytes));
+            // A bomb is judged by what it has in all.
+            if known.growth.is_suspect() && known.usage.processes < BOMB_PROCESSES {
+                if let Ok(Some(largest)) = house.device.largest(&app.cgroup) {
+                    known.growth.is_largest(largest.started_ns, largest.bytes);
+                }
+            }
         }
     }
 }

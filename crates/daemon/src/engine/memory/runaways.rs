@@ -28,15 +28,16 @@ const SPARED: [&str; 2] = ["machine.slice", "init.scope"];
 ///
 /// Nobody looks while memory is not short, so that the first readings of a fast one are of its last seconds. If its largest process began not
 /// long ago, all that this has was gained since. Of one that has run for long only readings count.
-fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &Growth, bytes: u64, now_ns: u64) -> Option<Outsider> {
-    let read = known.gained();
-    if bytes < LEAST_GAINED_BYTES || (read.is_none() && known.bytes_per_s() == 0) {
+fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &mut Growth, bytes: u64, now_ns: u64) -> Option<Outsider> {
+    if bytes < LEAST_GAINED_BYTES || (known.gained().is_none() && known.bytes_per_s() == 0) {
         return None;
     }
     let largest = device.largest(cgroup).ok()??;
+    known.is_largest(largest.started_ns, largest.bytes);
     let is_spared = SPARED.iter().any(|at| fovea_linux::cgroup::is_within(cgroup, at)) || largest.oom_score_adj < 0;
     let is_young = known.bytes_per_s() > 0 && now_ns.saturating_sub(largest.started_ns) < YOUNG_NS;
-    let (growing_since_ns, gained_bytes) = if is_young { (largest.started_ns, largest.bytes) } else { read? };
+    let (growing_since_ns, gained_bytes) =
+        if is_young { (largest.started_ns, largest.bytes) } else { known.gained()? };
     let killable_bytes = if is_spared { 0 } else { largest.bytes };
     Some(Outsider { cgroup: cgroup.to_owned(), growing_since_ns, gained_bytes, killable_bytes })
 }
@@ -136,7 +137,7 @@ impl Outside {
             if eats_what_is_left(known.bytes_per_s(), memory) {
                 runaways.push((cgroup.clone(), known.bytes_per_s(), bytes));
             }
-            self.outsiders.extend(outsider(&mut house.device, &cgroup, &known, bytes, now_ns));
+            self.outsiders.extend(outsider(&mut house.device, &cgroup, &mut known, bytes, now_ns));
             self.growth.insert(cgroup, known);
         }
         self.runaways.retain(|_, said_ns| now_ns.saturating_sub(*said_ns) < AGAIN_NS);
