@@ -79,10 +79,13 @@ fn services_and_apps_in_front_are_wrong_victims_and_others_are_not() {
     // The job dies, and an app that was left.
     let fine = of(&[("compiler", "compiler"), ("maps", "browser")], 109);
     assert!(passes(&fine, "wrong-victims-compile") && passes(&fine, "launch-unloaded-compile"));
+    assert!(!passes(&fine, "job-kills-compile"));
+    assert_eq!(fine.figure("compile", "fovea", "job_kills"), Some(1.0));
     assert!(!passes(&fine, "launch-best-compile") && passes(&fine, "launch-best-unloaded"));
     assert_eq!(fine.figure("compile", "fovea", "kills"), Some(2.0));
     assert_eq!(fine.figure("compile", "fovea", "wrong_kills"), None);
     let front = of(&[("maps", "maps")], 111);
+    assert!(passes(&front, "job-kills-compile"));
     assert!(!passes(&front, "wrong-victims-compile") && !passes(&front, "launch-unloaded-compile"));
     let service = of(&[("maps", "launcher")], 100);
     assert_eq!(service.figure("compile", "fovea", "wrong_victims"), Some(1.0));

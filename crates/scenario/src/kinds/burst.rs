@@ -8,8 +8,8 @@ use super::leak::EIGHT;
 use super::managed::{best_other, fill_victims, nobody_wrong, FOVEA, KERNEL, KERNEL_ADJ, PEERS, ZRAM};
 use super::{About, Parameters};
 use crate::catalog::builtin;
-use crate::figures::fold::Folded;
-use crate::figures::{by_case, compares, correctness, figure, id};
+use crate::figures::fold::{mean, set, Folded};
+use crate::figures::{by_case, compares, correctness, figure, id, Figures};
 use crate::scenario::Scenario;
 use crate::script::{generator, in_range, open, sample, shuffle, start, BadParameter, Script};
 use crate::{Boot, Case, Catalog, Error, Step, Verdict};
@@ -86,7 +86,7 @@ impl Parameters for Burst {
     }
 
     fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
-        by_case(scenario, &self.cases, folded, fill_victims)
+        by_case(scenario, &self.cases, folded, fill)
     }
 
     fn verdicts(&self, scenario: &Scenario, cases: &[Case], _boots: &[Boot<'_>]) -> Vec<Verdict> {
@@ -101,6 +101,9 @@ impl Parameters for Burst {
             let mut push = |name: &str, claim: &str, figure: Option<f64>, bound: Bound| {
                 verdicts.push(verdict(&id(name, case), claim, "this project", figure, bound));
             };
+            if case != UNLOADED {
+                push("job-kills", "the job goes on: it is not ended", ours(case, "job_kills"), Bound::Equal(0.0));
+            }
             if case != UNLOADED && self.cases.iter().any(|case| case == UNLOADED) {
                 push(
                     "launch-unloaded",
@@ -120,4 +123,12 @@ impl Parameters for Burst {
         }
         verdicts
     }
+}
+
+/// Who died that must not, and how often the job did: what many short-lived processes take and give back is no leak.
+fn fill(figures: &mut Figures, boots: &[&Folded]) {
+    fill_victims(figures, boots);
+    let is_job = |app: &str| CASES.iter().any(|&(_, job)| job == Some(app));
+    let job_kills = |f: &Folded| f.desktop.killed.iter().filter(|(app, _)| is_job(app)).count();
+    set(figures, "job_kills", mean(boots, |f| Some(job_kills(f) as f64)));
 }
