@@ -131,7 +131,7 @@ impl Growth {
         self.readings.copy_within(older..self.length, 0);
         self.length -= older;
         let run = &mut self.run;
-        if run.readings > 0 && run.from.0 < began_ns {
+        if run.readings > 0 && run.from.0 <= began_ns {
             run.from = (began_ns, run.from.1.max(run.top.1.saturating_sub(bytes)));
         }
     }
