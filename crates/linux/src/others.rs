@@ -60,14 +60,14 @@ fn descend(mount: &Path, above: &str, depth: usize, found: &mut Vec<(String, u64
 pub struct Largest {
     /// Its anonymous memory, in swap too.
     pub bytes: u64,
-    /// When it began: time since boot, suspends included.
+    /// When it began, by the clock that stands still while the device sleeps.
     pub started_ns: u64,
     /// Its `oom_score_adj`.
     pub oom_score_adj: i32,
 }
 
 /// See [`Largest`]; `None` if the cgroup has no process that could be read.
-pub(crate) fn largest(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<Option<Largest>, Error> {
+pub(crate) fn largest(root: &Root, cgroups: &Cgroups, cgroup: &str, slept_ns: u64) -> Result<Option<Largest>, Error> {
     let mut largest = None::<Largest>;
     importance::each(root, cgroups, cgroup, |process, text| {
         let Some(stat) = process.stat(text)? else { return Ok(()) };
@@ -76,7 +76,7 @@ pub(crate) fn largest(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<Op
         let bytes = status.anon_bytes.saturating_add(status.swap_bytes);
         if largest.is_none_or(|largest| bytes > largest.bytes) {
             process.read(importance::FILE, text)?;
-            let started_ns = crate::process::started_ns(stat.start_ticks);
+            let started_ns = crate::process::started_ns(stat.start_ticks, slept_ns);
             if let Some(oom_score_adj) = importance::parse(text) {
                 largest = Some(Largest { bytes, started_ns, oom_score_adj });
             }
@@ -154,10 +154,13 @@ mod tests {
         }
         write(mount.join(unit).join("cgroup.procs"), pids);
         let root = Root::at(root.path());
-        let found = largest(&root, &Cgroups::find(&root).unwrap(), unit);
+        let [found, after_sleep] =
+            [0, 2_000_000_000].map(|slept_ns| largest(&root, &Cgroups::find(&root).unwrap(), unit, slept_ns));
         children.iter_mut().for_each(|child| drop((child.kill(), child.wait())));
         let ticks_per_s = rustix::param::clock_ticks_per_second();
         let expected = Largest { bytes: 350 << 10, started_ns: 700_000_000_000 / ticks_per_s, oom_score_adj: 100 };
         assert_eq!(found.unwrap(), Some(expected));
+        let started_ns = expected.started_ns - 2_000_000_000;
+        assert_eq!(after_sleep.unwrap(), Some(Largest { started_ns, ..expected }));
     }
 }

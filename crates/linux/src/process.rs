@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::{openat, Mode, OFlags};
 use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
+use rustix::time::{clock_gettime, ClockId};
 
 use crate::cgroup::{is_within, parse_membership};
 use crate::error::is_gone;
@@ -139,9 +140,21 @@ pub(crate) fn read_at(folder: &OwnedFd, name: &str, text: &mut Vec<u8>) -> io::R
     File::from(fd).take(1 << 20).read_to_end(text).map(drop)
 }
 
-/// When a process began that has such a start time (`/proc/PID/stat`, field 22): time since boot, suspends included.
-pub(crate) fn started_ns(start_ticks: u64) -> u64 {
-    start_ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
+/// When a process began that has such a start time (`/proc/PID/stat`, field 22), by the clock that all else is told in, which stands still while
+/// the device sleeps; the kernel counts start times on. Of one that began before the last sleep it is too early by the sleeps since.
+pub(crate) fn started_ns(start_ticks: u64, slept_ns: u64) -> u64 {
+    let since_boot_ns = start_ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1));
+    since_boot_ns.saturating_sub(slept_ns)
+}
+
+/// For how long the device has slept since it started.
+pub(crate) fn slept_ns() -> u64 {
+    // In this order: without a sleep the second is never less than the first.
+    let [since_boot_ns, awake_ns] = [ClockId::Boottime, ClockId::Monotonic].map(|id| {
+        let now = clock_gettime(id);
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    });
+    since_boot_ns.saturating_sub(awake_ns)
 }
 
 #[cfg(test)]
@@ -185,6 +198,26 @@ mod tests {
         child.wait().unwrap();
         assert!(process.has_ended());
         assert!(!process.signal(Signal::KILL).unwrap());
+    }
+
+    /// Also as on a device that has slept: `unshare --time --boottime 36000 --fork` before the test's program.
+    #[test]
+    fn what_begins_now_began_now_by_the_clock_of_readings() {
+        let monotonic_ns = || {
+            let now = clock_gettime(ClockId::Monotonic);
+            now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+        };
+        let before_ns = monotonic_ns();
+        let mut child = sleeper();
+        let process = Process::open(&Root::at("/"), child.id()).unwrap();
+        let stat = process.stat(&mut Vec::new()).unwrap().unwrap();
+        let began_ns = started_ns(stat.start_ticks, slept_ns());
+        let after_ns = monotonic_ns();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // The kernel counts in whole ticks, rounded down.
+        let tick_ns = started_ns(1, 0);
+        assert!(began_ns + tick_ns >= before_ns && began_ns <= after_ns, "{before_ns} {began_ns} {after_ns}");
     }
 
     #[test]

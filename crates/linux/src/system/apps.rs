@@ -89,7 +89,7 @@ impl Apps for System {
     }
 
     fn largest(&mut self, cgroup: &str) -> Result<Option<Largest>, Error> {
-        crate::others::largest(&self.root, self.cgroups()?, cgroup)
+        crate::others::largest(&self.root, self.cgroups()?, cgroup, crate::process::slept_ns())
     }
 
     fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {
