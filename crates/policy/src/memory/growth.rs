@@ -90,8 +90,7 @@ impl Growth {
         }
         let old = known.iter().filter(|&&(then_ns, _)| now_ns.saturating_sub(then_ns) > WINDOW_NS).count();
         let gone = old.max((self.length + 1).saturating_sub(READINGS));
-        self.readings.copy_within(gone..self.length, 0);
-        self.length -= gone;
+        self.forget(gone);
         self.readings[self.length] = (now_ns, bytes);
         self.length += 1;
         let run = &mut self.run;
@@ -107,6 +106,12 @@ impl Growth {
             run.top = (now_ns, bytes);
         }
         run.readings += 1;
+    }
+
+    /// The oldest readings.
+    fn forget(&mut self, count: usize) {
+        self.readings.copy_within(count..self.length, 0);
+        self.length -= count;
     }
 
     /// It went to the background at that time. What it took before, its user may have wanted, and while nobody looked its growth may have
@@ -126,10 +131,9 @@ impl Growth {
     /// Its largest process began at that time and has so much. What others had before is given back, and what this one has it took since it
     /// began. Memory is looked at while it is short, and that is when a job of many short-lived processes has the most: by readings alone its
     /// peaks look like growth that goes on.
-    pub fn is_largest(&mut self, began_ns: u64, bytes: u64) {
+    pub fn count_from_largest(&mut self, began_ns: u64, bytes: u64) {
         let older = self.readings[..self.length].iter().filter(|&&(then_ns, _)| then_ns < began_ns).count();
-        self.readings.copy_within(older..self.length, 0);
-        self.length -= older;
+        self.forget(older);
         let run = &mut self.run;
         if run.readings > 0 && run.from.0 <= began_ns {
             run.from = (began_ns, run.from.1.max(run.top.1.saturating_sub(bytes)));

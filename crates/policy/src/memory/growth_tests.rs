@@ -99,7 +99,7 @@ fn peaks_of_many_short_lived_processes_are_no_growth() {
             let now_ns = SECOND_NS + i * SECOND_NS;
             growth.record(now_ns, (40 + 5 * i) * MB);
             if let Some((began_ns, mb)) = largest(now_ns).filter(|_| growth.is_suspect()) {
-                growth.is_largest(began_ns, mb * MB);
+                growth.count_from_largest(began_ns, mb * MB);
             }
         }
         let gained = growth.gained().map(|(since_ns, bytes)| (since_ns, bytes / MB));

@@ -181,9 +181,9 @@ impl Memory {
             }
             known.growth.record(now_ns, known.usage.anon_bytes.saturating_add(known.usage.swap_bytes));
             // A bomb is judged by what it has in all.
-            if known.growth.is_suspect() && known.usage.processes < BOMB_PROCESSES {
+            if compresses && known.growth.is_suspect() && known.usage.processes < BOMB_PROCESSES {
                 if let Ok(Some(largest)) = house.device.largest(&app.cgroup) {
-                    known.growth.is_largest(largest.started_ns, largest.bytes);
+                    known.growth.count_from_largest(largest.started_ns, largest.bytes);
                 }
             }
         }

@@ -33,7 +33,7 @@ fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &mut Growth, bytes: 
         return None;
     }
     let largest = device.largest(cgroup).ok()??;
-    known.is_largest(largest.started_ns, largest.bytes);
+    known.count_from_largest(largest.started_ns, largest.bytes);
     let is_spared = SPARED.iter().any(|at| fovea_linux::cgroup::is_within(cgroup, at)) || largest.oom_score_adj < 0;
     let is_young = known.bytes_per_s() > 0 && now_ns.saturating_sub(largest.started_ns) < YOUNG_NS;
     let (growing_since_ns, gained_bytes) =
