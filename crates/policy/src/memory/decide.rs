@@ -4,9 +4,9 @@
 use fovea_apps::{AppName, Importance};
 
 use super::compress::{candidate, candidate_ahead, grace_ends_ns, is_just_left, next_due_ns, was_left_within};
-use super::growth::{leak_outside, outruns_swap, runaway};
 use super::interval::interval_ns;
 use super::pressure::{pressure, Pressure};
+use super::runaway::{leak_outside, outruns_swap, runaway};
 use super::victim::{is_kept_by_owner, victim, victim_among, Order};
 use super::{MemoryConfig, MemoryState, Mode};
 use crate::{Action, AppState, Asked, Decision, Reason, Snapshot};

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Runaways: who eats what is left, told from who is merely large. Only growth that goes on counts: what many short-lived processes take and
-//! give back does not, nor a program that takes much at once and stays so.
-
-use fovea_apps::{Importance, Standing, PAGE_BYTES};
-
-use super::victim::{gives, size_bytes, victim};
-use super::MemoryState;
-use crate::{AppState, Outsider, Snapshot};
+//! Growth, by readings over time. Only what goes on counts: what many short-lived processes take and give back does not, nor a program that
+//! takes much at once and stays so.
 
 /// Readings kept of one.
 const READINGS: usize = 8;
@@ -24,20 +18,8 @@ const LEAST_SPAN_NS: u64 = 1_000_000_000;
 /// Slower growth is nobody's emergency, however little is left.
 pub(crate) const LEAST_BYTES_PER_S: u64 = 4 << 20;
 
-/// A runaway would use up what is left within this time.
-const HORIZON_S: u64 = 5;
-
-/// Time in which an app starts: until then nobody knows where its growth ends, and its user waits for it.
-const STARTING_NS: u64 = 10_000_000_000;
-
-/// Growth that has gone on for so long is no start of anything, and is expected to go on for as long again.
-const LONG_NS: u64 = 5_000_000_000;
-
 /// Readings that it must have grown in. However far apart they are: memory is not looked at while nobody waits for it.
 const LEAST_RUN_READINGS: usize = 4;
-
-/// Slower, it is nobody's emergency either.
-const LEAST_LONG_BYTES_PER_S: u64 = 1 << 20;
 
 /// However little is left, this much is gained by accident.
 pub const LEAST_GAINED_BYTES: u64 = 16 << 20;
@@ -47,14 +29,6 @@ const PAUSE_NS: u64 = 5_000_000_000;
 
 /// What a reading may be below an earlier one without anything being given back: the kernel adds its counters up now and then.
 const NOISE_BYTES: u64 = 1 << 20;
-
-/// What an app in front has gained must be so many-th of what all others in the background could give together: else a few of them feed it.
-/// All of it while it may be starting: then not even all of them could, if it went on for as long again.
-const FRONT_SHARE: u64 = 2;
-
-/// No app starts with so many processes: one that nobody has seen and that grows with them is a fork bomb. (Browsers start with some twenty;
-/// a user who lets a terminal do so much has seen the terminal.)
-pub const BOMB_PROCESSES: u32 = 64;
 
 /// What one app or service occupied over the last seconds.
 #[derive(Clone, Debug, Default)]
@@ -169,122 +143,8 @@ impl Growth {
     }
 }
 
-/// Whether growth of that speed uses up what is left before anything slower than a kill helps.
-pub fn eats_what_is_left(growth_bytes_per_s: u64, memory: &MemoryState) -> bool {
-    let left_bytes = memory.free_bytes.saturating_add(memory.file_bytes);
-    growth_bytes_per_s >= LEAST_BYTES_PER_S && growth_bytes_per_s.saturating_mul(HORIZON_S) >= left_bytes
-}
-
-/// The runaway to kill in place of a bystander, where `least_important` and less important classes may be killed.
-///
-/// In the background one dies whenever a bystander would die for it. What the user sees dies so only if it has grown for long and gained
-/// much of what all others together could give: they would die one after the other, and it after them. Else
-/// only where the kernel would be next (any class may be killed, and somebody waits) and all others together could not feed it for long.
-pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Option<&AppState> {
-    let memory = &snapshot.memory;
-    let speed = |app: &AppState| bytes_per_s(app, snapshot);
-    let mut suspects: Vec<&AppState> = snapshot
-        .apps
-        .iter()
-        .filter(|a| (eats_what_is_left(speed(a), memory) || app_outgrows(a, snapshot)) && gives(a, memory))
-        .filter(|a| matches!(a.standing, Standing::Plain | Standing::Prefer))
-        .collect();
-    suspects.sort_by(|a, b| (speed(b), &a.name).cmp(&(speed(a), &b.name)));
-    // The bystander.
-    victim(&snapshot.apps, memory, least_important)?;
-    let in_background = suspects.iter().find(|a| a.dies_as() > Importance::Visible && !is_starting(a, snapshot));
-    if let Some(suspect) = in_background {
-        return Some(suspect);
-    }
-    let is_leak = |a: &AppState| {
-        let share = if is_starting(a, snapshot) { 1 } else { FRONT_SHARE };
-        app_outgrows(a, snapshot) && a.gained_bytes.saturating_mul(share) >= given_bytes(Some(a), snapshot)
-    };
-    let kernel_is_next = least_important == Importance::Foreground && memory.stalled_us > 0;
-    suspects.into_iter().find(|a| is_leak(a) || (kernel_is_next && !can_be_fed(a, snapshot)))
-}
-
-/// Whether compressing is for nothing: a runaway in the background would use up within the horizon what is left and all that swap can take.
-/// By the time that swap is full, whoever could end it waits for memory too, and the kernel's OOM killer is nearer.
-pub(crate) fn outruns_swap(snapshot: &Snapshot, least_important: Importance) -> bool {
-    let memory = &snapshot.memory;
-    let room_bytes = memory.room_pages().saturating_mul(PAGE_BYTES);
-    let left_bytes = memory.free_bytes.saturating_add(memory.file_bytes).saturating_add(room_bytes);
-    runaway(snapshot, least_important).is_some_and(|app| {
-        app.dies_as() > Importance::Visible && bytes_per_s(app, snapshot).saturating_mul(HORIZON_S) >= left_bytes
-    })
-}
-
-/// How fast it grows. A bomb that has just gone off may not have been looked at often enough to say: it grows as it has since it began.
-fn bytes_per_s(app: &AppState, snapshot: &Snapshot) -> u64 {
-    let for_ns = snapshot.now_ns.saturating_sub(app.born_ns);
-    if app.growth_bytes_per_s > 0 || !is_bomb(app) || app.born_ns == 0 || for_ns >= STARTING_NS {
-        return app.growth_bytes_per_s;
-    }
-    per_s(app.anon_bytes.saturating_add(app.swap_bytes), for_ns)
-}
-
-fn per_s(bytes: u64, ns: u64) -> u64 {
+pub(crate) fn per_s(bytes: u64, ns: u64) -> u64 {
     (u128::from(bytes) * 1_000_000_000 / u128::from(ns.max(1))).min(u128::from(u64::MAX)) as u64
-}
-
-/// Whether growth has gone on for long, and would use up what is left in as long again.
-fn outgrows_what_is_left(growing_since_ns: u64, gained_bytes: u64, snapshot: &Snapshot) -> bool {
-    let memory = &snapshot.memory;
-    let for_ns = snapshot.now_ns.saturating_sub(growing_since_ns);
-    for_ns >= LONG_NS
-        && per_s(gained_bytes, for_ns) >= LEAST_LONG_BYTES_PER_S
-        && gained_bytes >= memory.free_bytes.saturating_add(memory.file_bytes).max(LEAST_GAINED_BYTES)
-}
-
-fn app_outgrows(app: &AppState, snapshot: &Snapshot) -> bool {
-    outgrows_what_is_left(app.growing_since_ns, app.gained_bytes, snapshot)
-}
-
-/// Who leaks outside of apps: the kernel's OOM killer is to end him, and no app dies for him, nor is compressed to feed him. Judged as an app
-/// in front is, for nobody knows what he is for: only growth that has gone on for long counts, and that has gained much of what all in the
-/// background could give. Nor is it left to the kernel if that, going by size, would take an app.
-pub fn leak_outside(snapshot: &Snapshot) -> Option<&Outsider> {
-    let largest_bytes =
-        snapshot.apps.iter().map(|app| app.anon_bytes.saturating_add(app.swap_bytes)).max().unwrap_or(0);
-    let is_leak = |who: &&Outsider| {
-        who.killable_bytes > largest_bytes
-            && outgrows_what_is_left(who.growing_since_ns, who.gained_bytes, snapshot)
-            && who.gained_bytes.saturating_mul(FRONT_SHARE) >= given_bytes(None, snapshot)
-    };
-    snapshot.outsiders.iter().filter(is_leak).max_by_key(|who| who.gained_bytes)
-}
-
-/// Whether what is of use to nobody now could feed it until it may have done what it is at. The system's services are not for that.
-fn can_be_fed(suspect: &AppState, snapshot: &Snapshot) -> bool {
-    let for_s = if is_starting(suspect, snapshot) { 1 } else { HORIZON_S };
-    given_bytes(Some(suspect), snapshot) >= suspect.growth_bytes_per_s.saturating_mul(for_s)
-}
-
-/// What killing all others that are of use to nobody now would give.
-fn given_bytes(suspect: Option<&AppState>, snapshot: &Snapshot) -> u64 {
-    let others = snapshot.apps.iter().filter(|a| {
-        a.dies_as() > Importance::Service
-            && suspect.is_none_or(|suspect| a.name != suspect.name)
-            && gives(a, &snapshot.memory)
-            && matches!(a.standing, Standing::Plain | Standing::Prefer)
-    });
-    others.map(|a| size_bytes(a, snapshot.memory.swap)).sum()
-}
-
-fn is_bomb(app: &AppState) -> bool {
-    !app.seen && app.processes >= BOMB_PROCESSES
-}
-
-fn is_starting(app: &AppState, snapshot: &Snapshot) -> bool {
-    if is_bomb(app) {
-        return false;
-    }
-    let since_ns = match app.importance {
-        Importance::Foreground => snapshot.focused_ns.unwrap_or(0),
-        _ => app.background_since_ns,
-    };
-    snapshot.now_ns.saturating_sub(since_ns) < STARTING_NS
 }
 
 #[cfg(test)]
