@@ -95,6 +95,17 @@ pub struct AppUsage {
     pub processes: u32,
 }
 
+/// A process, and what it holds of its cgroup's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holder {
+    /// Anonymous memory, in swap too.
+    pub bytes: u64,
+    /// When it began, by the clock that stands still while the device sleeps.
+    pub started_ns: u64,
+    /// Its `oom_score_adj`.
+    pub oom_score_adj: i32,
+}
+
 /// State of the pool, in pages and in counts since the module was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolReading {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::{AppUsage, CpuReading, DiskControl, IoClass, MemoryReading, Service, ZramReading, PAGE_BYTES};
+use fovea_apps::{AppUsage, CpuReading, DiskControl, Holder, IoClass, MemoryReading, Service, ZramReading, PAGE_BYTES};
 use fovea_linux::rooms::*;
 use fovea_linux::*;
 
@@ -76,6 +76,8 @@ pub struct FakeApp {
     pub frozen: bool,
     /// When its first process began.
     pub started_ns: u64,
+    /// Processes that hold some of what it has; the first one holds the rest.
+    pub job: Vec<Holder>,
     /// `oom_score_adj` of its first process,
     pub score: i32,
     /// and of the others.
@@ -189,13 +191,16 @@ impl Apps for FakeDevice {
         Ok(self.0.borrow().others.clone())
     }
 
-    fn largest(&mut self, cgroup: &str) -> Result<Option<Largest>, Error> {
-        self.check("largest")?;
+    fn holders(&mut self, cgroup: &str) -> Result<Vec<Holder>, Error> {
+        self.check("holders")?;
         let state = self.0.borrow();
-        let Some(app) = state.apps.get(cgroup) else { return Ok(None) };
+        let Some(app) = state.apps.get(cgroup) else { return Ok(Vec::new()) };
         let other = state.others.iter().find(|(other, _)| other == cgroup);
-        let bytes = other.map_or(app.anon_pages * PAGE_BYTES, |(_, bytes)| *bytes);
-        Ok(Some(Largest { bytes, started_ns: app.started_ns, oom_score_adj: app.score }))
+        let bytes = other.map_or((app.anon_pages + app.swap_pages) * PAGE_BYTES, |(_, bytes)| *bytes);
+        let job_bytes: u64 = app.job.iter().map(|holder| holder.bytes).sum();
+        let first =
+            Holder { bytes: bytes.saturating_sub(job_bytes), started_ns: app.started_ns, oom_score_adj: app.score };
+        Ok([&[first], &app.job[..]].concat())
     }
 
     fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {

@@ -21,11 +21,22 @@ pub(crate) fn each(
     root: &Root,
     cgroups: &Cgroups,
     cgroup: &str,
+    act: impl FnMut(&Process, &mut Vec<u8>) -> io::Result<()>,
+) -> Result<(), Error> {
+    let mut pids = Vec::new();
+    cgroups.processes(cgroup, &mut pids)?;
+    each_of(root, cgroup, &pids, act)
+}
+
+/// The same to those of these that are the app's.
+pub(crate) fn each_of(
+    root: &Root,
+    cgroup: &str,
+    pids: &[u32],
     mut act: impl FnMut(&Process, &mut Vec<u8>) -> io::Result<()>,
 ) -> Result<(), Error> {
-    let (mut pids, mut text) = (Vec::new(), Vec::new());
-    cgroups.processes(cgroup, &mut pids)?;
-    for pid in pids {
+    let mut text = Vec::new();
+    for &pid in pids {
         let Some(process) = Process::open_in(root, cgroup, pid)? else { continue };
         match act(&process, &mut text) {
             Err(e) if !is_gone(&e) => return Err(Error::file("accessing", format!("/proc/{pid}/{FILE}"), e)),

@@ -58,7 +58,6 @@ pub use fork::{fork_worker, Forked};
 pub use media::{MediaChange, MediaUser, MediaWatch};
 pub use merging::{register_for_merging, FOLDER as MERGING_FOLDER};
 pub use net::{AppTraffic, HeldSocket, HoldOutcome, Traffic};
-pub use others::Largest;
 pub use priority::Aside;
 pub use psi::Trigger;
 pub use sample::Codec;

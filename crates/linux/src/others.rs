@@ -4,12 +4,17 @@
 use std::io;
 use std::path::Path;
 
+use fovea_apps::Holder;
+
 use crate::cgroup::Cgroups;
 use crate::file::{read_into, Root};
 use crate::{importance, proc, Error};
 
 /// Cgroups read, at most.
 const MOST: usize = 256;
+
+/// Processes of one cgroup that are read, at most.
+const HOLDERS_MAX: usize = 512;
 
 /// Slices within slices that are looked into.
 const DEPTH_MAX: usize = 8;
@@ -55,35 +60,25 @@ fn descend(mount: &Path, above: &str, depth: usize, found: &mut Vec<(String, u64
     Ok(())
 }
 
-/// The largest process of a cgroup, by anonymous memory, in swap too: whom the kernel's OOM killer would take of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Largest {
-    /// Its anonymous memory, in swap too.
-    pub bytes: u64,
-    /// When it began, by the clock that stands still while the device sleeps.
-    pub started_ns: u64,
-    /// Its `oom_score_adj`.
-    pub oom_score_adj: i32,
-}
-
-/// See [`Largest`]; `None` if the cgroup has no process that could be read.
-pub(crate) fn largest(root: &Root, cgroups: &Cgroups, cgroup: &str, slept_ns: u64) -> Result<Option<Largest>, Error> {
-    let mut largest = None::<Largest>;
-    importance::each(root, cgroups, cgroup, |process, text| {
+/// The processes of a cgroup and what each holds; none if there are more than [`HOLDERS_MAX`], for reading them takes longer than it may while
+/// memory is short.
+pub(crate) fn holders(root: &Root, cgroups: &Cgroups, cgroup: &str, slept_ns: u64) -> Result<Vec<Holder>, Error> {
+    let (mut pids, mut holders) = (Vec::new(), Vec::new());
+    cgroups.processes(cgroup, &mut pids)?;
+    if pids.len() > HOLDERS_MAX {
+        return Ok(holders);
+    }
+    importance::each_of(root, cgroup, &pids, |process, text| {
         let Some(stat) = process.stat(text)? else { return Ok(()) };
+        let started_ns = crate::process::started_ns(stat.start_ticks, slept_ns);
         process.read("status", text)?;
         let status = proc::Status::parse(text);
         let bytes = status.anon_bytes.saturating_add(status.swap_bytes);
-        if largest.is_none_or(|largest| bytes > largest.bytes) {
-            process.read(importance::FILE, text)?;
-            let started_ns = crate::process::started_ns(stat.start_ticks, slept_ns);
-            if let Some(oom_score_adj) = importance::parse(text) {
-                largest = Some(Largest { bytes, started_ns, oom_score_adj });
-            }
-        }
+        process.read(importance::FILE, text)?;
+        holders.extend(importance::parse(text).map(|oom_score_adj| Holder { bytes, started_ns, oom_score_adj }));
         Ok(())
     })?;
-    Ok(largest)
+    Ok(holders)
 }
 
 #[cfg(test)]
@@ -129,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_process_is_the_one_that_holds_most_in_memory_and_swap() {
+    fn processes_are_told_with_what_they_hold_in_memory_and_swap_unless_they_are_too_many() {
         let root = tempfile::tempdir().unwrap();
         let (unit, mount) = ("system.slice/x.service", root.path().join("sys/fs/cgroup"));
         let sleeper = || std::process::Command::new("sleep").arg("60").spawn().unwrap();
@@ -155,12 +150,19 @@ mod tests {
         write(mount.join(unit).join("cgroup.procs"), pids);
         let root = Root::at(root.path());
         let [found, after_sleep] =
-            [0, 2_000_000_000].map(|slept_ns| largest(&root, &Cgroups::find(&root).unwrap(), unit, slept_ns));
+            [0, 2_000_000_000].map(|slept_ns| holders(&root, &Cgroups::find(&root).unwrap(), unit, slept_ns).unwrap());
+        // One more than are read, all of them gone.
+        let many: String = (1..=HOLDERS_MAX + 1).map(|pid| format!("{pid}\n")).collect();
+        write(mount.join(unit).join("cgroup.procs"), many);
+        let too_many = holders(&root, &Cgroups::find(&root).unwrap(), unit, 0).unwrap();
         children.iter_mut().for_each(|child| drop((child.kill(), child.wait())));
-        let ticks_per_s = rustix::param::clock_ticks_per_second();
-        let expected = Largest { bytes: 350 << 10, started_ns: 700_000_000_000 / ticks_per_s, oom_score_adj: 100 };
-        assert_eq!(found.unwrap(), Some(expected));
-        let started_ns = expected.started_ns - 2_000_000_000;
-        assert_eq!(after_sleep.unwrap(), Some(Largest { started_ns, ..expected }));
+        let started_ns = |ticks: u64| ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let expected = [
+            Holder { bytes: 300 << 10, started_ns: started_ns(500), oom_score_adj: -100 },
+            Holder { bytes: 350 << 10, started_ns: started_ns(700), oom_score_adj: 100 },
+        ];
+        assert_eq!(found, expected, "in the order of their PIDs");
+        let later = expected.map(|holder| Holder { started_ns: holder.started_ns - 2_000_000_000, ..holder });
+        assert_eq!((after_sleep, too_many), (later.to_vec(), Vec::new()));
     }
 }

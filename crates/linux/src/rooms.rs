@@ -10,15 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use fovea_apps::{
-    AppUsage, CpuReading, DiskControl, IoClass, Kinship, MemoryNode, MemoryReading, MergeReading, MergeSettings,
-    PoolReading, Service, SpareReading,
+    AppUsage, CpuReading, DiskControl, Holder, IoClass, Kinship, MemoryNode, MemoryReading, MergeReading,
+    MergeSettings, PoolReading, Service, SpareReading,
 };
 
 use crate::cgroup::Controller;
 use crate::device::{
     CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, OldScore, PageRange, TierSetting, ZramDevice, ZramWish,
 };
-use crate::{Error, HeldSocket, HoldOutcome, Largest, MediaUser, ServiceUser, Traffic};
+use crate::{Error, HeldSocket, HoldOutcome, MediaUser, ServiceUser, Traffic};
 
 /// What is read of the device as a whole.
 pub trait Meters {
@@ -76,9 +76,9 @@ pub trait Apps {
         Ok(Vec::new())
     }
 
-    /// The largest process of a cgroup.
-    fn largest(&mut self, _cgroup: &str) -> Result<Option<Largest>, Error> {
-        Ok(None)
+    /// The processes of a cgroup and what each holds; none where that is not known, or they are too many to be read.
+    fn holders(&mut self, _cgroup: &str) -> Result<Vec<Holder>, Error> {
+        Ok(Vec::new())
     }
 
     /// The programs of an app's processes, the oldest process first, each path once.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps as cgroup v2 and /proc show them, and what the OOM killer goes by.
 
-use fovea_apps::{AppUsage, Service};
+use fovea_apps::{AppUsage, Holder, Service};
 
 use super::System;
 use crate::cgroup::Controller;
 use crate::media::MediaUser;
 use crate::proc::{self, Status};
 use crate::rooms::{Apps, Scores};
-use crate::{importance, kill, Error, KillOutcome, Largest, OldScore, ServiceUser};
+use crate::{importance, kill, Error, KillOutcome, OldScore, ServiceUser};
 
 impl System {
     /// The sum over its processes, for cgroups without the memory controller.
@@ -88,8 +88,8 @@ impl Apps for System {
         crate::others::others(self.cgroups()?.mount())
     }
 
-    fn largest(&mut self, cgroup: &str) -> Result<Option<Largest>, Error> {
-        crate::others::largest(&self.root, self.cgroups()?, cgroup, crate::process::slept_ns())
+    fn holders(&mut self, cgroup: &str) -> Result<Vec<Holder>, Error> {
+        crate::others::holders(&self.root, self.cgroups()?, cgroup, crate::process::slept_ns())
     }
 
     fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {

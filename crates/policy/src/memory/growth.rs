@@ -2,6 +2,8 @@
 //! Growth, by readings over time. Only what goes on counts: what many short-lived processes take and give back does not, nor a program that
 //! takes much at once and stays so.
 
+use fovea_apps::Holder;
+
 /// Readings kept of one.
 const READINGS: usize = 8;
 
@@ -27,7 +29,8 @@ pub const LEAST_GAINED_BYTES: u64 = 16 << 20;
 /// Growth is over when nothing was added for so long.
 const PAUSE_NS: u64 = 5_000_000_000;
 
-/// What a reading may be below an earlier one without anything being given back: the kernel adds its counters up now and then.
+/// What a reading may be below an earlier one, or processes below their cgroup, without anything being given back: the kernel adds its counters
+/// up now and then.
 const NOISE_BYTES: u64 = 1 << 20;
 
 /// What one app or service occupied over the last seconds.
@@ -36,6 +39,8 @@ pub struct Growth {
     /// Time and bytes, oldest first.
     readings: [(u64, u64); READINGS],
     length: usize,
+    /// The most that was replaced of one of these: when that was read, and bytes.
+    replaced: (u64, u64),
     /// When it began with nothing, if that was seen.
     born_ns: Option<u64>,
     run: Run,
@@ -48,6 +53,10 @@ struct Run {
     from: (u64, u64),
     /// The most it had, and when it first had so much.
     top: (u64, u64),
+    /// The last two readings, for those that are kept may all be older.
+    last: [(u64, u64); 2],
+    /// The most that was replaced of a reading.
+    replaced_bytes: u64,
 }
 
 impl Growth {
@@ -58,13 +67,14 @@ impl Growth {
 
     /// Adds a reading of what it occupies, compressed memory included: what is compressed has not been given back.
     pub fn record(&mut self, now_ns: u64, bytes: u64) {
-        let known = &self.readings[..self.length];
+        let known = self.known();
         if known.last().is_some_and(|&(last_ns, _)| now_ns.saturating_sub(last_ns) < STEP_NS) {
             return;
         }
         let old = known.iter().filter(|&&(then_ns, _)| now_ns.saturating_sub(then_ns) > WINDOW_NS).count();
         let gone = old.max((self.length + 1).saturating_sub(READINGS));
-        self.forget(gone);
+        self.readings.copy_within(gone..self.length, 0);
+        self.length -= gone;
         self.readings[self.length] = (now_ns, bytes);
         self.length += 1;
         let run = &mut self.run;
@@ -75,17 +85,16 @@ impl Growth {
             if run.readings > 0 {
                 self.born_ns = None;
             }
-            *run = Run { from: (now_ns, bytes), top: (now_ns, bytes), ..Run::default() };
+            *run = Run { from: (now_ns, bytes), top: (now_ns, bytes), last: [(now_ns, bytes); 2], ..Run::default() };
         } else if bytes > run.top.1 {
             run.top = (now_ns, bytes);
         }
+        run.last = [run.last[1], (now_ns, bytes)];
         run.readings += 1;
     }
 
-    /// The oldest readings.
-    fn forget(&mut self, count: usize) {
-        self.readings.copy_within(count..self.length, 0);
-        self.length -= count;
+    fn known(&self) -> &[(u64, u64)] {
+        &self.readings[..self.length]
     }
 
     /// It went to the background at that time. What it took before, its user may have wanted, and while nobody looked its growth may have
@@ -102,22 +111,33 @@ impl Growth {
         self.bytes_per_s() >= LEAST_BYTES_PER_S || self.gained().is_some_and(|(_, bytes)| bytes >= LEAST_GAINED_BYTES)
     }
 
-    /// Its largest process began at that time and has so much. What others had before is given back, and what this one has it took since it
-    /// began. Memory is looked at while it is short, and that is when a job of many short-lived processes has the most: by readings alone its
-    /// peaks look like growth that goes on.
-    pub fn count_from_largest(&mut self, began_ns: u64, bytes: u64) {
-        let older = self.readings[..self.length].iter().filter(|&&(then_ns, _)| then_ns < began_ns).count();
-        self.forget(older);
-        let run = &mut self.run;
-        if run.readings > 0 && run.from.0 <= began_ns {
-            run.from = (began_ns, run.from.1.max(run.top.1.saturating_sub(bytes)));
+    /// Takes off its growth what its processes replace, told who holds what it has now; nothing, where nobody is told.
+    ///
+    /// Memory is looked at while it is short, and that is when a job of many short-lived processes has the most: by readings alone its peaks
+    /// look like growth that goes on. What it gives back between two looks shows by the age of those who hold what it has now. So much may be
+    /// there or not whenever somebody looks, and is by itself the difference between two readings.
+    pub fn take_off_replaced(&mut self, holders: &[Holder]) {
+        if holders.is_empty() {
+            return;
         }
+        let replaced = |&(then_ns, bytes): &(u64, u64)| {
+            let were_there = holders.iter().filter(|holder| holder.started_ns <= then_ns);
+            let held_bytes = were_there.fold(0, |sum: u64, holder| sum.saturating_add(holder.bytes));
+            let replaced_bytes = bytes.saturating_sub(held_bytes);
+            (then_ns, if replaced_bytes > NOISE_BYTES { replaced_bytes } else { 0 })
+        };
+        self.replaced = self.known().iter().map(replaced).max_by_key(|&(_, bytes)| bytes).unwrap_or_default();
+        let run = &mut self.run;
+        let known = self.readings[..self.length].iter().filter(|then| then.0 >= run.from.0);
+        let of_run = known.chain([&run.from, &run.last[0]]).map(|then| replaced(then).1);
+        run.replaced_bytes = of_run.fold(run.replaced_bytes, u64::max);
     }
 
     /// Since when it has grown without a pause, and by how much, where that is no chance.
     pub fn gained(&self) -> Option<(u64, u64)> {
         let run = &self.run;
-        (run.readings >= LEAST_RUN_READINGS && run.top > run.from).then(|| (run.from.0, run.top.1 - run.from.1))
+        let gained_bytes = (run.top.1 - run.from.1).saturating_sub(run.replaced_bytes);
+        (run.readings >= LEAST_RUN_READINGS && gained_bytes > 0).then_some((run.from.0, gained_bytes))
     }
 
     /// When it began, if that was seen, and nothing speaks against its having grown ever since.
@@ -127,7 +147,7 @@ impl Growth {
 
     /// How fast it grows, if it does all the time; else 0.
     pub fn bytes_per_s(&self) -> u64 {
-        let known = &self.readings[..self.length];
+        let known = self.known();
         let (Some(&(from_ns, from)), Some(&(to_ns, to))) = (known.first(), known.last()) else { return 0 };
         let span_ns = to_ns - from_ns;
         if self.length < LEAST_READINGS || span_ns < LEAST_SPAN_NS {
@@ -139,7 +159,9 @@ impl Growth {
         if !never_back || to <= later[0].1 {
             return 0;
         }
-        per_s(to - from, span_ns)
+        let (replaced_ns, replaced_bytes) = self.replaced;
+        let replaced_bytes = if replaced_ns >= from_ns { replaced_bytes } else { 0 };
+        per_s((to - from).saturating_sub(replaced_bytes), span_ns)
     }
 }
 

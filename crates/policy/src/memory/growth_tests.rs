@@ -84,27 +84,60 @@ fn what_an_app_took_while_it_was_in_front_makes_it_no_runaway_in_the_background(
     assert_eq!(growth.gained(), Some((9 * SECOND_NS, 24 * MB)), "and one that goes on is known by that");
 }
 
+/// Processes that began at these times and hold so many MB.
+fn holders(of: &[(u64, u64)]) -> Vec<Holder> {
+    of.iter().map(|&(started_ns, mb)| Holder { bytes: mb * MB, started_ns, oom_score_adj: 0 }).collect()
+}
+
 #[test]
 fn peaks_of_many_short_lived_processes_are_no_growth() {
-    // A compiler each second, looked at when memory is short: when one of them has the most.
-    let looked_at = |largest: &dyn Fn(u64) -> Option<(u64, u64)>| {
+    // Looked at each second while memory is short: when what runs then has the most.
+    let looked_at = |own_mb: u64, told: &dyn Fn(u64, u64) -> Vec<(u64, u64)>| {
         let mut growth = Growth::default();
         for i in 0..8 {
             let now_ns = SECOND_NS + i * SECOND_NS;
-            growth.record(now_ns, (40 + 5 * i) * MB);
-            if let Some((began_ns, mb)) = largest(now_ns).filter(|_| growth.is_suspect()) {
-                growth.count_from_largest(began_ns, mb * MB);
+            growth.record(now_ns, (own_mb + 40 + 5 * i) * MB);
+            if growth.is_suspect() {
+                growth.take_off_replaced(&holders(&told(now_ns, 40 + 5 * i)));
             }
         }
-        let gained = growth.gained().map(|(since_ns, bytes)| (since_ns, bytes / MB));
+        let gained = growth.gained().map(|(since_ns, bytes)| (since_ns / SECOND_NS, bytes / MB));
         (gained, growth.bytes_per_s() / MB)
     };
-    assert_eq!(looked_at(&|_| None), (Some((SECOND_NS, 35)), 5), "as it looks");
-    assert_eq!(looked_at(&|_| Some((SECOND_NS / 2, 75))), (Some((SECOND_NS, 35)), 5), "it is one and the same");
-    let (gained, bytes_per_s) = looked_at(&|now_ns| Some((now_ns - 700_000_000, 64)));
-    assert_eq!((gained, bytes_per_s), (Some((8 * SECOND_NS - 700_000_000, 35)), 0), "since the last one began");
-    let (gained, _) = looked_at(&|_| Some((4 * SECOND_NS, 20)));
-    assert_eq!(gained, Some((4 * SECOND_NS, 20)), "no more than it has itself");
+    let grown = (Some((1, 35)), 5);
+    assert_eq!(looked_at(0, &|_, _| vec![]), grown, "as it looks");
+    assert_eq!(looked_at(0, &|_, mb| vec![(SECOND_NS / 2, mb)]), grown, "it is one and the same");
+    assert_eq!(looked_at(0, &|now_ns, mb| vec![(now_ns - 700_000_000, mb)]), (None, 0), "a compiler each second");
+    let wide = |now_ns, mb| (0..100).map(|i| (now_ns - 7_000_000 * i, mb / 100)).collect();
+    assert_eq!(looked_at(0, &wide), (None, 0), "a hundred of them");
+    let beside = |now_ns, mb| vec![(SECOND_NS / 2, 200), (now_ns - 700_000_000, mb)];
+    assert_eq!(looked_at(200, &beside), (None, 0), "in an editor that has more itself");
+    // First seen as it began, and then only once in a while.
+    let mut growth = Growth::default();
+    for (second, mb) in [(1, 2), (10, 60), (20, 61), (30, 64), (40, 66)] {
+        growth.record(second * SECOND_NS, mb * MB);
+        if growth.is_suspect() {
+            assert_eq!(second, 30, "as it looks");
+            growth.take_off_replaced(&holders(&[(second * SECOND_NS - 700_000_000, mb)]));
+        }
+    }
+    assert_eq!(growth.gained(), Some((SECOND_NS, 3 * MB)));
+    // They go on while others begin: a fork bomb.
+    let began_ns = |i: u64| SECOND_NS + i.saturating_sub(39) * SECOND_NS / 5;
+    assert_eq!(looked_at(0, &|_, mb| (0..mb).map(|i| (began_ns(i), 1)).collect()), grown);
+}
+
+#[test]
+fn a_leak_beside_processes_that_come_and_go_is_what_it_gained_beyond_them() {
+    let mut growth = Growth::default();
+    for i in 0..20 {
+        let now_ns = SECOND_NS + i * SECOND_NS / 2;
+        growth.record(now_ns, (100 + 30 + 8 * i) * MB);
+        growth.take_off_replaced(&holders(&[(0, 100 + 8 * i), (now_ns - 100_000_000, 30)]));
+    }
+    // The 30 MB of those who were there at the look before, less the 8 that the leak has gained since then.
+    assert_eq!(growth.gained(), Some((SECOND_NS, (19 * 8 - 22) * MB)));
+    assert_eq!(growth.bytes_per_s() / MB, (7 * 8 - 22) * 2 / 7);
 }
 
 proptest! {
@@ -130,6 +163,52 @@ proptest! {
             prop_assert!(known.windows(2).all(|w| w[1].0 - w[0].0 >= STEP_NS));
             let (low, high) = (known.iter().map(|r| r.1).min().unwrap(), known.iter().map(|r| r.1).max().unwrap());
             prop_assert!(growth.bytes_per_s() <= high - low, "over at least a second");
+        }
+    }
+
+    /// Processes that begin and end at random, `looks` 0.3 s apart. What is known of growth never exceeds what readings alone say, and is the
+    /// same while nobody has ended.
+    #[test]
+    fn what_is_replaced_only_takes_growth_off(
+        lives in prop::collection::vec((0u64..100, 1u64..200, 0u64..40), 1..60),
+        looks in 5u64..40,
+    ) {
+        let (mut told, mut untold) = (Growth::default(), Growth::default());
+        let mut has_ended = false;
+        for look in 0..looks {
+            let now = look * 3;
+            let live: Vec<_> = lives.iter().filter(|(from, lasts, _)| (*from..from + lasts).contains(&now)).collect();
+            has_ended |= lives.iter().any(|(from, lasts, _)| from + lasts <= now);
+            let mb: u64 = live.iter().map(|(_, _, mb)| mb).sum();
+            let now_ns = SECOND_NS + now * SECOND_NS / 10;
+            told.record(now_ns, mb * MB);
+            untold.record(now_ns, mb * MB);
+            let of: Vec<_> = live.iter().map(|(from, _, mb)| (SECOND_NS + from * SECOND_NS / 10, *mb)).collect();
+            told.take_off_replaced(&holders(&of));
+            prop_assert!(told.bytes_per_s() <= untold.bytes_per_s());
+            if !has_ended {
+                prop_assert_eq!(told.bytes_per_s(), untold.bytes_per_s());
+                prop_assert_eq!(told.gained(), untold.gained());
+            }
+        }
+    }
+
+    /// A job of processes that live for less than a second, whatever it has whenever somebody looks: no more than by how much its peaks grow,
+    /// from the second one on.
+    #[test]
+    fn a_job_that_goes_on_as_it_is_is_no_growth(
+        most_mb in 10u64..500, over in prop::collection::vec(0u64..=100, 8..40), gap in 1u64..10,
+    ) {
+        let mut growth = Growth::default();
+        for (i, over) in over.iter().enumerate() {
+            let now_ns = SECOND_NS + i as u64 * gap * SECOND_NS;
+            // After the first look, within a tenth of the most.
+            let mb = if i == 0 { most_mb * over / 100 } else { most_mb * (900 + over) / 1000 };
+            growth.record(now_ns, mb * MB);
+            growth.take_off_replaced(&holders(&[(now_ns - 900_000_000, mb)]));
+            let least_mb = most_mb / 9 + 1;
+            prop_assert!(growth.gained().is_none_or(|(_, bytes)| bytes <= least_mb * MB), "{:?}", growth.gained());
+            prop_assert!(growth.bytes_per_s() <= least_mb * MB);
         }
     }
 }

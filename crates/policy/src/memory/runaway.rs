@@ -24,9 +24,8 @@ const LEAST_LONG_BYTES_PER_S: u64 = 1 << 20;
 /// All of it while it may be starting: then not even all of them could, if it went on for as long again.
 const FRONT_SHARE: u64 = 2;
 
-/// No app starts with so many processes: one that nobody has seen and that grows with them is a fork bomb. (Browsers start with some twenty;
-/// a user who lets a terminal do so much has seen the terminal.)
-pub const BOMB_PROCESSES: u32 = 64;
+/// No app starts with so many processes.
+const BOMB_PROCESSES: u32 = 64;
 
 /// Whether growth of that speed uses up what is left before anything slower than a kill helps.
 pub fn eats_what_is_left(growth_bytes_per_s: u64, memory: &MemoryState) -> bool {
@@ -77,7 +76,7 @@ pub(crate) fn outruns_swap(snapshot: &Snapshot, least_important: Importance) -> 
 /// How fast it grows. A bomb that has just gone off may not have been looked at often enough to say: it grows as it has since it began.
 fn bytes_per_s(app: &AppState, snapshot: &Snapshot) -> u64 {
     let for_ns = snapshot.now_ns.saturating_sub(app.born_ns);
-    if app.growth_bytes_per_s > 0 || !is_bomb(app) || app.born_ns == 0 || for_ns >= STARTING_NS {
+    if app.growth_bytes_per_s > 0 || !is_bomb(app.seen, app.processes) || app.born_ns == 0 || for_ns >= STARTING_NS {
         return app.growth_bytes_per_s;
     }
     per_s(app.anon_bytes.saturating_add(app.swap_bytes), for_ns)
@@ -127,12 +126,14 @@ fn given_bytes(suspect: Option<&AppState>, snapshot: &Snapshot) -> u64 {
     others.map(|a| size_bytes(a, snapshot.memory.swap)).sum()
 }
 
-fn is_bomb(app: &AppState) -> bool {
-    !app.seen && app.processes >= BOMB_PROCESSES
+/// Whether it has so many processes as no app starts with, and nobody has seen it: grown with them, it is a fork bomb. (Browsers start with some
+/// twenty; a user who lets a terminal do so much has seen the terminal.)
+pub fn is_bomb(seen: bool, processes: u32) -> bool {
+    !seen && processes >= BOMB_PROCESSES
 }
 
 fn is_starting(app: &AppState, snapshot: &Snapshot) -> bool {
-    if is_bomb(app) {
+    if is_bomb(app.seen, app.processes) {
         return false;
     }
     let since_ns = match app.importance {

@@ -3,9 +3,7 @@
 
 use fovea_apps::{Importance, MemoryReading};
 use fovea_linux::{Device, Error};
-use fovea_policy::memory::{
-    is_due_ahead, is_left_to_the_front, pressure, MemoryState, Mode, SwapState, BOMB_PROCESSES,
-};
+use fovea_policy::memory::{is_bomb, is_due_ahead, is_left_to_the_front, pressure, MemoryState, Mode, SwapState};
 use fovea_policy::Snapshot;
 
 use super::state::AppMemory;
@@ -180,11 +178,10 @@ impl Memory {
                 known.growth.left(since_ns);
             }
             known.growth.record(now_ns, known.usage.anon_bytes.saturating_add(known.usage.swap_bytes));
-            // A bomb is judged by what it has in all.
-            if compresses && known.growth.is_suspect() && known.usage.processes < BOMB_PROCESSES {
-                if let Ok(Some(largest)) = house.device.largest(&app.cgroup) {
-                    known.growth.count_from_largest(largest.started_ns, largest.bytes);
-                }
+            // A bomb is judged by all that it has, and soon: to read each of its processes takes long.
+            if compresses && known.growth.is_suspect() && !is_bomb(app.seen, known.usage.processes) {
+                let holders = house.device.holders(&app.cgroup).unwrap_or_default();
+                known.growth.take_off_replaced(&holders);
             }
         }
     }

@@ -32,8 +32,9 @@ fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &mut Growth, bytes: 
     if bytes < LEAST_GAINED_BYTES || (known.gained().is_none() && known.bytes_per_s() == 0) {
         return None;
     }
-    let largest = device.largest(cgroup).ok()??;
-    known.count_from_largest(largest.started_ns, largest.bytes);
+    let holders = device.holders(cgroup).ok()?;
+    known.take_off_replaced(&holders);
+    let largest = holders.iter().max_by_key(|holder| holder.bytes)?;
     let is_spared = SPARED.iter().any(|at| fovea_linux::cgroup::is_within(cgroup, at)) || largest.oom_score_adj < 0;
     let is_young = known.bytes_per_s() > 0 && now_ns.saturating_sub(largest.started_ns) < YOUNG_NS;
     let (growing_since_ns, gained_bytes) =
@@ -134,10 +135,11 @@ impl Outside {
             }
             let mut known = growth.remove(&cgroup).unwrap_or_default();
             known.record(now_ns, bytes);
+            // This first: it takes off what is no growth.
+            self.outsiders.extend(outsider(&mut house.device, &cgroup, &mut known, bytes, now_ns));
             if eats_what_is_left(known.bytes_per_s(), memory) {
                 runaways.push((cgroup.clone(), known.bytes_per_s(), bytes));
             }
-            self.outsiders.extend(outsider(&mut house.device, &cgroup, &mut known, bytes, now_ns));
             self.growth.insert(cgroup, known);
         }
         self.runaways.retain(|_, said_ns| now_ns.saturating_sub(*said_ns) < AGAIN_NS);
