@@ -53,8 +53,8 @@ struct Run {
     from: (u64, u64),
     /// The most it had, and when it first had so much.
     top: (u64, u64),
-    /// The last two readings, for those that are kept may all be older.
-    last: [(u64, u64); 2],
+    /// The reading before the newest, however old it is.
+    before: (u64, u64),
     /// The most that was replaced of a reading.
     replaced_bytes: u64,
 }
@@ -68,7 +68,8 @@ impl Growth {
     /// Adds a reading of what it occupies, compressed memory included: what is compressed has not been given back.
     pub fn record(&mut self, now_ns: u64, bytes: u64) {
         let known = self.known();
-        if known.last().is_some_and(|&(last_ns, _)| now_ns.saturating_sub(last_ns) < STEP_NS) {
+        let before = known.last().copied().unwrap_or_default();
+        if !known.is_empty() && now_ns.saturating_sub(before.0) < STEP_NS {
             return;
         }
         let old = known.iter().filter(|&&(then_ns, _)| now_ns.saturating_sub(then_ns) > WINDOW_NS).count();
@@ -85,11 +86,13 @@ impl Growth {
             if run.readings > 0 {
                 self.born_ns = None;
             }
-            *run = Run { from: (now_ns, bytes), top: (now_ns, bytes), last: [(now_ns, bytes); 2], ..Run::default() };
-        } else if bytes > run.top.1 {
-            run.top = (now_ns, bytes);
+            *run = Run { from: (now_ns, bytes), top: (now_ns, bytes), ..Run::default() };
+        } else {
+            run.before = before;
+            if bytes > run.top.1 {
+                run.top = (now_ns, bytes);
+            }
         }
-        run.last = [run.last[1], (now_ns, bytes)];
         run.readings += 1;
     }
 
@@ -129,7 +132,7 @@ impl Growth {
         self.replaced = self.known().iter().map(replaced).max_by_key(|&(_, bytes)| bytes).unwrap_or_default();
         let run = &mut self.run;
         let known = self.readings[..self.length].iter().filter(|then| then.0 >= run.from.0);
-        let of_run = known.chain([&run.from, &run.last[0]]).map(|then| replaced(then).1);
+        let of_run = known.chain([&run.from, &run.before]).map(|then| replaced(then).1);
         run.replaced_bytes = of_run.fold(run.replaced_bytes, u64::max);
     }
 
