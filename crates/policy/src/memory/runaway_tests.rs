@@ -83,16 +83,20 @@ fn a_leak_in_a_background_service_dies_and_not_the_bystanders() {
     assert_eq!(killed(&s), None, "at 30 MB only empty apps may, and none dies for it");
 }
 
+/// Memory is short, and an app of 200 processes that nobody has seen, the second one, has so much and grows by so much.
+fn with_bomb(bomb_mb: u64, mb_per_s: u64, big_mb: u64) -> Snapshot {
+    let bomb = growing("bomb", Importance::Service, bomb_mb, mb_per_s);
+    let apps = vec![
+        app("front", Importance::Foreground, 90),
+        AppState { seen: false, processes: 200, ..bomb },
+        app("big", Importance::Hidden, big_mb),
+    ];
+    short(10, apps)
+}
+
 #[test]
 fn a_fork_bomb_is_not_waited_for_as_an_app_that_starts_is() {
-    let mut s = short(
-        10,
-        vec![
-            app("front", Importance::Foreground, 90),
-            AppState { seen: false, processes: 200, ..growing("bomb", Importance::Service, 60, 16) },
-            app("big", Importance::Hidden, 200),
-        ],
-    );
+    let mut s = with_bomb(60, 16, 200);
     s.apps[1].background_since_ns = s.now_ns - 2 * SECOND_NS;
     assert_eq!(killed(&s), Some(("bomb".into(), true)));
     s.apps[1].processes = BOMB_PROCESSES - 1;
@@ -108,14 +112,7 @@ fn a_fork_bomb_is_not_waited_for_as_an_app_that_starts_is() {
 /// By a boot of the desktop: 670 MB in 200 processes when memory was first looked at, 5 s after the first of them.
 #[test]
 fn a_bomb_is_known_at_the_first_look() {
-    let mut s = short(
-        10,
-        vec![
-            app("front", Importance::Foreground, 90),
-            AppState { seen: false, processes: 200, ..growing("bomb", Importance::Service, 670, 0) },
-            app("big", Importance::Hidden, 300),
-        ],
-    );
+    let mut s = with_bomb(670, 0, 300);
     s.apps[1].background_since_ns = s.now_ns - 5 * SECOND_NS;
     assert_eq!(killed(&s), Some(("big".into(), false)), "nobody saw it begin");
     s.apps[1].born_ns = s.now_ns - 5 * SECOND_NS;
@@ -133,14 +130,7 @@ fn a_bomb_is_known_at_the_first_look() {
 /// By another boot of the desktop: swap filled within 2 s, and the OOM killer was faster.
 #[test]
 fn what_swap_cannot_hold_is_not_waited_for() {
-    let mut s = short(
-        10,
-        vec![
-            app("front", Importance::Foreground, 90),
-            AppState { seen: false, processes: 200, ..growing("bomb", Importance::Service, 500, 0) },
-            app("big", Importance::Hidden, 300),
-        ],
-    );
+    let mut s = with_bomb(500, 0, 300);
     s.apps[1].born_ns = s.now_ns - 5 * SECOND_NS;
     s.memory.swap = Some(SwapState { free_bytes: 200 * MB, total_bytes: 900 * MB, zram: None });
     assert_eq!(killed(&s), Some(("bomb".into(), true)), "100 MB a second");
