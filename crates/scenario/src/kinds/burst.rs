@@ -23,9 +23,17 @@ pub(super) const ABOUT: About = About {
 };
 
 /// The cases, and the job of each; those of `profiles/scenarios/burst.toml`.
-const CASES: [(&str, Option<&str>); 3] =
-    [(UNLOADED, None), ("compile", Some("compiler")), ("processes", Some("spawner"))];
+const CASES: [(&str, Option<&str>); 5] = [
+    (UNLOADED, None),
+    ("compile", Some("compiler")),
+    ("processes", Some("spawner")),
+    ("wide", Some("wide-build")),
+    ("editor", Some("editor")),
+];
 const UNLOADED: &str = "unloaded";
+
+/// So many of them are played unless the scenario says otherwise.
+const USUAL: usize = 3;
 
 /// What opening an app may take beside the job, of what it takes without.
 const LOADED_SHARE: f64 = 1.1;
@@ -34,7 +42,7 @@ const LOADED_SHARE: f64 = 1.1;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Burst {
-    /// Of "unloaded", "compile", "processes".
+    /// Of "unloaded", "compile", "processes", "wide", "editor".
     pub cases: Vec<String>,
     /// Apps that are opened.
     pub apps: Vec<String>,
@@ -47,7 +55,7 @@ pub struct Burst {
 impl Default for Burst {
     fn default() -> Self {
         Burst {
-            cases: CASES.iter().map(|(name, _)| (*name).into()).collect(),
+            cases: CASES[..USUAL].iter().map(|(name, _)| (*name).into()).collect(),
             apps: EIGHT.map(Into::into).into(),
             turns: 2,
             use_ns: 2_000_000_000,
