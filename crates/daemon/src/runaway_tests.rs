@@ -15,6 +15,20 @@ impl Bench {
         }
     }
 
+    /// Takes 5 MB more at a look of `watch` from the 60th second on, all held by so many processes, of which each lives for so long and one
+    /// begins after the other.
+    fn build(&self, name: &str, wide: usize, lived_ns: u64, look: u64) {
+        self.grow(name, 5);
+        let now_ns = 60 * SECOND_NS + look * 3 * SECOND_NS / 10;
+        let process = |i: usize| fovea_apps::Holder {
+            bytes: (40 + 5 * (look + 1)) * MB / wide as u64,
+            started_ns: now_ns.saturating_sub(lived_ns * (i as u64 + 1) / wide as u64),
+            oom_score_adj: 0,
+        };
+        let mut state = self.device.0.borrow_mut();
+        state.apps.get_mut(&format!("apps/{name}")).unwrap().job = (0..wide).map(process).collect();
+    }
+
     /// Looks at a shortage that nobody waits in, every 0.3 s, while somebody grows.
     fn watch(&mut self, from_ns: u64, looks: u64, mut grow: impl FnMut(&mut Bench, u64)) -> u64 {
         self.fill_swap();
@@ -82,17 +96,7 @@ fn a_job_of_many_short_lived_processes_is_no_leak_though_it_is_looked_at_when_it
         b.grow("leak", own_mb);
         b.grow("big", 300);
         b.device.0.borrow_mut().apps.get_mut("apps/leak").unwrap().other_scores = vec![0; wide - 1];
-        let now_ns = b.watch(60 * SECOND_NS, 30, |b, look| {
-            b.grow("leak", 5);
-            let now_ns = 60 * SECOND_NS + look * 3 * SECOND_NS / 10;
-            let mut state = b.device.0.borrow_mut();
-            let process = |i: usize| fovea_apps::Holder {
-                bytes: (40 + 5 * (look + 1)) * MB / wide as u64,
-                started_ns: now_ns.saturating_sub(lived_ns * (i as u64 + 1) / wide as u64),
-                oom_score_adj: 0,
-            };
-            state.apps.get_mut("apps/leak").unwrap().job = (0..wide).map(process).collect();
-        });
+        let now_ns = b.watch(60 * SECOND_NS, 30, |b, look| b.build("leak", wide, lived_ns, look));
         let ms = lived_ns / 1_000_000;
         assert_eq!(b.dies(now_ns), [dead], "{wide} at once, each lives for {ms} ms, beside {own_mb} MB");
     }
@@ -107,6 +111,19 @@ fn a_bomb_that_has_just_started_dies_and_an_app_that_starts_does_not() {
         b.engine.handle(focus("front"), 0);
         let now_ns = b.watch(SECOND_NS, 8, |b, _| b.grow("bomb", 5));
         assert_eq!(b.dies(now_ns), [dead], "{processes} processes");
+    }
+}
+
+#[test]
+fn a_build_as_wide_as_a_bomb_that_nobody_has_seen_is_none_once_its_compilers_end() {
+    const WIDE: usize = 100;
+    for (lived_ns, dead) in [(SECOND_NS / 2, "big"), (60 * SECOND_NS, "build")] {
+        let mut b = bench_with(&[("build", 40), ("big", 500), ("front", 60)], freezing());
+        b.device.0.borrow_mut().apps.get_mut("apps/build").unwrap().other_scores = vec![0; WIDE - 1];
+        b.engine.handle(focus("big"), 0);
+        b.engine.handle(focus("front"), 0);
+        let now_ns = b.watch(60 * SECOND_NS, 30, |b, look| b.build("build", WIDE, lived_ns, look));
+        assert_eq!(b.dies(now_ns), [dead], "each lives for {} ms", lived_ns / 1_000_000);
     }
 }
 

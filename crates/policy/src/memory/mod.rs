@@ -21,6 +21,6 @@ pub use growth::{Growth, LEAST_GAINED_BYTES};
 pub use pressure::{pressure, Pressure, Shortage};
 pub use rate::Rate;
 pub use returning::{may_read_back, read_back};
-pub use runaway::{eats_what_is_left, is_bomb, leak_outside};
+pub use runaway::{begins_as_a_bomb, eats_what_is_left, leak_outside};
 pub use state::{MemoryState, SwapState};
 pub use thresholds::PAPER_PAGES;

@@ -75,11 +75,11 @@ pub(crate) fn outruns_swap(snapshot: &Snapshot, least_important: Importance) -> 
 
 /// How fast it grows. A bomb that has just gone off may not have been looked at often enough to say: it grows as it has since it began.
 fn bytes_per_s(app: &AppState, snapshot: &Snapshot) -> u64 {
-    let for_ns = snapshot.now_ns.saturating_sub(app.born_ns);
-    if app.growth_bytes_per_s > 0 || !is_bomb(app.seen, app.processes) || app.born_ns == 0 || for_ns >= STARTING_NS {
+    let has_just_begun = begins_as_a_bomb(app.seen, app.processes, app.born_ns, snapshot.now_ns);
+    if app.growth_bytes_per_s > 0 || !has_just_begun {
         return app.growth_bytes_per_s;
     }
-    per_s(app.anon_bytes.saturating_add(app.swap_bytes), for_ns)
+    per_s(app.anon_bytes.saturating_add(app.swap_bytes), snapshot.now_ns.saturating_sub(app.born_ns))
 }
 
 /// Whether growth has gone on for long, and would use up what is left in as long again.
@@ -128,8 +128,14 @@ fn given_bytes(suspect: Option<&AppState>, snapshot: &Snapshot) -> u64 {
 
 /// Whether it has so many processes as no app starts with, and nobody has seen it: grown with them, it is a fork bomb. (Browsers start with some
 /// twenty; a user who lets a terminal do so much has seen the terminal.)
-pub fn is_bomb(seen: bool, processes: u32) -> bool {
+fn is_bomb(seen: bool, processes: u32) -> bool {
     !seen && processes >= BOMB_PROCESSES
+}
+
+/// Whether a bomb began so short a time ago (0: unknown) that it is judged by all that it has. Later a build of as many compilers is told from
+/// it: those end, and what they gave back is taken off their growth.
+pub fn begins_as_a_bomb(seen: bool, processes: u32, born_ns: u64, now_ns: u64) -> bool {
+    is_bomb(seen, processes) && born_ns > 0 && now_ns.saturating_sub(born_ns) < STARTING_NS
 }
 
 fn is_starting(app: &AppState, snapshot: &Snapshot) -> bool {

@@ -3,7 +3,9 @@
 
 use fovea_apps::{Importance, MemoryReading};
 use fovea_linux::{Device, Error};
-use fovea_policy::memory::{is_bomb, is_due_ahead, is_left_to_the_front, pressure, MemoryState, Mode, SwapState};
+use fovea_policy::memory::{
+    begins_as_a_bomb, is_due_ahead, is_left_to_the_front, pressure, MemoryState, Mode, SwapState,
+};
 use fovea_policy::Snapshot;
 
 use super::state::AppMemory;
@@ -178,8 +180,10 @@ impl Memory {
                 known.growth.left(since_ns);
             }
             known.growth.record(now_ns, known.usage.anon_bytes.saturating_add(known.usage.swap_bytes));
-            // A bomb is judged by all that it has, and soon: to read each of its processes takes long.
-            if compresses && known.growth.is_suspect() && !is_bomb(app.seen, known.usage.processes) {
+            // A bomb that begins is judged by all that it has, and soon: to read each of its processes takes long.
+            let born_ns = known.growth.born_ns().unwrap_or(0);
+            let begins = begins_as_a_bomb(app.seen, known.usage.processes, born_ns, now_ns);
+            if compresses && known.growth.is_suspect() && !begins {
                 let holders = house.device.holders(&app.cgroup).unwrap_or_default();
                 known.growth.take_off_replaced(&holders);
             }
