@@ -89,7 +89,7 @@ pub struct AppUsage {
     pub anon_bytes: u64,
     /// Memory charged to it in all (memory.current).
     pub current_bytes: u64,
-    /// What it has in swap, uncompressed.
+    /// What it has in swap and not in memory, uncompressed.
     pub swap_bytes: u64,
     /// Live processes.
     pub processes: u32,

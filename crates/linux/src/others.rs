@@ -48,13 +48,13 @@ fn descend(mount: &Path, above: &str, depth: usize, found: &mut Vec<(String, u64
         if found.len() >= MOST {
             break;
         }
+        let swapped = read_into(&entry.path().join("memory.swap.current"), &mut text).ok();
+        let swapped_bytes = swapped.and_then(|()| proc::number(&text)).unwrap_or(0);
         // Without the memory controller nothing is known of it.
         if read_into(&entry.path().join("memory.stat"), &mut text).is_err() {
             continue;
         }
-        let anon_bytes = proc::value(&text, b"anon ").unwrap_or(0);
-        let swapped = read_into(&entry.path().join("memory.swap.current"), &mut text).ok();
-        let swap_bytes = swapped.and_then(|()| proc::number(&text)).unwrap_or(0);
+        let (anon_bytes, swap_bytes) = proc::anonymous(&text, swapped_bytes);
         found.push((cgroup, anon_bytes.saturating_add(swap_bytes)));
     }
     Ok(())
@@ -91,7 +91,7 @@ mod tests {
         let make = |cgroup: &str, anon: u64, swap: Option<u64>| {
             let folder = mount.path().join(cgroup);
             std::fs::create_dir_all(&folder).unwrap();
-            std::fs::write(folder.join("memory.stat"), format!("anon {anon}\nfile 4096\n")).unwrap();
+            std::fs::write(folder.join("memory.stat"), format!("anon {anon}\nfile 4096\nswapcached 8\n")).unwrap();
             if let Some(swap) = swap {
                 std::fs::write(folder.join("memory.swap.current"), format!("{swap}\n")).unwrap();
             }
@@ -110,7 +110,7 @@ mod tests {
         let names: Vec<_> = found.iter().map(|(cgroup, bytes)| (cgroup.rsplit('/').next().unwrap(), *bytes)).collect();
         let expected = [
             ("init.scope", 1),
-            ("cups.service", 42),
+            ("cups.service", 34),
             ("getty@tty1.service", 3),
             ("session-2.scope", 4),
             ("pipewire.service", 5),

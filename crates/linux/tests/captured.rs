@@ -89,6 +89,26 @@ fn an_app_that_is_not_there_is_empty_and_bad_names_are_refused() {
 }
 
 #[test]
+fn what_an_app_reads_back_from_storage_is_in_memory_alone_though_swap_keeps_a_place_for_it() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let mounts = std::fs::read_to_string(folder("phone-6.12").join("proc/self/mountinfo")).unwrap();
+    write("proc/self/mountinfo", &mounts);
+    let app = "sys/fs/cgroup/apps/a";
+    write(&format!("{app}/cgroup.procs"), "");
+    write(&format!("{app}/memory.current"), "105242624\n");
+    write(&format!("{app}/memory.swap.current"), "104857600\n");
+    let cached = "shmem 0\nswapcached 104857600\ninactive_anon 104857600\nactive_anon 20480";
+    write(&format!("{app}/memory.stat"), &format!("anon 52449280\nfile 0\n{cached}\n"));
+    let usage = System::at(root.path().to_path_buf()).usage("apps/a").unwrap();
+    assert_eq!((usage.anon_bytes, usage.swap_bytes), (52_449_280, 52_428_800), "{usage:?}");
+}
+
+#[test]
 fn settings_are_read_and_written_below_proc_sys_only() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(root.path().join("proc/sys/vm")).unwrap();

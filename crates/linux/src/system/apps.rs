@@ -35,15 +35,14 @@ impl Apps for System {
         let cgroups = self.cgroups()?;
         let current = cgroups.number(cgroup, "memory.current", &mut text)?;
         let usage = match current {
-            Some(current_bytes) => AppUsage {
-                current_bytes,
-                swap_bytes: cgroups.number(cgroup, "memory.swap.current", &mut text)?.unwrap_or(0),
-                anon_bytes: match cgroups.text(cgroup, "memory.stat", &mut text)? {
-                    true => proc::value(&text, b"anon ").unwrap_or(0),
-                    false => 0,
-                },
-                processes,
-            },
+            Some(current_bytes) => {
+                let swapped_bytes = cgroups.number(cgroup, "memory.swap.current", &mut text)?.unwrap_or(0);
+                let (anon_bytes, swap_bytes) = match cgroups.text(cgroup, "memory.stat", &mut text)? {
+                    true => proc::anonymous(&text, swapped_bytes),
+                    false => (0, swapped_bytes),
+                };
+                AppUsage { current_bytes, anon_bytes, swap_bytes, processes }
+            }
             None => AppUsage { processes, ..self.usage_by_processes() },
         };
         self.text = text;
