@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 mod documents;
+mod jackknife;
 mod mean;
 
 use mean::{arithmetic, Mean, T};

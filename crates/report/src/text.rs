@@ -80,7 +80,8 @@ pub fn render(document: &Document, papers: &[Paper]) -> String {
     }
     out.push('\n');
     for v in &document.verdicts {
-        let figure = if v.figure.is_finite() { format!("{:.4}", v.figure) } else { "not measured".into() };
+        let margin = v.margin.map_or(String::new(), |margin| format!(" \u{b1} {margin:.4}"));
+        let figure = if v.figure.is_finite() { format!("{:.4}{margin}", v.figure) } else { "not measured".into() };
         let word = if v.pass { "holds" } else { "FAILS" };
         let seeds = v.seeds.map_or(String::new(), |s| format!("; with {} of {} seeds", s.holds, s.of));
         let _ = writeln!(out, "{word}  {}: {}: {figure}, bound {} ({}{seeds})", v.id, v.claim, v.bound, v.source);

@@ -21,7 +21,7 @@ pub struct Verdict {
     pub figure: f64,
     /// The bound, e.g. ">= 0.15".
     pub bound: String,
-    /// Half the width of the figure's 95 % confidence interval, if it is a mean over seeds.
+    /// Half the width of the figure's 95 % confidence interval, if it is of several seeds that differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
     /// Whether it holds; of several seeds, for their mean.

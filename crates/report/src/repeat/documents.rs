@@ -4,21 +4,28 @@
 use std::collections::BTreeSet;
 
 use super::mean::{arithmetic, by_name};
-use super::{cases, has_figures};
+use super::{cases, has_figures, jackknife};
 use crate::document::{Case, Document};
 use crate::seeds::SeedList;
 use crate::verdict::{Seeds, Verdict};
 
-/// What one document of every seed says, as one; `judge` gives the verdicts on the folded cases. Of one seed it is the document as it is.
+/// What one document of every seed says, as one; `judge` gives the verdicts on folded cases, and is asked once more without each of the seeds,
+/// for the margins of its figures. Of one seed it is the document as it is.
 ///
 /// # Panics
 /// If there is none.
-pub fn documents(mut of_seeds: Vec<Document>, judge: impl FnOnce(&[Case]) -> Vec<Verdict>) -> Document {
+pub fn documents(mut of_seeds: Vec<Document>, judge: impl Fn(&[Case]) -> Vec<Verdict>) -> Document {
     if of_seeds.len() == 1 {
         return of_seeds.remove(0);
     }
-    let (cases, margins) = cases(&of_seeds.iter().map(|d| &d.cases[..]).collect::<Vec<_>>(), by_name);
-    let mut verdicts: Vec<Verdict> = judge(&cases).into_iter().map(|verdict| counted(verdict, &of_seeds)).collect();
+    let of_each: Vec<&[Case]> = of_seeds.iter().map(|d| &d.cases[..]).collect();
+    let (cases, margins) = cases(&of_each, by_name);
+    let without: Vec<Vec<Verdict>> = jackknife::without_each(&of_each).iter().map(|cases| judge(cases)).collect();
+    let mut verdicts: Vec<Verdict> = judge(&cases)
+        .into_iter()
+        .map(|verdict| Verdict { margin: jackknife::margin(&verdict, &without), ..verdict })
+        .map(|verdict| counted(verdict, &of_seeds))
+        .collect();
     let judged: BTreeSet<String> = verdicts.iter().map(|v| v.id.clone()).collect();
     verdicts.extend(of_some(&of_seeds, &judged));
     let seeds: Vec<u64> = of_seeds.iter().map(|d| d.seed).collect();
