@@ -7,6 +7,7 @@
 //! <!-- begin: paper lowmem.json restart_ns -->                the same, the paper's figures in brackets
 //! <!-- begin: beside lowmem.json sim.json restart_ns -->      the same, the other file's figures behind a stroke
 //! <!-- begin: verdicts reproduce.json hybrid-fig2 -->         a row per verdict of these experiments; of all if none is named
+//! <!-- begin: claims peers.json relaunch-best -->            a row per claim that is made of each case, a column per case
 //! <!-- begin: systems lowmem.json ecache.json -->             a row or two per system: without, with, ratio, the paper's
 //! <!-- begin: picture results.svg lowmem.json ecache.json --> what a person notices of them, drawn
 //! <!-- end -->
@@ -84,10 +85,11 @@ fn made(words: &[&str], folder: &str, from: &Source, pictures: &mut Vec<(String,
         "paper" => tables::paper(&documents[0], rest, from.papers),
         "beside" => tables::beside(&documents[0], &documents[1], &rest[1..]),
         "verdicts" => tables::verdicts(&documents[0], rest),
+        "claims" => tables::claims(&documents[0], rest),
         // Its page tells what each row is from.
         "systems" => return systems::table(&documents, folder).map_err(in_file),
         other => {
-            let kinds = "take figures, paper, beside, verdicts, systems or picture";
+            let kinds = "take figures, paper, beside, verdicts, claims, systems or picture";
             return Err(in_file(format!("{other}: not a kind of table; {kinds}")));
         }
     };

@@ -89,6 +89,18 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
+/// A number and its margin, the margin in two digits and the number in as many places; large ones as numbers are.
+pub(crate) fn with_margin(value: f64, margin: Option<f64>) -> String {
+    match margin {
+        None => number(value),
+        Some(margin) if value.is_finite() && (1e-4..1.0).contains(&margin) => {
+            let places = (-margin.log10()).floor() as usize + 2;
+            format!("{value:.places$} \u{b1} {margin:.places$}")
+        }
+        Some(margin) => format!("{} \u{b1} {}", number(value), number(margin)),
+    }
+}
+
 /// A whole number, its thousands kept apart where there are more than four digits.
 fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -165,5 +177,15 @@ mod tests {
             assert!(short(value).chars().count() <= 12, "{}", short(value));
         }
         assert_eq!([99.96, 100_000.0, 0.0, 2.5].map(short), ["100", "100k", "0", "2.5"]);
+    }
+
+    #[test]
+    fn a_number_has_as_many_places_as_its_margin() {
+        let shown = |value, margin| with_margin(value, Some(margin));
+        assert_eq!(shown(0.8475, 0.0903), "0.848 \u{b1} 0.090");
+        assert_eq!(shown(0.8475, 0.134), "0.85 \u{b1} 0.13");
+        assert_eq!(shown(5.0, 0.0123), "5.000 \u{b1} 0.012");
+        assert_eq!(shown(1500.4, 12.0), "1500 \u{b1} 12");
+        assert_eq!(with_margin(0.5, None), "0.50");
     }
 }

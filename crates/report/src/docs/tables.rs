@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::document::{distinct, Case, Document};
 use crate::experiment::within;
 use crate::paper::{is_free_memory, paper_figure, Paper};
-use crate::units::{number, Unit};
+use crate::units::{number, with_margin, Unit};
 
 /// A cell's text: what would end the cell or become markup does neither.
 pub(super) fn cell(text: &str) -> String {
@@ -152,9 +152,34 @@ pub(super) fn verdicts(document: &Document, experiments: &[&str]) -> Result<Stri
             format!("`{}`", cell(&v.id)),
             format!("{} ({})", cell(&v.claim), cell(&v.source)),
             cell(&v.bound),
-            v.margin.map_or(number(v.figure), |margin| format!("{} \u{b1} {}", number(v.figure), number(margin))),
+            with_margin(v.figure, v.margin),
             format!("{word}{seeds}"),
         ]);
+    }
+    Ok(text)
+}
+
+/// One of the claims that are made of each case, case by case: a row per claim, a column per case.
+pub(super) fn claims(document: &Document, names: &[&str]) -> Result<String, String> {
+    let of = |name: &str, case: &str| {
+        let id = if case.is_empty() { name.to_owned() } else { format!("{name}-{case}") };
+        document.verdicts.iter().find(|v| v.id == id)
+    };
+    let all = distinct(document.cases.iter().map(|c| c.case.as_str()));
+    let cases: Vec<&str> = all.into_iter().filter(|case| names.iter().any(|name| of(name, case).is_some())).collect();
+    let heads = ["claim", "claimed"].into_iter().map(str::to_owned);
+    let mut text = row(heads.chain(cases.iter().map(|case| cell(case))));
+    text += &row(["---".to_owned()].into_iter().chain((0..=cases.len()).map(|_| "--:".to_owned())));
+    if names.is_empty() {
+        return Err("names no claim; name some behind the file".into());
+    }
+    for name in names {
+        let found: Vec<_> = cases.iter().map(|case| of(name, case)).collect();
+        let Some(first) = found.iter().copied().flatten().next() else {
+            return Err(format!("no case has the claim {name}; take one that the file has"));
+        };
+        let cells = found.iter().map(|v| v.map_or("–".into(), |v| with_margin(v.figure, v.margin)));
+        text += &row([cell(&first.claim), cell(&first.bound)].into_iter().chain(cells));
     }
     Ok(text)
 }

@@ -94,6 +94,22 @@ fn verdicts_are_those_of_the_experiments_named() {
 }
 
 #[test]
+fn claims_of_each_case_stand_side_by_side() {
+    let of_cases = |_: &str| {
+        let claim = |id: &str, figure, margin| {
+            let judged = verdict(id, "sooner | than any", "a paper", figure, Bound::AtMost(0.9));
+            crate::verdict::Verdict { margin, ..judged }
+        };
+        let found = vec![claim("best-N", Some(0.848), Some(0.09)), claim("best-H", None, None)];
+        let cases = ["N", "H", "HM"].map(|case| Case { case: case.into(), ..document().cases[0].clone() });
+        Ok(Document { cases: cases.into(), verdicts: found, ..document() })
+    };
+    let made = follow("<!-- begin: claims w.json best -->\n<!-- end -->\n", "", &of_cases).unwrap().text;
+    assert!(made.contains("| claim | claimed | N | H |\n| --- | --: | --: | --: |\n"), "{made}");
+    assert!(made.contains("| sooner \\| than any | <= 0.9 | 0.848 \u{b1} 0.090 | not measured |\n"), "{made}");
+}
+
+#[test]
 fn cases_and_configurations_can_be_chosen() {
     let of = |words: &str| filled(&format!("<!-- begin: figures w.json {words} -->\n<!-- end -->\n"));
     let one = of("case=N configuration=fovea,stock kills").unwrap();
@@ -160,6 +176,8 @@ fn what_cannot_be_followed_is_named_with_its_line() {
         "figures w.json rubbish",
         "figures none.json kills",
         "verdicts w.json rubbish",
+        "claims w.json",
+        "claims w.json rubbish",
         "other w.json",
         "paper w.json",
         "beside w.json",

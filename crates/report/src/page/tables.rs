@@ -5,7 +5,7 @@ use maud::{html, Markup};
 
 use crate::document::{Case, Document};
 use crate::paper::{figure_names, is_free_memory, paper_figure, Paper};
-use crate::units::{number, words, Unit};
+use crate::units::{number, with_margin, words, Unit};
 use crate::verdict::Verdict;
 
 /// So many rows are shown at once; longer tables are folded.
@@ -28,10 +28,7 @@ pub(super) fn word(pass: bool) -> Markup {
 
 /// A verdict's figure, with its margin if it is a mean.
 pub(super) fn figure(verdict: &Verdict) -> String {
-    match verdict.margin {
-        Some(margin) => format!("{} \u{b1} {}", number(verdict.figure), number(margin)),
-        None => number(verdict.figure),
-    }
+    with_margin(verdict.figure, verdict.margin)
 }
 
 /// With how many seeds it holds.
