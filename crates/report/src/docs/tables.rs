@@ -161,6 +161,9 @@ pub(super) fn verdicts(document: &Document, experiments: &[&str]) -> Result<Stri
 
 /// One of the claims that are made of each case, case by case: a row per claim, a column per case.
 pub(super) fn claims(document: &Document, names: &[&str]) -> Result<String, String> {
+    if names.is_empty() {
+        return Err("names no claim; name some behind the file".into());
+    }
     let of = |name: &str, case: &str| {
         let id = if case.is_empty() { name.to_owned() } else { format!("{name}-{case}") };
         document.verdicts.iter().find(|v| v.id == id)
@@ -170,9 +173,6 @@ pub(super) fn claims(document: &Document, names: &[&str]) -> Result<String, Stri
     let heads = ["claim", "claimed"].into_iter().map(str::to_owned);
     let mut text = row(heads.chain(cases.iter().map(|case| cell(case))));
     text += &row(["---".to_owned()].into_iter().chain((0..=cases.len()).map(|_| "--:".to_owned())));
-    if names.is_empty() {
-        return Err("names no claim; name some behind the file".into());
-    }
     for name in names {
         let found: Vec<_> = cases.iter().map(|case| of(name, case)).collect();
         let Some(first) = found.iter().copied().flatten().next() else {

@@ -26,7 +26,7 @@ pub(super) fn word(pass: bool) -> Markup {
     }
 }
 
-/// A verdict's figure, with its margin if it is a mean.
+/// A verdict's figure, with its margin if it is of several seeds that differ.
 pub(super) fn figure(verdict: &Verdict) -> String {
     with_margin(verdict.figure, verdict.margin)
 }
