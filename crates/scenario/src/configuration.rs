@@ -148,7 +148,7 @@ pub enum Daemon {
     Full,
     /// Everything, but it does not look who plays.
     Deaf,
-    /// Everything, as it is installed: each key of its file has its default.
+    /// Everything, as it is installed: each key of its file has its default, but for how much memory the machine has.
     AsInstalled,
 }
 

@@ -53,7 +53,9 @@ pub(crate) fn daemon_config(
     let size = size_percent.map(|percent| format!("size_percent = {percent}\n")).unwrap_or_default();
     let zram = format!("[zram]\nenabled = {}\n{size}user_memory_bytes = {user_bytes}\n", configuration.zram);
     let (mode, classes, debounce_ms) = match configuration.daemon {
-        Daemon::Absent | Daemon::AsInstalled => return String::new(),
+        Daemon::Absent => return String::new(),
+        // What stands for its disks lies in memory, and MemTotal counts it. On a real machine that is the memory there is.
+        Daemon::AsInstalled => return format!("[zram]\nuser_memory_bytes = {user_bytes}\n"),
         Daemon::Idle => {
             // The plain ladder's zram, which whoever goes by SwapFree needs.
             return format!("[memory]\nmode = \"ladder\"\n\n{zram}\n[lists]\nignore = [\"*\"]\n");
@@ -97,6 +99,7 @@ pub(crate) fn disk_section(configuration: &Configuration, rate: Option<u64>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::desktop::FOVEA as DESKTOP;
     use crate::kinds::managed::MANAGED;
 
     #[test]
@@ -123,5 +126,11 @@ mod tests {
         assert_eq!(table["memory"].as_table().unwrap().keys().collect::<Vec<_>>(), ["mode"]);
         assert_eq!(table["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));
         assert!(table.get("freeze").is_none());
+    }
+
+    #[test]
+    fn as_installed_says_only_how_much_memory_there_would_be_with_real_disks() {
+        let text = daemon_config(&DESKTOP, Thresholds::Device, 400_000_000, None);
+        assert_eq!(text, "[zram]\nuser_memory_bytes = 400000000\n");
     }
 }
