@@ -262,6 +262,25 @@ fn above_swap_on_storage_zram_has_no_limit_at_which_it_would_refuse_pages() {
 }
 
 #[test]
+fn pages_are_read_back_one_by_one_only_where_no_swap_lies_on_storage() {
+    for (storage_bytes, cluster) in [(0, "0"), (1 << 30, "3")] {
+        let device = FakeDevice::default();
+        {
+            let mut state = device.0.borrow_mut();
+            state.sysctls.insert("vm/page-cluster".into(), "3".into());
+            (state.memory.zram, state.memory.total_bytes) = (None, 1 << 30);
+            (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (storage_bytes, storage_bytes);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        engine_in(folder.path(), &device).set_up(0).unwrap();
+        assert_eq!(device.0.borrow().sysctls["vm/page-cluster"], cluster, "set up by the first");
+        // Killed, and followed by another.
+        engine_in(folder.path(), &device).set_up(1).unwrap();
+        assert_eq!(device.0.borrow().sysctls["vm/page-cluster"], cluster, "taken over");
+    }
+}
+
+#[test]
 fn a_torn_undo_log_is_read_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let mut log = UndoLog::open(folder.path()).unwrap();

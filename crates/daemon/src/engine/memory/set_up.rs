@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Setting the device up: compressed swap where there is none, and the eCache's module.
 
+use fovea_apps::MemoryReading;
 use fovea_contract::ECACHE_MODULE;
 use fovea_linux::{Device, Error, ZramWish};
 use serde_json::json;
@@ -10,6 +11,9 @@ use crate::engine::house::House;
 
 /// Pages that are read back at once: for disks; zram pays for every page.
 const PAGE_CLUSTER: &str = "vm/page-cluster";
+
+/// Less is no swap on storage: what the kernel counts of zram's size and zram itself differ by a page.
+const STORAGE_LEAST_BYTES: u64 = 1 << 20;
 
 impl Memory {
     /// Sets the device up: compressed swap where there is none.
@@ -22,14 +26,13 @@ impl Memory {
         }
         if let Some(zram) = house.undo.changed().zram.clone() {
             house.write(now_ns, "zram-taken-over", None, None, json!({ "number": zram.number }));
-            house.set_sysctl(PAGE_CLUSTER, "0");
+            set_page_cluster(house, is_above_storage(&self.reading));
             return Ok(());
         }
         if self.reading.zram.is_some() {
             return Ok(());
         }
-        // There is no zram, so whatever swap there is lies on storage.
-        let above_storage = self.reading.swap_total_bytes > 0;
+        let above_storage = is_above_storage(&self.reading);
         let (total_bytes, mode) = (self.reading.total_bytes, house.config.memory.mode);
         let (limit_bytes, disk_bytes) = house.config.zram.sizes(total_bytes, mode, above_storage);
         let wish = ZramWish {
@@ -42,13 +45,27 @@ impl Memory {
         match house.device.zram_setup(&wish, &mut |zram| undo.zram(zram)) {
             Ok(zram) => {
                 house.write(now_ns, "zram", None, None, json!({ "device": zram, "limit_bytes": limit_bytes }));
-                house.set_sysctl(PAGE_CLUSTER, "0");
+                set_page_cluster(house, above_storage);
                 self.reading = house.device.memory()?;
             }
             // A device without zram is served without compression: named, not fatal.
             Err(e) => house.lacks(now_ns, format!("zram: {e}")),
         }
         Ok(())
+    }
+}
+
+/// Whether there is swap that is no zram.
+fn is_above_storage(memory: &MemoryReading) -> bool {
+    let zram_bytes = memory.zram.map_or(0, |zram| zram.disk_bytes);
+    memory.swap_total_bytes.saturating_sub(zram_bytes) >= STORAGE_LEAST_BYTES
+}
+
+/// One setting for all swap. Storage needs its own more than zram does: the kernel reads most of a zram's pages one by one whatever it says,
+/// and a page alone takes a disk as long as eight.
+fn set_page_cluster<D: Device>(house: &mut House<D>, above_storage: bool) {
+    if !above_storage {
+        house.set_sysctl(PAGE_CLUSTER, "0");
     }
 }
 
