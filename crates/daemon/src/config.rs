@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use fovea_client::protocol::RUN_FOLDER;
 use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero};
+use fovea_linux::StorageSwap;
 use fovea_policy::memory::Mode;
 
 fovea_policy::with_sections! {
@@ -57,8 +58,23 @@ pub struct ZramConfig {
     pub size_percent: u64,
     /// Memory that apps can have; 0 for MemTotal. To be set where MemTotal counts what apps cannot have.
     pub user_memory_bytes: u64,
+    /// Whether to set it up above swap on storage.
+    pub above_storage: AboveStorage,
     /// Priority of the swap area.
     pub priority: i32,
+}
+
+/// Whether compressed swap is set up where there is swap on storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AboveStorage {
+    /// Unless that is on SSDs and gives as much memory as compressed swap would, or zswap compresses already what goes there.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// Reserved memory as file cache, where the module dm-ecache is loaded. The module's own settings come back when the daemon ends.
@@ -122,7 +138,14 @@ impl EcacheConfig {
 
 impl Default for ZramConfig {
     fn default() -> Self {
-        Self { enabled: true, algorithm: "lz4".into(), size_percent: 25, user_memory_bytes: 0, priority: 100 }
+        Self {
+            enabled: true,
+            algorithm: "lz4".into(),
+            size_percent: 25,
+            user_memory_bytes: 0,
+            above_storage: AboveStorage::Auto,
+            priority: 100,
+        }
     }
 }
 
@@ -132,13 +155,28 @@ impl ZramConfig {
     /// there the device is the usual double. So it is above swap on storage, and there without a limit (0): the kernel goes on to storage once the
     /// device has no place left, and not where it refuses a page that it has a place for.
     pub fn sizes(&self, memory_total_bytes: u64, mode: Mode, above_storage: bool) -> (u64, u64) {
-        let user = if self.user_memory_bytes > 0 { self.user_memory_bytes } else { memory_total_bytes };
-        let limit = user / 100 * self.size_percent / 4096 * 4096;
+        let limit = self.limit_bytes(memory_total_bytes);
         let disk = match mode {
             Mode::Full if !above_storage => limit / 2 * 5,
             _ => limit * 2,
         };
         (if above_storage { 0 } else { limit }, disk / 4096 * 4096)
+    }
+
+    fn limit_bytes(&self, memory_total_bytes: u64) -> u64 {
+        let user = if self.user_memory_bytes > 0 { self.user_memory_bytes } else { memory_total_bytes };
+        user / 100 * self.size_percent / 4096 * 4096
+    }
+
+    /// Whether to set it up beside that swap on storage. What it holds it holds in half the space, so it gives as much memory as it takes.
+    /// From an SSD the same comes with less work of the CPU, and nearly as fast.
+    pub fn goes_above(&self, storage: &StorageSwap, memory_total_bytes: u64) -> bool {
+        match self.above_storage {
+            _ if storage.size_bytes == 0 => true,
+            AboveStorage::Auto => !storage.has_zswap && storage.ssd_bytes < self.limit_bytes(memory_total_bytes),
+            AboveStorage::Always => true,
+            AboveStorage::Never => false,
+        }
     }
 }
 
@@ -304,6 +342,26 @@ mod tests {
         assert!((limit * 249 / 100..=limit * 5 / 2).contains(&zram.sizes(1 << 30, Mode::Full, false).1));
         assert_eq!(zram.sizes(1 << 30, Mode::Full, true), (0, disk), "what it does not take goes to storage");
         assert!((208 << 20..=209 << 20).contains(&limit), "LowMem13: 25 % of 835 MB is about 200 MB");
+    }
+
+    #[test]
+    fn swap_on_ssds_that_gives_as_much_is_left_alone_and_so_is_zswap() {
+        let goes_above = |above_storage, size_mb: u64, ssd_mb: u64, has_zswap| {
+            let [size_bytes, ssd_bytes] = [size_mb, ssd_mb].map(|mb| mb << 20);
+            let storage = StorageSwap { size_bytes, ssd_bytes, has_zswap, ..StorageSwap::default() };
+            ZramConfig { above_storage, ..ZramConfig::default() }.goes_above(&storage, 2 << 30)
+        };
+        // A quarter of 2 GiB is 512 MiB, and a little less by rounding.
+        let auto = |size_mb, ssd_mb, has_zswap| goes_above(AboveStorage::Auto, size_mb, ssd_mb, has_zswap);
+        assert!(!auto(512, 512, false));
+        assert!(auto(500, 500, false), "too little");
+        assert!(auto(4096, 0, false), "a disk that turns, or a card");
+        assert!(auto(4096, 500, false), "most of it is");
+        assert!(!auto(4096, 0, true), "compressed twice");
+        assert!(auto(0, 0, true), "nowhere else to go");
+        assert!(goes_above(AboveStorage::Always, 4096, 4096, true));
+        assert!(!goes_above(AboveStorage::Never, 100, 0, false));
+        assert!(goes_above(AboveStorage::Never, 0, 0, false), "above nothing");
     }
 
     proptest::proptest! {

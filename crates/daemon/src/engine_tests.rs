@@ -248,9 +248,10 @@ fn above_swap_on_storage_zram_has_no_limit_at_which_it_would_refuse_pages() {
     for (storage_bytes, is_limited) in [(0, true), (1 << 30, false)] {
         let device = FakeDevice::default();
         {
-            let memory = &mut device.0.borrow_mut().memory;
-            (memory.zram, memory.total_bytes) = (None, 1 << 30);
-            (memory.swap_total_bytes, memory.swap_free_bytes) = (storage_bytes, storage_bytes);
+            let mut state = device.0.borrow_mut();
+            (state.memory.zram, state.memory.total_bytes) = (None, 1 << 30);
+            (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (storage_bytes, storage_bytes);
+            state.storage_swap.size_bytes = storage_bytes;
         }
         let folder = tempfile::tempdir().unwrap();
         engine_in(folder.path(), &device).set_up(0).unwrap();
@@ -262,14 +263,34 @@ fn above_swap_on_storage_zram_has_no_limit_at_which_it_would_refuse_pages() {
 }
 
 #[test]
-fn pages_are_read_back_one_by_one_only_where_no_swap_lies_on_storage() {
-    for (storage_bytes, cluster) in [(0, "0"), (1 << 30, "3")] {
+fn above_swap_on_ssds_no_zram_is_set_up_and_nothing_else_is_changed() {
+    let device = FakeDevice::default();
+    {
+        let mut state = device.0.borrow_mut();
+        state.sysctls.insert("vm/page-cluster".into(), "3".into());
+        (state.memory.zram, state.memory.total_bytes) = (None, 1 << 30);
+        (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (1 << 30, 1 << 30);
+        state.storage_swap = fovea_linux::StorageSwap { size_bytes: 1 << 30, ssd_bytes: 1 << 30, ..Default::default() };
+    }
+    let folder = tempfile::tempdir().unwrap();
+    engine_in(folder.path(), &device).set_up(0).unwrap();
+    let state = device.0.borrow();
+    assert_eq!((state.memory.zram, state.memory.swap_total_bytes), (None, 1 << 30));
+    assert_eq!(state.sysctls["vm/page-cluster"], "3");
+    let journal = std::fs::read_to_string(folder.path().join("journal.jsonl")).unwrap_or_default();
+    assert!(journal.contains("zram-left-out"), "{journal}");
+}
+
+#[test]
+fn pages_are_read_back_one_by_one_but_for_swap_on_a_disk_that_turns() {
+    for (storage_bytes, rotational_bytes, cluster) in [(0, 0, "0"), (1 << 30, 0, "0"), (1 << 30, 1 << 30, "3")] {
         let device = FakeDevice::default();
         {
             let mut state = device.0.borrow_mut();
             state.sysctls.insert("vm/page-cluster".into(), "3".into());
             (state.memory.zram, state.memory.total_bytes) = (None, 1 << 30);
             (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (storage_bytes, storage_bytes);
+            (state.storage_swap.size_bytes, state.storage_swap.rotational_bytes) = (storage_bytes, rotational_bytes);
         }
         let folder = tempfile::tempdir().unwrap();
         engine_in(folder.path(), &device).set_up(0).unwrap();

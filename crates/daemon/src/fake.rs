@@ -20,6 +20,7 @@ pub struct State {
     /// How often it was read.
     pub memory_reads: u32,
     pub apps: BTreeMap<String, FakeApp>,
+    pub storage_swap: StorageSwap,
     pub sysctls: BTreeMap<String, String>,
     pub parameters: BTreeMap<String, String>,
     /// The eCache's pool, if its module is there.
@@ -365,6 +366,10 @@ impl Disks for FakeDevice {
 }
 
 impl Swap for FakeDevice {
+    fn storage_swap(&mut self) -> StorageSwap {
+        self.0.borrow().storage_swap
+    }
+
     fn zram_setup(
         &mut self,
         wish: &ZramWish,

@@ -55,7 +55,7 @@ mod undo;
 mod watch;
 mod worker;
 
-pub use config::{BadConfig, Config, DaemonConfig, ZramConfig};
+pub use config::{AboveStorage, BadConfig, Config, DaemonConfig, ZramConfig};
 pub use engine::{Engine, Turn};
 pub use journal::{Entry, Journal};
 pub use supervisor::{restore_alone, run};

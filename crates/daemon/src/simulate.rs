@@ -50,7 +50,11 @@ pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linu
     let mut reading = system.memory()?;
     let mut notes = Vec::new();
     if config.zram.enabled && reading.zram.is_none() {
-        notes.push(with_zram(&mut reading, config));
+        let storage = system.storage_swap();
+        notes.push(match config.zram.goes_above(&storage, reading.total_bytes) {
+            true => with_zram(&mut reading, config, storage.size_bytes > 0),
+            false => "no compressed swap is set up above the swap there is".into(),
+        });
     }
     let low_bytes = match config.memory.minfree_pages {
         Some(_) => 0,
@@ -108,8 +112,7 @@ fn perceived(system: &mut System, registry: &Registry) -> Result<BTreeMap<AppNam
 }
 
 /// Takes the swap for there that would be set up at the start.
-fn with_zram(reading: &mut MemoryReading, config: &Config) -> String {
-    let above_storage = reading.swap_total_bytes > 0;
+fn with_zram(reading: &mut MemoryReading, config: &Config, above_storage: bool) -> String {
     let (limit_bytes, disk_bytes) = config.zram.sizes(reading.total_bytes, config.memory.mode, above_storage);
     reading.zram = Some(ZramReading { disk_bytes, limit_bytes, ..ZramReading::default() });
     reading.swap_total_bytes += disk_bytes;

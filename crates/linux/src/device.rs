@@ -68,6 +68,19 @@ pub struct ZramWish {
     pub priority: i32,
 }
 
+/// Swap that is no zram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StorageSwap {
+    /// Size of all such areas.
+    pub size_bytes: u64,
+    /// Of those on SSDs alone: on no disk that turns, and on no SD card or eMMC.
+    pub ssd_bytes: u64,
+    /// Of those with a disk that turns.
+    pub rotational_bytes: u64,
+    /// zswap is on: what goes to swap is compressed in memory before.
+    pub has_zswap: bool,
+}
+
 /// A zram device that [`Swap::zram_setup`] made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZramDevice {

@@ -42,6 +42,7 @@ mod selfcare;
 mod services;
 mod sock_diag;
 pub mod swap;
+mod swap_storage;
 mod sys;
 mod system;
 mod tiers;

@@ -16,7 +16,8 @@ use fovea_apps::{
 
 use crate::cgroup::Controller;
 use crate::device::{
-    CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, OldScore, PageRange, TierSetting, ZramDevice, ZramWish,
+    CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, OldScore, PageRange, StorageSwap, TierSetting,
+    ZramDevice, ZramWish,
 };
 use crate::{Error, HeldSocket, HoldOutcome, MediaUser, ServiceUser, Traffic};
 
@@ -148,6 +149,9 @@ pub trait Settings {
 
 /// Compressed swap.
 pub trait Swap {
+    /// What swap there is beside zram. What cannot be found out of it counts as none on SSDs.
+    fn storage_swap(&mut self) -> StorageSwap;
+
     /// Makes a zram swap. `claimed` is called once the device is known and before anything is done to it, so that its undoing can
     /// be written down first; if it fails, nothing is done.
     fn zram_setup(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Compression ahead of need: whose turn comes when, and that nobody's does while memory is plentiful.
 
-use fovea_apps::{Importance, Perceived, Standing};
+use fovea_apps::{Importance, Perceived, Standing, ZramReading};
 use fovea_policy::memory::{self, MemoryState, SwapState, PAPER_PAGES};
 use fovea_policy::*;
 use proptest::prelude::*;
@@ -23,7 +23,8 @@ fn app(name: &str, importance: Importance, unused_s: u64) -> AppState {
 
 /// A device of so much memory, of which so much is available; nobody waits for any.
 fn device(total_mb: u64, available_mb: u64, screen_on: bool, apps: Vec<AppState>) -> Snapshot {
-    let swap = SwapState { total_bytes: 500 * MB, free_bytes: 500 * MB, zram: None };
+    let zram = ZramReading { disk_bytes: 500 * MB, ..ZramReading::default() };
+    let swap = SwapState { total_bytes: 500 * MB, free_bytes: 500 * MB, zram: Some(zram) };
     Snapshot {
         now_ns: NOW_NS,
         screen_on,
@@ -87,6 +88,17 @@ fn nobodys_size_is_read_for_the_turn_of_what_its_return_touched_nor_while_an_app
     (left.returned, left.looked_through, left.swap_bytes) = (true, true, 50 * MB);
     assert!(!due(&s));
     assert_eq!((compressed(&s), decide(&s, &Config::default()).watch_at_ns), (None, None), "it stays");
+}
+
+#[test]
+fn nothing_is_written_to_storage_that_may_never_have_to_be() {
+    for screen_on in [true, false] {
+        let mut s = device(2048, 120, screen_on, vec![app("long-left", Importance::Hidden, 4000)]);
+        assert!(compressed(&s).is_some());
+        s.memory.swap.as_mut().unwrap().zram = None;
+        assert_eq!(compressed(&s), None);
+        assert_eq!(decide(&s, &Config::default()).watch_at_ns, None, "and nobody looks whether its turn has come");
+    }
 }
 
 #[test]

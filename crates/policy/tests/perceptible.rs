@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps that are heard or waited for without being seen: never frozen, never compressed, killed behind everything else that is not seen.
 
-use fovea_apps::{Importance, Perceived, Standing};
+use fovea_apps::{Importance, Perceived, Standing, ZramReading};
 use fovea_policy::memory::{MemoryState, SwapState, PAPER_PAGES};
 use fovea_policy::*;
 use proptest::prelude::*;
@@ -22,7 +22,8 @@ fn heard(app: AppState) -> AppState {
 }
 
 fn device(free_mb: u64, file_mb: u64, swap_free_mb: u64, apps: Vec<AppState>) -> Snapshot {
-    let swap = SwapState { total_bytes: 100 * MB, free_bytes: swap_free_mb * MB, zram: None };
+    let zram = ZramReading { disk_bytes: 100 * MB, ..ZramReading::default() };
+    let swap = SwapState { total_bytes: 100 * MB, free_bytes: swap_free_mb * MB, zram: Some(zram) };
     Snapshot {
         now_ns: 1 << 40,
         screen_on: true,

@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use fovea_apps::{AppUsage, CpuReading, MemoryReading, ZramReading};
 use fovea_linux::rooms::{Apps, Disks, Meters, Pages, Scores, Settings, Swap};
-use fovea_linux::{CompressCursor, CompressOutcome, Error, KillOutcome, OldScore, PageRange, ZramDevice, ZramWish};
+use fovea_linux::{
+    CompressCursor, CompressOutcome, Error, KillOutcome, OldScore, PageRange, StorageSwap, ZramDevice, ZramWish,
+};
 
 use super::costs::*;
 use super::machine::{Cpu, Machine};
@@ -324,6 +326,11 @@ impl fovea_linux::rooms::Merging for SimulatedDevice {}
 impl fovea_linux::rooms::Tiers for SimulatedDevice {}
 
 impl Swap for SimulatedDevice {
+    /// It has none.
+    fn storage_swap(&mut self) -> StorageSwap {
+        StorageSwap::default()
+    }
+
     fn zram_setup(
         &mut self,
         wish: &ZramWish,

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use super::System;
 use crate::file::write_named;
 use crate::rooms::{Settings, Swap};
-use crate::{zram, Error, ZramDevice, ZramWish};
+use crate::{swap_storage, zram, Error, StorageSwap, ZramDevice, ZramWish};
 
 impl System {
     /// The file of a setting; names that lead elsewhere are refused.
@@ -55,6 +55,10 @@ impl Settings for System {
 }
 
 impl Swap for System {
+    fn storage_swap(&mut self) -> StorageSwap {
+        swap_storage::find(&self.root)
+    }
+
     fn zram_setup(
         &mut self,
         wish: &ZramWish,

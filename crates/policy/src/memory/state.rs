@@ -93,11 +93,9 @@ impl MemoryState {
         self.swap.map_or(0, |swap| swap.zram_room_pages() + swap.storage().free_bytes / PAGE_BYTES)
     }
 
-    /// Whether zram has room for less than so many pages, and what is swapped out goes to storage from now on.
+    /// Whether what is swapped out goes to storage from now on: zram has room for less than so many pages, or there is none.
     pub fn spills(&self, least_pages: u64) -> bool {
-        self.swap.is_some_and(|swap| {
-            swap.zram.is_some() && swap.zram_room_pages() < least_pages.max(1) && swap.storage().free_bytes > 0
-        })
+        self.swap.is_some_and(|swap| swap.zram_room_pages() < least_pages.max(1) && swap.storage().free_bytes > 0)
     }
 
     /// Whether swap takes hardly any more: what it holds and what it can still take are its size, and less than a fortieth of that is left.
@@ -164,6 +162,6 @@ mod tests {
             assert!(!alone.spills(256) && !memory(Some(zram(0, 200)), 200, 5).spills(256));
         }
         let storage = memory(None, 100, 30);
-        assert_eq!((storage.room_pages() * PAGE_BYTES, storage.spills(256)), (30 * MB, false));
+        assert_eq!((storage.room_pages() * PAGE_BYTES, storage.spills(256)), (30 * MB, true));
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Setting the device up: compressed swap where there is none, and the eCache's module.
 
-use fovea_apps::MemoryReading;
 use fovea_contract::ECACHE_MODULE;
 use fovea_linux::{Device, Error, ZramWish};
 use serde_json::json;
@@ -11,9 +10,6 @@ use crate::engine::house::House;
 
 /// Pages that are read back at once: for disks; zram pays for every page.
 const PAGE_CLUSTER: &str = "vm/page-cluster";
-
-/// Less is no swap on storage: what the kernel counts of zram's size and zram itself differ by a page.
-const STORAGE_LEAST_BYTES: u64 = 1 << 20;
 
 impl Memory {
     /// Sets the device up: compressed swap where there is none.
@@ -26,15 +22,19 @@ impl Memory {
         }
         if let Some(zram) = house.undo.changed().zram.clone() {
             house.write(now_ns, "zram-taken-over", None, None, json!({ "number": zram.number }));
-            set_page_cluster(house, is_above_storage(&self.reading));
+            set_page_cluster(house);
             return Ok(());
         }
         if self.reading.zram.is_some() {
             return Ok(());
         }
-        let above_storage = is_above_storage(&self.reading);
+        let storage = house.device.storage_swap();
+        if !house.config.zram.goes_above(&storage, self.reading.total_bytes) {
+            house.write(now_ns, "zram-left-out", None, None, json!({ "storage": storage }));
+            return Ok(());
+        }
         let (total_bytes, mode) = (self.reading.total_bytes, house.config.memory.mode);
-        let (limit_bytes, disk_bytes) = house.config.zram.sizes(total_bytes, mode, above_storage);
+        let (limit_bytes, disk_bytes) = house.config.zram.sizes(total_bytes, mode, storage.size_bytes > 0);
         let wish = ZramWish {
             algorithm: house.config.zram.algorithm.clone(),
             disk_bytes,
@@ -45,7 +45,7 @@ impl Memory {
         match house.device.zram_setup(&wish, &mut |zram| undo.zram(zram)) {
             Ok(zram) => {
                 house.write(now_ns, "zram", None, None, json!({ "device": zram, "limit_bytes": limit_bytes }));
-                set_page_cluster(house, above_storage);
+                set_page_cluster(house);
                 self.reading = house.device.memory()?;
             }
             // A device without zram is served without compression: named, not fatal.
@@ -55,16 +55,11 @@ impl Memory {
     }
 }
 
-/// Whether there is swap that is no zram.
-fn is_above_storage(memory: &MemoryReading) -> bool {
-    let zram_bytes = memory.zram.map_or(0, |zram| zram.disk_bytes);
-    memory.swap_total_bytes.saturating_sub(zram_bytes) >= STORAGE_LEAST_BYTES
-}
-
-/// One setting for all swap. Storage needs its own more than zram does: the kernel reads most of a zram's pages one by one whatever it says,
-/// and a page alone takes a disk as long as eight.
-fn set_page_cluster<D: Device>(house: &mut House<D>, above_storage: bool) {
-    if !above_storage {
+/// One setting for all swap. Where a disk turns it needs its own more than zram does: a page alone takes the disk as long as eight, and the
+/// kernel reads most of a zram's pages one by one whatever the setting says. From flash the kernel reads what lies around in the app, not on
+/// the flash, so eight pages may be eight requests.
+fn set_page_cluster<D: Device>(house: &mut House<D>) {
+    if house.device.storage_swap().rotational_bytes == 0 {
         house.set_sysctl(PAGE_CLUSTER, "0");
     }
 }
