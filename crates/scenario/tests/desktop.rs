@@ -152,6 +152,23 @@ fn each_verdict_fails_where_another_is_better() {
 }
 
 #[test]
+fn zram_above_swap_on_an_ssd_is_told() {
+    let scenario = scenario(&["cases=disk", "configurations=fovea"]);
+    let plans = plans(&scenario);
+    for (took_bytes, failing_ids) in [(0, &[][..]), (4096, &["no-zram-fovea-disk"])] {
+        let mut events = events(&plans[0], &["leaker", "bomb"], &[(40, 5)], 80);
+        for event in &mut events {
+            if let EventBody::Sample { zram_bytes, .. } = &mut event.body {
+                *zram_bytes = took_bytes;
+            }
+        }
+        let document = document(&scenario, &[Boot { plan: &plans[0], events: &events }], &Provenance::default());
+        assert_eq!(failing(&document), failing_ids);
+        assert_eq!(document.figure("disk", "fovea", "zram_most_bytes"), Some(took_bytes as f64));
+    }
+}
+
+#[test]
 fn what_was_not_measured_passes_nothing() {
     let scenario = scenario(&["cases=zram"]);
     let plans = plans(&scenario);

@@ -28,6 +28,7 @@ pub(crate) struct Launch {
 pub(crate) struct Sample {
     pub free_bytes: f64,
     pub read_bytes: f64,
+    pub zram_bytes: f64,
 }
 
 /// The end of a boot.
@@ -246,8 +247,9 @@ impl Folded {
                     of[1] += misses;
                 }
             }
-            EventBody::Sample { label, free_bytes, read_bytes, .. } => {
-                let sample = Sample { free_bytes: *free_bytes as f64, read_bytes: *read_bytes as f64 };
+            EventBody::Sample { label, free_bytes, read_bytes, zram_bytes, .. } => {
+                let [free_bytes, read_bytes, zram_bytes] = [free_bytes, read_bytes, zram_bytes].map(|b| *b as f64);
+                let sample = Sample { free_bytes, read_bytes, zram_bytes };
                 if label == BEGIN {
                     // What came before was to bring the phone into use.
                     self.launches.clear();
@@ -315,6 +317,11 @@ impl Folded {
     /// All samples of that label, in order.
     pub fn samples(&self, label: &str) -> Vec<Sample> {
         self.samples.iter().filter(|(l, _)| l == label).map(|(_, s)| *s).collect()
+    }
+
+    /// Memory that zram took at most.
+    pub fn zram_most_bytes(&self) -> Option<f64> {
+        self.samples.iter().map(|(_, s)| s.zram_bytes).reduce(f64::max)
     }
 
     /// The last sample of that label.

@@ -194,6 +194,14 @@ impl Parameters for Desktop {
                 ours("launches"),
                 Bound::AtLeast(opens.unwrap_or(f64::INFINITY)),
             );
+            if *case == Swap::Disk.name() {
+                push(
+                    "no-zram-fovea",
+                    "swap on an SSD is left as it is (memory that zram takes at most)",
+                    ours("zram_most_bytes"),
+                    Bound::Equal(0.0),
+                );
+            }
             if others.is_empty() {
                 continue;
             }
@@ -264,6 +272,7 @@ fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("daemon_cpu_ns", &|f| Some(f.end()?.daemon_cpu_ns));
     put("wrong_pages", &|f| Some(f.wrong_pages));
     put("read_bytes", &|f| Some(f.sample("end")?.read_bytes - f.sample("begin")?.read_bytes));
+    put("zram_most_bytes", &|f| f.zram_most_bytes());
     put("psi_full_ns", &|f| Some(f.desktop.interactions.iter().map(|i| i.1).sum()));
     put("longest_stall_ns", &|f| f.desktop.interactions.iter().map(|i| i.1).reduce(f64::max));
     put("longest_step_ns", &|f| f.desktop.interactions.iter().map(|i| i.0).reduce(f64::max));
