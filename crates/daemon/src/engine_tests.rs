@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use fovea_apps::{MemoryReading, PAGE_BYTES};
+use fovea_linux::StorageSwap;
 use proptest::prelude::*;
 
 use crate::config::Config;
@@ -243,16 +244,23 @@ fn a_device_without_zram_is_served_without_compression() {
     assert!(status.missing.iter().any(|m| m.starts_with("zram")));
 }
 
+/// A device of 1 GiB with that swap, and nothing in it.
+fn without_zram(storage: StorageSwap) -> FakeDevice {
+    let device = FakeDevice::default();
+    {
+        let mut state = device.0.borrow_mut();
+        state.sysctls.insert("vm/page-cluster".into(), "3".into());
+        (state.memory.zram, state.memory.total_bytes) = (None, 1 << 30);
+        (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (storage.size_bytes, storage.size_bytes);
+        state.storage_swap = storage;
+    }
+    device
+}
+
 #[test]
 fn above_swap_on_storage_zram_has_no_limit_at_which_it_would_refuse_pages() {
     for (storage_bytes, is_limited) in [(0, true), (1 << 30, false)] {
-        let device = FakeDevice::default();
-        {
-            let mut state = device.0.borrow_mut();
-            (state.memory.zram, state.memory.total_bytes) = (None, 1 << 30);
-            (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (storage_bytes, storage_bytes);
-            state.storage_swap.size_bytes = storage_bytes;
-        }
+        let device = without_zram(StorageSwap { size_bytes: storage_bytes, ..Default::default() });
         let folder = tempfile::tempdir().unwrap();
         engine_in(folder.path(), &device).set_up(0).unwrap();
         let state = device.0.borrow();
@@ -264,14 +272,7 @@ fn above_swap_on_storage_zram_has_no_limit_at_which_it_would_refuse_pages() {
 
 #[test]
 fn above_swap_on_ssds_no_zram_is_set_up_and_nothing_else_is_changed() {
-    let device = FakeDevice::default();
-    {
-        let mut state = device.0.borrow_mut();
-        state.sysctls.insert("vm/page-cluster".into(), "3".into());
-        (state.memory.zram, state.memory.total_bytes) = (None, 1 << 30);
-        (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (1 << 30, 1 << 30);
-        state.storage_swap = fovea_linux::StorageSwap { size_bytes: 1 << 30, ssd_bytes: 1 << 30, ..Default::default() };
-    }
+    let device = without_zram(StorageSwap { size_bytes: 1 << 30, ssd_bytes: 1 << 30, ..Default::default() });
     let folder = tempfile::tempdir().unwrap();
     engine_in(folder.path(), &device).set_up(0).unwrap();
     let state = device.0.borrow();
@@ -284,14 +285,7 @@ fn above_swap_on_ssds_no_zram_is_set_up_and_nothing_else_is_changed() {
 #[test]
 fn pages_are_read_back_one_by_one_but_for_swap_on_a_disk_that_turns() {
     for (storage_bytes, rotational_bytes, cluster) in [(0, 0, "0"), (1 << 30, 0, "0"), (1 << 30, 1 << 30, "3")] {
-        let device = FakeDevice::default();
-        {
-            let mut state = device.0.borrow_mut();
-            state.sysctls.insert("vm/page-cluster".into(), "3".into());
-            (state.memory.zram, state.memory.total_bytes) = (None, 1 << 30);
-            (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (storage_bytes, storage_bytes);
-            (state.storage_swap.size_bytes, state.storage_swap.rotational_bytes) = (storage_bytes, rotational_bytes);
-        }
+        let device = without_zram(StorageSwap { size_bytes: storage_bytes, rotational_bytes, ..Default::default() });
         let folder = tempfile::tempdir().unwrap();
         engine_in(folder.path(), &device).set_up(0).unwrap();
         assert_eq!(device.0.borrow().sysctls["vm/page-cluster"], cluster, "set up by the first");

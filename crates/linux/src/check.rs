@@ -10,7 +10,7 @@ use crate::file::{read, read_into, Root};
 use crate::proc::{self, Status};
 use crate::psi::Pressure;
 use crate::sample::Codec;
-use crate::swap::parse_swaps;
+use crate::swap::{self, parse_swaps};
 use crate::{disk, module, neighbours, sys, tiers, zram};
 
 /// Whether something is there.
@@ -248,7 +248,7 @@ fn zram_device(root: &Root) -> Finding {
 }
 
 fn codec(root: &Root) -> Finding {
-    let areas = read(&root.join("proc/swaps")).map(|text| parse_swaps(&text)).unwrap_or_default();
+    let areas = swap::areas(root);
     let first = areas.iter().max_by_key(|area| area.priority);
     let Some(number) = first.and_then(|area| area.zram_number()) else {
         return Unknown("no zram swap in use yet".into());

@@ -5,7 +5,7 @@ use crate::file::{read, KernelFile, Root};
 use crate::proc::{Meminfo, Vmstat};
 use crate::psi::Pressure;
 use crate::sample::Codec;
-use crate::swap::{parse_swaps, SwapArea};
+use crate::swap::{self, SwapArea};
 use crate::zram::{algorithm_in_use, parse_mm_stat};
 use crate::Error;
 use fovea_apps::{MemoryReading, ZramReading};
@@ -112,7 +112,7 @@ impl MemoryReader {
 impl Swaps {
     /// Nothing that is missing or broken here is an error: without zram there is no reading of it.
     fn find(root: &Root, total_bytes: u64) -> Swaps {
-        let mut areas = read(&root.join("proc/swaps")).map(|text| parse_swaps(&text)).unwrap_or_default();
+        let mut areas = swap::areas(root);
         areas.sort_by_key(|area| std::cmp::Reverse(area.priority));
         let algorithm = areas.first().and_then(SwapArea::zram_number).and_then(|n| algorithm_in_use(root, n).ok());
         let zrams = areas.iter().filter_map(SwapArea::zram_number).filter_map(|number| Zram::open(root, number).ok());

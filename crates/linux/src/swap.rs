@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use fovea_apps::PAGE_BYTES;
 
+use crate::file::{read, Root};
 use crate::{proc, sys};
 
 /// A line of /proc/swaps.
@@ -29,6 +30,11 @@ impl SwapArea {
     pub fn zram_number(&self) -> Option<u32> {
         self.path.file_name()?.to_str()?.strip_prefix("zram")?.parse().ok()
     }
+}
+
+/// The swap areas in use; none where /proc/swaps cannot be read.
+pub(crate) fn areas(root: &Root) -> Vec<SwapArea> {
+    read(&root.join("proc/swaps")).map(|text| parse_swaps(&text)).unwrap_or_default()
 }
 
 /// Reads /proc/swaps; lines that make no sense are left out.

@@ -9,7 +9,7 @@ use rustix::fs::{major, minor};
 
 use crate::device::StorageSwap;
 use crate::file::{read, Root};
-use crate::swap::parse_swaps;
+use crate::swap;
 
 /// Name of a disk that is an SD card or an eMMC.
 const MMC: &str = "mmcblk";
@@ -25,9 +25,8 @@ enum Kind {
 
 /// What swap there is beside zram. What cannot be found out of an area's device is no error: the area counts as a card's.
 pub(crate) fn find(root: &Root) -> StorageSwap {
-    let areas = read(&root.join("proc/swaps")).map(|text| parse_swaps(&text)).unwrap_or_default();
     let mut found = StorageSwap { has_zswap: has_zswap(root), ..StorageSwap::default() };
-    for area in areas.iter().filter(|area| area.zram_number().is_none()) {
+    for area in swap::areas(root).iter().filter(|area| area.zram_number().is_none()) {
         found.size_bytes += area.size_bytes;
         match device_of(root, &area.path).and_then(|device| kind_of(root, device)) {
             Some(Kind::Ssd) => found.ssd_bytes += area.size_bytes,
@@ -88,6 +87,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::file::capture;
 
     /// A machine with a disk of that name, which turns or not, a partition on it, and a LUKS volume on that, with a swap file on the volume.
     struct Machine {
@@ -98,11 +98,7 @@ mod tests {
     impl Machine {
         fn with(disk: &str, rotational: &str) -> Machine {
             let root = tempfile::tempdir().unwrap();
-            let write = |path: &str, text: &str| {
-                let path = root.path().join(path);
-                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-                std::fs::write(path, text).unwrap();
-            };
+            let write = |path: &str, text: &str| capture(root.path(), path, text);
             write("swapfile", "");
             write(&format!("sys/devices/pci0/block/{disk}/queue/rotational"), rotational);
             write(&format!("sys/devices/pci0/block/{disk}/part/partition"), "1\n");
@@ -126,8 +122,7 @@ mod tests {
         fn swap(&self, folder: &str) -> StorageSwap {
             let text =
                 "Filename\tType\tSize\tUsed\tPriority\n/swapfile file 1000 0 -2\n/dev/zram0 partition 500 0 100\n";
-            std::fs::create_dir_all(self.root.path().join("proc")).unwrap();
-            std::fs::write(self.root.path().join("proc/swaps"), text).unwrap();
+            capture(self.root.path(), "proc/swaps", text);
             let (major, minor) = self.file;
             let _ = std::fs::remove_file(self.root.path().join(format!("sys/dev/block/{major}:{minor}")));
             self.link(&format!("sys/dev/block/{major}:{minor}"), folder);
@@ -158,9 +153,7 @@ mod tests {
     #[test]
     fn a_volume_on_two_disks_is_on_ssd_only_if_both_are() {
         let machine = Machine::with("sda", "0\n");
-        let other = machine.root.path().join("sys/devices/pci0/block/sdb/queue");
-        std::fs::create_dir_all(&other).unwrap();
-        std::fs::write(other.join("rotational"), "1\n").unwrap();
+        capture(machine.root.path(), "sys/devices/pci0/block/sdb/queue/rotational", "1\n");
         machine.link("sys/devices/virtual/block/dm-0/slaves/sdb", "sys/devices/pci0/block/sdb");
         let found = machine.swap("sys/devices/virtual/block/dm-0");
         assert_eq!((found.ssd_bytes, found.rotational_bytes), (0, found.size_bytes));
@@ -179,10 +172,8 @@ mod tests {
     #[test]
     fn zswap_counts_only_while_it_is_on() {
         let machine = Machine::with("sda", "1\n");
-        let folder = machine.root.path().join("sys/module/zswap/parameters");
-        std::fs::create_dir_all(&folder).unwrap();
         for (text, is_on) in [("N\n", false), ("Y\n", true)] {
-            std::fs::write(folder.join("enabled"), text).unwrap();
+            capture(machine.root.path(), "sys/module/zswap/parameters/enabled", text);
             assert_eq!(machine.swap("sys/devices/pci0/block/sda/part").has_zswap, is_on);
         }
     }

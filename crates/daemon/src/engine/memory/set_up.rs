@@ -2,7 +2,7 @@
 //! Setting the device up: compressed swap where there is none, and the eCache's module.
 
 use fovea_contract::ECACHE_MODULE;
-use fovea_linux::{Device, Error, ZramWish};
+use fovea_linux::{Device, Error, StorageSwap, ZramWish};
 use serde_json::json;
 
 use super::Memory;
@@ -22,7 +22,8 @@ impl Memory {
         }
         if let Some(zram) = house.undo.changed().zram.clone() {
             house.write(now_ns, "zram-taken-over", None, None, json!({ "number": zram.number }));
-            set_page_cluster(house);
+            let storage = house.device.storage_swap();
+            set_page_cluster(house, &storage);
             return Ok(());
         }
         if self.reading.zram.is_some() {
@@ -45,7 +46,7 @@ impl Memory {
         match house.device.zram_setup(&wish, &mut |zram| undo.zram(zram)) {
             Ok(zram) => {
                 house.write(now_ns, "zram", None, None, json!({ "device": zram, "limit_bytes": limit_bytes }));
-                set_page_cluster(house);
+                set_page_cluster(house, &storage);
                 self.reading = house.device.memory()?;
             }
             // A device without zram is served without compression: named, not fatal.
@@ -58,8 +59,8 @@ impl Memory {
 /// One setting for all swap. Where a disk turns it needs its own more than zram does: a page alone takes the disk as long as eight, and the
 /// kernel reads most of a zram's pages one by one whatever the setting says. From flash the kernel reads what lies around in the app, not on
 /// the flash, so eight pages may be eight requests.
-fn set_page_cluster<D: Device>(house: &mut House<D>) {
-    if house.device.storage_swap().rotational_bytes == 0 {
+fn set_page_cluster<D: Device>(house: &mut House<D>, storage: &StorageSwap) {
+    if storage.rotational_bytes == 0 {
         house.set_sysctl(PAGE_CLUSTER, "0");
     }
 }
