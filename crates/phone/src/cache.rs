@@ -18,7 +18,16 @@ pub struct Cache {
 /// Holds the cache against other runs until dropped.
 #[derive(Debug)]
 pub struct CacheLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for CacheLock {
+    /// Closing would not do: a child that another thread is just starting has a copy of the descriptor until it runs its own program,
+    /// and the lock lasts until the last copy is closed (flock(2)).
+    fn drop(&mut self) {
+        // Then it ends with the file at the latest.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl Cache {
@@ -63,7 +72,7 @@ impl Cache {
         let file = File::options().create(true).truncate(false).write(true).open(&path);
         let file = file.map_err(Error::io("open", &path))?;
         flock(&file, FlockOperation::LockExclusive).map_err(|e| Error::io("lock", &path)(e.into()))?;
-        Ok(CacheLock { _file: file })
+        Ok(CacheLock { file })
     }
 
     /// Makes `name` (a folder below the cache) as a whole or not at all: `fill` works in a temporary folder on the same file system,
@@ -169,7 +178,9 @@ mod tests {
         let held = cache.lock().unwrap();
         let other = File::open(cache.path("lock")).unwrap();
         assert!(flock(&other, FlockOperation::NonBlockingLockExclusive).is_err());
+        let copy_of_a_child = held.file.try_clone().unwrap();
         drop(held);
         flock(&other, FlockOperation::NonBlockingLockExclusive).unwrap();
+        drop(copy_of_a_child);
     }
 }

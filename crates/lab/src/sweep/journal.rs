@@ -116,6 +116,14 @@ pub(super) struct Journal {
     kept: usize,
 }
 
+impl Drop for Journal {
+    /// Unlocks it by name: a child that another thread is just starting holds a copy of the descriptor, and by that the lock.
+    fn drop(&mut self) {
+        // Then it ends with the file at the latest.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
 impl Journal {
     /// Opens the journal of an interrupted sweep, or starts one. A last line that was cut short is dropped.
     pub(super) fn open(path: &Path) -> Result<Self> {
@@ -223,11 +231,13 @@ mod tests {
             let lines = text[..cut].iter().filter(|&&b| b == b'\n').count();
             assert_eq!(journal.kept, lines, "cut at {cut}");
             journal.append("k", &cell("arc")).unwrap();
+            let copy_of_a_child = journal.file.try_clone().unwrap();
             drop(journal);
             let mut again = Journal::open(&path).unwrap();
             assert_eq!(again.kept, lines + 1);
             assert_eq!(again.take("k", "t", "arc", "10"), Some(cell("arc")));
             assert_eq!(again.take("other", "t", "lru", "10"), None);
+            drop(copy_of_a_child);
         }
     }
 }
