@@ -3,7 +3,6 @@
 //! shows the one before. Each maps a buffer when it needs it and unmaps it again, or it stays mapped. Decoding and drawing are not done:
 //! the devices (QEMU's `edu`) attach, map, unmap and detach. Some frames' content goes through them, as a transfer takes a tenth of a second.
 
-use std::fs;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
@@ -12,14 +11,14 @@ use fovea_heap::{Access, Buffer, Heap, Mapping};
 use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_linux::{module, Root};
 use fovea_scenario::{Exporter, Importers, Play, Played, PAGE_BYTES};
-use rustix::mount::{mount, MountFlags};
 
 use crate::buffers::sleep_ns;
 use crate::fragment;
 use crate::hash::mix64;
-use crate::outcome::{read_file, write_file, At, Outcome};
+use crate::outcome::{write_file, At, Outcome};
 use crate::phone::Phone;
 use crate::readings::now_ns;
+use crate::recording::Recording;
 
 /// The kernel's system heap (CONFIG_DMABUF_HEAPS_SYSTEM).
 const STOCK_HEAP: &str = "/dev/dma_heap/system";
@@ -225,49 +224,14 @@ fn words(bytes: &[u8]) -> Vec<u64> {
 
 /// How often the kernel maps for devices meanwhile.
 fn counted(work: impl FnOnce() -> Outcome<()>) -> Outcome<u64> {
-    const TRACEFS: &str = "/sys/kernel/tracing";
-    const INSTANCE: &str = "/sys/kernel/tracing/instances/play";
-    match mount("tracefs", TRACEFS, "tracefs", MountFlags::empty(), None) {
-        Ok(()) | Err(rustix::io::Errno::BUSY) => {}
-        Err(error) => return Err(format!("mounting tracefs on {TRACEFS}: {error}")),
-    }
-    fs::create_dir(INSTANCE).at(|| format!("making {INSTANCE}"))?;
-    let switch = format!("{INSTANCE}/events/iommu/map/enable");
-    write_file(&switch, "1")?;
-    let done = work();
-    write_file(&switch, "0")?;
-    let calls = recorded(INSTANCE);
-    fs::remove_dir(INSTANCE).at(|| format!("removing {INSTANCE}"))?;
-    done.and(calls)
-}
-
-/// Events that an instance has recorded, those included that it had no room to keep.
-fn recorded(instance: &str) -> Outcome<u64> {
-    let folder = format!("{instance}/per_cpu");
-    let mut sum = 0;
-    for cpu in crate::readings::list(&folder)? {
-        let path = format!("{folder}/{cpu}/stats");
-        let text = read_file(&path)?;
-        sum += sum_of(&text).ok_or_else(|| format!("{path}: makes no sense"))?;
-    }
-    Ok(sum)
-}
-
-fn sum_of(stats: &str) -> Option<u64> {
-    let of = |name: &str| crate::readings::field(stats, name);
-    Some(of("entries:")? + of("overrun:")? + of("dropped events:")?)
+    let maps = Recording::start("play", "iommu/map", None)?;
+    work()?;
+    maps.count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn events_that_were_overwritten_count() {
-        let stats = "entries: 12\noverrun: 30\ncommit overrun: 5\nbytes: 700\ndropped events: 1\nread events: 0\n";
-        assert_eq!(sum_of(stats), Some(43));
-        assert_eq!(sum_of("entries: 12\n"), None);
-    }
 
     #[test]
     fn patterns_differ_by_their_number() {

@@ -9,7 +9,7 @@ use crate::outcome::{read_file, At, Outcome};
 use crate::phone::{Answer, Phone, Woke};
 use crate::readings::{cpu_times, now_ns, Memory};
 use crate::wire::{Count, FromApp, ToApp};
-use crate::{checks, desktop, devices, disk, flash, fragment, net, play, sound, tier};
+use crate::{checks, desktop, devices, disk, flash, fragment, idle, net, play, sound, tier};
 
 /// Takes 1 for the page cache (admin-guide/sysctl/vm.rst).
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
@@ -218,7 +218,7 @@ impl follow::phone::Phone for Phone {
             }
             Step::DropCaches {} => std::fs::write(DROP_CACHES, "1").at(|| DROP_CACHES.into()),
             Step::Verify {} => verify_all(self),
-            Step::IdleCheck { ns } => checks::idle(self, *ns),
+            Step::IdleCheck { ns } => idle::watch(self, *ns),
             Step::KillDaemon {} => {
                 let Some(before) = self.baseline.take() else {
                     return Err("a desktop's daemon is systemd's to start and end: use another scenario".into());

@@ -11,8 +11,7 @@ use fovea_scenario::{FileKind, Plan};
 
 use crate::files::FLASH_ROOT;
 use crate::outcome::{read_file, write_file, At, Outcome};
-
-const TRACEFS: &str = "/sys/kernel/tracing";
+use crate::recording::{mount_tracefs, TRACEFS};
 
 /// A file of the event that tells of each page read.
 fn event(file: &str) -> String {
@@ -31,10 +30,7 @@ pub struct Trace {
 impl Trace {
     /// Begins to count. Files that are made later (pictures) are of the kind `Other`.
     pub fn begin(plan: &Plan) -> Outcome<Self> {
-        match rustix::mount::mount("tracefs", TRACEFS, "tracefs", rustix::mount::MountFlags::empty(), None) {
-            Ok(()) | Err(rustix::io::Errno::BUSY) => {}
-            Err(error) => return Err(format!("mounting tracefs on {TRACEFS}: {error}")),
-        }
+        mount_tracefs()?;
         let mut kinds = BTreeMap::new();
         for file in plan.apps.iter().flat_map(|app| app.files()) {
             let path = Path::new(FLASH_ROOT).join(&file.path);
