@@ -96,7 +96,7 @@ pub struct KernelChoice {
     /// Kernel to boot (vmlinux or vmlinuz), in place of Debian's.
     #[arg(long, value_name = "FILE")]
     kernel: Option<PathBuf>,
-    /// Its modules (a folder that holds modules.dep).
+    /// Its modules (a folder as /lib/modules/RELEASE is).
     #[arg(long, value_name = "DIR", requires = "kernel")]
     modules: Option<PathBuf>,
 }

@@ -72,6 +72,17 @@ impl ModuleTree {
         Ok(())
     }
 
+    /// Codecs that zram has modprobe load, of which a guest has none: before Linux 6.12 it compresses through the crypto API. What Fovea asks
+    /// for, and the kernel's own default; as far as they are there, and not where zram itself depends on what it compresses with.
+    ///
+    /// # Errors
+    /// As [`ModuleTree::load_order`], for zram.
+    pub fn zram_codecs(&self) -> Result<Vec<&'static str>> {
+        const CODECS: [&str; 2] = ["lz4", "lzo-rle"];
+        let by_itself = self.load_order(&["zram"])?.iter().any(|module| module.name.ends_with("_compress"));
+        Ok(CODECS.into_iter().filter(|name| !by_itself && self.files.contains_key(&normal(name))).collect())
+    }
+
     /// The wanted modules and all they depend on, each after what it depends on, none twice, none that is built in.
     ///
     /// # Errors
@@ -197,6 +208,16 @@ mod tests {
         assert_eq!(tree.add(&own).unwrap(), "base");
         assert_eq!(names(&tree.load_order(&["base"]).unwrap()), ["dm_mod", "base"]);
         assert!(tree.add(Path::new("x.so")).is_err());
+    }
+
+    #[test]
+    fn a_zram_that_names_its_codecs_to_modprobe_alone_comes_with_them() {
+        let codecs =
+            |modules: &[(&str, &str)]| tree(tempfile::tempdir().unwrap().path(), modules).zram_codecs().unwrap();
+        let crypto = [("lz4.ko", "lz4_compress"), ("lz4_compress.ko", ""), ("lzo-rle.ko", "")];
+        assert_eq!(codecs(&[&[("zram.ko", "")][..], &crypto].concat()), ["lz4", "lzo-rle"], "Linux 6.1");
+        assert_eq!(codecs(&[&[("zram.ko", "lz4_compress")][..], &crypto].concat()), [""; 0], "Linux 6.12");
+        assert_eq!(codecs(&[("zram.ko", "")]), [""; 0], "what is not there is not missed");
     }
 
     #[test]

@@ -223,5 +223,9 @@ fn load_order(kernel: &Kernel, modules: &[&str], own: Option<&BuiltModules>) -> 
     for ko in own.map_or(Ok(Vec::new()), BuiltModules::files)? {
         tree.add(&ko)?;
     }
-    tree.load_order(modules)
+    let mut wanted = modules.to_vec();
+    if wanted.contains(&"zram") {
+        wanted.extend(tree.zram_codecs()?);
+    }
+    tree.load_order(&wanted)
 }
