@@ -10,7 +10,7 @@ use crate::child::{mix, Child, Content, Order};
 use crate::Bench;
 
 fn wish(algorithm: &str, disk_bytes: u64, priority: i32) -> ZramWish {
-    ZramWish { algorithm: algorithm.into(), disk_bytes, limit_bytes: disk_bytes / 2, priority }
+    ZramWish { algorithm: Some(algorithm.into()), disk_bytes, limit_bytes: disk_bytes / 2, priority }
 }
 
 fn swaps() -> String {
@@ -53,6 +53,17 @@ pub fn without_swap(bench: &mut Bench) {
     let named = refused.as_ref().is_err_and(|e| e.to_string().contains("lz4"));
     bench.check("an unknown algorithm is refused with those there are", named, format!("{refused:?}"));
     bench.check("a refused set-up leaves the module as it was", loaded == zram_is_loaded(), zram_is_loaded());
+    let own = ZramWish { algorithm: None, ..wish("", 64 << 20, 1) };
+    let made = bench.system.zram_setup(&own, &mut |_| Ok(()));
+    let path = |zram: &ZramDevice| format!("/sys/block/zram{}/comp_algorithm", zram.number);
+    let in_use = made.as_ref().ok().and_then(|zram| read_to_string(path(zram)).ok());
+    let told = made.as_ref().is_ok_and(|zram| {
+        !zram.algorithm.is_empty()
+            && in_use.as_ref().is_some_and(|text| text.contains(&format!("[{}]", zram.algorithm)))
+    });
+    bench.check("without a wish it is the kernel's own algorithm, and told", told, format!("{made:?}, {in_use:?}"));
+    let gone = made.as_ref().is_ok_and(|zram| bench.system.zram_teardown(zram).is_ok()) && loaded == zram_is_loaded();
+    bench.check("and it goes again", gone, swaps());
     let mut seen = None;
     let refused = bench.system.zram_setup(&wish("lz4", 64 << 20, 1), &mut |zram| {
         seen = Some((zram.clone(), read_to_string(format!("/sys/block/zram{}/disksize", zram.number))));

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::config::Config;
 use crate::engine::Engine;
-use crate::fake::{FakeApp, FakeDevice};
+use crate::fake::{FakeApp, FakeDevice, OWN_ALGORITHM, UNKNOWN_ALGORITHM};
 use crate::journal::Journal;
 use crate::undo::{restore, UndoLog};
 use fovea_client::protocol::{Reply, Request};
@@ -242,6 +242,24 @@ fn a_device_without_zram_is_served_without_compression() {
     engine.set_up(0).unwrap();
     let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
     assert!(status.missing.iter().any(|m| m.starts_with("zram")));
+}
+
+#[test]
+fn where_the_algorithm_cannot_be_had_zram_has_the_kernels_own() {
+    let device = without_zram(StorageSwap::default());
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = freezing();
+    config.zram.algorithm = UNKNOWN_ALGORITHM.into();
+    let mut engine = engine_with(folder.path(), &device, config);
+    engine.set_up(0).unwrap();
+    assert!(device.0.borrow().memory.zram.is_some());
+    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    assert!(!status.missing.iter().any(|m| m.starts_with("zram")), "{:?}", status.missing);
+    let journal = std::fs::read_to_string(folder.path().join("journal.jsonl")).unwrap();
+    let line = journal.lines().find(|line| line.contains(r#""action":"zram""#)).unwrap();
+    assert!(line.contains(OWN_ALGORITHM), "{line}");
+    let undo = std::fs::read_to_string(folder.path().join("undo.log")).unwrap();
+    assert!(undo.contains(OWN_ALGORITHM) && !undo.contains(UNKNOWN_ALGORITHM), "{undo}");
 }
 
 /// A device of 1 GiB with that swap, and nothing in it.

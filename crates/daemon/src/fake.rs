@@ -6,13 +6,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::{AppUsage, CpuReading, DiskControl, Holder, IoClass, MemoryReading, Service, ZramReading, PAGE_BYTES};
+use fovea_apps::{AppUsage, CpuReading, DiskControl, Holder, IoClass, MemoryReading, Service, PAGE_BYTES};
 use fovea_linux::rooms::*;
 use fovea_linux::*;
 
 mod merging;
 mod net;
+mod swap;
 mod tiers;
+
+pub use swap::{OWN_ALGORITHM, UNKNOWN_ALGORITHM};
 
 #[derive(Debug, Default)]
 pub struct State {
@@ -362,34 +365,5 @@ impl Disks for FakeDevice {
 
     fn io_weights(&mut self) -> Result<Vec<&'static str>, Error> {
         Ok(vec!["io.bfq.weight"])
-    }
-}
-
-impl Swap for FakeDevice {
-    fn storage_swap(&mut self) -> StorageSwap {
-        self.0.borrow().storage_swap
-    }
-
-    fn zram_setup(
-        &mut self,
-        wish: &ZramWish,
-        claimed: &mut dyn FnMut(&ZramDevice) -> io::Result<()>,
-    ) -> Result<ZramDevice, Error> {
-        self.check("zram_setup")?;
-        let zram = ZramDevice { number: 0, algorithm: wish.algorithm.clone(), loaded_module: true, hot_added: true };
-        claimed(&zram).map_err(|source| Error::Call { call: "claim", what: "zram0".into(), source })?;
-        let mut state = self.0.borrow_mut();
-        state.memory.swap_total_bytes += wish.disk_bytes;
-        state.memory.swap_free_bytes += wish.disk_bytes;
-        state.memory.zram =
-            Some(ZramReading { disk_bytes: wish.disk_bytes, limit_bytes: wish.limit_bytes, ..Default::default() });
-        Ok(zram)
-    }
-
-    fn zram_teardown(&mut self, _: &ZramDevice) -> Result<(), Error> {
-        let mut state = self.0.borrow_mut();
-        state.memory.zram = None;
-        (state.memory.swap_total_bytes, state.memory.swap_free_bytes) = (0, 0);
-        Ok(())
     }
 }

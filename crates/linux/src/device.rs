@@ -58,8 +58,8 @@ pub struct KillOutcome {
 /// What [`Swap::zram_setup`] should make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZramWish {
-    /// Compression algorithm, as the kernel names it.
-    pub algorithm: String,
+    /// Compression algorithm, as the kernel names it; `None` leaves the kernel its own.
+    pub algorithm: Option<String>,
     /// What it may hold, uncompressed.
     pub disk_bytes: u64,
     /// Memory it may take.

@@ -21,7 +21,14 @@ pub fn load(root: &Root, name: &'static str) -> Result<(), Error> {
     found(root, name)?.iter().try_for_each(|file| insert_if_new(file))
 }
 
-/// The same with parameters for the module itself ("size=4M devices=a:1M,b:2M").
+/// Loads a module, as [`load`] does, if there is a file of that name; whether there is.
+pub(crate) fn load_if_there(root: &Root, name: &str) -> Result<bool, Error> {
+    let Some(files) = files(root, name)? else { return Ok(false) };
+    files.iter().try_for_each(|file| insert_if_new(file))?;
+    Ok(true)
+}
+
+/// As [`load`], with parameters for the module itself ("size=4M devices=a:1M,b:2M").
 ///
 /// # Errors
 /// As the kernel says: EEXIST if it is loaded, and what the module refuses its parameters with.

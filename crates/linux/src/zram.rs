@@ -65,16 +65,27 @@ pub(crate) fn setup(
     if loaded_module {
         module::load(root, "zram")?;
     }
-    let mut zram = ZramDevice { number: 0, algorithm: wish.algorithm.clone(), loaded_module, hot_added: false };
+    let mut zram = ZramDevice { number: 0, algorithm: String::new(), loaded_module, hot_added: false };
     // From here on whatever fails leaves nothing behind.
-    let made = pick(root, &mut zram).and_then(|()| {
-        claimed(&zram)
-            .map_err(|e| Error::call("writing down the claim", format!("zram{}", zram.number), e))
-            .and_then(|()| configure(root, &zram, wish))
-            .inspect_err(|_| undo(root, &zram))
-    });
+    let made =
+        pick(root, &mut zram).and_then(|()| claim(root, &mut zram, wish, claimed).inspect_err(|_| undo(root, &zram)));
     made.inspect_err(|_| unload(&zram))?;
     Ok(zram)
+}
+
+/// Has the device written down before anything is done to it.
+fn claim(
+    root: &Root,
+    zram: &mut ZramDevice,
+    wish: &ZramWish,
+    claimed: &mut dyn FnMut(&ZramDevice) -> io::Result<()>,
+) -> Result<(), Error> {
+    zram.algorithm = match &wish.algorithm {
+        Some(algorithm) => algorithm.clone(),
+        None => algorithm_in_use(root, zram.number)?,
+    };
+    claimed(zram).map_err(|e| Error::call("writing down the claim", format!("zram{}", zram.number), e))?;
+    configure(root, zram, wish)
 }
 
 /// Takes a device that nobody has set up, or adds one.
@@ -97,8 +108,12 @@ fn pick(root: &Root, zram: &mut ZramDevice) -> Result<(), Error> {
 
 fn configure(root: &Root, zram: &ZramDevice, wish: &ZramWish) -> Result<(), Error> {
     let set = |name, value: &str| write_named(&attribute(root, zram.number, name), value);
-    set("comp_algorithm", &zram.algorithm).map_err(|e| explain_algorithm(root, zram, e))?;
-    set("disksize", &wish.disk_bytes.to_string())?;
+    if let Some(algorithm) = &wish.algorithm {
+        set_algorithm(root, zram.number, algorithm)?;
+    }
+    let size = || set("disksize", &wish.disk_bytes.to_string());
+    // The kernel does not look at its own algorithm before this.
+    size().or_else(|e| if load_codec(root, &zram.algorithm)? { size() } else { Err(e) })?;
     set("mem_limit", &wish.limit_bytes.to_string())?;
     let device = device(root, zram.number);
     make_node(root, zram.number, &device)?;
@@ -106,16 +121,29 @@ fn configure(root: &Root, zram: &ZramDevice, wish: &ZramWish) -> Result<(), Erro
     swap::on(&device, wish.priority).map_err(|e| Error::call("swapon", device.display(), e))
 }
 
-/// Names the algorithms there are, when it is the algorithm that was wrong.
-fn explain_algorithm(root: &Root, zram: &ZramDevice, error: Error) -> Error {
-    let known = read(&attribute(root, zram.number, "comp_algorithm")).map(|text| parse_algorithms(&text).0);
-    match known {
-        Ok(known) if !known.contains(&zram.algorithm) => Error::Refused {
-            what: format!("zram algorithm {:?}", zram.algorithm),
-            mend: format!("this kernel has {}", known.join(", ")),
-        },
-        _ => error,
+/// Before Linux 6.12 zram compresses through the crypto API, which has modprobe load what it lacks: where there is no modprobe, this does.
+/// Whether there is a module of that name.
+fn load_codec(root: &Root, algorithm: &str) -> Result<bool, Error> {
+    module::load_if_there(root, &algorithm.replace('-', "_"))
+}
+
+fn set_algorithm(root: &Root, number: u32, name: &str) -> Result<(), Error> {
+    let path = attribute(root, number, "comp_algorithm");
+    let Err(error) = write_named(&path, name) else { return Ok(()) };
+    let refused = |mend| Error::Refused { what: format!("zram algorithm {name:?}"), mend };
+    let known = read(&path).map(|text| parse_algorithms(&text).0).unwrap_or_default();
+    if known.is_empty() {
+        return Err(error);
     }
+    if !known.iter().any(|known| known == name) {
+        return Err(refused(format!("this kernel has {}", known.join(", "))));
+    }
+    if load_codec(root, name)? && write_named(&path, name).is_ok() {
+        return Ok(());
+    }
+    Err(refused(
+        "this kernel has it in a module that is not there: install the kernel's modules, or name another".into(),
+    ))
 }
 
 /// Makes /dev/zramN where no devtmpfs or udev does it at once.

@@ -342,13 +342,11 @@ impl Swap for SimulatedDevice {
         if self.hold().memory.zram.is_some() {
             return Err(refused("a second zram".into(), "the simulated device has one"));
         }
-        if wish.algorithm != "lz4" {
-            return Err(refused(
-                format!("algorithm {:?}", wish.algorithm),
-                "the simulated device has costs for lz4 only",
-            ));
+        let algorithm = wish.algorithm.clone().unwrap_or_else(|| "lz4".into());
+        if algorithm != "lz4" {
+            return Err(refused(format!("algorithm {algorithm:?}"), "the simulated device has costs for lz4 only"));
         }
-        let zram = ZramDevice { number: 0, algorithm: wish.algorithm.clone(), loaded_module: false, hot_added: true };
+        let zram = ZramDevice { number: 0, algorithm, loaded_module: false, hot_added: true };
         claimed(&zram).map_err(|source| Error::Call { call: "claim", what: "zram0".into(), source })?;
         self.hold().memory.zram =
             Some(Zram { disk_bytes: wish.disk_bytes, limit_bytes: wish.limit_bytes, pages: 0, used_bytes: 0 });

@@ -249,7 +249,7 @@ fn device(configuration: Configuration) -> (Rc<RefCell<Machine>>, SimulatedDevic
 
 fn with_zram() -> (Rc<RefCell<Machine>>, SimulatedDevice) {
     let (machine, mut device) = device(FOVEA);
-    let wish = ZramWish { algorithm: "lz4".into(), disk_bytes: 64 * MB, limit_bytes: 32 * MB, priority: 100 };
+    let wish = ZramWish { algorithm: Some("lz4".into()), disk_bytes: 64 * MB, limit_bytes: 32 * MB, priority: 100 };
     device.zram_setup(&wish, &mut |_| Ok(())).unwrap();
     (machine, device)
 }
@@ -294,7 +294,7 @@ fn what_was_resident_can_be_read_back() {
 #[test]
 fn zram_takes_no_more_than_its_limit() {
     let (machine, mut device) = device(FOVEA);
-    let wish = ZramWish { algorithm: "lz4".into(), disk_bytes: 64 * MB, limit_bytes: MB / 4, priority: 100 };
+    let wish = ZramWish { algorithm: Some("lz4".into()), disk_bytes: 64 * MB, limit_bytes: MB / 4, priority: 100 };
     device.zram_setup(&wish, &mut |_| Ok(())).unwrap();
     assert!(device.zram_setup(&wish, &mut |_| Ok(())).is_err());
     let outcome = device.compress("apps/gmail", CompressCursor::default(), 1 << 20, 1001).unwrap();
@@ -334,7 +334,7 @@ fn scores_come_back_and_a_claim_that_fails_leaves_nothing() {
     assert_eq!(device.scores("apps/gmail").unwrap()[0].oom_score_adj, 700);
     device.restore_importance("apps/gmail", &scores).unwrap();
     assert_eq!(device.scores("apps/gmail").unwrap(), scores);
-    let wish = ZramWish { algorithm: "lz4".into(), disk_bytes: MB, limit_bytes: MB, priority: 0 };
+    let wish = ZramWish { algorithm: Some("lz4".into()), disk_bytes: MB, limit_bytes: MB, priority: 0 };
     assert!(device.zram_setup(&wish, &mut |_| Err(std::io::Error::other("full"))).is_err());
     assert_eq!(machine.borrow().memory.zram, None);
     assert!(device.sysctl("kernel/hostname").is_err());

@@ -2,7 +2,7 @@
 //! Setting the device up: compressed swap where there is none, and the eCache's module.
 
 use fovea_contract::ECACHE_MODULE;
-use fovea_linux::{Device, Error, StorageSwap, ZramWish};
+use fovea_linux::{Device, Error, StorageSwap, ZramDevice, ZramWish};
 use serde_json::json;
 
 use super::Memory;
@@ -37,13 +37,12 @@ impl Memory {
         let (total_bytes, mode) = (self.reading.total_bytes, house.config.memory.mode);
         let (limit_bytes, disk_bytes) = house.config.zram.sizes(total_bytes, mode, storage.size_bytes > 0);
         let wish = ZramWish {
-            algorithm: house.config.zram.algorithm.clone(),
+            algorithm: Some(house.config.zram.algorithm.clone()),
             disk_bytes,
             limit_bytes,
             priority: house.config.zram.priority,
         };
-        let undo = &mut house.undo;
-        match house.device.zram_setup(&wish, &mut |zram| undo.zram(zram)) {
+        match set_up_zram(house, &wish) {
             Ok(zram) => {
                 house.write(now_ns, "zram", None, None, json!({ "device": zram, "limit_bytes": limit_bytes }));
                 set_page_cluster(house, &storage);
@@ -53,6 +52,23 @@ impl Memory {
             Err(e) => house.lacks(now_ns, format!("zram: {e}")),
         }
         Ok(())
+    }
+}
+
+/// Where the algorithm cannot be had, with the kernel's own: worse compression is better than none.
+fn set_up_zram<D: Device>(house: &mut House<D>, wish: &ZramWish) -> Result<ZramDevice, Error> {
+    let undo = &mut house.undo;
+    let refused = match house.device.zram_setup(wish, &mut |zram| undo.zram(zram)) {
+        Err(refused @ Error::Refused { .. }) => refused,
+        result => return result,
+    };
+    let kernels = ZramWish { algorithm: None, ..wish.clone() };
+    match house.device.zram_setup(&kernels, &mut |zram| undo.zram(zram)) {
+        Ok(zram) => {
+            say!("fovea: {refused}: zram compresses with {} instead", zram.algorithm);
+            Ok(zram)
+        }
+        Err(_) => Err(refused),
     }
 }
 
