@@ -262,6 +262,19 @@ fn where_the_algorithm_cannot_be_had_zram_has_the_kernels_own() {
     assert!(undo.contains(OWN_ALGORITHM) && !undo.contains(UNKNOWN_ALGORITHM), "{undo}");
 }
 
+#[test]
+fn a_zram_that_could_not_be_set_up_is_nobodys() {
+    let device = without_zram(StorageSwap::default());
+    device.0.borrow_mut().failing = Some("swapon");
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = engine_in(folder.path(), &device);
+    engine.set_up(0).unwrap();
+    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    assert!(status.missing.iter().any(|m| m.starts_with("zram")), "{:?}", status.missing);
+    drop(engine);
+    assert_eq!(UndoLog::open(folder.path()).unwrap().changed().zram, None, "whoever sets it up next keeps it");
+}
+
 /// A device of 1 GiB with that swap, and nothing in it.
 fn without_zram(storage: StorageSwap) -> FakeDevice {
     let device = FakeDevice::default();

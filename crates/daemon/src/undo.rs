@@ -166,6 +166,14 @@ impl UndoLog {
         self.push(Line::Zram(zram.clone()))
     }
 
+    /// None is any more, or it was never set up.
+    pub fn zram_gone(&mut self) -> std::io::Result<()> {
+        match self.changed.zram.is_some() {
+            true => self.push(Line::ZramGone),
+            false => Ok(()),
+        }
+    }
+
     /// A module's parameter as it was.
     pub fn parameter(&mut self, module: &str, name: &str, old: &str) -> std::io::Result<()> {
         self.push(Line::Parameter(module.into(), name.into(), old.into()))

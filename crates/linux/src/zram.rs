@@ -113,7 +113,7 @@ fn configure(root: &Root, zram: &ZramDevice, wish: &ZramWish) -> Result<(), Erro
     }
     let size = || set("disksize", &wish.disk_bytes.to_string());
     // The kernel does not look at its own algorithm before this.
-    size().or_else(|e| if load_codec(root, &zram.algorithm)? { size() } else { Err(e) })?;
+    size().or_else(|e| if load_codec(root, &zram.algorithm) { size() } else { Err(e) })?;
     set("mem_limit", &wish.limit_bytes.to_string())?;
     let device = device(root, zram.number);
     make_node(root, zram.number, &device)?;
@@ -122,11 +122,12 @@ fn configure(root: &Root, zram: &ZramDevice, wish: &ZramWish) -> Result<(), Erro
 }
 
 /// Before Linux 6.12 zram compresses through the crypto API, which has modprobe load what it lacks: where there is no modprobe, this does.
-/// Whether there is a module of that name.
-fn load_codec(root: &Root, algorithm: &str) -> Result<bool, Error> {
-    module::load_if_there(root, &algorithm.replace('-', "_"))
+/// Whether it is loaded now: a kernel that takes no more modules (kernel.modules_disabled) has the algorithms it has.
+fn load_codec(root: &Root, algorithm: &str) -> bool {
+    module::load_if_there(root, &algorithm.replace('-', "_")).unwrap_or(false)
 }
 
+/// The error names the algorithms there are, when it is the algorithm that was wrong, or says that its module is missing.
 fn set_algorithm(root: &Root, number: u32, name: &str) -> Result<(), Error> {
     let path = attribute(root, number, "comp_algorithm");
     let Err(error) = write_named(&path, name) else { return Ok(()) };
@@ -138,11 +139,11 @@ fn set_algorithm(root: &Root, number: u32, name: &str) -> Result<(), Error> {
     if !known.iter().any(|known| known == name) {
         return Err(refused(format!("this kernel has {}", known.join(", "))));
     }
-    if load_codec(root, name)? && write_named(&path, name).is_ok() {
+    if load_codec(root, name) && write_named(&path, name).is_ok() {
         return Ok(());
     }
     Err(refused(
-        "this kernel has it in a module that is not there: install the kernel's modules, or name another".into(),
+        "this kernel has it in a module that cannot be loaded: install the kernel's modules, or name another".into(),
     ))
 }
 

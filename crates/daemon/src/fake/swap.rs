@@ -30,6 +30,7 @@ impl Swap for FakeDevice {
         }
         let zram = ZramDevice { number: 0, algorithm, loaded_module: true, hot_added: true };
         claimed(&zram).map_err(|source| Error::Call { call: "claim", what: "zram0".into(), source })?;
+        self.check("swapon")?;
         let mut state = self.0.borrow_mut();
         state.memory.swap_total_bytes += wish.disk_bytes;
         state.memory.swap_free_bytes += wish.disk_bytes;

@@ -57,19 +57,28 @@ impl Memory {
 
 /// Where the algorithm cannot be had, with the kernel's own: worse compression is better than none.
 fn set_up_zram<D: Device>(house: &mut House<D>, wish: &ZramWish) -> Result<ZramDevice, Error> {
-    let undo = &mut house.undo;
-    let refused = match house.device.zram_setup(wish, &mut |zram| undo.zram(zram)) {
+    let refused = match try_zram(house, wish) {
         Err(refused @ Error::Refused { .. }) => refused,
         result => return result,
     };
     let kernels = ZramWish { algorithm: None, ..wish.clone() };
-    match house.device.zram_setup(&kernels, &mut |zram| undo.zram(zram)) {
+    match try_zram(house, &kernels) {
         Ok(zram) => {
             say!("fovea: {refused}: zram compresses with {} instead", zram.algorithm);
             Ok(zram)
         }
         Err(_) => Err(refused),
     }
+}
+
+/// A device that was claimed and not set up is nobody's again: whoever sets it up later keeps it when the daemon ends.
+fn try_zram<D: Device>(house: &mut House<D>, wish: &ZramWish) -> Result<ZramDevice, Error> {
+    let undo = &mut house.undo;
+    let made = house.device.zram_setup(wish, &mut |zram| undo.zram(zram));
+    if made.is_err() {
+        undo.zram_gone().map_err(|e| Error::Call { call: "giving up the claim", what: "zram".into(), source: e })?;
+    }
+    made
 }
 
 /// One setting for all swap. Where a disk turns it needs its own more than zram does: a page alone takes the disk as long as eight, and the
