@@ -24,7 +24,7 @@ pip install "moto[server]" s3fs >>"$made/pip.log" 2>&1 || echo "python: no tests
 
 # Unoptimised, as the other tests; what users install is a release.
 (cd "$here" && PATH=$made/venv/bin:$PATH MATURIN_PEP517_ARGS="--profile dev --locked" pip wheel --no-deps --no-build-isolation --wheel-dir "$made/wheels" .)
-pip install --no-index --no-deps "$made"/wheels/fovea-*.whl
+pip install --no-index --no-deps "$made"/wheels/fovea_lab-*.whl
 # Results are compared with the command line's, if it is built, of these sources.
 for built in "$here"/../target/*/debug/fovea "$here"/../target/*/release/fovea; do
 	if [ -x "$built" ] && [ -z "$(find "$here/../crates" "$here/../core" -name '*.[rc]' -newer "$built" -print -quit)" ]; then

@@ -32,7 +32,7 @@ def local(trace: str) -> str:
     try:
         import fsspec
     except ImportError:
-        raise Error(f"{shown}: fsspec is not installed; pip install 'fovea[remote]', or give a file's path") from None
+        raise Error(f"{shown}: fsspec is not installed; pip install 'fovea-lab[remote]', or give a file's path") from None
     try:
         system, path = fsspec.core.url_to_fs(trace)
         if "file" in (system.protocol if isinstance(system.protocol, tuple) else (system.protocol,)):

@@ -44,7 +44,7 @@ class Results:
         try:
             import pyarrow
         except ImportError:
-            raise Error("pyarrow: not installed; pip install 'fovea[arrow]', or take .rows") from None
+            raise Error("pyarrow: not installed; pip install 'fovea-lab[arrow]', or take .rows") from None
         first = self.rows[0] if self.rows else {}
         schema = pyarrow.schema([(name, getattr(pyarrow, _TYPES[type(value)])()) for name, value in first.items()])
         return pyarrow.Table.from_pylist(self.rows, schema=schema)
@@ -54,7 +54,7 @@ class Results:
         try:
             import pandas
         except ImportError:
-            raise Error("pandas: not installed; pip install 'fovea[pandas]', or take .rows") from None
+            raise Error("pandas: not installed; pip install 'fovea-lab[pandas]', or take .rows") from None
         return pandas.DataFrame(self.rows)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:

@@ -91,4 +91,4 @@ def test_without_fsspec_paths_still_work(git):
         "except fovea.Error as error: print(error)\n"
     )
     said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, env=dict(os.environ))
-    assert said.stdout == "s3://bucket/t.parquet: fsspec is not installed; pip install 'fovea[remote]', or give a file's path\n"
+    assert said.stdout == "s3://bucket/t.parquet: fsspec is not installed; pip install 'fovea-lab[remote]', or give a file's path\n"
