@@ -10,7 +10,7 @@ use fovea_phone::{fetch, skip, Cache, Error, Kernel, ModuleTree, Progress};
 
 const MAKEFILE: &str = "all:\n\t$(MAKE) -C $(KDIR) M=$(CURDIR) BROKEN=$(BROKEN) modules\n";
 const KBUILD: &str = "subdir-ccflags-y += -I$(src)/../core $(if $(BROKEN),-DBROKEN=1)\nobj-m += hello/\n";
-const HELLO: &str = "// SPDX-License-Identifier: GPL-2.0-only\n#include <linux/module.h>\n#include \"said.h\"\n\
+const HELLO: &str = "#include <linux/module.h>\n#include \"said.h\"\n\
     #ifdef BROKEN\n#undef SAID\n#define SAID \"broken\"\n#endif\n\
     static int __init hello_init(void) { return 0; }\nmodule_init(hello_init);\n\
     MODULE_LICENSE(\"GPL\");\nMODULE_DESCRIPTION(SAID);\n";
