@@ -9,9 +9,12 @@ fn git(args: &[&str]) -> Option<String> {
 }
 
 fn main() {
-    // A source tree without git (a tarball) says so.
-    let commit =
-        git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]).unwrap_or_else(|| "unknown".into());
+    // Whoever builds from a tarball may say the commit; a source tree without git and without that says "unknown".
+    println!("cargo:rerun-if-env-changed=FOVEA_COMMIT");
+    let commit = std::env::var("FOVEA_COMMIT")
+        .ok()
+        .or_else(|| git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]))
+        .unwrap_or_else(|| "unknown".into());
     println!("cargo:rustc-env=FOVEA_COMMIT={commit}");
     if let Some(folder) = git(&["rev-parse", "--absolute-git-dir"]) {
         // The index changes with every add and commit.

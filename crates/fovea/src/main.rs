@@ -34,9 +34,31 @@ use fovea_client::protocol::Request;
 use crate::failure::Failure;
 use crate::settings::Settings;
 
+#[cfg(feature = "lab")]
+macro_rules! if_lab {
+    ($with:literal, $without:literal) => {
+        $with
+    };
+}
+#[cfg(not(feature = "lab"))]
+macro_rules! if_lab {
+    ($with:literal, $without:literal) => {
+        $without
+    };
+}
+
+/// Version, commit, and which of the two programs this is: a report of a fault needs all three.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("FOVEA_COMMIT"),
+    if_lab!("; with the virtual phone and the lab", "; without the virtual phone and the lab"),
+    ")"
+);
+
 /// Gives a device's memory, storage and network to the app the user is looking at.
 #[derive(Parser)]
-#[command(name = "fovea", version, max_term_width = 100)]
+#[command(name = "fovea", version = VERSION, max_term_width = 100)]
 struct Cli {
     /// Folder of the daemon's socket and state, in place of the configured one.
     #[arg(long, global = true, env = "FOVEA_RUN", value_name = "FOLDER")]

@@ -34,6 +34,15 @@ fn without_a_daemon_every_command_says_so_in_one_line() {
 }
 
 #[test]
+fn the_version_names_the_commit_and_which_program_it_is() {
+    let output = run(Path::new(NOWHERE), &["--version"]);
+    let line = String::from_utf8(output.stdout).unwrap();
+    let parts = [env!("CARGO_PKG_VERSION"), "(commit ", "the virtual phone and the lab)"];
+    assert!(output.status.success() && parts.iter().all(|part| line.contains(part)), "{line}");
+    assert!(!line.contains("(commit ;"), "{line}");
+}
+
+#[test]
 fn nothing_is_launched_without_a_daemon_to_know_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let ran = folder.path().join("ran");
