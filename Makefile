@@ -17,6 +17,7 @@
 #   make small    what goes on a device: daemon and command line, no phone and no lab; SMALL_TARGET=aarch64-unknown-linux-gnu for another CPU
 #   make heap-library  libfovea-heap for programs in C (lib/heap), which make build builds, too; HEAP_CC is another compiler
 #   make hooks    has git check commit messages here
+#   make release-check  what is to be done before a release
 #   make install  into $(DESTDIR)$(PREFIX), what `make build` built; install-small: without the phone and the lab
 PREFIX ?= /usr/local
 CARGO ?= cargo
@@ -34,7 +35,7 @@ HEAP_CC ?= cc
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small build whole small heap-library clean check-style hooks \
+.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small build whole small heap-library clean check-style release-check hooks \
 	setup setup-tests fetch test-rust test-modules test-phone test-python
 
 demo: whole
@@ -262,7 +263,6 @@ test-phone: setup
 	$(CARGO) test --workspace --test heap_phone -- --ignored
 	tools/same-twice.sh $(FOVEA) results/twice
 
-# rustup's minimal profile has neither rustfmt nor clippy.
 # Has git check the messages of your commits.
 hooks:
 	git config core.hooksPath tools/hooks
@@ -273,8 +273,19 @@ check-style:
 	@sh tools/hooks/try.sh
 	@find $(wildcard core crates fuzz kmod lib python tests tools) -name target -prune -o -type f -name '*.[chs]' -print -o -name '*.rs' -print -o -name '*.py' -print -o -name '*.sh' -print | \
 		xargs awk 'FNR == $(FILE_LINES_MAX) + 1 { print FILENAME ": over $(FILE_LINES_MAX) lines; part it"; bad = 1 } END { exit bad }'
-	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check && cd python && $(CARGO) fmt --check; else echo "rustfmt: skipped, not installed"; fi
-	@if $(CARGO) clippy --version >/dev/null 2>&1; then $(CARGO) clippy --workspace --all-targets -- -D warnings; else echo "clippy: skipped, not installed"; fi
+	@$(call needs-tool,fmt,rustfmt) && $(CARGO) fmt --all --check && cd python && $(CARGO) fmt --check
+	@$(call needs-tool,clippy,clippy) && $(CARGO) clippy --workspace --all-targets -- -D warnings
+	@tools/reuse.sh
+
+# rustup's minimal profile and Debian's cargo have neither rustfmt nor clippy: skipped here, a failure
+# where CI is set, for a check that may be skipped holds nobody to anything.
+define needs-tool
+	{ $(CARGO) $(1) --version >/dev/null 2>&1 || { [ -z "$$CI" ] || { echo "check-style: $(2) is missing; rustup component add $(2), or apt-get install $(if $(filter clippy,$(2)),rust-clippy,$(2))" >&2; exit 1; }; echo "$(2): skipped, not installed"; exit 0; }; }
+endef
+
+# What is to be done before a release, each step checked as far as a program can.
+release-check: check-style
+	@tools/release-check.sh '$(VERSION)'
 
 clean:
 	$(CARGO) clean

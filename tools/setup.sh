@@ -38,6 +38,11 @@ if [ "${1:-}" = tests ]; then
 	need dbus dbus-daemon
 	need kwin-wayland kwin_wayland
 	need weston weston-simple-shm
+	# Debian's cargo comes without them; for rustup's see below.
+	if [ -x /usr/bin/cargo ]; then
+		need rustfmt rustfmt
+		need rust-clippy cargo-clippy
+	fi
 	# Where the Python package is tried.
 	python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || packages="$packages python3-venv"
 fi
@@ -86,3 +91,10 @@ command -v cargo >/dev/null 2>&1 || {
 	echo "cargo is missing; install Rust 1.85 or newer: https://rustup.rs, or apt-get install cargo on Debian 13" >&2
 	exit 3
 }
+
+# Of rustup's minimal profile they are components.
+if [ "${1:-}" = tests ] && command -v rustup >/dev/null 2>&1; then
+	for component in rustfmt clippy; do
+		cargo "${component#rust}" --version >/dev/null 2>&1 || rustup component add "$component" || true
+	done
+fi

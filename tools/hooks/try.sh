@@ -15,14 +15,15 @@ try() { # try right|wrong MESSAGE
 
 long=$(printf '%060d' 0 | tr 0 x)
 try right 'ecache: give each volume a lock\n\nWhy.\n'
-try right 'merge: lists, simulate\n'
+try wrong 'merge: add lists\n'
+try wrong 'merge: add lists\n\n# only a comment\n'
 try right 'Merge branch x\n'
-try right '# a comment\necache core: keep one frame\n'
-try right "a: $long 12345678\n"
-try wrong "a: $long 123456789\n"
-try wrong 'Fix things\n'
-try wrong 'ecache: Give each volume a lock\n'
-try wrong 'ecache: give each volume a lock.\n'
+try right '# a comment\necache core: keep one frame\n\nWhy.\n'
+try right "a: $long 12345678\n\nWhy.\n"
+try wrong "a: $long 123456789\n\nWhy.\n"
+try wrong 'Fix things\n\nWhy.\n'
+try wrong 'ecache: Give each volume a lock\n\nWhy.\n'
+try wrong 'ecache: give each volume a lock.\n\nWhy.\n'
 try wrong 'ecache: give each volume a lock\nand more\n'
 try wrong '\n'
 exit $failed
