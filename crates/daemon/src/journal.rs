@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The journal: one JSON line per decision, with its reason and the readings behind it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -56,6 +57,13 @@ pub struct Journal {
     unix_ms: fn() -> u64,
 }
 
+/// Not for everybody to read, whatever the umask is or was: it says who used which app when.
+fn appending(path: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().create(true).append(true).mode(0o640).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o640))?;
+    Ok(file)
+}
+
 fn time_of_day_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
@@ -63,7 +71,7 @@ fn time_of_day_ms() -> u64 {
 impl Journal {
     /// Opens or makes the file.
     pub fn open(path: &Path, max_bytes: u64) -> std::io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let file = appending(path)?;
         let written_bytes = file.metadata()?.len();
         Ok(Self {
             path: path.to_owned(),
@@ -115,8 +123,7 @@ impl Journal {
 
     fn rotate(&mut self) {
         let old = self.path.with_extension("old.jsonl");
-        let fresh = std::fs::rename(&self.path, old)
-            .and_then(|()| OpenOptions::new().create(true).append(true).open(&self.path));
+        let fresh = std::fs::rename(&self.path, old).and_then(|()| appending(&self.path));
         match fresh {
             Ok(file) => self.file = file,
             Err(e) => say!("fovea: rotating {}: {e}", self.path.display()),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The supervisor: a process that does nothing but wait for the worker, and undoes what the worker changed however it ends.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::Read;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use fovea_linux::{fork_worker, Forked, System};
+use fovea_linux::{fork_worker, unblock_signals, Forked, System};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::{flock, FlockOperation};
 use rustix::process::{
@@ -22,6 +23,9 @@ use crate::worker::{work, Signals};
 /// Runs the daemon: a supervisor and a worker. Returns, in both processes, once that process is done; the device is then as it was.
 /// An error is one line, and empty where the other process has said it already. `read` reads the configuration again, when SIGHUP asks for it.
 pub fn run(config: Config, read: impl Fn() -> Result<Config, String> + 'static) -> Result<(), String> {
+    // Whoever starts programs may block them for himself, and that is inherited: then the end of the worker would never be
+    // heard of.
+    unblock_signals(&[SIGCHLD, SIGHUP, SIGINT, SIGTERM]).map_err(|e| e.to_string())?;
     let run_folder = config.daemon.run_folder.clone();
     std::fs::create_dir_all(&run_folder)
         .map_err(|e| format!("{}: {e}: run as root, or name another run_folder in [daemon]", run_folder.display()))?;
@@ -47,14 +51,19 @@ pub fn run(config: Config, read: impl Fn() -> Result<Config, String> + 'static) 
                 work(config, Signals { stop: own.0.reader, reload: own.1.reader, read: Box::new(read) })
             });
             if getppid() != Some(supervisor) {
-                put_back(&run_folder);
+                let _ = put_back(&run_folder);
             }
             done
         }
         Forked::Supervisor(worker) => {
             let ended = supervise(worker, [(stop.reader, Signal::TERM), (reload.reader, Signal::HUP)]);
-            put_back(&run_folder);
-            ended
+            let is_put_back = put_back(&run_folder);
+            match ended? {
+                Ended::Well => Ok(()),
+                // It has said why itself, and one line is enough.
+                Ended::Failed => Err(String::new()),
+                Ended::Killed(signal) => Err(killed(signal, is_put_back, &run_folder)),
+            }
         }
     }
 }
@@ -75,7 +84,7 @@ pub fn restore_alone(run_folder: &Path, wait: bool) -> Result<Vec<String>, Strin
 /// The one lock of a run folder: whoever holds it may write the undo log.
 fn lock(run_folder: &Path, how: FlockOperation) -> Result<File, String> {
     let path = run_folder.join("lock");
-    let file = File::create(&path).map_err(|e| format!("{}: {e}: make it writable", path.display()))?;
+    let file = private(&path).map_err(|e| format!("{}: {e}: make it writable", path.display()))?;
     loop {
         match flock(&file, how) {
             Ok(()) => return Ok(file),
@@ -89,6 +98,14 @@ fn lock(run_folder: &Path, how: FlockOperation) -> Result<File, String> {
             Err(e) => return Err(format!("{}: {e}: name a run_folder on a file system with locks", path.display())),
         }
     }
+}
+
+/// A file for its owner alone, whatever the umask is or was: who can open a file can lock it, and would keep us from
+/// starting and from undoing.
+fn private(path: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
 }
 
 /// A pipe that becomes readable when one of some signals comes.
@@ -123,7 +140,7 @@ fn signal_pipes() -> Result<(SignalPipe, SignalPipe), String> {
 }
 
 /// Waits for the worker, passing on what we are asked. Its PID is its own until it has been waited for, so no pidfd is needed.
-fn supervise(worker: Pid, mut signals: [(UnixStream, Signal); 2]) -> Result<(), String> {
+fn supervise(worker: Pid, mut signals: [(UnixStream, Signal); 2]) -> Result<Ended, String> {
     let mut children = SignalPipe::of(&[SIGCHLD])?.reader;
     children.set_nonblocking(true).map_err(|e| format!("making a pipe for signals: {e}"))?;
     let status = loop {
@@ -146,27 +163,68 @@ fn supervise(worker: Pid, mut signals: [(UnixStream, Signal); 2]) -> Result<(), 
             let _ = kill_process(worker, *signal);
         }
     };
-    if status.exited() && status.exit_status() == Some(0) {
-        return Ok(());
-    }
-    match status.terminating_signal() {
-        Some(signal) => {
-            Err(format!("the worker was killed by signal {signal}: the device has been put back; start again"))
-        }
-        // It has said why itself, and one line is enough.
-        None => Err(String::new()),
-    }
+    Ok(match (status.exit_status(), status.terminating_signal()) {
+        (Some(0), _) => Ended::Well,
+        (_, Some(signal)) => Ended::Killed(signal),
+        _ => Ended::Failed,
+    })
 }
 
-/// Undoes what the log names, and says what it could not.
-fn put_back(run_folder: &Path) {
+/// How the worker ended.
+enum Ended {
+    Well,
+    Failed,
+    Killed(i32),
+}
+
+fn killed(signal: i32, is_put_back: bool, run_folder: &Path) -> String {
+    let came = match is_put_back {
+        true => "the device has been put back; start again".to_owned(),
+        false => format!(
+            "not all could be put back (see above): it stays in {}/undo.log, for `fovea restore` or the next start",
+            run_folder.display()
+        ),
+    };
+    format!("the worker was killed by signal {signal}: {came}")
+}
+
+/// Undoes what the log names, and says what it could not; whether that is nothing.
+fn put_back(run_folder: &Path) -> bool {
     let complaints = match System::new() {
         Ok(mut system) => {
             restore(run_folder, &mut system).unwrap_or_else(|e| vec![format!("{}: {e}", run_folder.display())])
         }
         Err(e) => vec![e.to_string()],
     };
-    for complaint in complaints {
+    for complaint in &complaints {
         say!("fovea: putting the device back: {complaint}");
+    }
+    complaints.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn nobody_else_can_open_the_lock_and_so_hold_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        std::fs::write(&path, "").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        let _lock = lock(folder.path(), FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert_eq!(mode(&path), 0o600, "one that an earlier version left");
+    }
+
+    #[test]
+    fn it_is_said_that_the_device_was_put_back_only_where_it_was() {
+        let folder = Path::new("/run/fovea");
+        assert!(killed(9, true, folder).contains("has been put back"));
+        let not = killed(9, false, folder);
+        assert!(!not.contains("has been put back") && not.contains("/run/fovea/undo.log"), "{not}");
     }
 }

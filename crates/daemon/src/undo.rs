@@ -3,18 +3,22 @@
 //! nothing changed that the log does not name. Undoing what was not yet done is harmless.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fovea_apps::MergeSettings;
 use fovea_linux::{Controller, HeldSocket, OldScore, TierSetting, ZramDevice};
 
 mod changed;
+#[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
+mod faults;
+mod file;
 mod restore;
 
 use changed::{io_key, Line};
 pub use changed::{Changed, Setting};
+use file::LogFile;
 pub use restore::restore;
 
 /// Name of the log in the run folder.
@@ -26,21 +30,35 @@ const COMPACT_BYTES: u64 = 64 << 10;
 /// The log.
 #[derive(Debug)]
 pub struct UndoLog {
-    path: PathBuf,
-    file: File,
+    file: LogFile,
     written_bytes: u64,
     changed: Changed,
+    /// The log could not be written anew the last time.
+    complained: bool,
 }
 
 impl UndoLog {
     /// Opens the log of a run folder; what it already names is kept.
     pub fn open(run_folder: &Path) -> std::io::Result<Self> {
         let path = run_folder.join(LOG_NAME);
-        let changed = read(&path)?;
-        let file = OpenOptions::new().create(true).append(true).open(&path)?;
-        let mut log = Self { path, file, written_bytes: 0, changed };
-        log.compact()?;
+        let read = read(&path)?;
+        if let Some(e) = read.unread {
+            return Err(e);
+        }
+        read.senseless.iter().for_each(|what| say!("fovea: {what}"));
+        let file = LogFile::open(&path)?;
+        let mut log = Self { file, written_bytes: 0, changed: read.changed, complained: false };
+        if let Some(e) = log.file.unreserved() {
+            say!("fovea: {}: {e}: going on without space reserved for undoing: free some there", path.display());
+        }
+        log.compact_or_say();
         Ok(log)
+    }
+
+    /// Leaves in a log only what still stands.
+    fn keep(path: &Path, left: Changed) -> std::io::Result<()> {
+        let file = LogFile::open(path)?;
+        Self { file, written_bytes: 0, changed: left, complained: false }.compact()
     }
 
     /// What stands changed.
@@ -51,26 +69,35 @@ impl UndoLog {
     fn push(&mut self, line: Line) -> std::io::Result<()> {
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
-        // One write: a death leaves the whole line or none.
-        self.file.write_all(&text)?;
+        self.file.append(&text)?;
         self.written_bytes += text.len() as u64;
         self.changed.apply(line);
         if self.written_bytes > COMPACT_BYTES {
-            self.compact()?;
+            self.compact_or_say();
         }
         Ok(())
     }
 
+    /// A log that is longer than it need be names what it must all the same.
+    fn compact_or_say(&mut self) {
+        let compacted = self.compact();
+        if let Err(e) = &compacted {
+            if !self.complained {
+                say!("fovea: writing the undo log anew: {e}: it grows: free some space there");
+            }
+            // Tried again when as much has been added.
+            self.written_bytes = 0;
+        }
+        self.complained = compacted.is_err();
+    }
+
     fn compact(&mut self) -> std::io::Result<()> {
-        let fresh = self.path.with_extension("new");
         let mut text = Vec::new();
         for line in self.changed.lines() {
             serde_json::to_writer(&mut text, &line)?;
             text.push(b'\n');
         }
-        std::fs::write(&fresh, &text)?;
-        std::fs::rename(&fresh, &self.path)?;
-        self.file = OpenOptions::new().append(true).open(&self.path)?;
+        self.file.replace(&text)?;
         self.written_bytes = 0;
         Ok(())
     }
@@ -245,19 +272,34 @@ impl UndoLog {
     }
 }
 
-/// What the log of a path names; nothing if there is none. A torn last line names a change that was not made yet.
-fn read(path: &Path) -> std::io::Result<Changed> {
-    let text = match std::fs::read(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Changed::default()),
-        Err(e) => return Err(e),
-    };
-    let mut changed = Changed::default();
-    for line in text.split(|&b| b == b'\n').filter(|l| !l.is_empty()) {
+/// A log as it was found.
+#[derive(Debug, Default)]
+struct Read {
+    changed: Changed,
+    /// Lines that name nothing that can be undone, each as a complaint.
+    senseless: Vec<String>,
+    /// Why there is more that could not be read.
+    unread: Option<std::io::Error>,
+}
+
+/// Reads the log of a path and writes nothing. A torn last line names a change that was not made yet.
+fn read(path: &Path) -> std::io::Result<Read> {
+    let (text, unread) = file::read(path)?;
+    let mut read = Read { unread, ..Read::default() };
+    let mut lines = text.split(|&b| b == b'\n').enumerate().peekable();
+    while let Some((at, line)) = lines.next() {
+        if line.is_empty() {
+            continue;
+        }
         match serde_json::from_slice(line) {
-            Ok(line) => changed.apply(line),
-            Err(_) => say!("fovea: {}: passing over a line that makes no sense", path.display()),
+            Ok(line) => read.changed.apply(line),
+            Err(_) if lines.peek().is_none() => {}
+            Err(_) => read.senseless.push(format!(
+                "{}: line {} makes no sense: what it names is not undone",
+                path.display(),
+                at + 1
+            )),
         }
     }
-    Ok(changed)
+    Ok(read)
 }

@@ -196,6 +196,24 @@ fn a_killed_worker_ends_the_supervisor_with_one_line() {
     assert!(one_line(&output).contains("start it with `fovea run`"), "a socket that nobody listens on");
 }
 
+/// Programs inherit which signals are blocked; a service manager or a test's harness may have blocked some for itself.
+#[test]
+fn a_supervisor_that_was_started_with_all_signals_blocked_hears_of_them_all_the_same() {
+    let started = || {
+        Daemon::start_with(|command, folder| {
+            let mut blocked = std::process::Command::new("env");
+            blocked.args(["--block-signal", "--"]).arg(command.get_program()).args(command.get_args());
+            blocked.stdin(std::process::Stdio::null()).stderr(fs::File::create(folder.join("stderr")).unwrap());
+            *command = blocked;
+        })
+    };
+    let mut daemon = started();
+    kill_process(daemon.worker(), Signal::KILL).unwrap();
+    assert_eq!(daemon.ended().code(), Some(1));
+    assert!(daemon.stderr().contains("has been put back"), "{}", daemon.stderr());
+    started().stop();
+}
+
 #[test]
 fn a_worker_whose_supervisor_is_killed_ends_by_itself() {
     let mut daemon = Daemon::start();

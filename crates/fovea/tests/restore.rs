@@ -127,3 +127,54 @@ fn killed_at_any_moment_with_restore_racing_it_it_leaves_nothing_changed() {
     }
     assert!(frozen > 0, "it was never killed while something was frozen");
 }
+
+/// A run folder with no byte to spare (a tmpfs that somebody has filled): undoing writes nothing before it is done, and
+/// what is said of it is so.
+#[test]
+fn with_a_full_run_folder_everything_is_undone_and_said_truly() {
+    let Some(app) = App::new("full") else { return };
+    let Some(SmallDisk { folder, _mounted }) = SmallDisk::mounted() else { return };
+    let mut daemon = Daemon::start_in(folder, |command, folder| {
+        fs::write(folder.join("fovea.toml"), CONFIG).unwrap();
+        command.stderr(fs::File::create(folder.join("stderr")).unwrap());
+    });
+    let client = Client::connect(&daemon.run_folder());
+    focus_and_leave(&client, &app);
+    app.until_frozen(&daemon);
+    let worker = daemon.worker();
+    let mut filler = fs::File::create(daemon.run_folder().join("filler")).unwrap();
+    while std::io::Write::write_all(&mut filler, &[7; 512]).is_ok() {}
+    kill_process(worker, Signal::KILL).unwrap();
+    assert_eq!(daemon.ended().code(), Some(1));
+    assert!(!app.is_frozen() && app.score() == "123", "{}", daemon.stderr());
+    assert!(daemon.stderr().contains("the device has been put back"), "{}", daemon.stderr());
+    assert_eq!(run(&daemon.run_folder(), &["restore"]).status.code(), Some(0));
+}
+
+/// A folder with a run folder that is a tmpfs of 64 KiB, where one may be mounted.
+struct SmallDisk {
+    folder: tempfile::TempDir,
+    _mounted: Mounted,
+}
+
+struct Mounted(std::path::PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+impl SmallDisk {
+    fn mounted() -> Option<SmallDisk> {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("run");
+        fs::create_dir(&at).unwrap();
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "none"]).arg(&at).status();
+        if !mount.is_ok_and(|status| status.success()) {
+            println!("skipped: no tmpfs can be mounted here");
+            return None;
+        }
+        Some(SmallDisk { folder, _mounted: Mounted(at) })
+    }
+}

@@ -28,3 +28,19 @@ pub fn fork_worker() -> Result<Forked, Error> {
         pid => Pid::from_raw(pid).map(Forked::Supervisor).ok_or_else(|| failed(std::io::Error::other("no PID"))),
     }
 }
+
+/// Lets signals through that whoever started this process had blocked: a program inherits that.
+pub fn unblock_signals(signals: &[i32]) -> Result<(), Error> {
+    let failed = |source| Error::Call { call: "sigprocmask", what: "the daemon".into(), source };
+    let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is written by sigemptyset before it is read, and only read by the call that follows.
+    let done = unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        signals.iter().for_each(|&signal| drop(libc::sigaddset(set.as_mut_ptr(), signal)));
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut())
+    };
+    match done {
+        0 => Ok(()),
+        error => Err(failed(std::io::Error::from_raw_os_error(error))),
+    }
+}

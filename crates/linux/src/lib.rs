@@ -55,7 +55,7 @@ pub use check::{Report, Row, State};
 pub use device::*;
 pub use error::Error;
 pub use file::Root;
-pub use fork::{fork_worker, Forked};
+pub use fork::{fork_worker, unblock_signals, Forked};
 pub use media::{MediaChange, MediaUser, MediaWatch};
 pub use merging::{register_for_merging, FOLDER as MERGING_FOLDER};
 pub use net::{AppTraffic, HeldSocket, HoldOutcome, Traffic};

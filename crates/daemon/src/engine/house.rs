@@ -278,14 +278,19 @@ impl<D: Device> House<D> {
         self.undo.ours(setting, is_now).unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
     }
 
-    /// Changes a setting of the kernel's; what it was is written down before.
+    /// Changes a setting of the kernel's; what it was is written down before, and if that cannot be it stays.
     pub(super) fn set_sysctl(&mut self, name: &str, value: &str) {
         let done = self.device.sysctl(name).and_then(|old| {
-            if old != value && self.undo.sysctl(name, &old).is_ok() {
-                self.device.set_sysctl(name, value)?;
-                let is_now = self.device.sysctl(name)?;
-                self.is_ours(Setting::Sysctl(name.into()), &is_now);
+            if old == value {
+                return Ok(());
             }
+            if let Err(e) = self.undo.sysctl(name, &old) {
+                say!("fovea: writing the undo log: {e}: leaving /proc/sys/{name} as it is");
+                return Ok(());
+            }
+            self.device.set_sysctl(name, value)?;
+            let is_now = self.device.sysctl(name)?;
+            self.is_ours(Setting::Sysctl(name.into()), &is_now);
             Ok(())
         });
         done.unwrap_or_else(|e| say!("fovea: {e}"));
@@ -294,11 +299,16 @@ impl<D: Device> House<D> {
     /// The same of a module's parameter.
     pub(super) fn set_parameter(&mut self, module: &str, name: &str, value: &str) {
         let done = self.device.parameter(module, name).and_then(|old| {
-            if old != value && self.undo.parameter(module, name, &old).is_ok() {
-                self.device.set_parameter(module, name, value)?;
-                let is_now = self.device.parameter(module, name)?;
-                self.is_ours(Setting::Parameter(module.into(), name.into()), &is_now);
+            if old == value {
+                return Ok(());
             }
+            if let Err(e) = self.undo.parameter(module, name, &old) {
+                say!("fovea: writing the undo log: {e}: leaving parameter {name} of {module} as it is");
+                return Ok(());
+            }
+            self.device.set_parameter(module, name, value)?;
+            let is_now = self.device.parameter(module, name)?;
+            self.is_ours(Setting::Parameter(module.into(), name.into()), &is_now);
             Ok(())
         });
         done.unwrap_or_else(|e| say!("fovea: {e}"));

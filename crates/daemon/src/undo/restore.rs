@@ -6,14 +6,34 @@ use std::path::Path;
 
 use fovea_linux::{Device, ZramDevice};
 
-use super::{Changed, Setting, UndoLog};
+use super::{file, read, Changed, Read, Setting, UndoLog, LOG_NAME};
 
-/// Undoes all that the log of a run folder names, and says what could not be undone. What is left stays in the log for the next start.
+/// Undoes all that the log of a run folder names, and says what could not be undone. What is left stays in the log for
+/// the next start. Undoing needs the log to be read and nothing else: it is written to only afterwards, and where that
+/// fails the log names what has been undone already, which does no harm.
 pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<Vec<String>> {
-    let mut log = UndoLog::open(run_folder)?;
-    let changed = std::mem::take(&mut log.changed);
+    let path = run_folder.join(LOG_NAME);
+    let Read { changed, senseless: mut complaints, unread } = read(&path)?;
+    let left = undo(changed, device, &mut complaints);
+    if let Some(e) = unread {
+        // Untouched, for who can read it.
+        complaints.push(format!("{}: {e}: what its unread part names is not undone", path.display()));
+        return Ok(complaints);
+    }
+    let nothing_left = left == Changed::default();
+    let written = match nothing_left {
+        true => file::empty(&path),
+        false => UndoLog::keep(&path, left),
+    };
+    if let Err(e) = written {
+        say!("fovea: {}: {e}: it goes on naming what has been undone: remove it, or free some space", path.display());
+    }
+    Ok(complaints)
+}
+
+/// Returns what could not be undone.
+fn undo(changed: Changed, device: &mut impl Device, complaints: &mut Vec<String>) -> Changed {
     let mut left = Changed::default();
-    let mut complaints = Vec::new();
     // Thawing first: it is what the user notices.
     for cgroup in changed.frozen {
         if let Err(e) = device.set_frozen(&cgroup, false) {
@@ -106,9 +126,7 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
             }
         }
     }
-    log.changed = left;
-    log.compact()?;
-    Ok(complaints)
+    left
 }
 
 /// Whether a setting was set anew since it was ours; if it is not known what ours was, or what it is now, it is put back.
@@ -144,7 +162,6 @@ mod tests {
 
     use super::*;
     use crate::fake::FakeDevice;
-    use crate::undo::LOG_NAME;
 
     #[test]
     fn what_somebody_has_set_since_then_is_left_so() {

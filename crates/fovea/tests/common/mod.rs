@@ -123,10 +123,15 @@ impl Daemon {
     /// Starts it and waits until it listens.
     pub fn start_with(prepare: impl FnOnce(&mut Command, &Path)) -> Daemon {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("run")).unwrap();
+        Daemon::start_in(folder, prepare)
+    }
+
+    /// The same in a folder that has its run folder already.
+    pub fn start_in(folder: tempfile::TempDir, prepare: impl FnOnce(&mut Command, &Path)) -> Daemon {
         let config = folder.path().join("fovea.toml");
         std::fs::write(&config, HARMLESS).unwrap();
         let run_folder = folder.path().join("run");
-        std::fs::create_dir(&run_folder).unwrap();
         let watch = inotify::init(inotify::CreateFlags::CLOEXEC).unwrap();
         let events = inotify::WatchFlags::CREATE | inotify::WatchFlags::MOVED_TO;
         inotify::add_watch(&watch, &run_folder, events).unwrap();
