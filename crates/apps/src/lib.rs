@@ -6,6 +6,7 @@
 mod disk;
 mod importance;
 mod io_class;
+pub mod limits;
 mod lists;
 mod merge;
 mod perceived;
@@ -13,6 +14,7 @@ mod reading;
 mod registry;
 mod reuse;
 mod services;
+mod text;
 mod tiers;
 mod unit;
 
@@ -25,5 +27,6 @@ pub use perceived::{is_media_server, Perceived};
 pub use reading::{AppUsage, CpuReading, Holder, MemoryReading, PoolReading, ZramReading, PAGE_BYTES};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
 pub use services::{Service, Services};
+pub use text::{printable, printable_lines};
 pub use tiers::{MemoryNode, MemoryTiers};
 pub use unit::{app_of_cgroup, leads_to_apps, owner_of_cgroup, scope_of_app, Unit, OWN_SLICE};

@@ -13,8 +13,7 @@ pub const SOCKET_NAME: &str = "control.sock";
 /// Folder of socket and state, unless configured.
 pub const RUN_FOLDER: &str = "/run/fovea";
 
-/// The largest request.
-pub const REQUEST_MAX_BYTES: usize = 16 * 1024;
+pub use fovea_apps::limits::{REPLY_MAX_BYTES, REQUEST_MAX_BYTES};
 
 /// What names may take of a request, as JSON.
 pub const BUS_NAMES_MAX_BYTES: usize = REQUEST_MAX_BYTES - 64;
@@ -39,9 +38,6 @@ impl BusName {
         fits
     }
 }
-
-/// The largest reply.
-pub const REPLY_MAX_BYTES: usize = 192 * 1024;
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

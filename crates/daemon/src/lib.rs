@@ -4,12 +4,12 @@
 //! [`run`] is the daemon on a real device. [`Engine`] is the daemon without its event loop, over any [`fovea_linux::Device`]: the lab drives
 //! it on a simulated one.
 
-/// Says something to whoever runs the daemon. Unlike `eprintln!` it does not panic when nobody listens any more: a daemon must not die
-/// because the reader of its messages did.
+/// Says something to whoever runs the daemon: one line, whatever names are in it. Unlike `eprintln!` it does not panic when nobody listens
+/// any more: a daemon must not die because the reader of its messages did.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)*);
+        let _ = writeln!(std::io::stderr(), "{}", fovea_apps::printable(&format!($($text)*)));
     }};
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Watching cgroups by inotify: the first process of an app's cgroup comes, its last one ends (`cgroup.events`), or systemd makes a new one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use fovea_apps::{app_of_cgroup, leads_to_apps, OWN_SLICE};
+use fovea_apps::{app_of_cgroup, leads_to_apps, limits, owner_of_cgroup, OWN_SLICE};
 use rustix::fs::inotify::{add_watch, init, remove_watch, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::io::Errno;
 
 /// What was seen of a cgroup (path below the mount).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,21 +29,45 @@ enum Watched {
     Slice(String),
 }
 
-/// The watcher.
+impl Watched {
+    fn cgroup(&self) -> &str {
+        match self {
+            Watched::App { cgroup, .. } | Watched::Slice(cgroup) => cgroup,
+        }
+    }
+}
+
+/// The watcher. A watch is given back when its cgroup goes: cgroup v2 does not tell that of the watched file or folder
+/// itself (its inodes keep their links), but of the name in the folder above. All watches of the machine's root user are
+/// counted together, systemd's and udev's among them.
 pub struct Watcher {
     inotify: OwnedFd,
     mount: PathBuf,
     watched: BTreeMap<i32, Watched>,
+    /// The watch of each cgroup.
+    by_cgroup: BTreeMap<String, i32>,
+    /// How many watches are for each user's cgroups.
+    of_user: BTreeMap<u32, usize>,
     discovers: bool,
     complained: bool,
+    /// Users of whom it was said that they have too many.
+    crowded: BTreeSet<u32>,
 }
 
 impl Watcher {
     /// A watcher on a cgroup v2 mount.
     pub fn new(mount: &Path) -> std::io::Result<Self> {
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        let watched = BTreeMap::new();
-        Ok(Self { inotify, mount: mount.to_owned(), watched, discovers: false, complained: false })
+        Ok(Self {
+            inotify,
+            mount: mount.to_owned(),
+            watched: BTreeMap::new(),
+            by_cgroup: BTreeMap::new(),
+            of_user: BTreeMap::new(),
+            discovers: false,
+            complained: false,
+            crowded: BTreeSet::new(),
+        })
     }
 
     /// Readable when something was seen.
@@ -52,11 +77,73 @@ impl Watcher {
 
     /// Watches an app; says whether it has a process.
     pub fn app(&mut self, cgroup: &str) -> std::io::Result<bool> {
-        let id = add_watch(&self.inotify, self.events(cgroup), WatchFlags::MODIFY)?;
+        let id = self.watch(cgroup, &self.events(cgroup), WatchFlags::MODIFY)?;
         // Watching before reading: what happens in between is seen twice, never missed.
         let populated = self.populated(cgroup);
         self.watched.insert(id, Watched::App { cgroup: cgroup.to_owned(), populated });
         Ok(populated)
+    }
+
+    /// Adds a watch to the books, in place of one that a cgroup of the same name had.
+    fn watch(&mut self, cgroup: &str, path: &Path, events: WatchFlags) -> std::io::Result<i32> {
+        let user = owner_of_cgroup(cgroup);
+        let is_known = self.by_cgroup.contains_key(cgroup);
+        if let Some(user) = user.filter(|_| !is_known) {
+            if self.of_user.get(&user).is_some_and(|&count| count >= limits::WATCHES_OF_USER_MAX) {
+                return Err(Errno::DQUOT.into());
+            }
+        }
+        let id = add_watch(&self.inotify, path, events)?;
+        match self.by_cgroup.insert(cgroup.to_owned(), id) {
+            Some(old) if old != id => {
+                self.watched.remove(&old);
+                let _ = remove_watch(&self.inotify, old);
+            }
+            Some(_) => {}
+            None => {
+                if let Some(user) = user {
+                    *self.of_user.entry(user).or_default() += 1;
+                }
+            }
+        }
+        Ok(id)
+    }
+
+    /// Strikes a watch off the books.
+    fn strike(&mut self, id: i32) -> Option<Watched> {
+        let watched = self.watched.remove(&id)?;
+        let cgroup = watched.cgroup();
+        if self.by_cgroup.get(cgroup) == Some(&id) {
+            self.by_cgroup.remove(cgroup);
+            if let Some(user) = owner_of_cgroup(cgroup) {
+                if let Some(count) = self.of_user.get_mut(&user) {
+                    *count = count.saturating_sub(1);
+                    if *count == 0 {
+                        self.of_user.remove(&user);
+                    }
+                }
+            }
+        }
+        Some(watched)
+    }
+
+    /// Gives a watch back. That fails when the kernel has forgotten it already.
+    fn unwatch(&mut self, id: i32) -> Option<Watched> {
+        let watched = self.strike(id)?;
+        let _ = remove_watch(&self.inotify, id);
+        Some(watched)
+    }
+
+    /// A cgroup has gone, and all below it.
+    fn gone(&mut self, cgroup: &str, seen: &mut Vec<Seen>) {
+        let below = format!("{cgroup}/");
+        let under = self.by_cgroup.range(below.clone()..).take_while(|(name, _)| name.starts_with(&below));
+        let ids: Vec<i32> = self.by_cgroup.get(cgroup).into_iter().chain(under.map(|(_, id)| id)).copied().collect();
+        for id in ids {
+            if let Some(Watched::App { cgroup, populated: true }) = self.unwatch(id) {
+                seen.push(Seen::Ended(cgroup));
+            }
+        }
     }
 
     fn events(&self, cgroup: &str) -> PathBuf {
@@ -72,12 +159,8 @@ impl Watcher {
         if self.discovers && app_of_cgroup(cgroup).is_some() && self.mount.join(cgroup).exists() {
             return;
         }
-        let of = |w: &Watched| matches!(w, Watched::App { cgroup: c, .. } if c == cgroup);
-        let ids: Vec<i32> = self.watched.iter().filter(|(_, w)| of(w)).map(|(&id, _)| id).collect();
-        for id in ids {
-            self.watched.remove(&id);
-            // Fails when the cgroup is gone already, and then the kernel has forgotten the watch itself.
-            let _ = remove_watch(&self.inotify, id);
+        if let Some(&id) = self.by_cgroup.get(cgroup) {
+            self.unwatch(id);
         }
     }
 
@@ -99,9 +182,9 @@ impl Watcher {
     fn scan(&mut self, slice: &str, seen: &mut Vec<Seen>) {
         let folder = self.mount.join(slice);
         // Watching before listing, as above.
-        match add_watch(&self.inotify, &folder, WatchFlags::CREATE | WatchFlags::ONLYDIR) {
+        match self.watch(slice, &folder, WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::ONLYDIR) {
             Ok(id) => drop(self.watched.insert(id, Watched::Slice(slice.to_owned()))),
-            Err(e) => self.complain(&folder, e.into()),
+            Err(e) => return self.complain(slice, &folder, e),
         }
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|t| t.is_dir())) {
@@ -117,16 +200,23 @@ impl Watcher {
                 Ok(true) => seen.push(Seen::Appeared(cgroup.to_owned())),
                 // systemd makes a scope before it moves the process in: the change of `populated` tells.
                 Ok(false) => {}
-                Err(e) => self.complain(&self.events(cgroup), e),
+                Err(e) => self.complain(cgroup, &self.events(cgroup), e),
             }
         } else if leads_to_apps(cgroup) {
             self.scan(cgroup, seen);
         }
     }
 
-    /// One that vanished meanwhile is no news; that the kernel grants no more watches is, once.
-    fn complain(&mut self, path: &Path, error: std::io::Error) {
-        if error.kind() != std::io::ErrorKind::NotFound && !std::mem::replace(&mut self.complained, true) {
+    /// One that vanished meanwhile is no news; that the kernel grants no more watches is, once, and that we grant a user no
+    /// more, once for each.
+    fn complain(&mut self, cgroup: &str, path: &Path, error: std::io::Error) {
+        if error.raw_os_error() == Some(Errno::DQUOT.raw_os_error()) {
+            let user = owner_of_cgroup(cgroup).unwrap_or_default();
+            if self.crowded.insert(user) {
+                let most = limits::WATCHES_OF_USER_MAX;
+                say!("fovea: user {user} has more than {most} cgroups of apps: those beyond are not found");
+            }
+        } else if error.kind() != std::io::ErrorKind::NotFound && !std::mem::replace(&mut self.complained, true) {
             say!(
                 "fovea: watching {}: {error}: raise fs.inotify.max_user_watches; apps there are not found",
                 path.display()
@@ -137,33 +227,47 @@ impl Watcher {
     /// Takes what was seen since the last call.
     pub fn take(&mut self) -> Vec<Seen> {
         let mut seen = Vec::new();
-        let (mut changed, mut made, mut lost) = (Vec::new(), Vec::new(), false);
+        let (mut changed, mut listed, mut lost) = (Vec::new(), Vec::new(), false);
         let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
+        let mut ignored = Vec::new();
         let mut reader = Reader::new(&self.inotify, &mut buffer);
         while let Ok(event) = reader.next() {
             lost |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
             if event.events().contains(ReadFlags::IGNORED) {
-                // It is gone, and was not seen to end if that came first.
-                if let Some(Watched::App { cgroup, populated: true }) = self.watched.remove(&event.wd()) {
-                    seen.push(Seen::Ended(cgroup));
-                }
+                ignored.push(event.wd());
                 continue;
             }
             match self.watched.get(&event.wd()) {
                 Some(Watched::App { .. }) => changed.push(event.wd()),
                 Some(Watched::Slice(slice)) => {
-                    made.extend(event.file_name().and_then(|n| n.to_str().ok()).map(|name| below(slice, name)));
+                    let is_new = event.events().contains(ReadFlags::CREATE);
+                    let name = event.file_name().and_then(|n| n.to_str().ok());
+                    listed.extend(name.map(|name| (below(slice, name), is_new)));
                 }
                 None => {}
             }
         }
-        if lost {
-            // Events were dropped: nobody knows which, so everything is looked at again.
-            changed = self.watched.keys().copied().collect();
+        for id in ignored {
+            // It is gone, and was not seen to end if that came first.
+            if let Some(Watched::App { cgroup, populated: true }) = self.strike(id) {
+                seen.push(Seen::Ended(cgroup));
+            }
         }
-        changed.into_iter().for_each(|id| self.look_again(id, &mut seen));
-        for cgroup in made {
-            self.look_at(&cgroup, &mut seen);
+        if lost {
+            // Events were dropped: nobody knows which, so everything is looked at again, and what has gone is struck off.
+            changed = self.watched.keys().copied().collect();
+            let there = |cgroup: &str| self.mount.join(cgroup).exists();
+            let gone: Vec<String> = self.by_cgroup.keys().filter(|cgroup| !there(cgroup)).cloned().collect();
+            changed.iter().for_each(|&id| self.look_again(id, &mut seen));
+            gone.iter().for_each(|cgroup| self.gone(cgroup, &mut seen));
+        } else {
+            changed.into_iter().for_each(|id| self.look_again(id, &mut seen));
+        }
+        for (cgroup, is_new) in listed {
+            match is_new {
+                true => self.look_at(&cgroup, &mut seen),
+                false => self.gone(&cgroup, &mut seen),
+            }
         }
         if lost && self.discovers {
             seen.extend(self.discover());

@@ -118,3 +118,120 @@ fn after_an_overflow_everything_is_looked_at_again() {
     let seen = watcher.take();
     assert!(seen.contains(&Seen::Ended(cgroup)) && seen.contains(&appeared("app-new-1.scope")), "{seen:?}");
 }
+
+/// The watches that the kernel holds for a watcher.
+fn watches(watcher: &Watcher) -> usize {
+    use std::os::fd::AsRawFd;
+    let fd = watcher.fd().as_raw_fd();
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap();
+    info.lines().filter(|line| line.starts_with("inotify wd:")).count()
+}
+
+/// A cgroup of the real kind, where one can be made: its files do not tell their own end as those of other file systems do.
+struct Cgroup(std::path::PathBuf);
+
+impl Cgroup {
+    fn new() -> Option<Cgroup> {
+        let system = fovea_linux::System::new().ok()?;
+        let folder = system.cgroup_mount().ok()?.join(format!("fovea-test-watch-{}", std::process::id()));
+        match std::fs::create_dir(&folder) {
+            Ok(()) => Some(Cgroup(folder)),
+            Err(e) => {
+                eprintln!("skipped: no cgroup can be made here: {e}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        let mut parts: Vec<_> = APPS.split('/').collect();
+        while !parts.is_empty() {
+            let _ = std::fs::remove_dir(self.0.join(parts.join("/")));
+            parts.pop();
+        }
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// Watches are given back: all are counted against one user, who is PID 1's and udev's too.
+#[test]
+fn ten_thousand_apps_made_and_ended_leave_no_watch_behind() {
+    let Some(tree) = Cgroup::new() else { return };
+    std::fs::create_dir_all(tree.0.join(APPS)).unwrap();
+    let mut watcher = Watcher::new(&tree.0).unwrap();
+    assert_eq!(watcher.discover(), []);
+    let before = watches(&watcher);
+    for round in 0..100 {
+        let folders: Vec<_> = (0..100).map(|n| tree.0.join(app(&format!("app-maps-{round}{n:02}.scope")))).collect();
+        folders.iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+        assert_eq!(watcher.take(), [], "nobody is in them");
+        assert!(watches(&watcher) > before);
+        folders.iter().for_each(|folder| std::fs::remove_dir(folder).unwrap());
+        assert_eq!(watcher.take(), []);
+        assert_eq!(watches(&watcher), before, "round {round}");
+    }
+    // Slices too, with what is in them.
+    for _ in 0..100 {
+        let slice = tree.0.join(app("app-x.slice"));
+        std::fs::create_dir(&slice).unwrap();
+        std::fs::create_dir(slice.join("app-maps-1.scope")).unwrap();
+        watcher.take();
+        std::fs::remove_dir(slice.join("app-maps-1.scope")).unwrap();
+        std::fs::remove_dir(&slice).unwrap();
+        watcher.take();
+    }
+    assert_eq!((watches(&watcher), watcher.watched.len(), watcher.by_cgroup.len()), (before, before, before));
+}
+
+/// The same of apps that lived: somebody was in them, and they were seen to end.
+#[test]
+fn an_app_that_lived_gives_its_watch_back_as_well() {
+    let Some(tree) = Cgroup::new() else { return };
+    std::fs::create_dir_all(tree.0.join(APPS)).unwrap();
+    let mut watcher = Watcher::new(&tree.0).unwrap();
+    watcher.discover();
+    let before = watches(&watcher);
+    for n in 0..20 {
+        let cgroup = app(&format!("app-maps-{n}.scope"));
+        let folder = tree.0.join(&cgroup);
+        std::fs::create_dir(&folder).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        std::fs::write(folder.join("cgroup.procs"), child.id().to_string()).unwrap();
+        assert_eq!(watcher.take(), [Seen::Appeared(cgroup.clone())]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // The kernel tells of the end a moment after the process has been waited for.
+        let mut seen = Vec::new();
+        while seen.is_empty() {
+            seen = watcher.take();
+        }
+        assert_eq!(seen, [Seen::Ended(cgroup.clone())]);
+        watcher.forget(&cgroup);
+        while std::fs::remove_dir(&folder).is_err() {}
+        watcher.take();
+    }
+    assert_eq!(watches(&watcher), before);
+}
+
+/// One user's cgroups are as many as he likes; what we hold for him is bounded, and others are found all the same.
+#[test]
+fn a_user_with_too_many_cgroups_keeps_nobody_elses_from_being_found() {
+    let (tree, mut watcher) = Tree::new();
+    let mine = |uid: u32| format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice");
+    for n in 0..limits::WATCHES_OF_USER_MAX + 300 {
+        tree.set(&format!("{}/app-flood-{n:04}.scope", mine(1000)), false);
+    }
+    tree.set(&format!("{}/app-maps-1.scope", mine(1001)), true);
+    let found = watcher.discover();
+    assert_eq!(found, [Seen::Appeared(format!("{}/app-maps-1.scope", mine(1001)))]);
+    assert!(watches(&watcher) <= limits::WATCHES_OF_USER_MAX + 10);
+    for n in 0..limits::WATCHES_OF_USER_MAX + 300 {
+        tree.remove(&format!("{}/app-flood-{n:04}.scope", mine(1000)));
+    }
+    watcher.take();
+    tree.set(&format!("{}/app-maps-2.scope", mine(1000)), true);
+    let seen = watcher.take();
+    assert!(seen.contains(&Seen::Appeared(format!("{}/app-maps-2.scope", mine(1000)))), "{seen:?}");
+}

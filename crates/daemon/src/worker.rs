@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-use fovea_apps::AppName;
+use fovea_apps::{limits, AppName};
 use fovea_linux::cgroup::is_within;
 use fovea_linux::{Device, MediaWatch, State, System, Trigger};
 use rustix::event::epoll::{self, EventFlags};
@@ -35,12 +35,6 @@ use fovea_client::socket::{self, Received};
 
 use source::Source;
 pub use start::work;
-
-/// Clients served at once; when more come, the one that came first is let go.
-const CLIENTS_MAX: usize = 64;
-
-/// Requests of one client served before the others and memory have their turn.
-const REQUESTS_MAX: usize = 32;
 
 /// First number for clients and processes.
 const FIRST_ID: u64 = 16;
@@ -222,7 +216,7 @@ impl<D: Device> Loop<D> {
                 continue;
             }
             // Clients that stay and ask nothing must not keep others out: the oldest goes.
-            if self.clients.len() >= CLIENTS_MAX {
+            if self.clients.len() >= limits::CLIENTS_MAX {
                 self.let_one_go();
                 has_gone = true;
             }
@@ -249,7 +243,7 @@ impl<D: Device> Loop<D> {
 
     /// Serves what a client has sent; false when it is to be let go.
     fn serve(&mut self, id: u64, client: &OwnedFd) -> bool {
-        for _ in 0..REQUESTS_MAX {
+        for _ in 0..limits::REQUESTS_IN_A_ROW_MAX {
             let reply = match socket::receive(client) {
                 Received::Request(Request::Attend { name }) => {
                     self.sources.insert(id);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Which apps there are: registered, found, ended, and given up for others.
 
-use fovea_apps::{AppName, IoClass, Role};
+use fovea_apps::{limits, AppName, IoClass, Role};
 use fovea_linux::Device;
 use serde_json::{json, Value};
 
 use super::house::Known;
 use super::Engine;
-
-/// Apps of one user that are found, at most.
-const FOUND_MAX: usize = 512;
 
 impl<D: Device> Engine<D> {
     /// The app whose cgroup this is.
@@ -28,7 +25,7 @@ impl<D: Device> Engine<D> {
         let of_same = |app: &&fovea_apps::App| {
             app.discovered && fovea_apps::app_of_cgroup(&app.cgroup).is_some_and(|other| other.uid == unit.uid)
         };
-        if self.house.registry.iter().filter(of_same).count() >= FOUND_MAX {
+        if self.house.registry.iter().filter(of_same).count() >= limits::FOUND_OF_USER_MAX {
             return;
         }
         let Some(name) = self.house.registry.discover(&unit, cgroup) else { return };

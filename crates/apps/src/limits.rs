@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! What others may have the daemon and its watchers do at most: bytes, counts, breadth, depth and rates. All bounds on what
+//! less trusted parties send or make stand here; docs/threat-model.md prints the table, and a test holds it to that.
+
+/// One bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The constant's name.
+    pub name: &'static str,
+    /// Its value.
+    pub most: u64,
+    /// What is counted.
+    pub unit: &'static str,
+    /// Of what or whom.
+    pub of: &'static str,
+    /// What happens beyond.
+    pub beyond: &'static str,
+}
+
+macro_rules! limits {
+    ($($name:ident: $type:ty = $most:expr, $unit:literal, $of:literal, $beyond:literal;)*) => {
+        $(
+            #[doc = concat!("At most so many ", $unit, " of ", $of, "; beyond: ", $beyond, ".")]
+            pub const $name: $type = $most;
+        )*
+        /// All of them.
+        pub const TABLE: &[Limit] = &[
+            $(Limit { name: stringify!($name), most: $most as u64, unit: $unit, of: $of, beyond: $beyond },)*
+        ];
+    };
+}
+
+limits! {
+    // The control socket, for root.
+    REQUEST_MAX_BYTES: usize = 16 << 10, "bytes", "a request", "refused in one line";
+    REPLY_MAX_BYTES: usize = 192 << 10, "bytes", "a reply", "the status comes in pages, a story loses its oldest entries";
+    CLIENTS_MAX: usize = 64, "connections", "the control socket", "the oldest is closed, a source's last";
+    REQUESTS_IN_A_ROW_MAX: usize = 32, "requests", "a client before others are served", "the rest is read afterwards";
+    SAID_ENTRIES_MAX: usize = 256, "entries", "the owner's lists by command", "refused";
+    // Cgroups, which a user's own systemd makes.
+    WATCHES_OF_USER_MAX: usize = 2048, "inotify watches", "a user's cgroups", "cgroups beyond are not found";
+    FOUND_OF_USER_MAX: usize = 512, "apps", "a user", "apps beyond are not found";
+    CGROUP_CHANGES_OF_USER_PER_S: u32 = 100, "cgroups made a second", "a user",
+        "the user's cgroups are looked through a second later";
+    // Sound and video.
+    STREAMS_MAX: usize = 256, "streams", "the sound devices", "streams beyond are not read";
+    MEDIA_CLIENTS_MAX: usize = 1024, "processes", "the sound servers' clients", "clients beyond are not perceptible";
+    SERVER_DESCRIPTORS_MAX: usize = 4096, "descriptors", "a server", "clients beyond are not seen";
+    PERCEIVED_APART_MS: u32 = 200, "milliseconds apart", "looks at who plays", "changes in between wait for the next";
+    // The probe, which touches what others own.
+    PROBE_ANSWER_MS: u32 = 40, "milliseconds", "an answer of the probe", "it is killed, and its answer dropped";
+    PROBE_BLAMED_S: u32 = 60, "seconds", "passing over the user at whom the probe hung", "looked at again";
+    // News of kills, for everybody.
+    LISTENERS_OF_USER_MAX: usize = 4, "listeners", "a user", "the oldest is closed";
+    LISTENERS_MAX: usize = 256, "listeners", "the news socket", "the oldest of the user with most is closed";
+    // What focus sources read of programs.
+    BUS_MESSAGE_MAX_BYTES: usize = 256 << 10, "bytes", "a D-Bus message that is read", "the source begins anew";
+    INHIBITORS_OF_PROGRAM_MAX: usize = 64, "inhibitors", "a program", "inhibitors beyond are not counted";
+    INHIBITING_PROGRAMS_MAX: usize = 256, "programs", "a session's inhibitors", "programs beyond are not counted";
+    TOKEN_MAX_BYTES: usize = 256, "bytes", "a portal's token", "the inhibitor ends with its program";
+    BUS_NAME_MAX_BYTES: usize = 255, "bytes", "a name on a bus", "passed over";
+    X11_PACKET_MAX_BYTES: usize = 1 << 20, "bytes", "a packet of an X server", "the source begins anew";
+    TOLD_APART_MS: u32 = 100, "milliseconds apart", "what a source tells of inhibitors, players and names",
+        "changes in between are told as one";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bound_bounds_and_has_one_name() {
+        let names: std::collections::BTreeSet<_> = TABLE.iter().map(|limit| limit.name).collect();
+        assert_eq!(names.len(), TABLE.len());
+        assert!(TABLE.iter().all(|limit| limit.most > 0 && limit.most < 1 << 24));
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Names that anybody may choose (of cgroups, programs, bus connections, files), made fit to be printed.
+
+use std::borrow::Cow;
+
+/// A text in which nothing steers a terminal or a reader's eye: control characters, line breaks among them, and what
+/// turns the direction of text stand as escapes. Every name of somebody else's is printed through this, and through
+/// nothing else.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    match text.chars().any(steers) {
+        false => Cow::Borrowed(text),
+        true => text
+            .chars()
+            .fold(String::with_capacity(text.len() + 16), |mut out, c| {
+                match steers(c) {
+                    true => out.extend(c.escape_default()),
+                    false => out.push(c),
+                }
+                out
+            })
+            .into(),
+    }
+}
+
+/// The same of a text of ours with names in it, whose line breaks and tabs are meant.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    let is_layout = |c: char| matches!(c, '\n' | '\t');
+    match text.chars().any(|c| steers(c) && !is_layout(c)) {
+        false => Cow::Borrowed(text),
+        true => text
+            .split_inclusive(is_layout)
+            .fold(String::with_capacity(text.len() + 16), |mut out, part| {
+                let (body, end) = match part.char_indices().next_back().filter(|(_, c)| is_layout(*c)) {
+                    Some((at, _)) => part.split_at(at),
+                    None => (part, ""),
+                };
+                out += &printable(body);
+                out + end
+            })
+            .into(),
+    }
+}
+
+/// Control characters of both sets, line and paragraph separators, and the marks, embeddings, overrides and isolates of
+/// the bidirectional algorithm (Unicode Standard Annex 9, section 2).
+fn steers(c: char) -> bool {
+    let code = c as u32;
+    c.is_control() || matches!(code, 0x61c | 0x200e | 0x200f | 0x2028..=0x202e | 0x2066..=0x2069)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_steers_a_terminal_stands_as_escapes_and_all_else_as_it_is() {
+        assert_eq!(printable("app-\u{1b}[2Jx-1.scope"), "app-\\u{1b}[2Jx-1.scope");
+        assert_eq!(printable("a\nb\r\u{9b}\u{202e}c"), "a\\nb\\r\\u{9b}\\u{202e}c");
+        assert_eq!(printable_lines("a\tb\n\u{1b}c\n"), "a\tb\n\\u{1b}c\n");
+        for plain in ["org.gnome.Maps", "\u{441}\u{43f}\u{43e}\u{43a}", "a\\x2db"] {
+            assert!(matches!(printable(plain), Cow::Borrowed(same) if same == plain));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_steers_is_left(text in "\\PC{0,20}[\\x00-\\x1f\\x7f-\\x9f\u{202e}\n]{0,6}\\PC{0,20}") {
+            prop_assert!(!printable(&text).chars().any(steers));
+            prop_assert!(!printable_lines(&text).chars().any(|c| steers(c) && !matches!(c, '\n' | '\t')));
+        }
+    }
+}
