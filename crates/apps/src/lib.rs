@@ -24,7 +24,7 @@ pub use io_class::{classify, ClassBy, Classified, IoClass, Traits};
 pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Standing};
 pub use merge::{Kinship, MergeReading, MergeSettings, SpareReading};
 pub use perceived::{is_media_server, Perceived};
-pub use reading::{AppUsage, CpuReading, Holder, MemoryReading, PoolReading, ZramReading, PAGE_BYTES};
+pub use reading::{AppUsage, CpuReading, Holder, MemoryReading, PoolReading, ProcessId, ZramReading, PAGE_BYTES};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
 pub use services::{Service, Services};
 pub use text::{printable, printable_lines};

@@ -95,9 +95,22 @@ pub struct AppUsage {
     pub processes: u32,
 }
 
+/// A process for as long as it lives: its PID alone may be given to another one afterwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ProcessId {
+    /// PID.
+    pub pid: u32,
+    /// Field 22 of `/proc/PID/stat`.
+    pub start_ticks: u64,
+}
+
 /// A process, and what it holds of its cgroup's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
+    /// Which one.
+    pub id: ProcessId,
+    /// PID of its parent, which may be in another cgroup.
+    pub parent: u32,
     /// Anonymous memory, in swap too.
     pub bytes: u64,
     /// When it began, by the clock that stands still while the device sleeps.

@@ -11,7 +11,7 @@ pub const SOCKET_NAME: &str = "news.sock";
 /// The largest packet.
 pub const NEWS_MAX_BYTES: usize = 1024;
 
-/// An app was killed.
+/// An app was killed, or a process of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Killed {
     /// Its name.
@@ -20,6 +20,9 @@ pub struct Killed {
     pub uid: Option<u32>,
     /// Why.
     pub reason: Reason,
-    /// What it occupied.
+    /// The process of it that died, with its descendants, while the rest lives on; none where all of it died.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
+    /// What those who died held, in swap too.
     pub size_bytes: u64,
 }

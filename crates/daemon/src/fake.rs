@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::{AppUsage, CpuReading, DiskControl, Holder, IoClass, MemoryReading, Service, PAGE_BYTES};
+use fovea_apps::{AppUsage, CpuReading, DiskControl, Holder, IoClass, MemoryReading, ProcessId, Service, PAGE_BYTES};
 use fovea_linux::rooms::*;
 use fovea_linux::*;
 
@@ -179,6 +179,36 @@ impl Apps for FakeDevice {
         Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, signalled_ns: 0, released: 1 })
     }
 
+    fn kill_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
+        self.check("kill_part")?;
+        let pids: Vec<_> = part.iter().map(|id| id.pid).collect();
+        self.did(format!("kill {pids:?} of {cgroup}"));
+        let (end, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        let state = &mut *self.0.borrow_mut();
+        let mut outcome = KillOutcome { pidfds: vec![end.into()], signalled: 1, ..KillOutcome::default() };
+        let Some(app) = state.apps.get_mut(cgroup).filter(|_| state.unkillable.as_deref() != Some(cgroup)) else {
+            return Ok(outcome);
+        };
+        let (dead, left) = app.job.iter().partition::<Vec<Holder>, _>(|holder| part.contains(&holder.id));
+        let freed_pages = dead.iter().map(|holder| holder.bytes / PAGE_BYTES).sum::<u64>();
+        app.job = left;
+        app.anon_pages = app.anon_pages.saturating_sub(freed_pages);
+        state.memory.free_bytes += freed_pages * PAGE_BYTES;
+        outcome.released = dead.len() as u32;
+        Ok(outcome)
+    }
+
+    fn terminate_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
+        let pids: Vec<_> = part.iter().map(|id| id.pid).collect();
+        self.did(format!("terminate {pids:?} of {cgroup}"));
+        let (end, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, ..KillOutcome::default() })
+    }
+
+    fn process_name(&mut self, id: ProcessId) -> String {
+        format!("program{}", id.pid)
+    }
+
     fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
         self.check("terminate")?;
         self.did(format!("terminate {cgroup}"));
@@ -202,8 +232,13 @@ impl Apps for FakeDevice {
         let other = state.others.iter().find(|(other, _)| other == cgroup);
         let bytes = other.map_or((app.anon_pages + app.swap_pages) * PAGE_BYTES, |(_, bytes)| *bytes);
         let job_bytes: u64 = app.job.iter().map(|holder| holder.bytes).sum();
-        let first =
-            Holder { bytes: bytes.saturating_sub(job_bytes), started_ns: app.started_ns, oom_score_adj: app.score };
+        let first = Holder {
+            id: ProcessId { pid: 1, start_ticks: 1 },
+            bytes: bytes.saturating_sub(job_bytes),
+            started_ns: app.started_ns,
+            oom_score_adj: app.score,
+            ..Holder::default()
+        };
         Ok([&[first], &app.job[..]].concat())
     }
 

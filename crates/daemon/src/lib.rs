@@ -41,6 +41,8 @@ mod net_tests;
 mod news;
 mod notify;
 #[cfg(test)]
+mod part_tests;
+#[cfg(test)]
 mod perceptible_tests;
 #[cfg(test)]
 mod returns_tests;

@@ -21,9 +21,11 @@ impl Bench {
         self.grow(name, 5);
         let now_ns = 60 * SECOND_NS + look * 3 * SECOND_NS / 10;
         let process = |i: usize| fovea_apps::Holder {
+            id: fovea_apps::ProcessId { pid: i as u32 + 2, start_ticks: 2 },
+            parent: 1,
             bytes: (40 + 5 * (look + 1)) * MB / wide as u64,
             started_ns: now_ns.saturating_sub(lived_ns * (i as u64 + 1) / wide as u64),
-            oom_score_adj: 0,
+            ..Default::default()
         };
         let mut state = self.device.0.borrow_mut();
         state.apps.get_mut(&format!("apps/{name}")).unwrap().job = (0..wide).map(process).collect();

@@ -58,14 +58,26 @@ impl Notices {
 }
 
 fn text(killed: &[Killed], more: usize) -> (String, String) {
-    let names: Vec<_> = killed.iter().map(|k| k.app.as_str()).collect();
+    let whole = |k: &Killed| match &k.process {
+        Some(process) => format!("{} of {}", without_markup(process), k.app),
+        None => k.app.to_string(),
+    };
+    let names: Vec<_> = killed.iter().map(whole).collect();
     let others = if more > 0 { format!(" and {more} more") } else { String::new() };
     let summary = format!("Fovea closed {}{others}", names.join(", "));
-    let lines = killed.iter().map(|k| format!("{} had {} MB: {}.", k.app, k.size_bytes >> 20, why(k.reason)));
-    // Names have no character that means anything in markup.
-    let spare =
-        format!("To have one spared from now on: sudo fovea list add protect {}", names.first().unwrap_or(&"NAME"));
+    let lines = killed.iter().map(|k| format!("{} had {} MB: {}.", whole(k), k.size_bytes >> 20, why(k.reason)));
+    // Names of apps have no character that means anything in markup.
+    let spare = format!(
+        "To have one spared from now on: sudo fovea list add protect {}",
+        killed.first().map_or("NAME", |k| k.app.as_str())
+    );
     (summary, lines.chain([spare]).collect::<Vec<_>>().join("\n"))
+}
+
+/// A process chooses its name itself.
+fn without_markup(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || " -_.:+@/()".contains(c);
+    name.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
 }
 
 fn why(reason: Reason) -> &'static str {
@@ -179,7 +191,7 @@ mod tests {
     use super::*;
 
     fn killed(app: &str, reason: Reason) -> Killed {
-        Killed { app: app.parse().unwrap(), uid: Some(1000), reason, size_bytes: 512 << 20 }
+        Killed { app: app.parse().unwrap(), uid: Some(1000), reason, process: None, size_bytes: 512 << 20 }
     }
 
     #[test]

@@ -38,6 +38,10 @@ fn sentence(entry: &Value) -> String {
     let mut line = entry["unix_ms"].as_u64().map(|ms| format!("{}  ", time_of_day(ms))).unwrap_or_default();
     line += &format!("{seconds:12.3} s  {:<11}", entry["action"].as_str().unwrap_or("?"));
     if let Some(app) = entry["app"].as_str() {
+        let process = &entry["outcome"]["process"];
+        if let (Some(name), Some(pid)) = (process["name"].as_str(), process["pid"].as_u64()) {
+            line += &format!(" {name} (process {pid}) of");
+        }
         line += &format!(" {app}");
     }
     if let Some(reason) = entry["reason"].as_str() {
@@ -132,6 +136,13 @@ mod tests {
         let line = sentence(&entry);
         assert!(line.contains("1.500 s") && line.contains("kill") && line.contains("game"));
         assert!(line.contains("zram can really take no more") && line.contains("free 5 MB, file cache 7 MB"));
+    }
+
+    #[test]
+    fn a_kill_of_one_process_says_which() {
+        let entry = serde_json::json!({ "t_ns": 1, "action": "kill", "app": "konsole",
+            "outcome": { "process": { "name": "python3", "pid": 4711, "processes": 1, "bytes": 7 }, "size_bytes": 7 } });
+        assert!(sentence(&entry).contains("kill        python3 (process 4711) of konsole"), "{}", sentence(&entry));
     }
 
     #[test]

@@ -55,6 +55,13 @@ pub struct KillOutcome {
     pub released: u32,
 }
 
+impl KillOutcome {
+    /// Whether the ends of all that were signalled can be waited for.
+    pub fn is_all_held(&self) -> bool {
+        self.pidfds.len() == self.signalled as usize
+    }
+}
+
 /// What [`Swap::zram_setup`] should make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZramWish {

@@ -14,10 +14,10 @@ use crate::{sys, Aside, Error, KillOutcome};
 
 /// Rounds of looking for processes that were forked while we killed, where the kernel cannot kill a cgroup in one stroke. A process with
 /// SIGKILL pending cannot fork, so each round leaves fewer; a cgroup that someone else fills meanwhile is not ours to chase.
-const ROUNDS_MAX: usize = 32;
+pub(crate) const ROUNDS_MAX: usize = 32;
 
 /// Processes held at once, at two descriptors each: far below the usual limit of 1024 files, however many a victim has.
-const HELD_MAX: usize = 64;
+pub(crate) const HELD_MAX: usize = 64;
 
 /// `process_mrelease` answers EAGAIN while the process itself holds its mapping lock.
 const RELEASE_TRIES: usize = 3;
@@ -68,7 +68,7 @@ pub(crate) fn terminate(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<
     Ok(asked)
 }
 
-fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
@@ -77,7 +77,12 @@ fn now_ns() -> u64 {
 fn list(cgroups: &Cgroups, cgroup: &str, pids: &mut Vec<u32>) -> Result<(), Error> {
     pids.clear();
     cgroups.processes(cgroup, pids)?;
-    match pids.contains(&std::process::id()) {
+    pids.iter().try_for_each(|&pid| refuse_own(cgroup, pid))
+}
+
+/// An error if the process to be killed is this one.
+pub(crate) fn refuse_own(cgroup: &str, pid: u32) -> Result<(), Error> {
+    match pid == std::process::id() {
         false => Ok(()),
         true => Err(Error::Refused {
             what: format!("killing cgroup {cgroup:?}"),
@@ -94,7 +99,7 @@ fn hold(root: &Root, cgroup: &str, pids: &[u32]) -> Result<Vec<Process>, Error> 
     Ok(held)
 }
 
-fn signal(process: &Process, signal: Signal, cgroup: &str) -> Result<bool, Error> {
+pub(crate) fn signal(process: &Process, signal: Signal, cgroup: &str) -> Result<bool, Error> {
     let failed = |e| Error::call("pidfd_send_signal", format!("process {} of {cgroup}", process.pid), e);
     process.signal(signal).map_err(failed)
 }
@@ -136,7 +141,7 @@ fn by_signals(
 }
 
 /// Frees a dying process's memory; false if it is gone already, shares it with one that lives, or the kernel cannot (before 5.15).
-fn release(pid: u32, pidfd: &OwnedFd) -> Result<bool, Error> {
+pub(crate) fn release(pid: u32, pidfd: &OwnedFd) -> Result<bool, Error> {
     for _ in 0..RELEASE_TRIES {
         match sys::process_mrelease(pidfd.as_fd()) {
             Ok(()) => return Ok(true),

@@ -18,6 +18,7 @@ mod generations;
 pub mod heap_module;
 mod importance;
 mod kill;
+mod kill_part;
 mod maps;
 mod media;
 mod memory;

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use fovea_apps::Holder;
+use fovea_apps::{Holder, ProcessId};
 
 use crate::cgroup::Cgroups;
 use crate::file::{read_into, Root};
@@ -75,7 +75,9 @@ pub(crate) fn holders(root: &Root, cgroups: &Cgroups, cgroup: &str, slept_ns: u6
         let status = proc::Status::parse(text);
         let bytes = status.anon_bytes.saturating_add(status.swap_bytes);
         process.read(importance::FILE, text)?;
-        holders.extend(importance::parse(text).map(|oom_score_adj| Holder { bytes, started_ns, oom_score_adj }));
+        let Some(oom_score_adj) = importance::parse(text) else { return Ok(()) };
+        let id = ProcessId { pid: process.pid, start_ticks: stat.start_ticks };
+        holders.push(Holder { id, parent: stat.parent, bytes, started_ns, oom_score_adj });
         Ok(())
     })?;
     Ok(holders)
@@ -157,10 +159,12 @@ mod tests {
         let too_many = holders(&root, &Cgroups::find(&root).unwrap(), unit, 0).unwrap();
         children.iter_mut().for_each(|child| drop((child.kill(), child.wait())));
         let started_ns = |ticks: u64| ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second();
-        let expected = [
-            Holder { bytes: 300 << 10, started_ns: started_ns(500), oom_score_adj: -100 },
-            Holder { bytes: 350 << 10, started_ns: started_ns(700), oom_score_adj: 100 },
-        ];
+        let holder = |nth: usize, kib: u64, ticks, oom_score_adj| {
+            let id = ProcessId { pid: children[nth].id(), start_ticks: ticks };
+            let started_ns = started_ns(ticks);
+            Holder { id, parent: 1, bytes: kib << 10, started_ns, oom_score_adj }
+        };
+        let expected = [holder(0, 300, 500, -100), holder(1, 350, 700, 100)];
         assert_eq!(found, expected, "in the order of their PIDs");
         let later = expected.map(|holder| Holder { started_ns: holder.started_ns - 2_000_000_000, ..holder });
         assert_eq!((after_sleep, too_many), (later.to_vec(), Vec::new()));

@@ -11,7 +11,7 @@ use std::io;
 
 use fovea_apps::{
     AppUsage, CpuReading, DiskControl, Holder, IoClass, Kinship, MemoryNode, MemoryReading, MergeReading,
-    MergeSettings, PoolReading, Service, SpareReading,
+    MergeSettings, PoolReading, ProcessId, Service, SpareReading,
 };
 
 use crate::cgroup::Controller;
@@ -57,6 +57,19 @@ pub trait Apps {
     /// Asks every process of an app to end (SIGTERM); returns how many were asked, 0 where nobody can be.
     fn terminate(&mut self, _cgroup: &str) -> Result<u32, Error> {
         Ok(0)
+    }
+
+    /// Kills processes of an app and their descendants in its cgroup, and frees their memory; the rest of it lives on.
+    fn kill_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error>;
+
+    /// Asks processes of an app to end (SIGTERM); the outcome's pidfds tell when they have.
+    fn terminate_part(&mut self, _cgroup: &str, _part: &[ProcessId]) -> Result<KillOutcome, Error> {
+        Ok(KillOutcome::default())
+    }
+
+    /// The name of a process, escaped; empty once it has ended.
+    fn process_name(&mut self, _id: ProcessId) -> String {
+        String::new()
     }
 
     /// The cgroup a process is in; `None` once it has ended.

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use fovea_apps::ProcessId;
 use fovea_linux::rooms::*;
 use fovea_linux::System;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -92,4 +93,101 @@ fn an_app_that_is_asked_may_end_in_its_own_way() {
     group.until_empty();
     assert_eq!(system.terminate(&group.1).unwrap(), 0);
     assert_eq!(system.kill(&group.1).unwrap().signalled, 0);
+}
+
+/// A cgroup whose shell has two children that sleep, one of them with a child of its own; PIDs of the shell, the first child,
+/// the second, and its child.
+fn family(name: &str, grandchild: &str) -> Option<(Group, [u32; 4])> {
+    let file = std::env::temp_dir().join(format!("fovea-{name}-{}", std::process::id()));
+    let script = format!(
+        "sleep 1000 & a=$!; sh -c '{grandchild} & echo $! >{0}.c; wait; sleep 1000' & b=$!; \
+         while [ ! -s {0}.c ]; do sleep 0.01; done; echo $$ $a $b $(cat {0}.c) >{0}; rm {0}.c; echo there; wait; sleep 1000",
+        file.display()
+    );
+    let group = Group::new(name, &script)?;
+    let text = fs::read_to_string(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    let pids: Vec<u32> = text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+    Some((group, pids.try_into().unwrap()))
+}
+
+fn id_of(pid: u32) -> ProcessId {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let start_ticks = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse().unwrap();
+    ProcessId { pid, start_ticks }
+}
+
+/// Waits until they have ended: they are readable then.
+fn until_ended(pidfds: &[std::os::fd::OwnedFd]) {
+    for pidfd in pidfds {
+        let mut polled = [PollFd::new(pidfd, PollFlags::IN)];
+        assert_eq!(poll(&mut polled, Some(&Timespec { tv_sec: 120, tv_nsec: 0 })).unwrap(), 1);
+    }
+}
+
+#[test]
+fn a_part_dies_with_its_descendants_and_the_rest_lives() {
+    let Some((group, [shell, first, second, child])) = family("part", "sleep 1000") else { return };
+    let mut system = System::new().unwrap();
+    let holders = system.holders(&group.1).unwrap();
+    let parent_of = |pid: u32| holders.iter().find(|holder| holder.id.pid == pid).map(|holder| holder.parent);
+    assert_eq!([first, second, child].map(parent_of), [Some(shell), Some(shell), Some(second)]);
+    // The child is not named: it is found as what it is.
+    let outcome = system.kill_part(&group.1, &[id_of(second)]).unwrap();
+    assert_eq!((outcome.signalled, outcome.pidfds.len()), (2, 2));
+    until_ended(&outcome.pidfds);
+    let left: Vec<u32> = system.holders(&group.1).unwrap().iter().map(|holder| holder.id.pid).collect();
+    assert!(left.contains(&shell) && left.contains(&first) && !left.contains(&second) && !left.contains(&child));
+    assert_eq!(system.process_name(id_of(first)), "sleep");
+}
+
+#[test]
+fn nobody_dies_in_place_of_a_process_that_has_ended_or_is_elsewhere() {
+    let Some((group, [_, first, ..])) = family("reused", "sleep 1000") else { return };
+    let mut system = System::new().unwrap();
+    let there = id_of(first);
+    let older = ProcessId { start_ticks: there.start_ticks - 1, ..there };
+    assert_eq!(system.kill_part(&group.1, &[older]).unwrap().signalled, 0);
+    assert_eq!(system.terminate_part(&group.1, &[older]).unwrap().signalled, 0);
+    assert_eq!(system.process_name(older), "");
+    let before = group.processes();
+    let mut outsider = Command::new("sleep").arg("1000").spawn().unwrap();
+    assert_eq!(system.kill_part(&group.1, &[id_of(outsider.id())]).unwrap().signalled, 0);
+    assert!(outsider.try_wait().unwrap().is_none());
+    outsider.kill().unwrap();
+    outsider.wait().unwrap();
+    assert_eq!(group.processes(), before);
+    assert!(system.kill_part(&group.1, &[id_of(std::process::id())]).is_err(), "never this process");
+}
+
+#[test]
+fn a_part_that_forks_all_the_time_dies_whole() {
+    // Each child starts the next and ends: nobody is there for long.
+    let chain = "sh -c \"n() { sh -c : & sh -c : & wait; }; while :; do n; done\"";
+    let Some((group, [shell, first, second, child])) = family("forks", chain) else { return };
+    let mut system = System::new().unwrap();
+    let outcome = system.kill_part(&group.1, &[id_of(second), id_of(child)]).unwrap();
+    assert!(outcome.signalled >= 2);
+    until_ended(&outcome.pidfds);
+    let left: Vec<u32> = system.holders(&group.1).unwrap().iter().map(|holder| holder.id.pid).collect();
+    let expected = [shell, first];
+    assert!(expected.iter().all(|pid| left.contains(pid)));
+    let strays = left.iter().filter(|&pid| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        // The shell goes on to sleep where it stood.
+        !expected.contains(pid) && name.trim() == "sh"
+    });
+    assert_eq!(strays.count(), 0, "no child of it lives on");
+}
+
+#[test]
+fn a_part_that_is_asked_may_end_in_its_own_way() {
+    let script = "sh -c \"trap \\\"exit 0\\\" TERM; while :; do sleep 0.05; done\"";
+    let Some((group, [shell, first, _, child])) = family("asked-part", script) else { return };
+    let mut system = System::new().unwrap();
+    let outcome = system.terminate_part(&group.1, &[id_of(child)]).unwrap();
+    assert_eq!((outcome.signalled, outcome.pidfds.len()), (1, 1));
+    until_ended(&outcome.pidfds);
+    let left: Vec<u32> = system.holders(&group.1).unwrap().iter().map(|holder| holder.id.pid).collect();
+    assert!(left.contains(&shell) && left.contains(&first));
 }

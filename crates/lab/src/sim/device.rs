@@ -5,7 +5,7 @@ use std::cell::{RefCell, RefMut};
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::{AppUsage, CpuReading, MemoryReading, ZramReading};
+use fovea_apps::{AppUsage, CpuReading, MemoryReading, ProcessId, ZramReading};
 use fovea_linux::rooms::{Apps, Disks, Meters, Pages, Scores, Settings, Swap};
 use fovea_linux::{
     CompressCursor, CompressOutcome, Error, KillOutcome, OldScore, PageRange, StorageSwap, ZramDevice, ZramWish,
@@ -168,6 +168,11 @@ impl Apps for SimulatedDevice {
             machine.note_death(cgroup, false);
         }
         Ok(KillOutcome { pidfds: Vec::new(), signalled_ns, signalled: ended, released: ended })
+    }
+
+    /// An app is one process here.
+    fn kill_part(&mut self, cgroup: &str, _part: &[ProcessId]) -> Result<KillOutcome, Error> {
+        self.kill(cgroup)
     }
 
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {

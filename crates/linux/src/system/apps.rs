@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps as cgroup v2 and /proc show them, and what the OOM killer goes by.
 
-use fovea_apps::{AppUsage, Holder, Service};
+use fovea_apps::{AppUsage, Holder, ProcessId, Service};
 
 use super::System;
 use crate::cgroup::Controller;
 use crate::media::MediaUser;
 use crate::proc::{self, Status};
 use crate::rooms::{Apps, Scores};
-use crate::{importance, kill, Error, KillOutcome, OldScore, ServiceUser};
+use crate::{importance, kill, kill_part, Error, KillOutcome, OldScore, ServiceUser};
 
 impl System {
     /// The sum over its processes, for cgroups without the memory controller.
@@ -69,6 +69,18 @@ impl Apps for System {
 
     fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
         kill::terminate(&self.root, self.cgroups()?, cgroup)
+    }
+
+    fn kill_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
+        kill_part::kill(&self.root, self.cgroups()?, cgroup, part)
+    }
+
+    fn terminate_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
+        kill_part::terminate(&self.root, cgroup, part)
+    }
+
+    fn process_name(&mut self, id: ProcessId) -> String {
+        kill_part::name(&self.root, id)
     }
 
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {

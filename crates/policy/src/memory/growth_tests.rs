@@ -86,7 +86,7 @@ fn what_an_app_took_while_it_was_in_front_makes_it_no_runaway_in_the_background(
 
 /// Processes that began at these times and hold so many MB.
 fn holders(of: &[(u64, u64)]) -> Vec<Holder> {
-    of.iter().map(|&(started_ns, mb)| Holder { bytes: mb * MB, started_ns, oom_score_adj: 0 }).collect()
+    of.iter().map(|&(started_ns, mb)| Holder { bytes: mb * MB, started_ns, ..Holder::default() }).collect()
 }
 
 #[test]

@@ -7,11 +7,22 @@ use std::cmp::Ordering;
 
 use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
-use super::{MemoryState, SwapState};
+use super::thresholds::thresholds;
+use super::{MemoryConfig, MemoryState, SwapState};
 use crate::AppState;
 
 /// A kill that gives back less than this ends an app for nothing.
 const LEAST_GAIN_BYTES: u64 = 1 << 20;
+
+/// A kill that gives back less than such a part of what is missing ends an app for next to nothing, and another one dies after it.
+const GAIN_SHARE: u64 = 8;
+
+/// The least that a kill must give back to be of use.
+pub fn least_gain_bytes(memory: &MemoryState, config: &MemoryConfig) -> u64 {
+    let wanted_pages = thresholds(memory, config).free_pages[Importance::Empty.index()];
+    let missing_bytes = (wanted_pages * PAGE_BYTES).saturating_sub(memory.free_bytes);
+    (missing_bytes / GAIN_SHARE).max(LEAST_GAIN_BYTES)
+}
 
 /// By what one is chosen of those that may die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Ending apps: asked first where there is time, one victim at a time, another one if it was in vain.
+//! Ending apps, or parts of them: asked first where there is time, one victim at a time, another one if it was in vain.
 
-use fovea_apps::AppName;
+use fovea_apps::{AppName, AppUsage};
 use fovea_client::news::Killed;
 use fovea_linux::{Device, Error};
+use fovea_policy::memory::{extent, least_gain_bytes, Extent, Part};
 use fovea_policy::{Action, Reason};
 use serde_json::{json, Value};
 
@@ -17,15 +18,18 @@ pub(super) const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 /// Time in which an app that could not be killed, or lived on, is not tried again.
 const SPARED_NS: u64 = 30_000_000_000;
 
+/// An app that within this time holds again what it held before a part of it died starts such parts anew.
+const PARTS_NS: u64 = 30_000_000_000;
+
 impl Memory {
     /// Asks a victim to end, or kills it. One that cannot be is left out of the next decision, which follows at once.
     pub(super) fn end<D: Device>(&mut self, house: &mut House<D>, app: &AppName, step: &Step, turn: &mut Turn) {
         let now_ns = step.snapshot.now_ns;
         // One that was asked, and is killed now.
-        self.victim = None;
+        let asked = self.victim.take().filter(|victim| victim.app == *app && victim.asked.is_some());
         let done = match step.action {
-            Action::Ask { .. } => self.ask(house, app, step),
-            _ => self.kill(house, app, step, turn),
+            Action::Ask { .. } => self.ask(house, app, step, turn),
+            _ => self.kill(house, app, step, turn, asked),
         };
         if let Err(e) = done {
             say!("fovea: killing {app}: {e}");
@@ -51,24 +55,48 @@ impl Memory {
                 self.victim = None;
             }
         } else if now_ns.saturating_sub(victim.since_ns) > VICTIM_PATIENCE_NS {
+            let was_part = victim.part.is_some();
             self.victim = None;
             house.write(now_ns, "kill-in-vain", Some(&app), None, Value::Null);
-            self.spare(&app, now_ns);
+            match self.apps.get_mut(&app).filter(|_| was_part) {
+                Some(known) => known.whole_until_ns = now_ns + SPARED_NS,
+                None => self.spare(&app, now_ns),
+            }
         }
     }
 
-    fn ask<D: Device>(&mut self, house: &mut House<D>, name: &AppName, step: &Step) -> Result<(), Error> {
+    fn ask<D: Device>(
+        &mut self,
+        house: &mut House<D>,
+        name: &AppName,
+        step: &Step,
+        turn: &mut Turn,
+    ) -> Result<(), Error> {
         let Some(app) = house.registry.get(name) else { return Ok(()) };
-        let asked = house.device.terminate(&app.cgroup)?;
-        let list = house.apps.get(name).and_then(|known| known.listed.as_ref()).map(|listed| listed.to_string());
-        house.journal_step(step, json!({ "asked": asked, "list": list }));
-        self.victim = Some(Victim {
+        let (cgroup, list) = (app.cgroup.clone(), list_of(house, name));
+        let part = self.part(house, name, &cgroup, step);
+        let mut victim = Victim {
             app: name.clone(),
+            part: None,
             awaited: 0,
             since_ns: step.snapshot.now_ns,
             asked: Some(step.reason),
             all_held: false,
-        });
+        };
+        let mut process = Value::Null;
+        let asked = match part {
+            Some(part) => {
+                process = describe(house, &part);
+                let asked = house.device.terminate_part(&cgroup, &part.processes)?;
+                (victim.awaited, victim.all_held) = (asked.pidfds.len(), asked.is_all_held());
+                turn.awaited.extend(asked.pidfds);
+                victim.part = Some(part);
+                asked.signalled
+            }
+            None => house.device.terminate(&cgroup)?,
+        };
+        house.journal_step(step, json!({ "asked": asked, "list": list, "process": process }));
+        self.victim = Some(victim);
         Ok(())
     }
 
@@ -78,26 +106,46 @@ impl Memory {
         name: &AppName,
         step: &Step,
         turn: &mut Turn,
+        asked: Option<Victim>,
     ) -> Result<(), Error> {
         let Some(app) = house.registry.get(name) else { return Ok(()) };
-        let usage = self.apps.get(name).map(|known| known.usage).unwrap_or_default();
-        let list = house.apps.get(name).and_then(|known| known.listed.as_ref()).map(|listed| listed.to_string());
-        let killed = house.device.kill(&app.cgroup)?;
+        let (cgroup, importance) = (app.cgroup.clone(), house.registry.importance(app));
+        let list = list_of(house, name);
+        let part = match asked {
+            Some(asked) => asked.part,
+            None => self.part(house, name, &cgroup, step),
+        };
+        // Read before the kill: afterwards only what is left is to be seen.
+        let usage = house.device.usage(&cgroup)?;
+        let process = part.as_ref().map_or(Value::Null, |part| describe(house, part));
+        let (killed, size_bytes) = match &part {
+            Some(part) => (house.device.kill_part(&cgroup, &part.processes)?, part.bytes),
+            None => (house.device.kill(&cgroup)?, held_bytes(&usage)),
+        };
         self.kills += 1;
+        let now_ns = step.snapshot.now_ns;
+        if let Some(known) = self.apps.get_mut(name) {
+            known.parted = part.is_some().then(|| (now_ns, held_bytes(&usage)));
+        }
+        let process_name = process["name"].as_str().map(str::to_owned);
+        let whom = process_name.as_ref().map_or_else(|| name.to_string(), |process| format!("{process} of {name}"));
+        house.syslog(&format!("killed {whom} ({} MB): {}", size_bytes >> 20, why(step.reason)));
         turn.killed.push(Killed {
             app: name.clone(),
-            uid: fovea_apps::owner_of_cgroup(&app.cgroup),
+            uid: fovea_apps::owner_of_cgroup(&cgroup),
             reason: step.reason,
-            size_bytes: usage.anon_bytes.saturating_add(usage.swap_bytes),
+            process: process_name,
+            size_bytes,
         });
-        house.syslog(&format!("killed {name} ({} MB): {}", usage.current_bytes >> 20, why(step.reason)));
         let outcome = json!({
-            "importance": house.registry.importance(app),
+            "importance": importance,
             "list": list,
             "perceptible": house.apps.get(name).and_then(|known| known.perceived),
+            "process": process,
+            "size_bytes": size_bytes,
             "usage": usage,
             // From the wake-up that led here to the last signal sent.
-            "signal_after_ns": killed.signalled_ns.saturating_sub(step.snapshot.now_ns),
+            "signal_after_ns": killed.signalled_ns.saturating_sub(now_ns),
             "signalled": killed.signalled,
             "released": killed.released,
         });
@@ -105,17 +153,37 @@ impl Memory {
         self.usage_read_ns = None;
         self.victim = Some(Victim {
             app: name.clone(),
+            part,
             awaited: killed.pidfds.len(),
-            all_held: killed.pidfds.len() == killed.signalled as usize,
-            since_ns: step.snapshot.now_ns,
+            all_held: killed.is_all_held(),
+            since_ns: now_ns,
             asked: None,
         });
         // Without pidfds (before Linux 5.3) the end of its cgroup's last process is waited for.
         if killed.signalled == 0 {
-            turn.ended.extend(self.victim_done(house, step.snapshot.now_ns));
+            turn.ended.extend(self.victim_done(house, now_ns));
         }
         turn.awaited.extend(killed.pidfds);
         Ok(())
+    }
+
+    /// The part of an app that dies for it; `None` for all of it. All of it where it has one process, where a part that was
+    /// killed lives on, or where what a part gave was taken again at once: then there is a parent that starts them anew.
+    fn part<D: Device>(&self, house: &mut House<D>, name: &AppName, cgroup: &str, step: &Step) -> Option<Part> {
+        let known = self.apps.get(name)?;
+        let now_ns = step.snapshot.now_ns;
+        let comes_again = known.parted.is_some_and(|(then_ns, then_bytes)| {
+            now_ns.saturating_sub(then_ns) < PARTS_NS && held_bytes(&known.usage) >= then_bytes
+        });
+        if known.usage.processes < 2 || now_ns < known.whole_until_ns || comes_again {
+            return None;
+        }
+        let processes = house.device.holders(cgroup).unwrap_or_default();
+        let least_bytes = least_gain_bytes(&step.snapshot.memory, &house.policy.memory);
+        match extent(&processes, &known.baseline, least_bytes) {
+            Extent::Part(part) => Some(part),
+            Extent::Whole => None,
+        }
     }
 
     /// The victim's memory is back; says whose end that is.
@@ -123,8 +191,27 @@ impl Memory {
         let victim = self.victim.take()?;
         let took_ns = now_ns - victim.since_ns;
         house.write(now_ns, "victim-gone", Some(&victim.app), None, json!({ "took_ns": took_ns }));
-        Some(victim.app)
+        // Of one of which a part has died the rest lives on.
+        victim.part.is_none().then_some(victim.app)
     }
+}
+
+/// What an app held, in swap too: the same number wherever its end is told.
+fn held_bytes(usage: &AppUsage) -> u64 {
+    usage.anon_bytes.saturating_add(usage.swap_bytes)
+}
+
+fn list_of<D: Device>(house: &House<D>, name: &AppName) -> Option<String> {
+    house.apps.get(name).and_then(|known| known.listed.as_ref()).map(|listed| listed.to_string())
+}
+
+fn describe<D: Device>(house: &mut House<D>, part: &Part) -> Value {
+    json!({
+        "name": house.device.process_name(part.root),
+        "pid": part.root.pid,
+        "processes": part.processes.len(),
+        "bytes": part.bytes,
+    })
 }
 
 fn why(reason: Reason) -> String {

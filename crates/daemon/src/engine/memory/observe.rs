@@ -186,6 +186,7 @@ impl Memory {
             if compresses && known.growth.is_suspect() && !begins {
                 let holders = house.device.holders(&app.cgroup).unwrap_or_default();
                 known.growth.take_off_replaced(&holders);
+                known.baseline.record(&holders);
             }
         }
     }

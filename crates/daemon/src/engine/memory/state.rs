@@ -3,7 +3,7 @@
 
 use fovea_apps::{AppName, AppUsage};
 use fovea_linux::{CompressCursor, PageRange};
-use fovea_policy::memory::Growth;
+use fovea_policy::memory::{Baseline, Growth, Part};
 use fovea_policy::{Action, Reason, Snapshot};
 
 /// What is remembered of an app's memory.
@@ -25,6 +25,12 @@ pub(super) struct AppMemory {
     pub(super) resume_set: Option<Vec<PageRange>>,
     /// Resident memory when its last range had been looked at; `None` while some are left.
     pub(super) exhausted_at_bytes: Option<u64>,
+    /// A part of it was killed in vain: all of it dies until then.
+    pub(super) whole_until_ns: u64,
+    /// When a part of it was last killed, and what all of it held before.
+    pub(super) parted: Option<(u64, u64)>,
+    /// What its processes held when they were first seen to grow.
+    pub(super) baseline: Baseline,
     pub(super) usage: AppUsage,
     /// What it occupied over the last seconds, while memory was short.
     pub(super) growth: Growth,
@@ -36,6 +42,8 @@ pub(super) struct AppMemory {
 #[derive(Debug)]
 pub(super) struct Victim {
     pub(super) app: AppName,
+    /// What of it dies; none if all of it does.
+    pub(super) part: Option<Part>,
     pub(super) awaited: usize,
     /// Those that are awaited are all there are.
     pub(super) all_held: bool,
