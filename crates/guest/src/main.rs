@@ -52,6 +52,8 @@ fn main() {
         Some(disk::WORD) => disk::main(),
         Some(tier::WORD) => tier::main(),
         Some("desktop") => desktop::service::run(),
+        Some(desktop::outsider::WORD) => desktop::outsider::run(),
+        Some(desktop::outside::DENTRIES) => desktop::outside::look_for_names(),
         Some("net") => {
             let args: Vec<String> = std::env::args().skip(2).collect();
             if let Err(error) = net::peer::run(&args) {

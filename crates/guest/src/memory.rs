@@ -54,11 +54,22 @@ pub struct Anon {
     scratch: Box<[u64; WORDS]>,
     /// Pages that were wrong when they were written anew, since the last `verify`: a rewrite must not hide what was lost.
     wrong_before_rewrite: u64,
+    /// MAP_PRIVATE or MAP_SHARED.
+    flags: MapFlags,
 }
 
 impl Anon {
     /// Reserves `pages` pages; none is written yet.
     pub fn new(pages: u64, mix: Mix, seed: u64) -> Outcome<Self> {
+        Self::mapped(MapFlags::PRIVATE, pages, mix, seed)
+    }
+
+    /// The same of memory that children would share: the kernel counts it as shmem.
+    pub fn shared(pages: u64, mix: Mix, seed: u64) -> Outcome<Self> {
+        Self::mapped(MapFlags::SHARED, pages, mix, seed)
+    }
+
+    fn mapped(flags: MapFlags, pages: u64, mix: Mix, seed: u64) -> Outcome<Self> {
         let mut anon = Self {
             regions: Vec::new(),
             versions: Versions::default(),
@@ -66,6 +77,7 @@ impl Anon {
             seed,
             scratch: Box::new([0; WORDS]),
             wrong_before_rewrite: 0,
+            flags,
         };
         let share = pages.div_ceil(REGIONS);
         let mut left = pages;
@@ -85,7 +97,7 @@ impl Anon {
                 std::ptr::null_mut(),
                 pages as usize * PAGE_BYTES,
                 ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
+                self.flags | MapFlags::NORESERVE,
             )
         }
         .at(|| format!("reserving {pages} pages"))?;
@@ -133,6 +145,14 @@ impl Anon {
         page_content(&self.mix, self.seed, page, version, &mut self.scratch);
         // SAFETY: as in `write`; read only.
         Some(self.scratch.as_slice() == unsafe { &*at }.as_slice())
+    }
+
+    /// Reads a word of every page that was written.
+    pub fn reread(&self) {
+        for page in (0..self.pages()).filter(|&page| self.versions.get(page).is_some()) {
+            // SAFETY: as in `write`; read only.
+            std::hint::black_box(unsafe { std::ptr::read_volatile(self.address(page).cast::<u64>()) });
+        }
     }
 
     /// Checks every page that was written, window by window; counts as wrong also the pages that were so when they were rewritten.

@@ -258,10 +258,13 @@ impl Phone {
             });
             let app_socket = app.and_then(|name| self.apps.get(name)).map(|app| &app.socket);
             let (mut died, mut ticked, mut answered, mut others) = (false, false, false, false);
+            let mut outside = false;
             {
                 let mut fds = vec![PollFd::new(&self.children, PollFlags::IN), PollFd::new(&self.ticks, PollFlags::IN)];
                 fds.extend(app_socket.map(|socket| PollFd::new(socket, PollFlags::IN)));
                 fds.extend(other.as_ref().map(|fd| PollFd::new(fd, PollFlags::IN)));
+                // What they say is somebody else's to hear; that they hang up is told unasked.
+                fds.extend(self.outside_sockets().map(|socket| PollFd::new(socket, PollFlags::empty())));
                 match poll(&mut fds, limit.as_ref()) {
                     Ok(0) => return Ok(Woke::Time),
                     Ok(_) => {
@@ -270,6 +273,7 @@ impl Phone {
                         ticked = ready.next().unwrap_or(false);
                         answered = app_socket.is_some() && ready.next().unwrap_or(false);
                         others = other.is_some() && ready.next().unwrap_or(false);
+                        outside = ready.any(|is_ready| is_ready);
                     }
                     Err(rustix::io::Errno::INTR) => {}
                     Err(error) => return Err(format!("waiting: {error}")),
@@ -281,6 +285,10 @@ impl Phone {
             }
             if died {
                 self.reap()?;
+                return Ok(Woke::Death);
+            }
+            if outside {
+                self.outside_ended()?;
                 return Ok(Woke::Death);
             }
             if others {

@@ -205,6 +205,10 @@ impl follow::phone::Phone for Phone {
             Step::Interact { app, interactions, period_ns, touch } => {
                 desktop::interact::run(self, app, *interactions, *period_ns, *touch)
             }
+            Step::Outsider(outsider) => desktop::outside::start(self, outsider),
+            Step::Outgrow(meanwhile) => desktop::outside::grow(self, meanwhile),
+            Step::Forks(forks) => desktop::scores::run(self, forks),
+            Step::Dentries { names } => desktop::outside::dentries(*names),
             Step::Traffic(traffic) => net::run(self, traffic),
             Step::Tier(load) => tier::run(self, load),
             Step::Play(play) => {

@@ -28,6 +28,7 @@ const PHONES: &[(&str, &str)] = builtin![
     "phones/pocket.toml",
     "phones/handheld.toml",
     "phones/laptop.toml",
+    "phones/netbook.toml",
     "phones/player.toml",
     "phones/hybrid.toml",
 ];

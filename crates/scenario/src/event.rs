@@ -295,6 +295,21 @@ pub enum EventBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         classes_left: Option<u64>,
     },
+    /// What became of an outsider's unit and of everybody's `oom_score_adj`; said once the daemon has stopped.
+    Outsider {
+        /// For how long the user worked beside it.
+        watched_ns: u64,
+        /// Its leaker has ended.
+        leaker_ended: bool,
+        /// Siblings of the leaker that ended.
+        siblings_lost: u32,
+        /// Living processes whose score is not what it would be without the daemon.
+        scores_changed: u32,
+        /// How many have which score, for people.
+        scores: BTreeMap<String, u32>,
+        /// Processes that were seen below that score while the daemon ran.
+        scores_below: u32,
+    },
     /// Apps have used fast and slow memory.
     Tier(TierUse),
     /// The guest could not follow the plan.

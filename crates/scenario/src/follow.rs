@@ -72,6 +72,10 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         | Step::Interact { .. }
         | Step::Traffic(_)
         | Step::Tier(_)
+        | Step::Outsider(_)
+        | Step::Outgrow(_)
+        | Step::Forks(_)
+        | Step::Dentries { .. }
         | Step::Verify {}
         | Step::Pieces { .. }
         | Step::Heard {}

@@ -3,7 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppProfile, Configuration, Daemon, DiskLoad, Flash, Importers, PhoneProfile, TierLoad, Touch};
+use crate::{
+    AppProfile, Configuration, Daemon, DiskLoad, Flash, Forks, Importers, Meanwhile, Outsider, PhoneProfile, TierLoad,
+    Touch,
+};
 
 /// What a desktop swaps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +16,8 @@ pub enum Swap {
     Zram,
     /// A partition of the same size on storage as fast as the flash.
     Disk,
+    /// Nothing.
+    None,
 }
 
 impl Swap {
@@ -21,6 +26,7 @@ impl Swap {
         match self {
             Swap::Zram => "zram",
             Swap::Disk => "disk",
+            Swap::None => "none",
         }
     }
 
@@ -287,6 +293,17 @@ pub enum Step {
     Traffic(Traffic),
     /// Apps in fast and slow memory read and write their pages.
     Tier(TierLoad),
+    /// Somebody starts on a desktop, in a unit that is no app's of the plan.
+    Outsider(Outsider),
+    /// Its leaker takes memory while the user works.
+    Outgrow(Meanwhile),
+    /// Processes come and go in its unit while the focus changes and the daemon is killed.
+    Forks(Forks),
+    /// A service of the system's looks for so many files that are not there, each of which the kernel remembers.
+    Dentries {
+        /// Names.
+        names: u64,
+    },
     /// Checks every page of every app that runs.
     Verify {},
     /// An app takes more memory all the time, wherever it is, until it is killed. It must not be frozen.

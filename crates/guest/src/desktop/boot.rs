@@ -39,6 +39,7 @@ pub fn run(plan: &Plan, swap: Swap) -> Outcome<()> {
 fn set_up_swap(plan: &Plan, swap: Swap) -> Outcome<()> {
     let size_bytes = swap.size_bytes(plan.phone.memory_bytes);
     let device = match swap {
+        Swap::None => return Ok(()),
         Swap::Zram => {
             let number = read_file("/sys/class/zram-control/hot_add")?;
             let name = format!("zram{}", number.trim());

@@ -3,5 +3,8 @@
 
 pub mod boot;
 pub mod interact;
+pub mod outside;
+pub mod outsider;
+pub mod scores;
 pub mod service;
 pub mod session;

@@ -84,13 +84,14 @@ fn show_logs(plan: &Plan) {
 }
 
 fn finish(phone: &mut Phone) -> Outcome<()> {
-    if phone.plan.configuration.daemon != Daemon::Absent {
-        init::journal(phone)?;
-    }
     let daemon_cpu_ns = match phone.plan.configuration.guards().next() {
         Some(unit) => cgroup_cpu_ns(&cgroup_path("system.slice").join(unit))?,
         None => 0,
     };
+    super::outside::finish(phone)?;
+    if phone.plan.configuration.daemon != Daemon::Absent {
+        init::journal(phone)?;
+    }
     let kills = phone.desktop.as_ref().map_or(0, |session| session.kills);
     phone.channel.emit(EventBody::Done { oom_kills: phone.oom_kills()?, kills, daemon_cpu_ns })
 }

@@ -14,11 +14,13 @@ use crate::setup::cgroup_path;
 use crate::spawn::{self, Setting, User};
 use crate::wire;
 
+use super::outside::Outside;
+
 /// The user's systemd, with all that it starts.
-const MANAGER: &str = "user.slice/user-1000.slice/user@1000.service";
+pub const MANAGER: &str = "user.slice/user-1000.slice/user@1000.service";
 
 /// The user. A shell that the user's systemd started has 200 (100 of its own, and 100 for services), and hands that on to apps.
-const USER: User<'static> = User { id: 1000, environment: &ENVIRONMENT, oom_score_adj: 200 };
+pub const USER: User<'static> = User { id: 1000, environment: &ENVIRONMENT, oom_score_adj: 200 };
 const ENVIRONMENT: [&CStr; 2] =
     [c"XDG_RUNTIME_DIR=/run/user/1000", c"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1000/bus"];
 
@@ -31,6 +33,8 @@ pub struct Session {
     pub stalled_ns: u64,
     /// Apps and builds that ended otherwise than by the kernel's OOM killer.
     pub kills: u64,
+    /// Who takes memory beside the apps.
+    pub outside: Option<Outside>,
 }
 
 impl Session {

@@ -48,6 +48,14 @@ impl Phone {
         Ok(())
     }
 
+    /// Whether the death that was just noticed is the kernel's OOM killer's doing. The kernel's counter and deaths come in pairs; several
+    /// deaths are told apart by counting.
+    pub fn by_oom_killer(&mut self) -> Outcome<bool> {
+        let oom = readings::oom_kills()? > self.oom_kills_seen;
+        self.oom_kills_seen += u64::from(oom);
+        Ok(oom)
+    }
+
     fn app_ended(&mut self, name: &str, killed: bool, how: &str) -> Outcome<()> {
         let Some(app) = self.apps.remove(name) else { return Ok(()) };
         if self.book.focused.as_deref() == Some(name) {
@@ -57,10 +65,7 @@ impl Phone {
         if !killed {
             self.trouble = Some(format!("app {name} ended {how}: see the console"));
         }
-        let oom_kills = readings::oom_kills()?;
-        let oom = oom_kills > self.oom_kills_seen;
-        // The kernel's counter and the app's death come in pairs; several deaths are told apart by counting.
-        self.oom_kills_seen += u64::from(oom);
+        let oom = self.by_oom_killer()?;
         if let Some(session) = &mut self.desktop {
             session.kills += u64::from(killed && !oom);
             println!("fovea-guest: {name} ended {how}{}", if oom { " (OOM killer)" } else { "" });

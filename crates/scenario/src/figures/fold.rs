@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::desktop::{Desktop, Outside};
 use super::{Boot, Figures};
 use crate::{
     AppProfile, BufferUse, CpuTimes, DiskUse, Event, EventBody, Heard, LaunchKind, Load, Plan, Played, Step, TierUse,
@@ -53,43 +54,6 @@ pub(crate) struct Devices {
     pub pools: BTreeMap<String, Pool>,
     /// By label, added up; how often that label came.
     pub kinds: BTreeMap<String, (Kinds, u64)>,
-}
-
-/// What only desktops have.
-#[derive(Default)]
-pub(crate) struct Desktop {
-    /// Interactions with apps in front: time of each, and what of it every process of the app waited for memory.
-    pub interactions: Vec<(f64, f64)>,
-    /// Apps and builds that were killed, by name, in order; with whether the user would wish for it.
-    pub killed: Vec<(String, bool)>,
-    /// Apps that run.
-    pub alive: BTreeSet<String>,
-    /// Services and apps in front that were killed.
-    pub wrong_victims: f64,
-    /// Who is in front, or comes there.
-    front: Option<String>,
-    culprits: BTreeSet<String>,
-    /// Who leaks, and since when.
-    leaking: Option<(String, u64)>,
-    /// From then to its end.
-    pub leak_ns: Option<f64>,
-}
-
-impl Desktop {
-    /// A step begins: who is in front from here on.
-    fn look(&mut self, step: Option<&Step>) {
-        match step {
-            Some(Step::Open { app }) => self.front = Some(app.clone()),
-            Some(Step::Home {}) => self.front = None,
-            Some(Step::Close { app }) => drop(self.front.take_if(|front| front == app)),
-            _ => {}
-        }
-    }
-
-    /// Apps of the user's that run.
-    pub fn kept(&self) -> usize {
-        self.alive.difference(&self.culprits).count()
-    }
 }
 
 /// What only boots with a slow disk have: a stretch of time.
@@ -168,7 +132,7 @@ impl Folded {
             zram_kept: None,
             steps: 0.0,
             kill_signal_ns: None,
-            desktop: Desktop { culprits: culprits(boot.plan), ..Desktop::default() },
+            desktop: Desktop::new(culprits(boot.plan)),
             psi_full_ns: None,
             cpu_busy_ns: None,
             disk: BTreeMap::new(),
@@ -188,7 +152,7 @@ impl Folded {
             match &event.body {
                 EventBody::Step { index } => folded.desktop.look(boot.plan.steps.get(*index)),
                 EventBody::Killed { app, .. } => {
-                    let wrong = services.contains(app.as_str()) || folded.desktop.front.as_ref() == Some(app);
+                    let wrong = services.contains(app.as_str()) || folded.desktop.is_in_front(app);
                     folded.desktop.wrong_victims += f64::from(wrong);
                 }
                 _ => {}
@@ -214,7 +178,7 @@ impl Folded {
                 let again = !seen.insert(app.as_str());
                 let elapsed_ns = *elapsed_ns as f64;
                 let read_bytes = *read_bytes as f64;
-                self.desktop.alive.insert(app.clone());
+                self.desktop.shown(app);
                 let cpu = *cpu;
                 self.launches.push(Launch { app: app.clone(), kind: *kind, elapsed_ns, read_bytes, again, cpu });
             }
@@ -281,13 +245,14 @@ impl Folded {
                     self.kill_signal_ns = Some(self.kill_signal_ns.unwrap_or(0.0).max(ns));
                 }
             }
-            EventBody::Leaking { app } => self.desktop.leaking = Some((app.clone(), event.t_ns)),
-            EventBody::Killed { app, .. } => {
-                if let Some((_, since_ns)) = self.desktop.leaking.take_if(|(name, _)| name == app) {
-                    self.desktop.leak_ns = Some((event.t_ns - since_ns) as f64);
-                }
-                self.desktop.alive.remove(app);
-                self.desktop.killed.push((app.clone(), self.desktop.culprits.contains(app)));
+            EventBody::Leaking { app } => self.desktop.leaks(app, event.t_ns),
+            EventBody::Killed { app, .. } => self.desktop.killed(app, event.t_ns),
+            EventBody::Outsider { watched_ns, leaker_ended, siblings_lost, scores_changed, scores_below, .. } => {
+                let [siblings_lost, scores_changed, scores_below] =
+                    [siblings_lost, scores_changed, scores_below].map(|count| f64::from(*count));
+                let (watched_ns, leaker_ended) = (*watched_ns as f64, *leaker_ended);
+                self.desktop.outside =
+                    Some(Outside { watched_ns, leaker_ended, siblings_lost, scores_changed, scores_below });
             }
             EventBody::DiskLoad { label, apps, volume, classes_left } => {
                 let (apps, volume) = (apps.clone(), volume.clone());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! From the events of all boots to the results document.
 
+pub(crate) mod desktop;
 pub(crate) mod fold;
 
 use std::collections::BTreeMap;

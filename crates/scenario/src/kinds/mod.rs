@@ -17,6 +17,7 @@ pub mod monkey;
 pub mod music;
 pub(crate) mod name;
 pub mod net;
+pub mod outsiders;
 pub mod pair;
 mod peers;
 pub mod steps;
@@ -56,6 +57,8 @@ macro_rules! kinds {
                 "ksm" => ksm::Ksm,
                 /// A desktop with a leaking app, a fork bomb and a build.
                 "desktop" => desktop::Desktop,
+                /// Somebody takes memory who is none of the user's apps.
+                "outsiders" => outsiders::Outsiders,
                 /// An app that takes memory without end, beside eight that do not.
                 "leak" => leak::Leak,
                 /// Two large apps, back and forth.

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Somebody who is none of the user's apps takes memory: in a terminal, a snap, a container, a session over SSH and so on. Who dies?
+
+mod cases;
+mod verdicts;
+
+use serde::Deserialize;
+
+use self::cases::{names, Manner, OneCase, CASES};
+use super::desktop::{BESIDE_EARLYOOM, BESIDE_SYSTEMD_OOMD, EARLYOOM, FOVEA, KERNEL, SYSTEMD_OOMD};
+use super::{About, Parameters};
+use crate::app_file::mib_pages;
+use crate::catalog::builtin;
+use crate::figures::by_case;
+use crate::figures::fold::Folded;
+use crate::scenario::Scenario;
+use crate::script::{in_range, open, sample, BadParameter, Script};
+use crate::{
+    Boot, Case, Catalog, Error, Forks, Growth, Meanwhile, Mix, Outsider, PhoneProfile, Step, Swap, Touch, Verdict,
+    PAGE_BYTES,
+};
+
+pub(super) const ABOUT: About = About {
+    configurations: &[KERNEL, EARLYOOM, SYSTEMD_OOMD, FOVEA],
+    peers: &[BESIDE_EARLYOOM, BESIDE_SYSTEMD_OOMD],
+    scenarios: builtin!["scenarios/outsiders.toml"],
+    lists: &["cases", "apps"],
+    ..About::NONE
+};
+
+/// Half of the leaker's pages compress to 40 %, the others not at all.
+const MIX: Mix =
+    Mix { zero_percent: 0, duplicate_percent: 0, compressible_percent: 50, random_percent: 50, compressed_percent: 40 };
+
+/// So much more than the largest app has a leaker that stops.
+const STOPS_AT_LARGEST: u64 = 5;
+
+/// Parameters, explained in `profiles/scenarios/outsiders.toml`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Outsiders {
+    /// Of the names of the cases.
+    pub cases: Vec<String>,
+    /// The apps that are opened.
+    pub apps: Vec<String>,
+    /// Interactions with each app that comes to the front.
+    pub interactions: u32,
+    /// Time from one to the next.
+    pub period_ns: u64,
+    /// What each touches.
+    pub touch: Touch,
+    /// The user works so long at most while somebody leaks.
+    pub limit_ns: u64,
+    /// And so long after the leaker's end.
+    pub after_ns: u64,
+    /// Taken at a time by a fast leak, a slow one, and one that pauses.
+    pub leak_mib: [f64; 3],
+    /// From one time to the next.
+    pub leak_period_ns: [u64; 3],
+    /// Memory of the leaker's siblings: a shell, and a program with work that is not saved.
+    pub siblings_mib: [f64; 2],
+    /// Of the second user's process.
+    pub quiet_mib: f64,
+    /// Of the session part that leaks: where it stops.
+    pub session_part_mib: f64,
+    /// Names that are looked for in `slab`.
+    pub names: u64,
+    /// What is available when nobody takes more, in `slab`.
+    pub available_mib: f64,
+    /// Processes that come and go in `scores`.
+    pub forks: u64,
+    /// Changes of focus meanwhile.
+    pub switches: u32,
+}
+
+impl Default for Outsiders {
+    fn default() -> Self {
+        Outsiders {
+            cases: CASES.iter().filter(|case| case.usual).map(|case| case.name.into()).collect(),
+            apps: ["web", "photos", "mail", "notes", "term", "calc"].map(Into::into).into(),
+            interactions: 4,
+            period_ns: 500_000_000,
+            touch: Touch { anon_percent: 10, shared_percent: 10, private_percent: 10, compute_insns: 2_000_000 },
+            limit_ns: 180_000_000_000,
+            after_ns: 5_000_000_000,
+            leak_mib: [8.0, 2.0, 62.0],
+            leak_period_ns: [250_000_000, 500_000_000, 7_000_000_000],
+            siblings_mib: [2.0, 12.0],
+            quiet_mib: 440.0,
+            session_part_mib: 360.0,
+            names: 400_000,
+            available_mib: 40.0,
+            forks: 10_000,
+            switches: 50,
+        }
+    }
+}
+
+impl Parameters for Outsiders {
+    fn check(&self) -> Result<(), BadParameter> {
+        if let Some(case) = self.cases.iter().find(|case| OneCase::find(case).is_none()) {
+            return Err(("cases", format!("{case:?} is none of {}", names().collect::<Vec<_>>().join(", "))));
+        }
+        if self.cases.is_empty() || self.apps.is_empty() {
+            return Err((if self.apps.is_empty() { "apps" } else { "cases" }, "there are none".into()));
+        }
+        in_range("interactions", self.interactions, 1, 10_000)?;
+        in_range("period_ns", self.period_ns, 1_000_000, 60_000_000_000)?;
+        in_range("limit_ns", self.limit_ns, 1, 3_600_000_000_000)?;
+        in_range("after_ns", self.after_ns, 0, 3_600_000_000_000)?;
+        self.leak_mib.iter().try_for_each(|&mib| in_range("leak_mib", mib, 0.01, 1024.0))?;
+        self.leak_period_ns.iter().try_for_each(|&ns| in_range("leak_period_ns", ns, 1_000_000, 60_000_000_000))?;
+        self.siblings_mib.iter().try_for_each(|&mib| in_range("siblings_mib", mib, 0.01, 1024.0))?;
+        in_range("quiet_mib", self.quiet_mib, 1.0, 65536.0)?;
+        in_range("session_part_mib", self.session_part_mib, 1.0, 65536.0)?;
+        in_range("available_mib", self.available_mib, 1.0, 65536.0)?;
+        in_range("names", self.names, 1, 100_000_000)?;
+        in_range("forks", self.forks, 1, 10_000_000)?;
+        in_range("switches", self.switches, 1, 100_000)
+    }
+
+    fn scripts(&self, scenario: &Scenario, scale: f64, catalog: &Catalog) -> Result<Vec<Script>, Error> {
+        let mut scripts = Vec::new();
+        for case in self.cases.iter().filter_map(|case| OneCase::find(case)) {
+            let outsider = Step::Outsider(self.outsider(case, scenario, scale, catalog)?);
+            let mut steps = vec![sample("begin")];
+            let is_first = matches!(case.manner, Manner::Quiet);
+            steps.extend(is_first.then(|| outsider.clone()));
+            let last = self.apps.last().into_iter();
+            for app in self.apps.iter().chain(last.filter(|_| case.manner == Manner::Quiet)) {
+                steps.push(open(app));
+                steps.push(self.interact(app));
+            }
+            if case.manner == Manner::Mild {
+                steps.push(Step::Dentries { names: self.names });
+            }
+            steps.extend((!is_first).then_some(outsider));
+            steps.push(match case.manner {
+                Manner::Forks => Step::Forks(self.forks()),
+                _ => Step::Outgrow(self.meanwhile()),
+            });
+            steps.extend([sample("end"), Step::Verify {}]);
+            let without_swap = case.manner == Manner::Mild;
+            scripts.push(Script {
+                case: case.name.into(),
+                seed: scenario.seed,
+                steps,
+                desktop: Some(if without_swap { Swap::None } else { Swap::Zram }),
+                // Behind `[zram]`, with which the daemon's file begins.
+                daemon_keys: if without_swap { "enabled = false\n".into() } else { String::new() },
+                ..Script::default()
+            });
+        }
+        Ok(scripts)
+    }
+
+    /// Its apps are a desktop's already.
+    fn scale(&self, asked: Option<f64>, _phone: &PhoneProfile, _user_bytes: u64) -> f64 {
+        asked.unwrap_or(1.0)
+    }
+
+    fn cases(&self, scenario: &Scenario, folded: &[Folded]) -> Vec<Case> {
+        by_case(scenario, &self.cases, folded, verdicts::fill)
+    }
+
+    fn verdicts(&self, scenario: &Scenario, cases: &[Case], _boots: &[Boot<'_>]) -> Vec<Verdict> {
+        let of = |case: &String| OneCase::find(case).map(|case| verdicts::of_case(case, scenario, cases));
+        self.cases.iter().filter_map(of).flatten().collect()
+    }
+}
+
+impl Outsiders {
+    fn interact(&self, app: &str) -> Step {
+        let (interactions, period_ns, touch) = (self.interactions, self.period_ns, self.touch);
+        Step::Interact { app: app.into(), interactions, period_ns, touch }
+    }
+
+    fn meanwhile(&self) -> Meanwhile {
+        Meanwhile {
+            apps: self.apps.clone(),
+            interactions: self.interactions,
+            period_ns: self.period_ns,
+            touch: self.touch,
+            limit_ns: self.limit_ns,
+            after_ns: self.after_ns,
+        }
+    }
+
+    /// A browser at its start makes so many.
+    fn forks(&self) -> Forks {
+        Forks {
+            app: self.apps[0].clone(),
+            processes: self.forks,
+            living: 400,
+            period_ns: 2_000_000,
+            switches: self.switches,
+            switch_ns: self.forks.saturating_mul(2_000_000) / u64::from(self.switches),
+        }
+    }
+
+    fn outsider(&self, case: OneCase, scenario: &Scenario, scale: f64, catalog: &Catalog) -> Result<Outsider, Error> {
+        let pages = |mib: f64| mib_pages(mib * scale);
+        let rate = match case.manner {
+            Manner::Slow | Manner::Mild => 1,
+            Manner::Steps => 2,
+            _ => 0,
+        };
+        let grows = !matches!(case.manner, Manner::Quiet | Manner::Forks);
+        let most_pages = match case.manner {
+            Manner::Stops => {
+                let mut largest = 0;
+                for name in &self.apps {
+                    let app = catalog.app(name);
+                    let app = app.ok_or_else(|| scenario.wrong(format!("no app {name:?}"), "add it as [[app]]"))?;
+                    largest = largest.max(app.anon_bytes / PAGE_BYTES as u64);
+                }
+                (largest as f64 * scale) as u64 * STOPS_AT_LARGEST
+            }
+            Manner::Bounded => pages(self.session_part_mib),
+            _ => u64::MAX,
+        };
+        Ok(Outsider {
+            place: case.place,
+            sibling_pages: self.siblings_mib.map(pages),
+            mix: MIX,
+            growth: Growth {
+                first_pages: if case.manner == Manner::Quiet { pages(self.quiet_mib) } else { 0 },
+                pages: if grows { pages(self.leak_mib[rate]) } else { 0 },
+                period_ns: self.leak_period_ns[rate],
+                most_pages,
+                least_available_bytes: match case.manner {
+                    Manner::Mild => pages(self.available_mib) * PAGE_BYTES as u64,
+                    _ => 0,
+                },
+                shared: case.shared,
+                rereads: case.manner == Manner::Thrash,
+            },
+        })
+    }
+}
