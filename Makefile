@@ -14,31 +14,55 @@
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make test-deep    longer tests: broken builds and sanitizers of core, every fuzz target, the long torture test
 #   make test-debian  builds and tries all of it in fresh chroots of Debian 12 and 13 (as root, with mmdebstrap)
-#   make small    what goes on a device: daemon and command line, no phone and no lab; SMALL_TARGET=aarch64-unknown-linux-gnu for another CPU
-#   make heap-library  libfovea-heap for programs in C (lib/heap), which make build builds, too; HEAP_CC is another compiler
+#   make small    what goes on a device: daemon, command line and libfovea-heap, no phone and no lab
+#   make build    that, the phone and the lab
+#                 Both need cargo, cc and make, and no network where cargo has its crates (CARGO_FLAGS=--offline). TARGET=aarch64-unknown-linux-gnu
+#                 is for another CPU than this machine's; STATIC=0 links the C library dynamically.
+#   make heap-library  libfovea-heap for programs in C (lib/heap); HEAP_CC is another compiler
+#   make modules  the kernel modules, KDIR= another kernel's headers; modules_install puts them into that kernel's folder
+#   make reproducible  builds `small` in two folders and compares
 #   make hooks    has git check commit messages here
 #   make release-check  what is to be done before a release
-#   make install  into $(DESTDIR)$(PREFIX), what `make build` built; install-small: without the phone and the lab
+#   make install  into $(DESTDIR)$(PREFIX) and LIBDIR, what `make build` built; install-small: without the phone and the lab; uninstall
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 CARGO ?= cargo
-# Where .cargo/config.toml makes release programs land.
-RELEASE := target/x86_64-unknown-linux-gnu/release
+RUSTC ?= rustc
+CARGO_FLAGS ?=
+# The machine's own where nothing is said. A cargo that is not called from here takes what .cargo/config.toml says.
+HOST := $(shell $(RUSTC) -vV 2>/dev/null | sed -n 's/^host: //p')
+TARGET ?= $(or $(HOST),x86_64-unknown-linux-gnu)
+export CARGO_BUILD_TARGET := $(TARGET)
+TARGET_IN_CAPITALS := $(shell echo $(TARGET) | tr a-z- A-Z_)
+STATIC ?= 1
+ifeq ($(STATIC),0)
+export CARGO_TARGET_$(TARGET_IN_CAPITALS)_RUSTFLAGS := -C target-feature=-crt-static
+endif
+RELEASE := target/$(TARGET)/release
 FOVEA := $(RELEASE)/fovea
 # And what `cargo test --workspace` makes, which is not built twice: of one package alone cargo builds other features.
-TESTS := target/x86_64-unknown-linux-gnu/debug
-SMALL_TARGET ?= x86_64-unknown-linux-gnu
-SMALL := target/$(SMALL_TARGET)/small/fovea
+TESTS := target/$(TARGET)/debug
+SMALL := target/$(TARGET)/small/fovea
 SMALL_BYTES_MAX := 4000000
 # libfovea-heap, for programs in C: lib/heap.
-HEAP_LIBRARY := target/libfovea-heap
+HEAP_LIBRARY := target/$(TARGET)/libfovea-heap
+ifneq ($(TARGET),$(HOST))
+CROSS_aarch64-unknown-linux-gnu := aarch64-linux-gnu-gcc
+CROSS_armv7-unknown-linux-gnueabihf := arm-linux-gnueabihf-gcc
+CROSS_riscv64gc-unknown-linux-gnu := riscv64-linux-gnu-gcc
+CROSS_x86_64-unknown-linux-gnu := x86_64-linux-gnu-gcc
+HEAP_CC ?= $(or $(CROSS_$(TARGET)),cc)
+export CARGO_TARGET_$(TARGET_IN_CAPITALS)_LINKER ?= $(HEAP_CC)
+endif
 HEAP_CC ?= cc
+HEAP_AR ?= $(if $(filter %-gcc,$(HEAP_CC)),$(HEAP_CC:-gcc=-ar),$(AR))
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small build whole small heap-library clean check-style release-check hooks \
+.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks \
 	setup setup-tests fetch test-rust test-modules test-phone test-python
 
-demo: whole
+demo: setup whole
 	$(FOVEA) phone demo
 
 test: setup-tests check-style
@@ -62,7 +86,7 @@ test-python:
 
 # Daemon and guest as released, without the lab, whose dependencies are most of what there is to compile: in a profile of its own, so that
 # neither takes the other's place. The host's side is the tests' build.
-TEST_PHONE := target/x86_64-unknown-linux-gnu/phone
+TEST_PHONE := target/$(TARGET)/phone
 
 # What boots nothing and needs no desktop.
 QUICK := apps client contract core daemon guest policy report scenario
@@ -87,7 +111,7 @@ test-debian:
 # Full length: the figures of docs/, those of the lab with five seeds. Two hours on two cores. Whatever falls short, the page is made, and says so; a verdict of
 # the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/lab-results.md).
 BENCH_RESULTS := results/lowmem.json results/workload.json results/ecache.json results/mapcache.json results/disk.json results/net.json results/desktop.json results/outsiders.json results/reproduce.json
-bench: whole
+bench: setup whole
 	@mkdir -p results
 	@rm -f $(BENCH_RESULTS)
 	$(CARGO) bench -p fovea-policy
@@ -184,12 +208,12 @@ install: install-small
 install-small:
 	@[ -x $(SMALL) ] || { echo "$(SMALL) is not built: run make build (or make small) first, as yourself" >&2; exit 1; }
 	@[ -f $(HEAP_LIBRARY)/libfovea-heap.so.0 ] || { echo "libfovea-heap is not built: run make build (or make heap-library) first, as yourself" >&2; exit 1; }
-	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 lib/heap/fovea-heap.h $(DESTDIR)$(PREFIX)/include/
-	install -m 755 $(HEAP_LIBRARY)/libfovea-heap.so.0 $(DESTDIR)$(PREFIX)/lib/
-	ln -sf libfovea-heap.so.0 $(DESTDIR)$(PREFIX)/lib/libfovea-heap.so
-	install -m 644 $(HEAP_LIBRARY)/libfovea-heap.a $(DESTDIR)$(PREFIX)/lib/
-	sed 's|@PREFIX@|$(PREFIX)|; s/@VERSION@/$(VERSION)/' lib/heap/fovea-heap.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/fovea-heap.pc
+	install -m 755 $(HEAP_LIBRARY)/libfovea-heap.so.0 $(DESTDIR)$(LIBDIR)/
+	ln -sf libfovea-heap.so.0 $(DESTDIR)$(LIBDIR)/libfovea-heap.so
+	install -m 644 $(HEAP_LIBRARY)/libfovea-heap.a $(DESTDIR)$(LIBDIR)/
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s/@VERSION@/$(VERSION)/' lib/heap/fovea-heap.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/fovea-heap.pc
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(SMALL) $(DESTDIR)$(PREFIX)/bin/fovea
 	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/systemd/user
@@ -205,6 +229,28 @@ install-small:
 	done
 	for u in packaging/user/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/user/$${u##*/}; done
 
+# What install would put there now goes, and the folders that are then empty; the configuration in /etc is its owner's. A daemon that runs is
+# stopped first, so that nothing of it is left on the device.
+uninstall:
+	@[ -n "$(DESTDIR)" ] || ! command -v systemctl >/dev/null 2>&1 || systemctl disable --now fovea 2>/dev/null || true
+	@[ -n "$(DESTDIR)" ] || ! command -v dkms >/dev/null 2>&1 || dkms remove fovea/$(VERSION) --all 2>/dev/null || true
+	@staged=$$(mktemp -d) && trap 'rm -rf "$$staged"' EXIT && \
+	what=install-small && { [ ! -x $(DESTDIR)$(PREFIX)/lib/fovea/fovea-lab ] || what=install; } && \
+	$(MAKE) --no-print-directory $$what DESTDIR="$$staged" >/dev/null && \
+	(cd "$$staged" && find . ! -type d) | while read -r file; do rm -f "$(DESTDIR)/$$file"; done && \
+	(cd "$$staged" && find . -mindepth 1 -depth -type d) | while read -r folder; do rmdir "$(DESTDIR)/$$folder" 2>/dev/null || true; done
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+modules:
+	$(MAKE) -C kmod KDIR=$(KDIR) MODULES="heap ecache aciom"
+
+modules_install:
+	$(MAKE) -C kmod KDIR=$(KDIR) MODULES="heap ecache aciom" modules_install
+
+# Two folders, one program: nobody has to trust whoever built it.
+reproducible: needs-cargo
+	@tools/reproducible.sh '$(MAKE)' '$(SMALL)'
+
 # The kernel modules are built for the kernel at hand: by the virtual phone from share/fovea/src, by DKMS from /usr/src.
 define install-modules
 	install -d $(1)
@@ -218,17 +264,25 @@ setup:
 setup-tests:
 	@sh tools/setup.sh tests
 
-build: whole small heap-library
+build: whole small
 
-whole: setup
-	$(CARGO) build --release -p fovea -p fovea-guest
+# Builds install nothing: whoever builds packages has no network and no rights.
+needs-cargo:
+	@command -v $(CARGO) >/dev/null 2>&1 || { echo "$(CARGO) is missing; install Rust 1.85 or newer: https://rustup.rs, or apt-get install cargo on Debian 13" >&2; exit 3; }
 
+# No folder of the machine that builds stands in the programs.
+REMAP := "--remap-path-prefix=$(CURDIR)=/fovea","--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo"
+
+whole: needs-cargo
+	$(CARGO) build --release -p fovea -p fovea-guest $(CARGO_FLAGS) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
+
+comma := ,
 # Has a profile, and so a folder, of its own: else it and the whole program would take each other's place.
 # Nothing unwinds in it (Cargo.toml: it aborts), so the tables for that, a tenth of it, are left out when it is linked. Its 4,400 addresses that
-# depend on where it is loaded are told by a bit each, not by 24 bytes (glibc 2.36, which is Debian 12's; a linker that cannot says so).
-small: setup
-	$(CARGO) build --profile small -p fovea --no-default-features --target $(SMALL_TARGET) --config \
-		'target.$(SMALL_TARGET).rustflags=["-C","link-arg=-Wl,--no-eh-frame-hdr","-C","link-arg=-Wl,-z,pack-relative-relocs","-C","link-arg=-Wl,-T,$(CURDIR)/crates/fovea/small.ld"]'
+# depend on where it is loaded are told by a bit each, not by 24 bytes, where the linker can (binutils of Debian 12: x86-64 alone).
+PACKED := $(if $(filter x86_64-%-gnu,$(TARGET)),"-C"$(comma)"link-arg=-Wl$(comma)-z$(comma)pack-relative-relocs"$(comma))
+small: needs-cargo heap-library
+	$(CARGO) build --profile small -p fovea --no-default-features $(CARGO_FLAGS) --config 'target.$(TARGET).rustflags=[$(REMAP),"-C","link-arg=-Wl,--no-eh-frame-hdr",$(PACKED)"-C","link-arg=-Wl,-T,$(CURDIR)/crates/fovea/small.ld"]'
 	@size=$$(stat -c %s $(SMALL)); [ $$size -le $(SMALL_BYTES_MAX) ] || { \
 		echo "$(SMALL) has $$size bytes, and may have $(SMALL_BYTES_MAX): leave out a dependency, or move it to the feature lab" >&2; exit 1; }; \
 	echo "$(SMALL): $$size bytes of at most $(SMALL_BYTES_MAX)"
@@ -243,7 +297,7 @@ $(HEAP_LIBRARY)/libfovea-heap.so.0: $(HEAP_LIBRARY)/heap.o
 	$(HEAP_CC) -shared -pthread -Wl,-soname,libfovea-heap.so.0 -o $@ $<
 
 $(HEAP_LIBRARY)/libfovea-heap.a: $(HEAP_LIBRARY)/heap.o
-	$(AR) rcs $@ $<
+	$(HEAP_AR) rcs $@ $<
 
 # The kernel, so that tests which boot it are not skipped.
 fetch: setup
