@@ -45,13 +45,28 @@ impl Failure {
 }
 
 impl From<clap::Error> for Failure {
-    /// The first paragraph says what is wrong; the rest is advice that `--help` gives better.
+    /// One line: what is wrong, clap's hints, and the help of the command that was used wrongly.
     fn from(error: clap::Error) -> Self {
         let text = error.to_string();
-        let words: Vec<&str> = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect();
-        // What the user typed is quoted in it, and may hold anything.
-        let line: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
-        Failure::Usage(format!("{}: see `fovea --help`", line.strip_prefix("error: ").unwrap_or(&line)))
+        let one_line = |text: &str| {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            // What the user typed is quoted in it, and may hold anything.
+            words.join(" ").chars().filter(|c| !c.is_control()).collect::<String>()
+        };
+        let mut paragraphs = text.split("\n\n");
+        let wrong = one_line(paragraphs.next().unwrap_or_default());
+        let mut line = wrong.strip_prefix("error: ").unwrap_or(&wrong).to_owned();
+        let mut command = String::new();
+        for paragraph in paragraphs.map(one_line) {
+            if let Some(hints) = paragraph.strip_prefix("tip: ") {
+                line += &format!("; {}", hints.replace(" tip: ", "; "));
+            } else if let Some(usage) = paragraph.strip_prefix("Usage: ") {
+                let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+                command = usage.split(' ').take_while(is_name).collect::<Vec<_>>().join(" ");
+            }
+        }
+        let command = if command.is_empty() { "fovea" } else { &command };
+        Failure::Usage(format!("{line}: see `{command} --help`"))
     }
 }
 

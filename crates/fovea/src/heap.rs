@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
+use crate::size::parse_size;
 
 /// Buffers of devices.
 #[derive(Debug, Subcommand)]
@@ -248,19 +249,6 @@ fn bench(options: &Bench) -> Result<(), Failure> {
     print(&out)
 }
 
-/// "4M", "64K", "65536".
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.strip_suffix(['K', 'k']) {
-        Some(digits) => (digits, 10),
-        None => match text.strip_suffix(['M', 'm']) {
-            Some(digits) => (digits, 20),
-            None => (text.strip_suffix(['G', 'g']).unwrap_or(text), if text.ends_with(['G', 'g']) { 30 } else { 0 }),
-        },
-    };
-    let number: u64 = digits.parse().map_err(|_| "give a number of bytes, or one with K, M or G".to_owned())?;
-    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(|| "give more than 0, and less".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,16 +260,5 @@ mod tests {
         let cache = MappingCache { on, mappings, idle, mapped_bytes, hits, misses, evicted, shrunk, failures };
         let line = "mapping cache on: 3 mappings (2 idle), 6144 KiB; 120 hits, 6 misses, 1 evicted, 0 given up for memory, 0 failed\n";
         assert_eq!(mapped(&cache), line);
-    }
-
-    #[test]
-    fn sizes_are_read_with_their_units() {
-        assert_eq!(parse_size("4096"), Ok(4096));
-        assert_eq!(parse_size("64K"), Ok(64 << 10));
-        assert_eq!(parse_size("34m"), Ok(34 << 20));
-        assert_eq!(parse_size("1G"), Ok(1 << 30));
-        for bad in ["", "M", "-1", "0", "1.5M", "99999999999999G", "4T"] {
-            assert!(parse_size(bad).is_err(), "{bad}");
-        }
     }
 }

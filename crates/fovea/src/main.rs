@@ -20,6 +20,7 @@ mod replay;
 mod second;
 mod settings;
 mod simulate;
+mod size;
 mod status;
 mod watch;
 

@@ -10,9 +10,9 @@ use fovea_daemon::simulate::alone;
 use fovea_policy::{Action, Step};
 
 use crate::failure::Failure;
-use crate::heap::parse_size;
 use crate::output::{print, print_json};
 use crate::settings::Settings;
+use crate::size::parse_size;
 
 #[derive(clap::Args)]
 pub struct Simulate {

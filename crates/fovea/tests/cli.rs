@@ -43,6 +43,24 @@ fn the_version_names_the_commit_and_which_program_it_is() {
 }
 
 #[test]
+fn a_usage_error_keeps_the_hints_and_names_the_commands_own_help() {
+    for (args, said) in [
+        (&["simulate", "--free", "40"][..], "write a unit, as 40M: see `fovea "),
+        (
+            &["launch", "x", "--nowhere"],
+            "to pass '--nowhere' as a value, use '-- --nowhere': see `fovea launch --help`",
+        ),
+        (&["statsu"], "a similar subcommand exists: 'status': see `fovea --help`"),
+        (&["heap", "alloc"], "see `fovea heap alloc --help`"),
+    ] {
+        let output = run(Path::new(NOWHERE), args);
+        let line = one_line(&output);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(line.contains(said), "{line}");
+    }
+}
+
+#[test]
 fn nothing_is_launched_without_a_daemon_to_know_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let ran = folder.path().join("ran");
