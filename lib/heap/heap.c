@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* fovea-heap.h says what this is. */
 #define _GNU_SOURCE
+/* Buffers larger than the address space can be made and resized on 32 bits; only mapping them fails. */
+#define _FILE_OFFSET_BITS 64
 #include "fovea-heap.h"
 
 #include <errno.h>
@@ -23,6 +25,12 @@
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE	0x100000
 #endif
+
+/* Of what map() has mapped, which therefore fits. */
+static void unmap(unsigned char *start, uint64_t size_bytes)
+{
+	munmap(start, (size_t)size_bytes);
+}
 
 struct fovea_heap {
 	int fd;
@@ -241,7 +249,7 @@ void fovea_buffer_free(struct fovea_buffer *buffer)
 	if (!last)
 		return;
 	if (buffer->start)
-		munmap(buffer->start, buffer->size_bytes);
+		unmap(buffer->start, buffer->size_bytes);
 	close(buffer->fd);
 	pthread_mutex_destroy(&buffer->lock);
 	free(buffer);
@@ -266,13 +274,19 @@ uint64_t fovea_buffer_size(struct fovea_buffer *buffer)
 static unsigned char *map(const struct fovea_buffer *buffer, unsigned char *at, uint64_t from_bytes, uint64_t end_bytes)
 {
 	int flags = MAP_SHARED | (at ? MAP_FIXED_NOREPLACE : 0);
-	void *start = mmap(at, end_bytes - from_bytes, PROT_READ | PROT_WRITE, flags, buffer->fd, (off_t)from_bytes);
+	uint64_t size_bytes = end_bytes - from_bytes;
+	void *start;
 
+	if (size_bytes > SIZE_MAX) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	start = mmap(at, (size_t)size_bytes, PROT_READ | PROT_WRITE, flags, buffer->fd, (off_t)from_bytes);
 	if (start == MAP_FAILED)
 		return NULL;
 	/* Kernels before 4.17 take the address for a wish. */
 	if (at && start != at) {
-		munmap(start, end_bytes - from_bytes);
+		unmap(start, size_bytes);
 		return NULL;
 	}
 	return start;
@@ -303,7 +317,7 @@ void fovea_buffer_unmap(struct fovea_buffer *buffer)
 static void drop_mapping(struct fovea_buffer *buffer, uint64_t size_bytes)
 {
 	if (buffer->start)
-		munmap(buffer->start, size_bytes);
+		unmap(buffer->start, size_bytes);
 	buffer->start = NULL;
 }
 
@@ -353,7 +367,7 @@ static int resize(struct fovea_buffer *buffer, uint64_t size_bytes, unsigned int
 	int result, error;
 
 	if (start && size_bytes < old_bytes) {
-		munmap(start + size_bytes, old_bytes - size_bytes);
+		unmap(start + size_bytes, old_bytes - size_bytes);
 		mapped_bytes = size_bytes;
 	}
 	result = call(buffer->heap->fd, FOVEA_HEAP_IOCTL_RESIZE, &argument);
