@@ -27,6 +27,8 @@
 #define ACIOM_NEVER		(~0ull)
 /* The fastest disk that is told from a faster one, bytes a second. */
 #define ACIOM_MAX_RATE		(1ull << 40)
+/* Over so long the disk's rate is measured: a power of two. */
+#define ACIOM_EPOCH_NS		(1ull << 27)
 /* What a request counts for at most; a larger one is this large to the arithmetic. */
 #define ACIOM_MAX_REQUEST_BYTES	(1u << 25)
 
@@ -58,6 +60,10 @@ enum aciom_status {
 
 /* The request goes at once, whoever's it is: it is counted and never waits. */
 #define ACIOM_URGENT		1u
+/* It writes: reads go before it, within bounds. */
+#define ACIOM_WRITE		2u
+/* Whoever brings it had to wait, for aciom_writes_full() said so. */
+#define ACIOM_THROTTLED		4u
 
 /*
  * A request, which the caller keeps where it is from aciom_enqueue() to
@@ -78,7 +84,10 @@ struct aciom_request {
 	/* enum aciom_class, as of its arrival. */
 	u8 class;
 	u8 state;
-	u8 reserved[2];
+	/* ACIOM_WRITE, and no other. */
+	u8 write;
+	/* Counted in queued_write_bytes. */
+	u8 counted_write;
 };
 
 struct aciom_config {
@@ -108,12 +117,31 @@ struct aciom_counters {
 	u64 late;
 	/* Requests that went ahead of time-sensitive ones, for their turn had come. */
 	u64 turns;
+	/* Writes that went ahead of reads, for theirs had. */
+	u64 write_turns;
+	/* Writes whose submitters had to wait. */
+	u64 throttled;
 	/* Times that the window was halved. */
 	u64 cuts;
-	/* Longest time from arrival to dispatch of a request that is not time-sensitive. */
+	/* Longest time from arrival to completion of a request that is not time-sensitive. */
 	u64 longest_wait_ns;
+	/*
+	 * From arrival to completion, by class: so many of a hundred took no longer (an eighth
+	 * too much at most), and the worst.
+	 */
+	u64 plain_p50_ns;
+	u64 plain_p99_ns;
+	u64 plain_worst_ns;
+	u64 time_sensitive_p50_ns;
+	u64 time_sensitive_p99_ns;
+	u64 time_sensitive_worst_ns;
+	u64 bursty_p50_ns;
+	u64 bursty_p99_ns;
+	u64 bursty_worst_ns;
 
 	u64 queued;
+	/* Of those that wait and are not urgent nor time-sensitive. */
+	u64 queued_write_bytes;
 	u64 in_flight;
 	u64 in_flight_bytes;
 	u64 window_bytes;
@@ -149,8 +177,27 @@ int aciom_app_remove(struct aciom *a, u32 app, u64 now_ns);
 /* What the disk can do from now on; 0: as seen. */
 int aciom_set_cmax(struct aciom *a, u64 cmax, u64 now_ns);
 
+/* Most held requests of one app from now on; what is beyond is ready. */
+void aciom_set_hold(struct aciom *a, u32 hold_limit, u64 now_ns);
+
 /* While open, nothing is held and no order imposed: before the disk is suspended. */
 void aciom_set_open(struct aciom *a, bool open, u64 now_ns);
+
+/*
+ * Whether so much of a class waits to be written that whoever brings another write of it
+ * ought to wait before. Never of time-sensitive apps, nor while none is active.
+ */
+bool aciom_writes_full(const struct aciom *a, u32 class);
+
+/* Whether anybody is time-sensitive now: else requests need not come here at all. */
+bool aciom_is_limited(const struct aciom *a);
+
+/*
+ * What completed without coming here, since the last such call: so many bytes, and the
+ * least latency of one (ACIOM_NEVER: of none it is known). So the disk's rate is known
+ * though nobody asks. To be called once in ACIOM_EPOCH_NS or a little later.
+ */
+void aciom_observe(struct aciom *a, u64 bytes, u64 latency_ns, u64 now_ns);
 
 /* A request arrives. An app without a number, or with one never added, is plain. */
 void aciom_enqueue(struct aciom *a, struct aciom_request *request, u32 app,
@@ -162,6 +209,9 @@ void aciom_enqueue(struct aciom *a, struct aciom_request *request, u32 app,
  * until it says NULL.
  */
 struct aciom_request *aciom_dispatch(struct aciom *a, u64 now_ns);
+
+/* It is so late: what is due is ready. aciom_wake_ns() is later from then on. */
+void aciom_advance(struct aciom *a, u64 now_ns);
 
 /* When to ask again though nothing arrives or completes; ACIOM_NEVER: no need. */
 u64 aciom_wake_ns(const struct aciom *a);

@@ -7,6 +7,7 @@ struct tally {
 	u64 queued;
 	u64 reserved;
 	u64 needed;
+	u64 write_bytes;
 	u32 sensitive;
 	u32 bursty;
 };
@@ -44,6 +45,8 @@ static const char *check_app(const struct aciom *a, u32 number, struct tally *ta
 	    (length && app->class == ACIOM_TIME_SENSITIVE) ||
 	    set_has(&a->bursty_queued, number) != (length && app->class == ACIOM_BURSTY))
 		return "app: the set of those with requests is wrong";
+	for (r = app->queue.head; r; r = r->next)
+		tally->write_bytes += r->counted_write ? r->size_bytes : 0;
 	for (r = app->queue.head; bursty && r && r->next; r = r->next)
 		if (r->next->order_ns < r->order_ns)
 			return "app: release times descend";
@@ -72,6 +75,25 @@ static const char *check_app(const struct aciom *a, u32 number, struct tally *ta
 	return NULL;
 }
 
+static const char *check_ready(const struct aciom *a, const struct aciom_fifo *fifo,
+			       u8 write, struct tally *tally)
+{
+	const struct aciom_request *r;
+	const char *wrong;
+	u64 length;
+
+	wrong = check_fifo(fifo, a->counters.queued, &length);
+	if (wrong)
+		return wrong;
+	tally->queued += length;
+	for (r = fifo->head; r; r = r->next) {
+		if (r->write != write)
+			return "ready: a read among writes, or a write among reads";
+		tally->write_bytes += r->counted_write ? r->size_bytes : 0;
+	}
+	return NULL;
+}
+
 const char *aciom_check(const struct aciom *a)
 {
 	struct tally tally = { 0 };
@@ -84,10 +106,12 @@ const char *aciom_check(const struct aciom *a)
 		if (wrong)
 			return wrong;
 	}
-	wrong = check_fifo(&a->ready, a->counters.queued, &length);
+	wrong = check_ready(a, &a->ready_reads, 0, &tally);
 	if (wrong)
 		return wrong;
-	tally.queued += length;
+	wrong = check_ready(a, &a->ready_writes, ACIOM_WRITE, &tally);
+	if (wrong)
+		return wrong;
 	wrong = check_fifo(&a->urgent, a->counters.queued, &length);
 	if (wrong)
 		return wrong;
@@ -104,7 +128,9 @@ const char *aciom_check(const struct aciom *a)
 		return "counters: bytes are in flight and no request";
 	if (a->window_bytes < WINDOW_MIN || a->window_bytes > a->window_cap)
 		return "window: out of its bounds";
-	if (!a->ready.head && a->turn_bytes)
+	if (!has_ready(a) && (a->turn_bytes || a->write_turn))
 		return "turn: of nobody";
+	if (tally.write_bytes != a->plain_write_bytes + a->bursty_write_bytes)
+		return "counters: bytes that wait to be written disagree with the queues";
 	return NULL;
 }

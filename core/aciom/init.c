@@ -37,6 +37,8 @@ int aciom_init(void *memory, u64 size, const struct aciom_config *config,
 void aciom_counters_read(const struct aciom *a, struct aciom_counters *counters)
 {
 	*counters = a->counters;
+	aciom_latency_read(a, counters);
+	counters->queued_write_bytes = a->plain_write_bytes + a->bursty_write_bytes;
 	counters->in_flight_bytes = a->in_flight_bytes;
 	counters->window_bytes = a->window_bytes;
 	counters->cmax = a->cmax;

@@ -43,6 +43,12 @@
 #ifndef ACIOM_BROKEN_ROOM	/* the held go early, whatever deadlines that costs */
 #define ACIOM_BROKEN_ROOM 0
 #endif
+#ifndef ACIOM_BROKEN_READS	/* a read waits for all writes that came before it */
+#define ACIOM_BROKEN_READS 0
+#endif
+#ifndef ACIOM_BROKEN_WRITES	/* writes wait for as long as there are reads */
+#define ACIOM_BROKEN_WRITES 0
+#endif
 #ifndef ACIOM_BROKEN_CHARGE	/* who had what others left pays for it when they come */
 #define ACIOM_BROKEN_CHARGE 0
 #endif
@@ -70,6 +76,16 @@
 /* Others that got nothing for so long because of time-sensitive apps get a turn. */
 #define PATIENCE_NS		(250 * MS)
 #define PATIENCE_PER_SECOND_SHIFT	2
+/*
+ * Where reads and writes wait both, reads have two parts of three and go first, as
+ * mq-deadline has it (writes_starved), in pieces of 1/64 s of writes. A write goes after
+ * PATIENCE_NS of reads, however few bytes these were.
+ */
+#define WRITES_STARVED		2
+#define WRITE_TURN_SHIFT	6
+/* Plain and bursty writes may each wait for so much: 1/8 s of work, and 1 MiB at least. */
+#define WRITES_SHIFT		3
+#define WRITES_MIN		(1ull << 20)
 /* All bursty apps share at least 1/16 of the disk, and each has this. */
 #define FLOOR_SHIFT		4
 #define FLOOR_BYTES_PER_S	(16ull << 10)
@@ -88,8 +104,7 @@
 /* Of more than the pipe: the window holds at most 1/128 s of work, time-sensitive 1/64 s. */
 #define WINDOW_CAP_SHIFT	7
 #define SENSITIVE_CAP_SHIFT	6
-/* Over so long the disk's rate is measured, and its least latency remembered: powers of two. */
-#define RATE_EPOCH_NS		(1ull << 27)
+/* Over so long the disk's least latency is remembered: a power of two. */
 #define BASE_EPOCH_NS		(1ull << 32)
 /* A latency beyond this is no property of a disk. */
 #define BASE_MAX_NS		(1ull << 28)
@@ -98,6 +113,23 @@
 #define STATE_WAITING		1u
 #define STATE_FLYING		2u
 #define STATE_FLYING_SENSITIVE	3u	/* counted in sensitive_bytes */
+
+/*
+ * Buckets of a histogram of latencies: eight to each power of two, from 1024 ns on, the
+ * last from 2^36 ns on.
+ */
+#define LATENCY_SHIFT		10
+#define LATENCY_SUB_SHIFT	3
+#define LATENCY_SUBS		(1u << LATENCY_SUB_SHIFT)
+#define LATENCY_MAX_SHIFT	26
+#define LATENCY_BUCKETS		((LATENCY_MAX_SHIFT - LATENCY_SUB_SHIFT + 1) * LATENCY_SUBS + 1)
+#define NR_CLASSES		3
+
+/* Bytes that completed since an epoch began. */
+struct aciom_rate {
+	u64 epoch_ns;
+	u64 bytes;
+};
 
 /* Requests in the order of their arrival. */
 struct aciom_fifo {
@@ -139,11 +171,23 @@ struct aciom_set {
 struct aciom {
 	u64 now_ns;
 	struct aciom_fifo urgent;
-	struct aciom_fifo ready;
-	/* Since when what is ready has got nothing. */
+	struct aciom_fifo ready_reads;
+	struct aciom_fifo ready_writes;
+	/* Since when what is ready has got nothing, and of that the writes. */
 	u64 ready_since_ns;
+	u64 writes_since_ns;
 	/* What is left of a turn, bytes. */
 	u64 turn_bytes;
+	/* Since when reads and writes are ready both: how much went of each. */
+	u64 reads_ahead;
+	u64 writes_ahead;
+	/* Writes catch up. */
+	bool write_turn;
+	/* Of writes that wait, not urgent: the plain, and the bursty. */
+	u64 plain_write_bytes;
+	u64 bursty_write_bytes;
+	/* How much each of the two may be. */
+	u64 write_bound;
 	/* Apps with a request lately; of them, those with one in their queue. */
 	struct aciom_set sensitive;
 	struct aciom_set sensitive_queued;
@@ -183,9 +227,12 @@ struct aciom {
 	u64 base_ns;
 	u64 base_now_ns;
 	u64 base_epoch_ns;
-	u64 rate_epoch_ns;
-	u64 rate_bytes;
+	/* Of what came here, and of what did not. */
+	struct aciom_rate rate;
+	struct aciom_rate observed;
 
+	u64 latencies[NR_CLASSES][LATENCY_BUCKETS];
+	u64 worst_ns[NR_CLASSES];
 	struct aciom_counters counters;
 	u32 nr_sensitive;
 	u32 nr_bursty;
@@ -266,6 +313,11 @@ static inline struct aciom_request *fifo_pop(struct aciom_fifo *fifo)
 	return r;
 }
 
+static inline bool has_ready(const struct aciom *a)
+{
+	return a->ready_reads.head || a->ready_writes.head;
+}
+
 /* Whether there is anything to protect. */
 static inline bool aciom_limited(const struct aciom *a)
 {
@@ -284,11 +336,21 @@ ACIOM_SHARED void aciom_tick(struct aciom *a, u64 now_ns);
 void aciom_make_ready(struct aciom *a, u32 app);
 void aciom_open_gates(struct aciom *a);
 
+/* ready.c */
+ACIOM_SHARED void aciom_push_ready(struct aciom *a, struct aciom_request *r);
+ACIOM_SHARED struct aciom_request *aciom_pop_ready(struct aciom *a);
+ACIOM_SHARED u64 *aciom_write_bytes(struct aciom *a, u32 class);
+
 /* rate.c */
 ACIOM_SHARED void aciom_measure(struct aciom *a, const struct aciom_request *r);
+void aciom_restart_rate(struct aciom *a);
 ACIOM_SHARED void aciom_adapt(struct aciom *a, const struct aciom_request *r);
 void aciom_refresh_rate(struct aciom *a);
 void aciom_refresh_pace(struct aciom *a);
 ACIOM_SHARED bool aciom_has_room(struct aciom *a, u64 bytes);
+
+/* latency.c */
+ACIOM_SHARED void aciom_record(struct aciom *a, const struct aciom_request *r);
+void aciom_latency_read(const struct aciom *a, struct aciom_counters *counters);
 
 #endif /* FOVEA_CORE_ACIOM_INTERNAL_H */

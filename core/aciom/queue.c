@@ -7,7 +7,7 @@
  *    1/64 s of the disk's work, so that a time-sensitive app that takes all leaves 1/16;
  * 3. the time-sensitive one with the earliest deadline, of equal ones the lower number's;
  * 4. what is ready, plain and bursty alike in the order in which it became ready, if the
- *    window has room;
+ *    window has room: reads before writes, of which these get a third;
  * 5. what is held, whoever's release time is first, if the window has room and no
  *    deadline needs it (rate.c): what somebody leaves of his budget is others'.
  *
@@ -15,13 +15,6 @@
  */
 
 #include "internal.h"
-
-static void push_ready(struct aciom *a, struct aciom_request *r)
-{
-	if (!a->ready.head)
-		a->ready_since_ns = a->now_ns;
-	fifo_push(&a->ready, r);
-}
 
 static struct aciom_request *pop_app(struct aciom *a, struct aciom_set *queued, u32 app)
 {
@@ -63,7 +56,7 @@ static void find_release(struct aciom *a)
 static void release(struct aciom *a)
 {
 	while (a->next_release_ns <= a->now_ns) {
-		push_ready(a, pop_app(a, &a->bursty_queued,
+		aciom_push_ready(a, pop_app(a, &a->bursty_queued,
 				      earliest(a, &a->bursty_queued)));
 		find_release(a);
 	}
@@ -78,14 +71,10 @@ void aciom_make_ready(struct aciom *a, u32 number)
 		return;
 	if (ACIOM_BROKEN_DROP) {
 		a->counters.queued -= app->queued;
-	} else if (a->ready.head) {
-		a->ready.tail->next = app->queue.head;
-		a->ready.tail = app->queue.tail;
-	} else {
-		a->ready_since_ns = a->now_ns;
-		a->ready = app->queue;
+		app->queue.head = NULL;
 	}
-	app->queue.head = NULL;
+	while (app->queue.head)
+		aciom_push_ready(a, fifo_pop(&app->queue));
 	app->queued = 0;
 	set_remove(&a->sensitive_queued, number);
 	set_remove(&a->bursty_queued, number);
@@ -122,9 +111,22 @@ static void hold(struct aciom *a, u32 number, struct aciom_request *r)
 	a->counters.held++;
 	a->next_release_ns = least(a->next_release_ns, r->due_ns);
 	if (app->queued > a->hold_limit) {
-		push_ready(a, pop_app(a, &a->bursty_queued, number));
+		aciom_push_ready(a, pop_app(a, &a->bursty_queued, number));
 		find_release(a);
 	}
+}
+
+void aciom_set_hold(struct aciom *a, u32 hold_limit, u64 now_ns)
+{
+	u32 app;
+	u64 word;
+
+	aciom_tick(a, now_ns);
+	a->hold_limit = hold_limit;
+	FOR_EACH_APP(app, word, &a->bursty_queued)
+		while (a->apps[app].queued > hold_limit)
+			aciom_push_ready(a, pop_app(a, &a->bursty_queued, app));
+	find_release(a);
 }
 
 void aciom_enqueue(struct aciom *a, struct aciom_request *r, u32 number, u32 size_bytes,
@@ -141,8 +143,14 @@ void aciom_enqueue(struct aciom *a, struct aciom_request *r, u32 number, u32 siz
 	r->size_bytes = (u32)least(size_bytes, ACIOM_MAX_REQUEST_BYTES);
 	r->class = known ? a->apps[number].class : ACIOM_PLAIN;
 	r->state = STATE_WAITING;
+	r->write = flags & ACIOM_WRITE;
+	r->counted_write = r->write && !(flags & ACIOM_URGENT) &&
+			   r->class != ACIOM_TIME_SENSITIVE;
+	if (r->counted_write)
+		*aciom_write_bytes(a, r->class) += r->size_bytes;
 	a->counters.arrived++;
 	a->counters.queued++;
+	a->counters.throttled += !!(flags & ACIOM_THROTTLED);
 	if (r->class == ACIOM_TIME_SENSITIVE)
 		aciom_arrive_sensitive(a, number, r);
 	else if (r->class == ACIOM_BURSTY)
@@ -162,7 +170,7 @@ void aciom_enqueue(struct aciom *a, struct aciom_request *r, u32 number, u32 siz
 	} else if (r->due_ns > a->now_ns) {
 		hold(a, number, r);
 	} else {
-		push_ready(a, r);
+		aciom_push_ready(a, r);
 	}
 }
 
@@ -197,8 +205,8 @@ static struct aciom_request *take(struct aciom *a, struct aciom_request *r, u8 s
 		c->plain++;
 		break;
 	}
-	if (r->class != ACIOM_TIME_SENSITIVE)
-		c->longest_wait_ns = most(c->longest_wait_ns, a->now_ns - r->arrival_ns);
+	if (r->counted_write)
+		*aciom_write_bytes(a, r->class) -= r->size_bytes;
 	return r;
 }
 
@@ -212,21 +220,19 @@ static struct aciom_request *take_sensitive(struct aciom *a, u32 app)
 
 static struct aciom_request *take_ready(struct aciom *a)
 {
-	struct aciom_request *r = fifo_pop(&a->ready);
-
-	a->ready_since_ns = a->now_ns;
-	if (!a->ready.head)
-		a->turn_bytes = 0;
-	return take(a, r, STATE_FLYING);
+	return take(a, aciom_pop_ready(a), STATE_FLYING);
 }
 
 static struct aciom_request *take_turn(struct aciom *a)
 {
+	struct aciom_request *r;
+
 	if (!a->turn_bytes)
 		a->turn_bytes = most(a->cmax >> (FLOOR_SHIFT + PATIENCE_PER_SECOND_SHIFT), 1);
-	a->turn_bytes -= least(a->turn_bytes, most(a->ready.head->size_bytes, 1));
 	a->counters.turns++;
-	return take_ready(a);
+	r = take_ready(a);
+	a->turn_bytes -= least(a->turn_bytes, most(r->size_bytes, 1));
+	return r;
 }
 
 /*
@@ -269,7 +275,7 @@ struct aciom_request *aciom_dispatch(struct aciom *a, u64 now_ns)
 	if (a->urgent.head)
 		return take(a, fifo_pop(&a->urgent), STATE_FLYING);
 	limited = aciom_limited(a);
-	if (limited && a->ready.head && is_turn(a))
+	if (limited && has_ready(a) && is_turn(a))
 		return take_turn(a);
 	app = earliest(a, &a->sensitive_queued);
 	if (app != ACIOM_NOBODY) {
@@ -279,11 +285,16 @@ struct aciom_request *aciom_dispatch(struct aciom *a, u64 now_ns)
 	}
 	if (limited && a->in_flight_bytes && a->in_flight_bytes >= a->window_bytes)
 		return NULL;
-	if (a->ready.head)
+	if (has_ready(a))
 		return take_ready(a);
 	if (set_is_empty(&a->bursty_queued))
 		return NULL;
 	return take_early(a);
+}
+
+void aciom_advance(struct aciom *a, u64 now_ns)
+{
+	aciom_tick(a, now_ns);
 }
 
 u64 aciom_wake_ns(const struct aciom *a)
@@ -310,6 +321,7 @@ void aciom_complete(struct aciom *a, struct aciom_request *r, u64 now_ns)
 		a->sensitive_bytes -= r->size_bytes;
 	if (r->class == ACIOM_TIME_SENSITIVE && a->now_ns > r->due_ns)
 		c->late++;
+	aciom_record(a, r);
 	aciom_measure(a, r);
 	aciom_adapt(a, r);
 	r->state = STATE_IDLE;

@@ -53,6 +53,7 @@ void aciom_refresh_rate(struct aciom *a)
 		a->sensitive_cap = most(a->cmax >> SENSITIVE_CAP_SHIFT, 2 * a->pipe_bytes);
 	}
 	a->window_bytes = least(a->window_bytes, a->window_cap);
+	a->write_bound = most(a->cmax >> WRITES_SHIFT, WRITES_MIN);
 }
 
 /* RB = (Cmax - (sum of B + headroom)) / number of bursty apps, and its reciprocal. */
@@ -89,33 +90,32 @@ ACIOM_SHARED bool aciom_has_room(struct aciom *a, u64 bytes)
 }
 
 /* The most that ever completed in an epoch: what lies idle between makes none less. */
-static bool measure_rate(struct aciom *a, const struct aciom_request *r)
+static bool measure_rate(struct aciom *a, struct aciom_rate *epoch, u64 bytes)
 {
-	u64 passed_ns = a->now_ns - a->rate_epoch_ns, rate;
+	u64 passed_ns = a->now_ns - epoch->epoch_ns, rate;
 	bool more = false;
 
-	a->rate_bytes += r->size_bytes;
-	if (passed_ns < RATE_EPOCH_NS)
+	epoch->bytes = least(epoch->bytes + bytes, ACIOM_MAX_RATE);
+	if (passed_ns < ACIOM_EPOCH_NS)
 		return false;
-	if (passed_ns < 2 * RATE_EPOCH_NS) {
-		rate = aciom_divide(a->rate_bytes * (SECOND >> 8), passed_ns >> 8);
+	if (passed_ns < 2 * ACIOM_EPOCH_NS) {
+		rate = aciom_divide(epoch->bytes * (SECOND >> 8), passed_ns >> 8);
 		more = rate > a->cmax;
 		a->cmax = most(a->cmax, least(rate, ACIOM_MAX_RATE));
 	}
-	a->rate_bytes = 0;
-	a->rate_epoch_ns = a->now_ns;
+	epoch->bytes = 0;
+	epoch->epoch_ns = a->now_ns;
 	return more;
 }
 
-ACIOM_SHARED void aciom_measure(struct aciom *a, const struct aciom_request *r)
+static void measure(struct aciom *a, struct aciom_rate *epoch, u64 bytes, u64 latency_ns)
 {
-	u64 latency_ns = most(a->now_ns - r->dispatched_ns, 1);
-	bool changed;
+	bool changed = !a->cmax_given && measure_rate(a, epoch, bytes);
 
-	if (!r->size_bytes)
-		return;
-	changed = !a->cmax_given && measure_rate(a, r);
-	if (a->now_ns - a->base_epoch_ns >= BASE_EPOCH_NS) {
+	latency_ns = most(latency_ns, 1);
+	if (latency_ns == ACIOM_NEVER) {
+		/* Of what did not come here it may be unknown. */
+	} else if (a->now_ns - a->base_epoch_ns >= BASE_EPOCH_NS) {
 		a->base_ns = a->base_now_ns;
 		a->base_now_ns = latency_ns;
 		a->base_epoch_ns = a->now_ns;
@@ -126,6 +126,26 @@ ACIOM_SHARED void aciom_measure(struct aciom *a, const struct aciom_request *r)
 	}
 	if (changed)
 		aciom_refresh_rate(a);
+}
+
+ACIOM_SHARED void aciom_measure(struct aciom *a, const struct aciom_request *r)
+{
+	if (r->size_bytes)
+		measure(a, &a->rate, r->size_bytes, a->now_ns - r->dispatched_ns);
+}
+
+void aciom_observe(struct aciom *a, u64 bytes, u64 latency_ns, u64 now_ns)
+{
+	aciom_tick(a, now_ns);
+	measure(a, &a->observed, least(bytes, ACIOM_MAX_RATE), latency_ns);
+}
+
+/* What completed before says nothing of what is measured from now on. */
+void aciom_restart_rate(struct aciom *a)
+{
+	a->rate.bytes = 0;
+	a->rate.epoch_ns = a->now_ns;
+	a->observed = a->rate;
 }
 
 ACIOM_SHARED void aciom_adapt(struct aciom *a, const struct aciom_request *r)
@@ -142,7 +162,7 @@ ACIOM_SHARED void aciom_adapt(struct aciom *a, const struct aciom_request *r)
 		}
 		return;
 	}
-	if (!aciom_limited(a) || (!a->ready.head && set_is_empty(&a->bursty_queued)))
+	if (!aciom_limited(a) || (!has_ready(a) && set_is_empty(&a->bursty_queued)))
 		return;
 	if (a->window_bytes < a->pipe_bytes)
 		a->window_bytes += r->size_bytes;
@@ -158,8 +178,7 @@ int aciom_set_cmax(struct aciom *a, u64 cmax, u64 now_ns)
 	aciom_tick(a, now_ns);
 	a->cmax_given = cmax;
 	a->cmax = cmax;
-	a->rate_bytes = 0;
-	a->rate_epoch_ns = a->now_ns;
+	aciom_restart_rate(a);
 	aciom_refresh_rate(a);
 	return ACIOM_OK;
 }

@@ -16,5 +16,5 @@ _Static_assert(sizeof(struct ecache_counters) == 144, "ecache_counters");
 _Static_assert(sizeof(enum ecache_frame_state) == sizeof(u32), "ecache_frame_state");
 _Static_assert(sizeof(struct aciom_config) == 16, "aciom_config");
 _Static_assert(sizeof(struct aciom_request) == 56, "aciom_request");
-_Static_assert(sizeof(struct aciom_counters) == 168, "aciom_counters");
+_Static_assert(sizeof(struct aciom_counters) == 264, "aciom_counters");
 #endif

@@ -4,12 +4,14 @@
 use std::env;
 
 const CORE: &str = "../../core";
-const FILES: [&str; 14] = [
+const FILES: [&str; 16] = [
     "aciom/app.c",
     "aciom/check.c",
     "aciom/init.c",
+    "aciom/latency.c",
     "aciom/queue.c",
     "aciom/rate.c",
+    "aciom/ready.c",
     "ecache/ecache.c",
     "ecache/alloc.c",
     "ecache/check.c",
@@ -24,7 +26,10 @@ const WARNINGS: [&str; 9] = include!("../c_warnings.rs");
 /// A feature `broken-NAME` each, and what it defines.
 const BROKEN: [(&str, &[&str]); 2] = [
     ("ECACHE", &["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER", "PIN"]),
-    ("ACIOM", &["FLOOR", "URGENT", "DROP", "EDF", "CREDIT", "LIMIT", "WINDOW", "OPEN", "ROOM", "CHARGE"]),
+    (
+        "ACIOM",
+        &["FLOOR", "URGENT", "DROP", "EDF", "CREDIT", "LIMIT", "WINDOW", "OPEN", "ROOM", "CHARGE", "READS", "WRITES"],
+    ),
 ];
 
 fn main() {

@@ -5,10 +5,10 @@
 set -eu
 cd "$(dirname "$0")"
 passed=0
-[ $# -gt 0 ] || set -- get alloc free place tombstone sum salvage protect renumber pin floor urgent drop edf credit limit window open room charge
+[ $# -gt 0 ] || set -- get alloc free place tombstone sum salvage protect renumber pin floor urgent drop edf credit limit window open room charge reads writes
 for control; do
 	case $control in
-	floor | urgent | drop | edf | credit | limit | window | open | room | charge) tests='aciom_model aciom_disk' ;;
+	floor | urgent | drop | edf | credit | limit | window | open | room | charge | reads | writes) tests='aciom_model aciom_disk' ;;
 	*) tests='differential guarantee' ;;
 	esac
 	# A build that fails, or a test that is not there, proves nothing: it ends the script here.

@@ -19,4 +19,17 @@
 #define ACIOM_BROKEN_ERROR 0
 #endif
 
+/* A page that is read from swap is held like any other read. */
+#ifndef ACIOM_BROKEN_SWAP
+#define ACIOM_BROKEN_SWAP 0
+#endif
+/* Whoever writes back never waits for room. */
+#ifndef ACIOM_BROKEN_PRESSURE
+#define ACIOM_BROKEN_PRESSURE 0
+#endif
+/* What is decided goes to the disk whether or not it can take it. */
+#ifndef ACIOM_BROKEN_TAGS
+#define ACIOM_BROKEN_TAGS 0
+#endif
+
 #endif /* FOVEA_ACIOM_BROKEN_H */

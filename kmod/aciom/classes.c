@@ -70,17 +70,20 @@ static struct cgroup *owner(struct bio *bio)
  * A number that is taken away at this moment may be found once more, and even be
  * another's already: the request is then plain, or in another's class, and goes all the same.
  */
-u32 classes_find(struct bio *bio)
+u32 classes_find(struct bio *bio, u32 *class)
 {
 	struct cgroup *cgroup;
 	u32 app = ACIOM_NOBODY;
 	struct named *n;
 
+	*class = ACIOM_PLAIN;
+
 	rcu_read_lock();
 	for (cgroup = owner(bio); cgroup; cgroup = cgroup_parent(cgroup)) {
-		n = find(cgroup_id(cgroup));
+		n = find(cgroup_ino(cgroup));
 		if (n) {
 			app = READ_ONCE(n->app);
+			*class = READ_ONCE(n->class);
 			break;
 		}
 	}
@@ -138,7 +141,7 @@ static int change(struct named *n, u32 class)
 		return error;
 	count(n->class, -1);
 	count(class, 1);
-	n->class = class;
+	WRITE_ONCE(n->class, class);
 	return 0;
 }
 

@@ -15,10 +15,12 @@
 /* Whether there is anybody to protect: read without a lock. */
 extern int classes_sensitive;
 
-/* The number of the app that the bio is charged to. */
-u32 classes_find(struct bio *bio);
+/* The number of the app that the bio is charged to, and its class. */
+u32 classes_find(struct bio *bio, u32 *class);
 
-/* -ENOSPC: there are CLASSES_MAX, or ACIOM_MAX_APPS that are not plain. */
+/*
+ * Cgroups by the inodes of their folders, as stat(1) prints them: where long has 32 bits that
+ * is not the whole of the kernel's own id. -ENOSPC: there are CLASSES_MAX, or ACIOM_MAX_APPS that are not plain. */
 int classes_set(u64 cgroup, u32 class);
 
 /* -ENOENT: it was not named. */

@@ -8,5 +8,7 @@
 #define ACIOM_SHARED static
 #include "../../core/aciom/init.c"
 #include "../../core/aciom/rate.c"
+#include "../../core/aciom/latency.c"
 #include "../../core/aciom/app.c"
+#include "../../core/aciom/ready.c"
 #include "../../core/aciom/queue.c"

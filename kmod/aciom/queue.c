@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A disk's queue: the core under its lock, the timer, and who submits. queue.h says more. */
 #include <linux/blkdev.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 
 #include "../include/compat.h"
 #include "broken.h"
+#include "classes.h"
 #include "queue.h"
 
 static struct workqueue_struct *submitters;
+
+/* All queues, and who shares in each. */
+static DEFINE_MUTEX(disks_mutex);
+static LIST_HEAD(disks);
 
 static struct bio *bio_of(struct aciom_request *r)
 {
 	return dm_bio_from_per_bio_data(container_of(r, struct io, request),
 					sizeof(struct io));
-}
-
-static bool goes_first(const struct aciom_request *r)
-{
-	return r->class == ACIOM_TIME_SENSITIVE ||
-	       container_of(r, struct io, request)->urgent;
 }
 
 /* Sets the timer for when the core wants to be asked, if that is sooner than it comes. */
@@ -34,26 +36,59 @@ static void arm(struct queue *q)
 	hrtimer_start(&q->timer, ns_to_ktime(wake_ns), HRTIMER_MODE_ABS);
 }
 
+/* What the core said last is seen by those who do not take the lock. */
+static void settle(struct queue *q)
+{
+	bool limited = aciom_is_limited(q->core);
+
+	if (limited != q->limited)
+		WRITE_ONCE(q->limited, limited);
+	queue_wake_writers(q, ACIOM_PLAIN);
+	queue_wake_writers(q, ACIOM_BURSTY);
+}
+
 /*
- * All that may go now, under the lock; whether `mine` is among it, which is the caller's. A
- * disk that has as many requests as it takes has whoever brings another one wait, and
- * wakes those in no order that could be relied on: one that comes again and again
- * overtakes the others for seconds. So then only the work waits.
+ * Whether the disk may have one more. One that has as many requests as it takes has whoever
+ * brings another wait, and wakes those in no order that could be relied on: one that comes
+ * again and again overtakes the others for seconds. So while there is an order to be kept,
+ * nothing is decided before the disk can take it, and the order is the core's. What may not
+ * wait goes to the disk all the same.
  */
-static bool decide(struct queue *q, u64 now_ns, struct aciom_request *mine)
+static bool has_tag(const struct queue *q)
+{
+	return ACIOM_BROKEN_TAGS || q->in_flight < READ_ONCE(q->disk->nr_requests) ||
+	       !aciom_is_limited(q->core);
+}
+
+/*
+ * All that may go now, under the lock; whether `mine` is among it, which is the caller's. The
+ * work submits the rest.
+ */
+static bool decide(struct queue *q, u64 now_ns, struct aciom_request *mine, bool urgent)
 {
 	struct aciom_request *r;
 	bool found = false;
 
-	while ((r = aciom_dispatch(q->core, now_ns))) {
-		if (r == mine && q->in_flight < READ_ONCE(q->disk->nr_requests))
+	/* What is due is ready also while the disk has no room: or the timer came for nothing. */
+	aciom_advance(q->core, now_ns);
+	while ((urgent || has_tag(q)) && (r = aciom_dispatch(q->core, now_ns))) {
+		if (r == mine)
 			found = true;
 		else
-			bio_list_add(goes_first(r) ? &q->first : &q->decided, bio_of(r));
+			bio_list_add(&q->decided, bio_of(r));
 		q->in_flight++;
+		urgent = false;
 	}
+	if (!bio_list_empty(&q->decided))
+		queue_work(submitters, &q->work);
 	arm(q);
+	settle(q);
 	return found;
+}
+
+void queue_decide(struct queue *q, u64 now_ns)
+{
+	decide(q, now_ns, NULL, false);
 }
 
 static struct bio *next_decided(struct queue *q)
@@ -61,21 +96,9 @@ static struct bio *next_decided(struct queue *q)
 	struct bio *bio;
 
 	spin_lock_irq(&q->lock);
-	bio = bio_list_pop(&q->first);
-	if (!bio)
-		bio = bio_list_pop(&q->decided);
+	bio = bio_list_pop(&q->decided);
 	spin_unlock_irq(&q->lock);
 	return bio;
-}
-
-/* The same where nobody may sleep: the work submits. */
-static bool decide_and_kick(struct queue *q, u64 now_ns, struct aciom_request *mine)
-{
-	bool found = decide(q, now_ns, mine);
-
-	if (!bio_list_empty(&q->first) || !bio_list_empty(&q->decided))
-		queue_work(submitters, &q->work);
-	return found;
 }
 
 static void submit(struct work_struct *work)
@@ -84,12 +107,7 @@ static void submit(struct work_struct *work)
 	struct blk_plug plug;
 	struct bio *bio;
 
-	spin_lock_irq(&q->lock);
-	decide(q, ktime_get_ns(), NULL);
-	spin_unlock_irq(&q->lock);
-
 	blk_start_plug(&plug);
-	/* One by one: each may have to wait for the disk, and what comes meanwhile go first. */
 	while ((bio = next_decided(q))) {
 		/* Nobody waits here who must not sleep, or who would poll for it. */
 		bio->bi_opf &= ~(REQ_NOWAIT | REQ_POLLED);
@@ -101,54 +119,92 @@ static void submit(struct work_struct *work)
 static enum hrtimer_restart timer_comes(struct hrtimer *timer)
 {
 	struct queue *q = container_of(timer, struct queue, timer);
+	u64 now_ns = ktime_get_ns();
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
 	q->armed_ns = ACIOM_NEVER;
+	decide(q, now_ns, NULL, false);
 	spin_unlock_irqrestore(&q->lock, flags);
-	queue_work(submitters, &q->work);
 	return HRTIMER_NORESTART;
 }
 
 /*
- * Who may not wait for others, whatever its class: what a file system's order hangs on
- * (metadata, the journal: others of every class wait for it), and whoever frees memory.
+ * A page of anonymous memory that is read from swap: nothing of the bio says so, but its page
+ * is in the swap cache and has no content yet. Whoever waits for it holds its locks meanwhile.
  */
-static bool is_urgent(const struct bio *bio)
+static bool is_swap_in(struct bio *bio)
 {
-	return bio->bi_opf & (REQ_META | REQ_PRIO | REQ_SWAP) ||
-	       current->flags & PF_MEMALLOC;
+	struct folio *folio;
+
+	if (ACIOM_BROKEN_SWAP || bio_op(bio) != REQ_OP_READ || !bio_has_data(bio))
+		return false;
+	folio = page_folio(bio_iter_page(bio, bio->bi_iter));
+	return folio_test_swapcache(folio) && !folio_test_uptodate(folio);
 }
 
-bool queue_enter(struct queue *q, struct bio *bio, struct io *io, u32 app)
+/*
+ * Who may not wait for others, whatever its class: what a file system's order hangs on
+ * (metadata, the journal: others of every class wait for it), swap, and whoever frees memory.
+ */
+static bool is_urgent(struct bio *bio)
 {
-	u64 now_ns = ktime_get_ns();
-	unsigned long irq;
-	bool now;
+	return bio->bi_opf & (REQ_META | REQ_PRIO | REQ_SWAP) ||
+	       current->flags & PF_MEMALLOC || is_swap_in(bio);
+}
 
-	io->counted = true;
-	io->urgent = is_urgent(bio);
+bool queue_enter(struct queue *q, struct bio *bio, struct io *io, u32 app, u32 class,
+		 const bool *active)
+{
+	bool urgent = is_urgent(bio), now;
+	u32 flags = urgent ? ACIOM_URGENT : 0;
+	unsigned long irq;
+	u64 now_ns;
+
+	if (op_is_write(bio_op(bio)))
+		flags |= ACIOM_WRITE;
+	if (!urgent && class != ACIOM_TIME_SENSITIVE && queue_wait_for_room(q, bio, class, active))
+		flags |= ACIOM_THROTTLED;
+	io->way = IO_COUNTED;
+	now_ns = ktime_get_ns();
 	spin_lock_irqsave(&q->lock, irq);
-	aciom_enqueue(q->core, &io->request, app, bio->bi_iter.bi_size,
-		      io->urgent ? ACIOM_URGENT : 0, now_ns);
-	now = decide_and_kick(q, now_ns, &io->request);
+	aciom_enqueue(q->core, &io->request, app, bio->bi_iter.bi_size, flags, now_ns);
+	now = decide(q, now_ns, &io->request, urgent);
 	spin_unlock_irqrestore(&q->lock, irq);
 	return now;
 }
 
 void queue_leave(struct queue *q, struct io *io)
 {
-	u64 now_ns = ktime_get_ns();
 	unsigned long irq;
+	u64 now_ns;
 
+	if (io->way == IO_OBSERVED)
+		queue_passed(q, io);
+	if (io->way != IO_COUNTED)
+		return;
+	now_ns = ktime_get_ns();
 	spin_lock_irqsave(&q->lock, irq);
 	q->in_flight--;
 	aciom_complete(q->core, &io->request, now_ns);
-	decide_and_kick(q, now_ns, NULL);
+	decide(q, now_ns, NULL, false);
 	spin_unlock_irqrestore(&q->lock, irq);
 }
 
-void queue_set_open(struct queue *q, bool open)
+void queue_begin(struct queue *q)
+{
+	spin_lock_irq(&q->lock);
+	if (!q->active++)
+		aciom_set_open(q->core, false, ktime_get_ns());
+	settle(q);
+	spin_unlock_irq(&q->lock);
+}
+
+/*
+ * All that is held of any volume goes. While another is active the gates close again behind
+ * it: a volume that stays suspended is not to leave the other's apps without protection.
+ */
+void queue_end(struct queue *q)
 {
 	struct bio_list lost = BIO_EMPTY_LIST;
 	struct aciom_request *r;
@@ -156,43 +212,59 @@ void queue_set_open(struct queue *q, bool open)
 	u64 now_ns = ktime_get_ns();
 
 	spin_lock_irq(&q->lock);
-	aciom_set_open(q->core, open, now_ns);
-	while (ACIOM_BROKEN_LOST && open && (r = aciom_dispatch(q->core, now_ns))) {
+	aciom_set_open(q->core, true, now_ns);
+	while (ACIOM_BROKEN_LOST && (r = aciom_dispatch(q->core, now_ns))) {
 		bio_list_add(&lost, bio_of(r));
 		q->in_flight++;
 	}
-	decide_and_kick(q, now_ns, NULL);
+	decide(q, now_ns, NULL, false);
+	if (--q->active)
+		aciom_set_open(q->core, false, now_ns);
+	settle(q);
 	spin_unlock_irq(&q->lock);
+	/* Those of the volume that ends ask no more for room. */
+	wake_up_all(&q->rooms[0]);
+	wake_up_all(&q->rooms[1]);
 	while ((bio = bio_list_pop(&lost)))
 		bio_endio(bio);
 }
 
-void queue_settle(struct queue *q)
-{
-	hrtimer_cancel(&q->timer);
-	spin_lock_irq(&q->lock);
-	q->armed_ns = ACIOM_NEVER;
-	spin_unlock_irq(&q->lock);
-	flush_work(&q->work);
-}
-
 int queue_set_cmax(struct queue *q, u64 cmax)
 {
+	u64 now_ns = ktime_get_ns();
 	int error;
 
 	spin_lock_irq(&q->lock);
-	error = aciom_set_cmax(q->core, cmax, ktime_get_ns());
+	error = aciom_set_cmax(q->core, cmax, now_ns);
 	if (!error)
 		WRITE_ONCE(q->measures, !cmax);
-	decide_and_kick(q, ktime_get_ns(), NULL);
+	decide(q, now_ns, NULL, false);
 	spin_unlock_irq(&q->lock);
 	return error;
+}
+
+void queue_set_hold(struct queue *q, u32 hold)
+{
+	u64 now_ns = ktime_get_ns();
+
+	spin_lock_irq(&q->lock);
+	aciom_set_hold(q->core, hold, now_ns);
+	decide(q, now_ns, NULL, false);
+	spin_unlock_irq(&q->lock);
+}
+
+void queue_read(struct queue *q, struct aciom_counters *counters)
+{
+	spin_lock_irq(&q->lock);
+	aciom_counters_read(q->core, counters);
+	spin_unlock_irq(&q->lock);
 }
 
 void queue_app_add(struct queue *q, u32 app, u32 class)
 {
 	spin_lock_irq(&q->lock);
 	WARN_ON_ONCE(aciom_app_add(q->core, app, class, ktime_get_ns()));
+	settle(q);
 	spin_unlock_irq(&q->lock);
 }
 
@@ -202,7 +274,7 @@ void queue_app_class(struct queue *q, u32 app, u32 class)
 
 	spin_lock_irq(&q->lock);
 	WARN_ON_ONCE(aciom_app_class(q->core, app, class, now_ns));
-	decide_and_kick(q, now_ns, NULL);
+	decide(q, now_ns, NULL, false);
 	spin_unlock_irq(&q->lock);
 }
 
@@ -212,35 +284,81 @@ void queue_app_remove(struct queue *q, u32 app)
 
 	spin_lock_irq(&q->lock);
 	WARN_ON_ONCE(aciom_app_remove(q->core, app, now_ns));
-	decide_and_kick(q, now_ns, NULL);
+	decide(q, now_ns, NULL, false);
 	spin_unlock_irq(&q->lock);
 }
 
-int queue_init(struct queue *q, const struct aciom_config *config,
-	       const struct request_queue *disk)
+static void free_queue(struct queue *q)
 {
-	u64 size = aciom_memory_size(config);
-	void *memory = kvzalloc(size, GFP_KERNEL);
+	free_percpu(q->observed);
+	kvfree(q->core);
+	kfree(q);
+}
 
-	if (!memory)
-		return -ENOMEM;
-	aciom_init(memory, size, config, &q->core);
-	q->measures = !config->cmax;
+static struct queue *make_queue(const struct request_queue *disk)
+{
+	const struct aciom_config config = {
+		.max_apps = ACIOM_MAX_APPS, .hold_limit = HOLD_DEFAULT,
+	};
+	u64 size = aciom_memory_size(&config);
+	struct queue *q = kzalloc(sizeof(*q), GFP_KERNEL);
+	void *memory;
+
+	if (!q)
+		return NULL;
+	memory = kvzalloc(size, GFP_KERNEL);
+	q->observed = alloc_percpu(struct observed);
+	if (!memory || !q->observed) {
+		kvfree(memory);
+		free_percpu(q->observed);
+		kfree(q);
+		return NULL;
+	}
+	aciom_init(memory, size, &config, &q->core);
+	q->measures = true;
+	q->fold_at = jiffies;
 	q->armed_ns = ACIOM_NEVER;
 	spin_lock_init(&q->lock);
-	bio_list_init(&q->first);
 	bio_list_init(&q->decided);
+	init_waitqueue_head(&q->rooms[0]);
+	init_waitqueue_head(&q->rooms[1]);
 	q->disk = disk;
 	INIT_WORK(&q->work, submit);
 	INIT_LIST_HEAD(&q->link);
 	fovea_hrtimer_setup(&q->timer, timer_comes, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	return 0;
+	classes_attach(q);
+	return q;
 }
 
-void queue_exit(struct queue *q)
+struct queue *queue_get(const struct request_queue *disk)
 {
-	queue_settle(q);
-	kvfree(q->core);
+	struct queue *q;
+
+	mutex_lock(&disks_mutex);
+	list_for_each_entry(q, &disks, disks)
+		if (q->disk == disk)
+			goto found;
+	q = make_queue(disk);
+	if (q)
+		list_add(&q->disks, &disks);
+found:
+	if (q)
+		q->volumes++;
+	mutex_unlock(&disks_mutex);
+	return q;
+}
+
+void queue_put(struct queue *q)
+{
+	mutex_lock(&disks_mutex);
+	if (!--q->volumes) {
+		list_del(&q->disks);
+		classes_detach(q);
+		hrtimer_cancel(&q->timer);
+		flush_work(&q->work);
+		free_queue(q);
+	}
+	mutex_unlock(&disks_mutex);
 }
 
 int queues_init(void)

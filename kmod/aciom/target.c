@@ -19,7 +19,6 @@
 #include "classes.h"
 #include "queue.h"
 
-#define HOLD_DEFAULT	1024
 #define HOLD_MAX	65536
 /*
  * A request of more is passed in pieces: what is dispatched cannot be overtaken, and a
@@ -29,11 +28,16 @@
 #define PIECE_SECTORS	256
 
 struct target {
-	struct queue queue;
+	/* The disk's, which other volumes may share. */
+	struct queue *queue;
 	struct dm_dev *dev;
 	/* As the table and messages say. */
 	u64 cmax;
 	u32 hold;
+	bool has_cmax;
+	bool has_hold;
+	/* Between resume and suspend: else all passes by. */
+	bool active;
 };
 
 /*
@@ -46,12 +50,23 @@ static bool is_ordered(const struct bio *bio)
 	       (bio_op(bio) == REQ_OP_READ || bio_op(bio) == REQ_OP_WRITE);
 }
 
+/*
+ * Whether others than the app that dirtied it wait for a write: jbd2 writes an ordered file's
+ * data before it commits, and whoever calls fsync of anything waits for the commit.
+ */
+static bool is_awaited(const struct bio *bio)
+{
+	return bio_op(bio) == REQ_OP_WRITE && bio->bi_opf & REQ_SYNC &&
+	       (current->flags & (PF_KTHREAD | PF_WQ_WORKER)) == PF_KTHREAD;
+}
+
 static int target_map(struct dm_target *ti, struct bio *bio)
 {
 	struct io *io = dm_per_bio_data(bio, sizeof(*io));
 	struct target *t = ti->private;
+	u32 app = ACIOM_NOBODY, class = ACIOM_PLAIN;
 
-	io->counted = false;
+	io->way = IO_PASSED;
 	bio_set_dev(bio, t->dev->bdev);
 	bio->bi_iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	if (ACIOM_BROKEN_FLUSH) {
@@ -63,10 +78,17 @@ static int target_map(struct dm_target *ti, struct bio *bio)
 	}
 	if (!is_ordered(bio))
 		return DM_MAPIO_REMAPPED;
-	/* Nobody to protect, and nothing to learn. */
-	if (!READ_ONCE(classes_sensitive) && !READ_ONCE(t->queue.measures))
+	if (READ_ONCE(classes_sensitive))
+		app = classes_find(bio, &class);
+	if (!READ_ONCE(t->active) || !queue_orders(t->queue, class)) {
+		queue_pass(t->queue, bio, io);
 		return DM_MAPIO_REMAPPED;
-	return queue_enter(&t->queue, bio, io, classes_find(bio)) ?
+	}
+	if (class == ACIOM_BURSTY && is_awaited(bio)) {
+		app = ACIOM_NOBODY;
+		class = ACIOM_PLAIN;
+	}
+	return queue_enter(t->queue, bio, io, app, class, &t->active) ?
 	       DM_MAPIO_REMAPPED : DM_MAPIO_SUBMITTED;
 }
 
@@ -75,8 +97,7 @@ static int target_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *er
 	struct io *io = dm_per_bio_data(bio, sizeof(*io));
 	struct target *t = ti->private;
 
-	if (io->counted)
-		queue_leave(&t->queue, io);
+	queue_leave(t->queue, io);
 	if (ACIOM_BROKEN_ERROR)
 		*error = BLK_STS_OK;
 	return DM_ENDIO_DONE;
@@ -89,6 +110,7 @@ static int parse_option(struct target *t, const char *text, char **error)
 
 	length = str_has_prefix(text, "cmax=");
 	if (length) {
+		t->has_cmax = true;
 		if (!kstrtou64(text + length, 10, &t->cmax) && t->cmax <= ACIOM_MAX_RATE)
 			return 0;
 		*error = "cmax is no number of bytes a second up to 2^40";
@@ -96,6 +118,7 @@ static int parse_option(struct target *t, const char *text, char **error)
 	}
 	length = str_has_prefix(text, "hold=");
 	if (length) {
+		t->has_hold = true;
 		if (!kstrtou32(text + length, 10, &t->hold) && t->hold <= HOLD_MAX)
 			return 0;
 		*error = "hold is no number of requests up to 65536";
@@ -125,7 +148,6 @@ static int open_lower(struct dm_target *ti, struct target *t, const char *path)
 
 static int target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
-	struct aciom_config config = { .max_apps = ACIOM_MAX_APPS };
 	struct target *t;
 	unsigned int i;
 	int error = 0;
@@ -150,15 +172,15 @@ static int target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	error = open_lower(ti, t, argv[0]);
 	if (error)
 		goto no_option;
-	config.cmax = t->cmax;
-	config.hold_limit = t->hold;
-	error = queue_init(&t->queue, &config, bdev_get_queue(t->dev->bdev));
-	if (error) {
+	t->queue = queue_get(bdev_get_queue(t->dev->bdev));
+	if (!t->queue) {
 		ti->error = "No memory for the queue";
+		error = -ENOMEM;
 		goto no_queue;
 	}
-	classes_attach(&t->queue);
 	ti->private = t;
+	ti->accounts_remapped_io = true;
+	ti->limit_swap_bios = true;
 	ti->per_io_data_size = sizeof(struct io);
 	ti->num_flush_bios = 1;
 	ti->num_discard_bios = 1;
@@ -177,8 +199,7 @@ static void target_dtr(struct dm_target *ti)
 {
 	struct target *t = ti->private;
 
-	classes_detach(&t->queue);
-	queue_exit(&t->queue);
+	queue_put(t->queue);
 	dm_put_device(ti, t->dev);
 	kfree(t);
 }
@@ -188,22 +209,28 @@ static void target_presuspend(struct dm_target *ti)
 {
 	struct target *t = ti->private;
 
-	queue_set_open(&t->queue, true);
+	if (!t->active)
+		return;
+	WRITE_ONCE(t->active, false);
+	queue_end(t->queue);
 }
 
-static void target_postsuspend(struct dm_target *ti)
-{
-	struct target *t = ti->private;
-
-	queue_settle(&t->queue);
-}
-
-/* Also where a suspend was given up. */
+/*
+ * Also where a suspend was given up. What the table says counts from now on: one that was
+ * loaded and never used says nothing.
+ */
 static void target_resume(struct dm_target *ti)
 {
 	struct target *t = ti->private;
 
-	queue_set_open(&t->queue, false);
+	if (t->active)
+		return;
+	if (t->has_cmax)
+		queue_set_cmax(t->queue, t->cmax);
+	if (t->has_hold)
+		queue_set_hold(t->queue, t->hold);
+	queue_begin(t->queue);
+	WRITE_ONCE(t->active, true);
 }
 
 #define STATUS_WORD(_name)	#_name " %llu "
@@ -218,9 +245,7 @@ static void target_status(struct dm_target *ti, status_type_t type,
 
 	switch (type) {
 	case STATUSTYPE_INFO:
-		spin_lock_irq(&t->queue.lock);
-		aciom_counters_read(t->queue.core, &now);
-		spin_unlock_irq(&t->queue.lock);
+		queue_read(t->queue, &now);
 		DMEMIT(ACIOM_STATUS(STATUS_WORD) "%s" ACIOM_STATUS(STATUS_NUMBER), "");
 		break;
 	case STATUSTYPE_TABLE:
@@ -276,11 +301,12 @@ static int message_cmax(struct target *t, const char *text)
 {
 	u64 cmax;
 
-	if (kstrtou64(text, 10, &cmax) || queue_set_cmax(&t->queue, cmax)) {
+	if (kstrtou64(text, 10, &cmax) || queue_set_cmax(t->queue, cmax)) {
 		pr_err("cmax: %s is no number of bytes a second up to 2^40\n", text);
 		return -EINVAL;
 	}
 	t->cmax = cmax;
+	t->has_cmax = true;
 	return 0;
 }
 
@@ -307,7 +333,7 @@ static int target_iterate_devices(struct dm_target *ti,
 
 static struct target_type aciom_target = {
 	.name = ACIOM_TARGET,
-	.version = { 1, 0, 0 },
+	.version = { 1, 1, 0 },
 	.features = DM_TARGET_PASSES_INTEGRITY | DM_TARGET_PASSES_CRYPTO |
 		    DM_TARGET_NOWAIT,
 	.module = THIS_MODULE,
@@ -317,7 +343,6 @@ static struct target_type aciom_target = {
 	.end_io = target_end_io,
 	.presuspend = target_presuspend,
 	.presuspend_undo = target_resume,
-	.postsuspend = target_postsuspend,
 	.resume = target_resume,
 	.status = target_status,
 	.message = target_message,

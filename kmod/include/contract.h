@@ -216,9 +216,21 @@
 	X(completed) \
 	X(late) \
 	X(turns) \
+	X(write_turns) \
+	X(throttled) \
 	X(cuts) \
 	X(longest_wait_ns) \
+	X(plain_p50_ns) \
+	X(plain_p99_ns) \
+	X(plain_worst_ns) \
+	X(time_sensitive_p50_ns) \
+	X(time_sensitive_p99_ns) \
+	X(time_sensitive_worst_ns) \
+	X(bursty_p50_ns) \
+	X(bursty_p99_ns) \
+	X(bursty_worst_ns) \
 	X(queued) \
+	X(queued_write_bytes) \
 	X(in_flight) \
 	X(in_flight_bytes) \
 	X(window_bytes) \

@@ -119,6 +119,45 @@ fn control(broken: &str) {
     }
 }
 
+/// In exact mode, where the host's load is nobody's: by a module without one of the rules of fairness, the reader waits for seconds.
+fn unfair(broken: &str) {
+    if let Some(ended) = boot(Some(broken), &["cases=fair"], true) {
+        ended.fails(broken);
+    }
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_block_is_fairly_read_where_the_disk_has_more_than_it_takes() {
+    unfair("tags");
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_block_is_fairly_read_where_writes_go_first() {
+    unfair("reads");
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_block_is_fairly_read_where_write_back_never_waits() {
+    unfair("pressure");
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_block_is_fairly_read_where_swap_is_held() {
+    unfair("swap");
+}
+
+#[test]
+fn nobody_waits_for_long_beside_a_player() {
+    if let Some(ended) = boot(None, &["cases=fair"], true) {
+        ended.lines("ok ").iter().for_each(|line| println!("{line}"));
+        ended.passes(16);
+    }
+}
+
 #[test]
 fn a_module_that_drops_flushes_fails() {
     control("flush");

@@ -5,7 +5,8 @@
 //! blocks NODE FIRST COUNT MS SEED      random requests to blocks of its own, every read compared; all of them at the end
 //! player NODE BYTES PERIOD_NS MS FILE  one read a period; when each was answered
 //! files FOLDER MS SEED                 files as `files` has them
-//! dirty FILE                           a file through the page cache, and nothing of it on the disk (`writeback`)
+//! dirty FILE BYTES                     a file through the page cache, and nothing of it on the disk (`writeback`)
+//! readers NODE THREADS MS              4 KiB at random places, as fast as it goes
 //! memory NODE MS SEED                  more memory than it may keep (`swap`)
 //! dperf NODE MS FILE                   128 KiB at random places, three of four are reads, 16 at once
 //! ```
@@ -60,7 +61,11 @@ fn job(args: &[String]) -> Outcome<()> {
             player(node, number(rest, 0)?, number(rest, 1)?, number(rest, 2)?, Path::new(file))
         }
         "dperf" => dperf(node, number(rest, 0)?, Path::new(rest.get(1).ok_or("no FILE")?)),
-        "dirty" => crate::writeback::dirty(node),
+        "dirty" => crate::writeback::dirty(node, number(rest, 0)? as usize),
+        "readers" => {
+            let end = Instant::now() + Duration::from_millis(number(rest, 1)?);
+            threads(number(rest, 0)?, |nth| read_at_random(node, nth, end))
+        }
         "memory" => crate::swap::use_memory(number(rest, 0)?, number(rest, 1)?),
         "files" => crate::files::write(node, number(rest, 0)?, number(rest, 1)?),
         _ => Err(format!("{what}: no such job")),
@@ -136,6 +141,17 @@ fn player(node: &Path, bytes: u64, period_ns: u64, ms: u64, to: &Path) -> Outcom
         lines += &format!("{}\n", due.elapsed().as_nanos());
     }
     write_file(to, &lines)
+}
+
+fn read_at_random(node: &Path, seed: u64, end: Instant) -> Outcome<()> {
+    let file = open_direct(node)?;
+    let blocks = at(node.display(), size_of_node(node))? / PAGE as u64;
+    let mut random = Random::new(seed, 11);
+    let mut pages = Pages::new(1);
+    while Instant::now() < end {
+        at("reading", file.read_exact_at(pages.bytes(1), random.below(blocks) * PAGE as u64))?;
+    }
+    Ok(())
 }
 
 fn size_of_node(node: &Path) -> std::io::Result<u64> {

@@ -6,13 +6,14 @@
 //!
 //! ```text
 //! seconds      of load in each phase          measure      1: only what a player gets beside a copy that takes all, with classes and without
-//! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep
+//! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep; or fair
 //!                                                 cost         1: only what the module adds to a request
 //! ```
 
 mod barrier;
 mod child;
 mod cost;
+mod fair;
 mod files;
 mod layers;
 mod measure;
@@ -79,6 +80,9 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     }
     if options.cost {
         return cost::all(report);
+    }
+    if options.cases == ["fair"] {
+        return fair::all(report);
     }
     if !options.cases.is_empty() {
         return options.cases.iter().try_for_each(|name| layers::case(name, options, report));

@@ -31,9 +31,14 @@ pub struct Disk {
 
 impl Disk {
     pub fn make(&self) -> Outcome<PathBuf> {
+        self.make_with(&[])
+    }
+
+    /// With some attributes of null_blk's given.
+    pub fn make_with(&self, given: &[(&str, u64)]) -> Outcome<PathBuf> {
         let folder = Path::new("/sys/kernel/config/nullb").join(self.name);
         at(format_args!("making {}", folder.display()), fs::create_dir(&folder))?;
-        for (key, value) in [
+        let usual = [
             ("size", self.mib),
             ("blocksize", 512),
             ("memory_backed", 1),
@@ -42,8 +47,8 @@ impl Disk {
             ("completion_nsec", 100_000),
             ("submit_queues", 1),
             ("mbps", self.mbps),
-            ("power", 1),
-        ] {
+        ];
+        for (key, value) in usual.iter().chain(given).chain(&[("power", 1)]) {
             write_file(folder.join(key), &value.to_string())?;
         }
         Ok(Path::new("/dev").join(self.name))
@@ -104,7 +109,8 @@ pub struct Volume {
     pub node: PathBuf,
     pub size_bytes: u64,
     pub table: Vec<Target>,
-    lower: String,
+    /// None: it is on the disk itself.
+    lower: Option<String>,
     lower_table: Vec<Target>,
 }
 
@@ -125,13 +131,20 @@ impl Volume {
         at(&lower, mapper.create(&lower))?;
         at(&lower, mapper.load(&lower, &lower_table))?;
         let below = at(&lower, mapper.resume(&lower))?.node();
-        let number = at(below.display(), device_number(&below))?;
         let size = lower_table.iter().map(|part| part.size_sectors).sum::<u64>();
+        let volume = Volume::direct(name, &below, size, options)?;
+        Ok(Volume { lower: Some(lower), lower_table, ..volume })
+    }
+
+    /// With nothing in between: the disk's tags are known.
+    pub fn direct(name: &'static str, disk: &Path, size: u64, options: &str) -> Outcome<Volume> {
+        let mapper = at("device-mapper", DeviceMapper::open(&Root::at("/")))?;
+        let number = at(disk.display(), device_number(disk))?;
         let table = vec![target(ACIOM_TARGET, 0, size, format!("{number} {options}"))];
         at(name, mapper.create(name))?;
         at(name, mapper.load(name, &table))?;
         let node = at(name, mapper.resume(name))?.node();
-        Ok(Volume { mapper, name, node, size_bytes: size * SECTOR, table, lower, lower_table })
+        Ok(Volume { mapper, name, node, size_bytes: size * SECTOR, table, lower: None, lower_table: Vec::new() })
     }
 
     pub fn message(&self, text: &str) -> Outcome<()> {
@@ -161,9 +174,10 @@ impl Volume {
         if fails {
             table[0].parameters = table[0].parameters.replace(" 0 60 0", " 0 0 60");
         }
-        at("lower: load", self.mapper.load(&self.lower, &table))?;
-        at("lower: suspend", self.mapper.suspend(&self.lower, Suspend::Flush))?;
-        at("lower: resume", self.mapper.resume(&self.lower)).map(drop)
+        let lower = self.lower.as_deref().ok_or("a volume on the disk itself has nothing below that fails")?;
+        at("lower: load", self.mapper.load(lower, &table))?;
+        at("lower: suspend", self.mapper.suspend(lower, Suspend::Flush))?;
+        at("lower: resume", self.mapper.resume(lower)).map(drop)
     }
 
     /// One of the numbers of its status.
@@ -185,6 +199,9 @@ impl Volume {
 
     pub fn remove(&self) -> Outcome<()> {
         at(self.name, self.mapper.remove(self.name))?;
-        at(&self.lower, self.mapper.remove(&self.lower))
+        match &self.lower {
+            Some(lower) => at(lower, self.mapper.remove(lower)),
+            None => Ok(()),
+        }
     }
 }

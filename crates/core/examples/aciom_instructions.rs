@@ -2,7 +2,7 @@
 //! One kind of request after the other through Aciom, for `instructions.sh` to count: `aciom_instructions WHAT ROUNDS`. Each arrives, is
 //! dispatched and completes; 16 apps are active, half of them time-sensitive.
 
-use fovea_core::aciom::{Aciom, Class, Config, NOBODY};
+use fovea_core::aciom::{Aciom, Class, Config, Kind, NOBODY};
 
 const MS: u64 = 1_000_000;
 
@@ -22,7 +22,7 @@ fn main() {
     }
     let (mut id, mut now) = (0, 0);
     let mut serve = |aciom: &mut Aciom, app: u32, size_bytes: u32, pass_ns: u64| {
-        aciom.enqueue(id, app, size_bytes, false, now);
+        aciom.enqueue(id, app, size_bytes, Kind::default(), now);
         id += 1;
         // What was held earlier goes meanwhile, too.
         now += pass_ns;

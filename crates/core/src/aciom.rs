@@ -47,6 +47,36 @@ pub struct Config {
     pub hold_limit: u32,
 }
 
+/// How long requests took from arrival to completion. `struct aciom_latency`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// So many of a hundred took no longer; an eighth too much at most.
+    pub p50_ns: u64,
+    /// The same of 99.
+    pub p99_ns: u64,
+    /// Exact.
+    pub worst_ns: u64,
+}
+
+/// What a request is, beside whose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kind {
+    /// It may not wait.
+    pub urgent: bool,
+    /// It writes.
+    pub write: bool,
+    /// Whoever brings it has waited for room.
+    pub throttled: bool,
+}
+
+impl Kind {
+    fn flags(self) -> u32 {
+        let flag = |set, flag| if set { flag } else { 0 };
+        flag(self.urgent, ffi::URGENT) | flag(self.write, ffi::WRITE) | flag(self.throttled, ffi::THROTTLED)
+    }
+}
+
 /// Totals since the start, then the present state. `struct aciom_counters`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,12 +101,20 @@ pub struct Counters {
     pub late: u64,
     /// Requests that went ahead of time-sensitive ones, for their turn had come.
     pub turns: u64,
+    /// Writes that went ahead of reads, for theirs had.
+    pub write_turns: u64,
+    /// Writes whose submitters had to wait.
+    pub throttled: u64,
     /// Times that the window was halved.
     pub cuts: u64,
-    /// Longest time from arrival to dispatch of a request that is not time-sensitive.
+    /// Longest time from arrival to completion of a request that is not time-sensitive.
     pub longest_wait_ns: u64,
+    /// How long requests of each class took, by the classes' numbers.
+    pub latency: [Latency; 3],
     /// Waiting now.
     pub queued: u64,
+    /// Of those that wait and are not urgent nor time-sensitive.
+    pub queued_write_bytes: u64,
     /// With the disk now.
     pub in_flight: u64,
     /// Their bytes.
@@ -191,14 +229,38 @@ impl Aciom {
         done(unsafe { ffi::aciom_set_cmax(self.raw.as_ptr(), cmax, now_ns) })
     }
 
+    /// Says how many requests of one app are held at most.
+    pub fn set_hold(&mut self, hold_limit: u32, now_ns: u64) {
+        // SAFETY: `raw` is live and ours alone.
+        unsafe { ffi::aciom_set_hold(self.raw.as_ptr(), hold_limit, now_ns) }
+    }
+
     /// Holds nothing from now on, or again what there is to hold.
     pub fn set_open(&mut self, open: bool, now_ns: u64) {
         // SAFETY: `raw` is live and ours alone.
         unsafe { ffi::aciom_set_open(self.raw.as_ptr(), open, now_ns) }
     }
 
+    /// Whether another write of this class ought to wait before it arrives.
+    pub fn writes_full(&self, class: Class) -> bool {
+        // SAFETY: `raw` is live; the call reads only.
+        unsafe { ffi::aciom_writes_full(self.raw.as_ptr(), class as u32) }
+    }
+
+    /// Whether anybody is time-sensitive now.
+    pub fn is_limited(&self) -> bool {
+        // SAFETY: `raw` is live; the call reads only.
+        unsafe { ffi::aciom_is_limited(self.raw.as_ptr()) }
+    }
+
+    /// What completed elsewhere since the last such call: bytes, and the least latency of one, if that is known.
+    pub fn observe(&mut self, bytes: u64, latency_ns: Option<u64>, now_ns: u64) {
+        // SAFETY: `raw` is live and ours alone.
+        unsafe { ffi::aciom_observe(self.raw.as_ptr(), bytes, latency_ns.unwrap_or(u64::MAX), now_ns) }
+    }
+
     /// A request arrives; returns when it is due. Its number must not be that of one under way.
-    pub fn enqueue(&mut self, id: u64, app: u32, size_bytes: u32, urgent: bool, now_ns: u64) -> u64 {
+    pub fn enqueue(&mut self, id: u64, app: u32, size_bytes: u32, kind: Kind, now_ns: u64) -> u64 {
         assert!(!self.nodes.contains_key(&id), "request {id} is under way");
         let node = Box::into_raw(Box::new(Node { raw: RawRequest::default(), id }));
         let Some(node) = NonNull::new(node) else { unreachable!("a box is somewhere") };
@@ -206,7 +268,7 @@ impl Aciom {
         // SAFETY: `raw` is live and ours alone; the node stays where it is until the request completes.
         unsafe {
             let request = node.as_ptr().cast::<RawRequest>();
-            ffi::aciom_enqueue(self.raw.as_ptr(), request, app, size_bytes, u32::from(urgent), now_ns);
+            ffi::aciom_enqueue(self.raw.as_ptr(), request, app, size_bytes, kind.flags(), now_ns);
             (*request).due_ns
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use fovea_core::aciom::{Aciom, Class, Config, Counters};
+use fovea_core::aciom::{Aciom, Class, Config, Counters, Kind};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -20,6 +20,7 @@ struct Load {
     /// 0: as soon as one completes.
     period_ns: u64,
     from_ns: u64,
+    write: bool,
 }
 
 /// What one load got.
@@ -58,7 +59,8 @@ fn simulate(loads: &[Load], cmax: u64, for_ns: u64) -> (Vec<Got>, Counters) {
         arrivals.sort_unstable_by(|a, b| b.cmp(a));
         while arrivals.last().is_some_and(|next| next.0 <= now) {
             let Some((at, load)) = arrivals.pop() else { break };
-            aciom.enqueue(requests.len() as u64, load as u32, loads[load].size_bytes, false, now);
+            let kind = Kind { write: loads[load].write, ..Kind::default() };
+            aciom.enqueue(requests.len() as u64, load as u32, loads[load].size_bytes, kind, now);
             requests.push((load, now));
             if loads[load].period_ns > 0 {
                 arrivals.push((at + loads[load].period_ns, load));
@@ -96,11 +98,11 @@ fn simulate(loads: &[Load], cmax: u64, for_ns: u64) -> (Vec<Got>, Counters) {
 
 /// 2.2 MB/s at 30 frames a second.
 fn player(class: Class) -> Load {
-    Load { class, size_bytes: 73_728, depth: 1, period_ns: 33_333_333, from_ns: 0 }
+    Load { class, size_bytes: 73_728, depth: 1, period_ns: 33_333_333, from_ns: 0, write: false }
 }
 
 fn dperf(class: Class) -> Load {
-    Load { class, size_bytes: 131_072, depth: 16, period_ns: 0, from_ns: 0 }
+    Load { class, size_bytes: 131_072, depth: 16, period_ns: 0, from_ns: 0, write: false }
 }
 
 fn rate(got: &Got, for_ns: u64) -> u64 {
@@ -136,7 +138,8 @@ fn a_player_misses_nothing_beside_a_copy_that_takes_all() {
 #[test]
 fn what_one_leaves_of_its_part_is_the_others() {
     let run = 30 * SECOND;
-    let saves = Load { class: Class::Bursty, size_bytes: 1 << 20, depth: 1, period_ns: SECOND, from_ns: 0 };
+    let saves =
+        Load { class: Class::Bursty, size_bytes: 1 << 20, depth: 1, period_ns: SECOND, from_ns: 0, write: true };
     let (got, counters) = simulate(&[player(Class::TimeSensitive), dperf(Class::Bursty), saves], CMAX, run);
     let rates: Vec<u64> = got.iter().map(|got| rate(got, run)).collect();
     println!("{rates:?} {counters:?}");
@@ -176,7 +179,7 @@ fn nothing_goes_early_at_a_deadlines_cost() {
 fn a_time_sensitive_app_that_takes_all_starves_nobody() {
     let run = 30 * SECOND;
     let greedy = Load { class: Class::TimeSensitive, ..dperf(Class::TimeSensitive) };
-    let small = Load { class: Class::Plain, size_bytes: 4096, depth: 1, period_ns: 0, from_ns: 0 };
+    let small = Load { size_bytes: 4096, depth: 1, ..dperf(Class::Plain) };
     let (got, counters) = simulate(&[greedy, dperf(Class::Bursty), small], CMAX, run);
     println!("{:?} {counters:?}", got.iter().map(|got| rate(got, run)).collect::<Vec<_>>());
     assert!(rate(&got[1], run) > CMAX / 20, "the bursty one has its floor: {}", rate(&got[1], run));
@@ -195,4 +198,51 @@ fn bursty_apps_share_alike_and_the_rate_is_found_without_being_told() {
     let (one, other) = (rate(&got[1], run), rate(&got[2], run));
     assert!(one.abs_diff(other) < one / 20, "{one} and {other}");
     assert!(got[0].percentile(99) < 40 * MS, "{}", got[0].percentile(99));
+}
+
+/// A write-back of 50 MB beside a player, all of it at once: a reader of no class waits for what the disk has, and not for that.
+#[test]
+fn a_read_does_not_wait_for_a_whole_write_back() {
+    let run = 8 * SECOND;
+    let sync = Load { write: true, depth: 400, from_ns: SECOND, ..dperf(Class::Plain) };
+    let reader = Load { class: Class::Plain, size_bytes: 4096, depth: 1, period_ns: 20 * MS, from_ns: 0, write: false };
+    for class in [Class::Plain, Class::Bursty] {
+        let sync = Load { class, ..sync };
+        let (mut got, counters) = simulate(&[player(Class::TimeSensitive), sync, reader], CMAX, run);
+        println!("{class:?}: worst {} ns, {counters:?}", got[2].percentile(100));
+        assert!(got[2].percentile(100) < 100 * MS, "{}", got[2].percentile(100));
+        assert!(got[0].over(33_333_333) <= 2, "{}", got[0].over(33_333_333));
+        assert!(rate(&got[1], run) > CMAX / 2, "{}", rate(&got[1], run));
+    }
+}
+
+/// Readers that take all leave writes a third, as mq-deadline does.
+#[test]
+fn reads_starve_no_write() {
+    let run = 10 * SECOND;
+    let writes = Load { write: true, ..dperf(Class::Plain) };
+    let (mut got, counters) = simulate(&[player(Class::TimeSensitive), dperf(Class::Plain), writes], CMAX, run);
+    let [reads, writes] = [rate(&got[1], run), rate(&got[2], run)];
+    println!("{reads} and {writes} bytes/s, worst write {} ns, {counters:?}", got[2].percentile(100));
+    assert!(writes * 2 > reads * 9 / 10 && writes * 2 < reads * 11 / 10, "{reads} and {writes}");
+    assert!(got[2].percentile(100) < 2 * SECOND, "{}", got[2].percentile(100));
+    assert!(counters.write_turns > 0);
+}
+
+/// What the status says of a class is what its requests took.
+#[test]
+fn the_histogram_says_what_requests_took() {
+    let run = 10 * SECOND;
+    let (mut got, counters) = simulate(&[player(Class::TimeSensitive), dperf(Class::Bursty)], CMAX, run);
+    for (got, class) in got.iter_mut().zip([Class::TimeSensitive, Class::Bursty]) {
+        let said = counters.latency[class as usize];
+        println!("{class:?}: {said:?}");
+        assert_eq!(said.worst_ns, got.percentile(100));
+        for (said, is) in [(said.p50_ns, got.percentile(50)), (said.p99_ns, got.percentile(99))] {
+            // One more or less, where so many of a hundred is no whole number.
+            assert!(said >= is && said <= is + is / 8 + MS, "{class:?}: {said}, is {is}");
+        }
+    }
+    assert_eq!(counters.longest_wait_ns, got[1].percentile(100));
+    assert_eq!(counters.latency[Class::Plain as usize].worst_ns, 0);
 }

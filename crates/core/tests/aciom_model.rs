@@ -4,7 +4,7 @@
 mod common;
 
 use fovea_core::aciom::differential::{decode, run, Op, APPS};
-use fovea_core::aciom::{Aciom, Class, Config, Counters, NOBODY};
+use fovea_core::aciom::{Aciom, Class, Config, Counters, Kind, NOBODY};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -24,6 +24,11 @@ fn class() -> impl Strategy<Value = Class> {
     proptest::sample::select(&Class::ALL[..])
 }
 
+fn kind() -> impl Strategy<Value = Kind> {
+    let kind = |(urgent, write)| Kind { urgent, write, ..Kind::default() };
+    (prop::bool::weighted(0.05), any::<bool>()).prop_map(kind)
+}
+
 fn op() -> impl Strategy<Value = Op> {
     let size = prop_oneof![1 => Just(0), 8 => Just(4096), 8 => Just(131_072), 2 => 1..1_000_000_u32];
     prop_oneof![
@@ -31,9 +36,11 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..APPS, class()).prop_map(|(app, class)| Op::Class(app, class)),
         1 => (0..APPS).prop_map(Op::Remove),
         1 => prop_oneof![Just(0), 1..100_000_000_u64].prop_map(Op::Cmax),
+        1 => (0..64_u32).prop_map(Op::Hold),
         1 => prop_oneof![1 => Just(true), 3 => Just(false)].prop_map(Op::Open),
-        24 => (0..=APPS, size, 0..20_u32)
-            .prop_map(|(app, size_bytes, urgent)| Op::Arrive { app, size_bytes, urgent: urgent == 0 }),
+        24 => (0..=APPS, size, kind()).prop_map(|(app, size_bytes, kind)| Op::Arrive { app, size_bytes, kind }),
+        1 => (0..100_000_000_u64, proptest::option::of(0..30 * MS))
+            .prop_map(|(bytes, latency_ns)| Op::Observe(bytes, latency_ns)),
         14 => any::<u32>().prop_map(Op::Complete),
         6 => (0..30 * MS).prop_map(Op::Pass),
         2 => (0..600 * MS).prop_map(Op::Pass),
@@ -73,17 +80,23 @@ fn the_fuzz_driver_reaches_every_event() {
         total.late += counters.late;
         total.turns += counters.turns;
         total.cuts += counters.cuts;
+        total.write_turns += counters.write_turns;
+        total.throttled += counters.throttled;
     }
     println!("{total:?}");
     let events = [total.time_sensitive, total.bursty, total.plain, total.urgent, total.held, total.late];
     assert!(events.iter().chain(&[total.turns, total.cuts]).all(|&count| count >= 100), "{total:?}");
+    assert!(total.write_turns >= 20 && total.throttled >= 20, "{total:?}");
     assert!(total.early >= 20, "{total:?}");
 }
 
 /// On a disk of one byte a second, what is left of a period is no whole byte, which was taken for nothing at all.
 #[test]
 fn a_flush_goes_early_where_there_is_room_for_just_that() {
-    let arrive = |app, size_bytes, urgent| Op::Arrive { app, size_bytes, urgent };
+    let arrive = |app, size_bytes, urgent| {
+        let kind = Kind { urgent, ..Kind::default() };
+        Op::Arrive { app, size_bytes, kind }
+    };
     let early = |sensitive_bytes| {
         let ops = [
             Op::Add(0, Class::TimeSensitive),
@@ -121,7 +134,7 @@ fn deadlines_and_release_times_are_the_papers() {
     let (mut now, mut id) = (SECOND, 0);
     for k in 0..400_u64 {
         let bytes = 60_000 + (k * 7919 % 20_000) as u32;
-        let due = aciom.enqueue(id, 0, bytes, false, now);
+        let due = aciom.enqueue(id, 0, bytes, Kind::default(), now);
         let at = now as f64;
         if k == 0 {
             (size, deadline) = (f64::from(bytes), at);
@@ -143,10 +156,10 @@ fn deadlines_and_release_times_are_the_papers() {
     assert!((reserved / (size / period * 1e9) - 1.0).abs() < 1e-3, "{reserved}");
     // 2.1 of 10 MB/s, 1 of headroom: what is left is one bursty app's.
     let left = CMAX as f64 * 0.9 - reserved;
-    let first = aciom.enqueue(id, 1, 131_072, false, now);
+    let first = aciom.enqueue(id, 1, 131_072, Kind::default(), now);
     assert_eq!(first, now, "L_0 = A_1 - T_1: the first goes at once");
     for k in 1..8_u64 {
-        let release = aciom.enqueue(id + k, 1, 131_072, false, now);
+        let release = aciom.enqueue(id + k, 1, 131_072, Kind::default(), now);
         let papers = now as f64 + k as f64 * 131_072e9 / left;
         assert!((release as f64 - papers).abs() < 1000.0 * k as f64, "release {k}: {release}, the paper's {papers}");
     }
@@ -159,17 +172,17 @@ fn the_earliest_deadline_goes_first_and_an_app_stays_in_order() {
     // App 1 learns a period of 10 ms; app 0 keeps the first one, 125 ms.
     let mut now = 0;
     for id in 0..200 {
-        aciom.enqueue(id, 1, 4096, false, now);
+        aciom.enqueue(id, 1, 4096, Kind::default(), now);
         assert_eq!(aciom.dispatch(now).map(|gone| gone.0), Some(id));
         aciom.complete(id, now + 1000);
         now += 10 * MS;
     }
     // What fills the time-sensitive's share of the disk, so that order shows.
-    aciom.enqueue(1000, 1, 1 << 20, false, now);
+    aciom.enqueue(1000, 1, 1 << 20, Kind::default(), now);
     assert_eq!(aciom.dispatch(now).map(|gone| gone.0), Some(1000));
-    aciom.enqueue(1001, 0, 4096, false, now);
-    aciom.enqueue(1002, 0, 4096, false, now + 1);
-    aciom.enqueue(1003, 1, 4096, false, now + MS);
+    aciom.enqueue(1001, 0, 4096, Kind::default(), now);
+    aciom.enqueue(1002, 0, 4096, Kind::default(), now + 1);
+    aciom.enqueue(1003, 1, 4096, Kind::default(), now + MS);
     assert_eq!(aciom.dispatch(now + MS), None, "1/64 s of work is in flight");
     aciom.complete(1000, now + 2 * MS);
     let order: Vec<u64> = std::iter::from_fn(|| aciom.dispatch(now + 2 * MS)).map(|gone| gone.0).collect();
@@ -180,14 +193,14 @@ fn the_earliest_deadline_goes_first_and_an_app_stays_in_order() {
 fn nobody_is_held_while_nobody_is_time_sensitive() {
     let mut aciom = manager(&[Class::TimeSensitive, Class::Bursty]);
     for id in 0..100 {
-        aciom.enqueue(id, 1, 1 << 20, false, id);
+        aciom.enqueue(id, 1, 1 << 20, Kind::default(), id);
         assert_eq!(aciom.dispatch(id).map(|gone| gone.0), Some(id), "at once, whatever is in flight");
     }
     // One request of the player's, and from then on the copy is held.
-    aciom.enqueue(200, 0, 4096, false, 1000);
+    aciom.enqueue(200, 0, 4096, Kind::default(), 1000);
     assert!(aciom.dispatch(1000).is_some());
-    aciom.enqueue(300, 1, 1 << 20, false, 2000);
-    aciom.enqueue(301, 1, 1 << 20, false, 2000);
+    aciom.enqueue(300, 1, 1 << 20, Kind::default(), 2000);
+    aciom.enqueue(301, 1, 1 << 20, Kind::default(), 2000);
     assert_eq!(aciom.dispatch(2000), None);
     let wake = aciom.wake_ns().unwrap();
     assert!(wake > 2000 && wake <= SECOND + 2000, "{wake}");
@@ -202,10 +215,10 @@ fn nobody_is_held_while_nobody_is_time_sensitive() {
 #[test]
 fn who_waits_for_the_disk_stays_active() {
     let mut aciom = manager(&[Class::TimeSensitive, Class::Bursty]);
-    aciom.enqueue(0, 0, 4096, false, 0);
+    aciom.enqueue(0, 0, 4096, Kind::default(), 0);
     assert!(aciom.dispatch(0).is_some());
     for id in 1..4 {
-        aciom.enqueue(id, 1, 1 << 20, false, 5 * SECOND);
+        aciom.enqueue(id, 1, 1 << 20, Kind::default(), 5 * SECOND);
     }
     let gone: Vec<u64> = std::iter::from_fn(|| aciom.dispatch(5 * SECOND)).map(|gone| gone.0).collect();
     assert_eq!(gone, [1], "the first at once, the others held");
@@ -218,7 +231,7 @@ fn who_waits_for_the_disk_stays_active() {
 fn opening_lets_everything_go() {
     let mut aciom = manager(&[Class::TimeSensitive, Class::Bursty]);
     for id in 0..50 {
-        aciom.enqueue(id, (id % 2) as u32, 1 << 20, false, 0);
+        aciom.enqueue(id, (id % 2) as u32, 1 << 20, Kind::default(), 0);
     }
     while aciom.dispatch(0).is_some() {}
     assert!(aciom.counters().queued > 20, "{:?}", aciom.counters());
@@ -237,8 +250,51 @@ fn nonsense_is_refused_and_strangers_are_plain() {
     assert!(aciom.class(1, Class::Plain, 0).is_err() && aciom.remove(NOBODY, 0).is_err());
     assert!(aciom.set_cmax(u64::MAX, 0).is_err());
     for (id, app) in (0..).zip([1, 8, NOBODY]) {
-        assert_eq!(aciom.enqueue(id, app, 4096, false, id), id);
+        assert_eq!(aciom.enqueue(id, app, 4096, Kind::default(), id), id);
         assert!(aciom.dispatch(id).is_some());
     }
     assert_eq!((aciom.counters().plain, aciom.complete(99, 0)), (3, false));
+}
+
+/// Of a volume whose requests pass by while nobody is time-sensitive the rate is known all the same.
+#[test]
+fn what_passes_by_tells_the_disks_rate() {
+    let mut aciom = Aciom::new(&Config { cmax: 0, max_apps: 1, hold_limit: 1 }).unwrap();
+    for tick in 1..20 {
+        aciom.observe(CMAX / 7, Some(MS), tick * SECOND / 7);
+    }
+    let cmax = aciom.counters().cmax;
+    assert!(cmax.abs_diff(CMAX) < CMAX / 100, "{cmax}");
+    // After a pause nobody knows in which time it was.
+    aciom.observe(100 * CMAX, None, 10 * SECOND);
+    assert_eq!(aciom.counters().cmax, cmax);
+}
+
+#[test]
+fn writes_are_full_at_an_eighth_of_a_second_each_class_for_itself() {
+    let mut aciom = manager(&[Class::TimeSensitive, Class::Bursty]);
+    let write = Kind { write: true, ..Kind::default() };
+    let mut now = 0;
+    let mut arrive = |aciom: &mut Aciom, id, app| {
+        now += 1;
+        aciom.enqueue(id, app, 131_072, write, now);
+        while aciom.dispatch(now).is_some() {}
+    };
+    for id in 0..20 {
+        arrive(&mut aciom, id, NOBODY);
+        assert!(!aciom.writes_full(Class::Plain), "nobody is time-sensitive: none waits");
+    }
+    arrive(&mut aciom, 100, 0);
+    for id in 200..210 {
+        assert!(!aciom.writes_full(Class::Plain));
+        arrive(&mut aciom, id, NOBODY);
+    }
+    assert!(aciom.writes_full(Class::Plain) && !aciom.writes_full(Class::Bursty));
+    assert!(!aciom.writes_full(Class::TimeSensitive));
+    for id in 300..310 {
+        assert!(!aciom.writes_full(Class::Bursty));
+        arrive(&mut aciom, id, 1);
+    }
+    assert!(aciom.writes_full(Class::Bursty));
+    assert_eq!(aciom.counters().queued_write_bytes, 20 * 131_072);
 }

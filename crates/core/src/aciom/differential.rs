@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::reference::{Model, LATEST_NS, PATIENCE_NS};
-use super::{Aciom, Class, Config, Counters};
+use super::{Aciom, Class, Config, Counters, Kind};
 
 /// Apps in a test: more than are ever added, so that some are strangers.
 pub const APPS: u32 = 7;
@@ -20,6 +20,8 @@ pub enum Op {
     Remove(u32),
     /// Say what the disk can do.
     Cmax(u64),
+    /// Hold so many requests of one app at most.
+    Hold(u32),
     /// Hold nothing, or again.
     Open(bool),
     /// A request of an app.
@@ -28,9 +30,11 @@ pub enum Op {
         app: u32,
         /// Its size.
         size_bytes: u32,
-        /// Whether it may not wait.
-        urgent: bool,
+        /// Whether it may not wait, and whether it writes.
+        kind: Kind,
     },
+    /// So much completed elsewhere, one of it in so many nanoseconds.
+    Observe(u64, Option<u64>),
     /// A request in flight completes; any number.
     Complete(u32),
     /// Time passes.
@@ -116,16 +120,29 @@ impl Pair {
             Op::Cmax(cmax) => {
                 let _ = same("cmax", self.core.set_cmax(cmax, now), self.model.set_cmax(cmax, now))?;
             }
+            Op::Hold(limit) => {
+                self.core.set_hold(limit, now);
+                self.model.set_hold(limit, now);
+            }
             Op::Open(open) => {
                 self.core.set_open(open, now);
                 self.model.set_open(open, now);
             }
-            Op::Arrive { app, size_bytes, urgent } => {
+            Op::Observe(bytes, latency_ns) => {
+                self.core.observe(bytes, latency_ns, now);
+                self.model.observe(bytes, latency_ns, now);
+            }
+            Op::Arrive { app, size_bytes, mut kind } => {
+                same("is limited", self.core.is_limited(), self.model.is_limited())?;
+                for class in Class::ALL {
+                    let full = same("writes full", self.core.writes_full(class), self.model.writes_full(class))?;
+                    kind.throttled |= full && kind.write && class == Class::ALL[app as usize % 3];
+                }
                 let id = self.next_id;
                 self.next_id += 1;
-                let core = self.core.enqueue(id, app, size_bytes, urgent, now);
-                same("due", core, self.model.enqueue(id, app, size_bytes, urgent, now))?;
-                if urgent {
+                let core = self.core.enqueue(id, app, size_bytes, kind, now);
+                same("due", core, self.model.enqueue(id, app, size_bytes, kind, now))?;
+                if kind.urgent {
                     // Nothing is between an urgent request and the disk.
                     let gone = same("urgent", self.core.dispatch(now), self.model.dispatch(now))?;
                     if gone.map(|gone| gone.0) != Some(id) {
@@ -199,6 +216,7 @@ pub fn decode(bytes: &[u8]) -> (Config, Vec<Op>) {
             4 => Op::Remove(next() % APPS),
             5 => match next() {
                 byte if byte < 64 => Op::Cmax(rate(byte)),
+                byte if byte < 96 => Op::Hold(byte % 16),
                 byte => Op::Open(byte < 128),
             },
             6..=17 => {
@@ -206,7 +224,8 @@ pub fn decode(bytes: &[u8]) -> (Config, Vec<Op>) {
                 // Up to what is beyond the arithmetic's greatest.
                 let size_bytes = [0, 512, 4096, 4096, 16384, 65536, 131_072, 1 << 20][byte as usize >> 5];
                 let size_bytes = if byte == 255 { u32::MAX } else { size_bytes };
-                Op::Arrive { app: byte % (APPS + 1), size_bytes, urgent: byte & 31 == 31 }
+                let kind = Kind { urgent: byte & 31 == 31, write: byte & 1 == 1, ..Kind::default() };
+                Op::Arrive { app: byte % (APPS + 1), size_bytes, kind }
             }
             18..=25 => Op::Complete(next()),
             26..=30 => {
@@ -214,7 +233,10 @@ pub fn decode(bytes: &[u8]) -> (Config, Vec<Op>) {
                 // From microseconds to seconds.
                 Op::Pass(u64::from(byte & 15) << (10 + 2 * (byte >> 4).min(9)))
             }
-            _ => Op::Wake,
+            _ => match next() {
+                byte if byte < 128 => Op::Wake,
+                byte => Op::Observe(u64::from(byte) << 15, (byte & 1 == 1).then_some(u64::from(byte) << 12)),
+            },
         };
         ops.push(op);
     }

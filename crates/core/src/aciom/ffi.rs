@@ -9,6 +9,12 @@ use super::Counters;
 pub const OK: c_int = 0;
 /// `ACIOM_EEXIST`.
 pub const EEXIST: c_int = -17;
+/// `ACIOM_URGENT`.
+pub const URGENT: u32 = 1;
+/// `ACIOM_WRITE`.
+pub const WRITE: u32 = 2;
+/// `ACIOM_THROTTLED`.
+pub const THROTTLED: u32 = 4;
 /// `STATE_FLYING`: this state and beyond is that of a dispatched request.
 pub const FLYING: u8 = 2;
 
@@ -39,7 +45,8 @@ pub struct RawRequest {
     pub size_bytes: u32,
     pub class: u8,
     pub state: u8,
-    pub reserved: [u8; 2],
+    pub write: u8,
+    pub counted_write: u8,
 }
 
 impl Default for RawRequest {
@@ -55,7 +62,8 @@ impl Default for RawRequest {
             size_bytes: 0,
             class: 0,
             state: 0,
-            reserved: [0; 2],
+            write: 0,
+            counted_write: 0,
         }
     }
 }
@@ -71,7 +79,7 @@ pub struct Node {
 const _: () = {
     assert!(size_of::<RawConfig>() == 16);
     assert!(size_of::<RawRequest>() == 56);
-    assert!(size_of::<Counters>() == 168);
+    assert!(size_of::<Counters>() == 264);
 };
 
 extern "C" {
@@ -81,7 +89,11 @@ extern "C" {
     pub fn aciom_app_class(a: *mut Raw, app: u32, class: u32, now_ns: u64) -> c_int;
     pub fn aciom_app_remove(a: *mut Raw, app: u32, now_ns: u64) -> c_int;
     pub fn aciom_set_cmax(a: *mut Raw, cmax: u64, now_ns: u64) -> c_int;
+    pub fn aciom_set_hold(a: *mut Raw, hold_limit: u32, now_ns: u64);
     pub fn aciom_set_open(a: *mut Raw, open: bool, now_ns: u64);
+    pub fn aciom_writes_full(a: *const Raw, class: u32) -> bool;
+    pub fn aciom_is_limited(a: *const Raw) -> bool;
+    pub fn aciom_observe(a: *mut Raw, bytes: u64, latency_ns: u64, now_ns: u64);
     pub fn aciom_enqueue(a: *mut Raw, request: *mut RawRequest, app: u32, size_bytes: u32, flags: u32, now_ns: u64);
     pub fn aciom_dispatch(a: *mut Raw, now_ns: u64) -> *mut RawRequest;
     pub fn aciom_wake_ns(a: *const Raw) -> u64;

@@ -4,11 +4,13 @@
 
 mod apps;
 mod early;
+mod latency;
 mod rate;
+mod ready;
 
 use std::collections::BTreeMap;
 
-use super::{Class, Config, Counters, Error, MAX_APPS, MAX_RATE};
+use super::{Class, Config, Counters, Error, Kind, MAX_APPS, MAX_RATE};
 
 /// The longest that a bursty request is held.
 pub const LATEST_NS: u64 = SECOND;
@@ -44,7 +46,15 @@ struct Request {
     release_ns: u64,
     dispatched_ns: u64,
     size_bytes: u64,
+    write: bool,
     counted: bool,
+}
+
+impl Request {
+    /// Whether it is one of the writes that are bounded.
+    fn is_bounded(&self) -> bool {
+        self.write && self.stage != Stage::Urgent && self.class != Class::TimeSensitive
+    }
 }
 
 /// What is known of an app since it has its class.
@@ -94,7 +104,11 @@ pub struct Model {
     readied: u64,
     born: u64,
     ready_since_ns: u64,
+    writes_since_ns: u64,
     turn_bytes: u64,
+    /// Since when reads and writes are ready both: how much went of each.
+    ahead: [u64; 2],
+    write_turn: bool,
     measures: bool,
     open: bool,
     slack: bool,
@@ -104,9 +118,18 @@ pub struct Model {
     cut_ns: u64,
     base_ns: [Option<u64>; 2],
     base_epoch_ns: u64,
-    rate_epoch_ns: u64,
-    rate_bytes: u64,
+    /// Of what came here, and of what did not.
+    rates: [Rate; 2],
+    /// By class, in the order of completion.
+    taken_ns: [Vec<u64>; 3],
     counters: Counters,
+}
+
+/// Bytes that completed since an epoch began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    epoch_ns: u64,
+    bytes: u64,
 }
 
 impl Model {
@@ -127,7 +150,10 @@ impl Model {
             readied: 0,
             born: 0,
             ready_since_ns: 0,
+            writes_since_ns: 0,
             turn_bytes: 0,
+            ahead: [0; 2],
+            write_turn: false,
             measures: config.cmax == 0,
             open: false,
             slack: true,
@@ -137,8 +163,8 @@ impl Model {
             cut_ns: 0,
             base_ns: [None; 2],
             base_epoch_ns: 0,
-            rate_epoch_ns: 0,
-            rate_bytes: 0,
+            rates: [Rate::default(); 2],
+            taken_ns: Default::default(),
             counters: Counters::default(),
         };
         model.window_bytes = model.window_cap().min(model.window_bytes);
@@ -158,13 +184,12 @@ impl Model {
         !self.open && self.active(Class::TimeSensitive).next().is_some()
     }
 
-    fn has_ready(&self) -> bool {
-        self.waiting.iter().any(|r| matches!(r.stage, Stage::Ready(_)))
-    }
-
     fn make_ready(&mut self, at: usize) {
         if !self.has_ready() {
             self.ready_since_ns = self.now_ns;
+        }
+        if self.waiting[at].write && self.first_ready(true).is_none() {
+            self.writes_since_ns = self.now_ns;
         }
         self.waiting[at].stage = Stage::Ready(self.readied);
         self.readied += 1;
@@ -222,6 +247,19 @@ impl Model {
         }
     }
 
+    /// Says how many requests of one app are held at most.
+    pub fn set_hold(&mut self, hold_limit: u32, now_ns: u64) {
+        self.tick(now_ns);
+        self.config.hold_limit = hold_limit;
+        for app in self.apps.keys().copied().collect::<Vec<_>>() {
+            let held = |r: &Request| r.app == app && r.stage == Stage::Held;
+            while self.waiting.iter().filter(|r| held(r)).count() as u64 > u64::from(hold_limit) {
+                let oldest = self.waiting.iter().position(held).unwrap_or(0);
+                self.make_ready(oldest);
+            }
+        }
+    }
+
     /// Holds nothing from now on, or again.
     pub fn set_open(&mut self, open: bool, now_ns: u64) {
         self.tick(now_ns);
@@ -230,7 +268,7 @@ impl Model {
     }
 
     /// A request arrives; returns when it is due.
-    pub fn enqueue(&mut self, id: u64, app: u32, size_bytes: u32, urgent: bool, now_ns: u64) -> u64 {
+    pub fn enqueue(&mut self, id: u64, app: u32, size_bytes: u32, kind: Kind, now_ns: u64) -> u64 {
         self.tick(now_ns);
         let size_bytes = u64::from(size_bytes).min(1 << 25);
         let class = self.apps.get(&app).map_or(Class::Plain, |app| app.class);
@@ -240,7 +278,7 @@ impl Model {
             Class::Bursty => self.arrive_bursty(app, size_bytes),
         };
         let stage = match class {
-            _ if urgent => Stage::Urgent,
+            _ if kind.urgent => Stage::Urgent,
             Class::TimeSensitive => Stage::Sensitive,
             _ => Stage::Held,
         };
@@ -257,10 +295,12 @@ impl Model {
             release_ns: due_ns,
             dispatched_ns: 0,
             size_bytes,
+            write: kind.write,
             counted: false,
         });
         self.counters.arrived += 1;
-        self.counters.urgent += u64::from(urgent);
+        self.counters.urgent += u64::from(kind.urgent);
+        self.counters.throttled += u64::from(kind.throttled);
         if stage == Stage::Held && due_ns <= self.now_ns {
             self.make_ready(self.waiting.len() - 1);
         } else if stage == Stage::Held {
@@ -287,15 +327,8 @@ impl Model {
             Class::TimeSensitive => self.counters.time_sensitive += 1,
             Class::Bursty => self.counters.bursty += 1,
         }
-        if request.class != Class::TimeSensitive {
-            let longest = &mut self.counters.longest_wait_ns;
-            *longest = (*longest).max(self.now_ns - request.arrival_ns);
-        }
         if matches!(request.stage, Stage::Ready(_)) {
-            self.ready_since_ns = self.now_ns;
-            if !self.has_ready() {
-                self.turn_bytes = 0;
-            }
+            self.leave_ready(&request);
         }
         let answer = (request.id, request.due_ns);
         self.flying.push(request);
@@ -309,11 +342,7 @@ impl Model {
             return Some(self.take(at));
         }
         let limited = self.is_limited();
-        let order = |at: &usize| match self.waiting[*at].stage {
-            Stage::Ready(order) => order,
-            _ => u64::MAX,
-        };
-        let ready = (0..self.waiting.len()).min_by_key(order).filter(|at| order(at) < u64::MAX);
+        let ready = self.next_ready();
         let sensitive = self.first(Stage::Sensitive);
         let waited = self.now_ns - self.ready_since_ns >= PATIENCE_NS;
         match (ready, sensitive) {
@@ -353,7 +382,9 @@ impl Model {
     /// The counters at this moment.
     pub fn counters(&self) -> Counters {
         Counters {
+            latency: std::array::from_fn(|class| self.latency(class)),
             queued: self.waiting.len() as u64,
+            queued_write_bytes: self.write_bytes(false) + self.write_bytes(true),
             in_flight: self.flying.len() as u64,
             in_flight_bytes: self.in_flight_bytes(),
             window_bytes: self.window_bytes,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What the disk can do, and what a completion says of it.
 
-use super::{Error, Model, Request, Stage, MAX_RATE, SECOND};
+use super::{Error, Model, Rate, Request, Stage, MAX_RATE, SECOND};
 use crate::aciom::Class;
 
 impl Model {
@@ -16,8 +16,7 @@ impl Model {
         self.tick(now_ns);
         self.measures = cmax == 0;
         self.cmax = cmax;
-        self.rate_bytes = 0;
-        self.rate_epoch_ns = self.now_ns;
+        self.rates = [Rate { epoch_ns: self.now_ns, bytes: 0 }; 2];
         self.window_bytes = self.window_bytes.min(self.window_cap());
         Ok(())
     }
@@ -36,29 +35,43 @@ impl Model {
     }
 
     pub(super) fn measure(&mut self, request: &Request) {
-        if request.size_bytes == 0 {
-            return;
+        if request.size_bytes > 0 {
+            self.measure_one(0, request.size_bytes, Some(self.now_ns - request.dispatched_ns));
         }
+    }
+
+    /// What completed elsewhere since the last such call: bytes, and the least latency of one.
+    pub fn observe(&mut self, bytes: u64, latency_ns: Option<u64>, now_ns: u64) {
+        self.tick(now_ns);
+        self.measure_one(1, bytes.min(MAX_RATE), latency_ns);
+    }
+
+    fn measure_one(&mut self, which: usize, bytes: u64, latency_ns: Option<u64>) {
         if self.measures {
-            let passed = self.now_ns - self.rate_epoch_ns;
-            self.rate_bytes += request.size_bytes;
+            let rate = &mut self.rates[which];
+            let passed = self.now_ns - rate.epoch_ns;
+            rate.bytes = (rate.bytes + bytes).min(MAX_RATE);
             if passed >= 1 << 27 {
                 if passed < 1 << 28 {
-                    let rate = self.rate_bytes * (SECOND >> 8) / (passed >> 8);
-                    self.cmax = self.cmax.max(rate.min(MAX_RATE));
+                    let found = rate.bytes * (SECOND >> 8) / (passed >> 8);
+                    self.cmax = self.cmax.max(found.min(MAX_RATE));
                 }
-                self.rate_bytes = 0;
-                self.rate_epoch_ns = self.now_ns;
+                *rate = Rate { epoch_ns: self.now_ns, bytes: 0 };
             }
         }
-        let latency = (self.now_ns - request.dispatched_ns).max(1);
+        if let Some(latency) = latency_ns {
+            self.remember_latency(latency.max(1));
+        }
+        self.window_bytes = self.window_bytes.min(self.window_cap());
+    }
+
+    fn remember_latency(&mut self, latency: u64) {
         if self.now_ns - self.base_epoch_ns >= 1 << 32 {
             self.base_ns = [self.base_ns[1], Some(latency)];
             self.base_epoch_ns = self.now_ns;
         } else {
             self.base_ns[1] = Some(self.base_ns[1].map_or(latency, |least| least.min(latency)));
         }
-        self.window_bytes = self.window_bytes.min(self.window_cap());
     }
 
     /// A dispatched request has come to its end; whether it was one.
@@ -69,6 +82,7 @@ impl Model {
         let now = self.now_ns;
         self.counters.completed += 1;
         self.counters.late += u64::from(request.class == Class::TimeSensitive && now > request.due_ns);
+        self.record(&request);
         self.measure(&request);
         let taken = now - request.arrival_ns;
         let allowed = request.due_ns - request.arrival_ns;
