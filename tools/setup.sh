@@ -22,6 +22,9 @@ if [ "${1:-}" = tests ]; then
 	# File systems that the tests put on dm-ecache.
 	need xfsprogs /usr/sbin/mkfs.xfs
 	need btrfs-progs /usr/bin/btrfs
+	# What they put above dm-aciom.
+	need cryptsetup-bin /usr/sbin/cryptsetup
+	need lvm2 /usr/sbin/lvm
 	need dosfstools /usr/sbin/mkfs.vfat
 	need exfatprogs /usr/sbin/mkfs.exfat
 	need erofs-utils /usr/bin/mkfs.erofs

@@ -14,6 +14,12 @@ const MORE_MODULES: [&str; 2] = ["xfs", "btrfs"];
 const MORE_TOOLS: [(&str, &str); 4] =
     [("mkfs.xfs", "xfsprogs"), ("xfs_repair", "xfsprogs"), ("mkfs.btrfs", "btrfs-progs"), ("btrfs", "btrfs-progs")];
 
+/// And what is put above a disk.
+const ABOVE_MODULES: [&str; 5] = ["dm-crypt", "xts", "algif_skcipher", "dm-snapshot", "btrfs"];
+const ABOVE_TOOLS: [(&str, &str); 4] =
+    [("cryptsetup", "cryptsetup-bin"), ("lvm", "lvm2"), ("mkfs.btrfs", "btrfs-progs"), ("btrfs", "btrfs-progs")];
+
+const ABOVE: &str = "cases=luks,lvm,btrfs-two";
 const SLEEP: &str = "cases=sleep";
 const OTHERS: &str = "cases=xfs,btrfs,ecache-below,ecache-above";
 
@@ -34,11 +40,15 @@ fn plan(words: &[String], exact: bool) -> Plan {
     Plan { lacks: Lacks { kernel_args, ..Lacks::default() }, exact, ..Plan::bare("aciom", memory_bytes, cpus) }
 }
 
-fn phone(broken: Option<&str>, others: bool, which: &Which) -> Result<Phone> {
+fn phone(broken: Option<&str>, words: &[&str], which: &Which) -> Result<Phone> {
     let (mut modules, mut tools) = (MODULES.to_vec(), EXT4_TOOLS.to_vec());
-    if others {
+    if words.contains(&OTHERS) {
         modules.extend(MORE_MODULES);
         tools.extend(MORE_TOOLS);
+    }
+    if words.contains(&ABOVE) {
+        modules.extend(ABOVE_MODULES);
+        tools.extend(ABOVE_TOOLS);
     }
     let guest = Guest {
         program: env!("CARGO_BIN_EXE_aciom"),
@@ -54,7 +64,7 @@ fn phone(broken: Option<&str>, others: bool, which: &Which) -> Result<Phone> {
 fn boot(broken: Option<&str>, words: &[&str], exact: bool) -> Option<Ended> {
     let _turn = Turn::wait();
     let which = chosen_kernel();
-    let mut phone = unless_missing(phone(broken, words.contains(&OTHERS), &which))?;
+    let mut phone = unless_missing(phone(broken, words, &which))?;
     if words.contains(&SLEEP) {
         // It takes CPUs off and on.
         phone = phone.by_turns();
@@ -80,6 +90,15 @@ fn no_block_is_ever_wrong_and_no_request_lost() {
 #[ignore = "long: make torture-aciom"]
 fn no_file_is_wrong_on_other_file_systems_and_beside_the_cache() {
     if let Some(ended) = boot(None, &[OTHERS], false) {
+        ended.lines("ok ").iter().for_each(|line| println!("{line}"));
+        ended.passes(16);
+    }
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_file_is_wrong_on_luks_lvm_and_btrfs_over_two_volumes() {
+    if let Some(ended) = boot(None, &[ABOVE], false) {
         ended.lines("ok ").iter().for_each(|line| println!("{line}"));
         ended.passes(16);
     }

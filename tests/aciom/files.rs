@@ -22,9 +22,9 @@ use crate::Options;
 #[derive(Clone, Copy, Debug)]
 pub struct FileSystem {
     pub kind: &'static str,
-    make: &'static [&'static str],
-    options: Option<&'static CStr>,
-    check: &'static [&'static str],
+    pub make: &'static [&'static str],
+    pub options: Option<&'static CStr>,
+    pub check: &'static [&'static str],
     pub mib: u64,
 }
 

@@ -6,10 +6,11 @@
 //!
 //! ```text
 //! seconds      of load in each phase          measure      1: only what a player gets beside a copy that takes all, with classes and without
-//! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep; or fair
+//! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep, luks, lvm, btrfs-two; or fair
 //!                                                 cost         1: only what the module adds to a request
 //! ```
 
+mod above;
 mod barrier;
 mod child;
 mod cost;
@@ -85,7 +86,9 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         return fair::all(report);
     }
     if !options.cases.is_empty() {
-        return options.cases.iter().try_for_each(|name| layers::case(name, options, report));
+        let one =
+            |name: &String| above::case(name, options, report).unwrap_or_else(|| layers::case(name, options, report));
+        return options.cases.iter().try_for_each(one);
     }
     let volume = stack::Volume::build("v", stack::Disk { name: "n0", mib: 64, mbps: 40 })?;
     refusals::all(&volume, report)?;
