@@ -82,9 +82,16 @@ pub fn render(document: &Document, papers: &[Paper]) -> String {
     for v in &document.verdicts {
         let margin = v.margin.map_or(String::new(), |margin| format!(" \u{b1} {margin:.4}"));
         let figure = if v.figure.is_finite() { format!("{:.4}{margin}", v.figure) } else { "not measured".into() };
-        let word = if v.pass { "holds" } else { "FAILS" };
+        let word = match v.not_shown {
+            Some(_) => "NOT SHOWN",
+            None if v.pass => "holds",
+            None => "FAILS",
+        };
         let seeds = v.seeds.map_or(String::new(), |s| format!("; with {} of {} seeds", s.holds, s.of));
         let _ = writeln!(out, "{word}  {}: {}: {figure}, bound {} ({}{seeds})", v.id, v.claim, v.bound, v.source);
+        if let Some(why) = &v.not_shown {
+            let _ = writeln!(out, "           {why}");
+        }
     }
     out
 }

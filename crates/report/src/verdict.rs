@@ -26,6 +26,9 @@ pub struct Verdict {
     pub margin: Option<f64>,
     /// Whether it holds; of several seeds, for their mean.
     pub pass: bool,
+    /// Why the run shows nothing of the claim, if it does not: then it does not hold either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_shown: Option<String>,
     /// With how many seeds it holds, if there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<Seeds>,
@@ -112,6 +115,21 @@ pub fn verdict(id: &str, claim: &str, source: &str, figure: Option<f64>, bound: 
         margin: None,
         seeds: None,
         pass: figure.is_some_and(|f| bound.holds(f)),
+        not_shown: None,
+    }
+}
+
+impl Verdict {
+    /// The claim is of something that a control suffers from: where the control's figure says that it does not, ours says nothing.
+    #[must_use]
+    pub fn against(self, control: &str, figure: Option<f64>, suffers: Bound) -> Verdict {
+        let figure = figure.filter(|f| f.is_finite());
+        if figure.is_some_and(|f| suffers.holds(f)) {
+            return self;
+        }
+        let found = figure.map_or("not measured".into(), |f| f.to_string());
+        let reason = format!("the control {control} does not suffer: {found}, expected {suffers}");
+        Verdict { pass: false, not_shown: Some(reason), ..self }
     }
 }
 
@@ -126,6 +144,25 @@ pub fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_control_does_not_suffer_from_is_not_shown() {
+        let missed = || verdict("missed", "no frame is missed", "this project", Some(0.0), Bound::Equal(0.0));
+        let against = |control| missed().against("none", control, Bound::AtLeast(10.0));
+        assert_eq!(against(Some(524.0)), missed());
+        for (control, word) in
+            [(Some(0.0), ": 0, expected >= 10"), (None, "not measured"), (Some(f64::NAN), "not measured")]
+        {
+            let verdict = against(control);
+            assert!(!verdict.pass && verdict.not_shown.as_ref().is_some_and(|why| why.contains(word)), "{verdict:?}");
+        }
+        // One that fails, and whose control suffers, fails.
+        let fails =
+            verdict("missed", "", "", Some(1.0), Bound::Equal(0.0)).against("none", Some(524.0), Bound::Above(0.0));
+        assert!(!fails.pass && fails.not_shown.is_none());
+        let text = serde_json::to_string(&against(Some(0.0))).unwrap();
+        assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), against(Some(0.0)));
+    }
 
     #[test]
     fn bounds_are_read_as_they_are_written() {

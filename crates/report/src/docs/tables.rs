@@ -146,7 +146,11 @@ pub(super) fn verdicts(document: &Document, experiments: &[&str]) -> Result<Stri
     }
     let mut text = "| verdict | claim | claimed | ours | |\n|---|---|--:|--:|---|\n".to_owned();
     for v in document.verdicts.iter().filter(|v| of(&v.id, experiments)) {
-        let word = if v.pass { "holds" } else { "**falls short**" };
+        let word = match v.not_shown {
+            Some(_) => "**not shown**",
+            None if v.pass => "holds",
+            None => "**falls short**",
+        };
         let seeds = v.seeds.map_or(String::new(), |s| format!(", with {} of {} seeds", s.holds, s.of));
         text += &row([
             format!("`{}`", cell(&v.id)),

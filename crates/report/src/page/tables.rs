@@ -26,6 +26,15 @@ pub(super) fn word(pass: bool) -> Markup {
     }
 }
 
+/// Whether a verdict holds, or why nothing is shown of it.
+fn verdict_word(verdict: &Verdict) -> Markup {
+    html! {
+        @if let Some(why) = &verdict.not_shown {
+            span.falls { "? not shown" } br; span.paper { (why) }
+        } @else { (word(verdict.pass)) }
+    }
+}
+
 /// A verdict's figure, with its margin if it is of several seeds that differ.
 pub(super) fn figure(verdict: &Verdict) -> String {
     with_margin(verdict.figure, verdict.margin)
@@ -49,7 +58,7 @@ pub(super) fn verdicts<'v>(verdicts: impl Iterator<Item = &'v Verdict> + Clone) 
                             td data-head="source" { (v.source) }
                             td.n data-head="claimed" { (bound(&v.bound)) }
                             td.n data-head="ours" { (figure(v)) }
-                            td data-head="verdict" { (word(v.pass)) @if let Some(seeds) = seeds(v) { br; span.paper { (seeds) } } }
+                            td data-head="verdict" { (verdict_word(v)) @if let Some(seeds) = seeds(v) { br; span.paper { (seeds) } } }
                         }
                     }
                 }

@@ -128,6 +128,7 @@ fn claim(text: &str, y: f64) -> Verdict {
         margin: Some(y),
         seeds: Some(Seeds { holds: 1, of: 3 }),
         pass: false,
+        not_shown: Some(text()),
     }
 }
 
