@@ -56,8 +56,8 @@ const MAPCACHE_DEMO: [&str; 3] =
 const DISK_DEMO: [&str; 3] =
     ["configurations=none,mq-deadline,bfq,fovea-dm", "play_ns=5000000000", "alone_ns=1000000000"];
 
-/// Where one connection of a download is enough to stop a film.
-const NET_DEMO: [&str; 2] = ["flows=1", "configurations=pfifo,fovea"];
+/// Beside four connections of a download the film stands still, beside one it does not.
+const NET_DEMO: [&str; 2] = ["flows=4", "configurations=pfifo,fovea"];
 
 /// Five minutes, with as much merged as can be, and by our windows.
 const KSM_DEMO: [&str; 3] = ["cases=session", "configurations=always,fovea", "session_ns=300000000000"];

@@ -2,6 +2,7 @@
 //! A slow disk, and apps that use it at once: the step `disk`.
 
 mod apps;
+mod open;
 mod volume;
 
 use std::collections::BTreeMap;
@@ -40,9 +41,10 @@ fn cgroup_of(app: &str) -> String {
 pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
     let setting = phone.plan.configuration.disk.ok_or("this configuration has no disk: use another kind")?;
     volume::set_up(load, setting)?;
-    let apps: &[&str] = if load.label == DiskLoad::ALONE { &["dperf"] } else { &DiskLoad::APPS };
+    let apps = load.apps();
     let start_ns = now_ns() + LEAD_NS;
     let mut running = BTreeMap::new();
+    let prepared = open::Prepared::of(load)?;
     for &app in apps {
         running.insert(app, start(app, load, start_ns)?);
     }
@@ -61,6 +63,7 @@ pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
         let done: DiskUse = serde_json::from_str(&text).at(|| format!("{app} ended without a result: {text:?}"))?;
         uses.insert(app.to_owned(), done);
     }
+    prepared.undo()?;
     phone.channel.emit(EventBody::DiskLoad {
         label: load.label.clone(),
         apps: uses,
@@ -89,10 +92,9 @@ fn tell(phone: &mut Phone, load: &DiskLoad, apps: &[&str], setting: DiskSetting)
         let request = Request::Register { app: name, cgroup: cgroup_of(app), role: Default::default(), io_class };
         phone.daemon.insist(&request)?;
     }
-    let front = if apps.contains(&"player") {
-        Request::Focus { app: "player".parse().at(|| "focusing".into())? }
-    } else {
-        Request::Home {}
+    let front = match apps.iter().find(|&&app| ["player", "front"].contains(&app)) {
+        Some(app) => Request::Focus { app: app.parse().at(|| "focusing".into())? },
+        None => Request::Home {},
     };
     phone.daemon.insist(&front)?;
     let by_hand = |app: &str, file: &str, value: &str| match apps.contains(&app) {

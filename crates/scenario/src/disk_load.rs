@@ -25,6 +25,49 @@ pub struct Disk {
     pub copy_threads: u64,
     /// Whether what the disk does is told.
     pub rate_known: bool,
+    /// Further stretches of time, each with what comes to the disk whether or not it keeps up.
+    pub open_loops: Vec<OpenLoop>,
+    /// How long each of them takes.
+    pub open_ns: u64,
+}
+
+/// What comes to the disk whether or not it keeps up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpenLoop {
+    /// 50 MiB that were written to the page cache, and then `sync`.
+    Sync,
+    /// Many small files, each flushed, as a package manager does.
+    Fsyncs,
+    /// An app that uses more memory than it may keep.
+    Swap,
+    /// The app in front copies; there is no film.
+    FrontCopy,
+}
+
+impl OpenLoop {
+    /// All of them.
+    pub const ALL: [OpenLoop; 4] = [OpenLoop::Sync, OpenLoop::Fsyncs, OpenLoop::Swap, OpenLoop::FrontCopy];
+
+    /// The stretch's name.
+    pub const fn label(self) -> &'static str {
+        match self {
+            OpenLoop::Sync => "sync",
+            OpenLoop::Fsyncs => "fsyncs",
+            OpenLoop::Swap => "swap",
+            OpenLoop::FrontCopy => "front-copy",
+        }
+    }
+
+    /// Who uses the disk.
+    const fn apps(self) -> &'static [&'static str] {
+        match self {
+            OpenLoop::Sync => &["player", "syncer", "plain"],
+            OpenLoop::Fsyncs => &["player", "installer", "plain"],
+            OpenLoop::Swap => &["player", "swapper", "plain"],
+            OpenLoop::FrontCopy => &["front", "plain"],
+        }
+    }
 }
 
 impl Default for Disk {
@@ -39,6 +82,8 @@ impl Default for Disk {
             frame_ns: 33_333_333,
             copy_threads: 16,
             rate_known: true,
+            open_loops: Vec::new(),
+            open_ns: 8_000_000_000,
         }
     }
 }
@@ -59,7 +104,7 @@ impl Disk {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskLoad {
-    /// Name of the stretch of time: [`DiskLoad::FILM`], [`DiskLoad::ALONE`] or [`DiskLoad::DEATH`].
+    /// Name of the stretch of time: [`DiskLoad::FILM`], [`DiskLoad::ALONE`], [`DiskLoad::DEATH`], or an open loop's.
     pub label: String,
     /// How long.
     pub ns: u64,
@@ -76,10 +121,19 @@ impl DiskLoad {
     pub const DEATH: &'static str = "death";
 
     /// Size of the disk.
-    pub const SIZE_MIB: u64 = 96;
+    pub const SIZE_MIB: u64 = 128;
 
     /// The apps: the film's player, which is in front; the copy; one of no class; one that writes files.
     pub const APPS: [&'static str; 4] = ["player", "dperf", "plain", "writer"];
+
+    /// Who uses the disk in this stretch.
+    pub fn apps(&self) -> &'static [&'static str] {
+        match OpenLoop::ALL.into_iter().find(|open| open.label() == self.label) {
+            Some(open) => open.apps(),
+            None if self.label == DiskLoad::ALONE => &["dperf"],
+            None => &DiskLoad::APPS,
+        }
+    }
 }
 
 /// What an app did.

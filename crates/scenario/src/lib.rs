@@ -38,7 +38,7 @@ pub use catalog::{Catalog, Workload};
 pub use configuration::{Configuration, Daemon, DiskSetting, Ksmd, Merging, Queue, Reservation, Tiering};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
-pub use disk_load::{DiskLoad, DiskUse};
+pub use disk_load::{DiskLoad, DiskUse, OpenLoop};
 pub use error::Error;
 pub use event::{BufferUse, CpuTimes, Event, EventBody, LaunchKind, Played};
 pub use figures::{document, Boot, Provenance};

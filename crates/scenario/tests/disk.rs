@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use fovea_report::Document;
-use fovea_scenario::{document, Boot, Catalog, DiskLoad, DiskUse, Event, EventBody, Plan, Provenance, Scenario, Step};
+use fovea_scenario::{
+    document, Boot, Catalog, DiskLoad, DiskUse, Event, EventBody, OpenLoop, Plan, Provenance, Scenario, Step,
+};
 
 fn scenario(parameters: &[&str]) -> Scenario {
     let parameters: Vec<String> = parameters.iter().map(ToString::to_string).collect();
@@ -53,6 +55,11 @@ fn bad_parameters_are_named() {
 
 /// A boot in which so many frames were missed, each read took so long, and dperf got so much, in MB a second.
 fn events(missed: u64, read_ms: u64, copy_mb: u64, wrong: u64, left: u64) -> Vec<Event> {
+    events_with_worst(missed, read_ms, copy_mb, wrong, left, 200)
+}
+
+/// The same, where the worst read of the app of no class took so long.
+fn events_with_worst(missed: u64, read_ms: u64, copy_mb: u64, wrong: u64, left: u64, worst_ms: u64) -> Vec<Event> {
     const SECONDS: u64 = 20;
     let elapsed_ns = SECONDS * 1_000_000_000;
     let player = DiskUse {
@@ -66,8 +73,10 @@ fn events(missed: u64, read_ms: u64, copy_mb: u64, wrong: u64, left: u64) -> Vec
     };
     let copy = DiskUse { bytes: SECONDS * copy_mb * 1_000_000, elapsed_ns, ..DiskUse::default() };
     let writer = DiskUse { longest_stall_ns: 500_000_000, elapsed_ns, ..DiskUse::default() };
-    let all: BTreeMap<_, _> =
-        [("player", player), ("dperf", copy.clone()), ("writer", writer)].map(|(n, u)| (n.to_owned(), u)).into();
+    let plain = DiskUse { read_ns: vec![1_000_000, worst_ms * 1_000_000], elapsed_ns, ..DiskUse::default() };
+    let apps = [("player", player.clone()), ("dperf", copy.clone()), ("plain", plain.clone()), ("writer", writer)];
+    let all: BTreeMap<_, _> = apps.map(|(n, u)| (n.to_owned(), u)).into();
+    let open: BTreeMap<_, _> = [("player", player), ("plain", plain)].map(|(n, u)| (n.to_owned(), u)).into();
     let alone: BTreeMap<_, _> = [("dperf".to_owned(), copy)].into();
     let volume: BTreeMap<_, _> = [("bursty".to_owned(), 9)].into();
     let load = |label: &str, apps, classes_left| EventBody::DiskLoad {
@@ -80,6 +89,7 @@ fn events(missed: u64, read_ms: u64, copy_mb: u64, wrong: u64, left: u64) -> Vec
         EventBody::Ready { kernel: "6.12".into(), memory_total_bytes: 2 << 30, user_memory_bytes: 1 << 30 },
         load(DiskLoad::FILM, all, None),
         load(DiskLoad::ALONE, alone, None),
+        load(OpenLoop::Sync.label(), open, None),
         load(DiskLoad::DEATH, BTreeMap::new(), Some(left)),
         EventBody::Done { oom_kills: 0, kills: 0, daemon_cpu_ns: 0 },
     ];
@@ -127,6 +137,7 @@ fn each_verdict_fails_for_what_it_is_about() {
         (events(0, 60, 7, 0, 0), "p99-read-best-stock"),
         (events(0, 10, 7, 1, 0), "wrong-blocks-fovea-dm"),
         (events(0, 10, 7, 0, 1), "left-after-kill-fovea-dm"),
+        (events_with_worst(0, 10, 7, 0, 0, 450), "plain-worst-bare-film"),
     ] {
         assert_eq!(failing(&results(&ours)), [id]);
     }
@@ -142,4 +153,37 @@ fn what_is_not_compared_is_not_claimed() {
     let document = document(&scenario, &boots, &Provenance::default());
     let ids: Vec<_> = document.verdicts.iter().map(|v| v.id.as_str()).collect();
     assert!(!ids.contains(&"p99-read-best-stock") && ids.contains(&"bursty-alone"), "{ids:?}");
+}
+
+#[test]
+fn open_loops_are_stretches_of_their_own_with_verdicts_of_their_own() {
+    let scenario = scenario(&[r#"configurations=["none", "fovea-dm"]"#, r#"open_loops=["sync", "front-copy"]"#]);
+    let plans = plans(&scenario);
+    let labels = plans[0].steps.iter().map(|step| match step {
+        Step::Disk { load } => (load.label.as_str(), load.apps()),
+        other => panic!("{other:?}"),
+    });
+    let labels: Vec<_> = labels.collect();
+    assert_eq!(labels[2], ("sync", &["player", "syncer", "plain"][..]));
+    assert_eq!(labels[3], ("front-copy", &["front", "plain"][..]));
+    assert_eq!(labels[1], (DiskLoad::ALONE, &["dperf"][..]));
+    let [bare, ours] = [events(300, 100, 7, 0, 0), events_with_worst(0, 10, 7, 0, 0, 501)];
+    let boots = [Boot { plan: &plans[0], events: &bare }, Boot { plan: &plans[1], events: &ours }];
+    let document = document(&scenario, &boots, &Provenance::default());
+    let failing = failing(&document);
+    for id in ["plain-worst-sync", "plain-worst-bare-sync", "plain-worst-film", "plain-worst-front-copy"] {
+        assert!(failing.contains(&id), "{id}: {failing:?}");
+    }
+    assert!(!failing.contains(&"missed-frames-sync"), "{failing:?}");
+}
+
+#[test]
+fn a_film_that_nobody_disturbs_shows_nothing() {
+    let scenario = scenario(&[r#"configurations=["none", "fovea-dm"]"#]);
+    let plans = plans(&scenario);
+    let events = events(0, 10, 7, 0, 0);
+    let boots: Vec<_> = plans.iter().map(|plan| Boot { plan, events: &events }).collect();
+    let document = document(&scenario, &boots, &Provenance::default());
+    let missed = document.verdicts.iter().find(|v| v.id == "missed-frames-fovea-dm").unwrap();
+    assert!(!missed.pass && missed.not_shown.as_ref().is_some_and(|why| why.contains("none")), "{missed:?}");
 }

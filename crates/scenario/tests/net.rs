@@ -17,7 +17,7 @@ fn plans(scenario: &Scenario) -> Vec<Plan> {
 fn what_is_compared_differs_in_the_configuration_and_the_daemons_file_alone() {
     let plans = plans(&scenario(&[]));
     assert_eq!(plans.len(), 8);
-    for (group, flows) in plans.chunks(4).zip([1, 8]) {
+    for (group, flows) in plans.chunks(4).zip([4, 8]) {
         let names: Vec<_> = group.iter().map(|p| p.configuration.name()).collect();
         assert_eq!(names, ["pfifo", "fq_codel", "cake", "fovea"]);
         for plan in group {
@@ -92,4 +92,15 @@ fn each_claim_can_fail() {
     assert_eq!(failing(&result(&events(3_000_000_001, 130_000, 280_000))), ["degraded-flows-8"]);
     assert_eq!(failing(&result(&events(0, 129_000, 280_000))), ["bursty-flows-8"]);
     assert_eq!(failing(&result(&events(0, 130_000, 265_000))), ["recovery-flows-8"]);
+}
+
+#[test]
+fn a_film_that_stands_still_under_nobody_shows_nothing() {
+    let scenario = scenario(&["flows=8", "configurations=pfifo,fovea"]);
+    let plans = plans(&scenario);
+    let [pfifo, fovea] = [events(0, 240_000, 280_000), events(0, 130_000, 280_000)];
+    let boots = [Boot { plan: &plans[0], events: &pfifo }, Boot { plan: &plans[1], events: &fovea }];
+    let document = document(&scenario, &boots, &Provenance::default());
+    let degraded = document.verdicts.iter().find(|v| v.id.starts_with("degraded")).unwrap();
+    assert!(!degraded.pass && degraded.not_shown.is_some(), "{degraded:?}");
 }

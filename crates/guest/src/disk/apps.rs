@@ -28,36 +28,45 @@ const SAVE_PERIOD_NS: u64 = 1_000_000_000;
 const WRITE_BYTES: usize = 64 << 10;
 
 /// Sizes of the files, in MiB; all of each is there from the beginning, so that no metadata is in anybody's way.
-const FILES: [(&str, usize); 4] = [("player", 24), ("dperf", 40), ("plain", 8), ("writer", 8)];
+const FILES: [(&str, usize); 5] = [("player", 24), ("dperf", 50), ("plain", 8), ("writer", 8), ("swapper", 16)];
 
 /// Memory as O_DIRECT wants it.
-struct Blocks(Vec<Aligned>);
+pub(super) struct Blocks(Vec<Aligned>);
 
 #[derive(Clone)]
 #[repr(C, align(4096))]
 struct Aligned([u64; BLOCK / 8]);
 
 impl Blocks {
-    fn new(bytes: usize) -> Blocks {
+    pub(super) fn new(bytes: usize) -> Blocks {
         Blocks(vec![Aligned([0; BLOCK / 8]); bytes / BLOCK])
     }
 
-    fn bytes(&mut self) -> &mut [u8] {
+    pub(super) fn bytes(&mut self) -> &mut [u8] {
         let size = size_of_val(self.0.as_slice());
         // SAFETY: an exclusive slice of arrays of plain numbers without padding, seen as bytes.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), size) }
     }
 
     /// What belongs at a place.
-    fn write(&mut self, file: u64, offset: u64, version: u64) {
+    pub(super) fn write(&mut self, file: u64, offset: u64, version: u64) {
         for (block, content) in (offset / BLOCK as u64..).zip(&mut self.0) {
             let first = first_word(file, block, version);
             (0u64..).zip(&mut content.0).for_each(|(nth, word)| *word = first.wrapping_add(nth));
         }
     }
 
+    /// Whether one block does not hold what belongs at its place; it is then written again.
+    pub(super) fn rewrite(&mut self, file: u64, block: u64, version: u64) -> u64 {
+        let first = first_word(file, block, version);
+        let content = &mut self.0[block as usize].0;
+        let right = (0u64..).zip(content.iter()).all(|(nth, &word)| word == first.wrapping_add(nth));
+        (0u64..).zip(content).for_each(|(nth, word)| *word = first.wrapping_add(nth));
+        u64::from(!right)
+    }
+
     /// Blocks that do not hold it.
-    fn wrong(&self, file: u64, offset: u64, version: u64) -> u64 {
+    pub(super) fn wrong(&self, file: u64, offset: u64, version: u64) -> u64 {
         let is_wrong = |(block, content): &(u64, &Aligned)| {
             let first = first_word(file, *block, version);
             !(0u64..).zip(&content.0).all(|(nth, &word)| word == first.wrapping_add(nth))
@@ -71,24 +80,24 @@ fn first_word(file: u64, block: u64, version: u64) -> u64 {
 }
 
 /// Draws, the same in every boot.
-struct Draw(u64);
+pub(super) struct Draw(pub(super) u64);
 
 impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 = mix64(self.0);
         self.0 % bound
     }
 }
 
-fn id_of(app: &str) -> u64 {
+pub(super) fn id_of(app: &str) -> u64 {
     FILES.iter().position(|(name, _)| *name == app).unwrap_or(0) as u64
 }
 
-fn bytes_of(app: &str) -> u64 {
+pub(super) fn bytes_of(app: &str) -> u64 {
     FILES.iter().find(|(name, _)| *name == app).map_or(0, |(_, mib)| (*mib as u64) << 20)
 }
 
-fn open(app: &str, direct: bool) -> Outcome<File> {
+pub(super) fn open(app: &str, direct: bool) -> Outcome<File> {
     let path = Path::new(ROOT).join(app);
     let flags = if direct { libc::O_DIRECT } else { 0 };
     let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path);
@@ -136,7 +145,10 @@ fn run(app: &str, start_ns: &str, load: &str) -> Outcome<String> {
     let end_ns = start_ns + load.ns;
     let mut done = match app {
         "player" => player(&load, start_ns, end_ns)?,
-        "dperf" => copy(&load, end_ns)?,
+        "dperf" | "front" => copy(&load, end_ns)?,
+        "syncer" => super::open::sync(end_ns)?,
+        "installer" => super::open::install(end_ns)?,
+        "swapper" => super::open::swap(end_ns)?,
         "plain" => plain(start_ns, end_ns)?,
         "writer" => writer(start_ns, end_ns)?,
         other => return Err(format!("{other}: no such app")),
@@ -145,7 +157,7 @@ fn run(app: &str, start_ns: &str, load: &str) -> Outcome<String> {
     serde_json::to_string(&done).at(|| "a result as text".into())
 }
 
-fn sleep_until(at_ns: u64) {
+pub(super) fn sleep_until(at_ns: u64) {
     std::thread::sleep(std::time::Duration::from_nanos(at_ns.saturating_sub(now_ns())));
 }
 

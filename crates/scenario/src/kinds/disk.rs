@@ -11,7 +11,9 @@ use crate::figures::fold::{mean, set, Folded};
 use crate::figures::{by_case, compares, figure, Figures};
 use crate::scenario::Scenario;
 use crate::script::{in_range, BadParameter, Script};
-use crate::{Boot, Case, Catalog, Configuration, Daemon, DiskLoad, DiskSetting, DiskUse, Error, Step, Verdict};
+use crate::{
+    Boot, Case, Catalog, Configuration, Daemon, DiskLoad, DiskSetting, DiskUse, Error, OpenLoop, Step, Verdict,
+};
 
 /// All have the daemon, which sees to the disk in the last two.
 const fn ordered(name: &'static str, disk: DiskSetting) -> Configuration {
@@ -50,6 +52,10 @@ const SHARES: [(&str, &str); 8] = [
 
 /// How long an app that saves a file may stand still.
 const STALL_MAX_NS: f64 = 4e9;
+/// How long a small read of an app of no class may take.
+const WORST_MAX_NS: f64 = 5e8;
+/// What a player misses at least who suffers, of any number of frames.
+const MISSED_MIN: f64 = 10.0;
 
 pub(super) const ABOUT: About = About {
     configurations: CONFIGURATIONS,
@@ -85,16 +91,15 @@ impl Parameters for Disk {
             }
         }
         in_range("frame_ns", self.frame_ns, 1_000_000, 1_000_000_000)?;
+        in_range("open_ns", self.open_ns, 3_000_000_000, 3_600_000_000_000)?;
         in_range("copy_threads", self.copy_threads, 1, 256)
     }
 
     fn scripts(&self, scenario: &Scenario, _scale: f64, _catalog: &Catalog) -> Result<Vec<Script>, Error> {
         let load = |label: &str, ns| Step::Disk { load: DiskLoad { label: label.into(), ns, disk: self.clone() } };
-        let steps = vec![
-            load(DiskLoad::FILM, self.play_ns),
-            load(DiskLoad::ALONE, self.alone_ns),
-            load(DiskLoad::DEATH, 3_000_000_000),
-        ];
+        let mut steps = vec![load(DiskLoad::FILM, self.play_ns), load(DiskLoad::ALONE, self.alone_ns)];
+        steps.extend(self.open_loops.iter().map(|open| load(open.label(), self.open_ns)));
+        steps.push(load(DiskLoad::DEATH, 3_000_000_000));
         let disk_rate = self.rate_known.then(|| self.rate_bytes());
         Ok(vec![Script { seed: scenario.seed, steps, disk_rate, ..Script::default() }])
     }
@@ -108,13 +113,17 @@ impl Parameters for Disk {
         let mut verdicts = correct(scenario, &get);
         let has_dm = compares(scenario, &[DM]);
         if has_dm {
-            verdicts.push(verdict(
+            let missed = verdict(
                 "missed-frames-fovea-dm",
                 "the player misses no frame after its first two seconds",
                 "Aciom11, section 6.2: no degradation",
                 get(DM, "missed_frames"),
                 Bound::Equal(0.0),
-            ));
+            );
+            verdicts.push(match compares(scenario, &["none"]) {
+                true => missed.against("none", get("none", "missed_frames"), Bound::AtLeast(MISSED_MIN)),
+                false => missed,
+            });
             verdicts.push(verdict(
                 "writer-stall-fovea-dm",
                 "who saves a file of 1 MiB never stands still for longer than 4 s",
@@ -161,8 +170,53 @@ impl Parameters for Disk {
                 Bound::AtLeast(0.98),
             ));
         }
+        if has_dm {
+            let stretches = [DiskLoad::FILM].into_iter().chain(self.open_loops.iter().map(|open| open.label()));
+            let with_none = compares(scenario, &["none"]);
+            verdicts.extend(stretches.flat_map(|label| nobody_waits(label, with_none, &get)));
+        }
         verdicts
     }
+}
+
+/// The worst read of an app of no class, and the film, in a stretch of time.
+fn nobody_waits(label: &str, with_none: bool, get: &dyn Fn(&str, &str) -> Option<f64>) -> Vec<Verdict> {
+    let worst = worst_of(label);
+    let mut verdicts = vec![verdict(
+        &format!("plain-worst-{label}"),
+        &format!("no read of an app of no class takes longer than half a second in the stretch {label}"),
+        "this project",
+        get(DM, &worst),
+        Bound::AtMost(WORST_MAX_NS),
+    )];
+    if with_none {
+        verdicts.push(verdict(
+            &format!("plain-worst-bare-{label}"),
+            &format!("nor longer than twice the worst on the bare disk in the stretch {label}"),
+            "this project",
+            ratio(get(DM, &worst), get("none", &worst)),
+            Bound::AtMost(2.0),
+        ));
+    }
+    if [OpenLoop::Sync, OpenLoop::Fsyncs, OpenLoop::Swap].iter().any(|open| open.label() == label) {
+        verdicts.push(verdict(
+            &format!("missed-frames-{label}"),
+            &format!("the player misses no frame after its first two seconds in the stretch {label}"),
+            "Aciom11, section 6.2: no degradation",
+            get(DM, &missed_of(label)),
+            Bound::Equal(0.0),
+        ));
+    }
+    verdicts
+}
+
+/// Figures' names of a stretch.
+fn worst_of(label: &str) -> String {
+    format!("{}_plain_worst_read_ns", label.replace('-', "_"))
+}
+
+fn missed_of(label: &str) -> String {
+    format!("{}_missed_frames", label.replace('-', "_"))
 }
 
 /// No block may come back wrong, and nothing may be left of a daemon that was killed.
@@ -216,6 +270,14 @@ fn fill(figures: &mut Figures, boots: &[&Folded]) {
     set(figures, "player_bytes_per_s", film("player", |done| Some(rate(done))));
     set(figures, "bursty_bytes_per_s", film("dperf", |done| Some(rate(done))));
     set(figures, "plain_p99_read_ns", film("plain", |done| percentile(&done.read_ns, 99)));
+    for label in [DiskLoad::FILM].into_iter().chain(OpenLoop::ALL.map(OpenLoop::label)) {
+        let worst = |boot: &Folded| percentile(&of(label, "plain")(boot)?.read_ns, 100);
+        set(figures, &worst_of(label), mean(boots, worst));
+    }
+    for label in OpenLoop::ALL.map(OpenLoop::label) {
+        let missed = |boot: &Folded| Some(of(label, "player")(boot)?.missed as f64);
+        set(figures, &missed_of(label), mean(boots, missed));
+    }
     set(figures, "writer_bytes_per_s", film("writer", |done| Some(rate(done))));
     set(figures, "longest_stall_ns", film("writer", |done| Some(done.longest_stall_ns as f64)));
     let total = |boot: &Folded| Some(boot.disk.get(DiskLoad::FILM)?.apps.values().map(rate).sum());
