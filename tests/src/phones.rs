@@ -86,6 +86,8 @@ pub enum Which {
     Stock,
     /// The oldest that the module is for.
     Oldest,
+    /// The newest that Debian has: a release later than the stock one's.
+    Newest,
     /// That of PCs, not the cloud's: the same release with more drivers and file systems.
     Pc,
     /// The one with all checkers.
@@ -97,20 +99,22 @@ pub fn chosen_kernel() -> Which {
     match std::env::var("FOVEA_TEST_KERNEL").as_deref() {
         Err(_) | Ok("") => Which::Stock,
         Ok("6.1") => Which::Oldest,
+        Ok("newest") => Which::Newest,
         Ok("pc") => Which::Pc,
         Ok("debug") => Which::Debug,
-        Ok(other) => panic!("FOVEA_TEST_KERNEL={other}: say `6.1`, `pc`, `debug`, or nothing"),
+        Ok(other) => panic!("FOVEA_TEST_KERNEL={other}: say `6.1`, `newest`, `pc`, `debug`, or nothing"),
     }
 }
 
 impl Which {
-    /// It, from the cache; the oldest and that of PCs, which nobody has unless he asks for it, are fetched.
+    /// It, from the cache; the oldest, the newest and that of PCs, which nobody has unless he asks for it, are fetched.
     pub fn find(&self, cache: &Cache) -> Result<Kernel> {
         match self {
             Which::Stock => {
                 fetch::cached(cache)?.ok_or_else(|| missing("no kernel in the cache", "`make fetch` gets one"))
             }
             Which::Oldest => fetch::kernel_of(cache, fetch::Line::Linux6_1, false, &Progress::quiet()),
+            Which::Newest => fetch::kernel_of(cache, fetch::Line::Newest, false, &Progress::quiet()),
             Which::Pc => fetch::kernel_of(cache, fetch::Line::Linux6_12Pc, false, &Progress::quiet()),
             Which::Debug => debug_kernel::cached(cache)?
                 .ok_or_else(|| missing("no debug kernel in the cache", "`make torture-debug` builds one")),
@@ -119,6 +123,10 @@ impl Which {
 
     pub fn is_oldest(&self) -> bool {
         matches!(self, Which::Oldest)
+    }
+
+    pub fn is_newest(&self) -> bool {
+        matches!(self, Which::Newest)
     }
 
     pub fn is_pc(&self) -> bool {

@@ -78,6 +78,11 @@ impl Apt {
     /// # Errors
     /// No keyring, no apt, no network, or a Debian without Linux 6.12.
     pub(crate) fn new(dir: &Path, origin: &Origin) -> Result<Apt> {
+        Apt::of_suites(dir, &origin.mirror, vec![origin.codename.clone(), origin.kernel_suite()?])
+    }
+
+    /// The same of suites by name.
+    pub(crate) fn of_suites(dir: &Path, mirror: &str, mut suites: Vec<String>) -> Result<Apt> {
         if !Path::new(KEYRING).exists() {
             return Err(Error::missing(format!("{KEYRING} is missing"), "apt-get install debian-archive-keyring"));
         }
@@ -85,9 +90,8 @@ impl Apt {
             let path = dir.join(name);
             fs::create_dir_all(&path).map_err(Error::io("make", &path))?;
         }
-        let mut suites = vec![origin.codename.clone(), origin.kernel_suite()?];
         suites.dedup();
-        let sources: String = suites.iter().map(|suite| source_line(&origin.mirror, suite)).collect();
+        let sources: String = suites.iter().map(|suite| source_line(mirror, suite)).collect();
         let list = dir.join("sources.list");
         fs::write(&list, sources).map_err(Error::io("write", &list))?;
         let status = dir.join("status");

@@ -12,6 +12,7 @@ use crate::apt::{newest, Apt, Origin, Package};
 use crate::cache::{Cache, CacheLock};
 use crate::command;
 use crate::error::{Error, Result};
+use crate::foreign;
 use crate::kernel::Kernel;
 use crate::progress::Progress;
 use crate::unpack;
@@ -39,7 +40,12 @@ pub enum Line {
     Linux6_1,
     /// The one of PCs, which has drivers and file systems (f2fs) that the cloud's is built without.
     Linux6_12Pc,
+    /// The newest there is: that of Debian 13's backports.
+    Newest,
 }
+
+/// The Debian that [`Line::Newest`] is of.
+const NEWEST_CODENAME: &str = "trixie";
 
 impl Line {
     /// Where its kernels are below the cache.
@@ -48,6 +54,7 @@ impl Line {
             Line::Linux6_12 => "kernel",
             Line::Linux6_1 => "kernel-6.1",
             Line::Linux6_12Pc => "kernel-pc",
+            Line::Newest => "kernel-newest",
         }
     }
 
@@ -56,6 +63,7 @@ impl Line {
             Line::Linux6_12 => r"^linux-image-6\.12\.[0-9].*-cloud-amd64-unsigned$",
             Line::Linux6_1 => r"^linux-image-6\.1\.0-[0-9]*-cloud-amd64-unsigned$",
             Line::Linux6_12Pc => r"^linux-image-6\.12\.[0-9]*\+deb[0-9]*-amd64-unsigned$",
+            Line::Newest => r"^linux-binary-unsigned-[0-9.]*\+deb[0-9]*-cloud-amd64$",
         }
     }
 
@@ -64,6 +72,7 @@ impl Line {
             Line::Linux6_12 => "Linux 6.12 for cloud-amd64",
             Line::Linux6_1 => "Linux 6.1 for cloud-amd64",
             Line::Linux6_12Pc => "Linux 6.12 for amd64",
+            Line::Newest => "Linux of Debian 13's backports for cloud-amd64",
         }
     }
 
@@ -73,6 +82,18 @@ impl Line {
         match self {
             Line::Linux6_12 | Line::Linux6_12Pc => Ok(host),
             Line::Linux6_1 => Ok(Origin { codename: "bookworm".into(), ..host }),
+            Line::Newest => Ok(Origin { codename: NEWEST_CODENAME.into(), ..host }),
+        }
+    }
+
+    fn apt(self, dir: &Path) -> Result<Apt> {
+        let origin = self.origin()?;
+        match self {
+            Line::Newest => {
+                let backports = format!("{NEWEST_CODENAME}-backports");
+                Apt::of_suites(dir, &origin.mirror, vec![origin.codename, backports])
+            }
+            _ => Apt::new(dir, &origin),
         }
     }
 }
@@ -104,13 +125,16 @@ pub fn kernel_of(cache: &Cache, line: Line, refresh: bool, progress: &Progress) 
     }
     let scratch = cache.scratch_dir()?;
     let stage = progress.stage("fetch: package lists", 0);
-    let apt = Apt::new(&scratch.path().join("apt"), &line.origin()?)?;
+    let apt = line.apt(&scratch.path().join("apt"))?;
     drop(stage);
     let packages = kernel_packages(&apt, line)?;
     let name = format!("{}/{}", line.folder(), packages.image.version);
     if !cache.path(&name).join(RECORD).exists() {
         let debs = download(&apt, packages.all(), scratch.path(), progress)?;
-        cache.install_dir(&lock, &name, |dir| unpack_kernel(dir, &packages, &debs, progress))?;
+        cache.install_dir(&lock, &name, |dir| {
+            unpack_kernel(dir, &packages, &debs, progress)?;
+            foreign::bring_tools(dir, &cache.path(&name), &packages.headers, &apt, scratch.path(), progress)
+        })?;
     }
     if !busybox_path(cache).exists() {
         fetch_busybox(cache, &lock, &apt, scratch.path(), progress)?;
@@ -177,14 +201,16 @@ fn cached_of(cache: &Cache, line: Line) -> Result<Option<Kernel>> {
 /// The packages that make one kernel.
 struct KernelPackages {
     image: Package,
-    /// The flavour's headers, the common ones, and kbuild.
+    /// The flavour's headers.
+    headers: Package,
+    /// The common headers, kbuild, and the modules where the image is without.
     rest: Vec<Package>,
     release: String,
 }
 
 impl KernelPackages {
     fn all(&self) -> Vec<&Package> {
-        std::iter::once(&self.image).chain(&self.rest).collect()
+        [&self.image, &self.headers].into_iter().chain(&self.rest).collect()
     }
 }
 
@@ -197,16 +223,25 @@ fn kernel_packages(apt: &Apt, line: Line) -> Result<KernelPackages> {
     let headers = exactly(apt, &format!("linux-headers-{release}"), Some(&image.version))?;
     // Which common headers and kbuild belong to it is the package's own word, so that a change of naming does no harm.
     let needed = header_dependencies(&headers);
-    let mut rest = vec![headers];
+    let mut rest = Vec::new();
     for name in &needed {
         rest.push(exactly(apt, name, None)?);
     }
-    Ok(KernelPackages { image, rest, release })
+    if image.name.starts_with(BINARY) {
+        for part in ["base", "modules"] {
+            rest.push(exactly(apt, &format!("linux-{part}-{release}"), Some(&image.version))?);
+        }
+    }
+    Ok(KernelPackages { image, headers, rest, release })
 }
+
+/// What an image without its modules is called, in newer lines.
+const BINARY: &str = "linux-binary-unsigned-";
 
 /// `uname -r` from the image package's name.
 fn release_of(image: &str) -> Option<String> {
-    Some(image.strip_prefix("linux-image-")?.strip_suffix("-unsigned")?.to_owned())
+    let whole = || image.strip_prefix("linux-image-")?.strip_suffix("-unsigned");
+    image.strip_prefix(BINARY).or_else(whole).map(str::to_owned)
 }
 
 fn header_dependencies(headers: &Package) -> Vec<String> {
@@ -224,7 +259,12 @@ fn exactly(apt: &Apt, name: &str, version: Option<&str>) -> Result<Package> {
     })
 }
 
-fn download(apt: &Apt, packages: Vec<&Package>, scratch: &Path, progress: &Progress) -> Result<Vec<PathBuf>> {
+pub(crate) fn download(
+    apt: &Apt,
+    packages: Vec<&Package>,
+    scratch: &Path,
+    progress: &Progress,
+) -> Result<Vec<PathBuf>> {
     let stage = progress.stage("fetch: packages", packages.len() as u64);
     let mut debs = Vec::new();
     for (index, package) in packages.iter().enumerate() {
@@ -253,7 +293,7 @@ fn unpack_kernel(dir: &Path, packages: &KernelPackages, debs: &[PathBuf], progre
     }
     find_modules(&root)?;
     relocate_headers(&root, &packages.release)?;
-    let vmlinuz = root.join(format!("boot/vmlinuz-{}", packages.release));
+    let vmlinuz = find_image(&root, &packages.release)?;
     let image = fs::read(&vmlinuz).map_err(Error::io("read", &vmlinuz))?;
     let vmlinux = unpack::vmlinux(&image).map_err(Error::io("unpack", &vmlinuz))?;
     let target = dir.join("vmlinux");
@@ -261,6 +301,18 @@ fn unpack_kernel(dir: &Path, packages: &KernelPackages, debs: &[PathBuf], progre
     let record = Record { release: packages.release.clone(), package_version: packages.image.version.clone() };
     let text = serde_json::to_vec(&record).map_err(|e| Error::bad(RECORD, e.to_string()))?;
     fs::write(dir.join(RECORD), text).map_err(Error::io("write", dir.join(RECORD)))
+}
+
+/// In /boot, where newer lines have it beside the modules.
+fn find_image(root: &Path, release: &str) -> Result<PathBuf> {
+    let boot = root.join("boot");
+    let (vmlinuz, newer) =
+        (boot.join(format!("vmlinuz-{release}")), root.join(USR_MODULES).join(release).join("vmlinuz.unsigned"));
+    if !vmlinuz.exists() && newer.exists() {
+        fs::create_dir_all(&boot).map_err(Error::io("make", &boot))?;
+        fs::rename(&newer, &vmlinuz).map_err(Error::io("move", &newer))?;
+    }
+    Ok(vmlinuz)
 }
 
 /// Since Debian 13 the packages have /usr/lib/modules alone, which an installed system reaches by /lib as well.
@@ -309,71 +361,5 @@ fn relative_includes(makefile: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_release_is_in_the_image_packages_name() {
-        let release = release_of("linux-image-6.12.95+deb12-cloud-amd64-unsigned");
-        assert_eq!(release.as_deref(), Some("6.12.95+deb12-cloud-amd64"));
-        let release = release_of("linux-image-6.1.0-56-cloud-amd64-unsigned");
-        assert_eq!(release.as_deref(), Some("6.1.0-56-cloud-amd64"));
-        assert_eq!(release_of("linux-image-6.12.95+deb12-cloud-amd64"), None);
-    }
-
-    #[test]
-    fn headers_bring_the_common_ones_and_kbuild_and_no_image() {
-        let depends = [
-            "linux-base",
-            "linux-headers-6.12.95+deb12-common",
-            "linux-image-6.12.95+deb12-cloud-amd64",
-            "linux-kbuild-6.12.95+deb12",
-            "gcc-12",
-        ];
-        let headers = Package { name: "h".into(), version: "1".into(), depends: depends.map(String::from).to_vec() };
-        assert_eq!(header_dependencies(&headers), [depends[1], depends[3]]);
-    }
-
-    #[test]
-    fn headers_work_wherever_they_are() {
-        headers_work_in(MODULES);
-    }
-
-    #[test]
-    fn modules_are_found_where_debian_13_puts_them() {
-        headers_work_in(USR_MODULES);
-    }
-
-    fn headers_work_in(folder: &str) {
-        let dir = tempfile::tempdir().unwrap();
-        let (src, modules) = (dir.path().join("usr/src"), dir.path().join(folder).join("1-x"));
-        fs::create_dir_all(src.join("linux-headers-1-x")).unwrap();
-        fs::create_dir_all(src.join("linux-headers-1-common")).unwrap();
-        fs::create_dir_all(&modules).unwrap();
-        let makefile = src.join("linux-headers-1-x/Makefile");
-        fs::write(&makefile, "include /usr/src/linux-headers-1-common/Makefile\nother: x\n").unwrap();
-        symlink("/usr/src/linux-headers-1-x", modules.join("build")).unwrap();
-        find_modules(dir.path()).unwrap();
-        relocate_headers(dir.path(), "1-x").unwrap();
-        assert_eq!(
-            fs::read_to_string(&makefile).unwrap(),
-            "include $(dir $(lastword $(MAKEFILE_LIST)))../linux-headers-1-common/Makefile\nother: x\n"
-        );
-        assert!(dir.path().join("lib/modules/1-x/build/Makefile").exists());
-    }
-
-    #[test]
-    fn a_kernel_without_its_record_is_not_used() {
-        let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::at(dir.path()).unwrap();
-        assert!(cached(&cache).unwrap().is_none());
-        cache.write_file("kernel/current", b"6.12.1-1\n").unwrap();
-        fs::create_dir_all(cache.path("kernel/6.12.1-1")).unwrap();
-        assert!(cached(&cache).unwrap().is_none(), "an unfinished folder");
-        cache.write_file("kernel/6.12.1-1/kernel.json", br#"{"release":"r","package_version":"6.12.1-1"}"#).unwrap();
-        assert_eq!(cached(&cache).unwrap().unwrap().release, "r");
-        assert!(cached_of(&cache, Line::Linux6_1).unwrap().is_none(), "each line has its own");
-        cache.write_file("kernel/6.12.1-1/kernel.json", b"{").unwrap();
-        assert!(cached(&cache).is_err());
-    }
-}
+#[path = "fetch_tests.rs"]
+mod tests;

@@ -14,6 +14,7 @@ use std::process::Command;
 use crate::cache::Cache;
 use crate::command;
 use crate::error::{BuildFailure, Error, Result};
+use crate::foreign;
 use crate::kernel::Kernel;
 use crate::progress::Progress;
 
@@ -159,6 +160,9 @@ fn make(kmod: &Path, headers: &Path, broken: Option<&str>) -> Result<()> {
     let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
     make.arg(format!("-j{jobs}")).arg("-C").arg(kmod);
     make.arg(assignment("KDIR", headers.as_os_str())).arg(assignment("BROKEN", broken.unwrap_or("").as_ref()));
+    if let Some(compiler) = foreign::compiler(headers) {
+        make.arg(assignment("CC", compiler.as_os_str()));
+    }
     let out = command::output(&mut make, TOOLS_MEND)?;
     if out.status.success() {
         return Ok(());

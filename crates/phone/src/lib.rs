@@ -13,6 +13,7 @@ pub mod debug_kernel;
 pub mod desktop;
 mod error;
 pub mod fetch;
+mod foreign;
 pub mod guard;
 mod hardware;
 mod host_program;
