@@ -10,9 +10,24 @@
 #ifndef ECACHE_BROKEN_WRITE
 #define ECACHE_BROKEN_WRITE 0
 #endif
-/* Pages are put without a look at whose they are and what is in them. */
+/* Pages are put without a look at what is in them. */
 #ifndef ECACHE_BROKEN_VERIFY
 #define ECACHE_BROKEN_VERIFY 0
+#endif
+/*
+ * The same for regular files whose blocks are no smaller than a page: file systems were
+ * once listed as changing such pages only where they mark them dirty.
+ */
+#ifndef ECACHE_BROKEN_LISTED
+#define ECACHE_BROKEN_LISTED 0
+#endif
+/* What comes from a frame is served without a look at whether it is what was put there. */
+#ifndef ECACHE_BROKEN_DAMAGED
+#define ECACHE_BROKEN_DAMAGED 0
+#endif
+/* Pages whose memory the kernel was told is broken are copied like any other. */
+#ifndef ECACHE_BROKEN_POISON
+#define ECACHE_BROKEN_POISON 0
 #endif
 /*
  * A page's move to another frame of memory goes unnoticed. That alone costs hits and

@@ -13,145 +13,19 @@
  * Reclaim freezes a folio's reference count at 0 before the folio leaves; truncation,
  * invalidation and unmounting hold a reference.
  *
- * What is not told does no harm, but costs hits: see follow.h on tags. Not told is what
- * khugepaged gathers into a huge page, and any move while function tracing is broken.
- *
- * Which contents are compared. Some pages hold something else than the bio brought, or
- * are changed without being marked dirty: a compressed EROFS decompresses over them; a
- * truncation clears the rest of a page of several blocks; a journal (jbd2) changes
- * metadata, and on older kernels file data, and marks it dirty when it commits; if it
- * aborts, the page becomes clean again with content that never was on disk. So contents
- * are compared, but for regular files with blocks no smaller than a page of the file
- * systems that are listed here and in the torture test.
+ * What is not told costs hits and does no harm, since contents are compared (follow.h).
+ * Not told is what khugepaged gathers into a huge page, and any move while function tracing
+ * is broken; and every way in which the kernel changes a page without its dirty flag
+ * (docs/ecache.md has the table).
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/bitops.h>
-#include <linux/kallsyms.h>
 #include <linux/pagemap.h>
 #include <linux/tracepoint.h>
-#ifdef CONFIG_X86_64
-#include <asm/cpufeature.h>
-#endif
 
 #include "follow.h"
 #include "moves.h"
 #include "trace.h"
-
-/*
- * Files whose pages change only where they are marked dirty, and which hold what was read
- * into them: by the file system's name and by the function that dirties their pages. (The
- * files of ext4 with data=journal have another one.)
- */
-static const struct {
-	const char *type;
-	const char *dirty_folio;
-} listed_kinds[] = {
-	/* ext4's code serves the older two as well. */
-	{ "ext4", "ext4_dirty_folio" },
-	{ "ext3", "ext4_dirty_folio" },
-	{ "ext2", "ext4_dirty_folio" },
-	{ "xfs", "iomap_dirty_folio" },
-	{ "xfs", "filemap_dirty_folio" },
-};
-
-static bool is_listed(const struct file_system_type *type,
-		      const struct address_space_operations *ops)
-{
-	char name[KSYM_SYMBOL_LEN];
-	int i;
-
-	sprint_symbol_no_offset(name, (unsigned long)ops->dirty_folio);
-	/* "NAME [MODULE]" */
-	name[strcspn(name, " ")] = '\0';
-	for (i = 0; i < ARRAY_SIZE(listed_kinds); i++)
-		if (!strcmp(type->name, listed_kinds[i].type) &&
-		    !strcmp(name, listed_kinds[i].dirty_folio))
-			return true;
-	return false;
-}
-
-void follow_learn(struct volume *v, const struct inode *host)
-{
-	const struct address_space_operations *ops = host->i_mapping->a_ops;
-	const struct file_system_type *type = host->i_sb->s_type;
-	struct volume_kind *kind;
-	unsigned long flags;
-	bool listed;
-	u32 i;
-
-	if (!S_ISREG(host->i_mode))
-		return;
-	/* Pairs with the store below: kinds that are counted are filled in. */
-	for (i = 0; i < smp_load_acquire(&v->nr_kinds); i++)
-		if (v->kinds[i].ops == ops && v->kinds[i].type == type)
-			return;
-	/* Beyond so many kinds all are compared. */
-	if (i == VOLUME_KINDS)
-		return;
-	listed = is_listed(type, ops);
-	flags = volume_lock_irqsave(v);
-	if (v->nr_kinds < VOLUME_KINDS) {
-		kind = &v->kinds[v->nr_kinds];
-		kind->ops = ops;
-		kind->type = type;
-		kind->listed = listed;
-		/* Pairs with the loads above and in follow_summed(). */
-		smp_store_release(&v->nr_kinds, v->nr_kinds + 1);
-	}
-	volume_unlock_irqrestore(v, flags);
-}
-
-#define SUM_ODD		0x9e3779b185ebca87ull
-
-#ifdef CONFIG_X86_64
-static inline u64 crc_step(u64 crc, const u64 *word)
-{
-	asm("crc32q %1, %0" : "+r"(crc) : "rm"(*word));
-	return crc;
-}
-
-/*
- * One instruction for 8 bytes: a CRC-32C of every other word each. Not one of the whole
- * block: ext4's blocks hold their own, so that one stays the same whatever changes. With
- * half of the words between a change and the checksum that follows from it, the change
- * is multiplied by x^64m + x^128m instead of 0, which the polynomial divides for no m
- * that a page has.
- */
-static u32 crc_sum(const u64 *word)
-{
-	u64 even = 0, odd = 0;
-	u32 i;
-
-#pragma GCC unroll 8
-	for (i = 0; i < PAGE_SIZE / sizeof(*word); i += 2) {
-		even = crc_step(even, &word[i]);
-		odd = crc_step(odd, &word[i + 1]);
-	}
-	return follow_mix((even << 32 | odd) * SUM_ODD);
-}
-#endif
-
-/*
- * Elsewhere three instructions for 8 bytes, where xxh64() takes six. Each step is
- * one-to-one in what came before, and the rotation brings high bits where the product
- * spreads them.
- */
-u32 follow_sum(const void *content)
-{
-	const u64 *word = content;
-	u64 sum = 0;
-	u32 i;
-
-#ifdef CONFIG_X86_64
-	if (cpu_feature_enabled(X86_FEATURE_XMM4_2))
-		return crc_sum(word);
-#endif
-#pragma GCC unroll 16
-	for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
-		sum = rol64(sum ^ word[i], 31) * SUM_ODD;
-	return follow_mix(sum);
-}
 
 static noinline void trace_put(const struct volume *v, struct folio *folio,
 			       unsigned long i, u64 block)
@@ -185,90 +59,104 @@ void follow_forget(unsigned long pfn)
 		forget_entry(entry, pfn);
 }
 
-/* Else it was noted when less was compared than is asked for now. */
-static bool compared_enough(const struct track_entry *entry)
-{
-	return entry->about.summed || READ_ONCE(pool.verify) != POOL_VERIFY_ALWAYS;
-}
-
 /*
  * A frame for a page on its way out, or ECACHE_NONE, and then the page is forgotten. With
  * the volume's lock held.
  */
-static u32 begin_put(struct volume *v, struct folio *folio,
-		     struct track_entry *entry, u32 tag)
+static u32 begin_put(struct volume *v, struct folio *folio, struct track_entry *entry)
 {
 	u32 frame = ECACHE_NONE;
 
-	if (entry->about.state == TRACK_UP && pool.active && v->enabled &&
+	if (track_state(entry) == TRACK_UP && pool.active && v->enabled &&
 	    (ECACHE_BROKEN_TRUNCATED ||
-	     (!folio_test_dirty(folio) && folio_test_uptodate(folio)))) {
-		if (likely(entry->tag == tag && compared_enough(entry)) || ECACHE_BROKEN_VERIFY ||
-		    ECACHE_BROKEN_MIGRATION || ECACHE_BROKEN_TRUNCATED)
-			frame = batch_take(&v->batch);
-		else
-			v->counts.mismatched++;
-	}
+	     (!folio_test_dirty(folio) && folio_test_uptodate(folio))))
+		frame = batch_take(&v->batch);
 	if (frame == ECACHE_NONE)
 		track_unlink(&v->track, entry);
 	else
-		entry->about.state = TRACK_PUTTING;
+		track_set_state(entry, TRACK_PUTTING);
 	return frame;
+}
+
+/* Whether what was copied is what the page's bio held. */
+static inline bool is_content(const struct folio *folio, u64 tag, u64 hash)
+{
+	if (ECACHE_BROKEN_VERIFY || ECACHE_BROKEN_MIGRATION || ECACHE_BROKEN_TRUNCATED)
+		return true;
+	if (ECACHE_BROKEN_LISTED && S_ISREG(folio->mapping->host->i_mode) &&
+	    folio->mapping->host->i_blkbits >= PAGE_SHIFT)
+		return true;
+	return likely(hash == tag);
+}
+
+/*
+ * Ends the put of a page that was copied and has this hash, or could not be read. With the
+ * volume's lock held. Else something was done to the block meanwhile.
+ */
+static void end_put(struct volume *v, struct folio *folio, unsigned long i,
+		    struct track_entry *entry, u32 frame, bool whole, u64 hash)
+{
+	u64 block = track_block(entry);
+
+	if (unlikely(!track_is(entry, folio_pfn(folio) + i) ||
+		     track_state(entry) != TRACK_PUTTING)) {
+		batch_spare(&v->batch, &frame, 1);
+		return;
+	}
+	if (likely(whole && is_content(folio, entry->tag, hash))) {
+		pool.tags[frame] = hash;
+		batch_put(&v->batch, frame, block, track_returned(entry));
+		if (trace_ecache_put_enabled())
+			trace_put(v, folio, i, block);
+	} else {
+		v->counts.mismatched++;
+		batch_spare(&v->batch, &frame, 1);
+	}
+	track_unlink(&v->track, entry);
 }
 
 /*
  * One page leaves by reclaim: nobody else has it, interrupts are off, and so is
- * preemption, which is why a volume does not go (RCU). Returns what it took, in pages
- * copied.
+ * preemption, which is why a volume does not go (RCU). Whether it was copied.
  */
-static u32 put_page_of(struct folio *folio, unsigned long i, unsigned long pfn,
-		       struct track_entry *entry)
+static bool put_page_of(struct folio *folio, unsigned long i, unsigned long pfn,
+			struct track_entry *entry)
 {
 	struct volume *v = volume_by_id(track_volume(entry));
-	u64 start = pool_cycles(), copying = 0, block, before;
-	u32 frame = ECACHE_NONE, tag;
+	u64 start = pool_cycles(), copying = 0, hash = 0, before;
 	struct page *page = folio_page(folio, i);
-	bool summed;
+	u32 frame = ECACHE_NONE;
+	bool vectors, whole;
 	void *content;
 
 	if (unlikely(!v))
-		return 0;
-	content = kmap_local_page(page);
-	tag = follow_place(folio->mapping, folio->index + i);
-	/* If the entry is another page's by now, what is found here decides nothing. */
-	summed = READ_ONCE(entry->about.summed);
-	if (summed)
-		tag ^= follow_sum(content);
-
+		return false;
+	if (unlikely(follow_poisoned(page))) {
+		forget_entry(entry, pfn);
+		return false;
+	}
 	gate_lock(&v->gate);
 	if (likely(track_is(entry, pfn)))
-		frame = begin_put(v, folio, entry, tag);
-	block = track_block(entry);
+		frame = begin_put(v, folio, entry);
 	gate_unlock(&v->gate);
 	if (frame == ECACHE_NONE)
-		goto out;
+		return false;
 
+	content = kmap_local_page(page);
+	vectors = nh_begin();
 	pool_copy_begins();
 	before = pool_cycles();
-	memcpy(pool_frame(frame), content, PAGE_SIZE);
+	whole = nh_copy(vectors, pool_frame(frame), content, &hash);
 	if (unlikely(before))
 		copying = get_cycles() - before;
+	nh_end(vectors);
+	kunmap_local(content);
 
 	gate_lock(&v->gate);
-	/* Else something was done to the block meanwhile. */
-	if (likely(track_is(entry, pfn) && entry->about.state == TRACK_PUTTING)) {
-		batch_put(&v->batch, frame, block, entry->about.returned);
-		track_unlink(&v->track, entry);
-		if (trace_ecache_put_enabled())
-			trace_put(v, folio, i, block);
-	} else {
-		batch_spare(&v->batch, &frame, 1);
-	}
+	end_put(v, folio, i, entry, frame, whole, hash);
 	pool_cost_add(&v->counts.put_cost, start, copying, 1);
 	gate_unlock(&v->gate);
-out:
-	kunmap_local(content);
-	return frame == ECACHE_NONE ? 0 : 1 + summed;
+	return true;
 }
 
 static void on_delete(void *unused, struct folio *folio)
@@ -276,11 +164,10 @@ static void on_delete(void *unused, struct folio *folio)
 	bool reclaimed = !folio_ref_count(folio) || ECACHE_BROKEN_TRUNCATED;
 	unsigned long first = folio_pfn(folio), end = first + folio_nr_pages(folio);
 	/* The kernel keeps interrupts off: what is beyond is only forgotten. */
-	u32 left = POOL_BATCH_PAGES;
+	u32 left = nh_batch_pages;
 	struct track_entry *entry;
 	unsigned long pfn;
 	u64 start = 0;
-	u32 taken;
 
 	lockdep_assert_irqs_disabled();
 	if (static_branch_unlikely(&gate_measure))
@@ -294,8 +181,7 @@ static void on_delete(void *unused, struct folio *folio)
 			forget_entry(entry, pfn);
 			continue;
 		}
-		taken = put_page_of(folio, pfn - first, pfn, entry);
-		left -= min(left, taken);
+		left -= put_page_of(folio, pfn - first, pfn, entry);
 	}
 	if (unlikely(start))
 		pool.longest_put = max(pool.longest_put, get_cycles() - start);

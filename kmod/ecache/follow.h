@@ -2,17 +2,11 @@
 /*
  * Following pages into and out of the page cache.
  *
- * That a page holds what its bio carried is verified when it is put. Its entry in the
- * location table has a tag, 32 bits made of
- *
- *	whose the page is	its mapping and its index there, always. A page that moved
- *				unseen, or whose frame of memory is another's by now, has
- *				another tag.
- *	what is in it		a checksum taken when its bio ended, but for files of the
- *				kinds listed in follow.c. A page that was changed without
- *				being marked dirty has another tag.
- *
- * One page in 2^32 of those that differ passes.
+ * That a page holds what its bio carried is verified when it is put, whatever its file
+ * system is: the hash of the content (nh.h) is taken when its read ended, or before its
+ * write began, and compared with that of what was copied to the frame. So it does no harm
+ * if a page moves unseen, is another's by now, or is changed without being marked dirty.
+ * Of pages that differ one in 2^32 passes.
  */
 #ifndef FOVEA_ECACHE_FOLLOW_H
 #define FOVEA_ECACHE_FOLLOW_H
@@ -24,19 +18,10 @@
 #include <linux/pagemap.h>
 
 #include "../include/compat.h"
+#include "nh.h"
 #include "pool.h"
 #include "track.h"
 #include "volume.h"
-
-/* A page of a bio that can be followed. */
-struct follow_page {
-	/* NULL if it cannot be. */
-	struct page *page;
-	/* Its tag, as far as it does not depend on the content. */
-	u32 tag;
-	/* Whether its content is compared, too. */
-	bool summed;
-};
 
 /*
  * The owner of a folio with this mapping if it is a page cache's and on this volume, else
@@ -84,50 +69,25 @@ static inline bool follow_stands(const struct volume *v, struct folio *folio,
 	return folio_test_locked(folio) && !folio_test_uptodate(folio);
 }
 
-/* Learns what kind of file this is, if it is new to the volume. Process context. */
-void follow_learn(struct volume *v, const struct inode *host);
-
-/* Whether the contents of a file's pages are compared; what is not known yet is. */
-static inline bool follow_summed(const struct volume *v, const struct inode *host)
+/* Whether the kernel was told that a page's memory is broken: it is never read. */
+static inline bool follow_poisoned(struct page *page)
 {
-	const struct address_space_operations *ops = host->i_mapping->a_ops;
-	u32 i;
-
-	if (unlikely(READ_ONCE(pool.verify) == POOL_VERIFY_ALWAYS))
-		return true;
-	if (!S_ISREG(host->i_mode) || host->i_blkbits < PAGE_SHIFT)
-		return true;
-	/* Pairs with follow_learn()'s store. */
-	for (i = 0; i < smp_load_acquire(&v->nr_kinds); i++)
-		if (v->kinds[i].ops == ops &&
-		    v->kinds[i].type == host->i_sb->s_type)
-			return !v->kinds[i].listed;
-	return true;
+	return IS_ENABLED(CONFIG_MEMORY_FAILURE) && !ECACHE_BROKEN_POISON &&
+	       PageHWPoison(page);
 }
 
-static inline u32 follow_mix(u64 bits)
+/* The hash of what is in a page; false if it cannot be read. */
+static inline bool follow_hash(bool vectors, struct page *page, u64 *hash)
 {
-	bits = (bits ^ bits >> 32) * GOLDEN_RATIO_64;
-	return bits >> 32;
-}
+	const void *content;
+	bool whole;
 
-/* The part of a tag that says whose a page is. */
-static inline u32 follow_place(const struct address_space *mapping, pgoff_t index)
-{
-	return follow_mix((unsigned long)mapping + index * 0x9e3779b185ebca87ull);
-}
-
-/* The part that says what is in it. */
-u32 follow_sum(const void *content);
-
-/* The same of a page. */
-static inline u32 follow_page_sum(struct page *page)
-{
-	void *content = kmap_local_page(page);
-	u32 sum = follow_sum(content);
-
+	if (unlikely(follow_poisoned(page)))
+		return false;
+	content = kmap_local_page(page);
+	whole = nh_page(vectors, content, hash);
 	kunmap_local(content);
-	return sum;
+	return whole;
 }
 
 /* Forgets a page. Under RCU. */

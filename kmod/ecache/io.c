@@ -17,11 +17,10 @@
 void run_find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter,
 		    struct run *run, bool write)
 {
-	struct follow_page *at = run->pages, *end = at + run->count;
+	struct page **at = run->pages, **end = at + run->count;
 	const struct address_space *mapping, *last = NULL;
 	struct inode *host = NULL;
 	u64 block = run->block;
-	bool summed = false;
 	struct folio *folio;
 	pgoff_t index;
 
@@ -30,7 +29,7 @@ void run_find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter,
 	for (; at < end; at++, block++) {
 		struct bio_vec bv = bio_iter_iovec(bio, *iter);
 
-		at->page = NULL;
+		*at = NULL;
 		if (unlikely(bv.bv_len != PAGE_SIZE)) {
 			skip_block(bio, iter);
 			continue;
@@ -41,19 +40,13 @@ void run_find_pages(struct volume *v, struct bio *bio, struct bvec_iter *iter,
 		if (mapping != last) {
 			last = mapping;
 			host = follow_owner(v, folio, mapping);
-			if (host) {
-				follow_learn(v, host);
-				summed = follow_summed(v, host);
-			}
 		}
 		if (!host)
 			continue;
 		index = folio->index + folio_page_idx(folio, bv.bv_page);
 		if (!follow_stands(v, folio, host, index, block, write))
 			continue;
-		at->page = bv.bv_page;
-		at->tag = follow_place(mapping, index);
-		at->summed = summed;
+		*at = bv.bv_page;
 		if (run->followed == at - run->pages)
 			run->followed++;
 	}
@@ -71,45 +64,41 @@ void run_forget(struct volume *v, const struct run *run)
 
 /*
  * Ends the note of each page that this bio read or wrote. An entry that says so is of a
- * page that the bio's sender has locked, or is writing back: it stays in its file.
+ * page that the bio's sender has locked, or is writing back: it stays in its file. What
+ * was read is hashed before anybody else sees it: with interrupts off, of so many pages.
  */
 static void finish(struct volume *v, struct bio *bio, const struct io *io, bool ok)
 {
 	enum track_state state = io->kind == IO_WRITE ? TRACK_WRITING : TRACK_LOADING;
+	bool vectors = false, hashing = ok && state == TRACK_LOADING;
+	u64 i, left = irqs_disabled() ? END_HASHED_MAX : io->count;
 	struct bvec_iter iter = io->iter;
 	struct track_entry *entry;
 	unsigned long flags;
-	u64 i;
 
+	if (hashing)
+		vectors = nh_begin();
 	for (i = 0; i < io->count; i++, skip_block(bio, &iter)) {
 		struct bio_vec bv = bio_iter_iovec(bio, iter);
 		unsigned long pfn = page_to_pfn(bv.bv_page);
-		bool good = ok, summed = false;
-		u32 tag = 0;
+		bool good = ok;
+		u64 tag = 0;
 
 		entry = track_entry(pfn);
 		if (!entry || !track_is_io(&v->track, entry, io->block + i, state))
 			continue;
-		if (ok && state == TRACK_LOADING) {
-			struct folio *folio = page_folio(bv.bv_page);
-			struct address_space *mapping = folio_mapping(folio);
-
-			if (mapping) {
-				tag = follow_place(mapping, folio->index +
-						   folio_page_idx(folio, bv.bv_page));
-				summed = follow_summed(v, mapping->host);
-				if (summed)
-					tag ^= follow_page_sum(bv.bv_page);
-			}
-			good = mapping;
+		if (hashing) {
+			good = left && follow_hash(vectors, bv.bv_page, &tag);
+			left -= good;
 		}
 		flags = volume_lock_irqsave(v);
 		if (good)
-			track_finish(&v->track, pfn, io->block + i, state, summed, tag);
+			track_finish(&v->track, pfn, io->block + i, state, tag);
 		else
 			track_fail(&v->track, pfn, io->block + i, state);
 		volume_unlock_irqrestore(v, flags);
 	}
+	nh_end(vectors);
 }
 
 int io_map(struct dm_target *ti, struct bio *bio)

@@ -19,6 +19,12 @@ struct target {
 /* Pages of a bio dealt with at once; what is noted of each is on the stack. */
 #define RUN_PAGES	32
 
+/*
+ * Pages of one bio that are hashed when it ends with interrupts off: 100,000 instructions.
+ * Read-ahead is a quarter of it, and longer reads are seldom read twice.
+ */
+#define END_HASHED_MAX	128
+
 /* A bio on its way through the lower device. */
 struct io {
 	enum {
@@ -43,8 +49,11 @@ struct run {
 	u32 count;
 	/* Of the first so many the pages are followed. */
 	u32 followed;
-	struct follow_page pages[RUN_PAGES];
+	/* NULL: one that cannot be. */
+	struct page *pages[RUN_PAGES];
 	u32 frames[RUN_PAGES];
+	/* The hashes of what is to be written, or of what the frames should hold. */
+	u64 tags[RUN_PAGES];
 };
 
 /* Moves `iter` on by a block. */

@@ -13,6 +13,7 @@
 #include "devices.h"
 #include "follow.h"
 #include "moves.h"
+#include "nh.h"
 #include "pool.h"
 #include "power.h"
 #include "target.h"
@@ -32,7 +33,6 @@ MODULE_PARM_DESC(devices, "Reservations: NAME:SIZE, separated by commas");
 
 #define NAME(id, name)	#name,
 static const char *const zero_names[] = { ECACHE_ZERO(NAME) };
-static const char *const verify_names[] = { ECACHE_VERIFY(NAME) };
 #undef NAME
 
 static int zero_set(const char *text, const struct kernel_param *param)
@@ -62,29 +62,6 @@ module_param_named(salvage_pages, pool.salvage_pages, uint, 0644);
 MODULE_PARM_DESC(salvage_pages, "Pages that are saved from a device's region before it is first written to, at most");
 module_param_named(protect_percent, pool.protect_percent, uint, 0444);
 MODULE_PARM_DESC(protect_percent, "Share of the cache that pages which came back may keep from those read once; 0: plain LRU");
-
-static int verify_set(const char *text, const struct kernel_param *param)
-{
-	int found = sysfs_match_string(verify_names, text);
-
-	if (found < 0)
-		pr_err("verify: neither auto nor always\n");
-	else
-		WRITE_ONCE(pool.verify, found);
-	return min(found, 0);
-}
-
-static int verify_get(char *buffer, const struct kernel_param *param)
-{
-	return sysfs_emit(buffer, "%s\n", verify_names[READ_ONCE(pool.verify)]);
-}
-
-static const struct kernel_param_ops verify_ops = {
-	.set = verify_set,
-	.get = verify_get,
-};
-module_param_cb(verify, &verify_ops, NULL, 0644);
-MODULE_PARM_DESC(verify, "Whose pages' contents are compared before they are put: auto (all but on listed file systems) or always");
 
 static int caching_set(const char *text, const struct kernel_param *param)
 {
@@ -190,6 +167,7 @@ POOL_ATTRIBUTE(allocs, now.core.allocs);
 POOL_ATTRIBUTE(discarded, now.core.discarded);
 POOL_ATTRIBUTE(salvaged, now.core.salvaged);
 POOL_ATTRIBUTE(mismatched, now.volumes.mismatched);
+POOL_ATTRIBUTE(damaged, now.volumes.damaged);
 POOL_ATTRIBUTE(tracked, now.tracked);
 POOL_ATTRIBUTE(memory_bytes, pool.memory_bytes + now.track_bytes);
 POOL_ATTRIBUTE(put_insns, now.volumes.put_cost.cycles);
@@ -280,7 +258,9 @@ static int __init ecache_module_init(void)
 				   &device_list);
 	if (count < 0)
 		return count;
-	error = pool_init(carveouts, device_list, count);
+	error = nh_init();
+	if (!error)
+		error = pool_init(carveouts, device_list, count);
 	if (error)
 		goto no_pool;
 	error = track_index_init();

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "../heap/heap.h"
+#include "nh.h"
 #include "pool.h"
 #include "trace.h"
 #include "track.h"
@@ -62,6 +63,14 @@ phys_addr_t pool_frame_phys(u32 frame)
 		c++;
 	return pool.carveouts[c].start +
 	       ((u64)(frame - pool.first_frame[c]) << PAGE_SHIFT);
+}
+
+void pool_tell_damaged(u32 frame, struct block_device *volume)
+{
+	phys_addr_t at = pool_frame_phys(frame);
+
+	pr_warn_once("the page of memory at %pa does not hold what was put there for %pg: it was read from disk; a device that still writes after its buffer was freed, or broken memory (pool/damaged counts)\n",
+		     &at, volume);
 }
 
 /* Forgets pages and drops frames of a range, block by block. */
@@ -186,6 +195,23 @@ int pool_alloc(u32 device, u32 size_frames, struct ecache_region *region,
 	return error;
 }
 
+/*
+ * The hash moves with the page: whoever gets it compares it. A page that cannot be read
+ * stays behind.
+ */
+static void move_frame(const struct ecache_move *move)
+{
+	bool vectors = nh_begin(), whole;
+	u64 hash;
+
+	whole = !pool_frame_poisoned(move->from) &&
+		nh_copy(vectors, pool_frame(move->to), pool_frame(move->from), &hash);
+	nh_end(vectors);
+	pool.tags[move->to] = pool.tags[move->from];
+	if (!whole)
+		ecache_flush_page(pool.core, move->key.object, move->key.index);
+}
+
 u32 pool_salvage(u32 device)
 {
 	u32 budget = READ_ONCE(pool.salvage_pages);
@@ -204,8 +230,7 @@ u32 pool_salvage(u32 device)
 		found = ecache_salvage_next(pool.core, POOL_BATCH_PAGES, &move);
 		/* Under the lock: both frames can change hands as soon as it is free. */
 		if (found == ECACHE_SALVAGE_MOVE)
-			memcpy(pool_frame(move.to), pool_frame(move.from),
-			       PAGE_SIZE);
+			move_frame(&move);
 		pool_unlock_irq();
 		moved += found == ECACHE_SALVAGE_MOVE;
 		cond_resched();
@@ -322,12 +347,19 @@ static int make_core(const struct heap_device *devices, u32 nr_devices)
 			pr_err("devices: the reservations do not fit the carve-outs: make these larger or those smaller\n");
 		return error;
 	}
-	pool.memory_bytes = size;
+	pool.tags = kvcalloc(frames, sizeof(*pool.tags), GFP_KERNEL);
+	if (!pool.tags) {
+		pr_err("no memory for the frames' hashes\n");
+		return -ENOMEM;
+	}
+	pool.memory_bytes = size + frames * sizeof(*pool.tags);
 	return 0;
 }
 
 static void give_back(void)
 {
+	kvfree(pool.tags);
+	pool.tags = NULL;
 	kvfree(pool.core);
 	pool.core = NULL;
 	carveouts_give_back(pool.carveouts, pool.nr_carveouts);

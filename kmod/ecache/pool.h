@@ -14,6 +14,7 @@
 
 #include <linux/delay.h>
 #include <linux/jump_label.h>
+#include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/timex.h>
 #include <linux/workqueue.h>
@@ -24,6 +25,7 @@
 #include "carveout.h"
 #include "gate.h"
 
+struct block_device;
 struct heap_device;
 struct volume;
 
@@ -43,12 +45,6 @@ enum pool_zero {
 #undef POOL_ZERO
 };
 
-enum pool_verify {
-#define POOL_VERIFY(id, name) POOL_VERIFY_##id,
-	ECACHE_VERIFY(POOL_VERIFY)
-#undef POOL_VERIFY
-};
-
 /* What one kind of call cost without its copies; see the parameter `measure`. */
 struct pool_cost {
 	u64 cycles;
@@ -58,6 +54,11 @@ struct pool_cost {
 struct pool {
 	struct gate gate;
 	struct ecache *core;
+	/*
+	 * The hash of what was put in each frame (nh.h). Whoever has pinned a frame writes its
+	 * own; salvage moves it with the page, under the lock.
+	 */
+	u64 *tags;
 	/* First frame of each carve-out; one more at the end. */
 	u32 first_frame[CARVEOUTS_MAX + 1];
 	struct carveout carveouts[CARVEOUTS_MAX];
@@ -71,7 +72,6 @@ struct pool {
 	u32 salvage_pages;
 	u32 protect_percent;
 	enum pool_zero zero;
-	enum pool_verify verify;
 
 	/* The longest that a folio's way out took, with all its copies. */
 	u64 longest_put;
@@ -106,6 +106,16 @@ static inline void *pool_frame(u32 frame)
 }
 
 phys_addr_t pool_frame_phys(u32 frame);
+
+/* The kernel was told that this frame's memory is broken: it is never read. */
+static inline bool pool_frame_poisoned(u32 frame)
+{
+	return IS_ENABLED(CONFIG_MEMORY_FAILURE) &&
+	       PageHWPoison(pfn_to_page(PHYS_PFN(pool_frame_phys(frame))));
+}
+
+/* Names the first frame in the log that did not hold what was put there. */
+void pool_tell_damaged(u32 frame, struct block_device *volume);
 
 /* Comes before a copy to or from a pinned frame. */
 static inline void pool_copy_begins(void)

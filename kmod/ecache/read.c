@@ -40,7 +40,7 @@ static noinline void trace_run(const struct volume *v, const struct run *run, u3
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		page = run->pages[i].page;
+		page = run->pages[i];
 		folio = page ? page_folio(page) : NULL;
 		mapping = folio ? READ_ONCE(folio->mapping) : NULL;
 		if (mapping)
@@ -65,14 +65,10 @@ static u32 take_cached(struct volume *v, struct run *run)
 	count = batch_get(&v->batch, run->block, run->followed, run->frames);
 	pool_unlock();
 	for (i = 0; i < count; i++) {
-		const struct follow_page *p = &run->pages[i];
+		run->tags[i] = pool.tags[run->frames[i]];
 		/* It is locked: nobody puts it before it is filled. */
-		struct track_about about = {
-			.state = p->summed ? TRACK_LOADING : TRACK_UP,
-			.returned = true,
-		};
-
-		track_set(&v->track, page_to_pfn(p->page), run->block + i, about, p->tag);
+		track_set(&v->track, page_to_pfn(run->pages[i]), run->block + i,
+			  TRACK_UP | TRACK_RETURNED, run->tags[i]);
 	}
 	return count;
 }
@@ -80,66 +76,72 @@ static u32 take_cached(struct volume *v, struct run *run)
 /* Notes the pages of a run that are to be read, up to one that is cached. */
 static u32 note_loading(struct volume *v, struct run *run)
 {
-	const struct track_about loading = { .state = TRACK_LOADING };
 	u64 object = v->batch.object;
 	u32 i;
 
 	pool_lock();
 	batch_settle(&v->batch);
 	for (i = 0; i < run->count; i++) {
-		const struct follow_page *p = &run->pages[i];
+		struct page *page = run->pages[i];
 		u64 block = run->block + i;
 
 		if (ecache_peek(pool.core, object, block) != ECACHE_NONE)
 			break;
-		if (!p->page)
+		if (!page)
 			continue;
 		/* Salvage finds it no more in a device's region. */
 		ecache_flush_page(pool.core, object, block);
-		track_set(&v->track, page_to_pfn(p->page), block, loading, p->tag);
+		track_set(&v->track, page_to_pfn(page), block, TRACK_LOADING, 0);
 	}
 	pool_unlock();
 	return i;
 }
 
-/* Copies a run's frames to its pages; whether the content of any is compared later. */
-static bool copy_run(struct volume *v, struct bio *bio, struct run *run, u32 count,
-		     u64 *copying)
+/* Whether a frame can be read, and holds what was put there. */
+static bool is_intact(bool readable, u64 hash, u64 tag)
 {
-	struct bvec_iter iter = bio->bi_iter;
-	bool summed = false;
-	u64 before;
-	u32 i;
-
-	for (i = 0; i < count; i++) {
-		struct follow_page *p = &run->pages[i];
-		const void *frame = pool_frame(run->frames[i]);
-
-		if (unlikely(p->summed)) {
-			p->tag ^= follow_sum(frame);
-			summed = true;
-		}
-		pool_copy_begins();
-		before = pool_cycles();
-		copy_out(bio, &iter, frame);
-		if (unlikely(before))
-			*copying += get_cycles() - before;
-	}
-	return summed;
+	return likely(readable && (hash == tag || ECACHE_BROKEN_DAMAGED));
 }
 
-/* Pages whose content is compared wait for their tags. */
-static void finish_run(struct volume *v, const struct run *run)
+/* Copies a run's frames to its pages, up to the first that is damaged; returns how many. */
+static u32 copy_run(struct run *run, u64 *copying)
 {
-	const struct follow_page *p;
+	bool vectors = nh_begin(), readable;
+	u64 hash = 0, before;
+	void *to;
 	u32 i;
 
 	for (i = 0; i < run->count; i++) {
-		p = &run->pages[i];
-		if (p->summed)
-			track_finish(&v->track, page_to_pfn(p->page), run->block + i,
-				     TRACK_LOADING, true, p->tag);
+		u32 frame = run->frames[i];
+
+		if (unlikely(pool_frame_poisoned(frame)))
+			break;
+		to = kmap_local_page(run->pages[i]);
+		pool_copy_begins();
+		before = pool_cycles();
+		readable = nh_copy(vectors, to, pool_frame(frame), &hash);
+		if (unlikely(before))
+			*copying += get_cycles() - before;
+		kunmap_local(to);
+		if (!is_intact(readable, hash, run->tags[i]))
+			break;
+		flush_dcache_page(run->pages[i]);
 	}
+	nh_end(vectors);
+	return i;
+}
+
+/* Drops what is damaged, and what was to be served after it. */
+static noinline void drop_damaged(struct volume *v, const struct run *run, u32 first)
+{
+	u32 i;
+
+	volume_lock_irq(v);
+	v->counts.damaged++;
+	for (i = first; i < run->count; i++)
+		track_forget_block(&v->track, run->block + i);
+	volume_unlock_irq(v);
+	pool_tell_damaged(run->frames[first], v->bdev);
 }
 
 static void count_hits(struct volume *v, u32 count)
@@ -149,55 +151,73 @@ static void count_hits(struct volume *v, u32 count)
 }
 
 /*
- * Serves the first blocks of a run that are cached; the volume's lock is held, and given
- * up.
+ * Serves the first blocks of a run that are cached, and returns how many; the volume's lock
+ * is held, and given up. None beside a write, or if the first frame is damaged: then
+ * nothing is noted.
  */
-static bool serve_run(struct volume *v, struct bio *bio, struct run *run, u32 count,
-		      u64 start)
+static u32 serve_run(struct volume *v, struct run *run, u32 count, u64 start)
 {
 	u64 copying = 0;
-	bool summed;
+	u32 served = 0;
+	bool busy;
 
 	run->count = count;
 	volume_unlock_irq(v);
-	if (unlikely(volume_busy(v, run->block, count, NULL))) {
-		volume_lock_irq(v);
-		batch_spare(&v->batch, run->frames, count);
-		volume_unlock_irq(v);
-		run_forget(v, run);
-		return false;
+	busy = volume_busy(v, run->block, count, NULL);
+	if (likely(!busy)) {
+		served = copy_run(run, &copying);
+		if (unlikely(served < count))
+			drop_damaged(v, run, served);
 	}
-	summed = copy_run(v, bio, run, count, &copying);
 	volume_lock_irq(v);
-	count_hits(v, count);
+	count_hits(v, served);
 	batch_spare(&v->batch, run->frames, count);
-	if (unlikely(summed))
-		finish_run(v, run);
-	pool_cost_add(&v->counts.get_cost, start, copying, count);
+	if (served)
+		pool_cost_add(&v->counts.get_cost, start, copying, served);
 	volume_unlock_irq(v);
+	if (unlikely(busy))
+		run_forget(v, run);
 	if (trace_ecache_get_enabled())
-		trace_run(v, run, count, true);
-	return true;
+		trace_run(v, run, served, true);
+	return served;
 }
 
-/* Serves a reader past the page cache: a copy under the lock, and the frame stays. */
+/*
+ * Serves a reader past the page cache: the frame is looked at and copied under the lock,
+ * and stays.
+ */
 static u32 serve_copies(struct volume *v, struct bio *bio, u64 block, u32 count)
 {
 	struct bvec_iter iter = bio->bi_iter;
+	bool vectors, readable, intact;
 	u32 done, frame;
+	u64 hash = 0;
 
 	for (done = 0; done < count; done++, block++) {
+		intact = true;
 		volume_lock_irq(v);
 		pool_lock();
 		batch_settle(&v->batch);
 		frame = ecache_peek(pool.core, v->batch.object, block);
 		if (frame != ECACHE_NONE) {
-			copy_out(bio, &iter, pool_frame(frame));
-			count_hits(v, 1);
+			vectors = nh_begin();
+			readable = !pool_frame_poisoned(frame) &&
+				   nh_page(vectors, pool_frame(frame), &hash);
+			nh_end(vectors);
+			intact = is_intact(readable, hash, pool.tags[frame]);
+			if (likely(intact)) {
+				copy_out(bio, &iter, pool_frame(frame));
+				count_hits(v, 1);
+			} else {
+				v->counts.damaged++;
+				ecache_flush_page(pool.core, v->batch.object, block);
+			}
 		}
 		pool_unlock();
 		volume_unlock_irq(v);
-		if (frame == ECACHE_NONE)
+		if (unlikely(!intact))
+			pool_tell_damaged(frame, v->bdev);
+		if (frame == ECACHE_NONE || !intact)
 			break;
 	}
 	return done;
@@ -263,9 +283,10 @@ int map_read(struct target *t, struct bio *bio, struct io *io)
 	volume_lock_irq(v);
 	done = take_cached(v, &run);
 	if (done) {
-		if (serve_run(v, bio, &run, done, start))
+		done = serve_run(v, &run, done, start);
+		if (done)
 			goto served;
-		/* Beside a write: it is read as it comes, and nothing is noted. */
+		/* It is read as it comes, and nothing is noted. */
 		preempt_enable();
 		return DM_MAPIO_REMAPPED;
 	}

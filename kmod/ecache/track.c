@@ -229,7 +229,7 @@ static void take_off(struct track *t, u32 *link, struct track_entry *entry)
 
 void track_unlink(struct track *t, struct track_entry *entry)
 {
-	u32 *link = block_head(t, entry->key), own = track_link(entry);
+	u32 *link = block_head(t, entry->key & TRACK_KEY), own = track_link(entry);
 
 	while (*link != own)
 		link = &track_linked(*link)->next;
@@ -240,7 +240,7 @@ void track_unlink(struct track *t, struct track_entry *entry)
 /* Where the entry of a key hangs, or the end of its chain. */
 static u32 *find_key(u32 *link, u64 key)
 {
-	while (*link && track_linked(*link)->key != key)
+	while (*link && (track_linked(*link)->key & TRACK_KEY) != key)
 		link = &track_linked(*link)->next;
 	return link;
 }
@@ -262,7 +262,7 @@ bool track_forget_block(struct track *t, u64 block)
 
 /* Seldom: apart, so that whoever need not forget anything saves no registers for it. */
 static noinline void forget_and_set(struct track *t, unsigned long pfn, u64 block,
-				    struct track_about about, u32 tag)
+				    u32 about, u64 tag)
 {
 	struct track_entry *entry;
 
@@ -273,8 +273,7 @@ static noinline void forget_and_set(struct track *t, unsigned long pfn, u64 bloc
 	track_set(t, pfn, block, about, tag);
 }
 
-void track_set(struct track *t, unsigned long pfn, u64 block, struct track_about about,
-	       u32 tag)
+void track_set(struct track *t, unsigned long pfn, u64 block, u32 about, u64 tag)
 {
 	u64 key = make_key(t, block);
 	u32 *head = block_head(t, key), *slot = find_slot(pfn), link;
@@ -299,10 +298,9 @@ void track_set(struct track *t, unsigned long pfn, u64 block, struct track_about
 	entry = track_linked(link);
 	t->unused = entry->next;
 	WRITE_ONCE(t->nr_unused, t->nr_unused - 1);
-	WRITE_ONCE(entry->key, key);
+	WRITE_ONCE(entry->key, (u64)about << TRACK_ABOUT_SHIFT | key);
 	entry->page = pfn - track_first_pfn;
 	entry->tag = tag;
-	entry->about = about;
 	entry->next = *head;
 	*head = link;
 	/* For all to see: loads through the link depend on it. */
@@ -327,17 +325,15 @@ void track_fail(struct track *t, unsigned long pfn, u64 block, enum track_state 
 }
 
 void track_finish(struct track *t, unsigned long pfn, u64 block, enum track_state from,
-		  bool summed, u32 tag)
+		  u64 tag)
 {
 	struct track_entry *entry = find_io(t, pfn, block, from);
 
 	if (!entry)
 		return;
-	entry->about.state = TRACK_UP;
-	if (from == TRACK_LOADING) {
-		entry->about.summed = summed;
+	track_set_state(entry, TRACK_UP);
+	if (from == TRACK_LOADING)
 		entry->tag = tag;
-	}
 }
 
 void track_move(struct track *t, struct track_entry *entry, unsigned long to)

@@ -28,6 +28,7 @@
 #include <linux/mm.h>
 #include <linux/types.h>
 
+/* What is known of a page's content; the lower half of what an entry says about it. */
 enum track_state {
 	/* The page is being copied to a frame on its way out. */
 	TRACK_PUTTING = 0,
@@ -46,27 +47,23 @@ enum track_state {
 /* A page's number: counted from track_first_pfn, 32 bits, so up to 16 TiB. */
 #define TRACK_NO_PAGE		U32_MAX
 
-struct track_about {
-	/* enum track_state */
-	u8 state;
-	/* The content was in the cache before, and came from there or could have. */
-	bool returned;
-	/* The tag depends on the content, too; follow.h. */
-	bool summed;
-	u8 unused;
-};
+#define TRACK_STATES		3u
+/* Beside the state: the content was in the cache before, and came from there. */
+#define TRACK_RETURNED		4u
+
+/* Above the block of a key: its volume, which an entry never changes, and the above. */
+#define TRACK_ABOUT_SHIFT	56
+#define TRACK_KEY		((1ull << TRACK_ABOUT_SHIFT) - 1)
 
 /* One page. */
 struct track_entry {
-	/* Volume above the block's 40 bits: an entry never changes its volume. */
 	u64 key;
+	/* The hash of the content that its bio held (nh.h). */
+	u64 tag;
 	/* Its number; TRACK_NO_PAGE while the entry is unused. */
 	u32 page;
 	/* Link: the entry after it in its chain by block, or of unused ones. */
 	u32 next;
-	/* What the page must be to be put: its owner and place, its content; follow.h. */
-	u32 tag;
-	struct track_about about;
 };
 
 #define TRACK_CHUNK_ENTRIES	((PAGE_SIZE - sizeof(void *)) / sizeof(struct track_entry))
@@ -160,7 +157,7 @@ static inline struct track_entry *track_entry(unsigned long pfn)
 
 static inline u32 track_volume(const struct track_entry *entry)
 {
-	return READ_ONCE(entry->key) >> TRACK_BLOCK_BITS;
+	return (READ_ONCE(entry->key) & TRACK_KEY) >> TRACK_BLOCK_BITS;
 }
 
 static inline u64 track_block(const struct track_entry *entry)
@@ -170,22 +167,40 @@ static inline u64 track_block(const struct track_entry *entry)
 
 /* All below are called with the volume's lock held. */
 
+static inline enum track_state track_state(const struct track_entry *entry)
+{
+	return entry->key >> TRACK_ABOUT_SHIFT & TRACK_STATES;
+}
+
+static inline bool track_returned(const struct track_entry *entry)
+{
+	return entry->key >> TRACK_ABOUT_SHIFT & TRACK_RETURNED;
+}
+
+static inline void track_set_state(struct track_entry *entry, enum track_state state)
+{
+	WRITE_ONCE(entry->key, (entry->key & ~((u64)TRACK_STATES << TRACK_ABOUT_SHIFT)) |
+				       (u64)state << TRACK_ABOUT_SHIFT);
+}
+
 /* Whether an entry found without the lock still is that page's. */
 static inline bool track_is(const struct track_entry *entry, unsigned long pfn)
 {
 	return entry->page == (u32)(pfn - track_first_pfn);
 }
 
-/* Follows a page, and no other page for this block; needs entries added before. */
-void track_set(struct track *t, unsigned long pfn, u64 block, struct track_about about,
-	       u32 tag);
+/*
+ * Follows a page, and no other page for this block; needs entries added before. `about`:
+ * its state, and TRACK_RETURNED.
+ */
+void track_set(struct track *t, unsigned long pfn, u64 block, u32 about, u64 tag);
 
-/* Whether an entry is that of a page in this state for this block. */
+/* Whether an entry is that of a page whose I/O for this block is in flight. */
 static inline bool track_is_io(const struct track *t, const struct track_entry *entry,
 			       u64 block, enum track_state state)
 {
-	return READ_ONCE(entry->key) == ((u64)t->volume << TRACK_BLOCK_BITS | block) &&
-	       entry->about.state == state;
+	return READ_ONCE(entry->key) == ((u64)state << TRACK_ABOUT_SHIFT |
+					 (u64)t->volume << TRACK_BLOCK_BITS | block);
 }
 
 /* Ends a read or write that did not bring what a page is followed for. */
@@ -196,7 +211,7 @@ void track_fail(struct track *t, unsigned long pfn, u64 block, enum track_state 
  * tag that is given now.
  */
 void track_finish(struct track *t, unsigned long pfn, u64 block, enum track_state from,
-		  bool summed, u32 tag);
+		  u64 tag);
 
 /* Forgets a followed page by its entry; the page of a block, and whether there was one. */
 void track_unlink(struct track *t, struct track_entry *entry);

@@ -151,6 +151,7 @@ static void add_counts(struct volume_counts *sum, struct volume *v)
 	sum->puts += now.puts;
 	sum->mismatched += now.mismatched;
 	sum->invalidated += now.invalidated;
+	sum->damaged += now.damaged;
 	add_cost(&sum->put_cost, &now.put_cost);
 	add_cost(&sum->get_cost, &now.get_cost);
 	sum->held.cycles += now.held.cycles;

@@ -25,8 +25,6 @@
 /* Blocks are the page cache's pages. */
 #define BLOCK_SHIFT	(PAGE_SHIFT - SECTOR_SHIFT)
 #define BLOCK_SECTORS	(1u << BLOCK_SHIFT)
-/* Kinds of files whose treatment a volume remembers. */
-#define VOLUME_KINDS	4
 
 struct dm_table;
 
@@ -38,13 +36,6 @@ struct volume_write {
 	u64 subtree_last;
 };
 
-/* A kind of file by the functions that its file system serves it with; see follow.c. */
-struct volume_kind {
-	const struct address_space_operations *ops;
-	const struct file_system_type *type;
-	bool listed;
-};
-
 /* What happened on a volume. */
 struct volume_counts {
 	/* Reads that asked, and that were served. */
@@ -52,6 +43,8 @@ struct volume_counts {
 	u64 hits;
 	u64 mismatched;
 	u64 invalidated;
+	/* Frames that did not hold any more what was put, or could not be read. */
+	u64 damaged;
 	struct pool_cost put_cost;
 	struct pool_cost get_cost;
 	/* What is below is filled in when somebody asks, from gate and batch. */
@@ -76,10 +69,6 @@ struct volume {
 	/* Within the mapped device. */
 	sector_t begin;
 	sector_t len;
-
-	/* Filled once each, from the first; read without a lock. */
-	struct volume_kind kinds[VOLUME_KINDS];
-	u32 nr_kinds;
 
 	/* What is below changes under it. */
 	struct gate gate;

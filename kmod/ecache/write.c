@@ -27,16 +27,31 @@ static void note_writing(struct volume *v, struct run *run)
 	if (!ECACHE_BROKEN_WRITE)
 		flush_run(v, run);
 	for (i = 0; i < run->count; i++) {
-		const struct follow_page *p = &run->pages[i];
-		struct track_about about = { .state = TRACK_WRITING, .summed = p->summed };
+		struct page *page = run->pages[i];
 		u64 block = run->block + i;
 
 		if (!ECACHE_BROKEN_WRITE)
 			track_forget_block(&v->track, block);
-		if (p->page && v->enabled)
-			track_set(&v->track, page_to_pfn(p->page), block, about, p->tag);
+		if (page && v->enabled)
+			track_set(&v->track, page_to_pfn(page), block, TRACK_WRITING,
+				  run->tags[i]);
 	}
 	volume_unlock_irq(v);
+}
+
+/*
+ * Hashes what is about to be written. A page that changes while it is written is dirtied
+ * again, and then forgotten.
+ */
+static void hash_run(struct run *run)
+{
+	bool vectors = nh_begin();
+	u32 i;
+
+	for (i = 0; i < run->count; i++)
+		if (run->pages[i] && !follow_hash(vectors, run->pages[i], &run->tags[i]))
+			run->pages[i] = NULL;
+	nh_end(vectors);
 }
 
 /* A write of whole blocks, whose pages hold what will be on disk. */
@@ -45,7 +60,6 @@ static void map_data(struct volume *v, struct bio *bio, struct io *io)
 	struct bvec_iter iter = bio->bi_iter;
 	u64 done = 0;
 	struct run run;
-	u32 i;
 
 	volume_prepare(v, io->count);
 	while (done < io->count) {
@@ -54,9 +68,7 @@ static void map_data(struct volume *v, struct bio *bio, struct io *io)
 		rcu_read_lock();
 		run_find_pages(v, bio, &iter, &run, true);
 		rcu_read_unlock();
-		for (i = 0; i < run.count; i++)
-			if (run.pages[i].page && run.pages[i].summed)
-				run.pages[i].tag ^= follow_page_sum(run.pages[i].page);
+		hash_run(&run);
 		note_writing(v, &run);
 		if (unlikely(volume_busy(v, run.block, run.count, &io->write)))
 			run_forget(v, &run);

@@ -71,7 +71,6 @@
 	X(zero) \
 	X(salvage_pages) \
 	X(protect_percent) \
-	X(verify) \
 	X(caching) \
 	X(measure) \
 	X(measure_held)
@@ -82,12 +81,6 @@
 	X(LAZY, lazy) \
 	/* All of them before the allocation returns. */ \
 	X(ALLOC, alloc)
-
-/* Values of verify: whose pages' contents are compared before they are put. */
-#define ECACHE_VERIFY(X) \
-	/* All but on file systems that say when they change. */ \
-	X(AUTO, auto) \
-	X(ALWAYS, always)
 
 /* Numbers in /sys/module/dm_ecache/pool, a file each (docs/ecache.md says what of). */
 #define ECACHE_STATISTICS(X) \
@@ -106,6 +99,7 @@
 	X(discarded) \
 	X(salvaged) \
 	X(mismatched) \
+	X(damaged) \
 	X(tracked) \
 	X(memory_bytes) \
 	X(put_insns) \
@@ -130,7 +124,8 @@
 	X(misses) \
 	X(puts) \
 	X(mismatched) \
-	X(invalidated)
+	X(invalidated) \
+	X(damaged)
 
 /* With one of the two behind it a message; and what the status ends with. */
 #define ECACHE_CACHE		"cache"

@@ -212,6 +212,12 @@ fn a_module_that_does_not_verify_what_it_puts_fails() {
     control("verify", &["truncate-2k", "erofs-4k-disabled"]);
 }
 
+/// File systems were once listed whose pages change only where they are marked dirty.
+#[test]
+fn a_module_that_trusts_listed_file_systems_fails() {
+    control("listed", &["punch-xfs"]);
+}
+
 /// Neither that, nor told of moves.
 #[test]
 fn a_module_that_misses_moves_fails() {

@@ -144,6 +144,41 @@ pub fn clone_file(from: &File, to: &File) -> io::Result<()> {
     checked(unsafe { libc::ioctl(to.as_raw_fd(), CLONE, from.as_raw_fd()) }.into()).map(drop)
 }
 
+/// FICLONERANGE: the same of a part, at the same place.
+pub fn clone_range(from: &File, to: &File, offset: u64, length: u64) -> io::Result<()> {
+    const CLONE_RANGE: libc::Ioctl = 0x4020_940d;
+    let argument = [from.as_raw_fd() as u64, offset, length, offset];
+    // SAFETY: the call reads four numbers.
+    checked(unsafe { libc::ioctl(to.as_raw_fd(), CLONE_RANGE, argument.as_ptr()) }.into()).map(drop)
+}
+
+/// FIDEDUPERANGE: the same of a part that is equal already, 1 MiB at a time at most.
+pub fn dedupe_range(from: &File, to: &File, offset: u64, length: u64) -> io::Result<()> {
+    const DEDUPE: libc::Ioctl = 0xc018_9436u32 as libc::Ioctl;
+    const STEP: u64 = 1 << 20;
+    for first in (offset..offset + length).step_by(STEP as usize) {
+        let part = STEP.min(offset + length - first);
+        // Where and how long in the source, one destination; its descriptor and place, what was done, how it went.
+        let mut argument = [first, part, 1, to.as_raw_fd() as u64, first, 0, 0];
+        // SAFETY: the call reads a header of three numbers and one destination of four, and writes the latter.
+        checked(unsafe { libc::ioctl(from.as_raw_fd(), DEDUPE, argument.as_mut_ptr()) }.into())?;
+        match argument[6] as u32 as i32 {
+            0 => {}
+            1 => return Err(io::Error::other("the kernel finds ranges different that are equal")),
+            error => return Err(io::Error::from_raw_os_error(-error)),
+        }
+    }
+    Ok(())
+}
+
+/// XFS_IOC_EXCHANGE_RANGE: both files' blocks change places.
+pub fn exchange_range(one: &File, other: &File, offset: u64, length: u64) -> io::Result<()> {
+    const EXCHANGE: libc::Ioctl = 0x4028_5881;
+    let argument = [other.as_raw_fd() as u64, offset, offset, length, 0];
+    // SAFETY: the call reads five numbers.
+    checked(unsafe { libc::ioctl(one.as_raw_fd(), EXCHANGE, argument.as_ptr()) }.into()).map(drop)
+}
+
 /// FS_IOC_ADD_ENCRYPTION_KEY; returns what the kernel calls the key.
 pub fn add_key(mount_point: &Path, key: &[u8; 64]) -> io::Result<[u8; 16]> {
     const ADD_KEY: libc::Ioctl = 0xc050_6617u32 as libc::Ioctl;

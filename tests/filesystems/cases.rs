@@ -13,6 +13,7 @@ use crate::layers;
 use crate::once::{self, Switch};
 use crate::programs;
 use crate::race::{race, Request};
+use crate::unmarked::{self, Evictor, Way};
 use crate::Lab;
 
 macro_rules! mkfs_ext4 {
@@ -57,6 +58,9 @@ const XFS: FileSystem = FileSystem {
     disk_mib: 64,
     sector_bytes: 512,
 };
+/// Blocks that files share.
+const CLONED_XFS: FileSystem =
+    FileSystem { make: &["mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-m", "reflink=1"], disk_mib: 96, ..XFS };
 const BTRFS: FileSystem = FileSystem {
     kind: "btrfs",
     make: &["mkfs.btrfs", "-q", "-f", "-K"],
@@ -195,6 +199,10 @@ fn of_pcs() -> Vec<Case> {
             FileSystem { options: "compress_algorithm=lz4,compress_extension=*", ..F2FS }.test_unchanged(lab)
         }),
         of("jfs", false, JFS),
+        Case {
+            meant: &["shutdown", "shut down"],
+            ..case("unmarked-f2fs", false, |lab| unmarked::all(lab, &F2FS, &unmarked::WAYS, &unmarked::EVICTORS, 1))
+        },
         case("fsx-f2fs", false, |lab| fsx::all(lab, &F2FS)),
         case("power-cut-f2fs", false, |lab| cut::power(lab, &F2FS)),
     ]
@@ -230,6 +238,16 @@ fn once_wrong() -> Vec<Case> {
         stopped("truncate-4k", false, |lab| once::truncation(lab, 4096)),
         stopped("abort-journal", true, |lab| once::journal_abort(lab, "data=journal,commit=600")),
         stopped("abort-ordered", false, |lab| once::journal_abort(lab, "commit=600")),
+        stopped("chosen-2k", true, once::chosen),
+        stopped("punch-xfs", true, |lab| {
+            unmarked::all(lab, &CLONED_XFS, &[Way::Punch], &[Evictor::Fadvise], lab.rounds.div_ceil(4))
+        }),
+        stopped("unmarked-xfs", false, |lab| unmarked::all(lab, &CLONED_XFS, &unmarked::WAYS, &unmarked::EVICTORS, 1)),
+        stopped("unmarked-ext4", false, |lab| {
+            let ext4 = FileSystem { options: "commit=600", disk_mib: 64, ..EXT4 };
+            unmarked::all(lab, &ext4, &unmarked::WAYS, &unmarked::EVICTORS, 1)
+        }),
+        stopped("unmarked-btrfs", false, |lab| unmarked::all(lab, &BTRFS, &unmarked::WAYS, &unmarked::EVICTORS, 1)),
         case("big-write", true, once::big_write),
         case("power-cut-ext4", true, |lab| cut::power(lab, &EXT4)),
         case("power-cut-ext4-1k-journal", false, |lab| cut::power(lab, &journalled(ext4_of(1024)))),

@@ -30,6 +30,7 @@ mod once;
 mod programs;
 mod race;
 mod tree;
+mod unmarked;
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;

@@ -29,18 +29,26 @@ fn many<'a>(lab: &Lab<'a>, root: &std::path::Path, count: usize, size: usize) ->
 /// Cut inside of pages, the tail is cleared in memory without the page's dirty flag where blocks are smaller than pages. The pages
 /// are evicted; then the file system ends before it has written that the files are shorter: as they were is how they must be read.
 pub fn truncation(lab: &mut Lab, block: u32) -> Outcome<()> {
-    const SIZE: usize = 64 << 10;
+    // Never zero: a cut shows.
+    cut_off(lab, block, |number| (0..CUT_BYTES).map(|i| (1 + (i * 7 + number * 13) % 255) as u8).collect())
+}
+
+const CUT_BYTES: usize = 64 << 10;
+
+fn cut_off(lab: &mut Lab, block: u32, content: impl Fn(usize) -> Vec<u8>) -> Outcome<()> {
     let system = FileSystem { options: "commit=600", ..ext4_of(block) };
     let disk = lab.bed.disk(32, 512)?;
     let volume = lab.bed.volume(&disk)?;
     system.make(&volume.node)?;
     let mount_point = system.mount(lab, &volume.node)?;
-    let mut tree = many(lab, &mount_point, 160, SIZE);
+    let mut tree = many(lab, &mount_point, 160, CUT_BYTES);
+    tree.files.values_mut().enumerate().for_each(|(number, bytes)| *bytes = content(number));
     tree.write()?;
     tree.evict(Evict::DropCaches)?;
     tree.verify(Read::Buffered, "before it is cut");
     for (number, name) in tree.files.keys().enumerate().filter(|(number, _)| number % 2 == 0) {
-        let length = 4096 * (number as u64 % 15) + 1024 * (1 + number as u64 / 2 % 3);
+        // In the middle of a page, and at a quarter and three: of a block of 2 KiB, nowhere and inside.
+        let length = 4096 * (number as u64 % 15) + 1024 * [2, 1, 3][number / 2 % 3];
         at(name, File::options().write(true).open(tree.path(name)).and_then(|file| file.set_len(length)))?;
     }
     // No sync, which would write the journal.
@@ -58,6 +66,26 @@ pub fn truncation(lab: &mut Lab, block: u32) -> Outcome<()> {
     lab.compare(&volume)?;
     lab.bed.unmount(&tree.root)?;
     lab.compare(&volume)
+}
+
+/// Pages whose second half is words and their CRC-32C, so that a CRC of every other word does not tell when they are cleared.
+fn chosen_page(seed: u64) -> Vec<u8> {
+    let crc = |word: u64| {
+        word.to_le_bytes().iter().fold(0u32, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 })
+        })
+    };
+    let mut words = vec![0u64; 512];
+    words.iter_mut().enumerate().take(256).for_each(|(i, word)| *word = (seed << 16) | (i as u64 + 1));
+    let word = 0x4141_4141_4141_4141 ^ (seed << 8);
+    (words[256], words[257]) = (word, word + 1);
+    (words[258], words[259]) = (crc(word).into(), crc(word + 1).into());
+    words.into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
+/// The same with content that somebody chose who knows how two CRC-32C are made.
+pub fn chosen(lab: &mut Lab) -> Outcome<()> {
+    cut_off(lab, 2048, |number| (0..16).flat_map(|page| chosen_page(number as u64 * 16 + page)).collect())
 }
 
 /// Data that goes through the journal, changed, and the journal stopped before it is written: the pages are clean afterwards, and

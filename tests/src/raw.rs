@@ -69,6 +69,17 @@ impl FileMapping {
         unsafe { madvise(self.start.cast(), self.size_bytes, Advice::LinuxPageOut) }.map_err(io::Error::from)
     }
 
+    /// MADV_HWPOISON of each page: the kernel is told that its memory is broken, and drops it. How many it believed.
+    pub fn poison(&self) -> usize {
+        let poisoned = |at: usize| {
+            // SAFETY: a page of our own mapping, which nobody has a slice of (`self` is borrowed, slices borrow it for writing); it is
+            // mapped anew, from the disk, when it is touched again.
+            let advised = unsafe { libc::madvise(self.start.add(at).cast(), frame_bytes(), libc::MADV_HWPOISON) };
+            advised == 0
+        };
+        (0..self.size_bytes).step_by(frame_bytes()).filter(|&at| poisoned(at)).count()
+    }
+
     /// Writes what was changed to disk.
     pub fn sync(&self) -> io::Result<()> {
         // SAFETY: our own mapping.

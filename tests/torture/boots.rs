@@ -163,6 +163,16 @@ fn a_module_that_salvages_too_late_fails() {
 }
 
 #[test]
+fn a_module_that_serves_what_a_frame_holds_now_fails() {
+    control("damaged");
+}
+
+#[test]
+fn a_module_that_reads_broken_memory_fails() {
+    control("poison");
+}
+
+#[test]
 fn a_module_that_gives_memory_away_while_it_is_copied_fails() {
     control("pinned");
 }

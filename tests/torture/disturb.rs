@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What happens to the page cache and the targets from outside while files are worked on.
 
-use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero, ECACHE_CACHE, ECACHE_DROP, ECACHE_OFF, ECACHE_ON};
+use fovea_contract::{ecache_parameters, ecache_zero, ECACHE_CACHE, ECACHE_DROP, ECACHE_OFF, ECACHE_ON};
 use fovea_linux::dm::Suspend;
 use fovea_tests::content::Random;
 use fovea_tests::pressure::{available_bytes, Hog};
@@ -94,9 +94,7 @@ impl<'a> Disturber<'a> {
                 parameter(ecache_parameters::CACHING, "N")?;
                 parameter(ecache_parameters::CACHING, "Y")
             }
-            // What was noted under the one is read under the other.
-            20 => parameter(ecache_parameters::VERIFY, ecache_verify::ALL[self.random.index(2)]),
-            21 => parameter(ecache_parameters::SALVAGE_PAGES, ["0", "64", "4096"][self.random.index(3)]),
+            20 | 21 => parameter(ecache_parameters::SALVAGE_PAGES, ["0", "64", "4096"][self.random.index(3)]),
             22 => parameter(ecache_parameters::ZERO, ecache_zero::ALL[self.random.index(2)]),
             // Each time the kernel patches code that other CPUs run, and QEMU before 8.1 does not always survive that: a few dozen times are
             // enough for the module, and a million operations come to an end.

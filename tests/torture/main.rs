@@ -15,6 +15,7 @@
 //! readers      so many threads read cached files, and nothing else is done
 //! ```
 
+mod broken_memory;
 mod buffers;
 mod checkers;
 mod disturb;
@@ -142,6 +143,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     let stops = || options.stop_early && report.failures() > 0;
     if options.phases {
         phases(&stack, &contents, options, report)?;
+        watch.expect(&broken_memory::SAID);
     }
     if stops() {
         return Ok(());
@@ -169,7 +171,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
 
 fn phases(stack: &Stack, contents: &Contents, options: &Options, report: &Report) -> Outcome<()> {
     let phases = Phases { stack, contents, report, seed: options.seed };
-    let list: [(&str, &dyn Fn() -> Outcome<()>); 6] = [
+    let list: [(&str, &dyn Fn() -> Outcome<()>); 8] = [
         ("write", &|| phases.write()),
         ("truncated", &|| phases.truncated()),
         ("direct", &|| phases.direct()),
@@ -177,6 +179,15 @@ fn phases(stack: &Stack, contents: &Contents, options: &Options, report: &Report
         ("migration", &|| if cfg!(target_arch = "aarch64") { Ok(()) } else { phases.migration() }),
         ("salvaged", &|| if options.has_module() { phases.salvaged() } else { Ok(()) }),
         ("pinned", &|| if options.has_module() { phases.pinned() } else { Ok(()) }),
+        // Through /dev/mem, which has what was kept from Linux at boot.
+        ("damaged", &|| {
+            if options.carveouts == reserved() && options.has_module() {
+                phases.damaged()
+            } else {
+                Ok(())
+            }
+        }),
+        ("poisoned", &|| if options.has_module() { phases.poisoned() } else { Ok(()) }),
     ];
     for (name, phase) in list {
         let (before, began) = (report.failures(), Instant::now());

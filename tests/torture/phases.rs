@@ -46,7 +46,7 @@ impl<'a> Phases<'a> {
     }
 
     /// Filled files, on a and b in turn.
-    fn files(&self, name: &str, first_id: u32, count: u32, buffer: &mut Pages) -> Outcome<Vec<TestFile<'a>>> {
+    pub fn files(&self, name: &str, first_id: u32, count: u32, buffer: &mut Pages) -> Outcome<Vec<TestFile<'a>>> {
         let one = |number: u32| {
             let volume = if number % 2 == 0 { A } else { B };
             let mut file = self.file(volume, &format!("{name}{number}"), first_id + number)?;

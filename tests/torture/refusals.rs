@@ -66,7 +66,6 @@ pub fn of_parameters(report: &Report) {
         ("a device without a name", good, ":1M", ""),
         ("a device larger than its carve-out", good, "a:13M", ""),
         ("devices larger than the carve-outs", good, "a:8M,b:8M", ""),
-        ("an unknown way of comparing", good, "a:1M", " verify=never"),
         ("more than all of it protected", good, "a:1M", " protect_percent=101"),
         ("an unknown way of clearing", good, "a:1M", " zero=never"),
     ] {
@@ -111,10 +110,8 @@ fn pool() -> BTreeMap<&'static str, String> {
         .into_iter()
         .map(|name| (name, fs::read_to_string(module_file("pool").join(name)).unwrap_or_default()))
         .collect();
-    for name in ["verify", "zero"] {
-        let path = module_file("parameters").join(name);
-        numbers.insert(name, fs::read_to_string(path).unwrap_or_default());
-    }
+    let zero = module_file("parameters").join("zero");
+    numbers.insert("zero", fs::read_to_string(zero).unwrap_or_default());
     numbers
 }
 
@@ -135,7 +132,6 @@ pub fn while_in_use(stack: &Stack, options: &Options, report: &Report) {
         let path = module_file("parameters").join(name);
         fs::write(path, value).err().and_then(|e| e.raw_os_error())
     };
-    check("an unknown way of comparing at run time", parameter("verify", "never"), &[libc::EINVAL], 1);
     check("an unknown way of clearing at run time", parameter("zero", "never"), &[libc::EINVAL], 1);
     check("no number of pages", parameter("salvage_pages", "many"), &[libc::EINVAL], 0);
     let off = fs::write(FTRACE, "0").err().and_then(|e| e.raw_os_error());

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!((ECACHE_MODULE, HEAP_FOLDER), ("dm_ecache", "ecache"));
         assert_eq!(ecache_statistics::FRAMES, "frames");
         assert_eq!((ECACHE_TARGET, ECACHE_DROP, ecache_status::ALL[2]), ("ecache", "drop", "misses"));
-        assert_eq!((ecache_zero::ALL, ecache_verify::ALWAYS), (["lazy", "alloc"], "always"));
+        assert_eq!(ecache_zero::ALL, ["lazy", "alloc"]);
         assert_eq!((ecache_policies::AGED, ecache_policies::AGED_NUMBER), ("aged", 4));
         assert_eq!((ACIOM_TARGET, aciom_options::CMAX, aciom_status::ALL.len()), ("aciom", "cmax", 33));
         assert_eq!(aciom_classes::ALL, ["plain", "time-sensitive", "bursty"]);

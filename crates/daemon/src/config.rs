@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use fovea_client::protocol::RUN_FOLDER;
-use fovea_contract::{ecache_parameters, ecache_verify, ecache_zero};
+use fovea_contract::{ecache_parameters, ecache_zero};
 use fovea_linux::StorageSwap;
 use fovea_policy::memory::Mode;
 
@@ -83,22 +83,10 @@ pub enum AboveStorage {
 pub struct EcacheConfig {
     /// Whether the daemon sets what follows.
     pub enabled: bool,
-    /// Whose pages' contents are compared before they are cached.
-    pub verify: EcacheVerify,
     /// Pages that are saved from a device's region before it is first written to, at some 900 instructions each.
     pub salvage_pages: u32,
     /// When a buffer's memory is cleared.
     pub zero: EcacheZero,
-}
-
-/// Whose pages' contents are compared before they are cached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcacheVerify {
-    /// All but those of file systems that are known to say when a page changes.
-    Auto,
-    /// All.
-    Always,
 }
 
 /// When a buffer's memory is cleared.
@@ -113,26 +101,18 @@ pub enum EcacheZero {
 
 impl Default for EcacheConfig {
     fn default() -> Self {
-        Self { enabled: true, verify: EcacheVerify::Auto, salvage_pages: 16384, zero: EcacheZero::Lazy }
+        Self { enabled: true, salvage_pages: 16384, zero: EcacheZero::Lazy }
     }
 }
 
 impl EcacheConfig {
     /// The module's parameters and their values.
-    pub fn parameters(&self) -> [(&'static str, String); 3] {
-        let verify = match self.verify {
-            EcacheVerify::Auto => ecache_verify::AUTO,
-            EcacheVerify::Always => ecache_verify::ALWAYS,
-        };
+    pub fn parameters(&self) -> [(&'static str, String); 2] {
         let zero = match self.zero {
             EcacheZero::Lazy => ecache_zero::LAZY,
             EcacheZero::Alloc => ecache_zero::ALLOC,
         };
-        [
-            (ecache_parameters::VERIFY, verify.to_owned()),
-            (ecache_parameters::SALVAGE_PAGES, self.salvage_pages.to_string()),
-            (ecache_parameters::ZERO, zero.to_owned()),
-        ]
+        [(ecache_parameters::SALVAGE_PAGES, self.salvage_pages.to_string()), (ecache_parameters::ZERO, zero.to_owned())]
     }
 }
 

@@ -91,7 +91,7 @@ pub fn bench_with(apps: &[(&str, u64)], config: Config) -> Bench {
 #[test]
 fn the_ecaches_settings_are_given_and_come_back() {
     let device = FakeDevice::default();
-    let there = [("verify", "always"), ("salvage_pages", "7"), ("zero", "lazy")];
+    let there = [("salvage_pages", "7"), ("zero", "alloc")];
     for (name, value) in there {
         device.0.borrow_mut().parameters.insert(format!("dm_ecache/{name}"), value.into());
     }
@@ -99,7 +99,7 @@ fn the_ecaches_settings_are_given_and_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut engine = engine_in(folder.path(), &device);
     engine.set_up(0).unwrap();
-    assert_eq!(device.0.borrow().parameters["dm_ecache/verify"], "auto");
+    assert_eq!(device.0.borrow().parameters["dm_ecache/zero"], "lazy");
     assert_eq!(device.0.borrow().parameters["dm_ecache/salvage_pages"], "16384");
     let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
     assert_eq!(status.ecache.map(|pool| pool.frames), Some(23040));

@@ -373,8 +373,8 @@ fn without_video_there_is_no_verdict_on_its_memory_and_without_exactness_none_on
 fn the_modules_parameters_are_the_plans_and_the_daemon_leaves_them_alone() {
     let (_, plain) = load(&[]);
     assert!(plain[0].module_parameters.is_empty() && !plain[0].daemon_config.contains("[ecache]"));
-    let (_, asked) = load(&["module=verify=always"]);
-    assert_eq!(asked[0].module_parameters, "verify=always");
+    let (_, asked) = load(&["module=measure_held=Y"]);
+    assert_eq!(asked[0].module_parameters, "measure_held=Y");
     let config: toml::Table = asked[0].daemon_config.parse().unwrap();
     assert_eq!(config["ecache"]["enabled"].as_bool(), Some(false));
 }

@@ -49,6 +49,29 @@ typedef unsigned int gfp_t;
 #define kvfree(p)		free(p)
 #define for_each_online_node(node)	for ((node) = 0; (node) < 1; (node)++)
 
+/* What nh.c uses: vector registers are always had, and the key is what a test says. */
+#ifdef __x86_64__
+#define CONFIG_X86_64		1
+#endif
+#define KBUILD_MODNAME		"test"
+#define __aligned(n)		__attribute__((__aligned__(n)))
+#define le64_to_cpu(x)		(x)
+#define cpu_to_le64(x)		(x)
+#define kmalloc(size, gfp)	malloc(size)
+#define kfree(p)		free(p)
+#define preempt_disable()	((void)0)
+#define preempt_enable()	((void)0)
+#define X86_FEATURE_AVX2	0
+#define XFEATURE_MASK_SSE	2
+#define XFEATURE_MASK_YMM	4
+#define boot_cpu_has(feature)	__builtin_cpu_supports("avx2")
+#define cpu_has_xfeatures(needed, names)	1
+#define irq_fpu_usable()	1
+#define kernel_fpu_begin()	((void)0)
+#define kernel_fpu_end()	((void)0)
+typedef u64 __le64;
+void get_random_bytes(void *to, size_t bytes);
+
 /*
  * RAM begins at some page that is not 0, and has a hole. A page in sixteen of it exists,
  * for entries.

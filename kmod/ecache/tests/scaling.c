@@ -117,9 +117,9 @@ static void *frame_at(u32 frame)
 	return frames + (u64)frame * PAGE_SIZE;
 }
 
-static u32 tag_of(u64 block)
+static u64 tag_of(u64 block)
 {
-	return (u32)(block * GOLDEN_RATIO_64 >> 32);
+	return block * GOLDEN_RATIO_64;
 }
 
 static void put_one(struct thread *t, u32 place, u32 i)
@@ -135,9 +135,9 @@ static void put_one(struct thread *t, u32 place, u32 i)
 		return;
 	}
 	lock_it(&v->lock);
-	if (track_is(entry, pfn) && entry->about.state == TRACK_UP && entry->tag == tag_of(block)) {
+	if (track_is(entry, pfn) && track_state(entry) == TRACK_UP && entry->tag == tag_of(block)) {
 		frame = batch_take(&v->batch);
-		entry->about.state = TRACK_PUTTING;
+		track_set_state(entry, TRACK_PUTTING);
 	}
 	unlock_it(&v->lock);
 	if (frame == ECACHE_NONE) {
@@ -146,8 +146,8 @@ static void put_one(struct thread *t, u32 place, u32 i)
 	}
 	memcpy(frame_at(frame), t->pages + ((u64)place * RUN + i) * PAGE_SIZE, PAGE_SIZE);
 	lock_it(&v->lock);
-	if (track_is(entry, pfn) && entry->about.state == TRACK_PUTTING) {
-		batch_put(&v->batch, frame, block, entry->about.returned);
+	if (track_is(entry, pfn) && track_state(entry) == TRACK_PUTTING) {
+		batch_put(&v->batch, frame, block, track_returned(entry));
 		track_unlink(&v->track, entry);
 	} else {
 		batch_spare(&v->batch, &frame, 1);
@@ -182,8 +182,7 @@ static void get_run(struct thread *t, u32 place, u32 run)
 	pool_unlock();
 	for (i = 0; i < RUN; i++)
 		track_set(&v->track, pfn + i, block + i,
-			  (struct track_about){ .state = TRACK_UP, .returned = i < count },
-			  tag_of(block + i));
+			  i < count ? TRACK_UP | TRACK_RETURNED : TRACK_UP, tag_of(block + i));
 	unlock_it(&v->lock);
 	for (i = 0; i < count; i++)
 		memcpy(t->pages + ((u64)place * RUN + i) * PAGE_SIZE, frame_at(found[i]),

@@ -40,16 +40,14 @@ static u32 below(u32 bound)
 #define MODEL_BLOCKS	24
 static struct model {
 	bool followed;
-	u32 volume, tag;
-	u64 block;
-	struct track_about about;
+	u32 volume, about;
+	u64 block, tag;
 } model[MODEL_PAGES];
 
 /* Far apart, and in few chains of 1024. */
 static unsigned long pfns[MODEL_PAGES];
 
 static struct track tables[MODEL_VOLUMES];
-static const struct track_about up = { .state = TRACK_UP };
 
 static void model_forget_block(u32 volume, u64 block)
 {
@@ -106,9 +104,8 @@ static void compare(void)
 		followed++;
 		CHECK(track_is(entry, pfns[i]));
 		CHECK(track_volume(entry) == m->volume && track_block(entry) == m->block);
-		CHECK(entry->about.state == m->about.state);
-		CHECK(entry->about.returned == m->about.returned);
-		CHECK(entry->about.summed == m->about.summed);
+		CHECK(track_state(entry) == (m->about & TRACK_STATES));
+		CHECK(track_returned(entry) == !!(m->about & TRACK_RETURNED));
 		CHECK(entry->tag == m->tag);
 	}
 	/* Besides, those whose page was noted for another volume since: one a block. */
@@ -126,10 +123,10 @@ static void forget(unsigned long pfn)
 static void step(bool room)
 {
 	u32 page = below(MODEL_PAGES), volume = below(MODEL_VOLUMES);
-	u32 block = below(MODEL_BLOCKS), tag = below(U32_MAX);
+	u64 block = below(MODEL_BLOCKS), tag = (u64)below(U32_MAX) << 32 | below(U32_MAX);
 	struct model *m = &model[page];
-	struct track_about about = { below(4), below(2), below(2), 0 };
-	struct model made = { true, volume, tag, block, about };
+	u32 about = below(8), from = about & TRACK_STATES;
+	struct model made = { true, volume, about, block, tag };
 	struct track *t = &tables[volume];
 	struct track_chunk *chunk = NULL;
 	struct track_entry *entry;
@@ -168,18 +165,15 @@ static void step(bool room)
 	case 6:
 		if (below(2)) {
 			if (ok)
-				track_finish(t, pfns[page], block, about.state,
-					     about.summed, tag);
+				track_finish(t, pfns[page], block, from, tag);
 			else
-				track_fail(t, pfns[page], block, about.state);
-			if (m->followed && m->volume == volume &&
-			    m->block == block && m->about.state == about.state) {
+				track_fail(t, pfns[page], block, from);
+			if (m->followed && m->volume == volume && m->block == block &&
+			    m->about == from) {
 				m->followed = ok;
-				m->about.state = TRACK_UP;
-				if (about.state == TRACK_LOADING) {
-					m->about.summed = about.summed;
+				m->about = TRACK_UP;
+				if (from == TRACK_LOADING)
 					m->tag = tag;
-				}
 			}
 			break;
 		}
@@ -228,9 +222,9 @@ static void unfollowed(unsigned long pfn)
 	struct track_entry *entry;
 
 	CHECK(!track_entry(pfn));
-	track_set(&tables[1], pfn, 1000, up, 0);
+	track_set(&tables[1], pfn, 1000, TRACK_UP, 0);
 	CHECK(!track_entry(pfn) && !track_forget_block(&tables[1], 1000));
-	track_set(&tables[1], pfns[0], 1000, up, 0);
+	track_set(&tables[1], pfns[0], 1000, TRACK_UP, 0);
 	entry = track_entry(pfns[0]);
 	CHECK(entry);
 	track_move(&tables[1], entry, pfn);
@@ -303,7 +297,7 @@ static void *change(void *table)
 			continue;
 		prepare(t);
 		if (random >> 60 & 1) {
-			track_set(t, FIRST_PFN + page, page, up, 0);
+			track_set(t, FIRST_PFN + page, page, TRACK_UP, 0);
 			continue;
 		}
 		entry = track_entry(FIRST_PFN + page);
@@ -325,7 +319,7 @@ static void without_each_others_lock(void)
 	begin();
 	for (i = 0; i < SHARED; i += 8) {
 		prepare(&tables[2]);
-		track_set(&tables[2], FIRST_PFN + i, i, up, 0);
+		track_set(&tables[2], FIRST_PFN + i, i, TRACK_UP, 0);
 	}
 	for (i = 0; i < 2; i++) {
 		struct track_chunk *chunk = track_make_chunk();
