@@ -91,8 +91,29 @@ pub struct AppUsage {
     pub current_bytes: u64,
     /// What it has in swap and not in memory, uncompressed.
     pub swap_bytes: u64,
+    /// Resident shared memory charged to it: memfd, `MAP_SHARED`, System V segments, files on a
+    /// tmpfs.
+    #[serde(default)]
+    pub shmem_bytes: u64,
+    /// What of `shmem_bytes` may outlive it, at most: files on a tmpfs, and System V segments that
+    /// nobody has removed.
+    #[serde(default)]
+    pub lasting_bytes: u64,
+    /// The kernel's memory that it is charged for and that ends with its processes: page tables,
+    /// stacks, sockets, open files.
+    #[serde(default)]
+    pub kernel_bytes: u64,
     /// Live processes.
     pub processes: u32,
+}
+
+impl AppUsage {
+    /// What it has taken in all, in swap too: what counts where growth is measured. Shared memory
+    /// counts whole, for what may outlive the app changes with other programs' files.
+    pub fn taken_bytes(&self) -> u64 {
+        let resident_bytes = self.anon_bytes.saturating_add(self.shmem_bytes).saturating_add(self.kernel_bytes);
+        resident_bytes.saturating_add(self.swap_bytes)
+    }
 }
 
 /// A process for as long as it lives: its PID alone may be given to another one afterwards.

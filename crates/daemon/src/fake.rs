@@ -148,7 +148,7 @@ impl Apps for FakeDevice {
         let anon_bytes = app.anon_pages * PAGE_BYTES;
         let swap_bytes = app.swap_pages * PAGE_BYTES;
         let processes = 1 + app.other_scores.len() as u32;
-        Ok(AppUsage { anon_bytes, current_bytes, swap_bytes, processes })
+        Ok(AppUsage { anon_bytes, current_bytes, swap_bytes, processes, ..AppUsage::default() })
     }
 
     fn charge(&mut self, cgroup: &str) -> Result<u64, Error> {

@@ -145,6 +145,9 @@ fn state_of(
         anon_bytes: usage.anon_bytes,
         current_bytes: usage.current_bytes,
         swap_bytes: usage.swap_bytes,
+        shmem_bytes: usage.shmem_bytes,
+        lasting_bytes: usage.lasting_bytes,
+        kernel_bytes: usage.kernel_bytes,
         ..AppState::new(app.name.clone(), registry.importance(app))
     })
 }

@@ -5,6 +5,7 @@
 //! `fovea check`) stands in modules of its own.
 
 pub mod cgroup;
+mod charges;
 pub mod check;
 mod device;
 pub mod disk;
@@ -19,6 +20,7 @@ pub mod heap_module;
 mod importance;
 mod kill;
 mod kill_part;
+mod lasting;
 mod maps;
 mod media;
 mod memory;

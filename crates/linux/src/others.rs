@@ -7,6 +7,7 @@ use std::path::Path;
 use fovea_apps::{Holder, ProcessId};
 
 use crate::cgroup::Cgroups;
+use crate::charges::Charges;
 use crate::file::{read_into, Root};
 use crate::{importance, proc, Error};
 
@@ -54,8 +55,7 @@ fn descend(mount: &Path, above: &str, depth: usize, found: &mut Vec<(String, u64
         if read_into(&entry.path().join("memory.stat"), &mut text).is_err() {
             continue;
         }
-        let (anon_bytes, swap_bytes) = proc::anonymous(&text, swapped_bytes);
-        found.push((cgroup, anon_bytes.saturating_add(swap_bytes)));
+        found.push((cgroup, Charges::parse(&text, swapped_bytes).taken_bytes()));
     }
     Ok(())
 }
@@ -63,11 +63,14 @@ fn descend(mount: &Path, above: &str, depth: usize, found: &mut Vec<(String, u64
 /// The processes of a cgroup and what each holds; none if there are more than [`HOLDERS_MAX`], for reading them takes longer than it may while
 /// memory is short.
 pub(crate) fn holders(root: &Root, cgroups: &Cgroups, cgroup: &str, slept_ns: u64) -> Result<Vec<Holder>, Error> {
-    let (mut pids, mut holders) = (Vec::new(), Vec::new());
+    let (mut pids, mut holders, mut shared) = (Vec::new(), Vec::new(), Vec::new());
     cgroups.processes(cgroup, &mut pids)?;
     if pids.len() > HOLDERS_MAX {
         return Ok(holders);
     }
+    let mut stat = Vec::new();
+    cgroups.text(cgroup, "memory.stat", &mut stat)?;
+    let charges = Charges::parse(&stat, 0);
     importance::each_of(root, cgroup, &pids, |process, text| {
         let Some(stat) = process.stat(text)? else { return Ok(()) };
         let started_ns = crate::process::started_ns(stat.start_ticks, slept_ns);
@@ -78,9 +81,27 @@ pub(crate) fn holders(root: &Root, cgroups: &Cgroups, cgroup: &str, slept_ns: u6
         let Some(oom_score_adj) = importance::parse(text) else { return Ok(()) };
         let id = ProcessId { pid: process.pid, start_ticks: stat.start_ticks };
         holders.push(Holder { id, parent: stat.parent, bytes, started_ns, oom_score_adj });
+        shared.push(status.shmem_bytes);
         Ok(())
     })?;
+    share_out(&charges, &shared, &mut holders);
     Ok(holders)
+}
+
+/// Gives each process its part of what a cgroup is charged for in common: of shared memory by what
+/// each has mapped, since what several map would count several times, and the oldest one what
+/// nobody has mapped and what the kernel has for all.
+fn share_out(charges: &Charges, mapped: &[u64], holders: &mut [Holder]) {
+    let all_bytes = mapped.iter().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
+    let mut left_bytes = charges.common_bytes();
+    for (holder, &bytes) in holders.iter_mut().zip(mapped) {
+        let part = u128::from(bytes) * u128::from(charges.shmem_bytes.min(all_bytes)) / u128::from(all_bytes.max(1));
+        holder.bytes = holder.bytes.saturating_add(part as u64);
+        left_bytes = left_bytes.saturating_sub(part as u64);
+    }
+    if let Some(oldest) = holders.iter_mut().min_by_key(|holder| holder.started_ns) {
+        oldest.bytes = oldest.bytes.saturating_add(left_bytes);
+    }
 }
 
 #[cfg(test)]
@@ -123,6 +144,21 @@ mod tests {
         }
         assert_eq!(others(mount.path()).unwrap().len(), MOST);
         assert!(others(&mount.path().join("nowhere")).is_err());
+    }
+
+    #[test]
+    fn shared_memory_counts_once_however_many_have_it_mapped() {
+        let holder = |started_ns| Holder { bytes: 10, started_ns, ..Holder::default() };
+        let shared_out = |shmem_bytes, mapped: [u64; 3]| {
+            let charges = Charges { shmem_bytes, kernel_bytes: 6, ..Charges::default() };
+            let mut holders = [holder(3), holder(1), holder(2)];
+            share_out(&charges, &mapped, &mut holders);
+            holders.map(|holder| holder.bytes)
+        };
+        assert_eq!(shared_out(300, [300, 300, 300]), [110, 116, 110]);
+        assert_eq!(shared_out(300, [0, 0, 250]), [10, 66, 260], "50 are in no process");
+        assert_eq!(shared_out(0, [0, 0, 0]), [10, 16, 10]);
+        share_out(&Charges::default(), &[], &mut []);
     }
 
     #[test]

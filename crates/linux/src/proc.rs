@@ -160,6 +160,8 @@ pub struct Status {
     pub anon_bytes: u64,
     /// VmRSS.
     pub resident_bytes: u64,
+    /// RssShmem: resident shared memory, mapped by others too.
+    pub shmem_bytes: u64,
     /// VmSwap.
     pub swap_bytes: u64,
     /// CapEff; `None` if the line is missing.
@@ -175,6 +177,7 @@ impl Status {
             uid: value(text, b"Uid:").and_then(|uid| u32::try_from(uid).ok()),
             anon_bytes: kib(b"RssAnon:"),
             resident_bytes: kib(b"VmRSS:"),
+            shmem_bytes: kib(b"RssShmem:"),
             swap_bytes: kib(b"VmSwap:"),
             capabilities: hex.and_then(|t| u64::from_str_radix(t, 16).ok()),
         }

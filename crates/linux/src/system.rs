@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::Root;
+use crate::lasting::Lasting;
 use crate::media::Media;
 use crate::memory::MemoryReader;
 use crate::net::Network;
@@ -31,6 +32,7 @@ pub struct System {
     root: Root,
     cgroups: OnceCell<Cgroups>,
     memory: MemoryReader,
+    lasting: Lasting,
     pager: Pager,
     prefetcher: Prefetcher,
     media: Media,
@@ -58,6 +60,7 @@ impl System {
             root,
             cgroups: OnceCell::new(),
             memory: MemoryReader::default(),
+            lasting: Lasting::default(),
             pager: Pager::new(),
             prefetcher: Prefetcher::new(),
             net: Network::default(),

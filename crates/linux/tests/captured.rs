@@ -106,6 +106,13 @@ fn what_an_app_reads_back_from_storage_is_in_memory_alone_though_swap_keeps_a_pl
     write(&format!("{app}/memory.stat"), &format!("anon 52449280\nfile 0\n{cached}\n"));
     let usage = System::at(root.path().to_path_buf()).usage("apps/a").unwrap();
     assert_eq!((usage.anon_bytes, usage.swap_bytes), (52_449_280, 52_428_800), "{usage:?}");
+    assert_eq!((usage.shmem_bytes, usage.lasting_bytes), (0, 0));
+    let shared = "anon 4096\nfile 90000384\nshmem 90000384\npagetables 180224\nsock 4096";
+    write(&format!("{app}/memory.stat"), shared);
+    write("proc/sysvipc/shm", "key shmid perms rss swap\n0 5 666 40000 2\n");
+    let usage = System::at(root.path().to_path_buf()).usage("apps/a").unwrap();
+    assert_eq!((usage.shmem_bytes, usage.lasting_bytes), (90_000_384, 40_002));
+    assert_eq!((usage.kernel_bytes, usage.taken_bytes()), (184_320, 4096 + 104_857_600 + 90_184_704));
 }
 
 #[test]

@@ -133,6 +133,15 @@ pub struct AppState {
     /// In swap, uncompressed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub swap_bytes: u64,
+    /// Resident shared memory charged to it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shmem_bytes: u64,
+    /// What of that may outlive it, at most.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lasting_bytes: u64,
+    /// The kernel's memory that ends with its processes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kernel_bytes: u64,
     /// How fast it has been growing all through the last seconds; 0 if it has not, or nobody knows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub growth_bytes_per_s: u64,
@@ -206,6 +215,9 @@ impl AppState {
             anon_bytes: 0,
             current_bytes: 0,
             swap_bytes: 0,
+            shmem_bytes: 0,
+            lasting_bytes: 0,
+            kernel_bytes: 0,
             growth_bytes_per_s: 0,
             born_ns: 0,
             growing_since_ns: 0,
@@ -224,6 +236,12 @@ impl AppState {
             merge: None,
             tier: None,
         }
+    }
+
+    /// What it has taken in all, in swap too. Shared memory counts whole.
+    pub fn taken_bytes(&self) -> u64 {
+        let resident_bytes = self.anon_bytes.saturating_add(self.shmem_bytes).saturating_add(self.kernel_bytes);
+        resident_bytes.saturating_add(self.swap_bytes)
     }
 
     /// Whether the user hears or waits for it without seeing it.

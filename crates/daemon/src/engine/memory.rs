@@ -77,6 +77,8 @@ impl Memory {
             app.spared = now_ns < known.spared_until_ns;
             (app.anon_bytes, app.current_bytes, app.swap_bytes) =
                 (usage.anon_bytes, usage.current_bytes, usage.swap_bytes);
+            (app.shmem_bytes, app.lasting_bytes, app.kernel_bytes) =
+                (usage.shmem_bytes, usage.lasting_bytes, usage.kernel_bytes);
             app.growth_bytes_per_s = known.growth.bytes_per_s();
             app.born_ns = known.growth.born_ns().unwrap_or(0);
             (app.growing_since_ns, app.gained_bytes) = known.growth.gained().unwrap_or_default();

@@ -139,6 +139,7 @@ impl Apps for SimulatedDevice {
             current_bytes: (resident + files) * PAGE_BYTES,
             swap_bytes: swapped * PAGE_BYTES,
             processes: 1,
+            ..AppUsage::default()
         })
     }
 

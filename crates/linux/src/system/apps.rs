@@ -5,8 +5,9 @@ use fovea_apps::{AppUsage, Holder, ProcessId, Service};
 
 use super::System;
 use crate::cgroup::Controller;
+use crate::charges::Charges;
 use crate::media::MediaUser;
-use crate::proc::{self, Status};
+use crate::proc::Status;
 use crate::rooms::{Apps, Scores};
 use crate::{importance, kill, kill_part, Error, KillOutcome, OldScore, ServiceUser};
 
@@ -18,6 +19,8 @@ impl System {
             let path = self.root.join(format!("proc/{pid}/status"));
             if crate::file::read_into(&path, &mut self.text).is_ok() {
                 let status = Status::parse(&self.text);
+                // Mapped by one of them: what several map would count several times.
+                usage.shmem_bytes = usage.shmem_bytes.max(status.shmem_bytes);
                 usage.anon_bytes = usage.anon_bytes.saturating_add(status.anon_bytes);
                 usage.current_bytes = usage.current_bytes.saturating_add(status.resident_bytes);
                 usage.swap_bytes = usage.swap_bytes.saturating_add(status.swap_bytes);
@@ -34,17 +37,27 @@ impl Apps for System {
         let mut text = std::mem::take(&mut self.text);
         let cgroups = self.cgroups()?;
         let current = cgroups.number(cgroup, "memory.current", &mut text)?;
-        let usage = match current {
+        let mut usage = match current {
             Some(current_bytes) => {
                 let swapped_bytes = cgroups.number(cgroup, "memory.swap.current", &mut text)?.unwrap_or(0);
-                let (anon_bytes, swap_bytes) = match cgroups.text(cgroup, "memory.stat", &mut text)? {
-                    true => proc::anonymous(&text, swapped_bytes),
-                    false => (0, swapped_bytes),
-                };
-                AppUsage { current_bytes, anon_bytes, swap_bytes, processes }
+                cgroups.text(cgroup, "memory.stat", &mut text)?;
+                let Charges { anon_bytes, swap_bytes, shmem_bytes, kernel_bytes } =
+                    Charges::parse(&text, swapped_bytes);
+                AppUsage {
+                    current_bytes,
+                    anon_bytes,
+                    swap_bytes,
+                    shmem_bytes,
+                    kernel_bytes,
+                    processes,
+                    ..AppUsage::default()
+                }
             }
             None => AppUsage { processes, ..self.usage_by_processes() },
         };
+        if usage.shmem_bytes > 0 {
+            usage.lasting_bytes = self.lasting.bytes(&self.root, &mut text).min(usage.shmem_bytes);
+        }
         self.text = text;
         Ok(usage)
     }

@@ -79,7 +79,7 @@ fn bytes_per_s(app: &AppState, snapshot: &Snapshot) -> u64 {
     if app.growth_bytes_per_s > 0 || !has_just_begun {
         return app.growth_bytes_per_s;
     }
-    per_s(app.anon_bytes.saturating_add(app.swap_bytes), snapshot.now_ns.saturating_sub(app.born_ns))
+    per_s(app.taken_bytes(), snapshot.now_ns.saturating_sub(app.born_ns))
 }
 
 /// Whether growth has gone on for long, and would use up what is left in as long again.
@@ -99,8 +99,7 @@ fn app_outgrows(app: &AppState, snapshot: &Snapshot) -> bool {
 /// in front is, for nobody knows what he is for: only growth that has gone on for long counts, and that has gained much of what all in the
 /// background could give. Nor is it left to the kernel if that, going by size, would take an app.
 pub fn leak_outside(snapshot: &Snapshot) -> Option<&Outsider> {
-    let largest_bytes =
-        snapshot.apps.iter().map(|app| app.anon_bytes.saturating_add(app.swap_bytes)).max().unwrap_or(0);
+    let largest_bytes = snapshot.apps.iter().map(AppState::taken_bytes).max().unwrap_or(0);
     let is_leak = |who: &&Outsider| {
         who.killable_bytes > largest_bytes
             && outgrows_what_is_left(who.growing_since_ns, who.gained_bytes, snapshot)

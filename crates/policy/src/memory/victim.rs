@@ -87,12 +87,15 @@ pub(crate) fn gives(app: &AppState, memory: &MemoryState) -> bool {
     !app.spared && size_bytes(app, memory.swap) >= LEAST_GAIN_BYTES
 }
 
-/// What killing it gives back: its anonymous memory, and what its compressed pages occupy. Not the page cache that it is charged for:
-/// that stays when it dies, and could be had without.
+/// What killing it gives back: its anonymous memory, its shared memory but for what may outlive it,
+/// the kernel's memory that ends with its processes, and what its compressed pages occupy. Not the
+/// page cache that it is charged for: that stays when it dies, and could be had without.
 pub(crate) fn size_bytes(app: &AppState, swap: Option<SwapState>) -> u64 {
     let page_cost_bytes = swap.and_then(|s| s.zram).map_or(0, |zram| zram.page_cost_bytes());
     // Its charge is the fresher of the two.
-    app.anon_bytes.min(app.current_bytes) + app.swap_bytes / PAGE_BYTES * page_cost_bytes
+    let shmem_bytes = app.shmem_bytes.saturating_sub(app.lasting_bytes);
+    let resident_bytes = app.anon_bytes.saturating_add(shmem_bytes).saturating_add(app.kernel_bytes);
+    resident_bytes.min(app.current_bytes) + app.swap_bytes / PAGE_BYTES * page_cost_bytes
 }
 
 #[cfg(test)]
@@ -138,6 +141,27 @@ pub(crate) mod tests {
         // At 3:1 the sleeper's 40 MB occupy more than the game does.
         let zram = fovea_apps::ZramReading { original_bytes: 90 << 20, used_bytes: 30 << 20, ..Default::default() };
         assert_eq!(pick(Some(zram)), "sleeper");
+    }
+
+    /// An app with 10,651,451,392 bytes of shared memory and none of its own was no candidate, and
+    /// two small ones died for it.
+    #[test]
+    fn shared_and_kernel_memory_that_ends_with_an_app_count() {
+        let sharing = |shmem_mb: u64, lasting_mb: u64, kernel_mb: u64| AppState {
+            shmem_bytes: shmem_mb << 20,
+            lasting_bytes: lasting_mb << 20,
+            kernel_bytes: kernel_mb << 20,
+            current_bytes: (shmem_mb + kernel_mb) << 20,
+            ..app("sharing", Importance::Hidden, 0)
+        };
+        let pick = |sharing| {
+            let apps = [app("mail", Importance::Hidden, 40), app("notes", Importance::Hidden, 30), sharing];
+            victim(&apps, &MemoryState::default(), Importance::Hidden).unwrap().name.to_string()
+        };
+        assert_eq!(pick(sharing(10_158, 0, 0)), "sharing");
+        assert_eq!(pick(sharing(10_158, 10_150, 0)), "mail", "files on a tmpfs stay");
+        assert_eq!(pick(sharing(0, 0, 90)), "sharing", "page tables");
+        assert_eq!(size_bytes(&sharing(90, 40, 10), None), 60 << 20);
     }
 
     #[test]

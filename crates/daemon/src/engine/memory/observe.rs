@@ -179,7 +179,7 @@ impl Memory {
             if idle {
                 known.growth.left(since_ns);
             }
-            known.growth.record(now_ns, known.usage.anon_bytes.saturating_add(known.usage.swap_bytes));
+            known.growth.record(now_ns, known.usage.taken_bytes());
             // A bomb that begins is judged by all that it has, and soon: to read each of its processes takes long.
             let born_ns = known.growth.born_ns().unwrap_or(0);
             let begins = begins_as_a_bomb(app.seen, known.usage.processes, born_ns, now_ns);
