@@ -13,10 +13,17 @@ pub struct MemoryReading {
     pub total_bytes: u64,
     /// MemFree.
     pub free_bytes: u64,
-    /// MemAvailable.
+    /// MemAvailable, and what ZFS can give back, which the kernel does not count there.
     pub available_bytes: u64,
-    /// Page cache that can be dropped: Active(file) + Inactive(file).
+    /// Page cache that can be dropped: Active(file) + Inactive(file), less what has to be written
+    /// first.
     pub file_bytes: u64,
+    /// KReclaimable: dentries, inodes and the like.
+    #[serde(default)]
+    pub reclaimable_bytes: u64,
+    /// What ZFS's cache can give back.
+    #[serde(default)]
+    pub arc_bytes: u64,
     /// SwapTotal over all areas.
     pub swap_total_bytes: u64,
     /// SwapFree over all areas. Not what zram can really take: see `zram`.
@@ -35,6 +42,18 @@ pub struct MemoryReading {
     pub refault_anon: u64,
     /// Kills by the kernel's OOM killer since boot.
     pub oom_kills: u64,
+}
+
+impl MemoryReading {
+    /// What the kernel can give back beside page cache, where `low_bytes` is the sum of the zones'
+    /// low watermarks, 0 if unknown: reclaimable slab but for what stays, which the kernel takes to
+    /// be half of it, or the watermarks if they are less (mm/show_mem.c, si_mem_available), and
+    /// ZFS's cache.
+    pub fn kernel_caches_bytes(&self, low_bytes: u64) -> u64 {
+        let half_bytes = self.reclaimable_bytes / 2;
+        let stays_bytes = if low_bytes == 0 { half_bytes } else { half_bytes.min(low_bytes) };
+        (self.reclaimable_bytes - stays_bytes).saturating_add(self.arc_bytes)
+    }
 }
 
 /// State of a zram device (`mm_stat`, admin-guide/blockdev/zram).

@@ -4,6 +4,7 @@
 //! [`Device`] is the door, with a trait a room behind it ([`rooms`]); [`System`] is the real device. What the daemon needs beside the door (triggers, cgroups,
 //! `fovea check`) stands in modules of its own.
 
+mod arc;
 pub mod cgroup;
 mod charges;
 pub mod check;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The state of memory, read from files that stay open into one buffer: the daemon asks for it at every turn.
 
+use crate::arc::Arc;
 use crate::file::{read, KernelFile, Root};
 use crate::proc::{Meminfo, Vmstat};
 use crate::psi::Pressure;
@@ -26,6 +27,7 @@ pub(crate) struct MemoryReader {
     vmstat: Option<KernelFile>,
     /// `None`: not tried yet; `Some(None)`: this kernel has no PSI.
     pressure: Option<Option<KernelFile>>,
+    arc: Arc,
     swaps: Option<Swaps>,
     buffer: Vec<u8>,
 }
@@ -69,6 +71,8 @@ impl MemoryReader {
         file.read_until(buffer, Vmstat::is_complete)?;
         let vmstat = Vmstat::parse(buffer);
 
+        let arc_bytes = self.arc.spare_bytes(root, buffer);
+
         let pressure = self.pressure.get_or_insert_with(|| KernelFile::open(root.join("proc/pressure/memory")).ok());
         // psi=0 on the command line leaves the file there and makes reading it fail.
         if pressure.as_ref().is_some_and(|file| file.read(buffer).is_err()) {
@@ -79,8 +83,10 @@ impl MemoryReader {
         Ok(MemoryReading {
             total_bytes: meminfo.total_bytes,
             free_bytes: meminfo.free_bytes,
-            available_bytes: meminfo.available_bytes,
+            available_bytes: meminfo.available_bytes.saturating_add(arc_bytes),
             file_bytes: meminfo.file_bytes,
+            reclaimable_bytes: meminfo.reclaimable_bytes,
+            arc_bytes,
             swap_total_bytes: meminfo.swap_total_bytes,
             swap_free_bytes: meminfo.swap_free_bytes,
             zram: self.zram(root, meminfo.swap_total_bytes),

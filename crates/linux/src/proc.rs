@@ -71,8 +71,10 @@ pub struct Meminfo {
     pub free_bytes: u64,
     /// MemAvailable; free memory and file pages on kernels before 3.14.
     pub available_bytes: u64,
-    /// Active(file) + Inactive(file).
+    /// Active(file) + Inactive(file), less Dirty and Writeback.
     pub file_bytes: u64,
+    /// KReclaimable; SReclaimable before 4.20.
+    pub reclaimable_bytes: u64,
     /// SwapTotal.
     pub swap_total_bytes: u64,
     /// SwapFree.
@@ -85,12 +87,15 @@ impl Meminfo {
         let total_bytes = kib_value(text, b"MemTotal:")?;
         let free_bytes = kib_value(text, b"MemFree:")?;
         let of = |key: &[u8]| kib_value(text, key).unwrap_or(0);
-        let file_bytes = of(b"Active(file):").saturating_add(of(b"Inactive(file):"));
+        let cache_bytes = of(b"Active(file):").saturating_add(of(b"Inactive(file):"));
+        let unwritten_bytes = of(b"Dirty:").saturating_add(of(b"Writeback:"));
+        let reclaimable = kib_value(text, b"KReclaimable:").or_else(|| kib_value(text, b"SReclaimable:"));
         Some(Meminfo {
             total_bytes: total_bytes.saturating_sub(of(b"Hugetlb:")),
             free_bytes,
-            available_bytes: kib_value(text, b"MemAvailable:").unwrap_or(free_bytes.saturating_add(file_bytes)),
-            file_bytes,
+            available_bytes: kib_value(text, b"MemAvailable:").unwrap_or(free_bytes.saturating_add(cache_bytes)),
+            file_bytes: cache_bytes.saturating_sub(unwritten_bytes),
+            reclaimable_bytes: reclaimable.unwrap_or(0),
             swap_total_bytes: of(b"SwapTotal:"),
             swap_free_bytes: of(b"SwapFree:"),
         })
@@ -277,6 +282,16 @@ mod tests {
         assert_eq!(total(b"MemTotal: 1000 kB\nMemFree: 10 kB\n"), 1000 << 10);
         assert_eq!(total(b"MemTotal: 1000 kB\nMemFree: 10 kB\nHugetlb: 900 kB\n"), 100 << 10);
         assert_eq!(total(b"MemTotal: 1000 kB\nMemFree: 10 kB\nHugetlb: 1001 kB\n"), 0);
+    }
+
+    #[test]
+    fn what_must_be_written_first_is_no_cache_to_drop() {
+        let text = b"MemTotal: 1000 kB\nMemFree: 10 kB\nActive(file): 60 kB\nInactive(file): 40 kB\nDirty: 30 kB\n\
+Writeback: 5 kB\nSReclaimable: 70 kB\n";
+        let read = Meminfo::parse(text).unwrap();
+        assert_eq!((read.file_bytes, read.reclaimable_bytes, read.available_bytes), (65 << 10, 70 << 10, 110 << 10));
+        let newer = Meminfo::parse(&[text, &b"KReclaimable: 90 kB\n"[..]].concat()).unwrap();
+        assert_eq!(newer.reclaimable_bytes, 90 << 10);
     }
 
     #[test]

@@ -99,6 +99,8 @@ impl Meters for SimulatedDevice {
         let swap = |pages: fn(&Zram) -> u64| memory.zram.as_ref().map_or(0, pages);
         Ok(MemoryReading {
             total_bytes: memory.total * PAGE_BYTES,
+            reclaimable_bytes: 0,
+            arc_bytes: 0,
             free_bytes: memory.free * PAGE_BYTES,
             available_bytes: machine.available_pages() * PAGE_BYTES,
             file_bytes: memory.resident[Kind::File as usize] * PAGE_BYTES,

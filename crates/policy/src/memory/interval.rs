@@ -41,7 +41,7 @@ fn excess_bytes(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
     let limits = thresholds(memory, config);
     let [free_bytes, file_bytes] =
         [limits.free_pages, limits.file_pages].map(|pages| pages[5].saturating_mul(PAGE_BYTES));
-    memory.free_bytes.saturating_sub(free_bytes) + memory.file_bytes.saturating_sub(file_bytes / 2 * 3)
+    memory.free_bytes.saturating_sub(free_bytes) + memory.caches_bytes().saturating_sub(file_bytes / 2 * 3)
 }
 
 #[cfg(test)]

@@ -44,21 +44,34 @@ pub struct Shortage {
     pub caches_spent: bool,
 }
 
+/// What the kernel's own first step can still shrink: page cache, dentries, inodes, ZFS's cache
+/// (LowMem13, section 3.2, step 1, names inodes and the kernel's other objects). While everybody
+/// waits, page cache alone: then the kernel is looking for memory and does not find it there. Slab
+/// counts as reclaimable though one object in use keeps the whole page.
+fn caches_bytes(memory: &MemoryState, everybody_waits: bool) -> u64 {
+    if everybody_waits {
+        memory.file_bytes
+    } else {
+        memory.caches_bytes()
+    }
+}
+
 /// Reads the pressure off the state of memory.
 ///
 /// The first step under pressure is the kernel's, which shrinks its caches (LowMem13, section 3.2, step 1). Ours begins when that is
 /// spent: free memory and file cache both low, as Android's driver has it, or caches that are read back as soon as they are shrunk.
 pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let free_pages = memory.free_bytes / PAGE_BYTES;
-    let file_pages = memory.file_bytes / PAGE_BYTES;
     let limits = thresholds(memory, config);
     let refaulting = is_refaulting(memory, config);
     // The average lags: ten seconds after a large app's start it still tells of that.
     let still_waits = memory.untold || memory.stall_percent >= config.thrash_full_percent;
     let everybody_waits = memory.psi_full_avg10 >= config.thrash_full_percent && still_waits;
     let thrash = everybody_waits || refaulting;
+    let caches_pages = caches_bytes(memory, everybody_waits) / PAGE_BYTES;
 
-    let below = |i: Importance| free_pages < limits.free_pages[i.index()] && file_pages < limits.file_pages[i.index()];
+    let below =
+        |i: Importance| free_pages < limits.free_pages[i.index()] && caches_pages < limits.file_pages[i.index()];
     let mut ladder = Importance::ALL.into_iter().find(|&i| below(i));
 
     let target_pages = limits.free_pages[Importance::Empty.index()];
@@ -76,7 +89,7 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
         ladder = Some(Importance::Hidden);
     }
     // Half as much again as the killing threshold: compression, which loses nothing, comes before it.
-    let caches_spent = file_pages < limits.file_pages[Importance::Empty.index()] * 3 / 2;
+    let caches_spent = caches_pages < limits.file_pages[Importance::Empty.index()] * 3 / 2;
     let wanted = target_pages.saturating_sub(free_pages);
     let shortage = (wanted > 0 && (caches_spent || refaulting)).then_some(Shortage { pages: wanted, caches_spent });
     let critical = free_pages < limits.free_pages[Importance::Foreground.index()];
@@ -120,6 +133,35 @@ mod tests {
         assert_eq!(at(60, 60).ladder, None, "caches first");
         assert_eq!(at(110, 10).ladder, None);
         assert!(at(90, 70).shortage.is_some());
+    }
+
+    /// 16 GB with 5.86 GB available, 60 MB free and 20 MB of file pages: the largest app was
+    /// killed. And a guest of 240 MB with 37 MB of dentries: three of six apps were.
+    #[test]
+    fn what_the_kernel_can_give_back_of_its_own_is_no_shortage() {
+        let large = MemoryState {
+            total_bytes: 16 << 30,
+            low_bytes: 45 * MB,
+            available_bytes: 5_860 * MB,
+            kernel_caches_bytes: 5_825 * MB,
+            ..memory(60, 20)
+        };
+        let small = MemoryState {
+            total_bytes: 181 * MB,
+            low_bytes: 2 * MB,
+            available_bytes: 41 * MB,
+            kernel_caches_bytes: 35 * MB,
+            ..memory(5, 3)
+        };
+        for m in [large, small] {
+            let p = pressure(&m, &MemoryConfig::default());
+            assert_eq!((p.ladder, p.shortage), (None, None), "{m:?}");
+            let slab_in_use = MemoryState { psi_full_avg10: 30.0, stall_percent: 60.0, ..m };
+            let waits = pressure(&slab_in_use, &MemoryConfig::default());
+            assert!(waits.ladder.is_some(), "the kernel does not find it");
+            let nothing_else = MemoryState { kernel_caches_bytes: 0, ..m };
+            assert!(pressure(&nothing_else, &MemoryConfig::default()).ladder.is_some());
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ const BOMB_PROCESSES: u32 = 64;
 
 /// Whether growth of that speed uses up what is left before anything slower than a kill helps.
 pub fn eats_what_is_left(growth_bytes_per_s: u64, memory: &MemoryState) -> bool {
-    let left_bytes = memory.free_bytes.saturating_add(memory.file_bytes);
+    let left_bytes = memory.left_bytes();
     growth_bytes_per_s >= LEAST_BYTES_PER_S && growth_bytes_per_s.saturating_mul(HORIZON_S) >= left_bytes
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Optio
 pub(crate) fn outruns_swap(snapshot: &Snapshot, least_important: Importance) -> bool {
     let memory = &snapshot.memory;
     let room_bytes = memory.room_pages().saturating_mul(PAGE_BYTES);
-    let left_bytes = memory.free_bytes.saturating_add(memory.file_bytes).saturating_add(room_bytes);
+    let left_bytes = memory.left_bytes().saturating_add(room_bytes);
     runaway(snapshot, least_important).is_some_and(|app| {
         app.dies_as() > Importance::Visible && bytes_per_s(app, snapshot).saturating_mul(HORIZON_S) >= left_bytes
     })
@@ -88,7 +88,7 @@ fn outgrows_what_is_left(growing_since_ns: u64, gained_bytes: u64, snapshot: &Sn
     let for_ns = snapshot.now_ns.saturating_sub(growing_since_ns);
     for_ns >= LONG_NS
         && per_s(gained_bytes, for_ns) >= LEAST_LONG_BYTES_PER_S
-        && gained_bytes >= memory.free_bytes.saturating_add(memory.file_bytes).max(LEAST_GAINED_BYTES)
+        && gained_bytes >= memory.left_bytes().max(LEAST_GAINED_BYTES)
 }
 
 fn app_outgrows(app: &AppState, snapshot: &Snapshot) -> bool {

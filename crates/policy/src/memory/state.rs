@@ -4,6 +4,8 @@
 use fovea_apps::{ZramReading, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
+use crate::snapshot::is_zero;
+
 /// Swap is nearly full when less than such a part of it is left.
 const NEARLY_FULL: u64 = 40;
 
@@ -23,6 +25,9 @@ pub struct MemoryState {
     pub low_bytes: u64,
     /// Page cache that can be dropped.
     pub file_bytes: u64,
+    /// What the kernel can give back beside it: dentries, inodes, ZFS's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kernel_caches_bytes: u64,
     /// Swap, if there is any.
     pub swap: Option<SwapState>,
     /// Time some task waited for memory since the last look; the kernel's reclaim thread at work counts.
@@ -88,6 +93,16 @@ impl SwapState {
 }
 
 impl MemoryState {
+    /// Page cache and the kernel's other caches.
+    pub fn caches_bytes(&self) -> u64 {
+        self.file_bytes.saturating_add(self.kernel_caches_bytes)
+    }
+
+    /// What can be had without taking anything from a process.
+    pub fn left_bytes(&self) -> u64 {
+        self.free_bytes.saturating_add(self.caches_bytes())
+    }
+
     /// Pages that swap can really still take.
     pub fn room_pages(&self) -> u64 {
         self.swap.map_or(0, |swap| swap.zram_room_pages() + swap.storage().free_bytes / PAGE_BYTES)

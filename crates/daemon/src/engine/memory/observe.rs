@@ -205,6 +205,7 @@ pub(crate) fn state_of_memory(now: &MemoryReading, low_bytes: u64) -> MemoryStat
         available_bytes: now.available_bytes,
         low_bytes,
         file_bytes: now.file_bytes,
+        kernel_caches_bytes: now.kernel_caches_bytes(low_bytes),
         swap: (now.swap_total_bytes > 0).then_some(SwapState {
             free_bytes: now.swap_free_bytes,
             total_bytes: now.swap_total_bytes,
