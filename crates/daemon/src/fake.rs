@@ -32,6 +32,8 @@ pub struct State {
     pub pids: BTreeMap<u32, String>,
     pub done: Vec<String>,
     pub cpu: CpuReading,
+    /// The cgroup whose process leaves it when it is asked to end.
+    pub leaves: Option<String>,
     /// Cgroup whose processes live on whatever is done to them.
     pub unkillable: Option<String>,
     /// What cgroups of no app occupy.
@@ -213,6 +215,16 @@ impl Apps for FakeDevice {
         self.check("terminate")?;
         self.did(format!("terminate {cgroup}"));
         Ok(u32::from(self.0.borrow().apps.contains_key(cgroup)))
+    }
+
+    fn kill_left(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
+        self.did(format!("look for what left {cgroup}"));
+        let state = &mut *self.0.borrow_mut();
+        if state.leaves.take_if(|leaves| leaves == cgroup).is_none() {
+            return Ok(KillOutcome::default());
+        }
+        let (end, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        Ok(KillOutcome { pidfds: vec![end.into()], signalled: 1, ..KillOutcome::default() })
     }
 
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {

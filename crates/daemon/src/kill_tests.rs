@@ -100,6 +100,37 @@ fn an_app_is_asked_before_it_is_killed_unless_memory_cannot_wait() {
     }
 }
 
+/// Its cgroup was empty, which was taken for "its memory is back", and the next app died.
+#[test]
+fn a_victim_that_only_left_its_cgroup_is_awaited_before_another_dies() {
+    let mut config = freezing();
+    config.memory.kill_grace_ms = 1000;
+    let mut b = bench_with(&[("game", 40), ("mail", 30)], config);
+    b.run(0, 20 * SECOND_NS);
+    short(&b, 9000, 12);
+    b.engine.pressure();
+    b.engine.turn(21 * SECOND_NS).unwrap();
+    assert!(b.done("terminate apps/game"));
+    {
+        let mut state = b.device.0.borrow_mut();
+        state.apps.remove("apps/game");
+        state.leaves = Some("apps/game".into());
+    }
+    b.engine.ended(&"game".parse().unwrap(), 21 * SECOND_NS + 1);
+    assert!(b.actions().contains(&"kill-left".to_owned()) && !b.actions().contains(&"victim-gone".to_owned()));
+    short(&b, 10_000, 5);
+    b.engine.pressure();
+    let turn = b.engine.turn(21 * SECOND_NS + SECOND_NS / 2).unwrap();
+    assert_eq!(turn.awaited.len(), 1, "its end, and nobody else's");
+    assert!(!b.done("kill apps/mail") && !b.done("terminate apps/mail"));
+    b.engine.victim_ended(22 * SECOND_NS);
+    assert!(b.actions().contains(&"victim-gone".to_owned()));
+    short(&b, 20_000, 5);
+    b.engine.pressure();
+    b.engine.turn(22 * SECOND_NS + 1).unwrap();
+    assert!(b.done("kill apps/mail") || b.done("terminate apps/mail"));
+}
+
 #[test]
 fn without_psi_memory_is_looked_at_without_the_daemons_being_busy() {
     let mut bench = bench(&[("mail", 40)]);

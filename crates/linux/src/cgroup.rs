@@ -11,9 +11,6 @@ use crate::error::is_gone;
 use crate::file::{read_into, write_named, Root};
 use crate::{proc, Error};
 
-/// Levels below a cgroup that are looked at: the kernel's trees are shallow, and a cut is better than a runaway.
-const DEPTH_MAX: u32 = 32;
-
 /// A controller that the daemon may have cgroups pass on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,7 +93,7 @@ impl Cgroups {
     pub fn remove(&self, cgroup: &str) -> Result<(), Error> {
         let path = self.path(cgroup)?;
         let mut folders = vec![path.clone()];
-        walk(&path, DEPTH_MAX, &mut |folder| folders.push(folder.to_owned()));
+        walk(&path, &mut |folder| folders.push(folder.to_owned()));
         for folder in folders.iter().rev() {
             match fs::remove_dir(folder) {
                 Err(e) if !is_gone(&e) => return Err(Error::file("removing", folder, e)),
@@ -166,7 +163,7 @@ impl Cgroups {
             }
         };
         take(&path);
-        walk(&path, DEPTH_MAX, &mut take);
+        walk(&path, &mut take);
         pids.sort_unstable();
         pids.dedup();
         failure.map_or(Ok(()), Err)
@@ -176,7 +173,7 @@ impl Cgroups {
     pub fn folders(&self, cgroup: &str, most: usize) -> Result<Vec<PathBuf>, Error> {
         let path = self.path(cgroup)?;
         let mut folders = vec![path.clone()];
-        walk(&path, DEPTH_MAX, &mut |folder| {
+        walk(&path, &mut |folder| {
             if folders.len() < most {
                 folders.push(folder.to_owned());
             }
@@ -229,7 +226,7 @@ impl Cgroups {
             }
         };
         look(&top);
-        walk(&top, DEPTH_MAX, &mut look);
+        walk(&top, &mut look);
         Ok(frozen)
     }
 
@@ -275,16 +272,18 @@ pub fn is_within(member: &str, cgroup: &str) -> bool {
     member.strip_prefix(cgroup).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Visits the folders below a folder, each before those below it. Folders that vanish meanwhile are passed over.
-fn walk(folder: &Path, depth: u32, visit: &mut impl FnMut(&Path)) {
-    if depth == 0 {
-        return;
-    }
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|t| t.is_dir()) {
-            let path = entry.path();
-            visit(&path);
-            walk(&path, depth - 1, visit);
+/// Visits the folders below a folder, each before those below it, as deep as a path can say
+/// (PATH_MAX). Folders that vanish meanwhile are passed over. One folder is open at a time, however
+/// deep.
+fn walk(folder: &Path, visit: &mut impl FnMut(&Path)) {
+    let mut next = vec![folder.to_owned()];
+    while let Some(above) = next.pop() {
+        for entry in fs::read_dir(above).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let path = entry.path();
+                visit(&path);
+                next.push(path);
+            }
         }
     }
 }
@@ -324,14 +323,17 @@ mod tests {
     #[test]
     fn processes_of_a_subtree_come_once_and_ascending() {
         let (folder, cgroups) = fake();
-        for (name, text) in [("apps/a", "30\n4\n"), ("apps/a/x/y", "7\n30\nbroken\n0\n"), ("apps/ab", "99\n")] {
+        let deep = format!("apps/a{}", "/d".repeat(200));
+        for (name, text) in
+            [("apps/a", "30\n4\n"), ("apps/a/x/y", "7\n30\nbroken\n0\n"), ("apps/ab", "99\n"), (&deep, "8\n")]
+        {
             let path = folder.path().join(name);
             fs::create_dir_all(&path).unwrap();
             fs::write(path.join("cgroup.procs"), text).unwrap();
         }
         let mut pids = Vec::new();
         cgroups.processes("apps/a", &mut pids).unwrap();
-        assert_eq!(pids, [4, 7, 30]);
+        assert_eq!(pids, [4, 7, 8, 30]);
         pids.clear();
         cgroups.processes("apps/gone", &mut pids).unwrap();
         assert!(pids.is_empty());

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Killing an app: every process of it, also those it forks meanwhile, and their memory freed before we return.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::process::Signal;
+use rustix::process::{pidfd_send_signal, Signal};
 
-use crate::cgroup::Cgroups;
+use crate::cgroup::{is_within, parse_membership, Cgroups};
 use crate::error::is_gone;
-use crate::file::Root;
-use crate::process::Process;
+use crate::file::{read, Root};
+use crate::process::{has_ended, Process};
 use crate::{sys, Aside, Error, KillOutcome};
 
 /// Rounds of looking for processes that were forked while we killed, where the kernel cannot kill a cgroup in one stroke. A process with
@@ -19,25 +20,65 @@ pub(crate) const ROUNDS_MAX: usize = 32;
 /// Processes held at once, at two descriptors each: far below the usual limit of 1024 files, however many a victim has.
 pub(crate) const HELD_MAX: usize = 64;
 
+/// Processes of an app that are held from before they are asked to end, at one descriptor each.
+const ASKED_MAX: usize = 256;
+
 /// `process_mrelease` answers EAGAIN while the process itself holds its mapping lock.
 const RELEASE_TRIES: usize = 3;
 
-pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillOutcome, Error> {
+/// Processes of apps that were asked to end, held since before they were asked: one may leave its
+/// cgroup on the signal, and its memory with it.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    by_cgroup: BTreeMap<String, Vec<(u32, OwnedFd)>>,
+}
+
+impl Asked {
+    /// Those of an app that still live, wherever they are.
+    fn take(&mut self, cgroup: &str) -> Vec<(u32, OwnedFd)> {
+        let mut held = self.by_cgroup.remove(cgroup).unwrap_or_default();
+        held.retain(|(_, pidfd)| !has_ended(pidfd.as_fd()));
+        held
+    }
+
+    /// Holds these of an app from now on. What is held of others that have ended by now is let go.
+    pub(crate) fn hold(&mut self, cgroup: &str, held: Vec<(u32, OwnedFd)>) {
+        self.by_cgroup.insert(cgroup.to_owned(), held);
+        self.by_cgroup.retain(|_, held| {
+            held.retain(|(_, pidfd)| !has_ended(pidfd.as_fd()));
+            !held.is_empty()
+        });
+    }
+}
+
+/// Kills what is in the cgroup, and those that were asked to end there and have left it.
+pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Asked) -> Result<KillOutcome, Error> {
+    spare_ourselves(root, cgroup)?;
     let mut pids = Vec::new();
     list(cgroups, cgroup, &mut pids)?;
-    if pids.is_empty() {
-        return Ok(KillOutcome { signalled_ns: now_ns(), ..KillOutcome::default() });
+    let populated = cgroups.events(cgroup)?.populated;
+    let left = asked.take(cgroup).into_iter().filter(|(pid, _)| !pids.contains(pid)).collect();
+    if pids.is_empty() && !populated {
+        return kill_held(left);
     }
     // Held before they die, for afterwards nobody could tell them from whoever is given their PIDs.
     let mut held = hold(root, cgroup, &pids[..pids.len().min(HELD_MAX)])?;
     let stroke = cgroups.path(cgroup)?.join("cgroup.kill");
     let signalled = match crate::file::write(&stroke, "1") {
-        // No fork escapes it (since 5.14).
-        Ok(()) => pids.len(),
+        // No fork escapes it, and no depth (since 5.14): what we could not list dies too.
+        Ok(()) => pids.len().max(1),
         Err(e) if is_gone(&e) => by_signals(root, cgroups, cgroup, &mut held, &mut pids)?,
         Err(e) => return Err(Error::file("writing", stroke, e)),
     };
-    let mut outcome = KillOutcome { signalled: signalled as u32, signalled_ns: now_ns(), ..KillOutcome::default() };
+    if signalled == 0 && cgroups.events(cgroup)?.populated {
+        return Err(Error::Refused {
+            what: format!("killing cgroup {cgroup:?}"),
+            mend: "processes live in it that cannot be found: Linux 5.14 or newer kills them all the same".into(),
+        });
+    }
+    let mut outcome = kill_held(left)?;
+    outcome.signalled += signalled as u32;
+    outcome.signalled_ns = now_ns();
     // The victim is dying by itself too, and whoever has the CPU may not be waiting for memory.
     let _aside = Aside::step();
     for pid in pids.into_iter().filter(|pid| !held.iter().any(|process| process.pid == *pid)) {
@@ -55,17 +96,57 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<KillO
     Ok(outcome)
 }
 
-/// Asks every process of an app to end (SIGTERM); returns how many were asked.
-pub(crate) fn terminate(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<u32, Error> {
+/// Kills those that were asked to end in a cgroup, have left it, and live.
+pub(crate) fn kill_left(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Asked) -> Result<KillOutcome, Error> {
     let mut pids = Vec::new();
     list(cgroups, cgroup, &mut pids)?;
-    let mut asked = 0;
+    spare_ourselves(root, cgroup)?;
+    kill_held(asked.take(cgroup).into_iter().filter(|(pid, _)| !pids.contains(pid)).collect())
+}
+
+fn kill_held(held: Vec<(u32, OwnedFd)>) -> Result<KillOutcome, Error> {
+    let mut outcome = KillOutcome::default();
+    for (pid, pidfd) in held {
+        match pidfd_send_signal(&pidfd, Signal::KILL).map_err(io::Error::from) {
+            Err(e) if is_gone(&e) => continue,
+            sent => sent.map_err(|e| Error::call("pidfd_send_signal", format!("process {pid}"), e))?,
+        }
+        outcome.signalled += 1;
+        outcome.released += u32::from(release(pid, &pidfd)?);
+        outcome.pidfds.push(pidfd);
+    }
+    outcome.signalled_ns = now_ns();
+    Ok(outcome)
+}
+
+/// Asks every process of an app to end (SIGTERM); returns how many were asked.
+pub(crate) fn terminate(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Asked) -> Result<u32, Error> {
+    spare_ourselves(root, cgroup)?;
+    let mut pids = Vec::new();
+    list(cgroups, cgroup, &mut pids)?;
+    let (mut count, mut held) = (0, Vec::new());
     for pid in pids {
         if let Some(process) = Process::open_in(root, cgroup, pid)? {
-            asked += u32::from(signal(&process, Signal::TERM, cgroup)?);
+            count += u32::from(signal(&process, Signal::TERM, cgroup)?);
+            if held.len() < ASKED_MAX {
+                held.extend(process.into_pidfd().map(|pidfd| (pid, pidfd)));
+            }
         }
     }
-    Ok(asked)
+    asked.hold(cgroup, held);
+    Ok(count)
+}
+
+/// Refuses a cgroup that holds this very process, however deep it is in it.
+fn spare_ourselves(root: &Root, cgroup: &str) -> Result<(), Error> {
+    let own = read(&root.join("proc/self/cgroup")).ok().and_then(|text| parse_membership(&text));
+    match own.is_some_and(|own| is_within(&own, cgroup)) {
+        false => Ok(()),
+        true => Err(Error::Refused {
+            what: format!("killing cgroup {cgroup:?}"),
+            mend: "this very process is in it: run the daemon in a cgroup of its own".into(),
+        }),
+    }
 }
 
 pub(crate) fn now_ns() -> u64 {
@@ -73,11 +154,10 @@ pub(crate) fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The processes of a cgroup, which must not be ours.
+/// The processes of a cgroup.
 fn list(cgroups: &Cgroups, cgroup: &str, pids: &mut Vec<u32>) -> Result<(), Error> {
     pids.clear();
-    cgroups.processes(cgroup, pids)?;
-    pids.iter().try_for_each(|&pid| refuse_own(cgroup, pid))
+    cgroups.processes(cgroup, pids)
 }
 
 /// An error if the process to be killed is this one.

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::Root;
-use crate::kill::{now_ns, refuse_own, release, signal, HELD_MAX, ROUNDS_MAX};
+use crate::kill::{now_ns, refuse_own, release, signal, Asked, HELD_MAX, ROUNDS_MAX};
 use crate::proc::Stat;
 use crate::process::{open_folder, read_at, Process};
 use crate::{Aside, Error, KillOutcome};
@@ -65,18 +65,26 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, part: &[Process
 }
 
 /// Asks these processes of a cgroup to end (SIGTERM). The outcome holds those that were asked; their ends can be waited for.
-pub(crate) fn terminate(root: &Root, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
+pub(crate) fn terminate(
+    root: &Root,
+    cgroup: &str,
+    part: &[ProcessId],
+    asked: &mut Asked,
+) -> Result<KillOutcome, Error> {
     let mut outcome = KillOutcome::default();
+    let mut held = Vec::new();
     for &id in part {
         refuse_own(cgroup, id.pid)?;
         let Some(process) = open(root, cgroup, id)? else { continue };
         if signal(&process, Signal::TERM, cgroup)? {
             outcome.signalled += 1;
-            if outcome.pidfds.len() < HELD_MAX {
-                outcome.pidfds.extend(process.into_pidfd());
+            if let Some(pidfd) = process.into_pidfd().filter(|_| outcome.pidfds.len() < HELD_MAX) {
+                held.extend(pidfd.try_clone().ok().map(|pidfd| (id.pid, pidfd)));
+                outcome.pidfds.push(pidfd);
             }
         }
     }
+    asked.hold(cgroup, held);
     outcome.signalled_ns = now_ns();
     Ok(outcome)
 }

@@ -122,7 +122,7 @@ impl Process {
 }
 
 /// Whether the process of a pidfd has ended: then it is readable.
-fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
+pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
     let mut polled = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
     matches!(poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
 }

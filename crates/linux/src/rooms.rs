@@ -72,6 +72,12 @@ pub trait Apps {
         String::new()
     }
 
+    /// Kills those that were asked to end in a cgroup ([`Apps::terminate`]), have left it, and
+    /// live.
+    fn kill_left(&mut self, _cgroup: &str) -> Result<KillOutcome, Error> {
+        Ok(KillOutcome::default())
+    }
+
     /// The cgroup a process is in; `None` once it has ended.
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error>;
 

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::Root;
+use crate::kill::Asked;
 use crate::lasting::Lasting;
 use crate::media::Media;
 use crate::memory::MemoryReader;
@@ -33,6 +34,7 @@ pub struct System {
     cgroups: OnceCell<Cgroups>,
     memory: MemoryReader,
     lasting: Lasting,
+    asked: Asked,
     pager: Pager,
     prefetcher: Prefetcher,
     media: Media,
@@ -61,6 +63,7 @@ impl System {
             cgroups: OnceCell::new(),
             memory: MemoryReader::default(),
             lasting: Lasting::default(),
+            asked: Asked::default(),
             pager: Pager::new(),
             prefetcher: Prefetcher::new(),
             net: Network::default(),

@@ -29,7 +29,7 @@ impl Group {
             println!("skipped: no cgroup can be made here");
             return None;
         }
-        let enter = format!("echo $$ >{}/cgroup.procs || exit 1; {script}", folder.display());
+        let enter = format!("G={}; echo $$ >$G/cgroup.procs || exit 1; {script}", folder.display());
         let mut shell = Command::new("sh").args(["-c", &enter]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut out = std::io::BufReader::new(shell.stdout.take().unwrap());
@@ -81,6 +81,42 @@ fn a_victim_with_more_processes_than_we_may_have_files_dies_whole() {
     assert_eq!(outcome.signalled as usize, PROCESSES);
     assert!(outcome.pidfds.len() <= 64 && !outcome.pidfds.is_empty());
     group.until_empty();
+}
+
+/// The walk ended at 32 levels: nobody was found, nobody was signalled, and that counted as done.
+#[test]
+fn a_process_at_any_depth_dies_and_counts() {
+    let script = "d=$G; i=0; while [ $i -lt 60 ]; do d=$d/d; mkdir $d || exit 1; i=$((i+1)); done; \
+        sh -c 'echo $$ >'$d'/cgroup.procs; echo there; exec sleep 1000' & wait";
+    let Some(group) = Group::new("deep", script) else { return };
+    // The shell that made it is not to be what is found.
+    fs::write(group.0.join("../cgroup.procs"), group.2.as_ref().unwrap().id().to_string()).unwrap();
+    let outcome = System::new().unwrap().kill(&group.1).unwrap();
+    assert_eq!((outcome.signalled, outcome.pidfds.len()), (1, 1));
+    group.until_empty();
+    System::new().unwrap().cgroups().unwrap().remove(&format!("{}/d", group.1)).unwrap();
+}
+
+/// A process that moved itself to another cgroup on SIGTERM kept its memory, and others died for
+/// it.
+#[test]
+fn who_leaves_the_cgroup_when_asked_to_end_dies_all_the_same() {
+    let script = "mkdir $G-aside; trap 'echo $$ >$G-aside/cgroup.procs' TERM; \
+        echo there; while :; do sleep 1000 & wait $!; done";
+    let Some(group) = Group::new("leaves", script) else { return };
+    let mut system = System::new().unwrap();
+    assert!(system.terminate(&group.1).unwrap() >= 1);
+    // The shell leaves, its child has the signal's default.
+    group.until_empty();
+    let aside = Group(group.0.with_file_name(format!("{}-aside", group.1)), String::new(), None);
+    let shell = group.2.as_ref().unwrap().id();
+    assert!(fs::exists(format!("/proc/{shell}")).unwrap(), "it lives elsewhere");
+    let outcome = system.kill_left(&group.1).unwrap();
+    assert_eq!(outcome.signalled, 1);
+    let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
+    assert_eq!(poll(&mut [PollFd::new(&outcome.pidfds[0], PollFlags::IN)], Some(&limit)).unwrap(), 1);
+    assert_eq!(system.kill_left(&group.1).unwrap().signalled, 0, "once");
+    drop(aside);
 }
 
 #[test]

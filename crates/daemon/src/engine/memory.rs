@@ -12,6 +12,7 @@ mod set_up;
 mod state;
 
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 
 use fovea_apps::{App, AppName, MemoryReading};
 use fovea_client::Status;
@@ -46,6 +47,9 @@ pub(super) struct Memory {
     watermarks: Option<(u64, u64)>,
     cpus: cpus::Cpus,
     victim: Option<Victim>,
+    /// Processes of a victim that had left its cgroup and were killed there: their ends are
+    /// awaited.
+    left: Vec<OwnedFd>,
     session: Option<Session>,
     /// One of an app's batches has been compressed in this turn.
     compressing: bool,
@@ -199,6 +203,7 @@ impl<D: Device> Mechanism<D> for Memory {
         if house.changed {
             turn.wake_by(now_ns);
         }
+        turn.awaited.append(&mut self.left);
         if let Some(victim) = &self.victim {
             turn.wake_by(victim.since_ns + patience_ns(victim, &house.config));
         }
@@ -212,7 +217,9 @@ impl<D: Device> Mechanism<D> for Memory {
     }
 
     fn cgroup_emptied(&mut self, house: &mut House<D>, app: &AppName, now_ns: u64) {
-        if self.victim.as_ref().is_some_and(|victim| victim.app == *app && victim.awaited == 0) {
+        if self.victim.as_ref().is_some_and(|victim| victim.app == *app && victim.awaited == 0)
+            && !self.kill_left(house, app, now_ns)
+        {
             self.victim_done(house, now_ns);
         }
     }

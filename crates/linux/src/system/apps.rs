@@ -77,19 +77,35 @@ impl Apps for System {
     }
 
     fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
-        kill::kill(&self.root, self.cgroups()?, cgroup)
+        self.cgroups()?;
+        let Some(cgroups) = self.cgroups.get() else { return Ok(KillOutcome::default()) };
+        kill::kill(&self.root, cgroups, cgroup, &mut self.asked)
     }
 
     fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
-        kill::terminate(&self.root, self.cgroups()?, cgroup)
+        self.cgroups()?;
+        let Some(cgroups) = self.cgroups.get() else { return Ok(0) };
+        kill::terminate(&self.root, cgroups, cgroup, &mut self.asked)
+    }
+
+    fn kill_left(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
+        self.cgroups()?;
+        let Some(cgroups) = self.cgroups.get() else { return Ok(KillOutcome::default()) };
+        kill::kill_left(&self.root, cgroups, cgroup, &mut self.asked)
     }
 
     fn kill_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
-        kill_part::kill(&self.root, self.cgroups()?, cgroup, part)
+        let mut outcome = kill_part::kill(&self.root, self.cgroups()?, cgroup, part)?;
+        // Those of the part that were asked to end, and have left the cgroup.
+        let left = self.kill_left(cgroup)?;
+        outcome.signalled += left.signalled;
+        outcome.released += left.released;
+        outcome.pidfds.extend(left.pidfds);
+        Ok(outcome)
     }
 
     fn terminate_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
-        kill_part::terminate(&self.root, cgroup, part)
+        kill_part::terminate(&self.root, cgroup, part, &mut self.asked)
     }
 
     fn process_name(&mut self, id: ProcessId) -> String {

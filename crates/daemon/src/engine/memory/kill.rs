@@ -186,6 +186,36 @@ impl Memory {
         }
     }
 
+    /// An app that was asked to end has left its cgroup empty: those of its processes that only
+    /// moved elsewhere are killed, for their memory is not back. Says whether there are any.
+    pub(super) fn kill_left<D: Device>(&mut self, house: &mut House<D>, name: &AppName, now_ns: u64) -> bool {
+        if self.victim.as_ref().is_none_or(|victim| victim.asked.is_none()) {
+            return false;
+        }
+        let Some(app) = house.registry.get(name) else { return false };
+        let killed = match house.device.kill_left(&app.cgroup) {
+            Ok(killed) => killed,
+            Err(e) => {
+                say!("fovea: killing what {name} left elsewhere: {e}");
+                return false;
+            }
+        };
+        if killed.signalled == 0 {
+            return false;
+        }
+        house.write(now_ns, "kill-left", Some(name), None, json!({ "signalled": killed.signalled }));
+        self.victim = Some(Victim {
+            app: name.clone(),
+            part: None,
+            awaited: killed.pidfds.len(),
+            all_held: true,
+            since_ns: now_ns,
+            asked: None,
+        });
+        self.left = killed.pidfds;
+        true
+    }
+
     /// The victim's memory is back; says whose end that is.
     pub(super) fn victim_done<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Option<AppName> {
         let victim = self.victim.take()?;
@@ -198,7 +228,7 @@ impl Memory {
 
 /// What an app held, in swap too: the same number wherever its end is told.
 fn held_bytes(usage: &AppUsage) -> u64 {
-    usage.anon_bytes.saturating_add(usage.swap_bytes)
+    usage.taken_bytes()
 }
 
 fn list_of<D: Device>(house: &House<D>, name: &AppName) -> Option<String> {
