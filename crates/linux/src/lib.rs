@@ -53,6 +53,7 @@ mod tiers;
 pub mod top_app;
 pub mod trace;
 mod zram;
+mod zram_owner;
 
 pub use cgroup::Controller;
 pub use check::{Report, Row, State};

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use fovea_apps::ZramReading;
 
 use crate::file::{read, write_named, Root};
-use crate::{module, proc, swap, Error, ZramDevice, ZramWish};
+use crate::{module, proc, swap, zram_owner, Error, ZramDevice, ZramWish};
 
 const CONTROL: &str = "sys/class/zram-control";
+
+/// Devices added and removed again because somebody names them, at most.
+const NAMED_MAX: usize = 16;
 
 /// Reads mm_stat: orig_data_size compr_data_size mem_used_total mem_limit …, in bytes. `disk_bytes` is left 0.
 pub(crate) fn parse_mm_stat(text: &[u8]) -> Option<ZramReading> {
@@ -63,7 +66,7 @@ pub(crate) fn setup(
 ) -> Result<ZramDevice, Error> {
     let loaded_module = !root.join(CONTROL).exists();
     if loaded_module {
-        module::load(root, "zram")?;
+        load(root)?;
     }
     let mut zram = ZramDevice { number: 0, algorithm: String::new(), loaded_module, hot_added: false };
     // From here on whatever fails leaves nothing behind.
@@ -71,6 +74,18 @@ pub(crate) fn setup(
         pick(root, &mut zram).and_then(|()| claim(root, &mut zram, wish, claimed).inspect_err(|_| undo(root, &zram)));
     made.inspect_err(|_| unload(&zram))?;
     Ok(zram)
+}
+
+/// Loads the module as modprobe would: whoever asks for it next gets the devices that he
+/// configured.
+fn load(root: &Root) -> Result<(), Error> {
+    match zram_owner::options(root) {
+        options if options.is_empty() => module::load(root, "zram"),
+        options => match module::load_with(root, "zram", &options) {
+            Err(Error::Call { source, .. }) if source.raw_os_error() == Some(libc::EEXIST) => Ok(()),
+            loaded => loaded,
+        },
+    }
 }
 
 /// Has the device written down before anything is done to it.
@@ -88,22 +103,40 @@ fn claim(
     configure(root, zram, wish)
 }
 
-/// Takes a device that nobody has set up, or adds one.
+/// Adds a device. One that is there already is its owner's, set up or not: he may have chosen an
+/// algorithm, or be about to. So is one that the machine's configuration names.
 fn pick(root: &Root, zram: &mut ZramDevice) -> Result<(), Error> {
-    let unused = |&number: &u32| {
-        // Opened devices may be about to be set up by someone else; a disk size of 0 says that it is not yet.
-        read(&attribute(root, number, "initstate")).is_ok_and(|text| proc::number(&text) == Some(0))
+    let add = || {
+        let path = root.join(CONTROL).join("hot_add");
+        let text = read(&path)?;
+        let number = proc::number(&text).and_then(|n| u32::try_from(n).ok());
+        number.ok_or_else(|| Error::parse(&path, &text))
     };
-    if let Some(number) = devices(root).into_iter().find(unused) {
-        zram.number = number;
-        return Ok(());
-    }
-    let path = root.join(CONTROL).join("hot_add");
-    let text = read(&path)?;
-    let number = proc::number(&text).and_then(|n| u32::try_from(n).ok());
-    zram.number = number.ok_or_else(|| Error::parse(&path, &text))?;
+    zram.number = add_unnamed(add, |number| hot_remove(root, number), |number| zram_owner::names(root, number))?;
     zram.hot_added = true;
     Ok(())
+}
+
+/// Adds devices until one has a number that nobody names, and removes the others.
+fn add_unnamed(
+    mut add: impl FnMut() -> Result<u32, Error>,
+    remove: impl Fn(u32) -> Result<(), Error>,
+    is_named: impl Fn(u32) -> bool,
+) -> Result<u32, Error> {
+    let mut named = Vec::new();
+    let added = loop {
+        match add() {
+            Ok(number) if is_named(number) && named.len() < NAMED_MAX => named.push(number),
+            added => break added,
+        }
+    };
+    let removed = named.into_iter().map(remove).collect::<Result<Vec<()>, Error>>();
+    let number = added?;
+    removed.map(|_| number)
+}
+
+fn hot_remove(root: &Root, number: u32) -> Result<(), Error> {
+    write_named(&root.join(CONTROL).join("hot_remove"), &number.to_string())
 }
 
 fn configure(root: &Root, zram: &ZramDevice, wish: &ZramWish) -> Result<(), Error> {
@@ -176,7 +209,7 @@ pub(crate) fn teardown(root: &Root, zram: &ZramDevice) -> Result<(), Error> {
         }
         write_named(&attribute(root, zram.number, "reset"), "1")?;
         if zram.hot_added {
-            write_named(&root.join(CONTROL).join("hot_remove"), &zram.number.to_string())?;
+            hot_remove(root, zram.number)?;
         }
     }
     unload(zram);
@@ -188,7 +221,7 @@ fn undo(root: &Root, zram: &ZramDevice) {
     let _ = swap::off(&device(root, zram.number));
     let _ = write_named(&attribute(root, zram.number, "reset"), "1");
     if zram.hot_added {
-        let _ = write_named(&root.join(CONTROL).join("hot_remove"), &zram.number.to_string());
+        let _ = hot_remove(root, zram.number);
     }
 }
 
@@ -212,6 +245,31 @@ mod tests {
         assert!(parse_mm_stat(b"4096 74 12288").is_none());
         let (known, chosen) = parse_algorithms(b"lzo lzo-rle [lz4] zstd \n");
         assert_eq!((known.len(), chosen.as_deref()), (4, Some("lz4")));
+    }
+
+    /// zram0 that its owner had not set up yet was taken, and his writes failed with EBUSY.
+    #[test]
+    fn a_device_that_is_there_or_named_is_left_to_its_owner() {
+        let (mut next, removed) = (0..9, std::cell::RefCell::new(Vec::new()));
+        let mut add_unnamed = |is_named: fn(u32) -> bool| {
+            let add = || Ok(next.next().expect("one more"));
+            let remove = |number| {
+                removed.borrow_mut().push(number);
+                Ok(())
+            };
+            super::add_unnamed(add, remove, is_named).unwrap()
+        };
+        assert_eq!(add_unnamed(|_| false), 0);
+        assert_eq!(add_unnamed(|number| number < 3), 3);
+        assert_eq!(*removed.borrow(), [1, 2]);
+
+        let root = tempfile::tempdir().unwrap();
+        let at = Root::at(root.path());
+        crate::file::capture(root.path(), "sys/block/zram0/initstate", "0\n");
+        crate::file::capture(root.path(), "sys/class/zram-control/hot_add", "1\n");
+        let mut zram = ZramDevice { number: 9, algorithm: String::new(), loaded_module: false, hot_added: false };
+        pick(&at, &mut zram).unwrap();
+        assert_eq!((zram.number, zram.hot_added), (1, true));
     }
 
     proptest! {
