@@ -13,6 +13,7 @@
 #   make xfstests  the programs that xfstests brings (fsx, fsstress, asynchronous direct requests), with XFSTESTS=CHECKOUT of it
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make test-deep    longer tests: broken builds and sanitizers of core, every fuzz target, the long torture test
+#   make test-scores  10,000 forks, 50 changes of focus and the daemon's death: nobody keeps another oom_score_adj (as root)
 #   make test-debian  builds and tries all of it in fresh chroots of Debian 12 and 13 (as root, with mmdebstrap)
 #   make small    what goes on a device: daemon, command line and libfovea-heap, no phone and no lab
 #   make build    that, the phone and the lab
@@ -59,7 +60,7 @@ HEAP_AR ?= $(if $(filter %-gcc,$(HEAP_CC)),$(HEAP_CC:-gcc=-ar),$(AR))
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-.PHONY: demo test test-quick test-deep test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks \
+.PHONY: demo test test-quick test-deep test-scores test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks \
 	setup setup-tests fetch test-rust test-modules test-phone test-python
 
 demo: setup whole
@@ -128,6 +129,10 @@ bench: setup whole
 	$(FOVEA) lab reproduce --json results/reproduce.json || [ -s results/reproduce.json ] || status=1; \
 	$(FOVEA) lab report --saved --results results -o results/report.html || status=1; \
 	exit $$status
+
+# Scores of processes that fork, with as many forks as a day's; `make test` has a short one. As root.
+test-scores: setup-tests
+	FOVEA_TEST_FORKS=10000 $(CARGO) test -p fovea --test scores -- --nocapture
 
 # The long torture test; `make test` has a short one, and the modules that must fail it. Another seed is another test.
 TORTURE_SEED ?= 1

@@ -14,7 +14,7 @@ use fovea_linux::{CompressCursor, KillOutcome};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
 use crate::child::{map, mix, Child, Content, Order, PAGE};
-use crate::Bench;
+use crate::{Bench, Table};
 
 /// Waits for an event on a descriptor; false if it does not come within half a minute.
 fn happens(fd: impl AsFd, event: PollFlags) -> bool {
@@ -133,17 +133,15 @@ fn importance(bench: &mut Bench) {
     let (cgroup, folder) = bench.cgroup();
     let mut child = Child::app(&folder, Content::new(16, mix(100, 0)));
     write(format!("/proc/{}/oom_score_adj", child.pid), "33").expect("oom_score_adj");
-    let scores = bench.system.scores(&cgroup).expect("scores");
-    let known = scores.len() == 1 && scores[0].oom_score_adj == 33 && scores[0].pid == child.pid;
-    bench.check("scores are read", known, format!("{scores:?}"));
-    let hidden: Vec<_> = scores.iter().map(|s| fovea_linux::OldScore { oom_score_adj: 700, ..*s }).collect();
-    bench.system.set_scores(&cgroup, &hidden).expect("set");
-    bench.check("the class's score is set", score_of(child.pid) == 700, score_of(child.pid));
+    let mut table = Table::default();
+    let young = bench.system.rank(&cgroup, 700, &mut table).expect("rank");
+    bench.check("a young process is left alone", young.young == 1 && score_of(child.pid) == 33, format!("{young:?}"));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let ranked = bench.system.rank(&cgroup, 700, &mut table).expect("rank");
+    bench.check("the class's score is set", score_of(child.pid) == 734, format!("{ranked:?} {}", score_of(child.pid)));
     let born = child.tell(Order::Fork).0 as u32;
-    let stale: Vec<_> = scores.iter().map(|s| fovea_linux::OldScore { start_ticks: s.start_ticks + 1, ..*s }).collect();
-    bench.system.restore_importance("fovea-selftest/never", &stale).expect("restore");
-    bench.check("another process's score is not restored", score_of(child.pid) == 700, score_of(child.pid));
-    bench.system.restore_importance(&cgroup, &scores).expect("restore");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    bench.system.unmark(&table.0).expect("unmark");
     let found = (score_of(child.pid), score_of(born));
     bench.check("scores are restored, a child's born since too", found == (33, 33), format!("{found:?}"));
     bench.system.kill(&cgroup).expect("kill");
@@ -156,7 +154,7 @@ fn reused_pid(bench: &mut Bench) {
     let first = Child::app(&old_folder, Content::new(256, mix(100, 0)));
     let pid = first.pid;
     let held = Process::open_in(bench.system.root(), &old, pid).expect("open").expect("a living process");
-    let scores = bench.system.scores(&old).expect("scores");
+    let score = fovea_linux::OldScore { pid, start_ticks: 1, oom_score_adj: 0 };
     first.end();
     write("/proc/sys/kernel/ns_last_pid", (pid - 1).to_string()).expect("ns_last_pid");
     let mut second = Child::app(&new_folder, Content::new(256, mix(100, 0)));
@@ -169,7 +167,7 @@ fn reused_pid(bench: &mut Bench) {
     let outcome = bench.system.compress(&old, cursor, 256, 500).expect("compress");
     bench.check("its heir is not compressed", outcome.scanned_pages == 0, format!("{outcome:?}"));
     write(format!("/proc/{pid}/oom_score_adj"), "44").expect("oom_score_adj");
-    bench.system.restore_importance(&old, &scores).expect("restore");
+    bench.system.lower_scores(&[score]).expect("lower");
     bench.check("its heir keeps its score", score_of(pid) == 44, score_of(pid));
     let usage = bench.system.usage(&new).expect("usage");
     bench.check("its heir lives", usage.processes == 1 && second.tell(Order::Verify).0 == 0, format!("{usage:?}"));

@@ -20,6 +20,24 @@ use fovea_tests::init;
 /// Where the checks' apps live.
 const TOP: &str = "fovea-selftest";
 
+/// Values of `oom_score_adj` that only the selftest gives.
+#[derive(Default)]
+pub struct Table(pub fovea_apps::Marks);
+
+impl fovea_linux::MarkTable for Table {
+    fn marks(&self) -> &fovea_apps::Marks {
+        &self.0
+    }
+
+    fn mark(&mut self, base: i32, wanted: i32) -> Option<i32> {
+        self.0.find(base, wanted).or_else(|| {
+            let mark = self.0.propose(base, wanted)?;
+            self.0.insert(mark, base, wanted);
+            Some(mark)
+        })
+    }
+}
+
 /// What every check needs.
 pub struct Bench {
     /// The door.

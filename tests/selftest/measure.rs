@@ -9,7 +9,7 @@ use fovea_linux::CompressCursor;
 
 use crate::child::{mix, Child, Content, Order};
 use crate::compress::to_the_end;
-use crate::Bench;
+use crate::{Bench, Table};
 
 const PAGES: usize = 4096;
 
@@ -65,13 +65,13 @@ pub fn run(bench: &mut Bench) {
     let (touch, faults) = floor.tell(Order::Touch);
     println!("cost touch of a swapped page: {} ns, {faults} major faults", touch / PAGES as u64);
 
-    for (name, repeat) in [("memory", 100), ("usage", 100), ("scores", 100)] {
+    for (name, repeat) in [("memory", 100), ("usage", 100), ("rank", 100)] {
         let began = Instant::now();
         for _ in 0..repeat {
             match name {
                 "memory" => drop(bench.system.memory()),
                 "usage" => drop(bench.system.usage(&cgroup)),
-                _ => drop(bench.system.scores(&cgroup)),
+                _ => drop(bench.system.rank(&cgroup, 700, &mut Table::default())),
             }
         }
         report(&format!("{name} per call"), began, repeat);

@@ -48,17 +48,6 @@ impl Importance {
     }
 }
 
-/// What is added to the `oom_score_adj` of each of an app's processes, so that it has the one wanted. What was there before says which of them matters more
-/// (a browser's tabs have a higher value than the browser, systemd gives the session's own parts a lower one): those offsets stay, so the
-/// same is added to all, and no more than the kernel takes. A process with a value below 0 is protected by somebody, and left alone.
-pub fn score_shift(wanted: i32, scores: impl IntoIterator<Item = i32>) -> i32 {
-    let highest = scores.into_iter().filter(|&score| score >= 0).max().unwrap_or(0);
-    wanted.min(SCORE_MAX - highest).max(0)
-}
-
-/// The kernel's OOM_SCORE_ADJ_MAX.
-const SCORE_MAX: i32 = 1000;
-
 /// What an app is when it is not on the screen; declared at launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -77,16 +66,6 @@ pub enum Role {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_there_before_keeps_its_offsets() {
-        assert_eq!(score_shift(Importance::Hidden.oom_score_adj(), [0]), 700);
-        assert_eq!(score_shift(Importance::Hidden.oom_score_adj(), [100, 300]), 700);
-        assert_eq!(score_shift(Importance::Empty.oom_score_adj(), [100, 300]), 700, "1000 is the most");
-        assert_eq!(score_shift(Importance::Empty.oom_score_adj(), [-900, 0]), 950);
-        assert_eq!(score_shift(Importance::Foreground.oom_score_adj(), [200, 1000]), 0);
-        assert_eq!(score_shift(Importance::Hidden.oom_score_adj(), [1000]), 0);
-    }
 
     #[test]
     fn numbers_are_the_seeds_and_androids() {

@@ -178,13 +178,13 @@ fn a_left_app_is_frozen_after_the_debounce_and_thawed_before_focus_is_answered()
     assert_eq!(b.engine.handle(focus("mail"), 21 * SECOND_NS), Reply::Done {});
     assert!(!b.device.0.borrow().apps["apps/mail"].frozen);
     assert_eq!(b.device.0.borrow().apps["apps/mail"].score, 0);
-    assert_eq!(b.device.0.borrow().apps["apps/game"].score, 700);
+    assert_eq!(b.device.0.borrow().apps["apps/game"].score, 701);
 }
 
 #[test]
-fn scores_that_others_set_keep_their_offsets_and_come_back() {
+fn scores_that_others_set_are_left_and_ours_come_back() {
     let mut b = bench(&[]);
-    let browser = FakeApp { score: 100, other_scores: vec![300, -900], ..FakeApp::default() };
+    let browser = FakeApp { score: 100, other_scores: vec![100, -900], ..FakeApp::default() };
     b.device.0.borrow_mut().apps.insert("apps/browser".into(), browser);
     let (app, cgroup) = ("browser".parse().unwrap(), "apps/browser".into());
     b.engine.handle(Request::Register { app, cgroup, role: Default::default(), io_class: None }, 0);
@@ -192,16 +192,20 @@ fn scores_that_others_set_keep_their_offsets_and_come_back() {
         let app = b.device.0.borrow().apps["apps/browser"].clone();
         (app.score, app.other_scores)
     };
-    assert_eq!(scores(&b), (800, vec![1000, -900]), "tabs still before the browser, what is protected stays so");
+    assert_eq!(scores(&b), (801, vec![801, -900]), "what is protected stays so");
     b.engine.handle(focus("browser"), 1);
-    assert_eq!(scores(&b), (100, vec![300, -900]), "in front it has what it had");
+    assert_eq!(scores(&b), (100, vec![100, -900]), "in front it has what it had");
     b.engine.handle(Request::Home {}, 2);
-    // A tab is born in the background: it has its parent's.
-    b.device.0.borrow_mut().apps.get_mut("apps/browser").unwrap().other_scores.push(800);
+    // Children born in the background have their parent's, one born just before has its own.
+    b.device.0.borrow_mut().apps.get_mut("apps/browser").unwrap().other_scores.extend([801, 100]);
     b.engine.handle(close("browser"), 3);
-    assert_eq!(scores(&b), (800, vec![1000, -900, 800]));
+    let (first, others) = scores(&b);
+    assert!(first > 801 && others == [first, -900, first, first], "{first} {others:?}");
+    // One that was marked has left the app meanwhile.
+    b.device.0.borrow_mut().apps.insert("services/x".into(), FakeApp { score: 801, ..FakeApp::default() });
     restore(b.folder.path(), &mut b.device.clone()).unwrap();
-    assert_eq!(scores(&b), (100, vec![300, -900, 100]));
+    assert_eq!(scores(&b), (100, vec![100, -900, 100, 100]));
+    assert_eq!(b.device.0.borrow().apps["services/x"].score, 100);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::{AppUsage, CpuReading, DiskControl, Holder, IoClass, MemoryReading, ProcessId, Service, PAGE_BYTES};
+use fovea_apps::{
+    AppUsage, CpuReading, DiskControl, Holder, IoClass, Marks, MemoryReading, ProcessId, Service, PAGE_BYTES,
+};
 use fovea_linux::rooms::*;
 use fovea_linux::*;
 
@@ -312,29 +314,34 @@ impl Pages for FakeDevice {
 }
 
 impl Scores for FakeDevice {
-    fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
-        let state = self.0.borrow();
-        let score = |pid, oom_score_adj| OldScore { pid, start_ticks: 1, oom_score_adj };
-        let Some(app) = state.apps.get(cgroup) else { return Ok(Vec::new()) };
-        let others = app.other_scores.iter().zip(2..).map(|(&adj, pid)| score(pid, adj));
-        Ok(std::iter::once(score(1, app.score)).chain(others).collect())
-    }
-
-    fn set_scores(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
-        self.check("set_scores")?;
+    fn rank(&mut self, cgroup: &str, wanted: i32, marks: &mut dyn MarkTable) -> Result<Ranked, Error> {
+        self.check("rank")?;
+        let mut ranked = Ranked::default();
         if let Some(app) = self.0.borrow_mut().apps.get_mut(cgroup) {
-            for score in scores {
-                match score.pid {
-                    1 => app.score = score.oom_score_adj,
-                    pid => app.other_scores[pid as usize - 2] = score.oom_score_adj,
-                }
+            let base = marks.marks().own_score(app.score);
+            let mark = marks.mark(base, wanted).unwrap_or(base);
+            for score in app.all_scores() {
+                let own = marks.marks().own_score(*score);
+                let target = if own == base { mark } else { own };
+                ranked.changed += u32::from(*score != target);
+                *score = target;
             }
         }
-        Ok(())
+        Ok(ranked)
     }
 
-    fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
-        self.set_scores(cgroup, scores)
+    fn unmark(&mut self, marks: &Marks) -> Result<Ranked, Error> {
+        self.check("unmark")?;
+        for score in self.0.borrow_mut().apps.values_mut().flat_map(FakeApp::all_scores) {
+            *score = marks.own_score(*score);
+        }
+        Ok(Ranked::default())
+    }
+}
+
+impl FakeApp {
+    fn all_scores(&mut self) -> impl Iterator<Item = &mut i32> {
+        std::iter::once(&mut self.score).chain(&mut self.other_scores)
     }
 }
 

@@ -83,7 +83,7 @@ fn a_protected_app_is_neither_frozen_nor_killed_and_that_nobody_else_is_left_is_
     b.run(SECOND_NS, 60 * SECOND_NS);
     assert!(b.did("freeze apps/game") && !b.did("freeze apps/vault"));
     assert_eq!(b.app("vault").list.as_deref(), Some("protect va*"));
-    assert_eq!((b.score("vault"), b.score("game")), (0, 700));
+    assert_eq!((b.score("vault"), b.score("game")), (0, 701));
     b.starve();
     let turn = b.engine.turn(61 * SECOND_NS).unwrap();
     assert!(b.did("kill apps/game"), "the smaller one");
@@ -134,7 +134,7 @@ fn an_ignored_app_is_left_as_it_was_and_gets_back_what_was_done_to_it() {
     b.engine.handle(Request::Home {}, 0);
     b.run(0, 60 * SECOND_NS);
     assert!(b.app("foreign").frozen);
-    assert_eq!(b.score("foreign"), 700);
+    assert_eq!(b.score("foreign"), 701);
     assert_eq!(b.engine.handle(add(Standing::Ignore, "foreign"), 60 * SECOND_NS), Reply::Done {});
     b.run(60 * SECOND_NS, 61 * SECOND_NS);
     assert!(!b.app("foreign").frozen);
@@ -145,7 +145,7 @@ fn an_ignored_app_is_left_as_it_was_and_gets_back_what_was_done_to_it() {
     assert!(b.did("kill apps/mail") && !b.device.0.borrow().done.iter().any(|d| d.starts_with("compress")));
     assert!(!b.did("kill apps/foreign"));
     assert_eq!(b.engine.handle(remove(Standing::Ignore, "foreign"), 62 * SECOND_NS), Reply::Done {});
-    assert_eq!((b.app("foreign").list, b.score("foreign")), (None, 700));
+    assert_eq!((b.app("foreign").list, b.score("foreign")), (None, 701));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn commands_add_to_the_configuration_and_a_reload_changes_only_its_part() {
     let lists = b.engine.handle(Request::List {}, 0);
     let Reply::Lists { configured, said } = lists else { panic!("{lists:?}") };
     assert_eq!((configured.avoid.len(), said.prefer.len()), (1, 1));
-    assert_eq!((b.app("game").list.as_deref(), b.score("game")), (Some("prefer g[ao]me"), 725));
+    assert_eq!((b.app("game").list.as_deref(), b.score("game")), (Some("prefer g[ao]me"), 726));
     let refused = error(b.engine.handle(remove(Standing::Avoid, "mail"), 0));
     assert!(refused.contains("in the configuration") && refused.contains("SIGHUP"), "{refused}");
     assert!(error(b.engine.handle(remove(Standing::Avoid, "nobody"), 0)).contains("fovea list show"));

@@ -52,14 +52,14 @@ fn who_plays_is_not_frozen_until_a_debounce_after_he_stops() {
     b.run(0, 60 * SECOND_NS);
     assert!(b.done("freeze apps/game") && !b.done("freeze apps/music"));
     let scores = (b.score_of("music"), b.score_of("game"));
-    assert_eq!(scores, (200, 700), "as Android ranks them");
+    assert_eq!(scores, (201, 701), "as Android ranks them");
     b.media(&[]);
     b.engine.media_changed(SOUND, 60 * SECOND_NS);
     b.run(60 * SECOND_NS, 69 * SECOND_NS);
     assert!(!b.done("freeze apps/music"), "between two songs");
     b.run(69 * SECOND_NS, 71 * SECOND_NS);
     assert!(b.done("freeze apps/music"));
-    assert_eq!(b.score_of("music"), 700);
+    assert_eq!(b.score_of("music"), 701);
     let story = b.story("music");
     let by: Vec<_> =
         story.iter().filter(|e| e["action"] == "perceptible").map(|e| e["outcome"]["by"].clone()).collect();

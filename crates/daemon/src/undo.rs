@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use fovea_apps::MergeSettings;
-use fovea_linux::{Controller, HeldSocket, OldScore, TierSetting, ZramDevice};
+use fovea_apps::{Marks, MergeSettings};
+use fovea_linux::{Controller, HeldSocket, MarkTable, TierSetting, ZramDevice};
 
 mod changed;
 #[cfg(test)]
@@ -110,25 +110,6 @@ impl UndoLog {
     /// A cgroup has been thawed.
     pub fn thawed(&mut self, cgroup: &str) -> std::io::Result<()> {
         self.push(Line::Thawed(cgroup.into()))
-    }
-
-    /// What a process of a cgroup had before it was changed, if that is known.
-    pub fn old_score(&self, cgroup: &str, score: &OldScore) -> Option<i32> {
-        let known = self.changed.scores.get(cgroup)?;
-        known.iter().find(|k| (k.pid, k.start_ticks) == (score.pid, score.start_ticks)).map(|k| k.oom_score_adj)
-    }
-
-    /// Scores as they were; known processes are left out.
-    pub fn scores(&mut self, cgroup: &str, scores: Vec<OldScore>) -> std::io::Result<()> {
-        let known = self.changed.scores.get(cgroup).map_or(&[][..], Vec::as_slice);
-        let fresh: Vec<_> = scores
-            .into_iter()
-            .filter(|s| !known.iter().any(|k| (k.pid, k.start_ticks) == (s.pid, s.start_ticks)))
-            .collect();
-        if fresh.is_empty() {
-            return Ok(());
-        }
-        self.push(Line::Scores(cgroup.into(), fresh))
     }
 
     /// An app has ended: nothing of it can be undone.
@@ -269,6 +250,26 @@ impl UndoLog {
     /// What a setting of which this log has the old value reads as now that it was set. Without this line it is put back whatever it reads as.
     pub fn ours(&mut self, setting: Setting, value: &str) -> std::io::Result<()> {
         self.push(Line::Ours(setting, value.into()))
+    }
+}
+
+impl MarkTable for UndoLog {
+    fn marks(&self) -> &Marks {
+        &self.changed.marks
+    }
+
+    fn mark(&mut self, base: i32, wanted: i32) -> Option<i32> {
+        if let Some(known) = self.changed.marks.find(base, wanted) {
+            return Some(known);
+        }
+        let mark = self.changed.marks.propose(base, wanted)?;
+        match self.push(Line::Mark(mark, base, wanted)) {
+            Ok(()) => Some(mark),
+            Err(e) => {
+                say!("fovea: writing the undo log: {e}: leaving oom_score_adj as it is");
+                None
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::os::fd::OwnedFd;
 
+use fovea_apps::Marks;
 use serde::{Deserialize, Serialize};
 
 use crate::rooms::{Apps, Disks, Merging, Meters, Net, Pages, Scores, Settings, Swap, Tiers};
@@ -133,7 +134,28 @@ pub trait Device: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net
 
 impl<D: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net + Merging + Tiers> Device for D {}
 
-/// A process's `oom_score_adj`, as it was or is to be.
+/// Values of `oom_score_adj` that only the daemon gives: each is written down before it is used.
+pub trait MarkTable {
+    /// Those there are.
+    fn marks(&self) -> &Marks;
+
+    /// The mark of processes that have `base` by themselves and should have `wanted` more; `None`
+    /// if there is none, and they are left alone.
+    fn mark(&mut self, base: i32, wanted: i32) -> Option<i32>;
+}
+
+/// What came of marking processes, or of giving them their own values back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ranked {
+    /// Writes.
+    pub changed: u32,
+    /// Processes that were too young to be changed: to be tried again in a second.
+    pub young: u32,
+    /// Writes that the kernel refused.
+    pub refused: u32,
+}
+
+/// A process's `oom_score_adj`, as versions before this one wrote it down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OldScore {
     /// PID.

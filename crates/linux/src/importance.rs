@@ -1,34 +1,240 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `oom_score_adj`: the kernel's own word on whom to kill, kept in step with ours in case it must act before we can.
+//! `oom_score_adj`: the kernel's own word on whom to kill, kept in step with ours in case it must
+//! act before we can.
+//!
+//! A process's value is known only by reading it, and processes fork, move and end meanwhile. So
+//! nothing is remembered of single processes: what is written is a mark ([`Marks`]), which says by
+//! itself what the process has without us. The rules, each for one way in which a guess crept in:
+//!
+//! - A value is read and written through one open folder, one right after the other.
+//! - In an app only processes with the first process's value are marked. An app that gives some of
+//!   its processes higher values ranks them by itself, and is left as it is.
+//! - A process younger than [`YOUNG_NS`] is left alone, for programs give their children values
+//! right
+//!   after birth, and that must not fall between our read and our write. Its turn comes later.
+//! - CAP_SYS_RESOURCE is dropped for the write: with it the kernel would also raise the value below
+//!   which the program may not go by itself (fs/proc/base.c, __set_oom_adj, oom_score_adj_min), and
+//!   without it the kernel refuses to put a process below that value.
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 
-use rustix::fs::{openat, Mode, OFlags};
+use rustix::fs::OFlags;
+use rustix::thread::{capabilities, set_capabilities, CapabilitySet, CapabilitySets};
+use rustix::time::{clock_gettime, ClockId};
 
 use crate::cgroup::Cgroups;
+use crate::device::{MarkTable, Ranked};
 use crate::error::is_gone;
 use crate::file::Root;
-use crate::proc::{self, Stat};
-use crate::process::{open_folder, read_at, Process};
+use crate::proc;
+use crate::process::Process;
 use crate::{Error, OldScore};
+use fovea_apps::Marks;
 
 pub(crate) const FILE: &str = "oom_score_adj";
 
-/// Does something to every process of an app. Processes that end meanwhile are passed over.
-pub(crate) fn each(
-    root: &Root,
-    cgroups: &Cgroups,
-    cgroup: &str,
-    act: impl FnMut(&Process, &mut Vec<u8>) -> io::Result<()>,
-) -> Result<(), Error> {
-    let mut pids = Vec::new();
-    cgroups.processes(cgroup, &mut pids)?;
-    each_of(root, cgroup, &pids, act)
+/// Programs give children their own values within this time of their birth.
+const YOUNG_NS: u64 = 1_000_000_000;
+
+/// Looks at the processes, each for children that were born marked, or unmarked, during the one
+/// before.
+const LOOKS_MAX: usize = 16;
+
+/// Processes, and what is asked of them: the kernel's, or a model's.
+pub(crate) trait Processes {
+    type Process;
+
+    /// Those there are now.
+    fn list(&mut self, pids: &mut Vec<u32>) -> io::Result<()>;
+
+    /// Takes hold of one; `None` if it is not one of these any more.
+    fn open(&mut self, pid: u32) -> io::Result<Option<Self::Process>>;
+
+    /// When it began, in the kernel's ticks, and whether it is young.
+    fn began(&mut self, process: &Self::Process) -> io::Result<(u64, bool)>;
+
+    fn score(&mut self, process: &Self::Process) -> io::Result<i32>;
+
+    fn set_score(&mut self, process: &Self::Process, score: i32) -> io::Result<()>;
 }
 
-/// The same to those of these that are the app's.
+/// Has an app's processes stand where they should: marked as `wanted`, or as they are by themselves
+/// where that is 0 or the app ranks them.
+pub(crate) fn rank(of: &mut impl Processes, wanted: i32, table: &mut dyn MarkTable) -> io::Result<Ranked> {
+    let mark = match base_of(of, table.marks())? {
+        Some(base) if wanted > 0 => table.mark(base, wanted).map(|mark| (base, mark)),
+        _ => None,
+    };
+    settle(of, table.marks(), mark)
+}
+
+/// Gives every process its own value back.
+pub(crate) fn unmark(of: &mut impl Processes, marks: &Marks) -> io::Result<Ranked> {
+    settle(of, marks, None)
+}
+
+/// The own value of an app's first process; `None` if there is none, or others have higher ones.
+fn base_of(of: &mut impl Processes, marks: &Marks) -> io::Result<Option<i32>> {
+    let (mut pids, mut first, mut highest) = (Vec::new(), None, i32::MIN);
+    of.list(&mut pids)?;
+    for pid in pids {
+        let Some((start_ticks, score)) = passing_over_the_dead(of, pid, |of, process| {
+            let (start_ticks, _) = of.began(process)?;
+            Ok((start_ticks, of.score(process)?))
+        })?
+        else {
+            continue;
+        };
+        let own = marks.own_score(score);
+        highest = highest.max(own);
+        if first.is_none_or(|known| (start_ticks, pid, own) < known) {
+            first = Some((start_ticks, pid, own));
+        }
+    }
+    Ok(first.map(|(_, _, own)| own).filter(|&own| own == highest))
+}
+
+/// Marks those whose own value is the base, and gives all others their own value back, until a look
+/// finds nothing to do.
+fn settle(of: &mut impl Processes, marks: &Marks, mark: Option<(i32, i32)>) -> io::Result<Ranked> {
+    let mut ranked = Ranked::default();
+    let mut pids = Vec::new();
+    for _ in 0..LOOKS_MAX {
+        let changed_before = ranked.changed;
+        pids.clear();
+        of.list(&mut pids)?;
+        ranked.young = 0;
+        for &pid in &pids {
+            passing_over_the_dead(of, pid, |of, process| {
+                // Age first: it must not lie between reading the value and writing it.
+                let (_, is_young) = of.began(process)?;
+                let score = of.score(process)?;
+                let own = marks.own_score(score);
+                let target = mark.filter(|&(base, _)| base == own).map_or(own, |(_, mark)| mark);
+                if target != score && is_young {
+                    ranked.young += 1;
+                } else if target != score {
+                    match of.set_score(process, target) {
+                        Err(e) if e.raw_os_error() == Some(libc::EACCES) => ranked.refused += 1,
+                        done => {
+                            done?;
+                            ranked.changed += 1;
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        if ranked.changed == changed_before {
+            break;
+        }
+    }
+    Ok(ranked)
+}
+
+fn passing_over_the_dead<P: Processes, T>(
+    of: &mut P,
+    pid: u32,
+    act: impl FnOnce(&mut P, &P::Process) -> io::Result<T>,
+) -> io::Result<Option<T>> {
+    let done = match of.open(pid) {
+        Ok(Some(process)) => act(of, &process).map(Some),
+        Ok(None) => Ok(None),
+        Err(e) => Err(e),
+    };
+    match done {
+        Err(e) if is_gone(&e) => Ok(None),
+        done => done,
+    }
+}
+
+/// An app's processes, or all there are.
+pub(crate) struct Live<'a> {
+    root: &'a Root,
+    cgroup: Option<(&'a Cgroups, &'a str)>,
+    now_ticks: u64,
+    text: Vec<u8>,
+    _unprivileged: Unprivileged,
+}
+
+impl<'a> Live<'a> {
+    /// Of the cgroup; of the whole machine if none is named.
+    pub fn new(root: &'a Root, cgroup: Option<(&'a Cgroups, &'a str)>) -> Live<'a> {
+        let now = clock_gettime(ClockId::Boottime);
+        let per_s = rustix::param::clock_ticks_per_second();
+        let now_ticks = now.tv_sec as u64 * per_s + now.tv_nsec as u64 * per_s / 1_000_000_000;
+        Live { root, cgroup, now_ticks, text: Vec::new(), _unprivileged: Unprivileged::new() }
+    }
+
+    /// The error of a call, with the file it is about.
+    pub fn named(error: io::Error) -> Error {
+        Error::file("accessing", format!("/proc/PID/{FILE}"), error)
+    }
+}
+
+impl Processes for Live<'_> {
+    type Process = Process;
+
+    fn list(&mut self, pids: &mut Vec<u32>) -> io::Result<()> {
+        match self.cgroup {
+            Some((cgroups, cgroup)) => cgroups.processes(cgroup, pids).map_err(io::Error::other),
+            None => {
+                let names = std::fs::read_dir(self.root.join("proc"))?.flatten().map(|entry| entry.file_name());
+                pids.extend(names.filter_map(|name| name.to_str()?.parse::<u32>().ok()));
+                pids.sort_unstable();
+                Ok(())
+            }
+        }
+    }
+
+    fn open(&mut self, pid: u32) -> io::Result<Option<Process>> {
+        match self.cgroup {
+            Some((_, cgroup)) => Process::open_in(self.root, cgroup, pid).map_err(io::Error::other),
+            None => Process::open(self.root, pid).map(Some),
+        }
+    }
+
+    fn began(&mut self, process: &Process) -> io::Result<(u64, bool)> {
+        let stat = process.stat(&mut self.text)?.ok_or(io::ErrorKind::InvalidData)?;
+        let young_ticks = YOUNG_NS * rustix::param::clock_ticks_per_second() / 1_000_000_000;
+        Ok((stat.start_ticks, self.now_ticks.saturating_sub(stat.start_ticks) < young_ticks))
+    }
+
+    fn score(&mut self, process: &Process) -> io::Result<i32> {
+        process.read(FILE, &mut self.text)?;
+        parse(&self.text).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    fn set_score(&mut self, process: &Process, score: i32) -> io::Result<()> {
+        File::from(process.open_file(FILE, OFlags::WRONLY)?).write_all(score.to_string().as_bytes())
+    }
+}
+
+/// The calling thread has no CAP_SYS_RESOURCE for as long as this lives.
+struct Unprivileged(Option<CapabilitySets>);
+
+impl Unprivileged {
+    fn new() -> Unprivileged {
+        let dropped = capabilities(None).ok().filter(|sets| sets.effective.contains(CapabilitySet::SYS_RESOURCE));
+        Unprivileged(dropped.filter(|&sets| {
+            let fewer = CapabilitySets { effective: sets.effective - CapabilitySet::SYS_RESOURCE, ..sets };
+            set_capabilities(None, fewer).is_ok()
+        }))
+    }
+}
+
+impl Drop for Unprivileged {
+    fn drop(&mut self) {
+        if let Some(sets) = self.0 {
+            // Permitted still has it, so that this cannot fail.
+            let _ = set_capabilities(None, sets);
+        }
+    }
+}
+
+/// Does something to those of these processes that are the app's. Processes that end meanwhile are
+/// passed over.
 pub(crate) fn each_of(
     root: &Root,
     cgroup: &str,
@@ -39,77 +245,38 @@ pub(crate) fn each_of(
     for &pid in pids {
         let Some(process) = Process::open_in(root, cgroup, pid)? else { continue };
         match act(&process, &mut text) {
-            Err(e) if !is_gone(&e) => return Err(Error::file("accessing", format!("/proc/{pid}/{FILE}"), e)),
+            Err(e) if !is_gone(&e) => return Err(Error::file("accessing", format!("/proc/{pid}"), e)),
             _ => (),
         }
     }
     Ok(())
 }
 
-/// What every process of an app has.
-pub(crate) fn scores(root: &Root, cgroups: &Cgroups, cgroup: &str) -> Result<Vec<OldScore>, Error> {
-    let mut scores = Vec::new();
-    each(root, cgroups, cgroup, |process, text| {
-        let Some(stat) = process.stat(text)? else { return Ok(()) };
-        process.read(FILE, text)?;
-        let score = parse(text).map(|oom_score_adj| OldScore {
-            pid: process.pid,
-            start_ticks: stat.start_ticks,
-            oom_score_adj,
-        });
-        scores.extend(score);
-        Ok(())
-    })?;
-    Ok(scores)
-}
-
-/// Gives an app's processes back what they had: those named in `scores` wherever they are now, and those of the cgroup that are
-/// not named, its children born since, what the first one had.
-pub(crate) fn restore_app(root: &Root, cgroups: &Cgroups, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
-    let named = restore(root, scores);
-    let Some(first) = scores.first() else { return named.map(drop) };
-    let children = each(root, cgroups, cgroup, |process, text| {
-        let Some(stat) = process.stat(text)? else { return Ok(()) };
-        match scores.iter().any(|s| (s.pid, s.start_ticks) == (process.pid, stat.start_ticks)) {
-            true => Ok(()),
-            false => write(process, first.oom_score_adj),
-        }
-    });
-    named.and(children)
-}
-
-fn write(process: &Process, value: i32) -> io::Result<()> {
-    File::from(process.open_file(FILE, OFlags::WRONLY)?).write_all(value.to_string().as_bytes())
-}
-
-/// Gives processes the values named; those that ended, and whoever has their PID now, are left alone. Returns how many
-/// were changed. Goes on after a failure, and reports the first.
-pub(crate) fn restore(root: &Root, scores: &[OldScore]) -> Result<u32, Error> {
-    let mut restored = 0;
-    let mut failure = None;
-    for score in scores {
-        match restore_one(root, score) {
-            Ok(done) => restored += u32::from(done),
-            Err(e) if is_gone(&e) => (),
-            Err(e) => {
+/// Undoes what the log of a version without marks names: those values were read before others were
+/// written, and of children guessed. A process is never put below its value now by more than the
+/// guess can be trusted: not below 0, and not up. Goes on after a failure, and reports the first.
+pub(crate) fn lower(root: &Root, scores: &[OldScore]) -> Result<u32, Error> {
+    let (mut lowered, mut failure, mut text) = (0, None, Vec::new());
+    for score in scores.iter().filter(|score| score.oom_score_adj >= 0) {
+        let mut lower_one = || {
+            let process = Process::open(root, score.pid)?;
+            let is_same = process.stat(&mut text)?.is_some_and(|stat| stat.start_ticks == score.start_ticks);
+            process.read(FILE, &mut text)?;
+            if is_same && parse(&text).is_some_and(|now| now > score.oom_score_adj) {
+                File::from(process.open_file(FILE, OFlags::WRONLY)?)
+                    .write_all(score.oom_score_adj.to_string().as_bytes())?;
+                lowered += 1;
+            }
+            Ok(())
+        };
+        match lower_one() {
+            Err(e) if !is_gone(&e) => {
                 failure.get_or_insert(Error::file("writing", format!("/proc/{}/{FILE}", score.pid), e));
             }
+            _ => (),
         }
     }
-    failure.map_or(Ok(restored), Err)
-}
-
-fn restore_one(root: &Root, score: &OldScore) -> io::Result<bool> {
-    // Start time and value are reached through one open folder, so they are the same process's.
-    let folder: OwnedFd = open_folder(root, score.pid)?;
-    let mut text = Vec::new();
-    read_at(&folder, "stat", &mut text)?;
-    if Stat::parse(&text).is_none_or(|stat| stat.start_ticks != score.start_ticks) {
-        return Ok(false);
-    }
-    let fd = openat(&folder, FILE, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-    File::from(fd).write_all(score.oom_score_adj.to_string().as_bytes())?;
-    Ok(true)
+    failure.map_or(Ok(lowered), Err)
 }
 
 /// Reads an `oom_score_adj`.
@@ -118,22 +285,5 @@ pub(crate) fn parse(text: &[u8]) -> Option<i32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn only_the_process_of_that_start_time_is_restored() {
-        let folder = tempfile::tempdir().unwrap();
-        let process = folder.path().join("proc/70");
-        fs::create_dir_all(&process).unwrap();
-        fs::write(process.join("stat"), "70 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 555 0 0").unwrap();
-        fs::write(process.join(FILE), "900").unwrap();
-        let root = Root::at(folder.path());
-        let score = |pid, start_ticks| OldScore { pid, start_ticks, oom_score_adj: -17 };
-        assert_eq!(restore(&root, &[score(70, 554), score(71, 1)]).unwrap(), 0);
-        assert_eq!(fs::read_to_string(process.join(FILE)).unwrap(), "900");
-        assert_eq!(restore(&root, &[score(70, 555)]).unwrap(), 1);
-        assert_eq!(fs::read_to_string(process.join(FILE)).unwrap(), "-17");
-    }
-}
+#[path = "importance_tests.rs"]
+mod tests;

@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use fovea_apps::{
-    AppUsage, CpuReading, DiskControl, Holder, IoClass, Kinship, MemoryNode, MemoryReading, MergeReading,
+    AppUsage, CpuReading, DiskControl, Holder, IoClass, Kinship, Marks, MemoryNode, MemoryReading, MergeReading,
     MergeSettings, PoolReading, ProcessId, Service, SpareReading,
 };
 
 use crate::cgroup::Controller;
 use crate::device::{
-    CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, OldScore, PageRange, StorageSwap, TierSetting,
-    ZramDevice, ZramWish,
+    CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, MarkTable, OldScore, PageRange, Ranked, StorageSwap,
+    TierSetting, ZramDevice, ZramWish,
 };
 use crate::{Error, HeldSocket, HoldOutcome, MediaUser, ServiceUser, Traffic};
 
@@ -141,14 +141,17 @@ pub trait Pages {
 
 /// What the kernel's OOM killer goes by.
 pub trait Scores {
-    /// `oom_score_adj` of an app's processes as it is, by PID and start time.
-    fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error>;
+    /// Adds `wanted` to the `oom_score_adj` of an app's processes, by marks; at 0 they get their
+    /// own values back. An app that ranks its processes by itself is left as it is.
+    fn rank(&mut self, cgroup: &str, wanted: i32, marks: &mut dyn MarkTable) -> Result<Ranked, Error>;
 
-    /// Sets `oom_score_adj` of the processes named, if they are still those.
-    fn set_scores(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
+    /// Gives every process of the machine that has a mark its own value back, wherever it is now.
+    fn unmark(&mut self, marks: &Marks) -> Result<Ranked, Error>;
 
-    /// Gives an app's processes the scores they had; those that `scores` does not name (children born since) get the first one's.
-    fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error>;
+    /// Undoes what a version without marks wrote down.
+    fn lower_scores(&mut self, _scores: &[OldScore]) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// Settings of the kernel and of modules.

@@ -4,18 +4,22 @@
 use std::collections::BTreeMap;
 
 use fovea_apps::{App, AppName};
-use fovea_linux::{Device, Error};
+use fovea_linux::Device;
 use fovea_policy::{rank, Action, Config, Decision, Snapshot};
 use serde_json::json;
 
 use super::house::House;
 use super::mechanism::{Mechanism, Need, Step, Turn};
 
-/// What an app's processes' scores are by, and what was added to them for it.
+/// Time after which processes that were too young to be ranked are tried again.
+const AGAIN_NS: u64 = 1_000_000_000;
+
+/// What an app's processes' scores are by.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     ranked: Option<i32>,
-    shift: i32,
+    /// Some were too young: all are ranked anew at the first turn from then on.
+    again_ns: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +46,9 @@ impl<D: Device> Mechanism<D> for Rank {
 
     fn describe(&self, snapshot: &mut Snapshot) {
         for app in &mut snapshot.apps {
-            app.ranked = self.scores.get(&app.name).and_then(|score| score.ranked);
+            let score = self.scores.get(&app.name).copied().unwrap_or_default();
+            let is_due = score.again_ns.is_some_and(|again_ns| again_ns <= snapshot.now_ns);
+            app.ranked = score.ranked.filter(|_| !is_due);
         }
     }
 
@@ -56,40 +62,14 @@ impl<D: Device> Mechanism<D> for Rank {
         let score = self.scores.entry(name.clone()).or_default();
         // Whatever comes of it, it is not tried again before something changes.
         score.ranked = Some(*oom_score_adj);
-        match rank_processes(house, &cgroup, score.shift, *oom_score_adj) {
-            Ok(Some(shift)) => {
-                score.shift = shift;
-                house.journal_step(step, json!({ "oom_score_adj": oom_score_adj }));
+        score.again_ns = None;
+        match house.device.rank(&cgroup, *oom_score_adj, &mut house.undo) {
+            Ok(ranked) => {
+                score.again_ns = (ranked.young > 0).then_some(step.snapshot.now_ns + AGAIN_NS);
+                house.journal_step(step, json!({ "oom_score_adj": oom_score_adj, "changed": ranked.changed }));
             }
-            // Nothing was changed that could not have been put back, and nothing is written down that was not done.
-            Ok(None) => {}
             Err(e) => say!("fovea: {e}"),
         }
         true
     }
-}
-
-/// Tells the kernel's OOM killer how much an app matters; what was added to its processes' scores. The scores there were go into the log
-/// before they are changed.
-fn rank_processes<D: Device>(
-    house: &mut House<D>,
-    cgroup: &str,
-    old_shift: i32,
-    wanted: i32,
-) -> Result<Option<i32>, Error> {
-    let mut scores = house.device.scores(cgroup)?;
-    for score in &mut scores {
-        // Born since, it inherited what its parent had with what was added.
-        let inherited = score.oom_score_adj - old_shift;
-        score.oom_score_adj = house.undo.old_score(cgroup, score).unwrap_or(inherited);
-    }
-    if let Err(e) = house.undo.scores(cgroup, scores.clone()) {
-        say!("fovea: writing the undo log: {e}: leaving {cgroup} as it is");
-        return Ok(None);
-    }
-    let shift = fovea_apps::score_shift(wanted, scores.iter().map(|score| score.oom_score_adj));
-    scores.retain(|score| score.oom_score_adj >= 0);
-    scores.iter_mut().for_each(|score| score.oom_score_adj += shift);
-    house.device.set_scores(cgroup, &scores)?;
-    Ok(Some(shift))
 }

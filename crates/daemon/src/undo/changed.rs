@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fovea_apps::MergeSettings;
+use fovea_apps::{Marks, MergeSettings};
 use fovea_linux::{Controller, HeldSocket, OldScore, TierSetting, ZramDevice};
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,11 @@ impl std::fmt::Display for Setting {
 pub(super) enum Line {
     Frozen(String),
     Thawed(String),
+    /// As versions before marks wrote it.
     Scores(String, Vec<OldScore>),
+    /// A value of `oom_score_adj` that only we give, the base of those that have it, and what was
+    /// wanted.
+    Mark(i32, i32, i32),
     Ended(String),
     Zram(ZramDevice),
     ZramGone,
@@ -67,7 +71,9 @@ pub(super) enum Line {
 pub struct Changed {
     /// Cgroups that may be frozen.
     pub frozen: BTreeSet<String>,
-    /// `oom_score_adj` values there were, by cgroup.
+    /// Values of `oom_score_adj` that only we give, and what each stands for.
+    pub marks: Marks,
+    /// `oom_score_adj` values there were, by cgroup: from a log of a version without marks.
     pub scores: BTreeMap<String, Vec<OldScore>>,
     /// The zram device set up.
     pub zram: Option<ZramDevice>,
@@ -107,6 +113,7 @@ impl Changed {
                     }
                 }
             }
+            Line::Mark(mark, base, wanted) => self.marks.insert(mark, base, wanted),
             Line::Ended(cgroup) => {
                 self.frozen.remove(&cgroup);
                 self.scores.remove(&cgroup);
@@ -147,6 +154,7 @@ impl Changed {
     pub(super) fn lines(&self) -> Vec<Line> {
         let mut lines: Vec<_> = self.frozen.iter().cloned().map(Line::Frozen).collect();
         lines.extend(self.scores.iter().map(|(c, s)| Line::Scores(c.clone(), s.clone())));
+        lines.extend(self.marks.iter().map(|(mark, base, wanted)| Line::Mark(mark, base, wanted)));
         lines.extend(self.zram.iter().cloned().map(Line::Zram));
         lines.extend(self.sysctls.iter().map(|(n, o)| Line::Sysctl(n.clone(), o.clone())));
         let parameter = |((m, n), o): (&(String, String), &String)| Line::Parameter(m.clone(), n.clone(), o.clone());

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
+use fovea_apps::Marks;
 use fovea_linux::{Device, ZramDevice};
 
 use super::{file, read, Changed, Read, Setting, UndoLog, LOG_NAME};
@@ -53,8 +55,9 @@ fn undo(changed: Changed, device: &mut impl Device, complaints: &mut Vec<String>
             left.merging = Some(settings);
         }
     }
+    let marked = unmark(&changed.marks, device, complaints);
     for (cgroup, scores) in changed.scores {
-        if let Err(e) = device.restore_importance(&cgroup, &scores) {
+        if let Err(e) = device.lower_scores(&scores) {
             complaints.push(e.to_string());
             left.scores.insert(cgroup, scores);
         }
@@ -126,7 +129,51 @@ fn undo(changed: Changed, device: &mut impl Device, complaints: &mut Vec<String>
             }
         }
     }
+    let marked = match marked {
+        Marked::Young => {
+            std::thread::sleep(YOUNG);
+            unmark(&changed.marks, device, complaints)
+        }
+        marked => marked,
+    };
+    if marked != Marked::Nobody {
+        left.marks = changed.marks;
+    }
     left
+}
+
+/// Which processes may still have a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Marked {
+    Nobody,
+    /// Some that have just been born.
+    Young,
+    Unknown,
+}
+
+/// Until then a process is not young any more (see `fovea_linux::Ranked`).
+const YOUNG: Duration = Duration::from_millis(1100);
+
+/// Gives every process with a mark its own value back.
+fn unmark(marks: &Marks, device: &mut impl Device, complaints: &mut Vec<String>) -> Marked {
+    match device.unmark(marks) {
+        Ok(ranked) => {
+            if ranked.refused > 0 {
+                let refused = ranked.refused;
+                complaints
+                    .push(format!("{refused} processes keep a raised oom_score_adj: the kernel refuses to lower it"));
+            }
+            if ranked.young > 0 {
+                Marked::Young
+            } else {
+                Marked::Nobody
+            }
+        }
+        Err(e) => {
+            complaints.push(e.to_string());
+            Marked::Unknown
+        }
+    }
 }
 
 /// Whether a setting was set anew since it was ours; if it is not known what ours was, or what it is now, it is put back.

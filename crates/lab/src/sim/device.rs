@@ -5,10 +5,11 @@ use std::cell::{RefCell, RefMut};
 use std::io;
 use std::rc::Rc;
 
-use fovea_apps::{AppUsage, CpuReading, MemoryReading, ProcessId, ZramReading};
+use fovea_apps::{AppUsage, CpuReading, Marks, MemoryReading, ProcessId, ZramReading};
 use fovea_linux::rooms::{Apps, Disks, Meters, Pages, Scores, Settings, Swap};
 use fovea_linux::{
-    CompressCursor, CompressOutcome, Error, KillOutcome, OldScore, PageRange, StorageSwap, ZramDevice, ZramWish,
+    CompressCursor, CompressOutcome, Error, KillOutcome, MarkTable, PageRange, Ranked, StorageSwap, ZramDevice,
+    ZramWish,
 };
 
 use super::costs::*;
@@ -98,9 +99,9 @@ impl Meters for SimulatedDevice {
         let (memory, counts) = (&machine.memory, &machine.counts);
         let swap = |pages: fn(&Zram) -> u64| memory.zram.as_ref().map_or(0, pages);
         Ok(MemoryReading {
-            total_bytes: memory.total * PAGE_BYTES,
             reclaimable_bytes: 0,
             arc_bytes: 0,
+            total_bytes: memory.total * PAGE_BYTES,
             free_bytes: memory.free * PAGE_BYTES,
             available_bytes: machine.available_pages() * PAGE_BYTES,
             file_bytes: memory.resident[Kind::File as usize] * PAGE_BYTES,
@@ -273,31 +274,20 @@ impl Pages for SimulatedDevice {
 }
 
 impl Scores for SimulatedDevice {
-    fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
-        let machine = self.hold();
-        let score = |p: &super::process::Process| OldScore {
-            pid: p.pid,
-            start_ticks: u64::from(p.pid),
-            oom_score_adj: p.score,
-        };
-        Ok(machine.processes.get(cgroup).map(score).into_iter().collect())
-    }
-
-    fn set_scores(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
-        if let Some(process) = self.hold().processes.get_mut(cgroup) {
-            let named = scores.iter().find(|s| s.pid == process.pid);
-            process.score = named.map_or(process.score, |s| s.oom_score_adj);
-        }
-        Ok(())
-    }
-
-    fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
+    fn rank(&mut self, cgroup: &str, wanted: i32, marks: &mut dyn MarkTable) -> Result<Ranked, Error> {
         let mut machine = self.hold();
-        if let Some(process) = machine.processes.get_mut(cgroup) {
-            let known = scores.iter().find(|s| s.pid == process.pid).or(scores.first());
-            process.score = known.map_or(process.score, |s| s.oom_score_adj);
-        }
-        Ok(())
+        let Some(process) = machine.processes.get_mut(cgroup) else { return Ok(Ranked::default()) };
+        let own = marks.marks().own_score(process.score);
+        let target = marks.mark(own, wanted).unwrap_or(own);
+        let changed = u32::from(process.score != target);
+        process.score = target;
+        Ok(Ranked { changed, ..Ranked::default() })
+    }
+
+    fn unmark(&mut self, marks: &Marks) -> Result<Ranked, Error> {
+        let mut machine = self.hold();
+        machine.processes.values_mut().for_each(|process| process.score = marks.own_score(process.score));
+        Ok(Ranked::default())
     }
 }
 

@@ -304,6 +304,21 @@ fn zram_takes_no_more_than_its_limit() {
     machine.borrow().memory.audit().unwrap();
 }
 
+#[derive(Default)]
+struct Table(fovea_apps::Marks);
+
+impl fovea_linux::MarkTable for Table {
+    fn marks(&self) -> &fovea_apps::Marks {
+        &self.0
+    }
+
+    fn mark(&mut self, base: i32, wanted: i32) -> Option<i32> {
+        let mark = self.0.propose(base, wanted)?;
+        self.0.insert(mark, base, wanted);
+        Some(mark)
+    }
+}
+
 #[test]
 fn an_app_that_has_ended_is_no_error() {
     let (machine, mut device) = with_zram();
@@ -318,22 +333,24 @@ fn an_app_that_has_ended_is_no_error() {
     assert_eq!(device.compress("apps/gmail", CompressCursor::default(), 32, 500).unwrap().next, None);
     assert_eq!(device.prefetch("apps/gmail", None, 32).unwrap(), 0);
     assert_eq!(device.resident("apps/gmail", 8).unwrap(), []);
-    assert_eq!(device.scores("apps/gmail").unwrap(), []);
     device.set_frozen("apps/gmail", false).unwrap();
-    let gone = fovea_linux::OldScore { pid: 1, start_ticks: 1, oom_score_adj: 950 };
-    device.set_scores("apps/gmail", &[gone]).unwrap();
+    assert_eq!(device.rank("apps/gmail", 950, &mut Table::default()).unwrap().changed, 0);
 }
 
 #[test]
 fn scores_come_back_and_a_claim_that_fails_leaves_nothing() {
     let (machine, mut device) = device(FOVEA);
-    let scores = device.scores("apps/gmail").unwrap();
-    let pid = scores[0].pid;
+    let of_app = || {
+        let machine = machine.borrow();
+        (machine.processes["apps/gmail"].pid, machine.processes["apps/gmail"].score)
+    };
+    let (pid, score) = of_app();
     assert_eq!(device.cgroup_of_pid(pid).unwrap().as_deref(), Some("apps/gmail"));
-    device.set_scores("apps/gmail", &[fovea_linux::OldScore { oom_score_adj: 700, ..scores[0] }]).unwrap();
-    assert_eq!(device.scores("apps/gmail").unwrap()[0].oom_score_adj, 700);
-    device.restore_importance("apps/gmail", &scores).unwrap();
-    assert_eq!(device.scores("apps/gmail").unwrap(), scores);
+    let mut table = Table::default();
+    device.rank("apps/gmail", 700, &mut table).unwrap();
+    assert_eq!(of_app().1, score + 701);
+    device.unmark(&table.0).unwrap();
+    assert_eq!(of_app().1, score);
     let wish = ZramWish { algorithm: Some("lz4".into()), disk_bytes: MB, limit_bytes: MB, priority: 0 };
     assert!(device.zram_setup(&wish, &mut |_| Err(std::io::Error::other("full"))).is_err());
     assert_eq!(machine.borrow().memory.zram, None);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps as cgroup v2 and /proc show them, and what the OOM killer goes by.
 
-use fovea_apps::{AppUsage, Holder, ProcessId, Service};
+use fovea_apps::{AppUsage, Holder, Marks, ProcessId, Service};
 
 use super::System;
 use crate::cgroup::Controller;
 use crate::charges::Charges;
+use crate::importance::Live;
 use crate::media::MediaUser;
 use crate::proc::Status;
 use crate::rooms::{Apps, Scores};
-use crate::{importance, kill, kill_part, Error, KillOutcome, OldScore, ServiceUser};
+use crate::{importance, kill, kill_part, Error, KillOutcome, MarkTable, OldScore, Ranked, ServiceUser};
 
 impl System {
     /// The sum over its processes, for cgroups without the memory controller.
@@ -147,15 +148,21 @@ impl Apps for System {
 }
 
 impl Scores for System {
-    fn scores(&mut self, cgroup: &str) -> Result<Vec<OldScore>, Error> {
-        importance::scores(&self.root, self.cgroups()?, cgroup)
+    fn rank(&mut self, cgroup: &str, wanted: i32, marks: &mut dyn MarkTable) -> Result<Ranked, Error> {
+        let cgroups = self.cgroups()?;
+        cgroups.path(cgroup)?;
+        let mut processes = Live::new(&self.root, Some((cgroups, cgroup)));
+        importance::rank(&mut processes, wanted, marks).map_err(Live::named)
     }
 
-    fn set_scores(&mut self, _cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
-        importance::restore(&self.root, scores).map(drop)
+    fn unmark(&mut self, marks: &Marks) -> Result<Ranked, Error> {
+        if marks.is_empty() {
+            return Ok(Ranked::default());
+        }
+        importance::unmark(&mut Live::new(&self.root, None), marks).map_err(Live::named)
     }
 
-    fn restore_importance(&mut self, cgroup: &str, scores: &[OldScore]) -> Result<(), Error> {
-        importance::restore_app(&self.root, self.cgroups()?, cgroup, scores)
+    fn lower_scores(&mut self, scores: &[OldScore]) -> Result<(), Error> {
+        importance::lower(&self.root, scores).map(drop)
     }
 }
