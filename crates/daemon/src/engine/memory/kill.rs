@@ -3,7 +3,7 @@
 
 use fovea_apps::{AppName, AppUsage};
 use fovea_client::news::Killed;
-use fovea_linux::{Device, Error};
+use fovea_linux::{Device, Error, MarkTable};
 use fovea_policy::memory::{extent, least_gain_bytes, Extent, Part};
 use fovea_policy::{Action, Reason};
 use serde_json::{json, Value};
@@ -178,7 +178,11 @@ impl Memory {
         if known.usage.processes < 2 || now_ns < known.whole_until_ns || comes_again {
             return None;
         }
-        let processes = house.device.holders(cgroup).unwrap_or_default();
+        let mut processes = house.device.holders(cgroup).unwrap_or_default();
+        // By what the app says of its processes, not by what we do: one that was too young to be marked stands as it was.
+        for process in &mut processes {
+            process.oom_score_adj = house.undo.marks().own_score(process.oom_score_adj);
+        }
         let least_bytes = least_gain_bytes(&step.snapshot.memory, &house.policy.memory);
         match extent(&processes, &known.baseline, least_bytes) {
             Extent::Part(part) => Some(part),
