@@ -11,13 +11,13 @@ mod lists;
 mod marks;
 mod merge;
 mod perceived;
+mod place;
 mod reading;
 mod registry;
 mod reuse;
 mod services;
 mod text;
 mod tiers;
-mod unit;
 
 pub use disk::DiskControl;
 pub use importance::{Importance, Role};
@@ -26,9 +26,11 @@ pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Standing};
 pub use marks::Marks;
 pub use merge::{Kinship, MergeReading, MergeSettings, SpareReading};
 pub use perceived::{is_media_server, Perceived};
+pub use place::{
+    holds_units, leads_to_apps, owner_of_cgroup, place_of_cgroup, scope_of_app, Kind, Place, Placed, OWN_SLICE,
+};
 pub use reading::{AppUsage, CpuReading, Holder, MemoryReading, PoolReading, ProcessId, ZramReading, PAGE_BYTES};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
 pub use services::{Service, Services};
 pub use text::{printable, printable_lines};
 pub use tiers::{MemoryNode, MemoryTiers};
-pub use unit::{app_of_cgroup, leads_to_apps, owner_of_cgroup, scope_of_app, Unit, OWN_SLICE};

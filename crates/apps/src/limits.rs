@@ -39,7 +39,7 @@ limits! {
     SAID_ENTRIES_MAX: usize = 256, "entries", "the owner's lists by command", "refused";
     // Cgroups, which a user's own systemd makes.
     WATCHES_OF_USER_MAX: usize = 2048, "inotify watches", "a user's cgroups", "cgroups beyond are not found";
-    FOUND_OF_USER_MAX: usize = 512, "apps", "a user", "apps beyond are not found";
+    FOUND_OF_USER_MAX: usize = 1024, "apps and jobs", "a user", "those beyond count as outsiders, which is said";
     CGROUP_CHANGES_OF_USER_PER_S: u32 = 100, "cgroups made a second", "a user",
         "the user's cgroups are looked through a second later";
     // Sound and video.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::reuse::Reuse;
-use crate::{Importance, IoClass, Role, Unit};
+use crate::{Importance, IoClass, Kind, Placed, Role};
 
 /// An app's name: 1 to 64 characters of `[A-Za-z0-9._@+-]`, not starting with a dot or a dash, so that it can stand in a cgroup's path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,6 +25,12 @@ pub struct BadName(pub String);
 impl AppName {
     /// The longest name, in bytes.
     pub const MAX_BYTES: usize = 64;
+
+    /// A name that was made to fit.
+    pub(crate) fn known_good(text: String) -> AppName {
+        debug_assert!(Self::try_from(text.clone()).is_ok(), "{text:?}");
+        Self(text)
+    }
 
     /// The name as text.
     pub fn as_str(&self) -> &str {
@@ -71,11 +77,20 @@ impl fmt::Display for AppName {
 #[error("no app named {0} is running: see `fovea status` for the names, or start it with `fovea launch {0} -- CMD`")]
 pub struct Unknown(pub AppName);
 
-/// A running app.
+/// A running app, or a job or a container that is treated as one where its memory is concerned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct App {
     /// Its name.
     pub name: AppName,
+    /// What it is.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Whether it becomes an app when a window of it is seen.
+    #[serde(default)]
+    pub window_makes_app: bool,
+    /// The cgroup of the app that started it: a terminal's, of the job in one of its tabs.
+    #[serde(default)]
+    pub started_by: Option<String>,
     /// Its cgroup, a path below the cgroup v2 mount, without a leading slash.
     pub cgroup: String,
     /// What it is when it is not on the screen.
@@ -93,6 +108,15 @@ pub struct App {
     /// It was in front or visible at some time: whoever tells that knows it, and will tell when it is wanted again. Of an app that was
     /// never seen nobody knows whether the user waits for its first window.
     pub seen: bool,
+}
+
+impl App {
+    fn saw_window_if(&mut self, seen: bool) {
+        self.seen |= seen;
+        if self.seen && self.window_makes_app {
+            self.kind = Kind::App;
+        }
+    }
 }
 
 /// Whoever tells who is in front: one connection, for as long as it lasts.
@@ -131,6 +155,9 @@ impl Registry {
         let seen = self.is_front(&name) || self.is_visible(&name);
         let app = App {
             name: name.clone(),
+            kind: Kind::App,
+            window_makes_app: false,
+            started_by: None,
             cgroup,
             role,
             discovered: false,
@@ -143,32 +170,36 @@ impl Registry {
         self.apps.insert(name, app);
     }
 
-    /// Adds an app that was found. Its cgroup is what it is known by; its label is its name unless another app has that already, whose
-    /// place it must not take: two users' firefox are two apps. Returns its name; `None` if that cgroup is an app's already.
-    pub fn discover(&mut self, unit: &Unit, cgroup: &str) -> Option<AppName> {
-        if self.at(cgroup).is_some() {
+    /// Adds an app, a job or a container that was found. Its cgroup is what it is known by; its label is its name unless another app has
+    /// that already, whose place it must not take: two users' firefox are two apps. `started_by` is the cgroup of the app that
+    /// started it, if one did. Returns its name; `None` if that cgroup is an app's already, or nobody's who may be a victim.
+    pub fn discover(&mut self, placed: &Placed, started_by: Option<String>) -> Option<AppName> {
+        let kind = placed.kind()?;
+        if self.at(placed.unit).is_some() {
             return None;
         }
-        let name = self.free_name(unit)?;
-        self.insert(name.clone(), cgroup.to_owned(), Role::App, None);
+        let name = self.free_name(placed)?;
+        self.insert(name.clone(), placed.unit.to_owned(), Role::App, None);
         if let Some(app) = self.apps.get_mut(&name) {
             app.discovered = true;
+            (app.kind, app.window_makes_app, app.started_by) = (kind, placed.window_makes_app(), started_by);
+            app.saw_window_if(app.seen);
         }
         Some(name)
     }
 
-    fn free_name(&self, unit: &Unit) -> Option<AppName> {
+    fn free_name(&self, placed: &Placed) -> Option<AppName> {
         /// Apps of one label and user.
-        const SAME_MAX: u32 = 1000;
-        let uid = unit.uid;
+        const SAME_MAX: u32 = 100_000;
+        let label = placed.name();
+        let uid = placed.owner.unwrap_or(0);
         let suffixed = |suffix: String| {
-            let label = unit.label.as_str();
             // All ASCII.
-            let kept = &label[..label.len().min(AppName::MAX_BYTES - suffix.len())];
-            format!("{kept}{suffix}").parse::<AppName>().ok()
+            let kept = &label.as_str()[..label.as_str().len().min(AppName::MAX_BYTES - suffix.len())];
+            AppName::known_good(format!("{kept}{suffix}"))
         };
         let others = (1..SAME_MAX).map(|n| if n == 1 { format!("@{uid}") } else { format!("@{uid}-{n}") });
-        let mut names = std::iter::once(Some(unit.label.clone())).chain(others.map(suffixed)).flatten();
+        let mut names = std::iter::once(label.clone()).chain(others.map(suffixed));
         names.find(|name| !self.apps.contains_key(name))
     }
 
@@ -205,7 +236,8 @@ impl Registry {
         }
         for name in &visible {
             if let Some(app) = self.apps.get_mut(name) {
-                (app.seen, app.closed) = (true, false);
+                app.saw_window_if(true);
+                app.closed = false;
                 self.reuse.set_closed(name, false);
             }
         }
@@ -221,7 +253,8 @@ impl Registry {
     fn reopen(&mut self, name: &AppName) -> Result<(), Unknown> {
         let app = self.apps.get_mut(name).ok_or_else(|| Unknown(name.clone()))?;
         self.focus_seq += 1;
-        (app.focus_seq, app.closed, app.seen) = (self.focus_seq, false, true);
+        (app.focus_seq, app.closed) = (self.focus_seq, false);
+        app.saw_window_if(true);
         Ok(())
     }
 
@@ -239,7 +272,7 @@ impl Registry {
         let Some(app) = self.apps.get_mut(&name) else { return };
         app.uses += 1;
         // Of a home screen or a keyboard nobody says that he went back to it.
-        if app.role == Role::App {
+        if app.role == Role::App && app.kind == Kind::App {
             self.reuse.comes(&name, newest_was_front, now_ns);
         }
     }
@@ -301,7 +334,7 @@ impl Registry {
         let returns: BTreeMap<_, _> = self.reuse.returns(self.newest_is_front()).collect();
         let any = Reuse::any(returns.len() + 1);
         let of = |name| (returns.get(name).unwrap_or(&any) * 1000.0).clamp(1.0, 1000.0) as u32;
-        let away = |app: &&App| app.role == Role::App && !self.is_front(&app.name);
+        let away = |app: &&App| app.role == Role::App && app.kind == Kind::App && !self.is_front(&app.name);
         self.apps.values().filter(away).map(|app| (&app.name, of(&app.name))).collect()
     }
 
@@ -331,6 +364,12 @@ impl Registry {
         }
         if self.is_visible(&app.name) {
             return Importance::Visible;
+        }
+        // Nobody leaves a job for another: it works, or waits for its user. What runs in a terminal is seen with it.
+        if app.kind != Kind::App && app.role == Role::App {
+            let starter = app.started_by.as_deref().and_then(|cgroup| self.at(cgroup));
+            let is_seen = starter.is_some_and(|app| self.is_front(&app.name) || self.is_visible(&app.name));
+            return if is_seen { Importance::Visible } else { Importance::Service };
         }
         match app.role {
             Role::Visible => Importance::Visible,

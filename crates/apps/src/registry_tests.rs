@@ -2,6 +2,7 @@
 //! The registry against what a user would say is in front.
 
 use super::*;
+use crate::Place;
 use proptest::prelude::*;
 
 const A: Option<SourceId> = Some(1);
@@ -97,12 +98,14 @@ fn what_comes_to_the_front_is_counted_once_however_often_and_by_whomever_it_is_s
     assert_eq!(uses(&r), 3);
 }
 
+fn unit<'a>(label: &str, uid: u32, cgroup: &'a str) -> Placed<'a> {
+    Placed { place: Place::App, unit: cgroup, label: label.to_owned(), owner: Some(uid) }
+}
+
 #[test]
 fn two_users_firefox_are_two_apps_and_neither_takes_the_others_place() {
     let mut r = Registry::default();
-    let found = |r: &mut Registry, uid, cgroup: &str| {
-        r.discover(&Unit { label: name("firefox"), uid }, cgroup).map(String::from)
-    };
+    let found = |r: &mut Registry, uid, cgroup: &str| r.discover(&unit("firefox", uid, cgroup), None).map(String::from);
     assert_eq!(found(&mut r, 1000, "a/1").as_deref(), Some("firefox"));
     r.focus(A, &name("firefox"), 0).unwrap();
     assert_eq!(found(&mut r, 1001, "b/1").as_deref(), Some("firefox@1001"));
@@ -110,14 +113,15 @@ fn two_users_firefox_are_two_apps_and_neither_takes_the_others_place() {
     assert_eq!(found(&mut r, 1001, "b/2"), None, "known");
     assert_eq!(r.get(&name("firefox")).unwrap().cgroup, "a/1");
     assert_eq!(importance(&r, "firefox"), Importance::Foreground);
-    let long = Unit { label: name(&"x".repeat(64)), uid: u32::MAX };
-    assert!(r.discover(&long, "c/1").is_some() && r.discover(&long, "c/2").is_some());
+    let long = "x".repeat(64);
+    let found = ["c/1", "c/2"].map(|cgroup| r.discover(&unit(&long, u32::MAX, cgroup), None).unwrap());
+    assert_ne!(found[0], found[1]);
 }
 
 #[test]
 fn a_found_app_without_a_window_works_for_somebody_once_sources_would_tell_of_one() {
     let mut r = registry(&["said"]);
-    r.discover(&Unit { label: name("found"), uid: 1 }, "a/1").unwrap();
+    r.discover(&unit("found", 1, "a/1"), None).unwrap();
     assert_eq!(importance(&r, "found"), Importance::Hidden);
     r.unfocus(A, 0);
     assert_eq!(importance(&r, "found"), Importance::Service);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The state of everything, as the daemon tells it.
 
-use fovea_apps::{AppName, AppUsage, Classified, DiskControl, Importance, MemoryReading, Perceived, PoolReading};
+use fovea_apps::{AppName, AppUsage, Classified, DiskControl, Importance, Kind, MemoryReading, Perceived, PoolReading};
 use serde::{Deserialize, Serialize};
 
 /// What `fovea status --json` prints.
@@ -84,6 +84,9 @@ pub struct Tiers {
 pub struct AppStatus {
     /// Name.
     pub name: AppName,
+    /// What it is: an app, a job, a container.
+    #[serde(default)]
+    pub kind: Kind,
     /// Cgroup.
     pub cgroup: String,
     /// Rank now.

@@ -234,9 +234,9 @@ impl Apps for FakeDevice {
         Ok(self.0.borrow().pids.get(&pid).cloned())
     }
 
-    fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
+    fn others(&mut self, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {
         self.check("others")?;
-        Ok(self.0.borrow().others.clone())
+        Ok(self.0.borrow().others.iter().filter(|(cgroup, _)| !is_known(cgroup)).cloned().collect())
     }
 
     fn holders(&mut self, cgroup: &str) -> Result<Vec<Holder>, Error> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fovea_apps::{
-    app_of_cgroup, classify, AppName, Identity, Importance, MemoryReading, Perceived, Registry, Traits, ZramReading,
+    classify, place_of_cgroup, AppName, Identity, Importance, MemoryReading, Perceived, Registry, Traits, ZramReading,
 };
 use fovea_client::{Assumed, Simulation};
 use fovea_linux::rooms::*;
@@ -131,15 +131,16 @@ fn state_of(
     let mut standing = Default::default();
     if !config.lists.is_empty() {
         let programs = system.programs(&app.cgroup)?;
-        let unit = app_of_cgroup(&app.cgroup);
-        let label = unit.as_ref().map(|unit| unit.label.as_str());
-        let identity = Identity { name: app.name.as_str(), label, cgroup: &app.cgroup, programs: &programs };
+        let label = place_of_cgroup(&app.cgroup).label;
+        let identity =
+            Identity { name: app.name.as_str(), label: Some(&label), cgroup: &app.cgroup, programs: &programs };
         standing = config.lists.entry(&identity).map_or(standing, |listed| listed.list);
     }
     // A daemon that has just started has been told by nobody.
     let importance = Some(registry.importance(app)).filter(|&importance| importance <= Importance::Visible);
     let classified = classify(&Traits { said: app.io_class, heard: None, services: &[], importance });
     Ok(AppState {
+        kind: app.kind,
         standing,
         io_class: classified,
         anon_bytes: usage.anon_bytes,
@@ -156,9 +157,7 @@ fn state_of(
 fn find(mount: &Path, registry: &mut Registry) -> std::io::Result<()> {
     for seen in Watcher::new(mount)?.discover() {
         if let Seen::Appeared(cgroup) = seen {
-            if let Some(unit) = app_of_cgroup(&cgroup) {
-                registry.discover(&unit, &cgroup);
-            }
+            registry.discover(&place_of_cgroup(&cgroup), None);
         }
     }
     Ok(())

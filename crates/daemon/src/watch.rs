@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use fovea_apps::{app_of_cgroup, leads_to_apps, limits, owner_of_cgroup, OWN_SLICE};
+use fovea_apps::{leads_to_apps, limits, owner_of_cgroup, place_of_cgroup, OWN_SLICE};
 use rustix::fs::inotify::{add_watch, init, remove_watch, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
@@ -156,7 +156,7 @@ impl Watcher {
 
     /// Forgets an app that nobody could find again.
     pub fn forget(&mut self, cgroup: &str) {
-        if self.discovers && app_of_cgroup(cgroup).is_some() && self.mount.join(cgroup).exists() {
+        if self.discovers && may_be_victim(cgroup) && self.mount.join(cgroup).exists() {
             return;
         }
         if let Some(&id) = self.by_cgroup.get(cgroup) {
@@ -195,7 +195,7 @@ impl Watcher {
     }
 
     fn look_at(&mut self, cgroup: &str, seen: &mut Vec<Seen>) {
-        if app_of_cgroup(cgroup).is_some() {
+        if may_be_victim(cgroup) {
             match self.app(cgroup) {
                 Ok(true) => seen.push(Seen::Appeared(cgroup.to_owned())),
                 // systemd makes a scope before it moves the process in: the change of `populated` tells.
@@ -281,12 +281,18 @@ impl Watcher {
         if before == now {
             return;
         }
-        if now && (!self.discovers || app_of_cgroup(&cgroup).is_none()) {
+        if now && !(self.discovers && may_be_victim(&cgroup)) {
             return;
         }
         seen.push(if now { Seen::Appeared(cgroup.clone()) } else { Seen::Ended(cgroup.clone()) });
         self.watched.insert(id, Watched::App { cgroup, populated: now });
     }
+}
+
+/// Whether it is the cgroup of a unit that the daemon may end: an app, a job, a user's container.
+fn may_be_victim(cgroup: &str) -> bool {
+    let placed = place_of_cgroup(cgroup);
+    placed.kind().is_some() && placed.unit == cgroup
 }
 
 fn below(slice: &str, name: &str) -> String {

@@ -91,8 +91,8 @@ pub trait Apps {
         Ok(())
     }
 
-    /// Services and sessions that are no apps, and their anonymous memory, in swap too: those that systemd's layout has, 256 at most.
-    fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
+    /// Every unit but those that are known, with its anonymous memory, in swap too.
+    fn others(&mut self, _is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {
         Ok(Vec::new())
     }
 

@@ -2,7 +2,7 @@
 //! What the kernel's OOM killer is told: it is to choose as the daemon would. Where somebody outside of apps leaks, of whom it is told nothing,
 //! it is to go by size: no app is to come before him for being of no use now.
 
-use fovea_apps::{Perceived, Standing};
+use fovea_apps::{Kind, Perceived, Standing};
 
 use crate::memory::leak_outside;
 use crate::{Action, AppState, Decision, Reason, Snapshot};
@@ -12,9 +12,10 @@ pub fn decide(snapshot: &Snapshot) -> Decision {
     let mut decision = Decision::default();
     let by_size = leak_outside(snapshot).is_some();
     for app in &snapshot.apps {
-        // One to be left alone is only given back what it had.
-        let untouched = app.standing == Standing::Ignore && app.ranked.is_none_or(|score| score == 0);
-        let oom_score_adj = if by_size { wanted(app).min(0) } else { wanted(app) };
+        // One to be left alone is only given back what it had; so is a job, whose scores are its starter's affair.
+        let left_alone = app.standing == Standing::Ignore || app.kind != Kind::App;
+        let untouched = left_alone && app.ranked.is_none_or(|score| score == 0);
+        let oom_score_adj = if by_size || app.kind != Kind::App { wanted(app).min(0) } else { wanted(app) };
         if !untouched && app.ranked != Some(oom_score_adj) {
             decision.push(Action::Rank { app: app.name.clone(), oom_score_adj }, Reason::Importance);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! All that a decision may depend on.
 
-use fovea_apps::{AppName, Classified, Importance, IoClass, Perceived, Standing};
+use fovea_apps::{AppName, Classified, Importance, IoClass, Kind, Perceived, Standing};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::DiskState;
@@ -89,6 +89,9 @@ pub struct Asked {
 pub struct AppState {
     /// Name.
     pub name: AppName,
+    /// What it is: an app, a job, a container.
+    #[serde(default, skip_serializing_if = "is_app")]
+    pub kind: Kind,
     /// Rank now.
     pub importance: Importance,
     /// What the device's owner says of it.
@@ -200,6 +203,7 @@ impl AppState {
     pub fn new(name: AppName, importance: Importance) -> AppState {
         AppState {
             name,
+            kind: Kind::App,
             importance,
             standing: Standing::Plain,
             perceived: None,
@@ -270,6 +274,10 @@ pub(crate) fn is_zero(value: &u64) -> bool {
 
 fn is_default(classified: &Classified) -> bool {
     *classified == Classified::default()
+}
+
+fn is_app(kind: &Kind) -> bool {
+    *kind == Kind::App
 }
 
 fn is_plain(standing: &Standing) -> bool {

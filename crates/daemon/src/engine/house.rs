@@ -160,6 +160,7 @@ impl<D: Device> House<D> {
         let apps = self.registry.iter().filter_map(|app| {
             let known = self.apps.get(&app.name)?;
             Some(AppState {
+                kind: app.kind,
                 standing: known.standing(),
                 perceived: known.perceived,
                 io_class: known.io_class.clone(),
@@ -210,6 +211,7 @@ impl<D: Device> House<D> {
             let known = self.apps.get(&app.name);
             fovea_client::AppStatus {
                 name: app.name.clone(),
+                kind: app.kind,
                 cgroup: app.cgroup.clone(),
                 importance: self.registry.importance(app),
                 returns_permille: returns.get(&app.name).copied(),

@@ -42,10 +42,10 @@ impl<D: Device> House<D> {
                     Vec::new()
                 }
             };
-            let unit = fovea_apps::app_of_cgroup(&app.cgroup);
+            let label = fovea_apps::place_of_cgroup(&app.cgroup).label;
             listed = self.lists.entry(&Identity {
                 name: name.as_str(),
-                label: unit.as_ref().map(|unit| unit.label.as_str()),
+                label: Some(&label),
                 cgroup: &app.cgroup,
                 programs: &programs,
             });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Which apps there are: registered, found, ended, and given up for others.
 
-use fovea_apps::{limits, AppName, IoClass, Role};
+use fovea_apps::{limits, place_of_cgroup, AppName, IoClass, Kind, Placed, Role};
 use fovea_linux::Device;
 use serde_json::{json, Value};
 
@@ -19,21 +19,41 @@ impl<D: Device> Engine<D> {
         self.house.registry.get(app).map(|app| app.cgroup.clone())
     }
 
-    /// A cgroup that is an app's by its name has a process. Apps of one user are bounded in number, so that none can fill the daemon.
+    /// A cgroup that is an app's or a job's by its path has a process. Apps of one user are bounded in number, so that none can fill the daemon.
     pub fn found(&mut self, cgroup: &str, now_ns: u64) {
-        let Some(unit) = fovea_apps::app_of_cgroup(cgroup) else { return };
-        let of_same = |app: &&fovea_apps::App| {
-            app.discovered && fovea_apps::app_of_cgroup(&app.cgroup).is_some_and(|other| other.uid == unit.uid)
-        };
-        if self.house.registry.iter().filter(of_same).count() >= limits::FOUND_OF_USER_MAX {
+        let placed = place_of_cgroup(cgroup);
+        // A login's scope is no unit to end as a whole: it is watched as an outsider is.
+        if placed.kind().is_none_or(|kind| kind == Kind::Login) || placed.unit != cgroup {
             return;
         }
-        let Some(name) = self.house.registry.discover(&unit, cgroup) else { return };
+        // The user's slice, or who else made it.
+        let above = cgroup.match_indices('/').nth(1).map_or(cgroup, |(at, _)| &cgroup[..=at]);
+        let of_same = |app: &&fovea_apps::App| app.discovered && app.cgroup.starts_with(above);
+        if self.house.registry.iter().filter(of_same).count() >= limits::FOUND_OF_USER_MAX {
+            return self.too_many(&placed, now_ns);
+        }
+        let Some(name) = self.house.registry.discover(&placed, None) else { return };
         self.came(&name, now_ns);
         self.busy = true;
-        self.house.write(now_ns, "found", Some(&name), None, json!({ "cgroup": cgroup, "uid": unit.uid }));
+        self.house.write(
+            now_ns,
+            "found",
+            Some(&name),
+            None,
+            json!({ "cgroup": cgroup, "uid": placed.owner, "place": placed.place }),
+        );
         self.is_new(&name, now_ns);
         self.answer(now_ns);
+    }
+
+    /// Says once of each user that not all of his apps are known one by one.
+    fn too_many(&mut self, placed: &Placed, now_ns: u64) {
+        let whose = placed.owner.map_or("somebody".to_owned(), |uid| format!("user {uid}"));
+        let most = limits::FOUND_OF_USER_MAX;
+        let what = format!("apps and jobs of {whose} beyond {most}: they count as outsiders, so end some");
+        if !self.house.missing.contains(&what) {
+            self.house.lacks(now_ns, what);
+        }
     }
 
     fn is_new(&mut self, app: &AppName, now_ns: u64) {

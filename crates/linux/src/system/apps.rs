@@ -125,8 +125,8 @@ impl Apps for System {
         self.cgroups()?.pass_on(cgroup, controller, on)
     }
 
-    fn others(&mut self) -> Result<Vec<(String, u64)>, Error> {
-        crate::others::others(self.cgroups()?.mount())
+    fn others(&mut self, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {
+        crate::others::others(self.cgroups()?.mount(), is_known)
     }
 
     fn holders(&mut self, cgroup: &str) -> Result<Vec<Holder>, Error> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Runaways that are no apps: never killed by us, but named, and where one leaks apps do not die for it: the kernel's OOM killer is left to choose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fovea_linux::Device;
 use fovea_policy::memory::{eats_what_is_left, Growth, MemoryState, LEAST_GAINED_BYTES};
@@ -120,15 +120,15 @@ impl Outside {
             return;
         }
         self.looked_ns = Some(now_ns);
-        let others = match house.device.others() {
+        // An app that was registered may lie anywhere; what is found but over the budget is an outsider.
+        let apps: BTreeSet<&str> = house.registry.iter().map(|app| app.cgroup.as_str()).collect();
+        let others = match house.device.others(&|cgroup| apps.contains(cgroup)) {
             Ok(others) => others,
             Err(e) => return say!("fovea: {e}"),
         };
         let mut growth = std::mem::take(&mut self.growth);
         let mut runaways = Vec::new();
         self.outsiders.clear();
-        // An app that was registered may lie anywhere.
-        let apps: Vec<&str> = house.registry.iter().map(|app| app.cgroup.as_str()).collect();
         for (cgroup, bytes) in others {
             if apps.iter().any(|app| fovea_linux::cgroup::is_within(app, &cgroup)) {
                 continue;
