@@ -27,7 +27,8 @@ pub use marks::Marks;
 pub use merge::{Kinship, MergeReading, MergeSettings, SpareReading};
 pub use perceived::{is_media_server, Perceived};
 pub use place::{
-    holds_units, leads_to_apps, owner_of_cgroup, place_of_cgroup, scope_of_app, Kind, Place, Placed, OWN_SLICE,
+    holds_units, label_of_cgroup, leads_to_apps, owner_of_cgroup, place_of_cgroup, scope_of_app, Kind, Place, Placed,
+    OWN_SLICE,
 };
 pub use reading::{AppUsage, CpuReading, Holder, MemoryReading, PoolReading, ProcessId, ZramReading, PAGE_BYTES};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};

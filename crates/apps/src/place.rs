@@ -154,6 +154,12 @@ pub fn owner_of_cgroup(cgroup: &str) -> Option<u32> {
     place_of_cgroup(cgroup).owner
 }
 
+/// The label of an app, a job or a container whose cgroup this is.
+pub fn label_of_cgroup(cgroup: &str) -> Option<String> {
+    let placed = place_of_cgroup(cgroup);
+    (placed.kind().is_some() && placed.unit == cgroup).then_some(placed.label)
+}
+
 /// Whether this cgroup is no unit but holds units: slices and users' managers. A process that is in it all the same
 /// belongs to whoever made it, never to an app.
 pub fn holds_units(cgroup: &str) -> bool {

@@ -108,13 +108,15 @@ fn found_apps_of_two_users_are_two_and_a_frozen_one_that_ends_leaves_nothing_fro
 #[test]
 fn one_user_cannot_fill_the_daemon_with_apps() {
     let mut b = bench(&[]);
-    for n in 0..600 {
+    for n in 0..1100 {
         for uid in [1000, 1001] {
-            if uid == 1000 || n == 599 {
+            if uid == 1000 || n == 1099 {
                 b.engine.found(&format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice/app-x-{n}.scope"), 0);
             }
         }
     }
     let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
-    assert_eq!(status.apps.len(), 513);
+    assert_eq!(status.apps.len(), 1025);
+    let lacking: Vec<_> = status.missing.iter().filter(|what| what.contains("user 1000")).collect();
+    assert_eq!(lacking.len(), 1, "said, and once: {:?}", status.missing);
 }

@@ -131,9 +131,9 @@ fn state_of(
     let mut standing = Default::default();
     if !config.lists.is_empty() {
         let programs = system.programs(&app.cgroup)?;
-        let label = place_of_cgroup(&app.cgroup).label;
+        let label = fovea_apps::label_of_cgroup(&app.cgroup);
         let identity =
-            Identity { name: app.name.as_str(), label: Some(&label), cgroup: &app.cgroup, programs: &programs };
+            Identity { name: app.name.as_str(), label: label.as_deref(), cgroup: &app.cgroup, programs: &programs };
         standing = config.lists.entry(&identity).map_or(standing, |listed| listed.list);
     }
     // A daemon that has just started has been told by nobody.

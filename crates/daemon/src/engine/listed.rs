@@ -42,10 +42,10 @@ impl<D: Device> House<D> {
                     Vec::new()
                 }
             };
-            let label = fovea_apps::place_of_cgroup(&app.cgroup).label;
+            let label = fovea_apps::label_of_cgroup(&app.cgroup);
             listed = self.lists.entry(&Identity {
                 name: name.as_str(),
-                label: Some(&label),
+                label: label.as_deref(),
                 cgroup: &app.cgroup,
                 programs: &programs,
             });

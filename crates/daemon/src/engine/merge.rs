@@ -162,8 +162,8 @@ fn is_excluded<D: Device>(house: &mut House<D>, name: &AppName, cgroup: &str) ->
     let lists = Lists { ignore: exclude.clone(), ..Lists::default() };
     // Whose programs cannot be read goes by the name alone.
     let programs = house.device.programs(cgroup).unwrap_or_default();
-    let label = fovea_apps::place_of_cgroup(cgroup).label;
-    lists.entry(&Identity { name: name.as_str(), label: Some(&label), cgroup, programs: &programs }).is_some()
+    let label = fovea_apps::label_of_cgroup(cgroup);
+    lists.entry(&Identity { name: name.as_str(), label: label.as_deref(), cgroup, programs: &programs }).is_some()
 }
 
 impl<D: Device> Mechanism<D> for Merge {
