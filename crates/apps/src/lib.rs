@@ -22,7 +22,7 @@ mod tiers;
 pub use disk::DiskControl;
 pub use importance::{Importance, Role};
 pub use io_class::{classify, ClassBy, Classified, IoClass, Traits};
-pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Standing};
+pub use lists::{BadPattern, Identity, Listed, Lists, Pattern, Preference, Standing};
 pub use marks::Marks;
 pub use merge::{Kinship, MergeReading, MergeSettings, SpareReading};
 pub use perceived::{is_media_server, Perceived};

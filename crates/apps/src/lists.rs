@@ -166,6 +166,27 @@ pub struct Identity<'a> {
     pub programs: &'a [String],
 }
 
+/// What whoever made a unit says of killing it: systemd's `ManagedOOMPreference=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preference {
+    /// [`Standing::Avoid`] or [`Standing::Protect`].
+    pub standing: Standing,
+    /// The attribute that says so.
+    pub attribute: String,
+    /// Whose word it is: the owner of the cgroup.
+    pub uid: u32,
+}
+
+impl Preference {
+    /// It as an entry of a list. Root's word holds for everybody. A user's own holds only among his own units: no other
+    /// user's app is to die because he spares his.
+    pub fn entry(self, is_among_own: bool) -> Option<Listed> {
+        let list = self.standing;
+        let pattern = self.attribute.parse().ok()?;
+        (self.uid == 0 || is_among_own).then_some(Listed { list, pattern })
+    }
+}
+
 /// Which entry of which list an app is meant by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listed {

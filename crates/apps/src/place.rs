@@ -146,6 +146,10 @@ pub fn scope_of_app(app: &AppName, tag: u32) -> String {
 
 /// The place of a cgroup, a path below the mount without a leading slash.
 pub fn place_of_cgroup(cgroup: &str) -> Placed<'_> {
+    // A part without a name is no path that the kernel has.
+    if cgroup.split('/').skip(usize::from(cgroup.is_empty())).any(str::is_empty) {
+        return Placed { place: Place::System, unit: cgroup, label: cgroup.to_owned(), owner: None };
+    }
     Walk { cgroup, at: 0 }.place()
 }
 
@@ -222,8 +226,7 @@ impl<'a> Walk<'a> {
 
     /// The path down to the part that was taken last.
     fn path(&self) -> &'a str {
-        let path = &self.cgroup[..self.at];
-        path.strip_suffix('/').unwrap_or(path)
+        self.cgroup[..self.at].trim_end_matches('/')
     }
 
     /// Goes down to the first part that is no slice, or to the last slice; takes at most `most` slices.

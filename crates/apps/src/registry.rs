@@ -140,6 +140,8 @@ impl Attention {
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     apps: BTreeMap<AppName, App>,
+    /// The app of each cgroup.
+    by_cgroup: BTreeMap<String, AppName>,
     /// By source: each has a screen of its own (a seat, a user's session).
     told: BTreeMap<SourceId, Attention>,
     /// What was said last by somebody who is not there any more. It ranks apps while no source lives, for a guess is better than none
@@ -167,7 +169,18 @@ impl Registry {
             uses: 0,
             seen,
         };
-        self.apps.insert(name, app);
+        self.by_cgroup.insert(app.cgroup.clone(), name.clone());
+        if let Some(old) = self.apps.insert(name, app) {
+            self.forget_cgroup(&old);
+        }
+    }
+
+    /// Of an app that is no longer where it was.
+    fn forget_cgroup(&mut self, old: &App) {
+        let is_elsewhere = self.apps.get(&old.name).is_none_or(|app| app.cgroup != old.cgroup);
+        if is_elsewhere && self.by_cgroup.get(&old.cgroup) == Some(&old.name) {
+            self.by_cgroup.remove(&old.cgroup);
+        }
     }
 
     /// Adds an app, a job or a container that was found. Its cgroup is what it is known by; its label is its name unless another app has
@@ -205,13 +218,15 @@ impl Registry {
 
     /// The app of a cgroup.
     pub fn at(&self, cgroup: &str) -> Option<&App> {
-        self.apps.values().find(|app| app.cgroup == cgroup)
+        self.apps.get(self.by_cgroup.get(cgroup)?)
     }
 
     /// Forgets an app that has ended.
     pub fn remove(&mut self, name: &AppName) -> Option<App> {
         self.attentions().for_each(|a| a.forget(name));
-        self.apps.remove(name)
+        let removed = self.apps.remove(name)?;
+        self.forget_cgroup(&removed);
+        Some(removed)
     }
 
     fn attentions(&mut self) -> impl Iterator<Item = &mut Attention> {
@@ -357,6 +372,22 @@ impl Registry {
         self.apps.is_empty()
     }
 
+    /// Whether the app that started a job can be seen: a terminal, of a shell in it, or of what a shell in it started.
+    fn is_started_by_seen(&self, job: &App) -> bool {
+        /// A terminal's tab, a multiplexer in it, its panes, and one more.
+        const STEPS_MAX: usize = 4;
+        let starter = |app: &&App| app.started_by.as_deref().and_then(|cgroup| self.at(cgroup));
+        let starters = std::iter::successors(starter(&job), starter).take(STEPS_MAX);
+        starters.into_iter().any(|app| self.is_front(&app.name) || self.is_visible(&app.name))
+    }
+
+    /// Whether all whose owner is known are one user's.
+    pub fn has_one_owner(&self) -> bool {
+        let mut owners = self.apps.values().filter_map(|app| crate::owner_of_cgroup(&app.cgroup));
+        let first = owners.next();
+        owners.all(|owner| Some(owner) == first)
+    }
+
     /// How much an app matters now (LowMem13, figure 2-18).
     pub fn importance(&self, app: &App) -> Importance {
         if self.is_front(&app.name) {
@@ -367,9 +398,7 @@ impl Registry {
         }
         // Nobody leaves a job for another: it works, or waits for its user. What runs in a terminal is seen with it.
         if app.kind != Kind::App && app.role == Role::App {
-            let starter = app.started_by.as_deref().and_then(|cgroup| self.at(cgroup));
-            let is_seen = starter.is_some_and(|app| self.is_front(&app.name) || self.is_visible(&app.name));
-            return if is_seen { Importance::Visible } else { Importance::Service };
+            return if self.is_started_by_seen(app) { Importance::Visible } else { Importance::Service };
         }
         match app.role {
             Role::Visible => Importance::Visible,

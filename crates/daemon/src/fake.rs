@@ -7,7 +7,8 @@ use std::io;
 use std::rc::Rc;
 
 use fovea_apps::{
-    AppUsage, CpuReading, DiskControl, Holder, IoClass, Marks, MemoryReading, ProcessId, Service, PAGE_BYTES,
+    AppUsage, CpuReading, DiskControl, Holder, IoClass, Marks, MemoryReading, Preference, ProcessId, Service,
+    PAGE_BYTES,
 };
 use fovea_linux::rooms::*;
 use fovea_linux::*;
@@ -40,6 +41,9 @@ pub struct State {
     pub unkillable: Option<String>,
     /// What cgroups of no app occupy.
     pub others: Vec<(String, u64)>,
+    /// The unit that started what runs in a cgroup, and what is preferred of it.
+    pub started_by: BTreeMap<String, String>,
+    pub preferences: BTreeMap<String, Preference>,
     /// Where each batch of pages began.
     pub cursors: Vec<u64>,
     /// Who uses sound and video, and how often video was looked for.
@@ -232,6 +236,16 @@ impl Apps for FakeDevice {
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
         self.check("cgroup_of_pid")?;
         Ok(self.0.borrow().pids.get(&pid).cloned())
+    }
+
+    fn started_by(&mut self, cgroup: &str) -> Result<Option<String>, Error> {
+        self.check("started_by")?;
+        Ok(self.0.borrow().started_by.get(cgroup).cloned())
+    }
+
+    fn preference(&mut self, cgroup: &str) -> Result<Option<Preference>, Error> {
+        self.check("preference")?;
+        Ok(self.0.borrow().preferences.get(cgroup).cloned())
     }
 
     fn others(&mut self, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {

@@ -3,6 +3,7 @@
 
 use crate::engine_tests::{bench, focus, in_front, Bench, SECOND_NS};
 use crate::fake::FakeApp;
+use fovea_apps::{Importance, Kind};
 use fovea_client::protocol::{Reply, Request};
 
 impl Bench {
@@ -119,4 +120,54 @@ fn one_user_cannot_fill_the_daemon_with_apps() {
     assert_eq!(status.apps.len(), 1025);
     let lacking: Vec<_> = status.missing.iter().filter(|what| what.contains("user 1000")).collect();
     assert_eq!(lacking.len(), 1, "said, and once: {:?}", status.missing);
+}
+
+const APPS: &str = "user.slice/user-1000.slice/user@1000.service/app.slice";
+
+/// GNOME Terminal as systemd shows it: the terminal's own service, a scope for each tab, tmux in one of them.
+#[test]
+fn what_a_terminal_started_is_seen_with_it_and_is_no_app() {
+    let mut b = bench(&[]);
+    let terminal = format!("{APPS}/app-org.gnome.Terminal.slice/gnome-terminal-server.service");
+    let tab = format!("{APPS}/app-org.gnome.Terminal.slice/vte-spawn-1.scope");
+    let pane = format!("{APPS}/tmux-spawn-1.scope");
+    let cron = format!("{APPS}/backup.service");
+    {
+        let mut state = b.device.0.borrow_mut();
+        state.started_by.extend([(tab.clone(), terminal.clone()), (pane.clone(), tab.clone())]);
+        state.pids.extend([(7, format!("{terminal}/x")), (8, cron.clone())]);
+    }
+    for cgroup in [&terminal, &tab, &pane, &cron] {
+        b.device.0.borrow_mut().apps.insert(cgroup.clone(), FakeApp::default());
+        b.engine.found(cgroup, 0);
+    }
+    let of = |b: &mut Bench, cgroup: &str| {
+        let status = b.status();
+        let app = status.apps.iter().find(|app| app.cgroup == cgroup).expect("found").clone();
+        (app.kind, app.importance)
+    };
+    assert_eq!(of(&mut b, &terminal).0, Kind::App);
+    assert_eq!(of(&mut b, &tab), (Kind::Job, Importance::Service));
+    b.engine.handle_from(Some(1), in_front(7), 0);
+    assert_eq!(of(&mut b, &terminal), (Kind::App, Importance::Foreground));
+    assert_eq!(of(&mut b, &tab), (Kind::Job, Importance::Visible));
+    assert_eq!(of(&mut b, &pane), (Kind::Job, Importance::Visible));
+    assert_eq!(of(&mut b, &cron), (Kind::Job, Importance::Service));
+    // A service that has a window after all is an app from then on.
+    b.engine.handle_from(Some(1), in_front(8), 0);
+    assert_eq!(of(&mut b, &cron), (Kind::App, Importance::Foreground));
+    assert_eq!(of(&mut b, &tab), (Kind::Job, Importance::Service));
+    b.run(0, 60 * SECOND_NS);
+    let state = b.device.0.borrow();
+    assert!(!state.done.iter().any(|done| *done == format!("freeze {tab}")), "{:?}", state.done);
+    assert_eq!(state.apps[&tab].score, 0, "nor ranked");
+}
+
+#[test]
+fn a_login_is_no_unit_to_end() {
+    let mut b = bench(&[]);
+    b.engine.found("user.slice/user-1000.slice/session-4.scope", 0);
+    b.engine.found("user.slice/user-1000.slice/user@1000.service/session.slice/pipewire.service", 0);
+    b.engine.found(&format!("{APPS}/app-x-1.scope/below"), 0);
+    assert_eq!(b.status().apps, []);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The owner's lists in the engine: what they keep the daemon from doing, and that it says so.
 
-use fovea_apps::{Lists, Standing};
+use fovea_apps::{Lists, Preference, Standing};
 
 use crate::config::Config;
 use crate::engine_tests::{bench_with, focus, freezing, Bench, SECOND_NS};
@@ -240,4 +240,32 @@ fn programs_that_cannot_be_read_leave_the_name_to_go_by() {
     b.device.0.borrow_mut().failing = Some("programs");
     assert!(b.engine.reconfigure(listing(Standing::Protect, &["v?ult"]), 0).is_empty());
     assert_eq!(b.app("vault").list.as_deref(), Some("protect v?ult"));
+}
+
+/// Distributions ship `ManagedOOMPreference=` in units: root's word holds, a user's only while he spares none of his at another's cost.
+#[test]
+fn what_a_units_maker_prefers_is_its_standing_unless_the_owner_says_otherwise() {
+    let mut b = bench_with(&[("vault", 90), ("game", 60), ("editor", 50)], listing(Standing::Prefer, &["editor"]));
+    let cgroup = |uid: u32| format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice/app-mail-{uid}.scope");
+    let of = |standing, attribute: &str, uid| Preference { standing, attribute: attribute.to_owned(), uid };
+    {
+        let mut state = b.device.0.borrow_mut();
+        state.preferences.insert("apps/vault".into(), of(Standing::Protect, "user.oomd_omit", 0));
+        state.preferences.insert("apps/editor".into(), of(Standing::Avoid, "user.oomd_avoid", 0));
+        state.preferences.insert(cgroup(1000), of(Standing::Avoid, "user.oomd_avoid", 1000));
+        state.apps.insert(cgroup(1000), Default::default());
+    }
+    b.engine.found(&cgroup(1000), 0);
+    // Names are looked up anew.
+    b.engine.handle(add(Standing::Ignore, "nobody"), 1);
+    let list = |b: &mut Bench, name: &str| b.app(name).list;
+    assert_eq!(list(&mut b, "vault").as_deref(), Some("protect user.oomd_omit"));
+    assert_eq!(list(&mut b, "editor").as_deref(), Some("prefer editor"));
+    assert_eq!(list(&mut b, "mail").as_deref(), Some("avoid user.oomd_avoid"));
+    assert_eq!(list(&mut b, "game"), None);
+    b.device.0.borrow_mut().apps.insert(cgroup(1001), Default::default());
+    b.engine.found(&cgroup(1001), 2);
+    b.engine.handle(remove(Standing::Ignore, "nobody"), 3);
+    assert_eq!(list(&mut b, "mail"), None, "another user would pay for it");
+    assert_eq!(list(&mut b, "vault").as_deref(), Some("protect user.oomd_omit"));
 }

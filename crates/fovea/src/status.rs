@@ -84,16 +84,17 @@ fn table(status: &Status) -> String {
         return out + "no apps: start one with `fovea launch NAME -- CMD`\n";
     }
     out += &format!(
-        "\n{:<28} {:<17} {:>8} {:>8} {:>6}  {}\n",
-        "app", "importance", "anon MB", "swap MB", "frozen", "besides"
+        "\n{:<28} {:<7} {:<17} {:>8} {:>8} {:>6}  {}\n",
+        "name", "is", "importance", "anon MB", "swap MB", "frozen", "besides"
     );
     let mut apps: Vec<_> = status.apps.iter().collect();
     apps.sort_by_key(|a| (a.importance, std::cmp::Reverse(a.usage.anon_bytes)));
     for app in apps {
         let importance = serde_json::to_value(app.importance).ok().and_then(|v| v.as_str().map(str::to_owned));
         out += &format!(
-            "{:<28} {:<17} {:>8} {:>8} {:>6}  {}\n",
+            "{:<28} {:<7} {:<17} {:>8} {:>8} {:>6}  {}\n",
             app.name.as_str(),
+            app.kind.name(),
             importance.unwrap_or_default(),
             mb(app.usage.anon_bytes),
             mb(app.usage.swap_bytes),

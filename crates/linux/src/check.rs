@@ -102,6 +102,7 @@ pub(crate) fn check(root: &Root) -> Report {
                 |c| Present(format!("mounted on {}", c.mount().display())),
             ),
         ),
+        ("apps", "something to work on", crate::places::look(cgroups.as_ref().ok())),
         ("memory-controller", "", memory_controller(cgroups.as_ref().ok())),
         ("freezer", "", freezer(cgroups.as_ref().ok())),
         ("psi", "waking up when memory gets short, instead of looking", pressure(root)),

@@ -11,7 +11,7 @@ use std::io;
 
 use fovea_apps::{
     AppUsage, CpuReading, DiskControl, Holder, IoClass, Kinship, Marks, MemoryNode, MemoryReading, MergeReading,
-    MergeSettings, PoolReading, ProcessId, Service, SpareReading,
+    MergeSettings, PoolReading, Preference, ProcessId, Service, SpareReading,
 };
 
 use crate::cgroup::Controller;
@@ -89,6 +89,16 @@ pub trait Apps {
     /// Has a cgroup pass a controller on, or not.
     fn pass_controller_on(&mut self, _cgroup: &str, _controller: Controller, _on: bool) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// The unit whose process started the oldest process of a cgroup, if that still runs.
+    fn started_by(&mut self, _cgroup: &str) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
+    /// What whoever made a cgroup says of killing it (systemd's `ManagedOOMPreference=`).
+    fn preference(&mut self, _cgroup: &str) -> Result<Option<Preference>, Error> {
+        Ok(None)
     }
 
     /// Every unit but those that are known, with its anonymous memory, in swap too.

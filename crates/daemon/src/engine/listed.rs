@@ -50,6 +50,13 @@ impl<D: Device> House<D> {
                 programs: &programs,
             });
         }
+        if listed.is_none() {
+            let preference = self.device.preference(&app.cgroup).unwrap_or_else(|e| {
+                say!("fovea: {e}: what is preferred of {name} is not known");
+                None
+            });
+            listed = preference.and_then(|preference| preference.entry(self.registry.has_one_owner()));
+        }
         if listed == known.listed {
             return false;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Which apps there are: registered, found, ended, and given up for others.
 
-use fovea_apps::{limits, place_of_cgroup, AppName, IoClass, Kind, Placed, Role};
+use fovea_apps::{limits, place_of_cgroup, AppName, IoClass, Kind, Place, Placed, Role};
 use fovea_linux::Device;
 use serde_json::{json, Value};
 
@@ -32,7 +32,15 @@ impl<D: Device> Engine<D> {
         if self.house.registry.iter().filter(of_same).count() >= limits::FOUND_OF_USER_MAX {
             return self.too_many(&placed, now_ns);
         }
-        let Some(name) = self.house.registry.discover(&placed, None) else { return };
+        // Of an app nobody asks: it is seen by its own windows.
+        let started_by = match placed.place {
+            Place::Job => self.house.device.started_by(cgroup).unwrap_or_else(|e| {
+                say!("fovea: {e}: nobody knows who started what runs in {cgroup}");
+                None
+            }),
+            _ => None,
+        };
+        let Some(name) = self.house.registry.discover(&placed, started_by) else { return };
         self.came(&name, now_ns);
         self.busy = true;
         self.house.write(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps as cgroup v2 and /proc show them, and what the OOM killer goes by.
 
-use fovea_apps::{AppUsage, Holder, Marks, ProcessId, Service};
+use fovea_apps::{AppUsage, Holder, Marks, Preference, ProcessId, Service};
 
 use super::System;
 use crate::cgroup::Controller;
@@ -123,6 +123,15 @@ impl Apps for System {
 
     fn pass_controller_on(&mut self, cgroup: &str, controller: Controller, on: bool) -> Result<(), Error> {
         self.cgroups()?.pass_on(cgroup, controller, on)
+    }
+
+    fn started_by(&mut self, cgroup: &str) -> Result<Option<String>, Error> {
+        self.list_processes(cgroup)?;
+        crate::origin::started_by(&self.root, cgroup, &self.pids)
+    }
+
+    fn preference(&mut self, cgroup: &str) -> Result<Option<Preference>, Error> {
+        crate::origin::preference(&self.cgroups()?.path(cgroup)?)
     }
 
     fn others(&mut self, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {
