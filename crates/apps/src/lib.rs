@@ -33,5 +33,5 @@ pub use place::{
 pub use reading::{AppUsage, CpuReading, Holder, MemoryReading, PoolReading, ProcessId, ZramReading, PAGE_BYTES};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
 pub use services::{Service, Services};
-pub use text::{printable, printable_lines};
+pub use text::{printable, printable_json, printable_lines};
 pub use tiers::{MemoryNode, MemoryTiers};

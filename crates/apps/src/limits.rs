@@ -42,23 +42,32 @@ limits! {
     FOUND_OF_USER_MAX: usize = 1024, "apps and jobs", "a user", "those beyond count as outsiders, which is said";
     CGROUP_CHANGES_OF_USER_PER_S: u32 = 100, "cgroups made a second", "a user",
         "the user's cgroups are looked through a second later";
+    // The loop's real-time priority.
+    REALTIME_MS_PER_S: u32 = 50, "milliseconds of CPU a second", "real-time work while nobody waits for memory",
+        "goes on at ordinary priority";
     // Sound and video.
     STREAMS_MAX: usize = 256, "streams", "the sound devices", "streams beyond are not read";
     MEDIA_CLIENTS_MAX: usize = 1024, "processes", "the sound servers' clients", "clients beyond are not perceptible";
     SERVER_DESCRIPTORS_MAX: usize = 4096, "descriptors", "a server", "clients beyond are not seen";
-    PERCEIVED_APART_MS: u32 = 200, "milliseconds apart", "looks at who plays", "changes in between wait for the next";
+    PERCEIVED_APART_MS: u32 = 200, "milliseconds apart", "looks that opening a sound or video device brings about", "changes in between wait for the next";
     // The probe, which touches what others own.
     PROBE_ANSWER_MS: u32 = 40, "milliseconds", "an answer of the probe", "it is killed, and its answer dropped";
     PROBE_BLAMED_S: u32 = 60, "seconds", "passing over the user at whom the probe hung", "looked at again";
     // News of kills, for everybody.
     LISTENERS_OF_USER_MAX: usize = 4, "listeners", "a user", "the oldest is closed";
     LISTENERS_MAX: usize = 256, "listeners", "the news socket", "the oldest of the user with most is closed";
+    // The journal.
+    EVENTS_OF_APP_PER_MIN: u32 = 60, "lines a minute", "one kind of event of an app", "folded into one line with their count";
+    EVENTS_PER_MIN: u32 = 1200, "lines a minute", "one kind of event of all apps", "folded likewise";
+    EVENTS_FOLDED_MAX: usize = 4096, "kinds", "events counted a minute", "counted together";
     // What focus sources read of programs.
     BUS_MESSAGE_MAX_BYTES: usize = 256 << 10, "bytes", "a D-Bus message that is read", "the source begins anew";
-    INHIBITORS_OF_PROGRAM_MAX: usize = 64, "inhibitors", "a program", "inhibitors beyond are not counted";
-    INHIBITING_PROGRAMS_MAX: usize = 256, "programs", "a session's inhibitors", "programs beyond are not counted";
+    INHIBITORS_OF_PROGRAM_MAX: usize = 32, "inhibitors", "a program", "inhibitors beyond are not counted";
+    INHIBITING_PROGRAMS_MAX: usize = 128, "programs", "a session's inhibitors", "programs beyond are not counted";
     TOKEN_MAX_BYTES: usize = 256, "bytes", "a portal's token", "the inhibitor ends with its program";
+    BUS_NAMES_MAX: usize = 4096, "names", "a session's bus", "names beyond are not known";
     BUS_NAME_MAX_BYTES: usize = 255, "bytes", "a name on a bus", "passed over";
+    SWAY_PAYLOAD_MAX_BYTES: usize = 4 << 20, "bytes", "a message of sway", "the source begins anew";
     X11_PACKET_MAX_BYTES: usize = 1 << 20, "bytes", "a packet of an X server", "the source begins anew";
     TOLD_APART_MS: u32 = 100, "milliseconds apart", "what a source tells of inhibitors, players and names",
         "changes in between are told as one";

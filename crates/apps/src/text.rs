@@ -41,6 +41,20 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The same of JSON, where such a character can only stand in a string, and as an escape of JSON's.
+pub fn printable_json(text: &str) -> Cow<'_, str> {
+    let is_layout = |c: char| matches!(c, '\n' | '\t');
+    if !text.chars().any(|c| steers(c) && !is_layout(c)) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = |c: char| match steers(c) && !is_layout(c) {
+        // None of them is beyond what four digits hold.
+        true => format!("\\u{:04x}", c as u32),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect::<String>().into()
+}
+
 /// Control characters of both sets, line and paragraph separators, and the marks, embeddings, overrides and isolates of
 /// the bidirectional algorithm (Unicode Standard Annex 9, section 2).
 fn steers(c: char) -> bool {
@@ -66,6 +80,10 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_that_steers_is_left(text in "\\PC{0,20}[\\x00-\\x1f\\x7f-\\x9f\u{202e}\n]{0,6}\\PC{0,20}") {
+            let json = serde_json::to_string(&text).unwrap();
+            let shown = printable_json(&json);
+            prop_assert!(!shown.chars().any(steers));
+            prop_assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text.clone());
             prop_assert!(!printable(&text).chars().any(steers));
             prop_assert!(!printable_lines(&text).chars().any(|c| steers(c) && !matches!(c, '\n' | '\t')));
         }

@@ -85,13 +85,18 @@ fn who_has_a_services_name_on_a_bus_uses_it_until_its_source_goes() {
     assert_eq!(b.io_class("music").by, ClassBy::NothingKnown);
 }
 
+/// Any program can say so of itself. It is left alone for that; others are held only for what the kernel shows.
 #[test]
-fn who_says_that_it_plays_is_time_sensitive() {
+fn who_says_that_it_plays_has_nobody_held_for_it_until_a_stream_runs() {
     let mut b = two();
     b.engine.handle_from(Some(20), Request::Playing { pids: vec![10] }, 0);
     b.engine.turn(0).unwrap();
-    let music = b.io_class("music");
-    assert_eq!((music.class, music.by), (IoClass::TimeSensitive, ClassBy::Heard(Perceived::PlaysMedia)));
+    assert_eq!(b.io_class("music").by, ClassBy::NothingKnown);
+    let Reply::Status(status) = b.engine.handle(Request::status(), 0) else { panic!("no status") };
+    let music = status.apps.iter().find(|app| app.name.as_str() == "music").unwrap();
+    assert_eq!(music.perceptible, Some(Perceived::PlaysMedia));
+    b.plays(&[(10, Perceived::UsesServer)], SECOND_NS);
+    assert_eq!(b.io_class("music").by, ClassBy::Heard(Perceived::UsesServer));
 }
 
 #[test]

@@ -198,7 +198,9 @@ impl<D: Device> Engine<D> {
                     Err(e) => Reply::Error { error: e.to_string() },
                 };
             }
-            Request::Status {} => return Reply::Status(Box::new(self.status(now_ns))),
+            Request::Status { offset, limit } => {
+                return Reply::Status(Box::new(self.status(now_ns).page(offset, limit)));
+            }
             Request::Explain { app, limit } => {
                 return crate::journal::told(house.journal.story(app.as_ref(), crate::journal::at_most(limit)));
             }
@@ -232,7 +234,8 @@ impl<D: Device> Engine<D> {
         }
         self.house.look_at_services(now_ns);
         let mut snapshot = self.snapshot(now_ns);
-        let mut watch_at_ns = self.house.service_looks.due_ns();
+        let due_ns = [self.house.service_looks.due_ns(), self.house.perceptions.due_ns(now_ns)];
+        let mut watch_at_ns = due_ns.into_iter().flatten().min();
         for at in 0..self.mechanisms.len() {
             let decision = self.mechanisms[at].decide(&snapshot, &self.house.policy);
             self.mechanisms[at].decided(&mut self.house, &decision, &snapshot);

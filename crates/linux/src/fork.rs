@@ -36,7 +36,9 @@ pub fn unblock_signals(signals: &[i32]) -> Result<(), Error> {
     // SAFETY: the set is written by sigemptyset before it is read, and only read by the call that follows.
     let done = unsafe {
         libc::sigemptyset(set.as_mut_ptr());
-        signals.iter().for_each(|&signal| drop(libc::sigaddset(set.as_mut_ptr(), signal)));
+        for &signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
         libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut())
     };
     match done {

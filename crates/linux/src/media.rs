@@ -8,12 +8,14 @@
 mod bluetooth;
 pub(crate) mod clients;
 mod peers;
+mod unix;
 mod video;
 mod watch;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use fovea_apps::limits::{MEDIA_CLIENTS_MAX, STREAMS_MAX};
 use fovea_apps::{is_media_server, Perceived};
 use serde::{Deserialize, Serialize};
 
@@ -30,12 +32,6 @@ pub struct MediaUser {
     /// What for.
     pub perceived: Perceived,
 }
-
-/// Streams read, at most.
-const STREAMS_MAX: usize = 256;
-
-/// Clients of servers told, at most.
-const CLIENTS_MAX: usize = 1024;
 
 /// Finds out who uses sound and video. `devices` is where `proc/asound`, `proc/net` and `dev` are; processes are the live ones.
 #[derive(Debug)]
@@ -86,6 +82,13 @@ impl Media {
     }
 }
 
+/// A socket of sock_diag's answer, and lines of the kernel's lists, for fuzzing.
+pub(crate) fn fuzz(message: &[u8]) {
+    peers::fuzz(message);
+    unix::fuzz(message);
+    let _ = parse_status(message);
+}
+
 /// The clients of servers, and of the servers among those (PipeWire's for PulseAudio's clients is one of PipeWire's).
 fn clients_of_all(root: &Root, servers: BTreeSet<u32>, text: &mut Vec<u8>) -> BTreeSet<u32> {
     let mut clients = BTreeSet::new();
@@ -96,7 +99,7 @@ fn clients_of_all(root: &Root, servers: BTreeSet<u32>, text: &mut Vec<u8>) -> BT
         for client in clients::clients(root, server).unwrap_or_default() {
             match process_of(root, client, text) {
                 Some(owner) if owner.is_server => asked.extend(known.insert(client).then_some(client)),
-                Some(_) if clients.len() < CLIENTS_MAX => drop(clients.insert(client)),
+                Some(_) if clients.len() < MEDIA_CLIENTS_MAX => drop(clients.insert(client)),
                 _ => {}
             }
         }

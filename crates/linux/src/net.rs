@@ -18,11 +18,11 @@ use std::os::unix::fs::MetadataExt;
 use complaints::Complaints;
 use diag::{Protocol, Socket};
 use limit::{Arrived, Limits};
-pub(crate) use namespace::leave_for_an_empty_namespace;
 use namespace::Namespace;
+pub(crate) use namespace::{has_network, leave_for_an_empty_namespace};
 pub use traffic::{AppTraffic, HoldOutcome, Traffic};
 pub use window::HeldSocket;
-use window::Source;
+pub(crate) use window::{Act, Done, Hand, Source};
 
 use crate::cgroup::Cgroups;
 use crate::file::Root;
@@ -103,8 +103,14 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// What came since the last look for the apps of these cgroups.
-    pub fn traffic(&mut self, root: &Root, cgroups: &Cgroups, asked: &[&str]) -> Result<Traffic, Error> {
+    /// What came since the last look for the apps of these cgroups; `hand` touches their connections.
+    pub fn traffic(
+        &mut self,
+        hand: &mut dyn Hand,
+        root: &Root,
+        cgroups: &Cgroups,
+        asked: &[&str],
+    ) -> Result<Traffic, Error> {
         if self.looks == 0 || self.asked != asked {
             self.look_around(root, cgroups, asked)?;
         }
@@ -175,7 +181,7 @@ impl Network {
             let Arrived { arrived_bytes, dropped_bytes } = arrived.get(*cgroup).copied().unwrap_or_default();
             (app.udp_arrived_bytes, app.udp_dropped_bytes) = (arrived_bytes, dropped_bytes);
         }
-        self.forget_closed(&flows);
+        self.forget_closed(hand, &flows);
         self.flows = asked.iter().map(|&cgroup| cgroup.to_owned()).zip(flows).collect();
         let apps = asked.iter().map(|&cgroup| cgroup.to_owned()).zip(apps).collect();
         Ok(Traffic { received_bytes, apps, complaints: std::mem::take(&mut self.complaints.fresh) })
@@ -183,11 +189,10 @@ impl Network {
 
     /// What is held is forgotten only when it is closed: one that is merely not told of (its namespace could not be asked) would be taken for fresh
     /// later, and our window for its own.
-    fn forget_closed(&mut self, flows: &[Vec<Flow>]) {
+    fn forget_closed(&mut self, hand: &mut dyn Hand, flows: &[Vec<Flow>]) {
         let there: HashSet<u64> = flows.iter().flatten().map(|flow| flow.inode).collect();
-        let mut source = Source::default();
         self.held.retain(|inode, Hold { before, .. }| {
-            there.contains(inode) || !matches!(source.copy(before.pid, before.fd, *inode), Ok(None))
+            there.contains(inode) || !matches!(hand.act(before.pid, before.fd, *inode, Act::Find), Ok(None))
         });
         self.places.retain(|inode, _| there.contains(inode));
     }
@@ -233,6 +238,7 @@ impl Network {
     /// called with all that will be, as they were before, and before anything is done to them.
     pub fn hold(
         &mut self,
+        hand: &mut dyn Hand,
         root: &Root,
         cgroups: &Cgroups,
         cgroup: &str,
@@ -243,14 +249,13 @@ impl Network {
         self.find(root, cgroups, cgroup, &flows)?;
         // A process's one after the other: it is opened once.
         flows.sort_unstable_by_key(|flow| self.places.get(&flow.inode).copied());
-        let (mut fresh, mut outcome, mut source) = (Vec::new(), HoldOutcome::default(), Source::default());
+        let (mut fresh, mut outcome) = (Vec::new(), HoldOutcome::default());
         for flow in &flows {
             let Some(&(pid, fd)) = self.places.get(&flow.inode) else { continue };
             if self.held.contains_key(&flow.inode) {
                 continue;
             }
-            let read = |socket| window::read(&socket).map(Some);
-            match source.copy(pid, fd, flow.inode).and_then(|socket| socket.map_or(Ok(None), read)) {
+            match hand.act(pid, fd, flow.inode, Act::Read) {
                 Ok(Some((lock, clamp_bytes))) => {
                     fresh.push(HeldSocket { pid, fd, inode: flow.inode, lock, clamp_bytes });
                 }
@@ -271,7 +276,7 @@ impl Network {
             match self.held.get(&flow.inode).copied() {
                 None => outcome.missed += 1,
                 Some(hold) if hold.window_bytes == window_bytes => outcome.held += 1,
-                Some(hold) => match self.set(&mut source, hold, window_bytes) {
+                Some(hold) => match self.set(hand, hold, window_bytes) {
                     true => outcome.held += 1,
                     false => outcome.missed += 1,
                 },
@@ -280,20 +285,19 @@ impl Network {
         Ok(outcome)
     }
 
-    fn set(&mut self, source: &mut Source, hold: Hold, window_bytes: u32) -> bool {
+    fn set(&mut self, hand: &mut dyn Hand, hold: Hold, window_bytes: u32) -> bool {
         let HeldSocket { inode, lock, pid, .. } = hold.before;
         // One that is held already is locked.
-        let set = |socket| match hold.window_bytes {
-            0 => window::hold(&socket, lock, window_bytes).map(Some),
-            _ => window::change(&socket, window_bytes).map(Some),
+        let act = match hold.window_bytes {
+            0 => Act::Hold { lock, window_bytes },
+            _ => Act::Change { window_bytes },
         };
         let place = self.places.get(&inode).copied();
-        let copied = place.map_or(Ok(None), |(pid, fd)| source.copy(pid, fd, inode));
-        let done = copied.and_then(|socket| socket.map_or(Ok(None), set));
-        let is_set = matches!(done, Ok(Some(())));
+        let done = place.map_or(Ok(None), |(pid, fd)| hand.act(pid, fd, inode, act));
+        let is_set = matches!(done, Ok(Some(_)));
         self.held.insert(inode, Hold { window_bytes: if is_set { window_bytes } else { 0 }, ..hold });
         match done {
-            Ok(Some(())) => (),
+            Ok(Some(_)) => (),
             // It is elsewhere by now, or closed.
             Ok(None) => drop(self.places.remove(&inode)),
             Err(e) => self.refused(inode, pid, &e),
@@ -338,16 +342,15 @@ impl Network {
     /// Gives connections of an app the windows they had. One that has been closed is not an error.
     pub fn release(
         &mut self,
+        hand: &mut dyn Hand,
         root: &Root,
         cgroups: &Cgroups,
         cgroup: &str,
         sockets: &[HeldSocket],
     ) -> Result<(), Error> {
-        let (mut elsewhere, mut failure, mut source) = (None, None, Source::default());
+        let (mut elsewhere, mut failure) = (None, None);
         for held in sockets {
-            let release = |socket| window::release(&socket, held).map(Some);
-            let mut here =
-                |pid, fd| source.copy(pid, fd, held.inode).and_then(|socket| socket.map_or(Ok(None), release));
+            let mut here = |pid, fd| hand.act(pid, fd, held.inode, Act::Release(*held));
             let mut done = here(held.pid, held.fd);
             if matches!(done, Ok(None)) {
                 // The app may have moved it, to another descriptor or another of its processes.
@@ -375,20 +378,14 @@ impl Network {
     }
 }
 
+/// A socket of sock_diag's answer, for fuzzing.
+pub(crate) fn fuzz(message: &[u8]) {
+    diag::fuzz(message);
+}
+
 /// Whether sockets can be asked about, and say whose they are; the reason if not.
 pub(crate) fn probe(root: &Root) -> io::Result<bool> {
     namespace::probe(root)
-}
-
-/// Whether there is an interface but the loopback's, in the machine's own namespace or in ours: whoever has one in another reaches the world through
-/// one of those.
-pub(crate) fn has_network(root: &Root) -> Result<bool, Error> {
-    let has = |path: &str| {
-        let text = crate::file::read(&root.join(path))?;
-        let first = namespace::interfaces(&text).next();
-        Ok(first.is_some())
-    };
-    Ok(has("proc/net/dev")? || has("proc/1/net/dev").unwrap_or(false))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Which devices and sockets processes have open.
+//! Which devices and sockets processes have open. What a file is, is asked of the kernel's memory of it and not of whoever keeps it
+//! (AT_STATX_DONT_SYNC): a file system may answer late or never.
 
 use std::fs::Metadata;
 use std::io;
@@ -7,7 +8,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::str::FromStr;
 
+use rustix::fs::{statx, AtFlags, FileType, StatxFlags, CWD};
+
 use crate::file::Root;
+use crate::probe::watched;
 use crate::Error;
 
 /// What makes two files one device: its number, or for what is no device (in a test) the file itself.
@@ -18,6 +22,17 @@ pub(crate) fn identity(file: &Metadata) -> Identity {
         true => (0, file.rdev()),
         false => (file.dev(), file.ino()),
     }
+}
+
+/// The same of a descriptor's link in /proc.
+fn identity_of_link(path: &Path) -> io::Result<Identity> {
+    let wanted = StatxFlags::TYPE | StatxFlags::INO;
+    let file = statx(CWD, path, AtFlags::STATX_DONT_SYNC, wanted)?;
+    let number = |major, minor| rustix::fs::makedev(major, minor);
+    Ok(match FileType::from_raw_mode(file.stx_mode.into()) {
+        FileType::CharacterDevice | FileType::BlockDevice => (0, number(file.stx_rdev_major, file.stx_rdev_minor)),
+        _ => (number(file.stx_dev_major, file.stx_dev_minor), file.stx_ino),
+    })
 }
 
 /// The live processes' PIDs.
@@ -35,7 +50,10 @@ pub(crate) fn open_files(
 ) -> io::Result<impl Iterator<Item = Identity>> {
     let entries = std::fs::read_dir(root.join(format!("proc/{pid}/fd")))?.flatten();
     let named = entries.filter(move |entry| std::fs::read_link(entry.path()).is_ok_and(|to| may_be(&to)));
-    Ok(named.filter_map(|entry| Some(identity(&std::fs::metadata(entry.path()).ok()?))))
+    Ok(named.filter_map(move |entry| {
+        watched::touch(pid);
+        identity_of_link(&entry.path()).ok()
+    }))
 }
 
 /// The number of the socket that a descriptor's link names, if it names one.

@@ -13,6 +13,9 @@ use crate::{sys, Error};
 /// The lowest of the real-time priorities: before all that is not real-time, behind sound and whatever else is.
 const PRIORITY: libc::c_int = 1;
 
+/// Before all that has another nice value.
+const NICE: i32 = -20;
+
 thread_local! {
     /// Whether this thread was given the priority, and is not aside.
     static IS_FIRST: Cell<bool> = const { Cell::new(false) };
@@ -21,7 +24,7 @@ thread_local! {
 /// Lets this thread run before everything that is not real-time; threads and programs it starts do not inherit that. What it does
 /// [`Aside`] has nice -20 instead, which is all that is left where the policy is refused.
 pub(crate) fn run_first() -> Result<(), Error> {
-    let nice = rustix::process::setpriority_process(None, -20);
+    let nice = rustix::process::setpriority_process(None, NICE);
     sys::set_scheduler(libc::SCHED_FIFO, PRIORITY)
         .map(|()| IS_FIRST.set(true))
         .map_err(|e| Error::call("sched_setscheduler", "the daemon", e))
@@ -33,6 +36,7 @@ pub(crate) fn run_first() -> Result<(), Error> {
 #[must_use]
 pub struct Aside {
     was_first: bool,
+    is_ordinary: bool,
     /// Of the thread that made it.
     here: PhantomData<*const ()>,
 }
@@ -42,12 +46,24 @@ impl Aside {
     pub fn step() -> Self {
         let was_first = IS_FIRST.get() && sys::set_scheduler(libc::SCHED_OTHER, 0).is_ok();
         IS_FIRST.set(IS_FIRST.get() && !was_first);
-        Self { was_first, here: PhantomData }
+        Self { was_first, is_ordinary: false, here: PhantomData }
+    }
+}
+
+impl Aside {
+    /// The same as an ordinary one among all, whom a nice value puts before nobody: what anybody can have us do as often as he likes.
+    pub fn among_all() -> Self {
+        let mut aside = Self::step();
+        aside.is_ordinary = aside.was_first && rustix::process::setpriority_process(None, 0).is_ok();
+        aside
     }
 }
 
 impl Drop for Aside {
     fn drop(&mut self) {
+        if std::mem::take(&mut self.is_ordinary) {
+            let _ = rustix::process::setpriority_process(None, NICE);
+        }
         // It was granted before. If it is not any more, the thread goes on like others.
         if self.was_first && sys::set_scheduler(libc::SCHED_FIFO, PRIORITY).is_ok() {
             IS_FIRST.set(true);
@@ -79,6 +95,12 @@ mod tests {
                 assert_eq!(policy(), libc::SCHED_OTHER, "one inside another ends with the outer");
             }
             assert_eq!(policy(), libc::SCHED_FIFO);
+            let nice = || rustix::process::getpriority_process(None).unwrap();
+            {
+                let _aside = Aside::among_all();
+                assert_eq!((policy(), nice()), (libc::SCHED_OTHER, 0));
+            }
+            assert_eq!((policy(), nice()), (libc::SCHED_FIFO, NICE));
             assert_eq!(std::thread::spawn(policy).join().unwrap(), libc::SCHED_OTHER);
         })
         .join()

@@ -127,6 +127,13 @@ pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
     matches!(poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
 }
 
+/// The user of a process, whatever it has made of itself: the owner of its /proc folder is root as soon as it is not to be dumped.
+pub fn user_of_process(pid: u32) -> Option<u32> {
+    let mut text = Vec::new();
+    crate::file::read_into(std::path::Path::new(&format!("/proc/{pid}/status")), &mut text).ok()?;
+    u32::try_from(crate::proc::value(&text, b"Uid:")?).ok()
+}
+
 /// Opens /proc/PID: what is opened through it belongs to the process that had the PID then.
 pub(crate) fn open_folder(root: &Root, pid: u32) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

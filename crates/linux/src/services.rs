@@ -7,14 +7,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fovea_apps::Service;
+use serde::{Deserialize, Serialize};
 
 use crate::file::{read_into, Root};
 use crate::media::clients::clients;
 use crate::open_files::{identity, open_files, processes, Identity};
+use crate::probe::watched;
 use crate::Error;
 
 /// A process that uses a service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ServiceUser {
     /// PID.
     pub pid: u32,
@@ -100,6 +102,9 @@ fn walk(folder: &Path, depth: usize, take: &mut dyn FnMut(&Path)) {
 
 /// The services of which a process has a node open. Sockets, pipes and the like have no path.
 fn opened(root: &Root, pid: u32, nodes: &[Node]) -> io::Result<BTreeSet<usize>> {
+    if !watched::may_touch(pid) {
+        return Ok(BTreeSet::new());
+    }
     let open = open_files(root, pid, Path::is_absolute)?;
     let of = |open| nodes.iter().filter(move |node| node.identity == open).map(|node| node.service);
     Ok(open.flat_map(of).collect())

@@ -92,6 +92,11 @@ fn parse(mut bytes: &[u8], each: &mut dyn FnMut(&[u8])) -> io::Result<bool> {
     Ok(false)
 }
 
+/// The same, for fuzzing.
+pub(crate) fn fuzz(bytes: &[u8], each: &mut dyn FnMut(&[u8])) -> io::Result<bool> {
+    parse(bytes, each)
+}
+
 /// Kinds and values of the attributes that follow a socket's structure.
 pub(crate) fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {

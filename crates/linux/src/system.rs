@@ -24,6 +24,7 @@ use crate::memory::MemoryReader;
 use crate::net::Network;
 use crate::pageout::Pager;
 use crate::prefetch::Prefetcher;
+use crate::probe::{Places, Probe};
 use crate::psi::{Kind, Trigger};
 use crate::{check, selfcare, Error, Report};
 
@@ -38,6 +39,7 @@ pub struct System {
     pager: Pager,
     prefetcher: Prefetcher,
     media: Media,
+    probe: Option<(Probe, Places)>,
     net: Network,
     ksmd: Option<crate::merging::Ksmd>,
     pids: Vec<u32>,
@@ -59,6 +61,7 @@ impl System {
         let root = Root::at(root);
         System {
             media: Media::at(root.clone()),
+            probe: None,
             root,
             cgroups: OnceCell::new(),
             memory: MemoryReader::default(),
@@ -77,6 +80,23 @@ impl System {
     #[must_use]
     pub fn with_media_at(mut self, root: impl Into<PathBuf>) -> System {
         self.media = Media::at(Root::at(root));
+        self
+    }
+
+    /// The same, where a probe touches what other users own: see [`Probe`]. Without one, whoever asks waits for as long as they like. Waits
+    /// until it answers.
+    pub fn with_probe(mut self, mut probe: Probe) -> (System, Result<(), Error>) {
+        let places = Places { root: self.root.clone(), devices: self.media.devices().clone() };
+        let started = probe.start(&places).map_err(|e| Error::call("starting", "a probe (this program again)", e));
+        self.probe = Some((probe, places));
+        (self, started)
+    }
+
+    /// The same for who can wait, and may never need it: it is started when it is first asked.
+    #[must_use]
+    pub fn with_patient_probe(mut self) -> System {
+        self.probe =
+            Some((Probe::patient(), Places { root: self.root.clone(), devices: self.media.devices().clone() }));
         self
     }
 

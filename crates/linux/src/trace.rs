@@ -24,3 +24,15 @@ pub fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     (now.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as u64)
 }
+
+/// Any bytes as a page of the ring buffer, and as the kernel's descriptions of its formats, for fuzzing.
+pub(crate) fn fuzz(bytes: &[u8]) {
+    const HEADER: &str = include_str!("../tests/fixtures/trace-6.12/events/header_page");
+    if let Some((_, mut events)) = ring::Layout::parse(HEADER).as_ref().and_then(|layout| layout.open(bytes)) {
+        let total: usize = events.by_ref().map(|(_, event)| event.len()).sum();
+        assert!(total <= bytes.len());
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let _ = (ring::Layout::parse(text), format::Format::parse(text));
+    }
+}

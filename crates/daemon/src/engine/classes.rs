@@ -90,6 +90,7 @@ impl<D: Device> House<D> {
                 if !std::mem::replace(&mut self.service_looks.unread, true) {
                     say!("fovea: {e}: which services apps use stays as it was last known");
                 }
+                self.service_looks.again_ns = Some(now_ns + SETTLES_NS);
             }
         }
     }

@@ -16,6 +16,9 @@ const FRESH_NS: u64 = 200_000_000;
 /// descriptors, and he may hand it on.
 const SETTLES_NS: u64 = 1_000_000_000;
 
+/// Time after which they are looked at again that could not be read.
+const AGAIN_NS: u64 = 1_000_000_000;
+
 /// What is known beside each app's [`Known::perceived`].
 #[derive(Debug)]
 pub(super) struct Perceptions {
@@ -80,6 +83,11 @@ impl Perceptions {
         }
     }
 
+    /// When to look again though nothing happens: who plays could not be read.
+    pub(super) fn due_ns(&self, now_ns: u64) -> Option<u64> {
+        self.unread.then_some(now_ns + AGAIN_NS)
+    }
+
     /// Somebody has come of whom nothing is known yet.
     pub(super) fn look_anew(&mut self) {
         self.looked_ns = None;
@@ -123,6 +131,8 @@ impl<D: Device> House<D> {
                 if !std::mem::replace(&mut self.perceptions.unread, true) {
                     say!("fovea: {e}: who plays and records stays as it was last known");
                 }
+                // Looked at again as soon as that may come to something.
+                self.perceptions.looked_ns = None;
                 return;
             }
         };
@@ -159,7 +169,8 @@ impl<D: Device> House<D> {
             if let Some(name) = self.app_of_pid(pid)? {
                 let known = found.entry(name).or_insert(Found { least: perceived, heard: None });
                 known.least = perceived.min(known.least);
-                if perceived != Perceived::Inhibits {
+                // An app's own word has it left alone; only what the kernel shows of it has others held for it.
+                if !matches!(perceived, Perceived::Inhibits | Perceived::PlaysMedia) {
                     known.heard = Some(known.heard.map_or(perceived, |heard| perceived.min(heard)));
                 }
             }

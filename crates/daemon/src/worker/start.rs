@@ -3,6 +3,7 @@
 
 use fovea_client::protocol::SOCKET_NAME;
 use fovea_linux::psi::Kind;
+use fovea_linux::Probe;
 
 use super::*;
 
@@ -30,7 +31,11 @@ fn listen(run_folder: &Path) -> std::io::Result<OwnedFd> {
 pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     let mut missing = Vec::new();
     let system = System::new().map_err(|e| e.to_string())?;
-    let mut system = system.with_media_at(&config.daemon.media_root);
+    let system = system.with_media_at(&config.daemon.media_root);
+    let (mut system, probing) = system.with_probe(Probe::for_loop());
+    if let Err(e) = probing {
+        missing.push(format!("probe: {e}: who plays, and who uses which service, is not known while there is none"));
+    }
     let run_folder = config.daemon.run_folder.clone();
     let listener = listen(&run_folder).map_err(|e| match e.kind() {
         std::io::ErrorKind::Other => format!("{}: {e}", run_folder.display()),
@@ -102,7 +107,8 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     let syslog = Syslog::at(Path::new("/dev/log"));
     let journal_path = config.journal_path();
     let engine = Engine::new(system, config, journal, undo, missing).with_syslog(syslog);
-    let mut engine = engine.uncalled(trigger.is_none());
+    let is_uncalled = trigger.is_none();
+    let mut engine = engine.uncalled(is_uncalled);
     engine.set_up(now_ns()).map_err(|e| e.to_string())?;
     let mut all = Loop {
         epoll,
@@ -118,7 +124,12 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
         _trigger: trigger,
         clients: BTreeMap::new(),
         sources: BTreeSet::new(),
+        of_user: BTreeMap::new(),
         victims: BTreeMap::new(),
+        real_time: RealTime::new(is_uncalled, now_ns()),
+        media_change: MediaChange::default(),
+        media_due_ns: None,
+        media_looked_ns: None,
         next_id: FIRST_ID,
         own_cgroup,
         renamed: Vec::new(),

@@ -33,6 +33,10 @@ pub(super) fn peers(root: &Root, server: u32) -> io::Result<BTreeSet<u32>> {
     Ok(others.filter(has_one).collect())
 }
 
+pub(super) fn fuzz(message: &[u8]) {
+    let _ = named_pair(message);
+}
+
 /// `struct unix_diag_req`.
 fn request() -> [u8; 24] {
     let mut body = [0; 24];

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::file::Root;
 use crate::open_files::{identity, open_files, processes, Identity};
+use crate::probe::watched;
 use crate::Error;
 
 /// The video devices.
@@ -35,5 +36,8 @@ pub(super) fn openers(root: &Root, devices: &Root) -> Result<Vec<u32>, Error> {
 }
 
 fn has_open(root: &Root, pid: u32, nodes: &[Identity]) -> io::Result<bool> {
+    if !watched::may_touch(pid) {
+        return Ok(false);
+    }
     Ok(open_files(root, pid, |to| to.file_name().is_some_and(is_node))?.any(|open| nodes.contains(&open)))
 }

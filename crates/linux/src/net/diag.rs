@@ -77,6 +77,10 @@ pub(super) fn dump(
 }
 
 /// `struct inet_diag_req`, which knows no protocol: the message's kind is TCP's.
+pub(super) fn fuzz(message: &[u8]) {
+    let _ = (socket(message, Protocol::Tcp), socket(message, Protocol::Udp));
+}
+
 fn tcp_request() -> [u8; 60] {
     let mut body = [0; 60];
     body[0] = libc::AF_INET as u8;

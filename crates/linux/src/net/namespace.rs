@@ -11,7 +11,7 @@ use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 
 use super::diag;
 use crate::file::{read_into, Root};
-use crate::sock_diag;
+use crate::{sock_diag, Error};
 
 /// One of them.
 #[derive(Debug)]
@@ -113,6 +113,17 @@ pub(super) fn probe(root: &Root) -> io::Result<bool> {
     diag::dump(&own.diag, diag::Protocol::Tcp, &mut buffer, &mut |socket| lacks_cgroup |= socket.cgroup.is_none())?;
     read_into(&root.join("proc/net/dev"), &mut buffer)?;
     Ok(!lacks_cgroup)
+}
+
+/// Whether there is an interface but the loopback's, in the machine's own namespace or in ours: whoever has one in another reaches the world through
+/// one of those.
+pub(crate) fn has_network(root: &Root) -> Result<bool, Error> {
+    let has = |path: &str| {
+        let text = crate::file::read(&root.join(path))?;
+        let first = interfaces(&text).next();
+        Ok(first.is_some())
+    };
+    Ok(has("proc/net/dev")? || has("proc/1/net/dev").unwrap_or(false))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The receive window of another process's connection. Its descriptor is copied for the few microseconds that takes and closed again: were it kept,
-//! the connection would outlive the app's closing it.
+//! the connection would outlive the app's closing it. And were the app to close it in those microseconds, closing ours would wait for as long as
+//! the app likes (SO_LINGER): so the daemon has its probe do it ([`crate::probe`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::Root;
 use crate::open_files::socket_number;
+use crate::probe::watched;
 use crate::sys;
 
 /// What is set beside what the app has locked: the kernel does not tune the receive buffer any more, and with it the window.
@@ -37,10 +39,49 @@ pub struct HeldSocket {
     pub clamp_bytes: u32,
 }
 
+/// What is to be done to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Act {
+    /// Nothing: is it there?
+    Find,
+    /// Say what its locks and its largest window are.
+    Read,
+    /// Hold it, of which these were the locks.
+    Hold { lock: u32, window_bytes: u32 },
+    /// Hold it, being held, to another window.
+    Change { window_bytes: u32 },
+    /// Give it back what it had.
+    Release(HeldSocket),
+}
+
+/// What came of it: `None` if that process has not got it there any more, else its locks and largest window (0 where they were not asked
+/// for).
+pub(crate) type Done = Option<(u32, u32)>;
+
+/// Who does it.
+pub(crate) trait Hand {
+    /// Does it to the connection of that number, if the process has it at that descriptor.
+    fn act(&mut self, pid: u32, fd: i32, inode: u64, act: Act) -> io::Result<Done>;
+}
+
+impl Hand for Source {
+    fn act(&mut self, pid: u32, fd: i32, inode: u64, act: Act) -> io::Result<Done> {
+        let Some(socket) = self.copy(pid, fd, inode)? else { return Ok(None) };
+        let done = match act {
+            Act::Find => Ok((0, 0)),
+            Act::Read => read(&socket),
+            Act::Hold { lock, window_bytes } => hold(&socket, lock, window_bytes).map(|()| (0, 0)),
+            Act::Change { window_bytes } => change(&socket, window_bytes).map(|()| (0, 0)),
+            Act::Release(held) => release(&socket, &held).map(|()| (0, 0)),
+        };
+        done.map(Some)
+    }
+}
+
 /// The process whose sockets are copied one after the other: it is opened once for all of them. One, not one for each process, for an app may
 /// have more processes than we may have descriptors.
 #[derive(Debug, Default)]
-pub(super) struct Source {
+pub(crate) struct Source {
     opened: Option<(u32, OwnedFd)>,
 }
 
@@ -56,6 +97,7 @@ impl Source {
             }
         }
         let Some((_, pidfd)) = &self.opened else { return Ok(None) };
+        watched::touch(pid);
         copy_by(pidfd, fd, inode)
     }
 }

@@ -31,6 +31,10 @@ impl System {
     }
 }
 
+fn late(error: std::io::Error) -> Error {
+    Error::call("asking the probe", "open files and sockets", error)
+}
+
 impl Apps for System {
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
         self.list_processes(cgroup)?;
@@ -148,11 +152,17 @@ impl Apps for System {
     }
 
     fn media_users(&mut self, look_for_video: bool) -> Result<Vec<MediaUser>, Error> {
-        self.media.users(&self.root, look_for_video)
+        match &mut self.probe {
+            Some((probe, places)) => probe.media_users(places, look_for_video).map_err(late),
+            None => self.media.users(&self.root, look_for_video),
+        }
     }
 
     fn service_users(&mut self, table: &[Service]) -> Result<Vec<ServiceUser>, Error> {
-        crate::services::users(&self.root, self.media.devices(), table)
+        match &mut self.probe {
+            Some((probe, places)) => probe.service_users(places, table).map_err(late),
+            None => crate::services::users(&self.root, self.media.devices(), table),
+        }
     }
 }
 

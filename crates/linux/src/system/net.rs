@@ -5,17 +5,25 @@ use std::io;
 
 use super::System;
 use crate::cgroup::Cgroups;
-use crate::net::Network;
+use crate::net::{Hand, Network, Source};
+use crate::probe::ByProbe;
 use crate::rooms::Net;
 use crate::{Error, HeldSocket, HoldOutcome, Root, Traffic};
 
 impl System {
-    fn network(&mut self) -> Result<(&mut Network, &Root, &Cgroups), Error> {
+    /// Calls the network with the hand by which connections are touched.
+    fn by_hand<T>(
+        &mut self,
+        call: impl FnOnce(&mut Network, &mut dyn Hand, &Root, &Cgroups) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         // Looked for, so that it is there.
         self.cgroups()?;
-        let System { net, root, cgroups, .. } = self;
+        let System { net, root, cgroups, probe, .. } = self;
         let cgroups = cgroups.get().ok_or_else(|| Error::Missing { what: "cgroup v2", mend: "mount it".into() })?;
-        Ok((net, root, cgroups))
+        match probe {
+            Some((probe, places)) => call(net, &mut ByProbe(probe, places), root, cgroups),
+            None => call(net, &mut Source::default(), root, cgroups),
+        }
     }
 }
 
@@ -25,8 +33,7 @@ impl Net for System {
     }
 
     fn traffic(&mut self, cgroups: &[&str]) -> Result<Traffic, Error> {
-        let (net, root, all) = self.network()?;
-        net.traffic(root, all, cgroups)
+        self.by_hand(|net, hand, root, all| net.traffic(hand, root, all, cgroups))
     }
 
     fn hold_windows(
@@ -35,18 +42,15 @@ impl Net for System {
         window_bytes: u32,
         claimed: &mut dyn FnMut(&[HeldSocket]) -> io::Result<()>,
     ) -> Result<HoldOutcome, Error> {
-        let (net, root, cgroups) = self.network()?;
-        net.hold(root, cgroups, cgroup, window_bytes, claimed)
+        self.by_hand(|net, hand, root, all| net.hold(hand, root, all, cgroup, window_bytes, claimed))
     }
 
     fn release_windows(&mut self, cgroup: &str, sockets: &[HeldSocket]) -> Result<(), Error> {
-        let (net, root, cgroups) = self.network()?;
-        net.release(root, cgroups, cgroup, sockets)
+        self.by_hand(|net, hand, root, all| net.release(hand, root, all, cgroup, sockets))
     }
 
     fn limit_udp(&mut self, cgroup: &str, rate_bytes_per_s: Option<u64>) -> Result<(), Error> {
-        let (net, root, cgroups) = self.network()?;
-        net.limit_udp(root, cgroups, cgroup, rate_bytes_per_s)
+        self.by_hand(|net, _, root, all| net.limit_udp(root, all, cgroup, rate_bytes_per_s))
     }
 
     fn forget_traffic(&mut self) {

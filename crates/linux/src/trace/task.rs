@@ -83,7 +83,7 @@ mod tests {
         assert!(!task.kernel && !task.comm.text().is_empty());
         assert_eq!(describe(&root, u32::MAX), None);
         assert!(threads(&root, [pid]).contains(&pid));
-        assert_eq!(threads(&root, [u32::MAX]), []);
+        assert_eq!(threads(&root, [u32::MAX]), Vec::<u32>::new());
     }
 
     #[test]
