@@ -66,6 +66,10 @@ pub enum Request {
     Attend {
         /// Who tells, for people: "x11", "sway".
         name: AppName,
+        /// The user whose session it speaks of, if it is one's: processes of others are passed over from then on, and nothing else can be
+        /// asked on this connection.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        uid: Option<u32>,
     },
     /// The windows that can be seen now, by their processes: answered once the apps in whose cgroups those are run. A process of no
     /// app's is passed over.
@@ -124,8 +128,15 @@ pub enum Request {
         #[serde(default)]
         assumed: Assumed,
     },
-    /// The state of everything.
-    Status {},
+    /// The state of everything: of the apps so many, from one on, as fit into a reply.
+    Status {
+        /// Apps passed over, in the order of their names.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        offset: usize,
+        /// Apps told of at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<usize>,
+    },
     /// An app's story.
     Explain {
         /// Name; all apps without it.
@@ -137,10 +148,27 @@ pub enum Request {
     },
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 impl Request {
+    /// The state of everything, from the first app on.
+    pub fn status() -> Request {
+        Request::Status { offset: 0, limit: None }
+    }
+
+    /// Whether somebody in front of the screen, or an app that starts, waits until it is answered.
+    pub fn is_waited_for(&self) -> bool {
+        matches!(
+            self,
+            Self::Register { .. } | Self::Focus { .. } | Self::Windows { .. } | Self::Home {} | Self::Screen { .. }
+        )
+    }
+
     /// Whether it changes nothing.
     pub fn only_asks(&self) -> bool {
-        matches!(self, Self::Status {} | Self::Explain { .. } | Self::List {} | Self::Simulate { .. })
+        matches!(self, Self::Status { .. } | Self::Explain { .. } | Self::List {} | Self::Simulate { .. })
     }
 }
 

@@ -5,14 +5,11 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use fovea_apps::limits::{LISTENERS_MAX, LISTENERS_OF_USER_MAX};
 use fovea_client::news::{Killed, SOCKET_NAME};
 use fovea_client::socket;
 use rustix::io::Errno;
 use rustix::net::{recv, send, RecvFlags, SendFlags};
-
-/// Listeners at once, and of one user: nobody can keep others out.
-const LISTENERS_MAX: usize = 64;
-const LISTENERS_OF_USER_MAX: usize = 4;
 
 /// The socket and who listens.
 #[derive(Debug)]
@@ -46,13 +43,26 @@ impl News {
     fn add(&mut self, listener: OwnedFd, uid: u32) {
         // Whoever says something is not one who listens.
         self.listeners.retain(|(fd, _)| recv(fd, &mut [0u8; 1][..], RecvFlags::empty()) == Err(Errno::AGAIN));
-        if self.listeners.iter().filter(|(_, of)| *of == uid).count() >= LISTENERS_OF_USER_MAX {
-            if let Some(first) = self.listeners.iter().position(|(_, of)| *of == uid) {
-                self.listeners.remove(first);
-            }
+        self.listeners.push((listener, uid));
+        if self.count_of(uid) > LISTENERS_OF_USER_MAX {
+            self.let_one_go(uid);
+        } else if self.listeners.len() > LISTENERS_MAX {
+            // Of who has most; among equals of who came first, so that one user with many names keeps nobody out for long.
+            let users = self.listeners.iter().map(|(_, of)| *of);
+            let most = users.clone().map(|of| self.count_of(of)).max();
+            let first = users.clone().find(|of| Some(self.count_of(*of)) == most);
+            first.into_iter().for_each(|of| self.let_one_go(of));
         }
-        if self.listeners.len() < LISTENERS_MAX {
-            self.listeners.push((listener, uid));
+    }
+
+    fn count_of(&self, uid: u32) -> usize {
+        self.listeners.iter().filter(|(_, of)| *of == uid).count()
+    }
+
+    /// The one of a user that came first.
+    fn let_one_go(&mut self, uid: u32) {
+        if let Some(first) = self.listeners.iter().position(|(_, of)| *of == uid) {
+            self.listeners.remove(first);
         }
     }
 
@@ -138,6 +148,30 @@ mod tests {
         }
         assert_eq!(news.listeners.len(), LISTENERS_OF_USER_MAX, "the deaf one has gone");
         drop(deaf);
+    }
+
+    #[test]
+    fn many_users_with_many_listeners_keep_nobody_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut news = News::open(folder.path()).unwrap();
+        let mut greedy = Vec::new();
+        for uid in 2000..2100 {
+            for _ in 0..LISTENERS_OF_USER_MAX {
+                let (a, b) = pair();
+                news.add(a, uid);
+                greedy.push(b);
+            }
+        }
+        assert_eq!(news.listeners.len(), LISTENERS_MAX);
+        let (a, modest) = pair();
+        news.add(a, 1000);
+        for uid in 2000..2100 {
+            let (a, b) = pair();
+            news.add(a, uid);
+            greedy.push(b);
+        }
+        assert!(!is_let_go(&modest), "who has one is not the one that goes");
+        assert!(news.listeners.len() <= LISTENERS_MAX);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A message bus (D-Bus): its address, the connection, a call.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use fovea_apps::limits::BUS_MESSAGE_MAX_BYTES;
 use nix::sys::socket::UnixAddr;
-use rustbus::connection::ll_conn::force_finish_on_error;
+use rustbus::connection::ll_conn::{force_finish_on_error, RecvConn};
 use rustbus::connection::{Error, Timeout};
 use rustbus::message_builder::MarshalledMessage;
 use rustbus::{MessageBuilder, MessageType, RpcConn};
@@ -57,7 +58,51 @@ pub fn call_within(
     limit: Timeout,
 ) -> Result<MarshalledMessage, Error> {
     let serial = bus.send_message(message)?.write_all().map_err(force_finish_on_error)?;
-    bus.wait_response(serial, limit)
+    let began = Instant::now();
+    loop {
+        if let Some(reply) = bus.try_get_response(serial) {
+            return Ok(reply);
+        }
+        let left = match limit {
+            Timeout::Duration(limit) => match limit.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
+                Some(left) => Timeout::Duration(left),
+                None => return Err(Error::TimedOut),
+            },
+            other => other,
+        };
+        fill(&mut bus.conn_mut().recv, left)?;
+        bus.try_refill_once(Timeout::Nonblock)?;
+    }
+}
+
+/// The next message, if it is none that is too long.
+pub fn next_message(from: &mut RecvConn, timeout: Timeout) -> Result<MarshalledMessage, Error> {
+    fill(from, timeout)?;
+    from.get_next_message(Timeout::Nonblock)
+}
+
+/// Waits until a whole message is there. Its length is looked at before room is made for it: any program of the session may send one of
+/// 128 MiB, to us or to somebody whom we hear.
+fn fill(from: &mut RecvConn, timeout: Timeout) -> Result<(), Error> {
+    while !from.buffer_contains_whole_message()? {
+        match from.bytes_needed_for_current_message() {
+            Ok(needed) if needed > BUS_MESSAGE_MAX_BYTES => {
+                let line = format!("a message of {needed} bytes, of which at most {BUS_MESSAGE_MAX_BYTES} are read");
+                return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, line).into());
+            }
+            _ => from.read_once(timeout)?,
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a signal, if none has come while something else was waited for.
+pub fn wait_for_signal(bus: &mut RpcConn) -> Result<(), Error> {
+    while bus.try_get_signal().is_none() {
+        fill(&mut bus.conn_mut().recv, Timeout::Infinite)?;
+        bus.try_refill_once(Timeout::Nonblock)?;
+    }
+    Ok(())
 }
 
 /// What the bus says of a name; nothing of one that nobody has.

@@ -2,8 +2,9 @@
 //! Tells the daemon how things stand, and tells it anew when it has been away.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use fovea_apps::limits::TOLD_APART_MS;
 use fovea_apps::AppName;
 use fovea_client::protocol::Request;
 use fovea_client::{ClientError, Connection};
@@ -26,19 +27,42 @@ pub enum Undelivered {
 /// The connection is a lease: what was told holds for as long as it lasts. It is kept while the source lives and given up when that goes,
 /// so that nothing the source said outlives it, nor this process however it ends. And its end is how a restart of the daemon is noticed,
 /// which must be told everything.
-pub fn deliver(run_folder: &Path, name: &AppName, mailbox: &Mailbox, say: &mut dyn FnMut(&str)) -> Undelivered {
-    let mut link: Option<Connection> = None;
+///
+/// A connection that is `given` was made while that was still allowed ([`crate::step_down`]): when it ends, so does this.
+pub fn deliver(
+    run_folder: &Path,
+    name: &AppName,
+    given: Option<Connection>,
+    mailbox: &Mailbox,
+    say: &mut dyn FnMut(&str),
+) -> Undelivered {
+    let is_given = given.is_some();
+    let mut link = given;
+    let mut calm_at = Instant::now();
     let mut told = Wanted::default();
     let mut backoff = Backoff::new();
     let mut retry_at = None;
     let mut complained = false;
     loop {
-        let wanted = mailbox.take();
+        let mut wanted = mailbox.take();
         if let Some(error) = wanted.ended {
             return Undelivered::Source(error);
         }
         if took_back(&wanted, &told) {
+            if is_given {
+                return Undelivered::Source(SourceError::Lost(format!(
+                    "{name}: what it told is so no longer: to be begun anew"
+                )));
+            }
             (link, told) = (None, Wanted::default());
+        }
+        // What programs say of themselves, as often as they like, is told as it stands at most so often.
+        let now = Instant::now();
+        let is_put_off = link.is_some() && calm_at > now && wanted.told_by_programs() != told.told_by_programs();
+        if is_put_off {
+            wanted = Wanted { windows: wanted.windows, screen_on: wanted.screen_on, ..told.clone() };
+        } else if wanted.told_by_programs() != told.told_by_programs() {
+            calm_at = now + Duration::from_millis(TOLD_APART_MS.into());
         }
         if wanted != told && retry_at.is_none_or(|at| at <= Instant::now()) {
             match tell(run_folder, name, &mut link, &wanted, &mut told, say) {
@@ -49,6 +73,7 @@ pub fn deliver(run_folder: &Path, name: &AppName, mailbox: &Mailbox, say: &mut d
                     (complained, retry_at, backoff) = (false, None, Backoff::new());
                 }
                 Err(error @ ClientError::NotAllowed { .. }) => return Undelivered::Daemon(error),
+                Err(error) if is_given => return Undelivered::Daemon(error),
                 Err(error) => {
                     if !complained {
                         say(&format!("{error}; waiting for it"));
@@ -59,7 +84,13 @@ pub fn deliver(run_folder: &Path, name: &AppName, mailbox: &Mailbox, say: &mut d
                 }
             }
         }
-        if wait(mailbox, link.as_ref(), retry_at) {
+        let again_at = retry_at.into_iter().chain(is_put_off.then_some(calm_at)).min();
+        if wait(mailbox, link.as_ref(), again_at) {
+            if is_given {
+                return Undelivered::Source(SourceError::Lost(format!(
+                    "{name}: the daemon has gone: to be begun anew"
+                )));
+            }
             // Whoever listens there next knows nothing.
             (link, told) = (None, Wanted::default());
         }
@@ -104,7 +135,7 @@ fn tell(
         Some(link) => link,
         None => {
             let link = link.insert(Connection::open(run_folder)?);
-            ask(link, &Request::Attend { name: name.clone() }, say)?;
+            ask(link, &Request::Attend { name: name.clone(), uid: None }, say)?;
             link
         }
     };

@@ -7,7 +7,7 @@ use rustbus::connection::{Error, Timeout};
 use rustbus::message_builder::MarshalledMessage;
 use rustbus::{standard_messages, RpcConn};
 
-use crate::bus::{call, owner_of, BUS};
+use crate::bus::{call, next_message, owner_of, BUS};
 use crate::user_bus::UserBus;
 use crate::{Event, SourceError, Windows};
 
@@ -88,7 +88,7 @@ impl<'a> Desktop<'a> {
     pub fn next(&self, link: &mut RpcConn) -> Result<MarshalledMessage, End> {
         let message = match link.try_get_call().or_else(|| link.try_get_signal()) {
             Some(message) => message,
-            None => link.conn_mut().recv.get_next_message(Timeout::Infinite)?,
+            None => next_message(&mut link.conn_mut().recv, Timeout::Infinite)?,
         };
         let is_owner = message.dynheader.member.as_deref() == Some("NameOwnerChanged")
             && message.dynheader.sender.as_deref() == Some(BUS);

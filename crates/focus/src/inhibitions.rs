@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use fovea_apps::limits::{INHIBITING_PROGRAMS_MAX, INHIBITORS_OF_PROGRAM_MAX, TOKEN_MAX_BYTES};
 use rustbus::message_builder::MarshalledMessage;
 use rustbus::wire::unmarshal::traits::Variant;
 use rustbus::MessageType;
@@ -18,9 +19,6 @@ pub const CALLS: [&str; 6] = [
     "type='method_call',member='ReleaseInhibition'",
     "type='method_call',interface='org.freedesktop.portal.Request',member='Close'",
 ];
-
-/// As many of one program count; more have an end no program comes to.
-const HELD_MAX: u32 = 1024;
 
 /// What counts of GNOME's and the portal's flags: logging out, sleep, idleness. Changing the user (2) is none of ours.
 const FLAGS: u32 = 1 | 4 | 8;
@@ -65,7 +63,9 @@ fn holds(interface: &str, message: &MarshalledMessage) -> Option<Heard> {
         "org.freedesktop.portal.Inhibit" => {
             let (_window, flags, options) = parser.get3::<&str, u32, HashMap<&str, Variant>>().ok()?;
             // The last part of the request's object, as its sender wants it called.
-            (flags, options.get("handle_token").and_then(|token| token.get::<String>().ok()))
+            let token = options.get("handle_token").and_then(|token| token.get::<&str>().ok());
+            // One that is too long to be kept ends with its program.
+            (flags, token.filter(|token| token.len() <= TOKEN_MAX_BYTES).map(str::to_owned))
         }
         _ if interface.ends_with(".SessionManager") => {
             let (_app, _window, _reason, flags) = parser.get4::<&str, u32, &str, u32>().ok()?;
@@ -91,7 +91,9 @@ pub struct Holders(BTreeMap<String, Held>);
 impl Holders {
     /// Takes in what was heard.
     pub fn take(&mut self, sender: String, heard: Heard) {
+        let is_known = self.0.contains_key(&sender);
         let held = match heard {
+            Heard::Holds(_) if !is_known && self.0.len() >= INHIBITING_PROGRAMS_MAX => return,
             Heard::Holds(_) => self.0.entry(sender.clone()).or_default(),
             _ => match self.0.get_mut(&sender) {
                 Some(held) => held,
@@ -99,8 +101,10 @@ impl Holders {
             },
         };
         match heard {
-            Heard::Holds(Some(token)) if held.tokens.len() < HELD_MAX as usize => drop(held.tokens.insert(token)),
-            Heard::Holds(_) => held.count = (held.count + 1).min(HELD_MAX),
+            Heard::Holds(Some(token)) if held.tokens.len() < INHIBITORS_OF_PROGRAM_MAX => {
+                held.tokens.insert(token);
+            }
+            Heard::Holds(_) => held.count = (held.count + 1).min(INHIBITORS_OF_PROGRAM_MAX as u32),
             Heard::Drops => held.count = held.count.saturating_sub(1),
             Heard::Closes(token) => drop(held.tokens.remove(&token)),
         }
@@ -176,6 +180,12 @@ mod tests {
         let params = [text("wayland:1"), number(8), options("gtk9")];
         assert_eq!(call(portal, "Inhibit", "/x", &params), mine(Heard::Holds(Some("gtk9".into()))));
         assert_eq!(call("org.freedesktop.impl.portal.Inhibit", "Inhibit", "/x", &params), None, "handed on");
+        let params = [text("wayland:1"), number(8), options(&"x".repeat(1 << 22))];
+        assert_eq!(
+            call(portal, "Inhibit", "/x", &params),
+            mine(Heard::Holds(None)),
+            "of a token of 4 MiB nothing is kept"
+        );
         let close =
             call("org.freedesktop.portal.Request", "Close", "/org/freedesktop/portal/desktop/request/1_7/gtk9", &[]);
         assert_eq!(close, mine(Heard::Closes("gtk9".into())));
@@ -197,6 +207,19 @@ mod tests {
         assert_eq!(holders.names().collect::<Vec<_>>(), [":1.8"]);
         holders.gone(":1.8");
         assert_eq!(held(&holders), 0);
+    }
+
+    #[test]
+    fn what_is_held_of_all_programs_together_is_bounded() {
+        let mut holders = Holders::default();
+        for program in 0..4 * INHIBITING_PROGRAMS_MAX {
+            for token in 0..4 * INHIBITORS_OF_PROGRAM_MAX {
+                holders.take(format!(":1.{program}"), Heard::Holds(Some(format!("{token:0256}"))));
+            }
+        }
+        assert_eq!(holders.0.len(), INHIBITING_PROGRAMS_MAX);
+        let kept: usize = holders.0.values().flat_map(|held| &held.tokens).map(String::len).sum();
+        assert!(kept <= INHIBITING_PROGRAMS_MAX * INHIBITORS_OF_PROGRAM_MAX * TOKEN_MAX_BYTES);
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 //! Shows a user on his desktop which of his apps were killed, and why: from the daemon's news to the session's notification service
 //! (org.freedesktop.Notifications). It runs in the user's session, as that user.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use rustbus::params::{Array, Base, Container, Dict, Param};
 use rustbus::signature;
 use rustbus::{MessageBuilder, MessageType};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fs::{flock, FlockOperation};
 use rustix::io::Errno;
 use rustix::net::{connect, recv, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
 
@@ -21,6 +23,9 @@ const NOTIFICATIONS: &str = "org.freedesktop.Notifications";
 
 /// Least time between two notifications: what comes in between is told in one.
 const APART: Duration = Duration::from_secs(10);
+
+/// A connection that lasted so long was a good one: the next attempt comes soon.
+const LASTED: Duration = Duration::from_secs(60);
 
 /// Apps named in one notification.
 const NAMED_MAX: usize = 4;
@@ -93,8 +98,14 @@ fn why(reason: Reason) -> &'static str {
 /// error; one that goes away is waited for.
 pub fn show_kills(run_folder: &Path, address: &str, wait: bool, say: &mut dyn FnMut(&str)) -> SourceError {
     let mut notices = Notices::default();
+    let _alone = match alone(wait, say) {
+        Ok(alone) => alone,
+        Err(e) => return e,
+    };
     let mut backoff = Backoff::new();
     let mut may_wait = wait;
+    // It lets us in and out again, and that has been said.
+    let mut is_quiet = false;
     loop {
         let news = match listen_to(run_folder) {
             Ok(news) => news,
@@ -107,8 +118,11 @@ pub fn show_kills(run_folder: &Path, address: &str, wait: bool, say: &mut dyn Fn
             }
             Err(e) => return e,
         };
-        (may_wait, backoff) = (true, Backoff::new());
-        say("listening for kills");
+        may_wait = true;
+        if !is_quiet {
+            say("listening for kills");
+        }
+        let began = Instant::now();
         loop {
             let now = Instant::now();
             if let Some((summary, body)) = notices.take(now) {
@@ -134,8 +148,38 @@ pub fn show_kills(run_folder: &Path, address: &str, wait: bool, say: &mut dyn Fn
                 },
             }
         }
-        say("the daemon has gone; waiting for it");
+        if began.elapsed() >= LASTED {
+            (backoff, is_quiet) = (Backoff::new(), false);
+            say("the daemon has gone; waiting for it");
+        } else if !std::mem::replace(&mut is_quiet, true) {
+            // Others of this user listen, or it dies as often as it starts.
+            say("the daemon has gone again; waiting for it at longer and longer intervals");
+        }
+        std::thread::sleep(backoff.step());
     }
+}
+
+/// One listener a user is enough for all his programs: the others wait until it ends. Who has no folder for it listens
+/// without asking.
+fn alone(wait: bool, say: &mut dyn FnMut(&str)) -> Result<Option<File>, SourceError> {
+    let Some(folder) = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()) else {
+        return Ok(None);
+    };
+    let path = Path::new(&folder).join("fovea-kills.lock");
+    let Ok(file) = File::options().create(true).truncate(false).write(true).open(&path) else { return Ok(None) };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) if !wait => {
+            let line =
+                format!("kills: {}: another one shows them already: end that one, or use --wait", path.display());
+            return Err(SourceError::Refused(line));
+        }
+        Err(Errno::WOULDBLOCK) => {
+            say("another one shows kills already; waiting for its end");
+            while let Err(Errno::INTR) = flock(&file, FlockOperation::LockExclusive) {}
+        }
+        _ => {}
+    }
+    Ok(Some(file))
 }
 
 fn listen_to(run_folder: &Path) -> Result<OwnedFd, SourceError> {

@@ -2,7 +2,7 @@
 //! systemd's login manager as a source of the screen's state (whether the session on the seat is idle or locked) and of who holds an
 //! inhibitor (org.freedesktop.login1(5)). It does not know who is in front.
 
-use rustbus::connection::{Error, Timeout};
+use rustbus::connection::Error;
 use rustbus::message_builder::MarshalledMessage;
 use rustbus::params::{Base, Container, Param};
 use rustbus::wire::unmarshal::traits::Variant;
@@ -103,7 +103,7 @@ impl Logind {
                 report(Event::Inhibitors(pids.unwrap_or_default()));
             }
             // Which change it was does not matter: all that counts is read anew, once for all changes that are there.
-            bus.wait_signal(Timeout::Infinite)?;
+            bus::wait_for_signal(bus)?;
             while bus.try_get_signal().is_some() {}
         }
     }

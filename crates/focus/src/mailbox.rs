@@ -27,6 +27,13 @@ pub struct Wanted {
     pub ended: Option<SourceError>,
 }
 
+impl Wanted {
+    /// The part that programs of a session say of themselves.
+    pub(crate) fn told_by_programs(&self) -> (&Option<Vec<u32>>, &Option<Vec<u32>>, &Option<Vec<BusName>>) {
+        (&self.inhibitors, &self.playing, &self.names)
+    }
+}
+
 /// Holds [`Wanted`] for a reader that waits for changes by polling its descriptor.
 #[derive(Debug)]
 pub struct Mailbox {

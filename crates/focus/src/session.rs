@@ -5,13 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use fovea_apps::limits::{BUS_NAMES_MAX, BUS_NAME_MAX_BYTES};
 use fovea_client::protocol::{BusName, BUS_NAMES_MAX_BYTES};
 use rustbus::connection::{Error, Timeout};
 use rustbus::message_builder::MarshalledMessage;
 use rustbus::wire::unmarshal::traits::Variant;
 use rustbus::{MessageBuilder, MessageType, RpcConn};
 
-use crate::bus::{call, call_within, owner_of, pid_of, BUS, BUS_OBJECT};
+use crate::bus::{call, call_within, next_message, owner_of, pid_of, BUS, BUS_OBJECT};
 use crate::inhibitions::{heard, Holders, CALLS};
 use crate::user_bus::UserBus;
 use crate::{Event, Source, SourceError};
@@ -45,7 +46,10 @@ impl Session {
     }
 
     fn connect(&self) -> Result<(RpcConn, RpcConn), SourceError> {
-        Ok((self.bus.connect("session")?, self.bus.connect("session")?))
+        let mut ask = self.bus.connect("session")?;
+        // Nobody but who is asked has anything to say there, and nothing else is kept.
+        ask.set_filter(Box::new(|message| matches!(message.typ, MessageType::Reply | MessageType::Error)));
+        Ok((ask, self.bus.connect("session")?))
     }
 }
 
@@ -113,7 +117,7 @@ fn follow(mut ask: RpcConn, mut hear: RpcConn, report: &mut dyn FnMut(Event)) ->
         }
         let mut timeout = Timeout::Infinite;
         loop {
-            match hear.conn_mut().recv.get_next_message(timeout) {
+            match next_message(&mut hear.conn_mut().recv, timeout) {
                 Ok(message) => known.take(&mut ask, &message)?,
                 Err(Error::TimedOut) => break,
                 Err(e) => return Err(e),
@@ -159,6 +163,10 @@ impl Known {
     }
 
     fn add(&mut self, ask: &mut RpcConn, name: &str) -> Result<(), Error> {
+        let is_known = self.pids.contains_key(name);
+        if !is_known && (self.pids.len() >= BUS_NAMES_MAX || name.len() > BUS_NAME_MAX_BYTES) {
+            return Ok(());
+        }
         // One that has gone meanwhile has no process any more.
         if let Some(pid) = pid_of(ask, name)? {
             self.pids.insert(name.to_owned(), pid);
@@ -176,7 +184,9 @@ impl Known {
     fn look_whether_it_plays(&mut self, ask: &mut RpcConn, player: String) -> Result<(), Error> {
         if plays(ask, &player)? {
             self.add_once(ask, &player)?;
-            self.playing.insert(player);
+            if self.pids.contains_key(&player) {
+                self.playing.insert(player);
+            }
         } else {
             self.playing.remove(&player);
         }

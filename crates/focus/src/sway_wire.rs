@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 
+use fovea_apps::limits::SWAY_PAYLOAD_MAX_BYTES;
 use serde::Deserialize;
 
 use crate::Windows;
@@ -25,9 +26,6 @@ pub const SUBSCRIPTION: &[u8] = br#"["window","workspace","binding"]"#;
 
 const MAGIC: &[u8; 6] = b"i3-ipc";
 const HEADER_BYTES: usize = 14;
-
-/// No tree is larger: a container is about 1 KB.
-const PAYLOAD_MAX_BYTES: u32 = 16 << 20;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,8 +55,8 @@ pub fn receive(from: &mut impl Read) -> io::Result<Message> {
         return Err(bad("no message of the i3 IPC protocol"));
     }
     let (length, kind) = (word(6), word(10));
-    if length > PAYLOAD_MAX_BYTES {
-        return Err(bad("a message longer than 16 MiB"));
+    if length as usize > SWAY_PAYLOAD_MAX_BYTES {
+        return Err(bad("a message that is too long"));
     }
     let mut payload = Vec::new();
     // Grows with what really comes, whatever was announced.

@@ -9,9 +9,9 @@ use x11rb::protocol::dpms::{self, ConnectionExt as _, DPMSMode};
 use x11rb::protocol::screensaver::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::Window;
 use x11rb::protocol::Event as XEvent;
-use x11rb::rust_connection::RustConnection;
 
 use crate::x11_desktop::{served, Desktop};
+use crate::x11_stream::{self, Link};
 use crate::{one_line, Event, Source, SourceError};
 
 /// The last display that has a TCP port.
@@ -30,7 +30,7 @@ impl X11 {
         Self { display, host: rustix::system::uname().nodename().to_bytes().to_vec() }
     }
 
-    fn connect(&self) -> Result<(RustConnection, usize), SourceError> {
+    fn connect(&self) -> Result<(Link, usize), SourceError> {
         let display = self.display.clone().or_else(|| std::env::var("DISPLAY").ok());
         let Some(display) = display.filter(|d| !d.is_empty()) else {
             return Err(SourceError::Absent("x11: no display is named: use --display, or set DISPLAY".into()));
@@ -45,7 +45,7 @@ impl X11 {
         if display_number(&display).is_none_or(|n| n > DISPLAY_MAX) {
             return Err(unnamed());
         }
-        RustConnection::connect(Some(&display)).map_err(|error| match &error {
+        x11_stream::connect(&display).map_err(|error| match &error {
             ConnectError::IoError(e) if e.kind() != ErrorKind::PermissionDenied => SourceError::Absent(format!(
                 "x11: no X server at {display:?} ({}): start one, or name another with --display",
                 one_line(e)
@@ -76,7 +76,7 @@ impl Source for X11 {
 enum Never {}
 
 struct Session<'a> {
-    connection: &'a RustConnection,
+    connection: &'a Link,
     desktop: Desktop<'a>,
     root: Window,
     has_saver: bool,
@@ -84,7 +84,7 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn begin(connection: &'a RustConnection, screen: usize, host: &'a [u8]) -> Result<Self, ReplyError> {
+    fn begin(connection: &'a Link, screen: usize, host: &'a [u8]) -> Result<Self, ReplyError> {
         let root = connection.setup().roots[screen].root;
         let desktop = Desktop::of(connection, root, host)?;
         let has = |name| Ok::<_, ReplyError>(connection.extension_information(name)?.is_some());

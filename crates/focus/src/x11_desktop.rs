@@ -8,8 +8,8 @@ use x11rb::errors::{ConnectionError, ReplyError};
 use x11rb::protocol::xproto::{
     Atom, AtomEnum, ChangeWindowAttributesAux, ConnectionExt as _, EventMask, GetPropertyReply, Window,
 };
-use x11rb::rust_connection::RustConnection;
 
+use crate::x11_stream::Link;
 use crate::Windows;
 
 /// A longer host name than Linux has (HOST_NAME_MAX, 64), in units of 4 bytes.
@@ -25,7 +25,7 @@ macro_rules! atoms {
     ($($field:ident = $name:literal),* $(,)?) => {
         struct Atoms { $($field: Atom),* }
         impl Atoms {
-            fn of(connection: &RustConnection) -> Result<Self, ReplyError> {
+            fn of(connection: &Link) -> Result<Self, ReplyError> {
                 Ok(Self { $($field: connection.intern_atom(false, $name)?.reply()?.atom),* })
             }
         }
@@ -46,7 +46,7 @@ atoms! {
 /// A desktop. A window is taken for visible unless the window manager says that it is minimised or on another desktop: one that is covered
 /// may be uncovered without a word.
 pub struct Desktop<'a> {
-    connection: &'a RustConnection,
+    connection: &'a Link,
     root: Window,
     host: &'a [u8],
     atoms: Atoms,
@@ -56,16 +56,16 @@ pub struct Desktop<'a> {
 
 /// What is asked of one window.
 struct Asked<'c> {
-    pid: Cookie<'c, RustConnection, GetPropertyReply>,
-    machine: Cookie<'c, RustConnection, GetPropertyReply>,
-    desktop: Cookie<'c, RustConnection, GetPropertyReply>,
-    state: Cookie<'c, RustConnection, GetPropertyReply>,
+    pid: Cookie<'c, Link, GetPropertyReply>,
+    machine: Cookie<'c, Link, GetPropertyReply>,
+    desktop: Cookie<'c, Link, GetPropertyReply>,
+    state: Cookie<'c, Link, GetPropertyReply>,
 }
 
 impl<'a> Desktop<'a> {
     /// The desktop of a screen; asked to tell its changes before it is asked how things stand: what changes in between is told twice,
     /// never missed.
-    pub fn of(connection: &'a RustConnection, root: Window, host: &'a [u8]) -> Result<Self, ReplyError> {
+    pub fn of(connection: &'a Link, root: Window, host: &'a [u8]) -> Result<Self, ReplyError> {
         let mut desktop = Self { connection, root, host, atoms: Atoms::of(connection)?, watched: BTreeSet::new() };
         desktop.follow(root)?;
         Ok(desktop)
@@ -94,7 +94,7 @@ impl<'a> Desktop<'a> {
         window: Window,
         property: impl Into<Atom>,
         units: u32,
-    ) -> Result<Cookie<'a, RustConnection, GetPropertyReply>, ConnectionError> {
+    ) -> Result<Cookie<'a, Link, GetPropertyReply>, ConnectionError> {
         self.connection.get_property(false, window, property.into(), AtomEnum::ANY, 0, units)
     }
 

@@ -31,7 +31,7 @@ impl Daemon {
     fn accept(listener: OwnedFd) -> Daemon {
         let client = accept(&listener).unwrap();
         let daemon = Daemon { _listener: listener, client };
-        daemon.done(Request::Attend { name: "sway".parse().unwrap() });
+        daemon.done(Request::Attend { name: "sway".parse().unwrap(), uid: None });
         daemon
     }
 
@@ -55,7 +55,7 @@ fn the_daemon_is_told_changes_and_everything_after_a_restart() {
     let (theirs, run_folder) = (Arc::clone(&mailbox), folder.path().to_owned());
     let (said, lines) = std::sync::mpsc::channel::<String>();
     let delivering = std::thread::spawn(move || {
-        deliver(&run_folder, &"sway".parse().unwrap(), &theirs, &mut |line| said.send(line.to_owned()).unwrap())
+        deliver(&run_folder, &"sway".parse().unwrap(), None, &theirs, &mut |line| said.send(line.to_owned()).unwrap())
     });
     let line = lines.recv().unwrap();
     assert!(line.contains("fovea run") && line.ends_with("waiting for it"), "{line}");

@@ -72,3 +72,22 @@ fn kills_are_shown_with_their_reason_and_how_to_spare_the_app() {
     tell(&client, "maps", Reason::Thrash);
     assert_eq!(shown(&mut service).0, "Fovea closed maps");
 }
+
+/// A daemon that lets a listener in and out again, as it does where a user has too many: attempts become rarer, and lines
+/// are not repeated.
+#[test]
+fn a_daemon_that_hangs_up_at_once_is_asked_ever_more_rarely() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = listen_at(&folder.path().join(SOCKET_NAME), 0o666).unwrap();
+    let (said, lines) = std::sync::mpsc::channel::<String>();
+    let run_folder = folder.path().to_owned();
+    std::thread::spawn(move || {
+        show_kills(&run_folder, "unix:path=/nowhere", true, &mut |line| said.send(line.to_owned()).unwrap());
+    });
+    let began = std::time::Instant::now();
+    (0..4).for_each(|_| drop(accept(&listener).unwrap()));
+    // What was slept in between, at least: 0.25, 0.5 and 1 s. Without that, thousands would have come in it.
+    assert!(began.elapsed() >= std::time::Duration::from_millis(1750));
+    let lines: Vec<String> = lines.try_iter().collect();
+    assert!(lines.len() <= 2, "{lines:?}");
+}

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use fovea_focus::{
-    attend, deliver, session_bus, show_kills, Event, Gnome, Kde, Logind, Mailbox, Session, Source, SourceError, Sway,
-    TopApp, Undelivered, X11,
+    attend, deliver, session_bus, show_kills, step_down, Event, Gnome, Kde, Logind, Mailbox, Session, Source,
+    SourceError, Sway, TopApp, Undelivered, X11,
 };
 
 use crate::failure::Failure;
+use crate::output::say;
 
 /// What to watch.
 #[derive(Args)]
@@ -58,12 +59,18 @@ enum SourceArgument {
         /// Display, like :0; $DISPLAY without it.
         #[arg(long)]
         display: Option<String>,
+        /// Whose session it shows: it is asked as that user, and tells of that user's processes.
+        #[arg(long)]
+        uid: Option<u32>,
     },
     /// Sway: the focused window.
     Sway {
         /// Its IPC socket; without it $SWAYSOCK, or the latest below /run/user.
         #[arg(long, value_name = "PATH")]
         socket: Option<PathBuf>,
+        /// Whose session it shows: it is asked as that user, and tells of that user's processes.
+        #[arg(long)]
+        uid: Option<u32>,
     },
     /// Android's cpuset of the app in front.
     TopApp {
@@ -98,12 +105,27 @@ enum SourceArgument {
 }
 
 impl SourceArgument {
+    /// Whose session it is of, and whether root is to be left behind: to speak to programs it takes nothing of root's.
+    fn becomes(&self) -> Option<Option<u32>> {
+        let is_root = rustix::process::geteuid().is_root();
+        match self {
+            SourceArgument::Gnome(of) | SourceArgument::Kde(of) | SourceArgument::Session(of) => {
+                of.uid.filter(|&uid| is_root && uid != 0).map(Some)
+            }
+            SourceArgument::X11 { uid, .. } | SourceArgument::Sway { uid, .. } => {
+                uid.filter(|&uid| is_root && uid != 0).map(Some)
+            }
+            SourceArgument::Logind { .. } => is_root.then_some(None),
+            _ => None,
+        }
+    }
+
     /// The source, and its name; an error is what to do instead.
     fn source(self) -> Result<(&'static str, Box<dyn Source>), Option<String>> {
         Ok(match self {
             SourceArgument::Kills { bus } => return Err(bus),
-            SourceArgument::X11 { display } => ("x11", Box::new(X11::new(display))),
-            SourceArgument::Sway { socket } => ("sway", Box::new(Sway::new(socket))),
+            SourceArgument::X11 { display, .. } => ("x11", Box::new(X11::new(display))),
+            SourceArgument::Sway { socket, .. } => ("sway", Box::new(Sway::new(socket))),
             SourceArgument::TopApp { folder, period_ms } => {
                 ("top-app", Box::new(TopApp::new(folder, Duration::from_millis(period_ms))))
             }
@@ -119,6 +141,7 @@ impl SourceArgument {
 /// at once, whatever a compositor or the daemon makes it wait for.
 pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
     let mailbox = Arc::new(Mailbox::new().map_err(|e| Failure::failed(format!("making an eventfd: {e}")))?);
+    let becomes = watch.source.becomes();
     let (name, mut source) = match watch.source.source() {
         Ok(source) => source,
         Err(bus) => return show(run_folder, bus, watch.wait),
@@ -132,24 +155,35 @@ pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
         Some(Only::Playing) => matches!(event, Event::Playing(_)),
         Some(Only::Names) => matches!(event, Event::Names(_)),
     };
+    let named = name.parse().map_err(|e: fovea_apps::BadName| Failure::failed(e.to_string()))?;
+    let given = match becomes {
+        Some(uid) => match step_down(run_folder, &named, uid, &mut |line| say(line)) {
+            Ok(link) => Some(link),
+            Err(why) => return Err(undelivered(why)),
+        },
+        None => None,
+    };
     let theirs = Arc::clone(&mailbox);
     let attending = move || {
-        let say = &mut |line: &str| match line.starts_with(name) {
-            true => eprintln!("fovea: {line}"),
-            false => eprintln!("fovea: {name}: {line}"),
+        let said = &mut |line: &str| match line.starts_with(name) {
+            true => say(line),
+            false => say(format!("{name}: {line}")),
         };
-        let error = attend(source.as_mut(), wait, wanted, &theirs, say, &mut std::thread::sleep);
+        let error = attend(source.as_mut(), wait, wanted, &theirs, said, &mut std::thread::sleep);
         theirs.end(error);
     };
     std::thread::Builder::new()
         .name(name.into())
         .spawn(attending)
         .map_err(|e| Failure::failed(format!("starting a thread: {e}")))?;
-    let named = name.parse().map_err(|e: fovea_apps::BadName| Failure::failed(e.to_string()))?;
-    match deliver(run_folder, &named, &mailbox, &mut |line| eprintln!("fovea: {line}")) {
-        Undelivered::Source(SourceError::Absent(line)) => Err(Failure::Lacks(line)),
-        Undelivered::Source(SourceError::Refused(line) | SourceError::Lost(line)) => Err(Failure::Failed(line)),
-        Undelivered::Daemon(error) => Err(error.into()),
+    Err(undelivered(deliver(run_folder, &named, given, &mailbox, &mut |line| say(line))))
+}
+
+fn undelivered(why: Undelivered) -> Failure {
+    match why {
+        Undelivered::Source(SourceError::Absent(line)) => Failure::Lacks(line),
+        Undelivered::Source(SourceError::Refused(line) | SourceError::Lost(line)) => Failure::Failed(line),
+        Undelivered::Daemon(error) => error.into(),
     }
 }
 
@@ -159,7 +193,7 @@ fn show(run_folder: &Path, bus: Option<String>, wait: bool) -> Result<(), Failur
         let line = "kills: no session bus: run it in a user's session, or name the bus with --bus";
         return Err(Failure::Lacks(line.into()));
     };
-    match show_kills(run_folder, &address, wait, &mut |line| eprintln!("fovea: {line}")) {
+    match show_kills(run_folder, &address, wait, &mut |line| say(line)) {
         SourceError::Absent(line) => Err(Failure::Lacks(line)),
         SourceError::Refused(line) | SourceError::Lost(line) => Err(Failure::Failed(line)),
     }

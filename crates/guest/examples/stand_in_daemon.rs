@@ -85,7 +85,7 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
                 }
             }
             Request::Close { app } => registry.close(&app)?,
-            Request::Status {} => status = true,
+            Request::Status { .. } => status = true,
             Request::Screen { .. } | Request::Explain { .. } => {}
             Request::Simulate { .. } | Request::List {} | Request::ListAdd { .. } | Request::ListRemove { .. } => {}
         }

@@ -109,7 +109,7 @@ impl Daemon {
     /// What is said on this connection holds as long as it does: the first process stands for the phone's shell. False if the daemon
     /// hung up, as one that is ending does.
     fn attend(&mut self) -> Outcome<bool> {
-        let request = Request::Attend { name: "phone".parse().at(|| "naming the phone".into())? };
+        let request = Request::Attend { name: "phone".parse().at(|| "naming the phone".into())?, uid: None };
         let bytes = serde_json::to_vec(&request).at(|| "writing a request".into())?;
         match self.exchange(&bytes)? {
             Some(Reply::Done {}) => Ok(true),
@@ -180,7 +180,7 @@ impl Daemon {
 
     /// Asks for its state.
     pub fn status(&mut self) -> Outcome<Box<Status>> {
-        match self.ask(&Request::Status {})? {
+        match self.ask(&Request::status())? {
             Reply::Status(status) => Ok(status),
             other => Err(format!("the daemon answered {other:?} to a question for its status")),
         }
