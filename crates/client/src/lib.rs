@@ -2,6 +2,8 @@
 //! The contract with the outside: whoever speaks to the daemon or reads what it wrote (command line, focus sources, the virtual phone's
 //! guest, tests) needs this crate, and not the daemon.
 
+#[doc(hidden)]
+pub mod fuzz;
 pub mod journal;
 pub mod news;
 pub mod protocol;
@@ -11,5 +13,5 @@ pub mod socket;
 mod status;
 
 pub use simulation::{Assumed, Simulation};
-pub use socket::{request, tell, ClientError, Connection};
+pub use socket::{request, status, tell, ClientError, Connection};
 pub use status::{AppStatus, Merging, Status, Tiers};

@@ -13,6 +13,7 @@ use rustix::net::{
 use thiserror::Error;
 
 use crate::protocol::{Reply, Request, REPLY_MAX_BYTES, REQUEST_MAX_BYTES, SOCKET_NAME};
+use crate::Status;
 
 /// Time the daemon has to answer: it never works longer than some milliseconds before it looks at its socket.
 const ANSWER_LIMIT: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
@@ -69,6 +70,34 @@ impl From<Reply> for ClientError {
 /// Sends one request to the daemon of a run folder and waits for its reply.
 pub fn request(run_folder: &Path, request: &Request) -> Result<Reply, ClientError> {
     Connection::open(run_folder)?.ask(request)
+}
+
+/// Asks for the status, page by page until all apps from `offset` on are told of, `limit` at most.
+pub fn status(run_folder: &Path, offset: usize, limit: Option<usize>) -> Result<Status, ClientError> {
+    let mut link = Connection::open(run_folder)?;
+    let mut whole: Option<Status> = None;
+    let mut from = offset;
+    loop {
+        let left = limit.map(|limit| limit - (from - offset).min(limit));
+        let page = match link.ask(&Request::Status { offset: from, limit: left })? {
+            Reply::Status(page) => *page,
+            other => return Err(other.into()),
+        };
+        // Apps that come and go meanwhile may be told of twice or not at all, as with any list that is read in parts.
+        let next = page.next_offset;
+        let status = match whole.take() {
+            Some(mut whole) => {
+                whole.apps.extend(page.apps);
+                whole.next_offset = next;
+                whole
+            }
+            None => page,
+        };
+        match next.filter(|&next| next > from && limit.is_none_or(|limit| next - offset < limit)) {
+            Some(next) => (whole, from) = (Some(status), next),
+            None => return Ok(status),
+        }
+    }
 }
 
 /// The same of a request that is answered with "done".
@@ -209,7 +238,8 @@ pub fn receive(client: &OwnedFd) -> Received {
 pub fn reply(client: &OwnedFd, reply: &Reply) -> bool {
     let Ok(mut text) = serde_json::to_vec(reply) else { return false };
     if text.len() > REPLY_MAX_BYTES {
-        let error = format!("the answer has {} bytes, more than {REPLY_MAX_BYTES}: ask for less", text.len());
+        let error =
+            format!("the answer has {} bytes, more than {REPLY_MAX_BYTES}: report it with what was asked", text.len());
         text = serde_json::to_vec(&Reply::Error { error }).unwrap_or_default();
     }
     send(client, &text, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()

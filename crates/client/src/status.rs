@@ -4,6 +4,8 @@
 use fovea_apps::{AppName, AppUsage, Classified, DiskControl, Importance, Kind, MemoryReading, Perceived, PoolReading};
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::REPLY_MAX_BYTES;
+
 /// What `fovea status --json` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
@@ -49,6 +51,43 @@ pub struct Status {
     pub missing: Vec<String>,
     /// Apps.
     pub apps: Vec<AppStatus>,
+    /// Where to ask on, if these are not the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<usize>,
+}
+
+impl Status {
+    /// The part of it with the apps from one on: `limit` at most, and no more than a reply holds.
+    #[must_use]
+    pub fn page(mut self, offset: usize, limit: Option<usize>) -> Status {
+        // Lists of others' names beside the apps are cut to what can be read.
+        self.runaways.truncate(NAMES_MAX);
+        self.missing.truncate(NAMES_MAX);
+        let apps = std::mem::take(&mut self.apps);
+        let (bytes, all) = (json_bytes(&self), apps.len());
+        let mut left = REPLY_MAX_BYTES.saturating_sub(bytes + MARGIN_BYTES);
+        let from = apps.into_iter().skip(offset).take(limit.unwrap_or(usize::MAX));
+        let mut fits = |app: &AppStatus| {
+            let takes = json_bytes(app) + 1;
+            let fits = takes <= left;
+            left = left.saturating_sub(takes);
+            fits
+        };
+        self.apps = from.take_while(|app| fits(app)).collect();
+        let next = offset.saturating_add(self.apps.len());
+        self.next_offset = Some(next).filter(|&next| next < all && !self.apps.is_empty());
+        self
+    }
+}
+
+/// Names beside the apps in a status.
+const NAMES_MAX: usize = 16;
+
+/// For what a reply has around a status.
+const MARGIN_BYTES: usize = 1024;
+
+fn json_bytes(what: &impl Serialize) -> usize {
+    serde_json::to_vec(what).map_or(0, |text| text.len())
 }
 
 /// Merging of pages that are alike.
@@ -117,4 +156,47 @@ pub struct AppStatus {
 
 fn is_zero(value: &u64) -> bool {
     *value == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Reply;
+
+    fn app(number: usize) -> AppStatus {
+        AppStatus {
+            name: format!("app{number:03}").parse().unwrap(),
+            // As long as systemd lets a unit's name be, in characters that JSON escapes.
+            cgroup: format!("user.slice/{}.scope", "\u{1b}".repeat(240)),
+            kind: Kind::App,
+            importance: Importance::Hidden,
+            returns_permille: None,
+            list: None,
+            perceptible: None,
+            io_class: Classified::default(),
+            receive_window_bytes: 0,
+            udp_limit_bytes_per_s: 0,
+            frozen: false,
+            usage: AppUsage::default(),
+        }
+    }
+
+    #[test]
+    fn pages_hold_every_app_once_and_each_fits_into_a_reply() {
+        let whole = Status { apps: (0..500).map(app).collect(), ..Status::default() };
+        let (mut offset, mut names, mut pages) = (Some(0), Vec::new(), 0);
+        while let Some(from) = offset {
+            let page = whole.clone().page(from, None);
+            offset = page.next_offset;
+            names.extend(page.apps.iter().map(|app| app.name.clone()));
+            let reply = serde_json::to_vec(&Reply::Status(Box::new(page))).unwrap();
+            assert!(reply.len() <= REPLY_MAX_BYTES, "{}", reply.len());
+            pages += 1;
+        }
+        assert!(pages > 1);
+        assert_eq!(names, whole.apps.iter().map(|app| app.name.clone()).collect::<Vec<_>>());
+        let few = whole.clone().page(7, Some(3));
+        assert_eq!((few.apps.len(), few.apps[0].name.as_str(), few.next_offset), (3, "app007", Some(10)));
+        assert_eq!(whole.page(500, None).next_offset, None);
+    }
 }

@@ -10,7 +10,7 @@ const X11: Option<u64> = Some(21);
 
 impl Bench {
     pub fn status(&mut self) -> Status {
-        match self.engine.handle_from(None, Request::Status {}, 0) {
+        match self.engine.handle_from(None, Request::status(), 0) {
             Reply::Status(status) => *status,
             other => panic!("{other:?}"),
         }

@@ -101,7 +101,7 @@ fn the_ecaches_settings_are_given_and_come_back() {
     engine.set_up(0).unwrap();
     assert_eq!(device.0.borrow().parameters["dm_ecache/zero"], "lazy");
     assert_eq!(device.0.borrow().parameters["dm_ecache/salvage_pages"], "16384");
-    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    let Reply::Status(status) = engine.handle(Request::status(), 0) else { panic!("no status") };
     assert_eq!(status.ecache.map(|pool| pool.frames), Some(23040));
     drop(engine);
     restore(folder.path(), &mut device.clone()).unwrap();
@@ -113,7 +113,7 @@ fn the_ecaches_settings_are_given_and_come_back() {
 #[test]
 fn between_a_request_and_the_look_that_follows_the_daemon_is_busy() {
     let mut b = bench(&[]);
-    let busy = |b: &mut Bench| match b.engine.handle(Request::Status {}, 0) {
+    let busy = |b: &mut Bench| match b.engine.handle(Request::status(), 0) {
         Reply::Status(status) => status.busy,
         other => panic!("{other:?}"),
     };
@@ -244,7 +244,7 @@ fn a_device_without_zram_is_served_without_compression() {
     let folder = tempfile::tempdir().unwrap();
     let mut engine = engine_in(folder.path(), &device);
     engine.set_up(0).unwrap();
-    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    let Reply::Status(status) = engine.handle(Request::status(), 0) else { panic!("no status") };
     assert!(status.missing.iter().any(|m| m.starts_with("zram")));
 }
 
@@ -257,7 +257,7 @@ fn where_the_algorithm_cannot_be_had_zram_has_the_kernels_own() {
     let mut engine = engine_with(folder.path(), &device, config);
     engine.set_up(0).unwrap();
     assert!(device.0.borrow().memory.zram.is_some());
-    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    let Reply::Status(status) = engine.handle(Request::status(), 0) else { panic!("no status") };
     assert!(!status.missing.iter().any(|m| m.starts_with("zram")), "{:?}", status.missing);
     let journal = std::fs::read_to_string(folder.path().join("journal.jsonl")).unwrap();
     let line = journal.lines().find(|line| line.contains(r#""action":"zram""#)).unwrap();
@@ -273,7 +273,7 @@ fn a_zram_that_could_not_be_set_up_is_nobodys() {
     let folder = tempfile::tempdir().unwrap();
     let mut engine = engine_in(folder.path(), &device);
     engine.set_up(0).unwrap();
-    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    let Reply::Status(status) = engine.handle(Request::status(), 0) else { panic!("no status") };
     assert!(status.missing.iter().any(|m| m.starts_with("zram")), "{:?}", status.missing);
     drop(engine);
     assert_eq!(UndoLog::open(folder.path()).unwrap().changed().zram, None, "whoever sets it up next keeps it");

@@ -8,7 +8,7 @@ use fovea_client::protocol::{Reply, Request};
 
 impl Bench {
     fn foreground(&mut self) -> Option<String> {
-        let Reply::Status(status) = self.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+        let Reply::Status(status) = self.engine.handle(Request::status(), 0) else { panic!("no status") };
         status.foreground.map(String::from)
     }
 }
@@ -92,7 +92,7 @@ fn found_apps_of_two_users_are_two_and_a_frozen_one_that_ends_leaves_nothing_fro
         b.engine.found(&cgroup(uid, n), 0);
     }
     b.engine.found("system.slice/app-web.service", 0);
-    let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    let Reply::Status(status) = b.engine.handle(Request::status(), 0) else { panic!("no status") };
     let names: Vec<_> = status.apps.iter().map(|app| app.name.as_str()).collect();
     assert_eq!(names, ["firefox", "firefox@1001", "firefox@1001-2"]);
     assert_eq!(b.engine.owner_of(&cgroup(1001, 2)).unwrap().as_str(), "firefox@1001-2");
@@ -116,10 +116,15 @@ fn one_user_cannot_fill_the_daemon_with_apps() {
             }
         }
     }
-    let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
-    assert_eq!(status.apps.len(), 1025);
-    let lacking: Vec<_> = status.missing.iter().filter(|what| what.contains("user 1000")).collect();
-    assert_eq!(lacking.len(), 1, "said, and once: {:?}", status.missing);
+    let (mut apps, mut offset, mut missing) = (0, Some(0), Vec::new());
+    while let Some(from) = offset {
+        let request = Request::Status { offset: from, limit: None };
+        let Reply::Status(page) = b.engine.handle(request, 0) else { panic!("no status") };
+        (apps, offset, missing) = (apps + page.apps.len(), page.next_offset, page.missing);
+    }
+    assert_eq!(apps, 1025);
+    let lacking: Vec<_> = missing.iter().filter(|what| what.contains("user 1000")).collect();
+    assert_eq!(lacking.len(), 1, "said, and once: {:?}", missing);
 }
 
 const APPS: &str = "user.slice/user-1000.slice/user@1000.service/app.slice";

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The journal: one JSON line per decision, with its reason and the readings behind it.
+//! The journal: one JSON line per decision, with its reason and the readings behind it. What matters in hindsight (kills, starts, what was put
+//! back) is kept in a part of its own, which nothing else can push out.
 
+mod folds;
+
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -14,7 +18,9 @@ use fovea_policy::{Reason, Snapshot};
 use serde::Serialize;
 use serde_json::Value;
 
-use fovea_client::protocol::Reply;
+use fovea_client::protocol::{Reply, REPLY_MAX_BYTES};
+
+use folds::Folds;
 
 /// One line, as [`fovea_client::journal::Line`] is read.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -45,13 +51,29 @@ pub struct Entry<'a> {
     pub outcome: Value,
 }
 
-/// The file.
+/// Whether a line is kept apart from what is written more often.
+fn is_kept(action: &str) -> bool {
+    action.starts_with("kill") || matches!(action, "ask" | "victim-gone" | "start" | "reload" | "missing" | PUT_BACK)
+}
+
+/// What the supervisor writes when it has undone what a dead worker left.
+pub(crate) const PUT_BACK: &str = "put-back";
+
+/// A file that begins anew when it is full, with the one before it beside it.
 #[derive(Debug)]
-pub struct Journal {
+struct Part {
     path: PathBuf,
     file: File,
     written_bytes: u64,
     max_bytes: u64,
+}
+
+/// The files.
+#[derive(Debug)]
+pub struct Journal {
+    all: Part,
+    kept: Part,
+    folds: Folds,
     buffer: Vec<u8>,
     encoder: Encoder,
     unix_ms: fn() -> u64,
@@ -71,13 +93,10 @@ fn time_of_day_ms() -> u64 {
 impl Journal {
     /// Opens or makes the file.
     pub fn open(path: &Path, max_bytes: u64) -> std::io::Result<Self> {
-        let file = appending(path)?;
-        let written_bytes = file.metadata()?.len();
         Ok(Self {
-            path: path.to_owned(),
-            file,
-            written_bytes,
-            max_bytes,
+            all: Part::open(path, max_bytes)?,
+            kept: Part::open(&kept_path(path), max_bytes / 4)?,
+            folds: Folds::default(),
             buffer: Vec::new(),
             encoder: Encoder::default(),
             unix_ms: time_of_day_ms,
@@ -94,12 +113,24 @@ impl Journal {
         self.encoder.set_policy(policy);
     }
 
-    /// Adds a line. A full disk must not stop the daemon from freeing memory, so a failure is said on stderr and no more.
+    /// Adds a line. A full disk must not stop the daemon from freeing memory, so a failure is said on stderr and no more. Of an event that
+    /// comes more often than anybody reads, what is beyond its share is counted instead ([`folds`]); a decision's line never is.
     pub fn write(&mut self, entry: &Entry) {
-        if self.written_bytes > self.max_bytes {
-            self.rotate();
+        for ((action, app), folded) in self.folds.turn(entry.t_ns) {
+            let outcome = serde_json::json!({ "folded": folded });
+            self.write_line(&Entry { t_ns: entry.t_ns, action, app: app.as_ref(), outcome, ..Entry::default() });
         }
-        self.buffer.clear();
+        if entry.snapshot.is_none() && !is_kept(entry.action) && !self.folds.takes(entry.action, entry.app) {
+            return;
+        }
+        self.write_line(entry);
+    }
+
+    fn write_line(&mut self, entry: &Entry) {
+        if self.all.is_full() {
+            self.all.rotate();
+            self.encoder.restart();
+        }
         let mut entry = Entry { unix_ms: (self.unix_ms)(), ..entry.clone() };
         if let Some(snapshot) = entry.snapshot {
             let (readings, basis) = self.encoder.encode(snapshot);
@@ -107,52 +138,108 @@ impl Journal {
             let told = !matches!(entry.action, "rank" | "thaw");
             (entry.readings, entry.basis) = (readings.or(told.then_some(snapshot.memory)), Some(basis));
         }
-        if serde_json::to_writer(&mut self.buffer, &entry).is_err() {
-            return;
+        if !self.all.write(&entry, &mut self.buffer) {
+            // What the next one leaves out would be in no line.
+            self.encoder.restart();
         }
-        self.buffer.push(b'\n');
-        match self.file.write_all(&self.buffer) {
-            Ok(()) => self.written_bytes += self.buffer.len() as u64,
-            Err(e) => {
-                // What the next one leaves out would be in no line.
-                self.encoder.restart();
-                say!("fovea: writing {}: {e}: free some space there", self.path.display());
+        if is_kept(entry.action) {
+            // All that a reader wants; to decide it again takes the other part.
+            let readings = entry.readings.or(entry.snapshot.map(|snapshot| snapshot.memory));
+            if self.kept.is_full() {
+                self.kept.rotate();
             }
+            self.kept.write(&Entry { readings, basis: None, ..entry }, &mut self.buffer);
         }
-    }
-
-    fn rotate(&mut self) {
-        let old = self.path.with_extension("old.jsonl");
-        let fresh = std::fs::rename(&self.path, old).and_then(|()| appending(&self.path));
-        match fresh {
-            Ok(file) => self.file = file,
-            Err(e) => say!("fovea: rotating {}: {e}", self.path.display()),
-        }
-        self.written_bytes = 0;
-        self.encoder.restart();
     }
 
     /// The latest entries of an app (of all without one), oldest first.
     pub fn story(&self, app: Option<&AppName>, limit: usize) -> std::io::Result<Vec<Value>> {
-        Self::story_in(&self.path, app, limit)
+        Self::story_in(&self.all.path, app, limit)
     }
 
     /// The same of a journal that somebody else writes. Lines that are not JSON are passed over.
     pub fn story_in(path: &Path, app: Option<&AppName>, limit: usize) -> std::io::Result<Vec<Value>> {
-        let mut entries = std::collections::VecDeque::new();
-        for path in [path.with_extension("old.jsonl"), path.to_owned()] {
-            let Ok(file) = File::open(path) else { continue };
-            for line in BufReader::new(file).lines() {
-                let Ok(value) = serde_json::from_str::<Value>(&line?) else { continue };
-                if app.is_none_or(|app| value["app"] == app.as_str()) {
-                    entries.push_back(value);
-                    if entries.len() > limit {
-                        entries.pop_front();
-                    }
-                }
+        let mut entries = VecDeque::new();
+        let mut first_ms = None;
+        each_line(path, &mut |value| {
+            first_ms = first_ms.or_else(|| value["unix_ms"].as_u64());
+            add(&mut entries, app, limit, value);
+        })?;
+        // What was kept from before.
+        let mut kept = VecDeque::new();
+        each_line(&kept_path(path), &mut |value| {
+            if first_ms.is_none_or(|first_ms| value["unix_ms"].as_u64().is_some_and(|ms| ms < first_ms)) {
+                add(&mut kept, app, limit, value);
+            }
+        })?;
+        let room = limit.saturating_sub(entries.len());
+        kept.drain(..kept.len().saturating_sub(room));
+        kept.extend(entries);
+        Ok(kept.into())
+    }
+}
+
+fn add(entries: &mut VecDeque<Value>, app: Option<&AppName>, limit: usize, value: Value) {
+    if app.is_none_or(|app| value["app"] == app.as_str()) {
+        entries.push_back(value);
+        if entries.len() > limit {
+            entries.pop_front();
+        }
+    }
+}
+
+/// All lines of a part, the older file's first.
+fn each_line(path: &Path, take: &mut dyn FnMut(Value)) -> std::io::Result<()> {
+    for path in [path.with_extension("old.jsonl"), path.to_owned()] {
+        let Ok(file) = File::open(path) else { continue };
+        for line in BufReader::new(file).split(b'\n') {
+            if let Ok(value) = serde_json::from_slice::<Value>(&line?) {
+                take(value);
             }
         }
-        Ok(entries.into())
+    }
+    Ok(())
+}
+
+/// Where the part is that is kept: `journal.kept.jsonl` beside `journal.jsonl`.
+fn kept_path(path: &Path) -> PathBuf {
+    path.with_extension("kept.jsonl")
+}
+
+impl Part {
+    fn open(path: &Path, max_bytes: u64) -> std::io::Result<Part> {
+        let file = appending(path)?;
+        let written_bytes = file.metadata()?.len();
+        Ok(Part { path: path.to_owned(), file, written_bytes, max_bytes })
+    }
+
+    fn is_full(&self) -> bool {
+        self.written_bytes > self.max_bytes
+    }
+
+    fn rotate(&mut self) {
+        let old = self.path.with_extension("old.jsonl");
+        match std::fs::rename(&self.path, old).and_then(|()| appending(&self.path)) {
+            Ok(file) => self.file = file,
+            Err(e) => say!("fovea: rotating {}: {e}", self.path.display()),
+        }
+        self.written_bytes = 0;
+    }
+
+    fn write(&mut self, entry: &Entry, buffer: &mut Vec<u8>) -> bool {
+        buffer.clear();
+        if serde_json::to_writer(&mut *buffer, entry).is_err() {
+            return false;
+        }
+        buffer.push(b'\n');
+        match self.file.write_all(buffer) {
+            Ok(()) => self.written_bytes += buffer.len() as u64,
+            Err(e) => {
+                say!("fovea: writing {}: {e}: free some space there", self.path.display());
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -164,7 +251,19 @@ pub fn at_most(limit: Option<usize>) -> usize {
 /// A story as a reply.
 pub fn told(story: std::io::Result<Vec<Value>>) -> Reply {
     match story {
-        Ok(entries) => Reply::Story { entries },
+        Ok(mut entries) => {
+            // The latest, as many as a reply holds.
+            let mut left = REPLY_MAX_BYTES - 1024;
+            let mut fits = |entry: &&Value| {
+                let takes = entry.to_string().len() + 1;
+                let fits = takes <= left;
+                left = left.saturating_sub(takes);
+                fits
+            };
+            let told = entries.iter().rev().take_while(|entry| fits(entry)).count();
+            entries.drain(..entries.len() - told);
+            Reply::Story { entries }
+        }
         Err(e) => Reply::Error { error: format!("reading the journal: {e}") },
     }
 }
@@ -181,7 +280,7 @@ mod tests {
         let (mail, game): (AppName, AppName) = ("mail".parse().unwrap(), "game".parse().unwrap());
         for t_ns in 0..4 {
             journal.write(&Entry { t_ns, action: "freeze", app: Some(&mail), ..Entry::default() });
-            journal.write(&Entry { t_ns, action: "kill", app: Some(&game), ..Entry::default() });
+            journal.write(&Entry { t_ns, action: "close", app: Some(&game), ..Entry::default() });
         }
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"torn").unwrap();
         let story = journal.story(Some(&mail), 10).unwrap();
@@ -189,5 +288,30 @@ mod tests {
         assert_eq!(story.last().unwrap()["t_ns"], 3);
         assert!(story[0]["unix_ms"].as_u64().unwrap() > 1_700_000_000_000, "time of day");
         assert_eq!(journal.story(None, 3).unwrap().len(), 3);
+    }
+
+    /// An app's user can have it be perceptible and not a thousand times a second.
+    #[test]
+    fn a_kill_is_still_told_after_any_number_of_other_events() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = Journal::open(&path, 20_000).unwrap();
+        let names: Vec<AppName> = (0..40).map(|n| format!("app{n}").parse().unwrap()).collect();
+        let victim: AppName = "victim".parse().unwrap();
+        journal.write(&Entry { t_ns: 1, action: "kill", app: Some(&victim), ..Entry::default() });
+        for t_ns in 0..20_000u64 {
+            let app = Some(&names[t_ns as usize % 40]);
+            // A minute for each 2000, so that folding alone does not keep the kill.
+            journal.write(&Entry { t_ns: 2 + t_ns * 30_000_000, action: "perceptible", app, ..Entry::default() });
+        }
+        // Another minute begins, and what was left out of this one is told.
+        journal.write(&Entry { t_ns: 601_000_000_000, action: "focus", app: Some(&names[0]), ..Entry::default() });
+        let all = journal.story(None, usize::MAX).unwrap();
+        assert_eq!(all[0]["app"], "victim", "the first that is told");
+        let story = journal.story(Some(&victim), 10).unwrap();
+        assert!(story.len() == 1 && story[0]["action"] == "kill", "once, though it stood in both parts");
+        // What was left out is counted.
+        let told = all.iter().filter(|e| e["action"] == "perceptible");
+        assert!(told.clone().any(|e| e["outcome"]["folded"].as_u64() > Some(0)));
     }
 }

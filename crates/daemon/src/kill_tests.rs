@@ -139,7 +139,7 @@ fn without_psi_memory_is_looked_at_without_the_daemons_being_busy() {
     bench.engine.turn(20 * SECOND_NS).unwrap();
     let turn = bench.engine.turn(21 * SECOND_NS).unwrap();
     assert!(turn.wake_at_ns.is_some_and(|at_ns| at_ns > 21 * SECOND_NS));
-    match bench.engine.handle(Request::Status {}, 21 * SECOND_NS) {
+    match bench.engine.handle(Request::status(), 21 * SECOND_NS) {
         Reply::Status(status) => assert!(!status.busy),
         other => panic!("{other:?}"),
     }
@@ -261,7 +261,7 @@ fn what_the_user_comes_back_to_outlives_what_he_hardly_opens() {
         for (at, name) in visits.iter().enumerate() {
             b.engine.handle_from(Some(1), focus(name), at as u64 * SECOND_NS);
         }
-        let Reply::Status(status) = b.engine.handle(Request::Status {}, 0) else { panic!("no status") };
+        let Reply::Status(status) = b.engine.handle(Request::status(), 0) else { panic!("no status") };
         let returns = |name: &str| status.apps.iter().find(|app| app.name.as_str() == name).unwrap().returns_permille;
         assert_eq!(returns("front"), None, "it is there");
         assert!(returns("chat") > Some(0) && returns("once") > Some(0));

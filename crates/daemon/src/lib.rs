@@ -29,6 +29,8 @@ mod engine_tests;
 mod fake;
 #[cfg(test)]
 mod front_tests;
+#[doc(hidden)]
+pub mod fuzz;
 mod journal;
 #[cfg(test)]
 mod kill_tests;

@@ -18,6 +18,8 @@ pub struct Notify {
     address: Option<SocketAddrUnix>,
     /// Half of the time after which silence counts as death.
     pub period_ns: Option<u64>,
+    /// When it was last told that the loop turns.
+    told_ns: Option<u64>,
 }
 
 impl Notify {
@@ -35,7 +37,7 @@ impl Notify {
         });
         let half = |us: u64| us.checked_mul(500).filter(|&ns| ns > 0);
         let period_ns = watchdog_us.and_then(|us| us.parse().ok()).and_then(half).filter(|_| address.is_some());
-        Self { address, period_ns }
+        Self { address, period_ns, told_ns: None }
     }
 
     /// The device is set up, and requests are answered.
@@ -43,10 +45,16 @@ impl Notify {
         self.tell("READY=1");
     }
 
-    /// The loop has turned.
-    pub fn alive(&self) {
-        if self.period_ns.is_some() {
-            self.tell("WATCHDOG=1");
+    /// The loop has turned: told once a period, however often it turns. Returns when it is to be told again.
+    pub fn alive(&mut self, now_ns: u64) -> Option<u64> {
+        let period_ns = self.period_ns?;
+        match self.told_ns.map(|told_ns| told_ns + period_ns).filter(|&due_ns| due_ns > now_ns) {
+            Some(due_ns) => Some(due_ns),
+            None => {
+                self.tell("WATCHDOG=1");
+                self.told_ns = Some(now_ns);
+                Some(now_ns + period_ns)
+            }
         }
     }
 
@@ -122,14 +130,23 @@ mod tests {
             let length = listener.recv(&mut buffer).unwrap();
             String::from_utf8(buffer[..length].to_vec()).unwrap()
         };
-        let notify = Notify::new(path.to_str(), Some("120000000"));
+        let mut notify = Notify::new(path.to_str(), Some("120000000"));
         assert_eq!(notify.period_ns, Some(60_000_000_000));
         notify.ready();
         assert_eq!(heard(), "READY=1");
-        notify.alive();
+        const MINUTE_NS: u64 = 60_000_000_000;
+        assert_eq!(notify.alive(5), Some(5 + MINUTE_NS));
         assert_eq!(heard(), "WATCHDOG=1");
-        let without = Notify::new(path.to_str(), None);
-        without.alive();
+        // Under pressure the loop turns twenty times a second.
+        for turn in 0..1000 {
+            assert_eq!(notify.alive(6 + turn * 50_000_000), Some(5 + MINUTE_NS));
+        }
+        notify.ready();
+        assert_eq!(heard(), "READY=1", "nothing in between");
+        assert_eq!(notify.alive(5 + MINUTE_NS), Some(5 + 2 * MINUTE_NS));
+        assert_eq!(heard(), "WATCHDOG=1");
+        let mut without = Notify::new(path.to_str(), None);
+        assert_eq!(without.alive(0), None);
         without.ready();
         assert_eq!(heard(), "READY=1", "no watchdog, no word");
         for (socket, us) in [(None, Some("5")), (Some(""), Some("x")), (path.to_str(), Some("0"))] {

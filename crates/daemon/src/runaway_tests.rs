@@ -161,7 +161,7 @@ fn a_service_outside_of_apps_that_runs_away_is_named_once() {
         b.device.0.borrow_mut().others = vec![(eater.into(), (50 + 5 * look) * MB), (idle.into(), 300 * MB)];
     });
     assert_eq!(b.status().runaways, [eater]);
-    let told = |b: &mut Bench, now_ns| match b.engine.handle(Request::Status {}, now_ns) {
+    let told = |b: &mut Bench, now_ns| match b.engine.handle(Request::status(), now_ns) {
         Reply::Status(status) => status.runaways,
         other => panic!("{other:?}"),
     };

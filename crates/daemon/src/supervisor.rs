@@ -13,10 +13,12 @@ use rustix::fs::{flock, FlockOperation};
 use rustix::process::{
     getpid, getppid, kill_process, set_parent_process_death_signal, waitpid, Pid, Signal, WaitOptions,
 };
+use rustix::time::{clock_gettime, ClockId};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::SigId;
 
 use crate::config::Config;
+use crate::journal::{Entry, Journal, PUT_BACK};
 use crate::undo::restore;
 use crate::worker::{work, Signals};
 
@@ -35,6 +37,7 @@ pub fn run(config: Config, read: impl Fn() -> Result<Config, String> + 'static) 
     put_back(&run_folder);
 
     let supervisor = getpid();
+    let journal = config.journal_path();
     // Caught before there is a worker: whoever sees the daemon listen may ask it to stop.
     let (stop, reload) = signal_pipes()?;
     match fork_worker().map_err(|e| e.to_string())? {
@@ -58,6 +61,9 @@ pub fn run(config: Config, read: impl Fn() -> Result<Config, String> + 'static) 
         Forked::Supervisor(worker) => {
             let ended = supervise(worker, [(stop.reader, Signal::TERM), (reload.reader, Signal::HUP)]);
             let is_put_back = put_back(&run_folder);
+            if !matches!(ended, Ok(Ended::Well)) {
+                write_down(&journal, is_put_back);
+            }
             match ended? {
                 Ended::Well => Ok(()),
                 // It has said why itself, and one line is enough.
@@ -77,7 +83,7 @@ pub fn restore_alone(run_folder: &Path, wait: bool) -> Result<Vec<String>, Strin
     }
     let how = if wait { FlockOperation::LockExclusive } else { FlockOperation::NonBlockingLockExclusive };
     let _lock = lock(run_folder, how)?;
-    let mut system = System::new().map_err(|e| e.to_string())?;
+    let mut system = by_probe()?;
     restore(run_folder, &mut system).map_err(|e| format!("{}: {e}: run as root", run_folder.display()))
 }
 
@@ -98,6 +104,12 @@ fn lock(run_folder: &Path, how: FlockOperation) -> Result<File, String> {
             Err(e) => return Err(format!("{}: {e}: name a run_folder on a file system with locks", path.display())),
         }
     }
+}
+
+/// The device, on which what others own is touched by a probe: nothing that is to be undone waits for them.
+fn by_probe() -> Result<System, String> {
+    let system = System::new().map_err(|e| e.to_string())?;
+    Ok(system.with_patient_probe())
 }
 
 /// A file for its owner alone, whatever the umask is or was: who can open a file can lock it, and would keep us from
@@ -170,6 +182,16 @@ fn supervise(worker: Pid, mut signals: [(UnixStream, Signal); 2]) -> Result<Ende
     })
 }
 
+/// Writes down that a worker's end was followed by undoing, where nothing else can push it out.
+fn write_down(journal: &Path, is_put_back: bool) {
+    let outcome = serde_json::json!({ "all": is_put_back });
+    let now = clock_gettime(ClockId::Monotonic);
+    let t_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    if let Ok(mut journal) = Journal::open(journal, u64::MAX) {
+        journal.write(&Entry { t_ns, action: PUT_BACK, outcome, ..Entry::default() });
+    }
+}
+
 /// How the worker ended.
 enum Ended {
     Well,
@@ -190,11 +212,11 @@ fn killed(signal: i32, is_put_back: bool, run_folder: &Path) -> String {
 
 /// Undoes what the log names, and says what it could not; whether that is nothing.
 fn put_back(run_folder: &Path) -> bool {
-    let complaints = match System::new() {
+    let complaints = match by_probe() {
         Ok(mut system) => {
             restore(run_folder, &mut system).unwrap_or_else(|e| vec![format!("{}: {e}", run_folder.display())])
         }
-        Err(e) => vec![e.to_string()],
+        Err(e) => vec![e],
     };
     for complaint in &complaints {
         say!("fovea: putting the device back: {complaint}");

@@ -19,10 +19,11 @@ impl Syslog {
         Self { path: path.to_owned() }
     }
 
-    /// Sends a line. A log that is not there or does not read is no reason to wait: the journal of our own has the line too.
+    /// Sends a line, with what steers a terminal in it escaped. A log that is not there or does not read is no reason to wait: the journal of our own has the line too.
     pub fn warning(&self, line: &str) {
         let Ok(socket) = UnixDatagram::unbound() else { return };
         let text = format!("<{PRIORITY}>fovea[{}]: {line}", std::process::id());
+        let text = fovea_apps::printable(&text);
         let _ = socket.set_nonblocking(true).and_then(|()| socket.send_to(text.as_bytes(), &self.path));
     }
 }

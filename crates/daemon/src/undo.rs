@@ -286,7 +286,11 @@ struct Read {
 /// Reads the log of a path and writes nothing. A torn last line names a change that was not made yet.
 fn read(path: &Path) -> std::io::Result<Read> {
     let (text, unread) = file::read(path)?;
-    let mut read = Read { unread, ..Read::default() };
+    Ok(Read { unread, ..parse(&text, path) })
+}
+
+fn parse(text: &[u8], path: &Path) -> Read {
+    let mut read = Read::default();
     let mut lines = text.split(|&b| b == b'\n').enumerate().peekable();
     while let Some((at, line)) = lines.next() {
         if line.is_empty() {
@@ -302,5 +306,18 @@ fn read(path: &Path) -> std::io::Result<Read> {
             )),
         }
     }
-    Ok(read)
+    read
+}
+
+/// Reads any bytes as a log, for fuzzing: what it says stands must be what its own lines say stands.
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let path = Path::new("undo.log");
+    let read = parse(bytes, path);
+    let mut text = Vec::new();
+    for line in read.changed.lines() {
+        serde_json::to_writer(&mut text, &line).expect("a line of the log is JSON");
+        text.push(b'\n');
+    }
+    let again = parse(&text, path);
+    assert!(again.senseless.is_empty() && again.changed == read.changed);
 }

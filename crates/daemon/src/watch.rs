@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use fovea_apps::{leads_to_apps, limits, owner_of_cgroup, place_of_cgroup, OWN_SLICE};
 use rustix::fs::inotify::{add_watch, init, remove_watch, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
+use rustix::time::{clock_gettime, ClockId};
 
 /// What was seen of a cgroup (path below the mount).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub enum Seen {
     /// It is an app's by its name, and has a process.
     Appeared(String),
 }
+
+const SECOND_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
 enum Watched {
@@ -52,6 +55,10 @@ pub struct Watcher {
     complained: bool,
     /// Users of whom it was said that they have too many.
     crowded: BTreeSet<u32>,
+    /// How many changes of each user's cgroups were looked at in this second, and who had more.
+    looked: BTreeMap<u32, u32>,
+    second_ns: u64,
+    overdue: BTreeSet<u32>,
 }
 
 impl Watcher {
@@ -67,6 +74,9 @@ impl Watcher {
             discovers: false,
             complained: false,
             crowded: BTreeSet::new(),
+            looked: BTreeMap::new(),
+            second_ns: 0,
+            overdue: BTreeSet::new(),
         })
     }
 
@@ -224,10 +234,59 @@ impl Watcher {
         }
     }
 
+    /// Whether one more change of a user's cgroups is looked at now; else all of them are looked through a second later. Others wait for
+    /// nothing.
+    fn may_look(&mut self, cgroup: &str, now_ns: u64) -> bool {
+        let Some(user) = owner_of_cgroup(cgroup) else { return true };
+        if now_ns.saturating_sub(self.second_ns) >= SECOND_NS {
+            (self.second_ns, self.looked) = (now_ns, BTreeMap::new());
+        }
+        let looked = self.looked.entry(user).or_default();
+        *looked = looked.saturating_add(1);
+        let may = *looked <= limits::CGROUP_CHANGES_OF_USER_PER_S;
+        if !may {
+            self.overdue.insert(user);
+        }
+        may
+    }
+
+    /// When somebody's cgroups are to be looked through.
+    pub fn due_ns(&self) -> Option<u64> {
+        (!self.overdue.is_empty()).then_some(self.second_ns + SECOND_NS)
+    }
+
+    /// Looks through the cgroups of users of whom too much was seen at once.
+    pub fn look_over(&mut self, now_ns: u64) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        for user in std::mem::take(&mut self.overdue) {
+            let is_theirs = |(_, watched): &(&i32, &Watched)| owner_of_cgroup(watched.cgroup()) == Some(user);
+            let ids: Vec<i32> = self.watched.iter().filter(is_theirs).map(|(&id, _)| id).collect();
+            let slices = self.watched.values().filter_map(|watched| match watched {
+                Watched::Slice(slice) => Some(slice.clone()),
+                Watched::App { .. } => None,
+            });
+            let of_user = format!("user@{user}.service");
+            let slices: Vec<String> = slices.filter(|slice| slice.contains(&of_user)).collect();
+            ids.into_iter().for_each(|id| self.look_again(id, &mut seen));
+            let gone = |cgroup: &String| !self.mount.join(cgroup).exists();
+            let under = self.by_cgroup.keys().filter(|cgroup| owner_of_cgroup(cgroup) == Some(user));
+            let gone: Vec<String> = under.filter(|cgroup| gone(cgroup)).cloned().collect();
+            gone.iter().for_each(|cgroup| self.gone(cgroup, &mut seen));
+            slices.iter().for_each(|slice| self.scan(slice, &mut seen));
+        }
+        self.second_ns = now_ns;
+        seen
+    }
+
     /// Takes what was seen since the last call.
     pub fn take(&mut self) -> Vec<Seen> {
+        let now = clock_gettime(ClockId::Monotonic);
+        self.take_at(now.tv_sec as u64 * SECOND_NS + now.tv_nsec as u64)
+    }
+
+    fn take_at(&mut self, now_ns: u64) -> Vec<Seen> {
         let mut seen = Vec::new();
-        let (mut changed, mut listed, mut lost) = (Vec::new(), Vec::new(), false);
+        let (mut changed, mut listed, mut lost) = (BTreeSet::new(), Vec::new(), false);
         let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
         let mut ignored = Vec::new();
         let mut reader = Reader::new(&self.inotify, &mut buffer);
@@ -238,7 +297,7 @@ impl Watcher {
                 continue;
             }
             match self.watched.get(&event.wd()) {
-                Some(Watched::App { .. }) => changed.push(event.wd()),
+                Some(Watched::App { .. }) => drop(changed.insert(event.wd())),
                 Some(Watched::Slice(slice)) => {
                     let is_new = event.events().contains(ReadFlags::CREATE);
                     let name = event.file_name().and_then(|n| n.to_str().ok());
@@ -261,10 +320,16 @@ impl Watcher {
             changed.iter().for_each(|&id| self.look_again(id, &mut seen));
             gone.iter().for_each(|cgroup| self.gone(cgroup, &mut seen));
         } else {
-            changed.into_iter().for_each(|id| self.look_again(id, &mut seen));
+            for id in changed {
+                let cgroup = self.watched.get(&id).map(|watched| watched.cgroup().to_owned());
+                if cgroup.is_some_and(|cgroup| self.may_look(&cgroup, now_ns)) {
+                    self.look_again(id, &mut seen);
+                }
+            }
         }
         for (cgroup, is_new) in listed {
             match is_new {
+                true if !self.may_look(&cgroup, now_ns) => {}
                 true => self.look_at(&cgroup, &mut seen),
                 false => self.gone(&cgroup, &mut seen),
             }

@@ -163,13 +163,14 @@ fn ten_thousand_apps_made_and_ended_leave_no_watch_behind() {
     let mut watcher = Watcher::new(&tree.0).unwrap();
     assert_eq!(watcher.discover(), []);
     let before = watches(&watcher);
-    for round in 0..100 {
+    for round in 0..100u64 {
         let folders: Vec<_> = (0..100).map(|n| tree.0.join(app(&format!("app-maps-{round}{n:02}.scope")))).collect();
         folders.iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
-        assert_eq!(watcher.take(), [], "nobody is in them");
+        // A second between two rounds, so that they are all looked at.
+        assert_eq!(watcher.take_at(round * 2 * SECOND_NS), [], "nobody is in them");
         assert!(watches(&watcher) > before);
         folders.iter().for_each(|folder| std::fs::remove_dir(folder).unwrap());
-        assert_eq!(watcher.take(), []);
+        assert_eq!(watcher.take_at(round * 2 * SECOND_NS), []);
         assert_eq!(watches(&watcher), before, "round {round}");
     }
     // Slices too, with what is in them.
@@ -230,8 +231,28 @@ fn a_user_with_too_many_cgroups_keeps_nobody_elses_from_being_found() {
     for n in 0..limits::WATCHES_OF_USER_MAX + 300 {
         tree.remove(&format!("{}/app-flood-{n:04}.scope", mine(1000)));
     }
-    watcher.take();
+    watcher.take_at(SECOND_NS);
     tree.set(&format!("{}/app-maps-2.scope", mine(1000)), true);
-    let seen = watcher.take();
+    let seen = watcher.take_at(3 * SECOND_NS);
     assert!(seen.contains(&Seen::Appeared(format!("{}/app-maps-2.scope", mine(1000)))), "{seen:?}");
+}
+
+/// Making cgroups costs a user nothing; looking at each would cost us. His are looked through a second later, others' at
+/// once.
+#[test]
+fn a_user_who_makes_cgroups_without_end_puts_off_only_his_own() {
+    let (tree, mut watcher) = Tree::new();
+    let mine = |uid: u32| format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice");
+    [1000, 1001].iter().for_each(|&uid| tree.set(&format!("{}/app-x-1.scope", mine(uid)), false));
+    watcher.discover();
+    let most = limits::CGROUP_CHANGES_OF_USER_PER_S;
+    (0..most + 200).for_each(|n| tree.set(&format!("{}/app-flood-{n:04}.scope", mine(1000)), true));
+    tree.set(&format!("{}/app-maps-2.scope", mine(1001)), true);
+    let seen = watcher.take_at(5 * SECOND_NS);
+    let theirs = Seen::Appeared(format!("{}/app-maps-2.scope", mine(1001)));
+    assert!(seen.contains(&theirs) && seen.len() as u32 <= most + 1, "{}", seen.len());
+    assert_eq!(watcher.due_ns(), Some(6 * SECOND_NS));
+    let seen: BTreeSet<String> = watcher.look_over(6 * SECOND_NS).iter().map(|seen| format!("{seen:?}")).collect();
+    assert!(seen.len() as u32 >= 200, "{}", seen.len());
+    assert_eq!(watcher.due_ns(), None);
 }

@@ -3,6 +3,8 @@
 //! of the control socket are served a little at a time, and none keeps the others out.
 
 mod apps;
+mod per_user;
+mod priority;
 mod source;
 mod start;
 mod story;
@@ -17,7 +19,7 @@ use std::sync::Arc;
 
 use fovea_apps::{limits, AppName};
 use fovea_linux::cgroup::is_within;
-use fovea_linux::{Device, MediaWatch, State, System, Trigger};
+use fovea_linux::{Aside, Device, MediaChange, MediaWatch, State, System, Trigger};
 use rustix::event::epoll::{self, EventFlags};
 use rustix::event::Timespec;
 use rustix::time::{clock_gettime, ClockId};
@@ -33,6 +35,8 @@ use crate::watch::{Seen, Watcher};
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::socket::{self, Received};
 
+use per_user::keep_to;
+use priority::RealTime;
 use source::Source;
 pub use start::work;
 
@@ -59,9 +63,15 @@ struct Loop<D> {
     unread: bool,
     _trigger: Option<Trigger>,
     clients: BTreeMap<u64, OwnedFd>,
-    /// Those of the clients that are sources.
+    /// Those of the clients that are sources, and those of them that speak of one user's session alone.
     sources: BTreeSet<u64>,
+    of_user: BTreeMap<u64, u32>,
     victims: BTreeMap<u64, OwnedFd>,
+    real_time: RealTime,
+    /// What has happened to sound and video devices and was not looked at yet, when it is to be, and when it was last.
+    media_change: MediaChange,
+    media_due_ns: Option<u64>,
+    media_looked_ns: Option<u64>,
     next_id: u64,
     own_cgroup: Option<String>,
     /// Cgroups whose app has just lost its name to another.
@@ -84,10 +94,11 @@ const UNREAD_NS: u64 = 1_000_000_000;
 
 impl<D: Device> Loop<D> {
     fn run(&mut self) -> Result<(), String> {
-        let notify = Notify::from_environment();
+        let mut notify = Notify::from_environment();
         notify.ready();
         let mut events = Vec::with_capacity(32);
         let (mut is_due, mut wake_at_ns) = (true, None);
+        let mut aside = None;
         while !self.stopping {
             if is_due {
                 let turn = self.turn();
@@ -100,9 +111,12 @@ impl<D: Device> Loop<D> {
                 }
                 wake_at_ns = turn.wake_at_ns;
             }
-            notify.alive();
-            let alive_ns = notify.period_ns.map(|period_ns| now_ns() + period_ns);
-            let timeout = wake_at_ns.into_iter().chain(alive_ns).min().map(|at_ns| {
+            let alive_ns = notify.alive(now_ns());
+            self.real_time.end();
+            // Before everybody again, to be woken at once.
+            drop(aside.take());
+            let put_off_ns = self.watcher.as_ref().and_then(Watcher::due_ns).into_iter().chain(self.media_due_ns);
+            let timeout = wake_at_ns.into_iter().chain(alive_ns).chain(put_off_ns).min().map(|at_ns| {
                 let left_ns = at_ns.saturating_sub(now_ns());
                 Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as _ }
             });
@@ -111,12 +125,39 @@ impl<D: Device> Loop<D> {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(e) => return Err(format!("waiting for events: {e}")),
             }
-            is_due = events.is_empty();
-            for event in events.drain(..) {
-                is_due |= self.happened(Source::of(event.data))?;
+            let sources: Vec<Source> = events.drain(..).map(|event| Source::of(event.data)).collect();
+            let now_ns = now_ns();
+            if sources.contains(&Source::Pressure) {
+                self.real_time.pressure(now_ns);
+            }
+            let for_root = sources.is_empty() || sources.iter().any(|source| source.is_roots());
+            if !self.real_time.begin(for_root, now_ns) {
+                aside = Some(Aside::among_all());
+            }
+            is_due = self.what_was_put_off(now_ns) | wake_at_ns.is_some_and(|at_ns| at_ns <= now_ns);
+            for source in sources {
+                is_due |= self.happened(source)?;
             }
         }
         Ok(())
+    }
+
+    /// Does what was put off, for it came too often, where its time has come; says whether that is worth a look at the device.
+    fn what_was_put_off(&mut self, now_ns: u64) -> bool {
+        let due = |due_ns: Option<u64>| due_ns.is_some_and(|due_ns| due_ns <= now_ns);
+        let mut is_due = false;
+        if due(self.media_due_ns) {
+            self.media_due_ns = None;
+            self.media_looked_ns = Some(now_ns);
+            self.engine.media_changed(std::mem::take(&mut self.media_change), now_ns);
+            is_due = true;
+        }
+        if due(self.watcher.as_ref().and_then(Watcher::due_ns)) {
+            let seen = self.watcher.as_mut().map(|watcher| watcher.look_over(now_ns)).unwrap_or_default();
+            is_due |= !seen.is_empty();
+            self.seen(seen);
+        }
+        is_due
     }
 
     /// A device that cannot be read now may be read in a moment; until then there is nothing to decide on, and nothing is lost.
@@ -166,7 +207,15 @@ impl<D: Device> Loop<D> {
             }
             Source::Media => {
                 let change = self.media.as_mut().map(MediaWatch::take).unwrap_or_default();
-                self.engine.media_changed(change, now_ns());
+                self.media_change.sound |= change.sound;
+                self.media_change.video |= change.video;
+                // Anybody may open a device, as often as he likes: the look that follows is put off if there was one just now. Before
+                // an app is harmed, who plays is looked at anyway.
+                let apart_ns = u64::from(limits::PERCEIVED_APART_MS) * 1_000_000;
+                let now_ns = now_ns();
+                let due_ns = self.media_looked_ns.map_or(now_ns, |at_ns| now_ns.max(at_ns + apart_ns));
+                self.media_due_ns = Some(due_ns);
+                return Ok(self.what_was_put_off(now_ns));
             }
             Source::News => {
                 self.news.iter_mut().for_each(News::accept);
@@ -236,6 +285,7 @@ impl<D: Device> Loop<D> {
     }
 
     fn gone(&mut self, id: u64) {
+        self.of_user.remove(&id);
         if self.sources.remove(&id) {
             self.engine.left(id, now_ns());
         }
@@ -245,8 +295,9 @@ impl<D: Device> Loop<D> {
     fn serve(&mut self, id: u64, client: &OwnedFd) -> bool {
         for _ in 0..limits::REQUESTS_IN_A_ROW_MAX {
             let reply = match socket::receive(client) {
-                Received::Request(Request::Attend { name }) => {
+                Received::Request(Request::Attend { name, uid }) => {
                     self.sources.insert(id);
+                    self.of_user.extend(uid.map(|uid| (id, uid)));
                     self.engine.attends(id, name.as_str(), now_ns());
                     Reply::Done {}
                 }
@@ -254,7 +305,20 @@ impl<D: Device> Loop<D> {
                     Some(reply) => reply,
                     None => continue,
                 },
-                Received::Request(request) => self.answer(self.sources.contains(&id).then_some(id), request),
+                Received::Request(mut request) => {
+                    if let Some(&uid) = self.of_user.get(&id) {
+                        if let Err(error) = keep_to(&mut request, uid, &fovea_linux::user_of_process) {
+                            if !socket::reply(client, &Reply::Error { error }) {
+                                return false;
+                            }
+                            continue;
+                        }
+                    }
+                    // Nobody waits for what a program says of itself; and whoever only asks can wait like others.
+                    let is_pressed = self.real_time.is_pressed(now_ns());
+                    let _aside = (!is_pressed && !request.is_waited_for()).then(Aside::among_all);
+                    self.answer(self.sources.contains(&id).then_some(id), request)
+                }
                 Received::Bad(error) => Reply::Error { error },
                 Received::Nothing => return true,
                 Received::Gone => return false,

@@ -10,7 +10,7 @@ use fovea_policy::Reason;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::output::print_line;
+use crate::output::{print_json_line, print_line};
 
 /// Prints an app's story, oldest entry first.
 pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool) -> Result<(), Failure> {
@@ -25,7 +25,7 @@ pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool
     }
     for entry in &entries {
         match json {
-            true => print_line(entry)?,
+            true => print_json_line(entry)?,
             false => print_line(sentence(entry))?,
         }
     }

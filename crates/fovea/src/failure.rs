@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! How a command ends: one line, and an exit code that scripts rely on.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use fovea_client::ClientError;
@@ -37,8 +36,8 @@ impl Failure {
             Failure::Lacks(line) => (line, 3),
         };
         if !line.is_empty() {
-            // Nobody may be listening; the exit code tells all the same.
-            let _ = writeln!(std::io::stderr(), "fovea: {line}");
+            // The exit code tells all the same.
+            crate::output::say(line);
         }
         ExitCode::from(code)
     }

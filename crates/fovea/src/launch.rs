@@ -124,7 +124,7 @@ fn in_own_slice(run_folder: &Path, launch: &Launch) -> Result<(), Failure> {
     let system = System::new().map_err(|e| Failure::Failed(e.to_string()))?;
     let mount = system.cgroup_mount().map_err(|e| Failure::Lacks(e.to_string()))?;
     // Before anything is made: a cgroup of an app that nobody knows would be left behind.
-    fovea_client::request(run_folder, &Request::Status {})?;
+    fovea_client::request(run_folder, &Request::status())?;
     let cgroup = format!("{OWN_SLICE}/{}", launch.name);
     let folder = mount.join(&cgroup);
     let failed =

@@ -83,6 +83,14 @@ enum Command {
     },
     /// Run the daemon.
     Run,
+    /// For the daemon: look at what other users' processes have open, and answer on standard input.
+    #[command(hide = true)]
+    Probe {
+        /// Where proc is.
+        root: PathBuf,
+        /// Where sound and video devices are.
+        devices: PathBuf,
+    },
     /// Undo what a dead daemon left changed.
     Restore {
         /// Wait for a daemon that is ending.
@@ -120,6 +128,12 @@ enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+        /// Pass over so many apps, in the order of their names.
+        #[arg(long, default_value_t = 0)]
+        offset: usize,
+        /// Tell of so many apps at most.
+        #[arg(long)]
+        limit: Option<usize>,
     },
     /// Tell an app's story: what was done to it, when and why.
     Explain {
@@ -199,6 +213,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
             let config = settings.load()?;
             fovea_daemon::run(config, move || settings.load().map_err(Failure::line)).map_err(Failure::failed)
         }
+        Command::Probe { root, devices } => fovea_linux::serve_probe(root, devices)
+            .map_err(|e| Failure::failed(format!("probe: {e}: it is the daemon that starts it"))),
         Command::Restore { wait } => restore(folder, wait),
         Command::Launch(launch) => launch::launch(folder, launch),
         Command::Focus { name: Some(app), .. } => tell(Request::Focus { app }),
@@ -207,7 +223,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Screen { state } => tell(Request::Screen { on: matches!(state, ScreenState::On) }),
         Command::Simulate(options) => simulate::simulate(&settings, folder, options),
         Command::List(list) => list::list(folder, list),
-        Command::Status { json } => status::status(folder, json),
+        Command::Status { json, offset, limit } => status::status(folder, json, offset, limit),
         Command::Explain { app, limit, json, replay: None } => explain::explain(folder, app, limit, json),
         #[cfg(feature = "lab")]
         Command::Explain { app, json, replay: Some(file), .. } => replay::replay(&file, &settings, app, json),

@@ -136,7 +136,7 @@ pub fn record(run_folder: &Path, args: Record) -> Result<(), Failure> {
         })?),
     };
     if child.is_none() && args.seconds.is_none() {
-        eprintln!("fovea: recording; Ctrl-C ends it");
+        crate::output::say("recording; Ctrl-C ends it");
     }
     let deadline = args.seconds.map(|seconds| began + Duration::from_secs(seconds));
     let mut run = Run {

@@ -3,18 +3,18 @@
 
 use std::path::Path;
 
-use fovea_client::protocol::{Reply, Request};
-use fovea_client::{AppStatus, ClientError, Status};
+use fovea_apps::printable;
+use fovea_client::{AppStatus, Status};
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 
 /// Prints the daemon's state.
-pub fn status(run_folder: &Path, json: bool) -> Result<(), Failure> {
-    match fovea_client::request(run_folder, &Request::Status {})? {
-        Reply::Status(status) if json => print_json(&status),
-        Reply::Status(status) => print(&table(&status)),
-        other => Err(ClientError::from(other).into()),
+pub fn status(run_folder: &Path, json: bool, offset: usize, limit: Option<usize>) -> Result<(), Failure> {
+    let status = fovea_client::status(run_folder, offset, limit)?;
+    match json {
+        true => print_json(&status),
+        false => print(&table(&status)),
     }
 }
 
@@ -24,7 +24,7 @@ fn mb(bytes: u64) -> String {
 
 /// What else an app is treated by.
 fn besides(app: &AppStatus) -> String {
-    let list = app.list.as_ref().map(|list| format!("list {list}"));
+    let list = app.list.as_ref().map(|list| format!("list {}", printable(list)));
     let perceptible = app.perceptible.map(|perceived| perceived.to_string());
     list.into_iter().chain(perceptible).collect::<Vec<_>>().join("; ")
 }
@@ -75,10 +75,11 @@ fn table(status: &Status) -> String {
         out += "short    only apps on the owner's lists are left to kill: take some off, or the kernel's OOM killer may choose\n";
     }
     for cgroup in &status.runaways {
+        let cgroup = printable(cgroup);
         out += &format!("runaway  {cgroup} is no app and grew fast while memory was short: see `fovea explain`\n");
     }
     for what in &status.missing {
-        out += &format!("lacking  {what}\n");
+        out += &format!("lacking  {}\n", printable(what));
     }
     if status.apps.is_empty() {
         return out + "no apps: start one with `fovea launch NAME -- CMD`\n";
@@ -101,6 +102,9 @@ fn table(status: &Status) -> String {
             if app.frozen { "yes" } else { "" },
             besides(app)
         );
+    }
+    if let Some(next) = status.next_offset {
+        out += &format!("there are more: fovea status --offset {next}\n");
     }
     out
 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use common::{as_nobody, fovea, is_root, one_line, run, wait, Client, Daemon};
 use fovea_client::protocol::REQUEST_MAX_BYTES;
 use rustix::event::PollFlags;
-use rustix::process::{kill_process, pidfd_open, PidfdFlags, Signal};
+use rustix::process::{kill_process, pidfd_open, Pid, PidfdFlags, Signal};
 
 const STATUS: &[u8] = br#"{"request":"status"}"#;
 
@@ -194,6 +194,75 @@ fn a_killed_worker_ends_the_supervisor_with_one_line() {
     let output = run(&daemon.run_folder(), &["status"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(one_line(&output).contains("start it with `fovea run`"), "a socket that nobody listens on");
+}
+
+/// The worker's child that looks at what other users have open.
+fn probe_of(worker: Pid) -> Option<Pid> {
+    let children = format!("/proc/{0}/task/{0}/children", worker.as_raw_nonzero());
+    let children = fs::read_to_string(children).unwrap_or_default();
+    let is_probe = |pid: &&str| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.windows(7).any(|w| w == b"\0probe\0"))
+    };
+    children.split_whitespace().find(is_probe).and_then(|pid| Pid::from_raw(pid.parse().ok()?))
+}
+
+/// Whatever holds the probe up, a stop here (a silent file system, a socket that lingers elsewhere), the daemon answers, and
+/// goes on with another.
+#[test]
+fn a_probe_that_never_answers_holds_nobody_up() {
+    let Some(app) = common::app::App::new("probe") else { return };
+    let daemon = Daemon::start();
+    let client = Client::connect(&daemon.run_folder());
+    client.say(&format!(r#"{{"request":"register","app":"mail","cgroup":"{}"}}"#, app.cgroup));
+    let worker = daemon.worker();
+    let probe = probe_of(worker).expect("a probe");
+    let status = fs::read_to_string(format!("/proc/{}/status", probe.as_raw_nonzero())).unwrap();
+    assert!(status.contains("NoNewPrivs:\t1"), "{status}");
+    kill_process(probe, Signal::STOP).unwrap();
+    // Each status looks who plays.
+    common::until(&|| "it is never given up".into(), || {
+        daemon.status();
+        probe_of(worker) != Some(probe)
+    });
+    common::until(&|| "no other is started".into(), || {
+        daemon.status();
+        probe_of(worker).is_some()
+    });
+    drop(client);
+    daemon.stop();
+}
+
+/// A source of a user's session leaves root behind before it reads a byte of that session's; what it says counts for that
+/// user alone.
+#[test]
+fn a_sessions_source_becomes_its_user_and_can_say_nothing_else() {
+    if !is_root() {
+        return;
+    }
+    let daemon = Daemon::start();
+    let run_folder = daemon.run_folder();
+    let copy = common::copy_for_all(daemon.folder.path());
+    let mut watcher = std::process::Command::new(copy)
+        .env_remove("FOVEA_RUN")
+        .arg("--run-folder")
+        .arg(&run_folder)
+        .args(["watch", "--wait", "session", "--uid", "65534", "--bus", "unix:path=/nowhere/bus"])
+        .spawn()
+        .unwrap();
+    common::until(&|| "it never tells of the session".into(), || daemon.status()["sources"][0] == "session");
+    let status = || fs::read_to_string(format!("/proc/{}/status", watcher.id())).unwrap();
+    common::until(&|| format!("it stays root: {}", status()), || status().contains("CapEff:\t0000000000000000"));
+    let text = status();
+    assert!(text.contains("Uid:\t65534\t65534\t65534\t65534") && text.contains("NoNewPrivs:\t1"), "{text}");
+    assert!(text.contains("Groups:\t \n") || text.contains("Groups:\t\n"), "{text}");
+    watcher.kill().unwrap();
+    watcher.wait().unwrap();
+    let client = Client::connect(&run_folder);
+    client.say(r#"{"request":"attend","name":"session","uid":65534}"#);
+    client.say(r#"{"request":"inhibitors","pids":[1]}"#);
+    let error = client.refused(br#"{"request":"home"}"#);
+    assert!(error.contains("user 65534"), "{error}");
+    daemon.stop();
 }
 
 /// Programs inherit which signals are blocked; a service manager or a test's harness may have blocked some for itself.

@@ -30,6 +30,11 @@ impl Source {
         })
     }
 
+    /// Whether only root can have brought it about.
+    pub(super) fn is_roots(self) -> bool {
+        matches!(self, Source::Signal | Source::Reload | Source::Other(_))
+    }
+
     pub(super) fn of(data: EventData) -> Self {
         match data.u64() {
             0 => Source::Listener,

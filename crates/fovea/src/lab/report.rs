@@ -73,7 +73,7 @@ impl ReportArgs {
         let entries = self.select(&mut gathered)?;
         // Whoever hears nothing of a broken file takes the page for the whole.
         for LeftOut { what, why } in &gathered.broken {
-            eprintln!("left out: {what}: {why}");
+            crate::output::say_as_is(format!("left out: {what}: {why}"));
         }
         let broken = gathered.broken.len();
         let report = self.report(&entries, gathered)?;

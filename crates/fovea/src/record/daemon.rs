@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::time::Duration;
 
-use fovea_client::protocol::{Reply, Request};
 use fovea_lab::recording::{AppNow, Recording};
 use fovea_linux::trace::now_ns;
 
@@ -49,7 +48,7 @@ fn watch(folder: PathBuf, tell: &Sender<Told>) {
 }
 
 fn ask(folder: &Path) -> Vec<AppNow> {
-    let Ok(Reply::Status(status)) = fovea_client::request(folder, &Request::Status {}) else { return Vec::new() };
+    let Ok(status) = fovea_client::status(folder, 0, None) else { return Vec::new() };
     let app = |app: fovea_client::AppStatus| AppNow {
         name: app.name.to_string(),
         cgroup: app.cgroup,

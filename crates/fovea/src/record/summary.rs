@@ -97,7 +97,7 @@ impl Summary {
             }
             None => {}
         }
-        eprint!("{}", self.text());
+        self.text().lines().for_each(output::say_as_is);
         Ok(())
     }
 

@@ -193,7 +193,7 @@ impl<'p> Boot<'p> {
     /// If it gives none.
     pub fn status(&mut self) -> Outcome<Status> {
         let now_ns = self.now_ns();
-        match self.engine.handle(Request::Status {}, now_ns) {
+        match self.engine.handle(Request::status(), now_ns) {
             Reply::Status(status) => Ok(*status),
             other => Err(format!("the daemon answered {other:?} when it was asked for its status")),
         }
