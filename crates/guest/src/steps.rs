@@ -207,6 +207,7 @@ impl follow::phone::Phone for Phone {
             }
             Step::Outsider(outsider) => desktop::outside::start(self, outsider),
             Step::Outgrow(meanwhile) => desktop::outside::grow(self, meanwhile),
+            Step::OwnZram {} => desktop::owner::set_up(self),
             Step::Forks(forks) => desktop::scores::run(self, forks),
             Step::Dentries { names } => desktop::outside::dentries(*names),
             Step::Traffic(traffic) => net::run(self, traffic),

@@ -176,7 +176,7 @@ impl Phone {
     /// is null_blk's, with 2 % for its index.
     fn beside_bytes(&self, plan: &Plan) -> u64 {
         let swap_bytes = match plan.desktop {
-            None | Some(Swap::Zram | Swap::None) => 0,
+            None | Some(Swap::Zram | Swap::None | Swap::Owned) => 0,
             Some(Swap::Disk) => Swap::Disk.size_bytes(plan.phone.memory_bytes),
         };
         let files_bytes = self.guard(plan).map_or(self.system(plan).len() as u64, |guard| guard.bytes);

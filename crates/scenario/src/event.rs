@@ -310,6 +310,15 @@ pub enum EventBody {
         /// Processes that were seen below that score while the daemon ran.
         scores_below: u32,
     },
+    /// The state of zram0, which somebody else than the daemon owns.
+    OwnedZram {
+        /// "set-up", or "end" once the daemon has stopped.
+        label: String,
+        /// Why the owner could not do what he wanted.
+        refused: Option<String>,
+        /// The algorithm and the size that it has are those that he chose.
+        is_his: bool,
+    },
     /// Apps have used fast and slow memory.
     Tier(TierUse),
     /// The guest could not follow the plan.

@@ -75,6 +75,7 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
         | Step::Outsider(_)
         | Step::Outgrow(_)
         | Step::Forks(_)
+        | Step::OwnZram {}
         | Step::Dentries { .. }
         | Step::Verify {}
         | Step::Pieces { .. }

@@ -18,6 +18,8 @@ pub enum Swap {
     Disk,
     /// Nothing.
     None,
+    /// zram0, whose owner chose its algorithm before the daemon began, and sets its size up afterwards.
+    Owned,
 }
 
 impl Swap {
@@ -27,6 +29,7 @@ impl Swap {
             Swap::Zram => "zram",
             Swap::Disk => "disk",
             Swap::None => "none",
+            Swap::Owned => "owned",
         }
     }
 
@@ -297,6 +300,8 @@ pub enum Step {
     Outsider(Outsider),
     /// Its leaker takes memory while the user works.
     Outgrow(Meanwhile),
+    /// The owner of zram0 sets it up.
+    OwnZram {},
     /// Processes come and go in its unit while the focus changes and the daemon is killed.
     Forks(Forks),
     /// A service of the system's looks for so many files that are not there, each of which the kernel remembers.

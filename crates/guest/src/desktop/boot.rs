@@ -8,6 +8,7 @@ use std::process::Command;
 
 use fovea_scenario::{Flash, Plan, Swap};
 
+use super::owner;
 use crate::channel::Channel;
 use crate::flash;
 use crate::outcome::{read_file, write_file, At, Outcome};
@@ -40,6 +41,7 @@ fn set_up_swap(plan: &Plan, swap: Swap) -> Outcome<()> {
     let size_bytes = swap.size_bytes(plan.phone.memory_bytes);
     let device = match swap {
         Swap::None => return Ok(()),
+        Swap::Owned => return owner::choose(),
         Swap::Zram => {
             let number = read_file("/sys/class/zram-control/hot_add")?;
             let name = format!("zram{}", number.trim());
@@ -58,7 +60,7 @@ fn set_up_swap(plan: &Plan, swap: Swap) -> Outcome<()> {
     busybox(&["swapon", &device])
 }
 
-fn busybox(args: &[&str]) -> Outcome<()> {
+pub fn busybox(args: &[&str]) -> Outcome<()> {
     let output = Command::new("/bin/busybox").args(args).output().at(|| format!("running busybox {args:?}"))?;
     match output.status.success() {
         true => Ok(()),

@@ -5,6 +5,7 @@ pub mod boot;
 pub mod interact;
 pub mod outside;
 pub mod outsider;
+pub mod owner;
 pub mod scores;
 pub mod service;
 pub mod session;

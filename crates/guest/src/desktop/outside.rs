@@ -14,9 +14,9 @@ use rustix::net::{accept, bind, listen, socket_with, AddressFamily, SocketAddrUn
 
 use super::outsider::{FromOutsider, ToOutsider, ADDRESS, WORD};
 use super::session::{MANAGER, USER};
-use super::{interact, scores};
+use super::{interact, owner, scores};
 use crate::files::FLASH_ROOT;
-use crate::outcome::{At, Outcome};
+use crate::outcome::{write_file, At, Outcome};
 use crate::phone::Phone;
 use crate::readings::now_ns;
 use crate::setup::cgroup_path;
@@ -192,9 +192,11 @@ impl Phone {
 
 /// Has a service of the system's make entries of the kernel's cache of names, and waits for its end.
 pub fn dentries(names: u64) -> Outcome<()> {
+    // With huge pages the kernel keeps so much free that it forgets the names before anybody could take them for memory in use.
+    write_file("/sys/kernel/mm/transparent_hugepage/enabled", "never")?;
     let count = names.to_string();
-    let args = ["systemd-run", "--quiet", "--collect", "--wait", "--unit=updatedb.service", "/init", DENTRIES, &count];
-    let output = std::process::Command::new("/usr/bin/systemd-run").args(&args[1..]).output();
+    let args = ["--quiet", "--collect", "--wait", "--unit=updatedb.service", "/init", DENTRIES, &count];
+    let output = std::process::Command::new("/usr/bin/systemd-run").args(args).output();
     let output = output.at(|| "running systemd-run".into())?;
     match output.status.success() {
         true => Ok(()),
@@ -242,6 +244,7 @@ pub fn finish(phone: &mut Phone) -> Outcome<()> {
     if phone.plan.configuration.daemon != Daemon::Absent {
         scores::systemctl(&["stop", "fovea.service"])?;
     }
+    owner::report(phone)?;
     let (changed, scores) = scores::changed(phone);
     let outside = outside_of(phone);
     let body = EventBody::Outsider {

@@ -40,6 +40,8 @@ pub(crate) struct Desktop {
     pub leak_ns: Option<f64>,
     /// What only boots with an outsider have.
     pub outside: Option<Outside>,
+    /// How often the owner of a zram found it to be another's.
+    pub zram_lost: Option<f64>,
 }
 
 impl Desktop {

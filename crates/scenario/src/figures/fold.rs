@@ -254,6 +254,9 @@ impl Folded {
                 self.desktop.outside =
                     Some(Outside { watched_ns, leaker_ended, siblings_lost, scores_changed, scores_below });
             }
+            EventBody::OwnedZram { refused, is_his, .. } => {
+                add(&mut self.desktop.zram_lost, f64::from(u8::from(refused.is_some() || !is_his)));
+            }
             EventBody::DiskLoad { label, apps, volume, classes_left } => {
                 let (apps, volume) = (apps.clone(), volume.clone());
                 self.disk.insert(label.clone(), DiskStretch { apps, volume, classes_left: *classes_left });

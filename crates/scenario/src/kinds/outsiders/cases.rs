@@ -25,6 +25,8 @@ pub(super) enum Manner {
     Bounded,
     /// None: processes come and go.
     Forks,
+    /// None: a service sets its zram up.
+    Owner,
 }
 
 /// Who ought to die.
@@ -59,7 +61,7 @@ const fn shared(name: &'static str, place: Place) -> OneCase {
     OneCase { shared: true, ..leak(name, place, Manner::Leak) }
 }
 
-pub(super) const CASES: [OneCase; 25] = [
+pub(super) const CASES: [OneCase; 26] = [
     leak("vte", Place::Vte, Manner::Leak),
     leak("vte-slow", Place::Vte, Manner::Slow),
     leak("vte-steps", Place::Vte, Manner::Steps),
@@ -84,6 +86,7 @@ pub(super) const CASES: [OneCase; 25] = [
     leak("system-service", Place::SystemService, Manner::Leak),
     leak("second-user", Place::SecondUser, Manner::Quiet),
     OneCase { wanted: Wanted::Nobody, ..leak("slab", Place::SystemService, Manner::Mild) },
+    OneCase { wanted: Wanted::Nobody, ..leak("zram0", Place::SystemService, Manner::Owner) },
     OneCase { wanted: Wanted::Nobody, usual: false, ..leak("scores", Place::Kitty, Manner::Forks) },
 ];
 

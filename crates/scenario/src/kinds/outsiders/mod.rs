@@ -81,10 +81,10 @@ impl Default for Outsiders {
             interactions: 4,
             period_ns: 500_000_000,
             touch: Touch { anon_percent: 10, shared_percent: 10, private_percent: 10, compute_insns: 2_000_000 },
-            limit_ns: 180_000_000_000,
+            limit_ns: 120_000_000_000,
             after_ns: 5_000_000_000,
             leak_mib: [8.0, 2.0, 62.0],
-            leak_period_ns: [250_000_000, 500_000_000, 7_000_000_000],
+            leak_period_ns: [250_000_000, 250_000_000, 7_000_000_000],
             siblings_mib: [2.0, 12.0],
             quiet_mib: 440.0,
             session_part_mib: 360.0,
@@ -137,6 +137,7 @@ impl Parameters for Outsiders {
             steps.extend((!is_first).then_some(outsider));
             steps.push(match case.manner {
                 Manner::Forks => Step::Forks(self.forks()),
+                Manner::Owner => Step::OwnZram {},
                 _ => Step::Outgrow(self.meanwhile()),
             });
             steps.extend([sample("end"), Step::Verify {}]);
@@ -145,7 +146,11 @@ impl Parameters for Outsiders {
                 case: case.name.into(),
                 seed: scenario.seed,
                 steps,
-                desktop: Some(if without_swap { Swap::None } else { Swap::Zram }),
+                desktop: Some(match case.manner {
+                    Manner::Mild => Swap::None,
+                    Manner::Owner => Swap::Owned,
+                    _ => Swap::Zram,
+                }),
                 // Behind `[zram]`, with which the daemon's file begins.
                 daemon_keys: if without_swap { "enabled = false\n".into() } else { String::new() },
                 ..Script::default()
@@ -205,7 +210,7 @@ impl Outsiders {
             Manner::Steps => 2,
             _ => 0,
         };
-        let grows = !matches!(case.manner, Manner::Quiet | Manner::Forks);
+        let grows = !matches!(case.manner, Manner::Quiet | Manner::Forks | Manner::Owner);
         let most_pages = match case.manner {
             Manner::Stops => {
                 let mut largest = 0;

@@ -3,7 +3,7 @@
 
 use fovea_report::verdict::{verdict, Bound};
 
-use super::cases::{OneCase, Wanted};
+use super::cases::{Manner, OneCase, Wanted};
 use crate::figures::fold::{geomean, mean, set, Folded};
 use crate::figures::{compares, correctness, figure, id, Figures};
 use crate::scenario::Scenario;
@@ -30,6 +30,7 @@ pub(super) fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("siblings_lost", &|f| Some(outside(f)?.siblings_lost));
     put("scores_changed", &|f| Some(outside(f)?.scores_changed));
     put("scores_below", &|f| Some(outside(f)?.scores_below));
+    put("zram_lost", &|f| f.desktop.zram_lost);
     put("psi_full_ns", &|f| Some(f.desktop.interactions.iter().map(|i| i.1).sum()));
     put("longest_stall_ns", &|f| f.desktop.interactions.iter().map(|i| i.1).reduce(f64::max));
     put("longest_step_ns", &|f| f.desktop.interactions.iter().map(|i| i.0).reduce(f64::max));
@@ -66,6 +67,14 @@ pub(super) fn of_case(case: OneCase, scenario: &Scenario, cases: &[Case]) -> Vec
     push("siblings", "the leaker's siblings in its unit live", ours("siblings_lost"), Bound::Equal(0.0));
     push("scores", "no oom_score_adj is left changed", ours("scores_changed"), Bound::Equal(0.0));
     push("scores-below", "no oom_score_adj was below its old value", ours("scores_below"), Bound::Equal(0.0));
+    if case.manner == Manner::Owner {
+        push(
+            "zram",
+            "whoever owns a zram finds it as he left it (times he did not)",
+            ours("zram_lost"),
+            Bound::Equal(0.0),
+        );
+    }
     if case.wanted == Wanted::Leaker {
         push("leaker-ends", "the leaker dies", ours("leaker_ended"), Bound::Equal(1.0));
         if let Some(best) = best_end(case, scenario, cases) {
