@@ -124,13 +124,14 @@ fn keep(socket: &OwnedFd, name: &str, outsider: Outsider, number: usize, seed: u
     Ok(())
 }
 
-/// Each lives until so many more have come.
+/// Each lives until so many more have come; the last ones stay.
 fn come_and_go(forks: &Forks) -> Outcome<()> {
     let life_ns = forks.living * forks.period_ns;
-    for _ in 0..forks.processes {
+    for number in 0..forks.processes {
         let next_ns = now_ns() + forks.period_ns;
         if let Side::Child = spawn::fork()? {
-            sleep_ns(life_ns);
+            let is_last = number + forks.living >= forks.processes;
+            sleep_ns(if is_last { u64::MAX / 4 } else { life_ns });
             // Nothing of this process is to be written at its end.
             // SAFETY: takes no pointer.
             unsafe { libc::_exit(0) };

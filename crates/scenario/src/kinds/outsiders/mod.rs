@@ -191,12 +191,12 @@ impl Outsiders {
         }
     }
 
-    /// A browser at its start makes so many.
+    /// Each lives through several changes of focus.
     fn forks(&self) -> Forks {
         Forks {
             app: self.apps[0].clone(),
             processes: self.forks,
-            living: 400,
+            living: (self.forks / 5).min(2_000),
             period_ns: 2_000_000,
             switches: self.switches,
             switch_ns: self.forks.saturating_mul(2_000_000) / u64::from(self.switches),
