@@ -33,4 +33,25 @@
 #define HEAP_BROKEN_RESIZE 0
 #endif
 
+/* Entries of an exporter's list are taken to begin with their page, unchecked. */
+#ifndef HEAP_BROKEN_OFFSET
+#define HEAP_BROKEN_OFFSET 0
+#endif
+/* Bounced mappings are kept, and with them slots of the pool that all devices share. */
+#ifndef HEAP_BROKEN_POOL
+#define HEAP_BROKEN_POOL 0
+#endif
+/* Buffers change their size below attached importers. */
+#ifndef HEAP_BROKEN_ATTACHED
+#define HEAP_BROKEN_ATTACHED 0
+#endif
+/* Buffers are charged to nobody. */
+#ifndef HEAP_BROKEN_CHARGE
+#define HEAP_BROKEN_CHARGE 0
+#endif
+/* Nobody notices that the probe of fovea-heap-wrap is dead. */
+#ifndef HEAP_BROKEN_PROBE
+#define HEAP_BROKEN_PROBE 0
+#endif
+
 #endif /* FOVEA_HEAP_BROKEN_H */

@@ -260,7 +260,7 @@ FOVEA_EXPORT(heap_cache_get, FOVEA_HEAP);
 
 static bool may_stay(const struct heap_mapping *m)
 {
-	return heap_cache.on && !m->single_use && !m->owner->going &&
+	return heap_cache.on && !m->bounced && !m->owner->going &&
 	       m->owner->mapped_bytes <= cap_bytes(&m->limits);
 }
 

@@ -5,9 +5,6 @@
  * is mapped more than once at a time is then no mistake, and a bounce buffer that is copied
  * back long after its use would bury what the CPU has written since.
  */
-#include <linux/dma-map-ops.h>
-#include <linux/iommu.h>
-#include <linux/pci.h>
 #include <linux/slab.h>
 
 #include "../include/compat.h"
@@ -38,30 +35,6 @@ void heap_mapping_delete(struct heap_mapping *m)
 	kfree(m);
 }
 
-static bool translated(struct device *dev)
-{
-	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
-
-	return domain && domain->type & __IOMMU_DOMAIN_DMA_API;
-}
-
-/* Whether the device is given copies of pages in place of the pages. */
-static bool bounced(const struct heap_mapping *m)
-{
-	struct scatterlist *sg;
-	int i;
-
-	if (translated(m->dev))
-		return dev_is_pci(m->dev) && to_pci_dev(m->dev)->untrusted;
-	if (!dev_is_dma_coherent(m->dev))
-		return false;
-	/* Where caches are coherent, nothing else needs a sync. */
-	for_each_sgtable_dma_sg(&m->table, sg, i)
-		if (dma_need_sync(m->dev, sg_dma_address(sg)))
-			return true;
-	return false;
-}
-
 int heap_mapping_map(struct heap_mapping *m)
 {
 	int error = dma_map_sgtable(m->dev, &m->table, m->direction,
@@ -71,11 +44,14 @@ int heap_mapping_map(struct heap_mapping *m)
 		return error;
 	dma_sync_sgtable_for_device(m->dev, &m->table, m->direction);
 	/*
-	 * A device may write a part only. Mapping anew puts the pages' content into the
-	 * bounce buffer first, so that the rest comes back as it was; a sync of this
-	 * direction does not, and what the device wrote last time would come back.
+	 * Copies are not kept. They lie in a pool that all devices share and that nobody
+	 * gives back under pressure: a full one stops the system's disk. Each use copies
+	 * all of the buffer anyway, beside which the search for slots is little
+	 * (docs/mapping-cache.md has the figures). And a device may write a part only:
+	 * mapping anew puts the pages' content into the copy first, a sync for
+	 * DMA_FROM_DEVICE does not, and what the device wrote last time would come back.
 	 */
-	m->single_use = m->direction == DMA_FROM_DEVICE && bounced(m);
+	m->bounced = heap_may_bounce(m->dev, &m->table);
 	return 0;
 }
 

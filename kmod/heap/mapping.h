@@ -13,6 +13,7 @@
 
 struct cache_device;
 struct heap_mappings;
+struct iommu_domain;
 
 /*
  * What a device has said of itself that shapes the mapping: addresses it reaches, and the
@@ -47,8 +48,11 @@ struct heap_mapping {
 	/* Null until the buffer's size changes: then these are what is mapped. */
 	struct heap_part *parts;
 	unsigned int nr_parts;
-	/* Bounce buffers remember what the device wrote before (mapping.c). */
-	bool single_use;
+	/*
+	 * The device is not shown to be given the buffer's own pages: it may have copies in
+	 * the bounce pool. Never kept (mapping.c).
+	 */
+	bool bounced;
 };
 
 static inline struct heap_limits heap_limits_of(struct device *dev)
@@ -74,6 +78,21 @@ static inline bool heap_limits_same(const struct heap_limits *a,
 struct heap_mapping *heap_mapping_new(struct device *dev,
 				      enum dma_data_direction direction,
 				      const struct sg_table *pages);
+/* reach.c: what a device is given by a mapped table. */
+enum heap_reach {
+	/* The memory that the table names, byte for byte. */
+	HEAP_REACH_OWN,
+	/* Copies, or it cannot be told. */
+	HEAP_REACH_COPIES,
+	/* Something else: the table does not mean what such tables mean. */
+	HEAP_REACH_OTHER,
+};
+enum heap_reach heap_reach(struct device *dev, const struct sg_table *table);
+/* Null where the device's addresses are not translated by the kernel's DMA layer. */
+struct iommu_domain *heap_domain_of(struct device *dev);
+/* The same without a look at each page: false only if it is the table's own memory. */
+bool heap_may_bounce(struct device *dev, const struct sg_table *table);
+
 /* The device may use it when this returns 0. */
 int heap_mapping_map(struct heap_mapping *m);
 /* Of one that nobody uses; the CPU has seen by then what the device wrote. */

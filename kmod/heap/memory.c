@@ -6,6 +6,7 @@
 #include <linux/vmalloc.h>
 
 #include "../include/compat.h"
+#include "broken.h"
 #include "memory.h"
 
 static bool is_scattered(const struct heap_memory *m)
@@ -33,9 +34,14 @@ int heap_pages_copy(struct sg_table *to, const struct sg_table *pages,
 	for_each_sgtable_sg(pages, sg, i) {
 		u64 first = max(at, from_bytes), end = min(at + sg->length, end_bytes);
 
+		/* An entry may begin anywhere behind its page: udmabuf's in a huge page. */
 		if (first < end) {
-			sg_set_page(next, sg_page(sg) + ((first - at) >> PAGE_SHIFT),
-				    end - first, 0);
+			u64 offset = HEAP_BROKEN_OFFSET ? first - at :
+							  sg->offset + first - at;
+
+			sg_set_page(next, pfn_to_page(page_to_pfn(sg_page(sg)) +
+						      (offset >> PAGE_SHIFT)),
+				    end - first, offset_in_page(offset));
 			next = sg_next(next);
 		}
 		at += sg->length;

@@ -13,7 +13,7 @@ struct heap_memory {
 	void *vaddr;
 };
 
-/* A list of the pages from one byte to another, which are page boundaries. */
+/* A list of the memory from one byte to another of `pages`, in the same order. */
 int heap_pages_copy(struct sg_table *to, const struct sg_table *pages,
 		    u64 from_bytes, u64 end_bytes);
 

@@ -8,22 +8,15 @@
  */
 #include <linux/iommu.h>
 #include <linux/mm.h>
-#include <linux/pci.h>
 #include <linux/slab.h>
 
 #include "mapping.h"
 #include "memory.h"
 
-static struct iommu_domain *domain_of(struct device *dev)
+/* Null where a device has no addresses of its own, or is given copies of pages. */
+static struct iommu_domain *domain_of(const struct heap_mapping *m)
 {
-	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
-
-	if (!domain || !(domain->type & __IOMMU_DOMAIN_DMA_API))
-		return NULL;
-	/* Such a device is given copies of pages that it shares with others. */
-	if (dev_is_pci(dev) && to_pci_dev(dev)->untrusted)
-		return NULL;
-	return domain;
+	return m->bounced ? NULL : heap_domain_of(m->dev);
 }
 
 static bool divide(struct heap_mapping *m)
@@ -146,7 +139,7 @@ static bool part_cut(struct iommu_domain *domain, struct heap_part *p, u64 bytes
 
 bool heap_mapping_cut(struct heap_mapping *m, u64 size_bytes)
 {
-	struct iommu_domain *domain = domain_of(m->dev);
+	struct iommu_domain *domain = domain_of(m);
 	unsigned int n, kept = 0;
 	bool whole = true;
 
@@ -175,7 +168,7 @@ bool heap_mapping_extend(struct heap_mapping *m, const struct sg_table *pages,
 	struct heap_part *p;
 
 	/* Whoever has it in one piece may be able to take it in one only. */
-	if (!domain_of(m->dev) || (!pieces && m->table.nents == 1))
+	if (!domain_of(m) || (!pieces && m->table.nents == 1))
 		return false;
 	if (m->nr_parts == HEAP_PARTS_MAX || !divide(m))
 		return false;

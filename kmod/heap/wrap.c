@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fovea-heap-wrap: the mapping cache for buffers of the kernel's own exporters, the system
- * heap and udmabuf, without a patch. When dma_buf_export() returns a buffer of theirs, before
- * anybody else can know it, its operations are replaced by a copy in which attaching and
- * mapping are the cache's. All else stays the exporter's.
+ * A wrapped buffer: a copy of its exporter's operations in which attaching and mapping are the
+ * cache's. All else stays the exporter's.
  *
- * Only for exporters whose pages never move and are ordinary memory: none that pins
- * on demand, none that is not named. docs/mapping-cache.md has the risks.
+ * The cache maps the memory that the exporter's own table names, so it must be known that the
+ * table means memory. At the first use the exporter maps, and what its device was given is
+ * compared with what the table names (reach.c), address for address. If they differ the buffer
+ * stays its exporter's for good. While they cannot be compared, because the device is given
+ * copies, each attachment is the exporter's until another one shows it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/dma-buf.h>
-#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 
 #include "../include/compat.h"
-#include "buffer.h"
+#include "broken.h"
 #include "cache.h"
 #include "mapping.h"
 #include "memory.h"
-
-static char *exporters = "system,udmabuf";
-module_param(exporters, charp, 0444);
-MODULE_PARM_DESC(exporters, "Whose buffers, by the exporters' names, separated by commas");
+#include "wrap.h"
 
 struct wrap {
 	/* The buffer's, which is how a buffer's wrap is found. */
@@ -33,57 +29,171 @@ struct wrap {
 	const struct dma_buf_ops *stock;
 	/* The exporter's module: its buffer holds this one now, which holds that. */
 	struct module *owner;
-	/* Mappings in use, and the pages. */
+	/* What follows, and mappings in use. */
 	struct mutex lock;
-	/* Known from the first mapping on. */
+	/* Whether a mapping is not simply the cache's: not known yet, or some are stock. */
+	bool slow;
 	bool known;
+	bool refused;
 	struct sg_table pages;
 	struct heap_mappings mappings;
+	/* Attachments that the exporter knows. */
+	struct list_head stock_attachments;
 };
+
+struct stock_attachment {
+	struct list_head list;
+	struct dma_buf_attachment *at;
+};
+
+struct wrap_counts wrap_counts;
 
 static struct wrap *wrap_of(struct dma_buf *dmabuf)
 {
 	return container_of((struct dma_buf_ops *)dmabuf->ops, struct wrap, ops);
 }
 
-/*
- * The exporter maps once, for an importer of ours, and its pages are seen. Out of line: in
- * line it would have every later mapping save the registers that it takes.
- */
-static noinline int learn(struct wrap *w, struct dma_buf_attachment *at,
-		 enum dma_data_direction direction)
+static struct stock_attachment *find_stock(struct wrap *w, struct dma_buf_attachment *at)
 {
-	struct dma_buf_attachment own = { .dmabuf = at->dmabuf, .dev = at->dev };
-	struct sg_table *table;
-	int error = 0;
+	struct stock_attachment *s;
 
 	lockdep_assert_held(&w->lock);
-	INIT_LIST_HEAD(&own.node);
-	if (w->stock->attach)
-		error = w->stock->attach(at->dmabuf, &own);
-	if (error)
-		return error;
-	table = w->stock->map_dma_buf(&own, direction);
-	if (IS_ERR(table)) {
-		error = PTR_ERR(table);
-	} else {
-		error = heap_pages_copy(&w->pages, table, 0, U64_MAX);
-		w->stock->unmap_dma_buf(&own, table, direction);
-	}
+	list_for_each_entry(s, &w->stock_attachments, list)
+		if (s->at == at)
+			return s;
+	return NULL;
+}
+
+static void update_slow(struct wrap *w)
+{
+	w->slow = !w->known || !list_empty(&w->stock_attachments);
+}
+
+static void stock_detach(struct wrap *w, struct stock_attachment *s)
+{
+	lockdep_assert_held(&w->lock);
 	if (w->stock->detach)
-		w->stock->detach(at->dmabuf, &own);
-	if (error)
-		return error;
-	heap_mappings_init(&w->mappings, at->dmabuf->exp_name, &w->pages,
-			   at->dmabuf->size);
+		w->stock->detach(s->at->dmabuf, s->at);
+	list_del(&s->list);
+	kfree(s);
+	update_slow(w);
+}
+
+static void wrap_detach(struct dma_buf *dmabuf, struct dma_buf_attachment *at)
+{
+	struct wrap *w = wrap_of(dmabuf);
+	struct stock_attachment *s;
+
+	mutex_lock(&w->lock);
+	s = find_stock(w, at);
+	if (s)
+		stock_detach(w, s);
+	mutex_unlock(&w->lock);
+}
+
+/* The exporter hears of the attachment, which is its own from here on. */
+static struct stock_attachment *stock_attach(struct wrap *w, struct dma_buf_attachment *at)
+{
+	struct stock_attachment *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int error;
+
+	lockdep_assert_held(&w->lock);
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	error = w->stock->attach ? w->stock->attach(at->dmabuf, at) : 0;
+	if (error) {
+		kfree(s);
+		return ERR_PTR(error);
+	}
+	s->at = at;
+	list_add(&s->list, &w->stock_attachments);
+	update_slow(w);
+	/* Before that there is nothing to detach, and no use pays for it. */
+	w->ops.detach = wrap_detach;
+	return s;
+}
+
+static void refuse(struct wrap *w, const struct dma_buf *dmabuf)
+{
+	w->refused = true;
+	atomic64_inc(&wrap_counts.refused);
+	pr_warn_once("%s: a device was given other memory than the exporter's list names, so its buffers of this kind stay as they are: leave it out of the parameter exporters\n",
+		     dmabuf->exp_name);
+}
+
+static u64 bytes_of(const struct sg_table *table)
+{
+	struct scatterlist *sg;
+	u64 sum = 0;
+	int i;
+
+	for_each_sgtable_sg(table, sg, i)
+		sum += sg->length;
+	return sum;
+}
+
+/* Whether the buffer's memory is known now, from a table that its exporter has mapped. */
+static bool learn(struct wrap *w, struct dma_buf_attachment *at, const struct sg_table *table)
+{
+	enum heap_reach reach = HEAP_REACH_OWN;
+
+	lockdep_assert_held(&w->lock);
+	if (!HEAP_BROKEN_OFFSET) {
+		reach = heap_reach(at->dev, table);
+		/* A part of the buffer is not the buffer. */
+		if (reach == HEAP_REACH_OWN && bytes_of(table) < at->dmabuf->size)
+			reach = HEAP_REACH_OTHER;
+	}
+	if (reach == HEAP_REACH_OTHER)
+		refuse(w, at->dmabuf);
+	if (reach != HEAP_REACH_OWN || heap_pages_copy(&w->pages, table, 0, U64_MAX))
+		return false;
+	heap_mappings_init(&w->mappings, at->dmabuf->exp_name, &w->pages, at->dmabuf->size);
 	w->known = true;
-	return 0;
+	return true;
+}
+
+static bool is_plain(struct wrap *w, struct dma_buf_attachment *at)
+{
+	return w->known && !find_stock(w, at);
+}
+
+/*
+ * By the exporter; or null if the use is the cache's after all. Out of line: in line it would
+ * have every later mapping save the registers that it takes.
+ */
+static noinline struct sg_table *stock_map(struct wrap *w, struct dma_buf_attachment *at,
+					   enum dma_data_direction direction)
+{
+	struct stock_attachment *s = find_stock(w, at);
+	struct sg_table *table;
+
+	if (!s)
+		s = stock_attach(w, at);
+	if (IS_ERR(s))
+		return ERR_CAST(s);
+	table = w->stock->map_dma_buf(at, direction);
+	if (IS_ERR_OR_NULL(table))
+		return table ?: ERR_PTR(-ENOMEM);
+	if (w->known || w->refused || !learn(w, at, table))
+		return table;
+	w->stock->unmap_dma_buf(at, table, direction);
+	stock_detach(w, s);
+	return NULL;
 }
 
 static int wrap_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *at)
 {
+	struct wrap *w = wrap_of(dmabuf);
+	struct stock_attachment *s;
+
 	heap_watch_attached(at->dev);
-	return 0;
+	if (likely(!READ_ONCE(w->refused)))
+		return 0;
+	mutex_lock(&w->lock);
+	s = stock_attach(w, at);
+	mutex_unlock(&w->lock);
+	return PTR_ERR_OR_ZERO(s);
 }
 
 static struct sg_table *wrap_map(struct dma_buf_attachment *at,
@@ -91,14 +201,14 @@ static struct sg_table *wrap_map(struct dma_buf_attachment *at,
 {
 	struct wrap *w = wrap_of(at->dmabuf);
 	struct heap_mapping *m;
-	int error;
 
 	mutex_lock(&w->lock);
-	if (unlikely(!w->known)) {
-		error = learn(w, at, direction);
-		if (error) {
+	if (unlikely(w->slow) && !is_plain(w, at)) {
+		struct sg_table *table = stock_map(w, at, direction);
+
+		if (table) {
 			mutex_unlock(&w->lock);
-			return ERR_PTR(error);
+			return table;
 		}
 	}
 	m = heap_cache_get(&w->mappings, at->dev, direction);
@@ -112,7 +222,10 @@ static void wrap_unmap(struct dma_buf_attachment *at, struct sg_table *table,
 	struct wrap *w = wrap_of(at->dmabuf);
 
 	mutex_lock(&w->lock);
-	heap_cache_put(container_of(table, struct heap_mapping, table));
+	if (unlikely(w->slow) && !is_plain(w, at))
+		w->stock->unmap_dma_buf(at, table, direction);
+	else
+		heap_cache_put(container_of(table, struct heap_mapping, table));
 	mutex_unlock(&w->lock);
 }
 
@@ -164,48 +277,21 @@ static void wrap_release(struct dma_buf *dmabuf)
 	kfree(w);
 }
 
-static bool is_named(const char *name)
+bool wrap_begin(struct dma_buf *dmabuf)
 {
-	const char *at = exporters;
-	size_t length = strlen(name);
+	struct wrap *w = kzalloc(sizeof(*w), GFP_ATOMIC | __GFP_NOWARN);
 
-	while (at && *at) {
-		if (!strncmp(at, name, length) && (at[length] == ',' || !at[length]))
-			return true;
-		at = strchr(at, ',');
-		at = at ? at + 1 : NULL;
-	}
-	return false;
-}
-
-static bool is_wanted(const struct dma_buf *dmabuf)
-{
-	const struct dma_buf_ops *ops = dmabuf->ops;
-
-	if (ops->pin || ops->unpin || !ops->map_dma_buf || !ops->unmap_dma_buf)
-		return false;
-	return dmabuf->exp_name && is_named(dmabuf->exp_name) &&
-	       !heap_buffer_is(dmabuf);
-}
-
-/* In the exporter's call, with the buffer that it is about to return; may not sleep. */
-static int exported(struct kretprobe_instance *instance, struct pt_regs *regs)
-{
-	struct dma_buf *dmabuf = (struct dma_buf *)regs_return_value(regs);
-	struct wrap *w;
-
-	if (IS_ERR_OR_NULL(dmabuf) || !is_wanted(dmabuf))
-		return 0;
-	w = kzalloc(sizeof(*w), GFP_ATOMIC | __GFP_NOWARN);
 	if (!w)
-		return 0;
+		return false;
 	if (!try_module_get(THIS_MODULE)) {
 		kfree(w);
-		return 0;
+		return false;
 	}
 	mutex_init(&w->lock);
+	INIT_LIST_HEAD(&w->stock_attachments);
 	w->stock = dmabuf->ops;
 	w->owner = dmabuf->owner;
+	w->slow = true;
 	w->ops = *dmabuf->ops;
 	w->ops.attach = wrap_attach;
 	w->ops.detach = NULL;
@@ -220,36 +306,6 @@ static int exported(struct kretprobe_instance *instance, struct pt_regs *regs)
 #endif
 	dmabuf->owner = THIS_MODULE;
 	dmabuf->ops = &w->ops;
-	return 0;
+	atomic64_inc(&wrap_counts.wrapped);
+	return true;
 }
-
-/* One that is missed, as more are exported at once, is not wrapped. */
-static struct kretprobe probe = {
-	.kp.symbol_name = "dma_buf_export",
-	.handler = exported,
-	.maxactive = 32,
-};
-
-static int __init wrap_init(void)
-{
-	int error = register_kretprobe(&probe);
-
-	if (error)
-		pr_err("dma_buf_export() cannot be watched: error %d: is the kernel built with CONFIG_KRETPROBES?\n",
-		       error);
-	return error;
-}
-
-/* No buffer is wrapped any more, as each holds the module. */
-static void __exit wrap_exit(void)
-{
-	unregister_kretprobe(&probe);
-}
-
-module_init(wrap_init);
-module_exit(wrap_exit);
-MODULE_AUTHOR("The Fovea authors");
-MODULE_DESCRIPTION("The mapping cache for buffers of the kernel's own exporters");
-MODULE_LICENSE("GPL");
-FOVEA_IMPORT_NS(DMA_BUF);
-FOVEA_IMPORT_NS(FOVEA_HEAP);

@@ -47,6 +47,14 @@
 	/* Names of the exporters whose buffers it wraps. */ \
 	X(exporters)
 
+/* Numbers in /sys/module/fovea_heap_wrap/wrap; reading `active` tries the probe, 1 or 0. */
+#define WRAP_FOLDER		"wrap"
+#define WRAP_STATISTICS(X) \
+	X(active) \
+	X(wrapped) \
+	X(refused) \
+	X(missed)
+
 /* Numbers in /sys/module/fovea_heap/mapcache (docs/mapping-cache.md says what of). */
 #define HEAP_MAPCACHE_FOLDER	"mapcache"
 #define HEAP_MAPCACHE_STATISTICS(X) \
@@ -58,6 +66,14 @@
 	X(evicted) \
 	X(shrunk) \
 	X(failures)
+
+/* In /proc: a line for each cgroup and user that holds buffers, each word and a number. */
+#define HEAP_HOLDERS_FILE	"fovea-heap-holders"
+#define HEAP_HOLDER_WORDS(X) \
+	X(cgroup) \
+	X(uid) \
+	X(buffers) \
+	X(bytes)
 
 /* In debugfs: a line for each device, and for each buffer. */
 #define HEAP_DEBUGFS_FOLDER	"fovea-heap"
