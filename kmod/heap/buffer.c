@@ -6,6 +6,7 @@
  * its owner can still save what was there.
  */
 #include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
 #include <linux/fs.h>
 #include <linux/iosys-map.h>
 #include <linux/list.h>
@@ -17,6 +18,7 @@
 #include "broken.h"
 #include "buffer.h"
 #include "cache.h"
+#include "holder.h"
 #include "mapping.h"
 #include "memory.h"
 
@@ -26,6 +28,7 @@
 
 struct heap_buffer {
 	struct heap_node *node;
+	struct heap_holder *holder;
 	struct heap_memory memory;
 	struct heap_mappings mappings;
 	/* Mappings in use, and clearing. */
@@ -206,6 +209,7 @@ static void buffer_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
 
 static void delete(struct heap_buffer *b)
 {
+	heap_holder_remove(b->holder, b->memory.range.size_bytes);
 	b->node->source->free(b->node, &b->memory.range);
 	heap_memory_exit(&b->memory);
 	bitmap_free(b->stale);
@@ -245,7 +249,11 @@ int heap_buffer_export(struct heap_node *node, const struct heap_range *range,
 
 	if (b)
 		b->stale = bitmap_zalloc(pieces, GFP_KERNEL);
-	if (!b || !b->stale || heap_memory_init(&b->memory, range)) {
+	if (b && b->stale)
+		b->holder = heap_holder_add(range->size_bytes);
+	if (!b || !b->holder || heap_memory_init(&b->memory, range)) {
+		if (b && b->holder)
+			heap_holder_remove(b->holder, range->size_bytes);
 		if (b)
 			bitmap_free(b->stale);
 		kfree(b);
@@ -348,17 +356,25 @@ static int shrink(struct heap_buffer *b, struct dma_buf *dmabuf, u64 size_bytes)
 static int resize(struct heap_buffer *b, struct dma_buf *dmabuf, u64 size_bytes,
 		  u32 flags)
 {
+	u64 old_bytes = b->memory.range.size_bytes;
 	int error = 0;
 
 	lockdep_assert_held(&b->lock);
-	if (!list_empty(&b->mappings.busy) || b->vmapped)
+	/*
+	 * To who is attached, or sees it through the kernel, the size is invariant
+	 * (linux/dma-buf.h). The list is the reservation lock's, which attaching waits for.
+	 */
+	dma_resv_assert_held(dmabuf->resv);
+	if ((!list_empty(&dmabuf->attachments) && !HEAP_BROKEN_ATTACHED) ||
+	    !list_empty(&b->mappings.busy) || b->vmapped)
 		return -EBUSY;
-	if (size_bytes > b->memory.range.size_bytes)
+	if (size_bytes > old_bytes)
 		error = grow(b, size_bytes, flags);
-	else if (size_bytes < b->memory.range.size_bytes)
+	else if (size_bytes < old_bytes)
 		error = shrink(b, dmabuf, size_bytes);
 	if (error)
 		return error;
+	heap_holder_resize(b->holder, old_bytes, size_bytes);
 	/* What mmap, lseek and importers go by, and what stat and fdinfo show. */
 	WRITE_ONCE(dmabuf->size, size_bytes);
 	inode_set_bytes(file_inode(dmabuf->file), size_bytes);
@@ -381,9 +397,12 @@ int heap_buffer_resize(struct heap_node *node, int fd, u64 size_bytes, u32 flags
 	} else if (!node->source->resizable) {
 		error = -EOPNOTSUPP;
 	} else {
+		/* In the order in which importers' calls take them. */
+		dma_resv_lock(dmabuf->resv, NULL);
 		mutex_lock(&b->lock);
 		error = resize(b, dmabuf, size_bytes, flags);
 		mutex_unlock(&b->lock);
+		dma_resv_unlock(dmabuf->resv);
 	}
 	dma_buf_put(dmabuf);
 	return error;

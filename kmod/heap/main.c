@@ -5,6 +5,7 @@
 
 #include "../include/compat.h"
 #include "cache.h"
+#include "holder.h"
 
 static int mapcache_set(const char *text, const struct kernel_param *param)
 {
@@ -46,13 +47,20 @@ static int __init heap_init(void)
 		return error;
 	error = heap_statistics_init();
 	if (error)
-		heap_shrink_exit();
+		goto shrink;
+	error = heap_holders_init();
+	if (!error)
+		return 0;
+	heap_statistics_exit();
+shrink:
+	heap_shrink_exit();
 	return error;
 }
 
 /* No source is left, and so no buffer and no mapping; only records of devices. */
 static void __exit heap_exit(void)
 {
+	heap_holders_exit();
 	heap_statistics_exit();
 	heap_watch_exit();
 	heap_shrink_exit();

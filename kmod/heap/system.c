@@ -14,6 +14,7 @@
 
 #include "../include/compat.h"
 #include "../include/contract.h"
+#include "broken.h"
 #include "heap.h"
 
 /* 1 MiB, 64 KiB, a page: what translating hardware has entries for, or can do with fewer. */
@@ -29,10 +30,19 @@ MODULE_PARM_DESC(scatter, "Whether no two pages of a buffer are neighbours");
 
 static atomic64_t held_bytes;
 
+/*
+ * Charged to the allocating process's cgroup, as no process's memory shows it. And nobody is
+ * killed for a buffer, neither in the cgroup nor in the system: it is refused.
+ */
+static gfp_t gfp_of(gfp_t gfp)
+{
+	return gfp | __GFP_ZERO | __GFP_NOWARN | (HEAP_BROKEN_CHARGE ? 0 : __GFP_ACCOUNT);
+}
+
 /* A page whose neighbour is left to others. */
 static struct page *alloc_apart(void)
 {
-	struct page *pair = alloc_pages(GFP_KERNEL | __GFP_ZERO, 1);
+	struct page *pair = alloc_pages(gfp_of(GFP_KERNEL | __GFP_RETRY_MAYFAIL), 1);
 
 	if (!pair)
 		return NULL;
@@ -53,13 +63,13 @@ static struct page *alloc_piece(unsigned long pages, unsigned int *order)
 	for (i = 0; i < ARRAY_SIZE(orders); i++) {
 		/* Nobody is moved, written back or killed for a large piece. */
 		gfp_t gfp = orders[i] ? (GFP_KERNEL & ~__GFP_RECLAIM) |
-					__GFP_NORETRY | __GFP_NOWARN | __GFP_COMP :
-					GFP_KERNEL;
+					__GFP_NORETRY | __GFP_COMP :
+					GFP_KERNEL | __GFP_RETRY_MAYFAIL;
 		struct page *piece;
 
 		if (orders[i] > *order || pages >> orders[i] == 0)
 			continue;
-		piece = alloc_pages(gfp | __GFP_ZERO, orders[i]);
+		piece = alloc_pages(gfp_of(gfp), orders[i]);
 		if (piece) {
 			*order = orders[i];
 			return piece;
@@ -78,7 +88,21 @@ static void free_pieces(struct list_head *pieces)
 	}
 }
 
-static int system_alloc(struct heap_node *node, struct heap_range *range)
+/* Of all buffers together: what one may have alone. */
+static bool reserve(u64 size_bytes)
+{
+	u64 most = (u64)(totalram_pages() / 2) << PAGE_SHIFT;
+
+	if (size_bytes > most)
+		return false;
+	/* Two at once may refuse each other, but never take more together. */
+	if (atomic64_add_return(size_bytes, &held_bytes) <= most)
+		return true;
+	atomic64_sub(size_bytes, &held_bytes);
+	return false;
+}
+
+static int alloc_list(struct heap_range *range)
 {
 	unsigned long left = range->size_bytes >> PAGE_SHIFT;
 	unsigned int order = READ_ONCE(max_order), count = 0;
@@ -86,8 +110,6 @@ static int system_alloc(struct heap_node *node, struct heap_range *range)
 	struct scatterlist *sg;
 	LIST_HEAD(pieces);
 
-	if (left > totalram_pages() / 2)
-		return -ENOMEM;
 	for (; left; left -= 1ul << order, count++) {
 		if (fatal_signal_pending(current)) {
 			free_pieces(&pieces);
@@ -110,8 +132,19 @@ static int system_alloc(struct heap_node *node, struct heap_range *range)
 		sg_set_page(sg, piece, page_size(piece), 0);
 		sg = sg_next(sg);
 	}
-	atomic64_add(range->size_bytes, &held_bytes);
 	return 0;
+}
+
+static int system_alloc(struct heap_node *node, struct heap_range *range)
+{
+	int error;
+
+	if (!reserve(range->size_bytes))
+		return -ENOMEM;
+	error = alloc_list(range);
+	if (error)
+		atomic64_sub(range->size_bytes, &held_bytes);
+	return error;
 }
 
 static void system_free(struct heap_node *node, const struct heap_range *range)

@@ -23,7 +23,7 @@ struct fovea_heap_resize {
 };
 
 /*
- * EBUSY	a device has it mapped, the kernel has, or a process has what would go
+ * EBUSY	a device is attached, the kernel has mapped it, or a process has what would go
  * EINVAL	no length, unknown flags, not a buffer of this node's
  * EBADF	no open file
  * EACCES	the file is not open for writing
