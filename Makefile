@@ -173,6 +173,9 @@ torture-fs: setup-tests fetch
 torture-heap: setup fetch
 	FOVEA_MAPCACHE_OPERATIONS=1000000 FOVEA_MAPCACHE_LOGS=$(CURDIR)/results/torture-heap \
 		$(CARGO) test -p fovea-tests --test mapping_cache -- --nocapture --include-ignored
+	# Importers that are the kernel's own.
+	FOVEA_TEST_KERNEL=pc FOVEA_MAPCACHE_LOGS=$(CURDIR)/results/torture-heap-pc \
+		$(CARGO) test -p fovea-tests --test mapping_cache -- --nocapture --include-ignored importers_of_the_kernels_own
 
 torture-aciom: setup-tests fetch
 	FOVEA_ACIOM_SECONDS=120 FOVEA_ACIOM_LOGS=$(CURDIR)/results/torture-aciom \

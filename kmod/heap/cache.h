@@ -99,6 +99,15 @@ void heap_cache_leave(struct device *dev);
 void heap_cache_forget(struct device *dev);
 void heap_cache_forget_all(void);
 
+/*
+ * statistics.c: importers without DMA see a buffer through the kernel, and ask for that with
+ * each frame, as displays without scan-out memory do (drm_gem_begin_shadow_fb_access()). That
+ * mapping is kept until the buffer's end where kernel addresses are not scarce; vunmap() would
+ * not give its page tables back.
+ */
+bool heap_keeps_vmaps(void);
+void heap_vmap_count(bool hit);
+
 /* owner.c: a device's record, made if there is none, held for the caller. */
 struct cache_device *cache_device_get(struct device *dev);
 void cache_device_put(struct cache_device *d);

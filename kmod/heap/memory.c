@@ -66,6 +66,7 @@ int heap_memory_init(struct heap_memory *m, const struct heap_range *range)
 
 void heap_memory_exit(struct heap_memory *m)
 {
+	heap_memory_vunmap(m);
 	if (!is_scattered(m))
 		sg_free_table(&m->one);
 }
@@ -183,6 +184,8 @@ void *heap_memory_vmap(struct heap_memory *m)
 
 	if (!is_scattered(m))
 		return m->range.vaddr;
+	if (m->vaddr)
+		return m->vaddr;
 	list = kvmalloc_array(count, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return NULL;

@@ -9,7 +9,7 @@ struct heap_memory {
 	struct heap_range range;
 	/* Contiguous memory's, which is one piece. */
 	struct sg_table one;
-	/* Scattered memory as the kernel sees it, while it does. */
+	/* Scattered memory as the kernel sees it, while it does and maybe afterwards. */
 	void *vaddr;
 };
 
@@ -39,6 +39,7 @@ int heap_memory_grow(struct heap_memory *m, struct heap_range *extra,
 int heap_memory_cut(struct heap_memory *m, u64 size_bytes,
 		    struct heap_range *rest);
 
+/* Where the kernel sees it, as before if it has. Its end, and another size, want vunmap. */
 void *heap_memory_vmap(struct heap_memory *m);
 void heap_memory_vunmap(struct heap_memory *m);
 

@@ -8,13 +8,12 @@
  * docs/mapping-cache.md has the risks.
  *
  * A probe can be switched off from outside (kernel.ftrace_enabled, debugfs kprobes/enabled),
- * and then nothing calls it and nothing fails. So the module exports a buffer of its own now
+ * and then nothing calls it and nothing fails. So the module has a buffer exported now
  * and then, and looks whether the probe has seen it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/dma-buf.h>
-#include <linux/file.h>
 #include <linux/kobject.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -36,28 +35,6 @@ MODULE_PARM_DESC(exporters, "Whose buffers, by the exporters' names, separated b
 #define LOOK_AGAIN	(60 * HZ)
 
 #define MEND "write 1 to /proc/sys/kernel/ftrace_enabled and /sys/kernel/debug/kprobes/enabled"
-
-/* The module's own buffer, which is for nobody. */
-static struct sg_table *own_map(struct dma_buf_attachment *at,
-				enum dma_data_direction direction)
-{
-	return ERR_PTR(-EOPNOTSUPP);
-}
-
-static void own_unmap(struct dma_buf_attachment *at, struct sg_table *table,
-		      enum dma_data_direction direction)
-{
-}
-
-static void own_release(struct dma_buf *dmabuf)
-{
-}
-
-static const struct dma_buf_ops own_ops = {
-	.map_dma_buf = own_map,
-	.unmap_dma_buf = own_unmap,
-	.release = own_release,
-};
 
 static bool is_named(const char *name)
 {
@@ -90,7 +67,7 @@ static int exported(struct kretprobe_instance *instance, struct pt_regs *regs)
 
 	if (IS_ERR_OR_NULL(dmabuf))
 		return 0;
-	if (dmabuf->ops == &own_ops)
+	if (heap_dummy_is(dmabuf))
 		*(bool *)dmabuf->priv = true;
 	else if (is_wanted(dmabuf))
 		wrap_begin(dmabuf);
@@ -107,23 +84,14 @@ static struct kretprobe probe = {
 /* Whether a buffer that is exported now is seen; `otherwise` if that cannot be tried. */
 static bool sees_exports(bool otherwise)
 {
-	DEFINE_DMA_BUF_EXPORT_INFO(info);
-	struct dma_buf *dmabuf;
 	bool seen = false;
+	/* Its end does not look at this. */
+	struct dma_buf *dmabuf = heap_dummy_export(&seen);
 
-	info.exp_name = KBUILD_MODNAME;
-	info.ops = &own_ops;
-	info.size = PAGE_SIZE;
-	info.priv = &seen;
-	dmabuf = dma_buf_export(&info);
 	if (IS_ERR(dmabuf))
 		return otherwise;
-	/* A worker's files are closed later by another one, and would hold the module. */
-	if (current->flags & PF_KTHREAD)
-		__fput_sync(dmabuf->file);
-	else
-		dma_buf_put(dmabuf);
-	return seen;
+	dma_buf_put(dmabuf);
+	return READ_ONCE(seen);
 }
 
 static DEFINE_MUTEX(active_lock);

@@ -7,6 +7,7 @@
 #include <linux/seq_file.h>
 #include <linux/sysfs.h>
 
+#include "../include/compat.h"
 #include "cache.h"
 #include "mapping.h"
 
@@ -72,6 +73,23 @@ static int buffers_show(struct seq_file *file, void *unused)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(buffers);
+
+bool heap_keeps_vmaps(void)
+{
+	return IS_ENABLED(CONFIG_64BIT) && READ_ONCE(heap_cache.on);
+}
+FOVEA_EXPORT(heap_keeps_vmaps, FOVEA_HEAP);
+
+void heap_vmap_count(bool hit)
+{
+	spin_lock(&heap_cache.lock);
+	if (hit)
+		heap_cache.totals.vmap_hits++;
+	else
+		heap_cache.totals.vmap_misses++;
+	spin_unlock(&heap_cache.lock);
+}
+FOVEA_EXPORT(heap_vmap_count, FOVEA_HEAP);
 
 static struct kobject *totals_kobject;
 static struct dentry *folder;

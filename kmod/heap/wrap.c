@@ -12,6 +12,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
+#include <linux/iosys-map.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -39,6 +41,8 @@ struct wrap {
 	struct heap_mappings mappings;
 	/* Attachments that the exporter knows. */
 	struct list_head stock_attachments;
+	/* Where the kernel sees the buffer, if it ever has. */
+	struct iosys_map kept;
 };
 
 struct stock_attachment {
@@ -261,6 +265,32 @@ static int wrap_end_cpu(struct dma_buf *dmabuf, enum dma_data_direction directio
 	return error;
 }
 
+static int wrap_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct wrap *w = wrap_of(dmabuf);
+	int error = 0;
+
+	mutex_lock(&w->lock);
+	heap_vmap_count(iosys_map_is_set(&w->kept));
+	if (iosys_map_is_null(&w->kept))
+		error = w->stock->vmap(dmabuf, &w->kept);
+	*map = w->kept;
+	mutex_unlock(&w->lock);
+	return error;
+}
+
+static void wrap_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct wrap *w = wrap_of(dmabuf);
+
+	if (heap_keeps_vmaps())
+		return;
+	mutex_lock(&w->lock);
+	w->stock->vunmap(dmabuf, &w->kept);
+	iosys_map_clear(&w->kept);
+	mutex_unlock(&w->lock);
+}
+
 /* The caller puts this module when it is out of here: it is the buffer's owner. */
 static void wrap_release(struct dma_buf *dmabuf)
 {
@@ -269,6 +299,12 @@ static void wrap_release(struct dma_buf *dmabuf)
 	if (w->known) {
 		heap_mappings_drop(&w->mappings);
 		sg_free_table(&w->pages);
+	}
+	if (iosys_map_is_set(&w->kept)) {
+		/* Nobody else has it; udmabuf wants the lock held all the same. */
+		dma_resv_lock(dmabuf->resv, NULL);
+		w->stock->vunmap(dmabuf, &w->kept);
+		dma_resv_unlock(dmabuf->resv);
 	}
 	dmabuf->ops = w->stock;
 	w->stock->release(dmabuf);
@@ -292,6 +328,7 @@ bool wrap_begin(struct dma_buf *dmabuf)
 	w->stock = dmabuf->ops;
 	w->owner = dmabuf->owner;
 	w->slow = true;
+	iosys_map_clear(&w->kept);
 	w->ops = *dmabuf->ops;
 	w->ops.attach = wrap_attach;
 	w->ops.detach = NULL;
@@ -300,6 +337,10 @@ bool wrap_begin(struct dma_buf *dmabuf)
 	w->ops.begin_cpu_access = wrap_begin_cpu;
 	w->ops.end_cpu_access = wrap_end_cpu;
 	w->ops.release = wrap_release;
+	if (w->ops.vmap && w->ops.vunmap) {
+		w->ops.vmap = wrap_vmap;
+		w->ops.vunmap = wrap_vunmap;
+	}
 	/* What this leaves mapped with an attachment, it does not sync. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 	w->ops.cache_sgt_mapping = false;

@@ -14,6 +14,7 @@
 #define WRAP_MODULE		"fovea_heap_wrap"
 #define CONTIG_MODULE		"contig_heap"
 #define EDU_MODULE		"edu_importer"
+#define ODD_MODULE		"odd_exporter"
 #define SELFTEST_MODULE		"ecache_selftest"
 
 /* Below /dev: nodes of devices with reservations, and those of memory that is anybody's. */
@@ -65,7 +66,10 @@
 	X(misses) \
 	X(evicted) \
 	X(shrunk) \
-	X(failures)
+	X(failures) \
+	/* The kernel's own mappings, for importers without DMA. */ \
+	X(vmap_hits) \
+	X(vmap_misses)
 
 /* In /proc: a line for each cgroup and user that holds buffers, each word and a number. */
 #define HEAP_HOLDERS_FILE	"fovea-heap-holders"

@@ -10,8 +10,8 @@ use fovea_contract::{
     HEAP_DEBUGFS_DEVICES, HEAP_DEBUGFS_FOLDER, HEAP_FOLDER, HEAP_MAPCACHE_FOLDER, HEAP_MODULE, HEAP_SHARED_FOLDER,
     SYSTEM_MODULE, SYSTEM_NODE,
 };
+use fovea_edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_heap::{Access, Buffer, Heap, Mapping};
-use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, read_number, write_file, Outcome};
 use fovea_tests::report::Report;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use fovea_contract::{heap_mapcache_statistics as statistics, EDU_MODULE};
+use fovea_edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_heap::{Buffer, Heap};
-use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_linux::{module, Root};
 use fovea_tests::audit::KernelLog;
 use fovea_tests::door::{at, comes, write_file, Outcome};

@@ -7,14 +7,22 @@
 //! ```text
 //! iommu        intel, virtio or none                  strict      1: addresses are given back at once
 //! bounces      1: devices work on copies              exact       1: an instruction is a nanosecond; measures, and nothing else
+//! importers    1: the kernel's own are measured, in place of all else
 //! operations   of the soak                            seed        of everything
-//! only         a phase
+//! only         phases, separated by commas
 //! ```
 
 mod bench;
 mod calls;
+mod camera;
+mod charge;
+mod display;
 mod ends;
+mod exporters;
 mod measure;
+mod odd;
+mod pool;
+mod probe;
 mod refusals;
 mod resize;
 mod soak;
@@ -43,6 +51,7 @@ pub struct Options {
     pub strict: bool,
     pub bounces: bool,
     pub exact: bool,
+    pub importers: bool,
     pub operations: u64,
     pub seed: u64,
     pub only: Option<String>,
@@ -55,6 +64,7 @@ impl Options {
             strict: words.flag("strict", false),
             bounces: words.flag("bounces", false),
             exact: words.flag("exact", false),
+            importers: words.flag("importers", false),
             operations: words.number("operations", 5_000),
             seed: words.number("seed", 1),
             only: words.text("only").map(str::to_owned),
@@ -69,6 +79,11 @@ impl Options {
     /// Whether it is Intel's that sees to that.
     pub fn intel(&self) -> bool {
         self.iommu == "intel"
+    }
+
+    /// Whether there is time for what takes minutes.
+    pub fn is_long(&self) -> bool {
+        self.operations >= 100_000
     }
 
     /// Whether devices are given copies.
@@ -88,6 +103,7 @@ fn main() {
             |()| 0,
         )),
         (Some("stranger"), _) => std::process::exit(refusals::stranger()),
+        (Some("charge"), Some(cgroup)) => std::process::exit(charge::child(&cgroup)),
         _ => {}
     }
     init::live("mapcache", |words, report| {
@@ -107,6 +123,10 @@ fn prepare(options: &Options) -> Outcome<()> {
         load_module("virtio_iommu")?;
     }
     load_module("dm_mod")?;
+    // Of a PC's kernel.
+    if options.importers {
+        load_module("cirrus")?;
+    }
     load_module(SYSTEM_MODULE)?;
     let parameters = format!("carveouts=contig:8M devices={VIDEO}:{VIDEO_BYTES}");
     at(ECACHE_MODULE, module::load_with(&Root::at("/"), ECACHE_MODULE, &parameters))?;
@@ -123,7 +143,13 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     // That the modules are not the kernel's own, it says.
     watch.look(report, true);
     if options.exact {
-        measure::all(&Bench::open(options, report)?)?;
+        let bench = Bench::open(options, report)?;
+        if options.importers {
+            display::all(&bench)?;
+            camera::all(&bench)?;
+        } else {
+            measure::all(&bench)?;
+        }
     } else {
         phases(options, report, &mut watch)?;
     }
@@ -134,7 +160,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
 
 fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> {
     let bench = Bench::open(options, report)?;
-    let phases: [(&str, &dyn Fn() -> Outcome<()>); 18] = [
+    let phases: [(&str, &dyn Fn() -> Outcome<()>); 22] = [
         ("refusals", &|| refusals::all(&bench)),
         ("content", &|| uses::content(&bench)),
         ("syncs", &|| uses::syncs(&bench)),
@@ -145,6 +171,10 @@ fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> 
         ("off", &|| uses::off(&bench)),
         ("resize", &|| resize::all(&bench)),
         ("wrapped", &|| wrapped::all(&bench)),
+        ("exporters", &|| exporters::all(&bench)),
+        ("probe", &|| probe::all(&bench)),
+        ("charge", &|| charge::all(&bench)),
+        ("pool", &|| pool::all(&bench)),
         ("release", &|| ends::release(&bench)),
         ("shrink", &|| ends::shrink(&bench)),
         ("cap", &|| ends::cap(&bench)),
@@ -155,7 +185,11 @@ fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> 
         ("soak", &|| soak::run(&bench, options.operations)),
     ];
     for (name, phase) in phases {
-        if options.only.as_ref().is_some_and(|only| only != name) {
+        if options.only.as_ref().is_some_and(|only| only.split(',').all(|only| only != name)) {
+            continue;
+        }
+        // Of copies nothing is kept, so nothing ends.
+        if options.bounces() && ["release", "shrink", "cap", "driver", "unplug", "group_type"].contains(&name) {
             continue;
         }
         let began = Instant::now();

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use fovea_contract::{heap_mapcache_statistics as statistics, HEAP_SHARED_FOLDER, SYSTEM_NODE};
-use fovea_linux::edu::Direction;
+use fovea_edu::Direction;
 use fovea_tests::door::{at, read_number, Outcome};
 
 use crate::bench::{edu, total, Bench, MIB, PAGE, SLOTS};

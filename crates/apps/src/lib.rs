@@ -30,7 +30,9 @@ pub use place::{
     holds_units, label_of_cgroup, leads_to_apps, owner_of_cgroup, place_of_cgroup, scope_of_app, Kind, Place, Placed,
     OWN_SLICE,
 };
-pub use reading::{AppUsage, CpuReading, Holder, MemoryReading, PoolReading, ProcessId, ZramReading, PAGE_BYTES};
+pub use reading::{
+    AppUsage, BufferHolder, CpuReading, Holder, MemoryReading, PoolReading, ProcessId, ZramReading, PAGE_BYTES,
+};
 pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
 pub use services::{Service, Services};
 pub use text::{printable, printable_json, printable_lines};

@@ -159,6 +159,20 @@ pub struct Holder {
     pub oom_score_adj: i32,
 }
 
+/// Device buffers that a user's processes in a cgroup have allocated and that are still there. Their memory is charged to the cgroup, and is
+/// in no process's address space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferHolder {
+    /// The cgroup's number in the unified hierarchy: the inode number of its folder, as long as it has one.
+    pub cgroup: u64,
+    /// The user.
+    pub uid: u32,
+    /// How many.
+    pub buffers: u64,
+    /// What they take together.
+    pub bytes: u64,
+}
+
 /// State of the pool, in pages and in counts since the module was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolReading {

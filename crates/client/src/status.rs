@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The state of everything, as the daemon tells it.
 
-use fovea_apps::{AppName, AppUsage, Classified, DiskControl, Importance, Kind, MemoryReading, Perceived, PoolReading};
+use fovea_apps::{
+    AppName, AppUsage, BufferHolder, Classified, DiskControl, Importance, Kind, MemoryReading, Perceived, PoolReading,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::REPLY_MAX_BYTES;
@@ -34,6 +36,9 @@ pub struct Status {
     /// The eCache's pool; none without the module.
     #[serde(default)]
     pub ecache: Option<PoolReading>,
+    /// Who holds device buffers, the 16 with the most; their memory is charged to the cgroup and in no process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub buffer_holders: Vec<BufferHolder>,
     /// By what apps' classes count on the disk.
     #[serde(default)]
     pub disk: DiskControl,

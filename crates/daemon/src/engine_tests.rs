@@ -89,6 +89,18 @@ pub fn bench_with(apps: &[(&str, u64)], config: Config) -> Bench {
 }
 
 #[test]
+fn the_status_names_the_largest_holders_of_device_buffers() {
+    let device = FakeDevice::default();
+    let holder = |cgroup| fovea_apps::BufferHolder { cgroup, uid: 1000, buffers: 1, bytes: cgroup << 20 };
+    device.0.borrow_mut().buffer_holders = (1..40).map(holder).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = engine_in(folder.path(), &device);
+    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    assert_eq!(status.buffer_holders.len(), 16);
+    assert_eq!(status.buffer_holders[0], holder(39));
+}
+
+#[test]
 fn the_ecaches_settings_are_given_and_come_back() {
     let device = FakeDevice::default();
     let there = [("salvage_pages", "7"), ("zero", "alloc")];

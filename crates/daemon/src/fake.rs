@@ -31,6 +31,8 @@ pub struct State {
     pub parameters: BTreeMap<String, String>,
     /// The eCache's pool, if its module is there.
     pub ecache: Option<fovea_apps::PoolReading>,
+    /// Who holds device buffers.
+    pub buffer_holders: Vec<fovea_apps::BufferHolder>,
     /// Cgroups of live processes.
     pub pids: BTreeMap<u32, String>,
     pub done: Vec<String>,
@@ -130,6 +132,10 @@ impl Meters for FakeDevice {
 
     fn ecache(&mut self) -> Result<Option<fovea_apps::PoolReading>, Error> {
         Ok(self.0.borrow().ecache.clone())
+    }
+
+    fn buffer_holders(&mut self) -> Result<Vec<fovea_apps::BufferHolder>, Error> {
+        Ok(self.0.borrow().buffer_holders.clone())
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use fovea_heap::Heap;
 use fovea_linux::ecache::{self, Reservation};
-use fovea_linux::heap_module::{self, MappingCache};
+use fovea_linux::heap_module::{self, MappingCache, Wrap};
 use fovea_linux::Root;
 use serde::Serialize;
 
@@ -108,6 +108,9 @@ fn list(json: bool) -> Result<(), Failure> {
     let failed = |e: fovea_linux::Error| Failure::failed(e.to_string());
     let (system, cache) =
         (heap_module::system_held_bytes(&root).map_err(failed)?, heap_module::mapping_cache(&root).map_err(failed)?);
+    let wrap = heap_module::wrap(&root).map_err(failed)?;
+    // Root's alone to read, while the rest is everybody's.
+    let holders = heap_module::holders(&root).ok().flatten().unwrap_or_default();
     // Buffers of the system's pages need no reservation.
     let found = if system.is_some() { ecache::reservations(&root).map_err(failed)? } else { reservations()? };
     if json {
@@ -124,13 +127,26 @@ fn list(json: bool) -> Result<(), Failure> {
     if let Some(cache) = cache {
         out += &mapped(&cache);
     }
+    if let Some(wrap) = wrap {
+        out += &wrapped(&wrap);
+    }
+    for holder in &holders {
+        let _ = writeln!(
+            out,
+            "held by user {} in cgroup {}: {} buffers, {} KiB",
+            holder.uid,
+            holder.cgroup,
+            holder.buffers,
+            holder.bytes >> 10
+        );
+    }
     print(&out)
 }
 
 /// The mapping cache in words.
 fn mapped(cache: &MappingCache) -> String {
     format!(
-        "mapping cache {}: {} mappings ({} idle), {} KiB; {} hits, {} misses, {} evicted, {} given up for memory, {} failed\n",
+        "mapping cache {}: {} mappings ({} idle), {} KiB; {} hits, {} misses, {} evicted, {} given up for memory, {} failed; by the kernel {} hits, {} misses\n",
         if cache.on { "on" } else { "off" },
         cache.mappings,
         cache.idle,
@@ -139,7 +155,21 @@ fn mapped(cache: &MappingCache) -> String {
         cache.misses,
         cache.evicted,
         cache.shrunk,
-        cache.failures
+        cache.failures,
+        cache.vmap_hits,
+        cache.vmap_misses
+    )
+}
+
+/// The module for other exporters' buffers in words.
+fn wrapped(wrap: &Wrap) -> String {
+    let seen = match wrap.active {
+        true => "wrapped",
+        false => "not seen: its probe is switched off (`fovea check`)",
+    };
+    format!(
+        "buffers of other exporters are {seen}; {} wrapped, {} of them left as they are, {} missed\n",
+        wrap.wrapped, wrap.refused, wrap.missed
     )
 }
 
@@ -257,8 +287,21 @@ mod tests {
     fn the_cache_is_said_in_one_line() {
         let (on, mappings, idle, mapped_bytes) = (true, 3, 2, 6 << 20);
         let (hits, misses, evicted, shrunk, failures) = (120, 6, 1, 0, 0);
-        let cache = MappingCache { on, mappings, idle, mapped_bytes, hits, misses, evicted, shrunk, failures };
-        let line = "mapping cache on: 3 mappings (2 idle), 6144 KiB; 120 hits, 6 misses, 1 evicted, 0 given up for memory, 0 failed\n";
+        let (vmap_hits, vmap_misses) = (7, 1);
+        let cache = MappingCache {
+            on,
+            mappings,
+            idle,
+            mapped_bytes,
+            hits,
+            misses,
+            evicted,
+            shrunk,
+            failures,
+            vmap_hits,
+            vmap_misses,
+        };
+        let line = "mapping cache on: 3 mappings (2 idle), 6144 KiB; 120 hits, 6 misses, 1 evicted, 0 given up for memory, 0 failed; by the kernel 7 hits, 1 misses\n";
         assert_eq!(mapped(&cache), line);
     }
 }

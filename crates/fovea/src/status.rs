@@ -60,6 +60,15 @@ fn table(status: &Status) -> String {
             pool.gets
         );
     }
+    for holder in &status.buffer_holders {
+        out += &format!(
+            "buffers  {} MB in {} of devices, by user {} in cgroup {}\n",
+            mb(holder.bytes),
+            holder.buffers,
+            holder.uid,
+            holder.cgroup
+        );
+    }
     let front = status.foreground.as_ref().map_or("nothing", |n| n.as_str());
     let screen = if status.screen_on { "on" } else { "off" };
     out += &format!("screen   {screen}, in front: {front}\n");

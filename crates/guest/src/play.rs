@@ -7,8 +7,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 use fovea_contract::{HEAP_MODULE, HEAP_SHARED_FOLDER, SYSTEM_MODULE, SYSTEM_NODE, WRAP_MODULE};
+use fovea_edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_heap::{Access, Buffer, Heap, Mapping};
-use fovea_linux::edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_linux::{module, Root};
 use fovea_scenario::{Exporter, Importers, Play, Played, PAGE_BYTES};
 

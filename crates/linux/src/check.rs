@@ -113,6 +113,7 @@ pub(crate) fn check(root: &Root) -> Report {
         ("swap-codec", "", codec(root)),
         ("swap", "", swap(root)),
         ("ecache", "", ecache(root)),
+        ("buffers", "device buffers that stay mapped between uses", crate::heap_module::look(root)),
         ("disk", "", disk::look(root, cgroups.as_ref().ok())),
         ("ksm", "", crate::merging::look(root)),
         ("sock-diag", "", connections(root)),

@@ -12,7 +12,6 @@ mod device;
 pub mod disk;
 pub mod dm;
 pub mod ecache;
-pub mod edu;
 mod error;
 mod file;
 mod fork;

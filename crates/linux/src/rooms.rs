@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use fovea_apps::{
-    AppUsage, CpuReading, DiskControl, Holder, IoClass, Kinship, Marks, MemoryNode, MemoryReading, MergeReading,
-    MergeSettings, PoolReading, Preference, ProcessId, Service, SpareReading,
+    AppUsage, BufferHolder, CpuReading, DiskControl, Holder, IoClass, Kinship, Marks, MemoryNode, MemoryReading,
+    MergeReading, MergeSettings, PoolReading, Preference, ProcessId, Service, SpareReading,
 };
 
 use crate::cgroup::Controller;
@@ -37,6 +37,11 @@ pub trait Meters {
     /// Reads the eCache's pool; `None` on a device without it.
     fn ecache(&mut self) -> Result<Option<PoolReading>, Error> {
         Ok(None)
+    }
+
+    /// Reads who holds device buffers; nobody on a device without them.
+    fn buffer_holders(&mut self) -> Result<Vec<BufferHolder>, Error> {
+        Ok(Vec::new())
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Hardware {
     pub iommu: Iommu,
     /// What QEMU's `-device` says of each.
     pub devices: Vec<String>,
+    /// What QEMU's `-blockdev` says of each disk that one of them has.
+    pub block_devices: Vec<String>,
 }
 
 impl Hardware {
@@ -34,6 +36,7 @@ impl Hardware {
                 Importers::Virtio => Iommu::Virtio,
             },
             devices: Importers::SLOTS.map(|slot| format!("edu,addr={slot},dma_mask=0xffffffff")).to_vec(),
+            block_devices: Vec::new(),
         }
     }
 

@@ -216,6 +216,7 @@ impl Machine {
             args.path("-initrd", initrd);
         }
         args.pair("-append", self.kernel_command_line());
+        self.hardware.block_devices.iter().for_each(|disk| args.pair("-blockdev", disk));
         self.hardware.arguments().for_each(|device| args.pair("-device", device));
         if !self.disks.is_empty() {
             args.pair("-device", "nvme,id=storage,serial=fovea");

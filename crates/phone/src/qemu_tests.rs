@@ -112,11 +112,20 @@ fn huge_pages_are_the_profiles() {
 
 #[test]
 fn an_iommu_comes_before_the_devices_it_translates_for_on_a_machine_with_pci() {
-    let hardware = Hardware { iommu: crate::hardware::Iommu::Intel, devices: vec!["edu,addr=4".into()] };
+    let hardware = Hardware {
+        iommu: crate::hardware::Iommu::Intel,
+        devices: vec!["edu,addr=4".into()],
+        block_devices: vec!["null-co,node-name=d".into()],
+    };
     for exact in [true, false] {
         let line = line(&Machine { hardware: hardware.clone(), ..machine(exact) });
         assert!(line.contains("-machine q35,kernel-irqchip=off -nodefaults"), "{line}");
-        assert!(line.contains(" -device intel-iommu,intremap=off -device edu,addr=4 -chardev"), "{line}");
+        assert!(
+            line.contains(
+                " -blockdev null-co,node-name=d -device intel-iommu,intremap=off -device edu,addr=4 -chardev"
+            ),
+            "{line}"
+        );
     }
 }
 

@@ -42,4 +42,7 @@ struct edu_request {
 /* Pieces of `length` bytes at most are what the device takes from now on. */
 #define EDU_SEGMENT	_IOWR('E', 7, struct edu_request)
 
+/* Attach only, until EDU_RELEASE or the file's end; one a file. */
+#define EDU_ATTACH	_IOWR('E', 8, struct edu_request)
+
 #endif /* FOVEA_EDU_H */

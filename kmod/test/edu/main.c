@@ -19,7 +19,7 @@ static uint mask_bits = 32;
 module_param(mask_bits, uint, 0444);
 MODULE_PARM_DESC(mask_bits, "Address lines of the devices");
 
-/* A buffer attached and mapped. */
+/* A buffer attached, and mapped if there is a table. */
 struct use {
 	struct dma_buf *buf;
 	struct dma_buf_attachment *at;
@@ -50,7 +50,8 @@ static int begin(struct edu *edu, struct use *use)
 
 static void end(struct use *use)
 {
-	dma_buf_unmap_attachment_unlocked(use->at, use->table, use->direction);
+	if (use->table)
+		dma_buf_unmap_attachment_unlocked(use->at, use->table, use->direction);
 	dma_buf_detach(use->buf, use->at);
 }
 
@@ -155,6 +156,27 @@ static int edu_hold(struct edu_file *f, struct edu_request *r)
 	return locate(&use, r->offset, r->length, &r->dma_address);
 }
 
+static int edu_attach(struct edu_file *f, struct edu_request *r)
+{
+	struct use use = {};
+	int error = check(r, &use);
+
+	if (error)
+		return error;
+	mutex_lock(&f->edu->lock);
+	error = f->held.buf ? -EBUSY : 0;
+	if (!error) {
+		use.at = dma_buf_attach(use.buf, &f->edu->pci->dev);
+		error = PTR_ERR_OR_ZERO(use.at);
+	}
+	if (!error)
+		f->held = use;
+	mutex_unlock(&f->edu->lock);
+	if (error)
+		dma_buf_put(use.buf);
+	return error;
+}
+
 static int edu_move(struct edu *edu, struct edu_request *r, bool load)
 {
 	void __user *data = u64_to_user_ptr(r->data);
@@ -192,6 +214,8 @@ static int act(struct edu_file *f, unsigned int command, struct edu_request *r)
 		return edu_move(edu, r, true);
 	case EDU_STORE:
 		return edu_move(edu, r, false);
+	case EDU_ATTACH:
+		return edu_attach(f, r);
 	case EDU_SEGMENT:
 		dma_set_max_seg_size(&edu->pci->dev, r->length);
 		return 0;

@@ -19,6 +19,9 @@ use crate::journal::{Entry, Journal};
 use crate::syslog::Syslog;
 use crate::undo::{Setting, UndoLog};
 
+/// Holders of device buffers that a status names: an answer has a size at most.
+const BUFFER_HOLDERS_MAX: usize = 16;
+
 /// What everybody knows of an app beside its place in the registry.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -206,6 +209,9 @@ impl<D: Device> House<D> {
     /// The status without what the mechanisms know.
     pub(super) fn status(&mut self) -> Status {
         let ecache = self.device.ecache().ok().flatten();
+        let mut buffer_holders = self.device.buffer_holders().unwrap_or_default();
+        buffer_holders.sort_unstable_by_key(|holder| std::cmp::Reverse(holder.bytes));
+        buffer_holders.truncate(BUFFER_HOLDERS_MAX);
         let returns = self.registry.returns_permille();
         let apps = self.registry.iter().map(|app| {
             let known = self.apps.get(&app.name);
@@ -231,6 +237,7 @@ impl<D: Device> House<D> {
             focus_told: self.registry.is_told(),
             foreground: self.registry.foreground().cloned(),
             ecache,
+            buffer_holders,
             missing: self.missing.clone(),
             apps: apps.collect(),
             ..Status::default()

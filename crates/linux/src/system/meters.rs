@@ -3,7 +3,7 @@
 
 use std::io;
 
-use fovea_apps::{CpuReading, MemoryReading, PoolReading};
+use fovea_apps::{BufferHolder, CpuReading, MemoryReading, PoolReading};
 
 use super::System;
 use crate::file::read_into;
@@ -34,6 +34,10 @@ impl Meters for System {
 
     fn ecache(&mut self) -> Result<Option<PoolReading>, Error> {
         crate::ecache::pool(&self.root)
+    }
+
+    fn buffer_holders(&mut self) -> Result<Vec<BufferHolder>, Error> {
+        crate::heap_module::holders(&self.root).map(Option::unwrap_or_default)
     }
 }
 

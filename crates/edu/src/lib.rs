@@ -113,6 +113,23 @@ impl Edu {
         Ok(request)
     }
 
+    /// The same, if so many bytes from `offset` on are in one of the device's pieces; held even if not.
+    ///
+    /// # Errors
+    /// They are not; the device is gone, or the buffer cannot be mapped for it.
+    pub fn hold_at(&self, buffer: BorrowedFd<'_>, direction: Direction, offset: u64, length: usize) -> io::Result<()> {
+        let (fd, direction, length) = (buffer.as_raw_fd(), direction as u32, length as u32);
+        self.call(2, &mut Request { fd, direction, offset, length, ..Request::default() })
+    }
+
+    /// Attaches until `release`, or the node is closed; nothing is mapped.
+    ///
+    /// # Errors
+    /// The device is gone, or the buffer refuses it.
+    pub fn attach(&self, buffer: BorrowedFd<'_>) -> io::Result<()> {
+        self.call(8, &mut Request { fd: buffer.as_raw_fd(), ..Request::default() })
+    }
+
     /// Lets go of what it holds.
     ///
     /// # Errors
