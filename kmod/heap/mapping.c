@@ -46,8 +46,7 @@ int heap_mapping_map(struct heap_mapping *m)
 	/*
 	 * Copies are not kept. They lie in a pool that all devices share and that nobody
 	 * gives back under pressure: a full one stops the system's disk. Each use copies
-	 * all of the buffer anyway, beside which the search for slots is little
-	 * (docs/mapping-cache.md has the figures). And a device may write a part only:
+	 * all of the buffer anyway. And a device may write a part only:
 	 * mapping anew puts the pages' content into the copy first, a sync for
 	 * DMA_FROM_DEVICE does not, and what the device wrote last time would come back.
 	 */

@@ -13,7 +13,7 @@ use std::time::Duration;
 use fovea_contract::heap_mapcache_statistics as statistics;
 use fovea_edu::Direction;
 use fovea_heap::Buffer;
-use fovea_tests::door::{comes, read_number, Outcome};
+use fovea_tests::door::{at, comes, read_number, Outcome};
 use fovea_tests::raw::Pages;
 
 use crate::bench::{edu, set_system, total, Bench, MIB, PAGE, SLOTS};
@@ -48,14 +48,12 @@ pub fn all(bench: &Bench) -> Outcome<()> {
     let before = used()?;
     let device = edu(SLOTS[0])?;
     set_system("max_order", "0")?;
-    // Buffers for more than there is, each used once; the last ones so small that no slot would be left.
+    // Buffers for all there is but two pages, each used once. One more, and a mapping would fail, and end those that are idle.
     let mut buffers: Vec<Buffer> = Vec::new();
-    for size_bytes in
-        [vec![MIB; (slots * SLOT_BYTES / MIB) as usize], vec![MIB / 16; 16], vec![PAGE as u64; 16]].concat()
-    {
+    let most = (slots * SLOT_BYTES / MIB) as usize - 1;
+    for size_bytes in [vec![MIB; most], vec![MIB / 16; 15], vec![PAGE as u64; 14]].concat() {
         let buffer = bench.buffer(size_bytes)?;
-        // With a pool that is full the use fails.
-        let _ = device.touch(buffer.as_fd(), Direction::ToDevice, 1);
+        at("use", device.touch(buffer.as_fd(), Direction::ToDevice, 1))?;
         buffers.push(buffer);
     }
     set_system("max_order", "4")?;

@@ -95,7 +95,9 @@ fn the_status_names_the_largest_holders_of_device_buffers() {
     device.0.borrow_mut().buffer_holders = (1..40).map(holder).collect();
     let folder = tempfile::tempdir().unwrap();
     let mut engine = engine_in(folder.path(), &device);
-    let Reply::Status(status) = engine.handle(Request::Status {}, 0) else { panic!("no status") };
+    let Reply::Status(status) = engine.handle(Request::Status { limit: None, offset: 0 }, 0) else {
+        panic!("no status")
+    };
     assert_eq!(status.buffer_holders.len(), 16);
     assert_eq!(status.buffer_holders[0], holder(39));
 }
