@@ -60,6 +60,8 @@ HEAP_AR ?= $(if $(filter %-gcc,$(HEAP_CC)),$(HEAP_CC:-gcc=-ar),$(AR))
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
+# Who takes memory beside the apps: a boot each (docs/outsiders.md); `make bench` plays all of them.
+TEST_OUTSIDERS ?= zram0
 .PHONY: demo test test-quick test-deep test-scores test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks \
 	setup setup-tests fetch test-rust test-modules test-phone test-python
 
@@ -321,7 +323,7 @@ test-phone: setup
 	$(CARGO) test --workspace --no-run
 	$(FOVEA) phone run lowmem rounds=1 --exact --results results/test --json results/test-lowmem.json
 	$(FOVEA) phone run ecache cases=HM launches=16 'traced=[]' configurations=ecache,migrate --exact --results results/test
-	printf '%s\n' 'monkey events=120 kills=3' 'leak cases=outside configurations=fovea --exact' \
+	printf '%s\n' 'monkey events=120 kills=3' 'leak cases=outside configurations=fovea --exact' 'outsiders cases=$(TEST_OUTSIDERS) configurations=fovea --exact' \
 		'leak cases=front configurations=kernel,earlyoom,fovea --exact' $(TEST_SCENARIOS) | xargs -P 2 -I@ sh -c '$(FOVEA) phone run @ --results results/test'
 	$(CARGO) test --workspace --test heap_phone -- --ignored
 	tools/same-twice.sh $(FOVEA) results/twice
