@@ -144,6 +144,9 @@ fn importance(bench: &mut Bench) {
     bench.system.unmark(&table.0).expect("unmark");
     let found = (score_of(child.pid), score_of(born));
     bench.check("scores are restored, a child's born since too", found == (33, 33), format!("{found:?}"));
+    write(format!("/proc/{born}/oom_score_adj"), "44").expect("oom_score_adj");
+    bench.system.unmark(&table.0).expect("unmark");
+    bench.check("what somebody else has set is left alone", score_of(born) == 44, score_of(born));
     bench.system.kill(&cgroup).expect("kill");
 }
 
