@@ -10,8 +10,8 @@
 //! - In an app only processes with the first process's value are marked. An app that gives some of
 //!   its processes higher values ranks them by itself, and is left as it is.
 //! - A process younger than [`YOUNG_NS`] is left alone, for programs give their children values
-//! right
-//!   after birth, and that must not fall between our read and our write. Its turn comes later.
+//!   right after birth, and that must not fall between our read and our write. Its turn comes
+//!   later.
 //! - CAP_SYS_RESOURCE is dropped for the write: with it the kernel would also raise the value below
 //!   which the program may not go by itself (fs/proc/base.c, __set_oom_adj, oom_score_adj_min), and
 //!   without it the kernel refuses to put a process below that value.

@@ -44,7 +44,7 @@ pub fn serve(root: PathBuf, devices: PathBuf) -> io::Result<()> {
 }
 
 fn answer(root: &Root, media: &mut Media, question: Question, link: &UnixStream) -> io::Result<Answer> {
-    let watch = |blamed| Ok::<_, io::Error>(watched::begin(link.try_clone()?, blamed));
+    let watch = |blamed| link.try_clone().map(|link| watched::begin(link, blamed));
     Ok(match question {
         Question::Media { look_for_video, blamed } => {
             watch(blamed)?;
