@@ -37,7 +37,7 @@ fn a_scope_that_comes_before_its_process_is_found_with_it_and_forgotten_at_its_e
     });
     assert_eq!(apps(&daemon, 1), ["mail"]);
     let later = user.make("app.slice/app-gnome.slice/app-gnome-maps-2.scope");
-    let helper = user.make("app.slice/app-helper@autostart.service");
+    let helper = user.make("app.slice/app-polkit\\x2dgnome\\x2dauthentication\\x2dagent\\x2d1@autostart.service");
     let web = user.make("session.slice/app-web-1.scope");
     assert_eq!(apps(&daemon, 1), ["mail"], "nobody runs in it");
     for folder in [&helper, &web, &later] {

@@ -33,7 +33,7 @@ fn without_a_daemon_it_looks_at_the_machine_and_leaves_no_file() {
     assert!(!run_folder.exists(), "nothing is written");
     let refused = run(&run_folder, &["simulate", "--free", "much"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(one_line(&refused).contains("K, M or G"));
+    assert!(one_line(&refused).contains("K, M, G or T"));
     fs::write(config, "[lists]\nprotect = [\"[\"]\n").unwrap();
     let broken = run(&run_folder, &["simulate", "--config", config]);
     assert_eq!(broken.status.code(), Some(1));

@@ -69,7 +69,7 @@ fn the_threat_models_page_has_the_bounds_as_they_are() {
 /// Names that others choose reach a terminal through one function each for standard output and standard error.
 #[test]
 fn nothing_is_printed_but_by_the_functions_that_escape_names() {
-    let printing = ["println!(", "print!(", "eprintln!(", "eprint!(", "stdout()", "stderr()"];
+    let printing = ["println!(", "print!(", "eprintln!(", "eprint!(", "io::stdout()", "io::stderr()"];
     let allowed = ["fovea/src/output.rs", "daemon/src/lib.rs"];
     let mut found = Vec::new();
     for krate in ["fovea", "daemon", "focus", "client", "apps", "policy"] {
