@@ -8,7 +8,8 @@ use crate::{Mix, Touch};
 /// Name of the process that takes memory, in events.
 pub const LEAKER: &str = "leaker";
 
-/// Names of its siblings in the unit, in events: its parent, and a process with work that is not saved.
+/// Names of its siblings in the unit, in events: its parent, and a process with work that is not
+/// saved.
 pub const SIBLINGS: [&str; 2] = ["shell", "unsaved"];
 
 /// A unit of systemd's.
@@ -22,7 +23,8 @@ pub struct Unit {
     pub name: &'static str,
     /// As whom its processes run.
     pub uid: u32,
-    /// What its processes' `oom_score_adj` is without anybody's doing: the user's systemd has 100 and gives what it starts 200, logind's
+    /// What its processes' `oom_score_adj` is without anybody's doing: the user's systemd has 100
+    /// and gives what it starts 200, logind's
     /// sessions and the system's services have 0.
     pub oom_score_adj: i32,
 }
@@ -41,7 +43,8 @@ impl Unit {
         self.name.ends_with(".service")
     }
 
-    /// Its cgroup, below the mount: a slice lies in the slice that its name begins with (systemd.slice(5)).
+    /// Its cgroup, below the mount: a slice lies in the slice that its name begins with
+    /// (systemd.slice(5)).
     pub fn cgroup(&self) -> String {
         let above = if self.by_user { "user.slice/user-1000.slice/user@1000.service/" } else { "" };
         let stem = self.slice.trim_end_matches(".slice");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Somebody beside the user's apps, as seen by who plays the user: started in its unit, watched, and asked for what is left at the end.
+//! Somebody beside the user's apps, as seen by who plays the user: started in its unit, watched,
+//! and asked for what is left at the end.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
@@ -37,7 +38,8 @@ const LIMIT_S: i64 = 120;
 pub struct Outside {
     /// Its unit.
     pub unit: Unit,
-    /// Its processes that live, by name: PID and socket. An end of the socket is the end of the process.
+    /// Its processes that live, by name: PID and socket. An end of the socket is the end of the
+    /// process.
     pub living: BTreeMap<&'static str, (u32, OwnedFd)>,
     /// When the leaker ended.
     ended_ns: Option<u64>,
@@ -121,7 +123,8 @@ fn answer(socket: &OwnedFd) -> Outcome<Option<FromOutsider>> {
     Ok(receive(socket)?.map(|(message, _)| message))
 }
 
-/// Has the leaker begin, and the user work with one app after the other until it has ended for a while, or for long enough.
+/// Has the leaker begin, and the user work with one app after the other until it has ended for a
+/// while, or for long enough.
 pub fn grow(phone: &mut Phone, meanwhile: &Meanwhile) -> Outcome<()> {
     let began_ns = now_ns();
     let Some(outside) = outside(phone) else { return Err("no outsider has started".into()) };
@@ -190,9 +193,11 @@ impl Phone {
     }
 }
 
-/// Has a service of the system's make entries of the kernel's cache of names, and waits for its end.
+/// Has a service of the system's make entries of the kernel's cache of names, and waits for its
+/// end.
 pub fn dentries(names: u64) -> Outcome<()> {
-    // With huge pages the kernel keeps so much free that it forgets the names before anybody could take them for memory in use.
+    // With huge pages the kernel keeps so much free that it forgets the names before anybody could
+    // take them for memory in use.
     write_file("/sys/kernel/mm/transparent_hugepage/enabled", "never")?;
     let count = names.to_string();
     let args = ["--quiet", "--collect", "--wait", "--unit=updatedb.service", "/init", DENTRIES, &count];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The processes of a unit that is no app's of the plan: a shell, a program with work that is not saved, and one that takes memory.
+//! The processes of a unit that is no app's of the plan: a shell, a program with work that is not
+//! saved, and one that takes memory.
 
 use std::os::fd::OwnedFd;
 
@@ -27,7 +28,8 @@ pub const ADDRESS: &str = "/run/fovea-outsider";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "to", rename_all = "kebab-case")]
 pub enum ToOutsider {
-    /// First message to the shell, with the sockets of the others in the order of their names. Each of the three answers `Here`.
+    /// First message to the shell, with the sockets of the others in the order of their names. Each
+    /// of the three answers `Here`.
     Setup {
         /// Who they are.
         outsider: Outsider,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Somebody else's zram: a service that chooses the algorithm, and has the size when the daemon runs already (log2ram, zram-init).
+//! Somebody else's zram: a service that chooses the algorithm, and has the size when the daemon
+//! runs already (log2ram, zram-init).
 
 use std::path::{Path, PathBuf};
 

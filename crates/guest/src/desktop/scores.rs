@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Everybody's `oom_score_adj`: what it would be without the daemon, while processes come and go and the daemon is killed.
+//! Everybody's `oom_score_adj`: what it would be without the daemon, while processes come and go
+//! and the daemon is killed.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -32,7 +33,8 @@ pub fn systemctl(words: &[&str]) -> Outcome<()> {
     }
 }
 
-/// Scores of all living processes of the apps and of the outsider's unit, each with what it would be without anybody's doing.
+/// Scores of all living processes of the apps and of the outsider's unit, each with what it would
+/// be without anybody's doing.
 fn scores(phone: &mut Phone) -> Vec<(i32, i32)> {
     let unit = outside_of(phone).unit;
     let apps = phone.apps.values().map(|app| (app.cgroup.clone(), USER.oom_score_adj));
@@ -53,7 +55,8 @@ pub fn changed(phone: &mut Phone) -> (u32, BTreeMap<String, u32>) {
     (scores.iter().filter(|(is, own)| is != own).count() as u32, each)
 }
 
-/// Processes come and go in the outsider's unit while the focus goes to it and away; in the middle the daemon is killed.
+/// Processes come and go in the outsider's unit while the focus goes to it and away; in the middle
+/// the daemon is killed.
 pub fn run(phone: &mut Phone, forks: &Forks) -> Outcome<()> {
     let Some((shell, socket)) = outside_of(phone).living.get(SIBLINGS[0]) else { return Err("no shell lives".into()) };
     let shell = *shell;

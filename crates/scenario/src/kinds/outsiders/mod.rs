@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Somebody who is none of the user's apps takes memory: in a terminal, a snap, a container, a session over SSH and so on. Who dies?
+//! Somebody who is none of the user's apps takes memory: in a terminal, a snap, a container, a
+//! session over SSH and so on. Who dies?
 
 mod cases;
 mod verdicts;
