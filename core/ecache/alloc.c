@@ -137,12 +137,17 @@ static u32 discount(struct ecache *ec, u32 first, u32 end)
 	return discarded;
 }
 
-/* Sets FRAME_OWNED, eight frames at a time; returns how many of them are pinned. */
-static u32 mark_owned(u8 *states, u32 count)
+/*
+ * Sets FRAME_OWNED, eight frames at a time; returns how many of them are pinned, and how many
+ * retired.
+ */
+static u32 mark_owned(u8 *states, u32 count, u32 *retired)
 {
 	const u64 each = 0x0101010101010101ull;
 	u32 i, pinned = 0;
 	u64 all = 0;
+
+	*retired = 0;
 
 	for (i = 0; count - i >= 8; i += 8) {
 		u64 word;
@@ -156,10 +161,12 @@ static u32 mark_owned(u8 *states, u32 count)
 		all |= states[i];
 		states[i] |= FRAME_OWNED;
 	}
-	/* Seldom: a page is being copied on another CPU this very moment. */
-	if (all & each * FRAME_PINNED)
-		for (i = 0; i < count; i++)
+	/* Seldom: a page is being copied on another CPU this very moment, or memory is broken. */
+	if (all & each * (FRAME_PINNED | FRAME_RETIRED))
+		for (i = 0; i < count; i++) {
 			pinned += !!(states[i] & FRAME_PINNED);
+			*retired += !!(states[i] & FRAME_RETIRED);
+		}
 	return pinned;
 }
 
@@ -167,7 +174,7 @@ int ecache_alloc_region(struct ecache *ec, const struct ecache_request *req,
 			struct ecache_region *region)
 {
 	struct ecache_device *d;
-	u32 first, discarded, pinned, size = req->size_frames;
+	u32 first, discarded, pinned, retired, size = req->size_frames;
 
 	region->first = ECACHE_NONE;
 	region->count = 0;
@@ -185,14 +192,16 @@ int ecache_alloc_region(struct ecache *ec, const struct ecache_request *req,
 	if (first == ECACHE_NONE)
 		return ECACHE_ENOSPC;
 
-	/* None of these frames is a device's, so each is on a list, a tombstone, or pinned. */
+	/* None of these frames is a device's: each is on a list, pinned, or retired. */
 	discarded = discount(ec, first, first + size);
-	pinned = mark_owned(ec->states + first, size);
+	pinned = mark_owned(ec->states + first, size, &retired);
 	ec->counters.allocs++;
 	ec->counters.discarded += discarded;
 	ec->counters.cached_frames -= discarded;
-	ec->counters.free_frames -= size - discarded - pinned;
-	ec->counters.tombstone_frames += size - pinned;
+	ec->counters.free_frames -= size - discarded - pinned - retired;
+	ec->counters.tombstone_frames += size - pinned - retired;
+	ec->counters.device_frames += retired;
+	ec->counters.retired_frames -= retired;
 	ec->owned_pins += pinned;
 	ecache_limit_protected(ec);
 	d->first = first;
@@ -222,6 +231,12 @@ u32 ecache_free_some(struct ecache *ec, u32 device, u32 budget)
 		if (ec->states[frame] & FRAME_PINNED) {
 			ec->states[frame] = FRAME_PINNED;
 			ec->owned_pins--;
+			continue;
+		}
+		if (ec->states[frame] & FRAME_RETIRED && !ECACHE_BROKEN_RETIRE) {
+			ec->states[frame] = FRAME_RETIRED;
+			ec->counters.device_frames--;
+			ec->counters.retired_frames++;
 			continue;
 		}
 		if (ec->states[frame] & FRAME_LISTED)

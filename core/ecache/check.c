@@ -6,7 +6,7 @@
 struct tally {
 	u64 listed;
 	u64 keyed;
-	u64 by_state[5];
+	u64 by_state[6];
 	u64 owned_pins;
 };
 
@@ -132,6 +132,8 @@ static const char *check_states(const struct ecache *ec, struct tally *tally)
 		case FRAME_PROTECTED | FRAME_OWNED | FRAME_LISTED | FRAME_KEYED:
 		case FRAME_PINNED:
 		case FRAME_PINNED | FRAME_OWNED:
+		case FRAME_RETIRED:
+		case FRAME_RETIRED | FRAME_OWNED:
 			break;
 		default:
 			return "state: no such combination";
@@ -148,7 +150,8 @@ static const char *check_states(const struct ecache *ec, struct tally *tally)
 	if (c->free_frames != tally->by_state[ECACHE_FREE] ||
 	    c->cached_frames != tally->by_state[ECACHE_CACHED] ||
 	    c->device_frames != tally->by_state[ECACHE_DEVICE] ||
-	    c->tombstone_frames != tally->by_state[ECACHE_TOMBSTONE])
+	    c->tombstone_frames != tally->by_state[ECACHE_TOMBSTONE] ||
+	    c->retired_frames != tally->by_state[ECACHE_RETIRED])
 		return "counters: frames by state disagree with the frames";
 	if (ec->owned_pins != tally->owned_pins)
 		return "counters: pinned frames of devices disagree with the frames";

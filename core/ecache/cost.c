@@ -23,7 +23,7 @@ static u64 oldest_stamp(const struct ecache *ec)
 }
 
 /*
- * C_i of eCache12, for one frame; a pinned one holds no page. Frames of devices cost 0
+ * C_i of eCache12, for one frame; a pinned or retired one holds no page. Frames of devices cost 0
  * here: equation (1)'s infinity is ecache_place()'s refusal of whatever meets an active device's slot.
  */
 static u64 frame_cost(const struct ecache *ec, const struct ecache_request *req,
@@ -33,7 +33,7 @@ static u64 frame_cost(const struct ecache *ec, const struct ecache_request *req,
 	struct ecache_key page;
 	u8 state = ec->states[frame];
 
-	if (state & (FRAME_OWNED | FRAME_PINNED))
+	if (state & (FRAME_OWNED | FRAME_PINNED | FRAME_RETIRED))
 		return 0;
 	if (ecache_policy_of(req) == ECACHE_LRU)
 		return req->ranks[frame];

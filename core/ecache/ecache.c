@@ -281,6 +281,19 @@ void ecache_unpin(struct ecache *ec, u32 frame)
 	ec->counters.device_frames++;
 }
 
+void ecache_retire(struct ecache *ec, u32 frame)
+{
+	if (ec->states[frame] & FRAME_OWNED) {
+		ec->states[frame] = FRAME_OWNED | FRAME_RETIRED;
+		ec->owned_pins--;
+		ec->counters.device_frames++;
+		return;
+	}
+	ec->states[frame] = FRAME_RETIRED;
+	ec->counters.retired_frames++;
+	ecache_limit_protected(ec);
+}
+
 u32 ecache_owned_pins(const struct ecache *ec)
 {
 	return ec->owned_pins;
@@ -369,6 +382,8 @@ enum ecache_frame_state ecache_state(const struct ecache *ec, u32 frame)
 		return ECACHE_PINNED;
 	if (state & FRAME_OWNED)
 		return state & FRAME_LISTED ? ECACHE_TOMBSTONE : ECACHE_DEVICE;
+	if (state & FRAME_RETIRED)
+		return ECACHE_RETIRED;
 	return state & FRAME_KEYED ? ECACHE_CACHED : ECACHE_FREE;
 }
 

@@ -77,9 +77,13 @@ enum ecache_status {
  *	TOMBSTONE -salvaged: its page goes to another frame-> DEVICE
  *	FREE, CACHED -put_begin-> PINNED -put_end-> CACHED
  *	CACHED -get_begin-> PINNED -unpin-> FREE
+ *	PINNED -retire-> RETIRED -alloc-> DEVICE -free-> RETIRED
  *
  * A PINNED frame is being copied to or from: it is on no list and no key finds it. A
  * device may take its region all the same; then the end of the pin makes it DEVICE.
+ *
+ * A RETIRED frame's memory is broken: no page is stored there any more. It stays part of
+ * the regions that devices get, as it was before: nowhere else is room for certain.
  */
 enum ecache_frame_state {
 	ECACHE_FREE = 0,
@@ -87,6 +91,7 @@ enum ecache_frame_state {
 	ECACHE_DEVICE = 2,
 	ECACHE_TOMBSTONE = 3,
 	ECACHE_PINNED = 4,
+	ECACHE_RETIRED = 5,
 };
 
 /*
@@ -235,6 +240,7 @@ struct ecache_counters {
 	u64 cached_frames;
 	u64 device_frames;
 	u64 tombstone_frames;
+	u64 retired_frames;
 };
 
 struct ecache;
@@ -289,6 +295,9 @@ void ecache_put_end(struct ecache *ec, u32 frame, u64 object, u64 index,
 		    bool returned);
 u32 ecache_get_begin(struct ecache *ec, u64 object, u64 index);
 void ecache_unpin(struct ecache *ec, u32 frame);
+
+/* Gives a pinned frame back whose memory is broken. */
+void ecache_retire(struct ecache *ec, u32 frame);
 
 /*
  * Pinned frames of all devices' regions: after an allocation nobody may write to the

@@ -36,6 +36,9 @@
 #ifndef ECACHE_BROKEN_RENUMBER	/* renumbering leaves the sums of ages as they were */
 #define ECACHE_BROKEN_RENUMBER 0
 #endif
+#ifndef ECACHE_BROKEN_RETIRE	/* a retired frame is free after its device gave it back */
+#define ECACHE_BROKEN_RETIRE 0
+#endif
 #ifndef ECACHE_BROKEN_PIN	/* a pinned frame that a device took is free after the pin */
 #define ECACHE_BROKEN_PIN 0
 #endif
@@ -64,6 +67,7 @@
 #define FRAME_PROTECTED_SHIFT	3
 #define FRAME_PROTECTED	(1u << FRAME_PROTECTED_SHIFT)
 #define FRAME_PINNED	16u	/* being copied to or from: on no list, alone or OWNED */
+#define FRAME_RETIRED	32u	/* broken: on no list, alone or OWNED */
 
 struct ecache_frame {
 	/* Its page: ecache_pack(). */

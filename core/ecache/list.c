@@ -57,7 +57,8 @@ ECACHE_SHARED void ecache_lru_del(struct ecache *ec, u32 frame, u32 state)
 void ecache_limit_protected(struct ecache *ec)
 {
 	u32 frames = ec->nr_frames - (u32)(ec->counters.device_frames +
-					   ec->counters.tombstone_frames) -
+					   ec->counters.tombstone_frames +
+					   ec->counters.retired_frames) -
 		     ec->owned_pins;
 
 	/* No product exceeds 32 bits, and a kernel need not divide 64. */

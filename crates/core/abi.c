@@ -12,7 +12,7 @@ _Static_assert(sizeof(struct ecache_put_result) == 24, "ecache_put_result");
 _Static_assert(sizeof(struct ecache_region) == 8, "ecache_region");
 _Static_assert(sizeof(struct ecache_request) == 40, "ecache_request");
 _Static_assert(sizeof(struct ecache_move) == 48, "ecache_move");
-_Static_assert(sizeof(struct ecache_counters) == 144, "ecache_counters");
+_Static_assert(sizeof(struct ecache_counters) == 152, "ecache_counters");
 _Static_assert(sizeof(enum ecache_frame_state) == sizeof(u32), "ecache_frame_state");
 _Static_assert(sizeof(struct aciom_config) == 16, "aciom_config");
 _Static_assert(sizeof(struct aciom_request) == 56, "aciom_request");

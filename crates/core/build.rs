@@ -25,7 +25,10 @@ const FILES: [&str; 16] = [
 const WARNINGS: [&str; 9] = include!("../c_warnings.rs");
 /// A feature `broken-NAME` each, and what it defines.
 const BROKEN: [(&str, &[&str]); 2] = [
-    ("ECACHE", &["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER", "PIN"]),
+    (
+        "ECACHE",
+        &["GET", "ALLOC", "FREE", "PLACE", "TOMBSTONE", "SUM", "SALVAGE", "PROTECT", "RENUMBER", "PIN", "RETIRE"],
+    ),
     (
         "ACIOM",
         &["FLOOR", "URGENT", "DROP", "EDF", "CREDIT", "LIMIT", "WINDOW", "OPEN", "ROOM", "CHARGE", "READS", "WRITES"],

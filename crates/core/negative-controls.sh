@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")"
 passed=0
-[ $# -gt 0 ] || set -- get alloc free place tombstone sum salvage protect renumber pin floor urgent drop edf credit limit window open room charge reads writes
+[ $# -gt 0 ] || set -- get alloc free place tombstone sum salvage protect renumber pin retire floor urgent drop edf credit limit window open room charge reads writes
 for control; do
 	case $control in
 	floor | urgent | drop | edf | credit | limit | window | open | room | charge | reads | writes) tests='aciom_model aciom_disk' ;;

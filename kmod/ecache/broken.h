@@ -25,6 +25,13 @@
 #ifndef ECACHE_BROKEN_DAMAGED
 #define ECACHE_BROKEN_DAMAGED 0
 #endif
+/*
+ * Some loads of a frame fault, as from memory that fails. That must do no harm but retire
+ * frames.
+ */
+#ifndef ECACHE_BROKEN_FAULT
+#define ECACHE_BROKEN_FAULT 0
+#endif
 /* Pages whose memory the kernel was told is broken are copied like any other. */
 #ifndef ECACHE_BROKEN_POISON
 #define ECACHE_BROKEN_POISON 0

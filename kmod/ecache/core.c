@@ -97,6 +97,13 @@ void batch_spare(struct batch *b, const u32 *frames, u32 count)
 	}
 }
 
+void batch_retire(u32 frame)
+{
+	pool_lock();
+	ecache_retire(pool.core, frame);
+	pool_unlock();
+}
+
 void batch_settle_slowly(struct batch *b)
 {
 	const struct batch_put *put = b->puts, *end = put + b->nr_puts;

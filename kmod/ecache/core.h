@@ -72,6 +72,9 @@ static inline void batch_put(struct batch *b, u32 frame, u64 block, bool returne
 /* Pinned frames that nothing is in, or nothing any more. */
 void batch_spare(struct batch *b, const u32 *frames, u32 count);
 
+/* A pinned frame whose memory is broken: nothing is put there any more. */
+void batch_retire(u32 frame);
+
 /*
  * With the pool's lock held: the core learns what was put, and gets back what is more than
  * a batch of spares.

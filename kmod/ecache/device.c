@@ -19,10 +19,13 @@ struct reservation {
 static struct heap_device *devices;
 static struct reservation *reservations;
 static u32 nr_devices;
-/* Buffers are numbered, so that one given back twice is not somebody else's. */
-static DEFINE_MUTEX(serials_lock);
+/*
+ * Buffers are numbered, so that one given back twice is not somebody else's. Each device has
+ * its lock, which salvage holds while it copies: no other device's driver waits for it.
+ */
+static struct mutex serial_locks[ECACHE_MAX_DEVICES];
 static u64 serials[ECACHE_MAX_DEVICES];
-static u64 last_serial;
+static atomic64_t last_serial;
 
 static int take(u32 device, u64 size_bytes, struct heap_range *range)
 {
@@ -121,27 +124,28 @@ int ecache_alloc(const char *name, size_t size_bytes,
 	buffer->vaddr = range.vaddr;
 	buffer->size_bytes = range.size_bytes;
 	buffer->device = device;
-	mutex_lock(&serials_lock);
-	buffer->serial = ++last_serial;
+	mutex_lock(&serial_locks[device]);
+	buffer->serial = atomic64_inc_return(&last_serial);
 	serials[device] = buffer->serial;
-	mutex_unlock(&serials_lock);
+	mutex_unlock(&serial_locks[device]);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(ecache_alloc);
 
 static bool is_held(const struct ecache_buffer *buffer)
 {
-	lockdep_assert_held(&serials_lock);
-	return buffer->device < nr_devices && buffer->serial &&
-	       serials[buffer->device] == buffer->serial;
+	lockdep_assert_held(&serial_locks[buffer->device]);
+	return buffer->serial && serials[buffer->device] == buffer->serial;
 }
 
 void ecache_salvage(const struct ecache_buffer *buffer)
 {
-	mutex_lock(&serials_lock);
+	if (WARN_ON_ONCE(buffer->device >= nr_devices))
+		return;
+	mutex_lock(&serial_locks[buffer->device]);
 	if (!WARN_ON_ONCE(!is_held(buffer)))
 		salvage(buffer->device);
-	mutex_unlock(&serials_lock);
+	mutex_unlock(&serial_locks[buffer->device]);
 }
 EXPORT_SYMBOL_GPL(ecache_salvage);
 
@@ -149,11 +153,13 @@ void ecache_free(const struct ecache_buffer *buffer)
 {
 	bool held;
 
-	mutex_lock(&serials_lock);
+	if (WARN_ON_ONCE(buffer->device >= nr_devices))
+		return;
+	mutex_lock(&serial_locks[buffer->device]);
 	held = is_held(buffer);
 	if (held)
 		serials[buffer->device] = 0;
-	mutex_unlock(&serials_lock);
+	mutex_unlock(&serial_locks[buffer->device]);
 	if (!WARN_ON_ONCE(!held))
 		give_back(buffer->device);
 }
@@ -174,6 +180,7 @@ int devices_add(struct heap_device *list, u32 count)
 		r->heap.source = &source;
 		r->heap.size_bytes = list[nr_devices].size_bytes;
 		r->device = nr_devices;
+		mutex_init(&serial_locks[nr_devices]);
 		error = heap_node_add(&r->heap);
 		if (error) {
 			devices_remove();

@@ -123,7 +123,7 @@ static bool put_page_of(struct folio *folio, unsigned long i, unsigned long pfn,
 			struct track_entry *entry)
 {
 	struct volume *v = volume_by_id(track_volume(entry));
-	u64 start = pool_cycles(), copying = 0, hash = 0, before;
+	u64 start = pool_cycles(), hash = 0;
 	struct page *page = folio_page(folio, i);
 	u32 frame = ECACHE_NONE;
 	bool vectors, whole;
@@ -145,16 +145,13 @@ static bool put_page_of(struct folio *folio, unsigned long i, unsigned long pfn,
 	content = kmap_local_page(page);
 	vectors = nh_begin();
 	pool_copy_begins();
-	before = pool_cycles();
 	whole = nh_copy(vectors, pool_frame(frame), content, &hash);
-	if (unlikely(before))
-		copying = get_cycles() - before;
 	nh_end(vectors);
 	kunmap_local(content);
 
 	gate_lock(&v->gate);
 	end_put(v, folio, i, entry, frame, whole, hash);
-	pool_cost_add(&v->counts.put_cost, start, copying, 1);
+	pool_cost_add(&v->counts.put_cost, start, 1);
 	gate_unlock(&v->gate);
 	return true;
 }

@@ -6,6 +6,7 @@
  * block.
  */
 #include <linux/bio.h>
+#include <linux/blk-crypto.h>
 #include <linux/device-mapper.h>
 #include <linux/mm.h>
 
@@ -119,7 +120,8 @@ int io_map(struct dm_target *ti, struct bio *bio)
 	}
 	if (!sectors)
 		return DM_MAPIO_REMAPPED;
-	io->whole = !((at | sectors) & (BLOCK_SECTORS - 1));
+	/* What the lower device encrypts is not on disk as it is in memory. */
+	io->whole = !((at | sectors) & (BLOCK_SECTORS - 1)) && !bio_has_crypt_ctx(bio);
 	io->block = at >> BLOCK_SHIFT;
 	io->count = ((at + sectors - 1) >> BLOCK_SHIFT) - io->block + 1;
 

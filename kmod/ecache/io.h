@@ -32,7 +32,7 @@ struct io {
 		IO_READ,
 		IO_WRITE,
 	} kind;
-	/* It is made of whole blocks. */
+	/* It is made of whole blocks, as they are on disk. */
 	bool whole;
 	/* Blocks it touches. */
 	u64 block;

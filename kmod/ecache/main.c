@@ -104,8 +104,7 @@ static int measure_set(const char *text, const struct kernel_param *param)
 	volumes_forget_beginnings();
 	measure_with(&pool_measure, measure);
 	measure_with(&gate_measure, measure_held);
-	pool_calibrate();
-	return 0;
+	return pool_calibrate();
 }
 
 static const struct kernel_param_ops measure_ops = {
@@ -168,6 +167,7 @@ POOL_ATTRIBUTE(discarded, now.core.discarded);
 POOL_ATTRIBUTE(salvaged, now.core.salvaged);
 POOL_ATTRIBUTE(mismatched, now.volumes.mismatched);
 POOL_ATTRIBUTE(damaged, now.volumes.damaged);
+POOL_ATTRIBUTE(retired, now.core.retired_frames);
 POOL_ATTRIBUTE(tracked, now.tracked);
 POOL_ATTRIBUTE(memory_bytes, pool.memory_bytes + now.track_bytes);
 POOL_ATTRIBUTE(put_insns, now.volumes.put_cost.cycles);

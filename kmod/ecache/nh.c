@@ -261,7 +261,7 @@ bool nh_copy(bool vectors, void *to, const void *from, u64 *hash)
 
 static void choose(void)
 {
-	nh_batch_pages = 24;
+	nh_batch_pages = 20;
 }
 #endif
 

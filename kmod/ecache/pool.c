@@ -274,20 +274,26 @@ void pool_wipe_free(void)
 	}
 }
 
-void pool_calibrate(void)
+int pool_calibrate(void)
 {
 	const u32 rounds = 64;
-	u64 start, before, copying = 0;
+	char *pages = kvmalloc(2 * PAGE_SIZE, GFP_KERNEL);
+	u64 start;
 	u32 i;
 
+	if (!pages)
+		return -ENOMEM;
+	memset(pages, 1, 2 * PAGE_SIZE);
 	local_irq_disable();
 	start = get_cycles();
 	for (i = 0; i < rounds; i++) {
-		before = pool_cycles();
-		copying += get_cycles() - before;
+		memcpy(pages, pages + PAGE_SIZE, PAGE_SIZE);
+		barrier();
 	}
-	pool.measuring_cycles = (get_cycles() - start - copying) / rounds;
+	pool.copy_cycles = (get_cycles() - start) / rounds;
 	local_irq_enable();
+	kvfree(pages);
+	return 0;
 }
 
 static int make_core(const struct heap_device *devices, u32 nr_devices)

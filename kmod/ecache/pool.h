@@ -75,8 +75,8 @@ struct pool {
 
 	/* The longest that a folio's way out took, with all its copies. */
 	u64 longest_put;
-	/* What reading the cycles around one copy costs, which no one else pays. */
-	u64 measuring_cycles;
+	/* What copying a page takes, and nothing else. */
+	u64 copy_cycles;
 
 	u64 memory_bytes;
 	/* The core salvages from one region at a time. */
@@ -117,6 +117,14 @@ static inline bool pool_frame_poisoned(u32 frame)
 /* Names the first frame in the log that did not hold what was put there. */
 void pool_tell_damaged(u32 frame, struct block_device *volume);
 
+/* Where a frame is read from: nowhere at times, where loads are to fault. */
+static inline const void *pool_frame_read(u32 frame)
+{
+	if (ECACHE_BROKEN_FAULT && !get_random_u32_below(256))
+		return (const void *)(1ull << 63 | 1ull << 46);
+	return pool_frame(frame);
+}
+
 /* Comes before a copy to or from a pinned frame. */
 static inline void pool_copy_begins(void)
 {
@@ -130,8 +138,8 @@ static inline u64 pool_cycles(void)
 	return static_branch_unlikely(&pool_measure) ? get_cycles() : 0;
 }
 
-/* Finds measuring_cycles. */
-void pool_calibrate(void);
+/* Finds copy_cycles; -ENOMEM if it cannot. */
+int pool_calibrate(void);
 
 static inline void pool_lock(void)
 {
@@ -154,18 +162,17 @@ static inline void pool_unlock_irq(void)
 }
 
 /*
- * Adds one call to a cost: from `start` to now, less what copying took. Where a hypervisor
- * stops CPUs, measuring may have cost less than when it was calibrated.
+ * Adds so many pages to a cost: from `start` to now, less what their plain copies would have
+ * taken. What is hashed while it is copied counts.
  */
-static inline void pool_cost_add(struct pool_cost *cost, u64 start, u64 copying,
-				 u32 count)
+static inline void pool_cost_add(struct pool_cost *cost, u64 start, u32 count)
 {
-	u64 now = pool_cycles(), spent = now - start;
+	u64 now = pool_cycles(), spent = now - start, copies;
 
 	if (likely(!start || !now))
 		return;
-	copying += count * pool.measuring_cycles;
-	cost->cycles += spent > copying ? spent - copying : 0;
+	copies = count * pool.copy_cycles;
+	cost->cycles += spent > copies ? spent - copies : 0;
 	cost->count += count;
 }
 

@@ -103,27 +103,28 @@ static bool is_intact(bool readable, u64 hash, u64 tag)
 	return likely(readable && (hash == tag || ECACHE_BROKEN_DAMAGED));
 }
 
-/* Copies a run's frames to its pages, up to the first that is damaged; returns how many. */
-static u32 copy_run(struct run *run, u64 *copying)
+/*
+ * Copies a run's frames to its pages, up to the first that is damaged; returns how many.
+ * *readable: whether its memory can be read.
+ */
+static u32 copy_run(struct run *run, bool *readable)
 {
-	bool vectors = nh_begin(), readable;
-	u64 hash = 0, before;
+	bool vectors = nh_begin();
+	u64 hash = 0;
 	void *to;
 	u32 i;
 
 	for (i = 0; i < run->count; i++) {
 		u32 frame = run->frames[i];
 
-		if (unlikely(pool_frame_poisoned(frame)))
+		*readable = !pool_frame_poisoned(frame);
+		if (unlikely(!*readable))
 			break;
 		to = kmap_local_page(run->pages[i]);
 		pool_copy_begins();
-		before = pool_cycles();
-		readable = nh_copy(vectors, to, pool_frame(frame), &hash);
-		if (unlikely(before))
-			*copying += get_cycles() - before;
+		*readable = nh_copy(vectors, to, pool_frame_read(frame), &hash);
 		kunmap_local(to);
-		if (!is_intact(readable, hash, run->tags[i]))
+		if (!is_intact(*readable, hash, run->tags[i]))
 			break;
 		flush_dcache_page(run->pages[i]);
 	}
@@ -131,17 +132,25 @@ static u32 copy_run(struct run *run, u64 *copying)
 	return i;
 }
 
-/* Drops what is damaged, and what was to be served after it. */
-static noinline void drop_damaged(struct volume *v, const struct run *run, u32 first)
+/*
+ * Drops what is damaged, and what was to be served after it. A frame that cannot be read is
+ * not used again; its place in the run goes to the last.
+ */
+static noinline u32 drop_damaged(struct volume *v, struct run *run, u32 first, bool readable)
 {
-	u32 i;
+	u32 i, damaged = run->frames[first], count = run->count;
 
 	volume_lock_irq(v);
 	v->counts.damaged++;
-	for (i = first; i < run->count; i++)
+	for (i = first; i < count; i++)
 		track_forget_block(&v->track, run->block + i);
+	if (!readable) {
+		batch_retire(damaged);
+		run->frames[first] = run->frames[--count];
+	}
 	volume_unlock_irq(v);
-	pool_tell_damaged(run->frames[first], v->bdev);
+	pool_tell_damaged(damaged, v->bdev);
+	return count;
 }
 
 static void count_hits(struct volume *v, u32 count)
@@ -157,23 +166,22 @@ static void count_hits(struct volume *v, u32 count)
  */
 static u32 serve_run(struct volume *v, struct run *run, u32 count, u64 start)
 {
-	u64 copying = 0;
-	u32 served = 0;
-	bool busy;
+	u32 served = 0, frames = count;
+	bool busy, readable;
 
 	run->count = count;
 	volume_unlock_irq(v);
 	busy = volume_busy(v, run->block, count, NULL);
 	if (likely(!busy)) {
-		served = copy_run(run, &copying);
+		served = copy_run(run, &readable);
 		if (unlikely(served < count))
-			drop_damaged(v, run, served);
+			frames = drop_damaged(v, run, served, readable);
 	}
 	volume_lock_irq(v);
 	count_hits(v, served);
-	batch_spare(&v->batch, run->frames, count);
+	batch_spare(&v->batch, run->frames, frames);
 	if (served)
-		pool_cost_add(&v->counts.get_cost, start, copying, served);
+		pool_cost_add(&v->counts.get_cost, start, served);
 	volume_unlock_irq(v);
 	if (unlikely(busy))
 		run_forget(v, run);
@@ -202,7 +210,7 @@ static u32 serve_copies(struct volume *v, struct bio *bio, u64 block, u32 count)
 		if (frame != ECACHE_NONE) {
 			vectors = nh_begin();
 			readable = !pool_frame_poisoned(frame) &&
-				   nh_page(vectors, pool_frame(frame), &hash);
+				   nh_page(vectors, pool_frame_read(frame), &hash);
 			nh_end(vectors);
 			intact = is_intact(readable, hash, pool.tags[frame]);
 			if (likely(intact)) {
@@ -210,7 +218,11 @@ static u32 serve_copies(struct volume *v, struct bio *bio, u64 block, u32 count)
 				count_hits(v, 1);
 			} else {
 				v->counts.damaged++;
-				ecache_flush_page(pool.core, v->batch.object, block);
+				ecache_get_begin(pool.core, v->batch.object, block);
+				if (readable)
+					ecache_unpin(pool.core, frame);
+				else
+					ecache_retire(pool.core, frame);
 			}
 		}
 		pool_unlock();

@@ -92,6 +92,13 @@ static void target_dtr(struct dm_target *ti)
 	kfree(t);
 }
 
+static int target_preresume(struct dm_target *ti)
+{
+	struct target *t = ti->private;
+
+	return volume_takes_over(t->volume);
+}
+
 static void target_resume(struct dm_target *ti)
 {
 	struct target *t = ti->private;
@@ -167,14 +174,25 @@ static int target_iterate_devices(struct dm_target *ti,
 	return fn(ti, t->dev, t->start, ti->len, data);
 }
 
+/* Since 6.15: a write is passed on as it came, in one. */
+#ifndef DM_TARGET_ATOMIC_WRITES
+#define DM_TARGET_ATOMIC_WRITES 0
+#endif
+
 static struct target_type ecache_target = {
 	.name = ECACHE_TARGET,
-	.version = { 2, 0, 0 },
+	.version = { 2, 1, 0 },
+	/*
+	 * Nobody waits in map(): memory is asked for without waiting, and locks spin. What is
+	 * encrypted on its way down is neither followed nor served.
+	 */
+	.features = DM_TARGET_NOWAIT | DM_TARGET_PASSES_CRYPTO | DM_TARGET_ATOMIC_WRITES,
 	.module = THIS_MODULE,
 	.ctr = target_ctr,
 	.dtr = target_dtr,
 	.map = io_map,
 	.end_io = io_end,
+	.preresume = target_preresume,
 	.resume = target_resume,
 	.postsuspend = target_postsuspend,
 	.status = target_status,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Volumes; volume.h says what for. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/device-mapper.h>
 #include <linux/interval_tree_generic.h>
 #include <linux/mutex.h>
@@ -25,17 +27,22 @@ static bool same(const struct volume *v, struct block_device *bdev, dev_t lower,
 	       v->lower_start == lower_start && v->len == len;
 }
 
-/*
- * Another mapped device, or another target of the same table, caches part of the same
- * range: neither would see the other's writes. (A table that replaces this one may.)
- */
-static bool overlaps(const struct volume *v, const struct dm_table *table,
-		     struct block_device *bdev, dev_t lower, sector_t lower_start,
+static bool overlaps(const struct volume *v, dev_t lower, sector_t lower_start,
 		     sector_t len)
 {
-	return (v->bdev != bdev || v->table == table) && v->lower == lower &&
-	       v->lower_start < lower_start + len &&
+	return v->lower == lower && v->lower_start < lower_start + len &&
 	       lower_start < v->lower_start + v->len;
+}
+
+/*
+ * Another mapped device that runs, or another target of the same table, caches part of the
+ * same range: neither would see the other's writes. (A table that replaces this one may. So
+ * may the table of a device beside one that is suspended: volume_takes_over().)
+ */
+static bool in_the_way(const struct volume *v, const struct dm_table *table,
+		       struct block_device *bdev)
+{
+	return v->bdev == bdev ? v->table == table : v->active;
 }
 
 struct volume *volume_get(const struct dm_table *table, struct block_device *bdev,
@@ -65,7 +72,7 @@ struct volume *volume_get(const struct dm_table *table, struct block_device *bde
 			unused = min(unused, id);
 			continue;
 		}
-		if (overlaps(v, table, bdev, disk, lower_start, len)) {
+		if (in_the_way(v, table, bdev) && overlaps(v, disk, lower_start, len)) {
 			*why = "Range is cached by another ecache target";
 			v = ERR_PTR(-EBUSY);
 			goto out;
@@ -276,6 +283,29 @@ void volumes_drop_all(void)
 			pool_drop_range(volumes[id], 0, TRACK_BLOCKS_MAX);
 	mutex_unlock(&volumes_lock);
 	volumes_empty_batches();
+}
+
+int volume_takes_over(struct volume *v)
+{
+	struct volume *other;
+	int error = 0;
+	u32 id;
+
+	mutex_lock(&volumes_lock);
+	for (id = 0; id < VOLUMES_MAX && !error; id++) {
+		other = volumes[id];
+		if (!other || other->bdev == v->bdev ||
+		    !overlaps(other, v->lower, v->lower_start, v->len))
+			continue;
+		if (other->active)
+			error = -EBUSY;
+		else
+			pool_drop_range(other, 0, TRACK_BLOCKS_MAX);
+	}
+	mutex_unlock(&volumes_lock);
+	if (error)
+		pr_err("the range is cached by another ecache target that runs: suspend it first\n");
+	return error;
 }
 
 void volume_resume(struct volume *v)

@@ -109,6 +109,11 @@ struct volume *volume_get(const struct dm_table *table, struct block_device *bde
 			  struct block_device *lower, sector_t lower_start,
 			  sector_t begin, sector_t len, char **why);
 void volume_put(struct volume *volume, const struct dm_table *table);
+/*
+ * Before its target runs: -EBUSY if another device's target that runs caches part of the same
+ * range. One that is suspended loses what it has of it, since the range changes hands.
+ */
+int volume_takes_over(struct volume *volume);
 void volume_resume(struct volume *volume);
 void volume_suspend(struct volume *volume);
 

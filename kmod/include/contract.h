@@ -120,6 +120,7 @@
 	X(salvaged) \
 	X(mismatched) \
 	X(damaged) \
+	X(retired) \
 	X(tracked) \
 	X(memory_bytes) \
 	X(put_insns) \

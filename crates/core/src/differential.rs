@@ -38,6 +38,8 @@ pub enum Op {
         /// Whether a page that was to be put is stored.
         store: bool,
     },
+    /// End one of the pins because its frame's memory is broken.
+    Retire(u32),
     /// Drop a page.
     FlushPage(Key),
     /// Drop pages from a key on.
@@ -263,6 +265,13 @@ impl Pair {
             Op::PutBegin(key, returned) => self.put_begin(key, returned),
             Op::GetBegin(key) => self.get_begin(key),
             Op::EndPin { .. } if self.pins.is_empty() => Ok(()),
+            Op::Retire(_) if self.pins.is_empty() => Ok(()),
+            Op::Retire(pin) => {
+                let Pin { frame, .. } = self.pins.remove(pin as usize % self.pins.len());
+                self.core.retire(frame);
+                self.model.retire(frame);
+                Ok(())
+            }
             Op::EndPin { pin, store } => self.end_pin(pin as usize % self.pins.len(), store),
             Op::FlushPage(key) => same("flush page", self.core.flush_page(key), self.model.flush_page(key)).map(|_| ()),
             Op::FlushRange(Key { object, index }, count) => same(

@@ -155,6 +155,16 @@ impl ECache {
         pinned
     }
 
+    /// Gives a pinned frame back whose memory is broken; whether it was pinned.
+    pub fn retire(&mut self, frame: u32) -> bool {
+        let pinned = self.state(frame) == Some(FrameState::Pinned);
+        if pinned {
+            // SAFETY: `raw` is a live cache that we hold alone; the frame is pinned.
+            unsafe { ffi::ecache_retire(self.raw.as_ptr(), frame) };
+        }
+        pinned
+    }
+
     /// Pinned frames of devices' regions, which nobody may write to before this is 0.
     pub fn owned_pins(&self) -> u32 {
         // SAFETY: `raw` is a live cache; the call reads only.
@@ -211,7 +221,8 @@ impl ECache {
             1 => FrameState::Cached,
             2 => FrameState::Device,
             3 => FrameState::Tombstone,
-            _ => FrameState::Pinned,
+            4 => FrameState::Pinned,
+            _ => FrameState::Retired,
         })
     }
 

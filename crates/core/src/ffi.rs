@@ -94,7 +94,7 @@ const _: () = {
     assert!(size_of::<Region>() == 8);
     assert!(size_of::<RawRequest>() == 40);
     assert!(size_of::<RawMove>() == 48);
-    assert!(size_of::<Counters>() == 144);
+    assert!(size_of::<Counters>() == 152);
 };
 
 extern "C" {
@@ -107,6 +107,7 @@ extern "C" {
     pub fn ecache_put_end(ec: *mut Raw, frame: u32, object: u64, index: u64, returned: bool);
     pub fn ecache_get_begin(ec: *mut Raw, object: u64, index: u64) -> u32;
     pub fn ecache_unpin(ec: *mut Raw, frame: u32);
+    pub fn ecache_retire(ec: *mut Raw, frame: u32);
     pub fn ecache_owned_pins(ec: *const Raw) -> u32;
     pub fn ecache_peek(ec: *const Raw, object: u64, index: u64) -> u32;
     pub fn ecache_flush_page(ec: *mut Raw, object: u64, index: u64) -> bool;

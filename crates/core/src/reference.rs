@@ -21,6 +21,8 @@ struct Frame {
     protected: bool,
     /// It is being copied to or from.
     pinned: bool,
+    /// Its memory is broken.
+    retired: bool,
 }
 
 struct Device {
@@ -174,6 +176,7 @@ impl Model {
         let f = &self.frames[frame as usize];
         match (f.owned, f.page) {
             _ if f.pinned => FrameState::Pinned,
+            (false, _) if f.retired => FrameState::Retired,
             (true, _) if self.free.contains(&frame) || self.lru.contains(&frame) => FrameState::Tombstone,
             (true, _) => FrameState::Device,
             (false, Some(_)) => FrameState::Cached,
@@ -194,6 +197,7 @@ impl Model {
             cached_frames: count(FrameState::Cached),
             device_frames: count(FrameState::Device),
             tombstone_frames: count(FrameState::Tombstone),
+            retired_frames: count(FrameState::Retired),
             ..self.counters
         }
     }
@@ -302,13 +306,20 @@ impl Model {
         }
     }
 
+    /// Gives a pinned frame back that is broken.
+    pub fn retire(&mut self, frame: u32) {
+        let f = &mut self.frames[frame as usize];
+        f.pinned = false;
+        f.retired = true;
+    }
+
     /// Pinned frames of devices.
     pub fn owned_pins(&self) -> u32 {
         self.frames.iter().filter(|f| f.pinned && f.owned).count() as u32
     }
 
     fn list_page(&mut self, frame: u32, key: Key, returned: bool) {
-        let held = self.frames.iter().filter(|f| f.owned).count();
+        let held = self.frames.iter().filter(|f| f.owned || f.retired).count();
         let limit = (self.frames.len() - held) * self.protect_percent as usize / 100;
         let protect = returned && limit > 0;
         let upper = self.lru.iter().position(|&f| self.frames[f as usize].protected).unwrap_or(self.lru.len());

@@ -180,6 +180,8 @@ pub enum FrameState {
     Tombstone,
     /// Is being copied to or from, and perhaps a device's already.
     Pinned,
+    /// Is broken, and no device's now.
+    Retired,
 }
 
 /// Totals since the start, then the present state. `struct ecache_counters`.
@@ -222,6 +224,8 @@ pub struct Counters {
     pub device_frames: u64,
     /// Tombstones now.
     pub tombstone_frames: u64,
+    /// Broken frames now that no device has.
+    pub retired_frames: u64,
 }
 
 /// Why a call was refused.

@@ -47,6 +47,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (key(), any::<bool>()).prop_map(|(key, returned)| Op::PutBegin(key, returned)),
         2 => key().prop_map(Op::GetBegin),
         4 => (any::<u32>(), 0..8_u32).prop_map(|(pin, store)| Op::EndPin { pin, store: store > 0 }),
+        1 => any::<u32>().prop_map(Op::Retire),
         1 => key().prop_map(Op::FlushPage),
         1 => (key(), 0..80_u64).prop_map(|(key, count)| Op::FlushRange(key, count)),
         1 => (key(), Just(u64::MAX)).prop_map(|(key, count)| Op::FlushRange(key, count)),

@@ -70,6 +70,8 @@ impl Bytes<'_> {
                 device => Op::SalvageBegin(device - 8, self.below(16)),
             },
             28 => Op::FreeSome(self.below(7), self.below(8)),
+            // Broken memory is seldom, and no frame comes back.
+            29 if self.next() & 15 == 0 => Op::Retire(self.next()),
             29 | 30 => Op::Free(self.below(7)),
             _ => Op::Sweep(self.below(16)),
         }

@@ -10,7 +10,7 @@ impl Model {
     /// C_i of equation (1).
     fn cost_of(&self, frame: u32, choice: &mut Choice<'_>) -> u64 {
         let f = &self.frames[frame as usize];
-        if f.owned || f.pinned {
+        if f.owned || f.pinned || f.retired {
             return 0;
         }
         match (choice, f.page) {
@@ -157,8 +157,11 @@ impl Model {
                 FrameState::Tombstone => self.withdraw(frame),
                 _ => {}
             }
-            self.frames[frame as usize] = Frame::default();
-            self.free.push(frame);
+            let retired = self.frames[frame as usize].retired;
+            self.frames[frame as usize] = Frame { retired, ..Frame::default() };
+            if !retired {
+                self.free.push(frame);
+            }
         }
         let d = &mut self.devices[device];
         d.held = (left > 0).then_some(Region { first, count: left });
