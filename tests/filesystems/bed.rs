@@ -114,6 +114,10 @@ impl<'a> Bed<'a> {
         Ok((name, node))
     }
 
+    pub fn mapper(&self) -> &'a DeviceMapper {
+        self.mapper
+    }
+
     /// A device under test.
     pub fn volume(&mut self, below: &Path) -> Outcome<Volume> {
         let kind = self.kind;

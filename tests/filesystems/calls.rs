@@ -137,6 +137,15 @@ pub fn trim(mount_point: &Path) -> io::Result<()> {
     checked(unsafe { libc::ioctl(folder.as_raw_fd(), TRIM, range.as_mut_ptr()) }.into()).map(drop)
 }
 
+/// preadv2(2) with RWF_NOWAIT; returns how much was read.
+pub fn read_without_waiting(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    const NOWAIT: libc::c_int = 8;
+    let part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    // SAFETY: one buffer, borrowed for writing, of this length.
+    let read = unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, offset as libc::off_t, NOWAIT) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
 /// FICLONE: `to` shares the blocks of `from` until either is written.
 pub fn clone_file(from: &File, to: &File) -> io::Result<()> {
     const CLONE: libc::Ioctl = 0x4004_9409;
@@ -144,22 +153,22 @@ pub fn clone_file(from: &File, to: &File) -> io::Result<()> {
     checked(unsafe { libc::ioctl(to.as_raw_fd(), CLONE, from.as_raw_fd()) }.into()).map(drop)
 }
 
-/// FICLONERANGE: the same of a part, at the same place.
-pub fn clone_range(from: &File, to: &File, offset: u64, length: u64) -> io::Result<()> {
+/// FICLONERANGE: the same of a part; `at`: where it is in the one, and comes to be in the other.
+pub fn clone_range(from: &File, to: &File, at: (u64, u64), length: u64) -> io::Result<()> {
     const CLONE_RANGE: libc::Ioctl = 0x4020_940d;
-    let argument = [from.as_raw_fd() as u64, offset, length, offset];
+    let argument = [from.as_raw_fd() as u64, at.0, length, at.1];
     // SAFETY: the call reads four numbers.
     checked(unsafe { libc::ioctl(to.as_raw_fd(), CLONE_RANGE, argument.as_ptr()) }.into()).map(drop)
 }
 
 /// FIDEDUPERANGE: the same of a part that is equal already, 1 MiB at a time at most.
-pub fn dedupe_range(from: &File, to: &File, offset: u64, length: u64) -> io::Result<()> {
+pub fn dedupe_range(from: &File, to: &File, at: (u64, u64), length: u64) -> io::Result<()> {
     const DEDUPE: libc::Ioctl = 0xc018_9436u32 as libc::Ioctl;
     const STEP: u64 = 1 << 20;
-    for first in (offset..offset + length).step_by(STEP as usize) {
-        let part = STEP.min(offset + length - first);
+    for done in (0..length).step_by(STEP as usize) {
+        let part = STEP.min(length - done);
         // Where and how long in the source, one destination; its descriptor and place, what was done, how it went.
-        let mut argument = [first, part, 1, to.as_raw_fd() as u64, first, 0, 0];
+        let mut argument = [at.0 + done, part, 1, to.as_raw_fd() as u64, at.1 + done, 0, 0];
         // SAFETY: the call reads a header of three numbers and one destination of four, and writes the latter.
         checked(unsafe { libc::ioctl(from.as_raw_fd(), DEDUPE, argument.as_mut_ptr()) }.into())?;
         match argument[6] as u32 as i32 {

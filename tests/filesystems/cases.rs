@@ -13,6 +13,7 @@ use crate::layers;
 use crate::once::{self, Switch};
 use crate::programs;
 use crate::race::{race, Request};
+use crate::swapped;
 use crate::unmarked::{self, Evictor, Way};
 use crate::Lab;
 
@@ -249,13 +250,20 @@ fn once_wrong() -> Vec<Case> {
         }),
         stopped("unmarked-btrfs", false, |lab| unmarked::all(lab, &BTRFS, &unmarked::WAYS, &unmarked::EVICTORS, 1)),
         case("big-write", true, once::big_write),
+        Case {
+            // What keeps the second from the first's disk.
+            meant: &["dm_ecache: the range", "device-mapper:"],
+            ..case("swapped-tables", true, swapped::tables)
+        },
+        case("without-waiting", true, swapped::without_waiting),
         case("power-cut-ext4", true, |lab| cut::power(lab, &EXT4)),
         case("power-cut-ext4-1k-journal", false, |lab| cut::power(lab, &journalled(ext4_of(1024)))),
         case("power-cut-xfs", false, |lab| cut::power(lab, &XFS)),
         case("power-cut-btrfs", false, |lab| cut::power(lab, &BTRFS)),
         case("fsx-ext4-4k", false, |lab| fsx::all(lab, &EXT4)),
         case("fsx-ext4-1k", false, |lab| fsx::all(lab, &ext4_of(1024))),
-        case("fsx-xfs", true, |lab| fsx::all(lab, &XFS)),
+        case("fsx-xfs", true, |lab| fsx::all(lab, &CLONED_XFS)),
+        case("fsx-btrfs", false, |lab| fsx::all(lab, &BTRFS)),
         moved("moved-without-ftrace", Switch::Ftrace),
         moved("moved-without-kprobes", Switch::Kprobes),
     ]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Random operations on one file against a model in memory, as fsx does: reads and writes, mapped and direct ones, truncation, holes,
-//! ranges that collapse, are inserted, zeroed or copied, and eviction in between; and, as aio-dio does, several requests in flight
+//! ranges that collapse, are inserted, zeroed, copied, cloned or deduplicated, and eviction in between; and, as aio-dio does, several requests in flight
 //! while other parts of the file are read and evicted. Each file has a thread of its own.
 
 use std::fs::File;
@@ -15,10 +15,11 @@ use rustix::fs::{copy_file_range, fadvise, fallocate, Advice as FileAdvice, Fall
 use rustix::mm::Advice;
 
 use crate::aio::{beside, Request};
-use crate::calls::ReadMapping;
+use crate::calls::{clone_range, dedupe_range, ReadMapping};
 use crate::churn::churn;
 use crate::filesystem::FileSystem;
 use crate::tree::read_whole;
+use crate::unmarked::is_unknown;
 use crate::Lab;
 
 const SIZE_MAX: usize = 384 << 10;
@@ -126,7 +127,9 @@ impl Subject<'_> {
             68..=72 => self.punch(start, length, FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE),
             73..=75 => self.collapse(start, length),
             76..=78 => self.insert(start, length),
-            79..=82 => self.copy(start, length),
+            79..=80 => self.copy(start, length),
+            81 => self.share(start, length, false),
+            82 => self.share(start, length, true),
             83..=85 => self.file.sync_data(),
             86 => self.file.sync_all(),
             87..=93 => self.evict(false),
@@ -308,6 +311,31 @@ impl Subject<'_> {
             let bytes = self.model[start..start + length].to_vec();
             self.put(to, &bytes);
         }
+        Ok(())
+    }
+
+    /// Blocks at one place of the file come to be at another, too: by FICLONERANGE, or by FIDEDUPERANGE where both are equal first.
+    fn share(&mut self, start: usize, length: usize, equal: bool) -> std::io::Result<()> {
+        let (start, to) = (start & !(BLOCK - 1), self.random.index(SIZE_MAX - OPERATION_MAX) & !(BLOCK - 1));
+        let length = length.min(self.model.len().saturating_sub(start)).min(start.abs_diff(to)) & !(BLOCK - 1);
+        if length == 0 {
+            return Ok(());
+        }
+        let (bytes, at) = (self.model[start..start + length].to_vec(), (start as u64, to as u64));
+        let shared = match equal {
+            true => {
+                self.put(to, &bytes);
+                self.file.write_all_at(&bytes, to as u64)?;
+                dedupe_range(&self.file, &self.file, at, length as u64)
+            }
+            false => clone_range(&self.file, &self.file, at, length as u64),
+        };
+        match shared {
+            // This file system has no blocks that files share.
+            Err(e) if is_unknown(&e) => return Ok(()),
+            done => done?,
+        }
+        self.put(to, &bytes);
         Ok(())
     }
 

@@ -29,6 +29,7 @@ mod layers;
 mod once;
 mod programs;
 mod race;
+mod swapped;
 mod tree;
 mod unmarked;
 

@@ -120,6 +120,8 @@ struct Pair {
     other: File,
     one_bytes: Vec<u8>,
     other_bytes: Vec<u8>,
+    /// What the first was after each step.
+    stages: Vec<Vec<u8>>,
 }
 
 impl Pair {
@@ -151,10 +153,10 @@ impl Pair {
                 }
                 Way::Unshare => flags(FallocateFlags::UNSHARE_RANGE)?,
                 Way::CloneTarget => {
-                    clone_range(&self.other, &self.one, from, length)?;
+                    clone_range(&self.other, &self.one, (from, from), length)?;
                     self.one_bytes[start..start + INNER].copy_from_slice(&self.other_bytes[start..start + INNER]);
                 }
-                Way::DedupeTarget => dedupe_range(&self.other, &self.one, from, length)?,
+                Way::DedupeTarget => dedupe_range(&self.other, &self.one, (from, from), length)?,
                 Way::Exchange => {
                     exchange_range(&self.one, &self.other, from, length)?;
                     let range = start..start + INNER;
@@ -176,6 +178,7 @@ impl Pair {
                     self.one_bytes[start..start + INNER].copy_from_slice(&self.other_bytes[start..start + INNER]);
                 }
             }
+            self.stages.push(self.one_bytes.clone());
         }
         Ok(())
     }
@@ -203,7 +206,7 @@ fn wrong_pages(path: &Path, contents: &[&[u8]]) -> Outcome<usize> {
 }
 
 /// What this kernel and file system do not do.
-fn is_unknown(e: &io::Error) -> bool {
+pub fn is_unknown(e: &io::Error) -> bool {
     matches!(e.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::EINVAL | libc::ENOSYS))
 }
 
@@ -216,6 +219,7 @@ fn one(lab: &Lab, root: &Path, way: Way, evictor: Evictor, seed: u64) -> Outcome
         other: fill(&path("other"), &other_bytes)?,
         one_bytes: one_bytes.clone(),
         other_bytes,
+        stages: Vec::new(),
     };
     // Shares the blocks, where that can be: the frames of those that leave the file are looked at there.
     let clone = at("clone", File::create(path("clone")))?;
@@ -263,8 +267,13 @@ fn abort(lab: &mut Lab, system: &FileSystem, node: &Path, root: &Path, way: Way)
     let before = content(9, 0, way);
     let other_bytes = content(9, 1, way);
     let one = fill(&root.join("one"), &before)?;
-    let mut pair =
-        Pair { one, other: fill(&root.join("other"), &other_bytes)?, one_bytes: before.clone(), other_bytes };
+    let mut pair = Pair {
+        one,
+        other: fill(&root.join("other"), &other_bytes)?,
+        one_bytes: before.clone(),
+        other_bytes,
+        stages: Vec::new(),
+    };
     rustix::fs::sync();
     let over = AtomicBool::new(false);
     let evicted = at("one", File::open(root.join("one")))?;
@@ -282,13 +291,18 @@ fn abort(lab: &mut Lab, system: &FileSystem, node: &Path, root: &Path, way: Way)
         Err(e) if is_unknown(&e) => false,
         done => at(format_args!("{way:?}"), done).map(|()| true)?,
     };
-    let after = pair.one_bytes.clone();
+    // A step of which the disk has the data and not the file's new length counts as well.
+    let stages = std::mem::take(&mut pair.stages);
     drop((pair, evicted));
-    at("shutdown", shut_down(root))?;
+    match shut_down(root) {
+        Err(e) if is_unknown(&e) => return lab.bed.unmount(root),
+        done => at("shutdown", done)?,
+    }
     lab.bed.unmount(root)?;
     let root = system.mount(lab, node)?;
     if known {
-        let wrong = wrong_pages(&root.join("one"), &[&before, &after])?;
+        let contents: Vec<&[u8]> = std::iter::once(&before).chain(&stages).map(Vec::as_slice).collect();
+        let wrong = wrong_pages(&root.join("one"), &contents)?;
         if wrong > 0 {
             lab.report.fail(format_args!("wrong content: {way:?}, and the journal ended: {wrong} pages"));
         }

@@ -191,6 +191,15 @@ fn modules_that_their_buffers_do_not_hold_fail() {
     );
 }
 
+/// Loads that fault, as a machine check has them do, retire frames and do no other harm.
+#[test]
+fn a_module_whose_frames_fault_reads_from_disk() {
+    let words = ["phases=0", "operations=3000", "sequences=50", "faulty=1", "refusals=0"].map(String::from);
+    if let Some(ended) = torture(Some(Some("fault")), &words, 900) {
+        passes(&ended, 30);
+    }
+}
+
 /// What the control of copies has besides, and what must do no harm by itself.
 #[test]
 #[ignore = "long: make torture"]

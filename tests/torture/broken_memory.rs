@@ -18,7 +18,7 @@ use crate::stack::{statistic, Outcome, C};
 use crate::CARVEOUTS;
 
 /// What the module says of a damaged frame, once.
-const DAMAGED_LINE: &str = "does not hold what was put there";
+pub const DAMAGED_LINE: &str = "does not hold what was put there";
 /// What the log may say after these phases.
 pub const SAID: [&str; 1] = [DAMAGED_LINE];
 

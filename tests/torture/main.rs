@@ -11,6 +11,7 @@
 //! stop         1: end at the first failure            phases      0: none of the targeted phases
 //! carveouts    the module's parameter                 refusals    0: none of wrong carve-outs, which name the phone's places
 //! blind        1: the module is not told of moves, and must notice
+//! faulty       1: some loads of the module's fault, and it must notice
 //! debug        1: the kernel has checkers, and faults
 //! readers      so many threads read cached files, and nothing else is done
 //! ```
@@ -70,6 +71,8 @@ pub struct Options {
     pub refusals: bool,
     /// Whether the module is one that is not told when pages move.
     pub blind: bool,
+    /// Whether the module is one some of whose loads fault.
+    pub faulty: bool,
     /// Whether the kernel must be one with checkers, and is asked what they found.
     pub debug: bool,
     /// Whether an instruction is a nanosecond here, and those under the module's lock are counted.
@@ -90,6 +93,7 @@ impl Options {
             carveouts: words.text("carveouts").map_or_else(reserved, str::to_owned),
             refusals: words.flag("refusals", true),
             blind: words.flag("blind", false),
+            faulty: words.flag("faulty", false),
             debug: words.flag("debug", false),
             exact: words.flag("exact", false),
             readers: u32::try_from(words.number("readers", 0)).unwrap_or(u32::MAX),
@@ -118,7 +122,11 @@ fn main() {
 fn run(options: &Options, report: &Report) -> Outcome<()> {
     let root = Root::at("/");
     checkers::begin(options, report)?;
-    let due = if options.blind { "pages move and nothing tells" } else { "" };
+    let due = match options {
+        Options { blind: true, .. } => "pages move and nothing tells",
+        Options { faulty: true, .. } => broken_memory::DAMAGED_LINE,
+        _ => "",
+    };
     let mut watch = Watch::new(due).map_err(|e| format!("/dev/kmsg: {e}"))?;
     if options.has_module() {
         module::load(&root, "dm_mod").map_err(|e| e.to_string())?;
@@ -243,7 +251,10 @@ fn finish(stack: &mut Stack, contents: &Contents, options: &Options, report: &Re
         audit::compare(&volume.sides(), contents, report)?;
     }
     if options.has_module() && options.readers == 0 {
-        numbers(report);
+        numbers(report, options);
+        let retired = statistic(statistics::RETIRED)?;
+        let told = format_args!("{retired} retired");
+        report.check("frames that fault are not used again", (retired > 0) == options.faulty, told);
         if options.exact {
             interrupts_off(report);
         }
@@ -276,8 +287,10 @@ fn interrupts_off(report: &Report) {
 }
 
 /// That the cache was at work: a test of an idle one would prove nothing.
-fn numbers(report: &Report) {
-    use statistics::{ALLOCS, CACHED, DEVICE, DISCARDED, EVICTIONS, FLUSHED, FRAMES, FREE, HITS, PUTS, TOMBSTONES};
+fn numbers(report: &Report, options: &Options) {
+    use statistics::{
+        ALLOCS, CACHED, DEVICE, DISCARDED, EVICTIONS, FLUSHED, FRAMES, FREE, HITS, PUTS, RETIRED, TOMBSTONES,
+    };
     let pool = module_file("pool");
     let mut entries: Vec<_> = pool.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     entries.sort();
@@ -289,9 +302,10 @@ fn numbers(report: &Report) {
         .collect();
     println!("     pool: {}", found.join(" "));
     let number = |name: &str| statistic(name).unwrap_or(0);
-    for name in [PUTS, HITS, EVICTIONS, FLUSHED, ALLOCS, DISCARDED] {
+    let full = [PUTS, HITS, FLUSHED, ALLOCS, DISCARDED].into_iter().chain(options.phases.then_some(EVICTIONS));
+    for name in full {
         report.check(format_args!("the cache was at work: {name}"), number(name) > 100, number(name));
     }
-    let sum: u64 = [CACHED, FREE, DEVICE, TOMBSTONES].into_iter().map(number).sum();
+    let sum: u64 = [CACHED, FREE, DEVICE, TOMBSTONES, RETIRED].into_iter().map(number).sum();
     report.check("frames add up", sum == number(FRAMES) && number(DEVICE) == 0, sum);
 }
