@@ -10,6 +10,7 @@
 #   make torture-heap  a million uses of shared buffers by four CPUs, behind each kind of IOMMU
 #   make torture-aciom  dm-aciom under load and changing classes, each phase for minutes; other file systems, dm-ecache below and above, sleep
 #   make torture-6.1  dm-ecache and dm-aciom on Debian 12's kernel: the torture tests, and the short list of file systems
+#   make torture-kernels  dm-ecache on each line of kernels that DKMS builds for: the torture test, file systems, pages that change unmarked
 #   make xfstests  the programs that xfstests brings (fsx, fsstress, asynchronous direct requests), with XFSTESTS=CHECKOUT of it
 #   make torture-fs  dm-ecache under every file system and below and above other layers, and random operations as fsx does them
 #   make test-deep    longer tests: broken builds and sanitizers of core, every fuzz target, the long torture test
@@ -62,7 +63,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 # Who takes memory beside the apps: a boot each (docs/outsiders.md); `make bench` plays all of them.
 TEST_OUTSIDERS ?= zram0
-.PHONY: demo test test-quick test-deep test-scores test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks \
+.PHONY: demo test test-quick test-deep test-scores test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 torture-kernels xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks \
 	setup setup-tests fetch test-rust test-modules test-phone test-python
 
 demo: setup whole
@@ -190,11 +191,20 @@ xfstests: setup-tests fetch
 		FOVEA_XFSTESTS=$$programs FOVEA_FILESYSTEMS_CASES=xfstests FOVEA_FILESYSTEMS_OPERATIONS=20000 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/xfstests \
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture --include-ignored every_file_system no_false_alarm
 
+# Each line of kernels that DKMS builds for (kmod/kernels.txt), or those that TORTURE_KERNELS names as the tests do: 6.1, stock, newest.
+TORTURE_KERNELS ?= $(shell sed -n 's/^[0-9][0-9.]*[[:space:]]*\([^[:space:]]*\).*/\1/p' kmod/kernels.txt)
+torture-kernels: setup-tests fetch
+	for kernel in $(TORTURE_KERNELS); do \
+		FOVEA_TEST_KERNEL=$$kernel FOVEA_TORTURE_SEED=$(TORTURE_SEED) FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-$$kernel \
+			$(CARGO) test --release -p fovea-tests --test ecache_torture -- --nocapture no_block_is_ever_wrong frames_fault || exit 1; \
+		FOVEA_TEST_KERNEL=$$kernel FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-$$kernel \
+			$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system what_was_wrong_once || exit 1; \
+		FOVEA_TEST_KERNEL=$$kernel FOVEA_FILESYSTEMS_CASES=unmarked-ext4,unmarked-xfs,unmarked-btrfs FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-$$kernel \
+			$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system || exit 1; \
+	done
+
 torture-6.1: setup-tests fetch
-	FOVEA_TEST_KERNEL=6.1 FOVEA_TORTURE_SEED=$(TORTURE_SEED) FOVEA_TORTURE_LOGS=$(CURDIR)/results/torture-6.1 \
-		$(CARGO) test --release -p fovea-tests --test ecache_torture -- --nocapture no_block_is_ever_wrong
-	FOVEA_TEST_KERNEL=6.1 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-6.1 \
-		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system what_was_wrong_once
+	$(MAKE) --no-print-directory torture-kernels TORTURE_KERNELS=6.1
 	FOVEA_TEST_KERNEL=6.1 FOVEA_ACIOM_LOGS=$(CURDIR)/results/torture-aciom-6.1 \
 		$(CARGO) test --release -p fovea-tests --test aciom -- --nocapture --include-ignored no_block_is no_file_is
 
@@ -229,7 +239,7 @@ install-small:
 	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/systemd/user
 	install -m 644 packaging/fovea.toml README.md $(DESTDIR)$(PREFIX)/share/doc/fovea/
 	$(call install-modules,$(DESTDIR)/usr/src/fovea-$(VERSION))
-	sed 's/@VERSION@/$(VERSION)/' kmod/dkms.conf >$(DESTDIR)/usr/src/fovea-$(VERSION)/dkms.conf
+	tools/dkms-conf.sh $(VERSION) >$(DESTDIR)/usr/src/fovea-$(VERSION)/dkms.conf
 	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
 	for s in kde gnome; do cp $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-session@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-$$s@.service; done
 	for v in before-45 since-45; do \

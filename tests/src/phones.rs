@@ -97,12 +97,12 @@ pub enum Which {
 /// The one that `FOVEA_TEST_KERNEL` names.
 pub fn chosen_kernel() -> Which {
     match std::env::var("FOVEA_TEST_KERNEL").as_deref() {
-        Err(_) | Ok("") => Which::Stock,
+        Err(_) | Ok("" | "stock") => Which::Stock,
         Ok("6.1") => Which::Oldest,
         Ok("newest") => Which::Newest,
         Ok("pc") => Which::Pc,
         Ok("debug") => Which::Debug,
-        Ok(other) => panic!("FOVEA_TEST_KERNEL={other}: say `6.1`, `newest`, `pc`, `debug`, or nothing"),
+        Ok(other) => panic!("FOVEA_TEST_KERNEL={other}: say `stock`, `6.1`, `newest`, `pc`, `debug`, or nothing"),
     }
 }
 

@@ -133,6 +133,10 @@ pub fn kernel_of(cache: &Cache, line: Line, refresh: bool, progress: &Progress) 
         let debs = download(&apt, packages.all(), scratch.path(), progress)?;
         cache.install_dir(&lock, &name, |dir| {
             unpack_kernel(dir, &packages, &debs, progress)?;
+            // The others are of the host's own Debian, or build with what it has.
+            if line != Line::Newest {
+                return Ok(());
+            }
             foreign::bring_tools(dir, &cache.path(&name), &packages.headers, &apt, scratch.path(), progress)
         })?;
     }

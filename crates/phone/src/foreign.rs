@@ -25,10 +25,13 @@ pub(crate) fn compiler(headers: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(text.trim()))
 }
 
-/// Whether the headers' programs run here: what cannot complains about a library.
-fn run_here(headers: &Path) -> bool {
-    let started = Command::new(headers.join("scripts/mod/modpost")).output();
-    started.is_ok_and(|out| !String::from_utf8_lossy(&out.stderr).contains("GLIBC_"))
+/// Whether the headers' programs and the compiler they ask for run here: what cannot complains about a library.
+fn run_here(headers: &Path, compiler: &str) -> bool {
+    let started = |program: &Path| {
+        let output = Command::new(program).arg("--version").output();
+        output.is_ok_and(|out| !String::from_utf8_lossy(&out.stderr).contains("GLIBC_"))
+    };
+    started(&headers.join("scripts/mod/modpost")) && started(Path::new(&format!("x86_64-linux-gnu-{compiler}")))
 }
 
 /// Brings to a kernel in `dir`, which will be `target`, what building for it needs, if this host's own programs do not do.
@@ -42,9 +45,6 @@ pub(crate) fn bring_tools(
 ) -> Result<()> {
     let root = dir.join("root");
     let here = root.join("usr/src").join(&headers.name);
-    if run_here(&here) {
-        return Ok(());
-    }
     let none = |what: &str| Error::missing(format!("the mirror has no {what}"), "choose another with FOVEA_MIRROR");
     // "gcc-14-for-host": the compiler of whatever machine builds.
     let compiler = headers
@@ -52,6 +52,9 @@ pub(crate) fn bring_tools(
         .iter()
         .find_map(|name| name.strip_suffix("-for-host").or(name.strip_suffix("-x86-64-linux-gnu")));
     let compiler = compiler.filter(|name| name.starts_with("gcc-")).ok_or_else(|| none("compiler for it"))?;
+    if run_here(&here, compiler) {
+        return Ok(());
+    }
     let version = compiler.trim_start_matches("gcc-");
     let elf = newest(apt.search("^libelf1(t64)?$")?)?.ok_or_else(|| none("libelf1"))?;
     let names = [
