@@ -93,7 +93,7 @@ static enum vectors nh_vectors;
 	".balign 16\n"								\
 	"8:\n"
 #define AVX2_END								\
-	"add $128, %[at]\n"							\
+	"add $256, %[at]\n"							\
 	"jnz 8b\n"								\
 	"9: vpaddq %%ymm3, %%ymm2, %%ymm2\n"					\
 	"vextracti128 $1, %%ymm2, %%xmm0\n"					\
@@ -108,10 +108,17 @@ static bool avx2_hash(const void *from, u64 *hash)
 	long at = -(long)PAGE_SIZE;
 
 	asm volatile(AVX2_BEGIN
-		     AVX2_LOAD(1, 0) AVX2_TERM(0, 2) AVX2_LOAD(2, 32) AVX2_TERM(32, 3)
-		     AVX2_LOAD(3, 64) AVX2_TERM(64, 2) AVX2_LOAD(4, 96) AVX2_TERM(96, 3)
+		     AVX2_LOAD(11, 0) AVX2_TERM(0, 2)
+		     AVX2_LOAD(12, 32) AVX2_TERM(32, 3)
+		     AVX2_LOAD(13, 64) AVX2_TERM(64, 2)
+		     AVX2_LOAD(14, 96) AVX2_TERM(96, 3)
+		     AVX2_LOAD(15, 128) AVX2_TERM(128, 2)
+		     AVX2_LOAD(16, 160) AVX2_TERM(160, 3)
+		     AVX2_LOAD(17, 192) AVX2_TERM(192, 2)
+		     AVX2_LOAD(18, 224) AVX2_TERM(224, 3)
 		     AVX2_END
-		     NH_LOAD(1b) NH_LOAD(2b) NH_LOAD(3b) NH_LOAD(4b)
+		     NH_LOAD(11b) NH_LOAD(12b) NH_LOAD(13b) NH_LOAD(14b)
+		     NH_LOAD(15b) NH_LOAD(16b) NH_LOAD(17b) NH_LOAD(18b)
 		     : [at] "+&r"(at), [sum] "=&r"(*hash)
 		     : [from] "r"(from + PAGE_SIZE), [key] "r"(nh_key + WORDS)
 		     : NH_CLOBBERS);
@@ -123,12 +130,17 @@ static bool avx2_copy(void *to, const void *from, u64 *hash)
 	long at = -(long)PAGE_SIZE;
 
 	asm volatile(AVX2_BEGIN
-		     AVX2_LOAD(1, 0) AVX2_STORE(0) AVX2_TERM(0, 2)
-		     AVX2_LOAD(2, 32) AVX2_STORE(32) AVX2_TERM(32, 3)
-		     AVX2_LOAD(3, 64) AVX2_STORE(64) AVX2_TERM(64, 2)
-		     AVX2_LOAD(4, 96) AVX2_STORE(96) AVX2_TERM(96, 3)
+		     AVX2_LOAD(11, 0) AVX2_STORE(0) AVX2_TERM(0, 2)
+		     AVX2_LOAD(12, 32) AVX2_STORE(32) AVX2_TERM(32, 3)
+		     AVX2_LOAD(13, 64) AVX2_STORE(64) AVX2_TERM(64, 2)
+		     AVX2_LOAD(14, 96) AVX2_STORE(96) AVX2_TERM(96, 3)
+		     AVX2_LOAD(15, 128) AVX2_STORE(128) AVX2_TERM(128, 2)
+		     AVX2_LOAD(16, 160) AVX2_STORE(160) AVX2_TERM(160, 3)
+		     AVX2_LOAD(17, 192) AVX2_STORE(192) AVX2_TERM(192, 2)
+		     AVX2_LOAD(18, 224) AVX2_STORE(224) AVX2_TERM(224, 3)
 		     AVX2_END
-		     NH_LOAD(1b) NH_LOAD(2b) NH_LOAD(3b) NH_LOAD(4b)
+		     NH_LOAD(11b) NH_LOAD(12b) NH_LOAD(13b) NH_LOAD(14b)
+		     NH_LOAD(15b) NH_LOAD(16b) NH_LOAD(17b) NH_LOAD(18b)
 		     : [at] "+&r"(at), [sum] "=&r"(*hash)
 		     : [from] "r"(from + PAGE_SIZE), [to] "r"(to + PAGE_SIZE),
 		       [key] "r"(nh_key + WORDS)

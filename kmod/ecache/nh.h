@@ -17,7 +17,7 @@
  * (tests/nh_model.c).
  *
  * Folded into the copy where a page is copied: each word is loaded once. The loops take, in
- * instructions for 4 KiB, with AVX2 832 for a copy and 704 without, with SSE2 1,664 and
+ * instructions for 4 KiB, with AVX2 800 for a copy and 672 without, with SSE2 1,664 and
  * 1,408; a plain copy by `rep movsq` counts as 512. A copy survives memory that fails (a
  * machine check on a load); such a page has no hash.
  */
