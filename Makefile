@@ -191,7 +191,8 @@ xfstests: setup-tests fetch
 		FOVEA_XFSTESTS=$$programs FOVEA_FILESYSTEMS_CASES=xfstests FOVEA_FILESYSTEMS_OPERATIONS=20000 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/xfstests \
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture --include-ignored every_file_system no_false_alarm
 
-# Each line of kernels that DKMS builds for (kmod/kernels.txt), or those that TORTURE_KERNELS names as the tests do: 6.1, stock, newest.
+# Each line of kernels that DKMS builds for (kmod/kernels.txt), or those that TORTURE_KERNELS names as the tests do: 6.1, stock, newest. One that has passed
+# is entered there.
 TORTURE_KERNELS ?= $(shell sed -n 's/^[0-9][0-9.]*[[:space:]]*\([^[:space:]]*\).*/\1/p' kmod/kernels.txt)
 torture-kernels: setup-tests fetch
 	for kernel in $(TORTURE_KERNELS); do \

@@ -24,7 +24,7 @@ fn only_lines_that_were_booted_are_built_for() {
     let table = std::fs::read_to_string(repository().join("kmod/kernels.txt")).unwrap();
     let rows: Vec<Vec<&str>> =
         table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_whitespace().collect()).collect();
-    assert!(rows.len() >= 2, "{table}");
+    assert!(!rows.is_empty(), "{table}");
     for row in &rows {
         let [line, kernel, release] = row[..] else { panic!("not LINE KERNEL RELEASE: {row:?}") };
         assert!(["6.1", "stock", "newest"].contains(&kernel), "{kernel}: the tests know no such kernel");

@@ -357,9 +357,11 @@ fn relocate_headers(root: &Path, release: &str) -> Result<()> {
 fn relative_includes(makefile: &str) -> String {
     makefile
         .lines()
-        .map(|line| match line.strip_prefix("include /usr/src/") {
-            Some(rest) => format!("include $(dir $(lastword $(MAKEFILE_LIST)))../{rest}\n"),
-            None => format!("{line}\n"),
+        .map(|line| match (line.strip_prefix("include /usr/src/"), line.strip_prefix("KBUILD_OUTPUT=/usr/src/")) {
+            (Some(rest), _) => format!("include $(dir $(lastword $(MAKEFILE_LIST)))../{rest}\n"),
+            // Newer lines say so. At once: later the last file is another one.
+            (_, Some(_)) => "KBUILD_OUTPUT := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))\n".into(),
+            _ => format!("{line}\n"),
         })
         .collect()
 }
