@@ -15,6 +15,7 @@ use crate::AppName;
 mod name;
 mod parts;
 
+pub(crate) use name::of_label as name_of_label;
 use name::unescape;
 
 /// Whose a cgroup is.

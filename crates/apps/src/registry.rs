@@ -26,6 +26,11 @@ impl AppName {
     /// The longest name, in bytes.
     pub const MAX_BYTES: usize = 64;
 
+    /// A name for any text, always the same for the same text.
+    pub fn of_label(label: &str) -> AppName {
+        crate::place::name_of_label(label)
+    }
+
     /// A name that was made to fit.
     pub(crate) fn known_good(text: String) -> AppName {
         debug_assert!(Self::try_from(text.clone()).is_ok(), "{text:?}");

@@ -84,6 +84,14 @@ pub enum Request {
         /// PIDs, in the daemon's PID namespace.
         pids: Vec<u32>,
     },
+    /// A process has a window, and may run in its login's own cgroup: it is to get one of its own. Answered with "done" once
+    /// that is so or need not be, or with what the user's systemd is to be asked.
+    Adopt {
+        /// PID, in the daemon's PID namespace.
+        pid: u32,
+        /// PIDs of all processes that have windows, panels and desktops among them.
+        windows: Vec<u32>,
+    },
     /// The processes of media players that play, all of them: like inhibitors.
     Playing {
         /// PIDs, in the daemon's PID namespace.
@@ -182,6 +190,15 @@ pub enum Reply {
     Error {
         /// The line.
         error: String,
+    },
+    /// A user's systemd is to make a scope of processes.
+    Scope {
+        /// The user.
+        uid: u32,
+        /// The scope's name.
+        unit: String,
+        /// The processes.
+        pids: Vec<u32>,
     },
     /// The owner's lists.
     Lists {

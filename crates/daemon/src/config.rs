@@ -170,8 +170,10 @@ pub struct DaemonConfig {
     pub journal: PathBuf,
     /// Size at which the journal is rotated (one old file is kept).
     pub journal_max_bytes: u64,
-    /// Whether to watch for systemd's `app-*.scope` and `app-*.service` cgroups.
+    /// Whether to find apps and jobs by their cgroups.
     pub discover: bool,
+    /// Whether a program with a window that runs in its login's own cgroup gets a cgroup of its own.
+    pub windows_make_apps: bool,
     /// Where `proc/asound` and `dev` are, in which users of sound and video are looked for.
     pub media_root: PathBuf,
     /// Stall that wakes the daemon: microseconds of waiting for memory within half a second.
@@ -185,6 +187,7 @@ impl Default for DaemonConfig {
             journal: "journal.jsonl".into(),
             journal_max_bytes: 8 << 20,
             discover: true,
+            windows_make_apps: true,
             media_root: "/".into(),
             // The kernel's reclaim thread at work counts as a stall, so 2 ms says "reclaim has begun", as the shrinker did to
             // Android's driver (LowMem13, 2.6.4).

@@ -2,6 +2,7 @@
 //! The daemon without its event loop: it is told what happened, lets its mechanisms look at the device, decide and act, and writes the
 //! journal.
 
+mod adopt;
 mod attention;
 mod classes;
 mod house;
@@ -168,7 +169,10 @@ impl<D: Device> Engine<D> {
                 house.focus(source, app, now_ns);
                 Ok(())
             }
+            Request::Adopt { pid, windows } => return self.adopt(pid, &windows, now_ns),
             Request::Windows { front, visible } => {
+                self.find_those_with_windows(front.iter().chain(&visible), now_ns);
+                let house = &mut self.house;
                 house.windows(source, front, &visible, now_ns).map_err(|e| e.to_string())
             }
             Request::Inhibitors { pids } => house.perceptions.inhibitors(source, pids),

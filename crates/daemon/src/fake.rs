@@ -46,6 +46,9 @@ pub struct State {
     /// The unit that started what runs in a cgroup, and what is preferred of it.
     pub started_by: BTreeMap<String, String>,
     pub preferences: BTreeMap<String, Preference>,
+    /// Programs by the process that has the window, and users whose systemd runs.
+    pub programs_with_windows: BTreeMap<u32, ProgramTree>,
+    pub managers: Vec<u32>,
     /// Where each batch of pages began.
     pub cursors: Vec<u64>,
     /// Who uses sound and video, and how often video was looked for.
@@ -247,6 +250,34 @@ impl Apps for FakeDevice {
     fn started_by(&mut self, cgroup: &str) -> Result<Option<String>, Error> {
         self.check("started_by")?;
         Ok(self.0.borrow().started_by.get(cgroup).cloned())
+    }
+
+    fn program_tree(&mut self, pid: u32, _windows: &[u32]) -> Result<Option<ProgramTree>, Error> {
+        self.check("program_tree")?;
+        Ok(self.0.borrow().programs_with_windows.get(&pid).cloned())
+    }
+
+    fn adopt(&mut self, tree: &ProgramTree, to: &str) -> Result<usize, Error> {
+        self.check("adopt")?;
+        self.did(format!("adopt {to}"));
+        let mut state = self.0.borrow_mut();
+        state.apps.insert(to.to_owned(), FakeApp::default());
+        state.pids.extend(tree.pids.iter().map(|&pid| (pid, to.to_owned())));
+        Ok(tree.pids.len())
+    }
+
+    fn give_back(&mut self, cgroup: &str, to: &str) -> Result<(), Error> {
+        self.check("give_back")?;
+        self.did(format!("give back {cgroup} to {to}"));
+        Ok(())
+    }
+
+    fn has_user_manager(&mut self, uid: u32) -> bool {
+        self.0.borrow().managers.contains(&uid)
+    }
+
+    fn has_systemd(&mut self) -> bool {
+        true
     }
 
     fn preference(&mut self, cgroup: &str) -> Result<Option<Preference>, Error> {

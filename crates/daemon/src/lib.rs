@@ -14,6 +14,8 @@ macro_rules! say {
 }
 
 #[cfg(test)]
+mod adopt_tests;
+#[cfg(test)]
 mod ahead_tests;
 #[cfg(test)]
 mod attention_tests;

@@ -120,6 +120,7 @@ impl UndoLog {
             || changed.scores.contains_key(cgroup)
             || changed.windows.contains_key(cgroup)
             || changed.kept_out.contains(cgroup)
+            || changed.adopted.contains_key(cgroup)
             || has_settings
         {
             self.push(Line::Ended(cgroup.into()))?;
@@ -235,6 +236,11 @@ impl UndoLog {
     /// A cgroup without a rule of its own is about to be kept out of fast memory.
     pub fn kept_out(&mut self, cgroup: &str) -> std::io::Result<()> {
         self.push(Line::KeptOut(cgroup.into()))
+    }
+
+    /// A program is about to be moved from one cgroup to one of its own.
+    pub fn adopting(&mut self, cgroup: &str, from: &str) -> std::io::Result<()> {
+        self.push(Line::Adopted(cgroup.into(), from.into()))
     }
 
     /// It is not any more.

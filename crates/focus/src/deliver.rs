@@ -10,6 +10,7 @@ use fovea_client::protocol::Request;
 use fovea_client::{ClientError, Connection};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
+use crate::adopt::Adopter;
 use crate::{Backoff, Mailbox, SourceError, Wanted, Windows};
 
 /// Why nothing is delivered any more.
@@ -29,13 +30,16 @@ pub enum Undelivered {
 /// which must be told everything.
 ///
 /// A connection that is `given` was made while that was still allowed ([`crate::step_down`]): when it ends, so does this.
+/// With `adopts`, each program with a window gets a cgroup of its own before it is told of, where it has none.
 pub fn deliver(
     run_folder: &Path,
     name: &AppName,
     given: Option<Connection>,
     mailbox: &Mailbox,
+    adopts: bool,
     say: &mut dyn FnMut(&str),
 ) -> Undelivered {
+    let mut adopter = adopts.then(Adopter::default);
     let is_given = given.is_some();
     let mut link = given;
     let mut calm_at = Instant::now();
@@ -65,7 +69,7 @@ pub fn deliver(
             calm_at = now + Duration::from_millis(TOLD_APART_MS.into());
         }
         if wanted != told && retry_at.is_none_or(|at| at <= Instant::now()) {
-            match tell(run_folder, name, &mut link, &wanted, &mut told, say) {
+            match tell(run_folder, name, &mut link, &mut adopter, &wanted, &mut told, say) {
                 Ok(()) => {
                     if complained {
                         say("the daemon is there again");
@@ -127,6 +131,7 @@ fn tell(
     run_folder: &Path,
     name: &AppName,
     link: &mut Option<Connection>,
+    adopter: &mut Option<Adopter>,
     wanted: &Wanted,
     told: &mut Wanted,
     say: &mut dyn FnMut(&str),
@@ -157,7 +162,10 @@ fn tell(
         told.names.clone_from(&wanted.names);
     }
     if let Some(windows) = wanted.windows.as_ref().filter(|_| wanted.windows != told.windows) {
-        let Windows { front, visible } = windows.clone();
+        if let Some(adopter) = adopter {
+            adopter.adopt(link, windows, say)?;
+        }
+        let Windows { front, visible, .. } = windows.clone();
         ask(link, &Request::Windows { front, visible }, say)?;
         told.windows.clone_from(&wanted.windows);
     }

@@ -4,6 +4,7 @@
 //! This runs in a process of its own, so that a compositor that hangs holds up nothing but the news from it. A [`Source`] reports to
 //! a [`Mailbox`], which keeps only how things stand; [`deliver`] tells the daemon the difference to what it knows.
 
+mod adopt;
 mod attend;
 mod bus;
 mod deliver;
@@ -30,6 +31,7 @@ mod x11_stream;
 use fovea_client::protocol::BusName;
 use thiserror::Error;
 
+pub use adopt::start_scope;
 pub use attend::{attend, Backoff};
 pub use bus::session_bus;
 pub use deliver::{deliver, Undelivered};
@@ -42,6 +44,7 @@ pub use session::Session;
 pub use step_down::step_down;
 pub use sway::Sway;
 pub use top_app::TopApp;
+pub use user_bus::UserBus;
 pub use x11::X11;
 
 /// The windows that can be seen, by their processes: PIDs in this program's PID namespace.
@@ -51,6 +54,8 @@ pub struct Windows {
     pub front: Option<u32>,
     /// Whose windows can be seen, that in front among them, and who asks for the user's attention; ascending, each once.
     pub visible: Vec<u32>,
+    /// Whose windows are parts of the desktop itself, panels and backgrounds; ascending, each once.
+    pub parts: Vec<u32>,
 }
 
 impl Windows {
@@ -63,7 +68,16 @@ impl Windows {
         visible.sort_unstable();
         visible.dedup();
         visible.truncate(Self::VISIBLE_MAX);
-        Self { front, visible }
+        Self { front, visible, parts: Vec::new() }
+    }
+
+    /// Some of them are parts of the desktop itself.
+    pub fn with_parts(self, parts: impl IntoIterator<Item = u32>) -> Self {
+        let mut parts: Vec<u32> = parts.into_iter().collect();
+        parts.sort_unstable();
+        parts.dedup();
+        parts.truncate(Self::VISIBLE_MAX);
+        Self { parts, ..self }
     }
 }
 

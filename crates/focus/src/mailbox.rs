@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn processes_come_once_and_ascending_with_that_in_front() {
-        assert_eq!(Windows::new(Some(7), [9, 3, 9]), Windows { front: Some(7), visible: vec![3, 7, 9] });
+        assert_eq!(Windows::new(Some(7), [9, 3, 9]), Windows { front: Some(7), visible: vec![3, 7, 9], parts: vec![] });
         assert_eq!(Windows::new(None, 0..1000).visible.len(), 256);
     }
 

@@ -41,6 +41,9 @@ atoms! {
     hidden = b"_NET_WM_STATE_HIDDEN",
     attention = b"_NET_WM_STATE_DEMANDS_ATTENTION",
     pid = b"_NET_WM_PID",
+    kind = b"_NET_WM_WINDOW_TYPE",
+    dock = b"_NET_WM_WINDOW_TYPE_DOCK",
+    background = b"_NET_WM_WINDOW_TYPE_DESKTOP",
 }
 
 /// A desktop. A window is taken for visible unless the window manager says that it is minimised or on another desktop: one that is covered
@@ -60,6 +63,7 @@ struct Asked<'c> {
     machine: Cookie<'c, Link, GetPropertyReply>,
     desktop: Cookie<'c, Link, GetPropertyReply>,
     state: Cookie<'c, Link, GetPropertyReply>,
+    kind: Cookie<'c, Link, GetPropertyReply>,
 }
 
 impl<'a> Desktop<'a> {
@@ -121,16 +125,21 @@ impl<'a> Desktop<'a> {
                 machine: self.ask(window, AtomEnum::WM_CLIENT_MACHINE, HOST_UNITS_MAX)?,
                 desktop: self.ask(window, self.atoms.desktop, 1)?,
                 state: self.ask(window, self.atoms.state, LIST_MAX)?,
+                kind: self.ask(window, self.atoms.kind, LIST_MAX)?,
             };
             asked.push((window, questions));
         }
-        let (mut front, mut visible) = (None, Vec::new());
+        let (mut front, mut visible, mut parts) = (None, Vec::new(), Vec::new());
         for (window, questions) in asked {
             let pid = Self::numbers(questions.pid.reply())?.first().copied().filter(|&pid| pid != 0);
             let machine = served(questions.machine.reply())?.map(|r| r.value).unwrap_or_default();
             let desktop = Self::numbers(questions.desktop.reply())?.first().copied();
             let states = Self::numbers(questions.state.reply())?;
+            let kinds = Self::numbers(questions.kind.reply())?;
             let Some(pid) = owner(pid, &machine, self.host) else { continue };
+            if kinds.contains(&self.atoms.dock) || kinds.contains(&self.atoms.background) {
+                parts.push(pid);
+            }
             if active == Some(window) {
                 front = Some(pid);
             }
@@ -140,7 +149,7 @@ impl<'a> Desktop<'a> {
                 visible.push(pid);
             }
         }
-        Ok(Windows::new(front, visible))
+        Ok(Windows::new(front, visible).with_parts(parts))
     }
 }
 

@@ -55,7 +55,9 @@ fn the_daemon_is_told_changes_and_everything_after_a_restart() {
     let (theirs, run_folder) = (Arc::clone(&mailbox), folder.path().to_owned());
     let (said, lines) = std::sync::mpsc::channel::<String>();
     let delivering = std::thread::spawn(move || {
-        deliver(&run_folder, &"sway".parse().unwrap(), None, &theirs, &mut |line| said.send(line.to_owned()).unwrap())
+        deliver(&run_folder, &"sway".parse().unwrap(), None, &theirs, false, &mut |line| {
+            said.send(line.to_owned()).unwrap()
+        })
     });
     let line = lines.recv().unwrap();
     assert!(line.contains("fovea run") && line.ends_with("waiting for it"), "{line}");

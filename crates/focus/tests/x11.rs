@@ -89,7 +89,7 @@ impl Desktop {
 }
 
 fn seen(front: Option<u32>, visible: &[u32]) -> Event {
-    Event::Windows(Windows { front, visible: visible.into() })
+    Event::Windows(Windows { front, visible: visible.into(), parts: Vec::new() })
 }
 
 #[test]

@@ -176,7 +176,7 @@ pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
         .name(name.into())
         .spawn(attending)
         .map_err(|e| Failure::failed(format!("starting a thread: {e}")))?;
-    Err(undelivered(deliver(run_folder, &named, given, &mailbox, &mut |line| say(line))))
+    Err(undelivered(deliver(run_folder, &named, given, &mailbox, true, &mut |line| say(line))))
 }
 
 fn undelivered(why: Undelivered) -> Failure {

@@ -4,6 +4,7 @@
 //! [`Device`] is the door, with a trait a room behind it ([`rooms`]); [`System`] is the real device. What the daemon needs beside the door (triggers, cgroups,
 //! `fovea check`) stands in modules of its own.
 
+mod adopt;
 mod arc;
 pub mod cgroup;
 mod charges;
@@ -59,6 +60,7 @@ pub mod trace;
 mod zram;
 mod zram_owner;
 
+pub use adopt::ProgramTree;
 pub use cgroup::Controller;
 pub use check::{Report, Row, State};
 pub use device::*;

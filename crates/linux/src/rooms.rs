@@ -14,6 +14,7 @@ use fovea_apps::{
     MergeReading, MergeSettings, PoolReading, Preference, ProcessId, Service, SpareReading,
 };
 
+use crate::adopt::ProgramTree;
 use crate::cgroup::Controller;
 use crate::device::{
     CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, MarkTable, OldScore, PageRange, Ranked, StorageSwap,
@@ -99,6 +100,32 @@ pub trait Apps {
     /// The unit whose process started the oldest process of a cgroup, if that still runs.
     fn started_by(&mut self, _cgroup: &str) -> Result<Option<String>, Error> {
         Ok(None)
+    }
+
+    /// The processes of the program that has a window, where it runs in its login's own cgroup; `windows` are all processes
+    /// that have one.
+    fn program_tree(&mut self, _pid: u32, _windows: &[u32]) -> Result<Option<ProgramTree>, Error> {
+        Ok(None)
+    }
+
+    /// Moves a program into a cgroup that is made for it; says how many processes were moved.
+    fn adopt(&mut self, _tree: &ProgramTree, _to: &str) -> Result<usize, Error> {
+        Ok(0)
+    }
+
+    /// Moves all that is in such a cgroup back, and removes it.
+    fn give_back(&mut self, _cgroup: &str, _to: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Whether this user's systemd runs.
+    fn has_user_manager(&mut self, _uid: u32) -> bool {
+        false
+    }
+
+    /// Whether systemd made the cgroups here.
+    fn has_systemd(&mut self) -> bool {
+        false
     }
 
     /// What whoever made a cgroup says of killing it (systemd's `ManagedOOMPreference=`).

@@ -32,7 +32,7 @@ pub(super) fn unescape(text: &str) -> String {
 
 /// The label as a name, always the same for the same label: a blank becomes `_`, any other character that a name
 /// cannot have its code point (`+5fae`), and one that is too long is cut and gets a hash of all of it.
-pub(super) fn of_label(label: &str) -> AppName {
+pub(crate) fn of_label(label: &str) -> AppName {
     let mut text = String::with_capacity(label.len());
     for c in label.chars() {
         match c {

@@ -62,6 +62,8 @@ pub(super) enum Line {
     /// A cgroup that had no rule of its own is kept out of fast memory.
     KeptOut(String),
     LetIn(String),
+    /// A cgroup that was made for a program, and that in which the program was before.
+    Adopted(String, String),
     /// What a setting reads as since it was set.
     Ours(Setting, String),
 }
@@ -95,6 +97,8 @@ pub struct Changed {
     pub tier_settings: BTreeMap<TierSetting, String>,
     /// Cgroups that may be kept out of fast memory.
     pub kept_out: BTreeSet<String>,
+    /// Cgroups that were made for programs, and those in which the programs were before.
+    pub adopted: BTreeMap<String, String>,
     /// What settings read as since they were set: who has set one to anything else since then wants it so.
     pub ours: BTreeMap<Setting, String>,
 }
@@ -120,7 +124,9 @@ impl Changed {
                 self.io_settings.retain(|(of, ..), _| *of != cgroup);
                 self.windows.remove(&cgroup);
                 self.kept_out.remove(&cgroup);
+                self.adopted.remove(&cgroup);
             }
+            Line::Adopted(cgroup, from) => drop(self.adopted.insert(cgroup, from)),
             Line::Windows(cgroup, sockets) => drop(self.windows.insert(cgroup, sockets)),
             Line::MoreWindows(cgroup, sockets) => self.windows.entry(cgroup).or_default().extend(sockets),
             Line::WindowsReleased(cgroup) => drop(self.windows.remove(&cgroup)),
@@ -168,6 +174,7 @@ impl Changed {
         lines.extend(self.merging.iter().cloned().map(Line::Merging));
         lines.extend(self.tier_settings.iter().map(|(&s, o)| Line::TierSetting(s, o.clone())));
         lines.extend(self.kept_out.iter().cloned().map(Line::KeptOut));
+        lines.extend(self.adopted.iter().map(|(c, from)| Line::Adopted(c.clone(), from.clone())));
         lines.extend(self.ours.iter().map(|(s, value)| Line::Ours(s.clone(), value.clone())));
         lines
     }

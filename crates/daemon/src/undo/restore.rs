@@ -113,6 +113,13 @@ fn undo(changed: Changed, device: &mut impl Device, complaints: &mut Vec<String>
             left.tier_settings.insert(setting, old);
         }
     }
+    // Last of what is done to an app: by its cgroup all else is found.
+    for (cgroup, from) in changed.adopted {
+        if let Err(e) = device.give_back(&cgroup, &from) {
+            complaints.push(e.to_string());
+            left.adopted.insert(cgroup, from);
+        }
+    }
     // From below: one that passes on what its parent no longer has is refused.
     for (cgroup, controller) in changed.passes.into_iter().rev() {
         if let Err(e) = device.pass_controller_on(&cgroup, controller, false) {

@@ -4,6 +4,7 @@
 use fovea_apps::{AppUsage, Holder, Marks, Preference, ProcessId, Service};
 
 use super::System;
+use crate::adopt::{self, ProgramTree};
 use crate::cgroup::Controller;
 use crate::charges::Charges;
 use crate::importance::Live;
@@ -132,6 +133,27 @@ impl Apps for System {
     fn started_by(&mut self, cgroup: &str) -> Result<Option<String>, Error> {
         self.list_processes(cgroup)?;
         crate::origin::started_by(&self.root, cgroup, &self.pids)
+    }
+
+    fn program_tree(&mut self, pid: u32, windows: &[u32]) -> Result<Option<ProgramTree>, Error> {
+        adopt::program_tree(&self.root, pid, windows)
+    }
+
+    fn adopt(&mut self, tree: &ProgramTree, to: &str) -> Result<usize, Error> {
+        adopt::adopt(&self.root, self.cgroups()?, tree, to)
+    }
+
+    fn give_back(&mut self, cgroup: &str, to: &str) -> Result<(), Error> {
+        adopt::give_back(self.cgroups()?, cgroup, to)
+    }
+
+    fn has_user_manager(&mut self, uid: u32) -> bool {
+        self.has_systemd() && self.root.join(format!("run/user/{uid}/systemd/private")).exists()
+    }
+
+    fn has_systemd(&mut self) -> bool {
+        // sd_booted(3).
+        self.root.join("run/systemd/system").exists()
     }
 
     fn preference(&mut self, cgroup: &str) -> Result<Option<Preference>, Error> {
