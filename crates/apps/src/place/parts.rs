@@ -117,6 +117,29 @@ const SERVICES: &[&str] = &[
     // Snaps.
     "snap.snapd-desktop-integration.snapd-desktop-integration",
     "snapd.session-agent",
+    "gnome-session-restart-dbus",
+    "pulseaudio-x11",
+    "plasma-ksplash",
+    "plasma-ksplash-ready",
+    "plasma-restoresession",
+    "xdg-desktop-portal-rewrite-launchers",
+    "wireplumber@",
+    "snapd.aa-prompt-ui",
+    // Whole sessions that run as one service.
+    "cinnamon-session",
+    "cosmic-session",
+    "hyprland",
+    "i3",
+    "labwc",
+    "lxqt-session",
+    "mate-session",
+    "openbox",
+    "regolith-wayland",
+    "regolith-x11",
+    "river",
+    "sway-session",
+    "wayfire",
+    "xfce4-session",
 ];
 
 /// IDs of autostart entries (`app-ID@autostart.service`, or a scope of that ID where the session's manager starts them itself).
@@ -156,7 +179,6 @@ const IDS: &[&str] = &[
     "org.gnome.SettingsDaemon.Wwan",
     "org.gnome.SettingsDaemon.XSettings",
     "org.gnome.Shell",
-    "org.kde.kdeconnect.daemon",
     "org.kde.plasmashell",
     "org.kde.polkit-kde-authentication-agent-1",
     "plasmashell",
@@ -174,6 +196,18 @@ const IDS: &[&str] = &[
     "xdg-desktop-portal-gtk",
     "xfce4-notifyd",
     "xfsettingsd",
+    "nm-applet",
+    "powerdevil",
+    "xembedsniproxy",
+    "xfce4-power-manager",
+    "xscreensaver",
+    "xss-lock",
+    "light-locker",
+    "xfce4-screensaver",
+    "mate-screensaver",
+    "cinnamon-screensaver",
+    "swaylock",
+    "hyprlock",
 ];
 
 /// Whether a user's unit is a part of his session by its name.

@@ -290,3 +290,26 @@ mod drawn {
         cgroup.strip_prefix(unit).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || unit.is_empty())
     }
 }
+
+/// Lines of two words; those that begin with `#` say where the rest comes from.
+fn rows(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_once(' ').expect("two words"))
+}
+
+#[test]
+fn services_that_debian_installs_for_users_are_what_they_were_judged_to_be() {
+    let mut count = 0;
+    for (expected, unit) in rows(include_str!("debian12-units.txt")) {
+        let cgroup = format!("{USER}/user@1000.service/{unit}");
+        assert_eq!(placed(&cgroup).0.name(), expected, "{unit}");
+        count += 1;
+    }
+    assert!(count > 80, "{count} rows");
+}
+
+#[test]
+fn trees_that_people_reported_are_what_they_were_judged_to_be() {
+    for (cgroup, expected) in rows(include_str!("reported-trees.txt")) {
+        assert_eq!(place_of_cgroup(cgroup).place.name(), expected, "{cgroup}");
+    }
+}
