@@ -21,6 +21,10 @@ pub(super) fn keep_to(request: &mut Request, uid: u32, user_of: &dyn Fn(u32) -> 
             names.retain(|name| is_theirs(&name.pid));
             Ok(())
         }
+        Request::Adopt { pid, windows } if is_theirs(pid) => {
+            windows.retain(is_theirs);
+            Ok(())
+        }
         Request::Screen { .. } => Ok(()),
         _ => Err(format!("a source of user {uid}'s session says nothing else: ask on another connection")),
     }
@@ -50,6 +54,14 @@ mod tests {
         let mut names = Request::Names { names: vec![name(1003), name(2003)] };
         keep_to(&mut names, 1000, &user_of).unwrap();
         assert_eq!(names, Request::Names { names: vec![name(1003)] });
+    }
+
+    #[test]
+    fn only_the_users_own_programs_are_moved() {
+        let mut own = Request::Adopt { pid: 1001, windows: vec![1001, 2001] };
+        keep_to(&mut own, 1000, &user_of).unwrap();
+        assert_eq!(own, Request::Adopt { pid: 1001, windows: vec![1001] });
+        assert!(keep_to(&mut Request::Adopt { pid: 2001, windows: vec![] }, 1000, &user_of).is_err());
     }
 
     #[test]
