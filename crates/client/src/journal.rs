@@ -79,6 +79,9 @@ pub struct Basis {
     /// [`Snapshot::outsiders`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outsiders: Vec<Outsider>,
+    /// [`Snapshot::session_bytes`].
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub session_bytes: u64,
     /// [`Snapshot::leaked_ns`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaked_ns: Option<u64>,
@@ -94,6 +97,10 @@ pub struct Basis {
     /// Apps that are there no longer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<AppName>,
+}
+
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 fn is_default(disk: &DiskState) -> bool {
@@ -171,6 +178,7 @@ impl Encoder {
             merge: (snapshot.merge != MergeState::default()).then(|| snapshot.merge.clone()),
             tier: (snapshot.tier != TierState::default()).then_some(snapshot.tier),
             outsiders: snapshot.outsiders.clone(),
+            session_bytes: snapshot.session_bytes,
             leaked_ns: snapshot.leaked_ns,
             policy,
             apps,
@@ -230,6 +238,7 @@ impl Decoder {
             merge: basis.merge.clone().unwrap_or_default(),
             tier: basis.tier.unwrap_or_default(),
             outsiders: basis.outsiders.clone(),
+            session_bytes: basis.session_bytes,
             leaked_ns: basis.leaked_ns,
             apps: apps.values().cloned().collect(),
         })
@@ -265,10 +274,10 @@ mod tests {
                 });
                 // Not at every step another one.
                 let memory = MemoryState { free_bytes: at as u64 / 2, stall_percent: 0.1 * (at / 2) as f64, ..MemoryState::default() };
-                let who = Outsider { cgroup: "x.service".into(), growing_since_ns: 1, gained_bytes: at as u64, killable_bytes: 2 };
+                let who = Outsider { cgroup: "x.service".into(), growing_since_ns: 1, gained_bytes: at as u64, killable_bytes: 2, hoarded_bytes: 1, of_session: at % 2 == 1 };
                 let outsiders = vec![who; at % 3];
                 let leaked_ns = (at % 2 == 0).then_some(at as u64);
-                let snapshot = Snapshot { now_ns: at as u64, screen_on, memory, outsiders, leaked_ns, apps: apps.collect(), ..Snapshot::default() };
+                let snapshot = Snapshot { now_ns: at as u64, screen_on, memory, outsiders, leaked_ns, session_bytes: at as u64 % 3, apps: apps.collect(), ..Snapshot::default() };
                 let text = serde_json::to_string(&line_of(&mut encoder, &snapshot)).unwrap();
                 let line: Line = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(decoder.decode(&line), Some(snapshot));

@@ -169,10 +169,11 @@ fn what_a_terminal_started_is_seen_with_it_and_is_no_app() {
 }
 
 #[test]
-fn a_login_is_no_unit_to_end() {
+fn a_login_is_known_as_one_and_what_lies_below_a_unit_is_none() {
     let mut b = bench(&[]);
     b.engine.found("user.slice/user-1000.slice/session-4.scope", 0);
     b.engine.found("user.slice/user-1000.slice/user@1000.service/session.slice/pipewire.service", 0);
     b.engine.found(&format!("{APPS}/app-x-1.scope/below"), 0);
-    assert_eq!(b.status().apps, []);
+    let known: Vec<_> = b.status().apps.into_iter().map(|app| (app.kind, app.importance)).collect();
+    assert_eq!(known, [(fovea_apps::Kind::Login, fovea_apps::Importance::Service)]);
 }

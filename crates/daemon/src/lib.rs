@@ -59,6 +59,8 @@ mod syslog;
 mod tier_tests;
 mod undo;
 mod watch;
+#[cfg(test)]
+mod whom_tests;
 mod worker;
 
 pub use config::{AboveStorage, BadConfig, Config, DaemonConfig, ZramConfig};

@@ -53,6 +53,9 @@ pub struct Snapshot {
     /// Who grows outside of apps; nobody while memory is not short.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outsiders: Vec<Outsider>,
+    /// The most that a part of a session occupies: the kernel's OOM killer, going by size, must find more elsewhere.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub session_bytes: u64,
     /// When somebody outside of apps was last found to leak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaked_ns: Option<u64>,
@@ -61,7 +64,7 @@ pub struct Snapshot {
 }
 
 /// A cgroup that is no app's and grows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outsider {
     /// Cgroup.
     pub cgroup: String,
@@ -71,6 +74,12 @@ pub struct Outsider {
     pub gained_bytes: u64,
     /// What its largest process occupies, compressed memory included; 0 if the kernel's OOM killer is told to spare that.
     pub killable_bytes: u64,
+    /// What it has beyond the least it had since it began or was first read, however slowly or in what steps it came to that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hoarded_bytes: u64,
+    /// The session breaks without it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub of_session: bool,
 }
 
 /// A victim that was asked to end.
@@ -157,6 +166,13 @@ pub struct AppState {
     /// By how much.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub gained_bytes: u64,
+    /// What its largest process holds, where all of it has several times as much as anybody else; of what an app has, only what it took
+    /// in the background. 0 otherwise.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hog_bytes: u64,
+    /// Its user is not the one at the screen: what he runs is in the background.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub away: bool,
     /// Live processes; 0 if nobody knows.
     #[serde(default)]
     pub processes: u32,
@@ -226,6 +242,8 @@ impl AppState {
             born_ns: 0,
             growing_since_ns: 0,
             gained_bytes: 0,
+            hog_bytes: 0,
+            away: false,
             processes: 0,
             returned: false,
             looked_through: false,
@@ -253,10 +271,13 @@ impl AppState {
         self.perceived.is_some() && self.importance > Importance::Visible
     }
 
-    /// The class whose threshold it dies at: what is perceptible lives as long as anything that is not seen does.
+    /// The class whose threshold it dies at: what is perceptible lives as long as anything that is not seen does, and what another user
+    /// runs, who is not at the screen, goes as what is closed does.
     pub fn dies_as(&self) -> Importance {
         if self.is_perceptible() {
             Importance::Visible
+        } else if self.away {
+            Importance::Empty
         } else {
             self.importance
         }

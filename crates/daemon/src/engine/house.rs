@@ -160,6 +160,13 @@ impl<D: Device> House<D> {
     /// What everybody knows; each mechanism adds its own.
     pub(super) fn snapshot(&self, now_ns: u64) -> Snapshot {
         let returns = self.registry.returns_permille();
+        // Who was in front last; a desktop with nothing in front is still his.
+        let newest = self.registry.iter().filter(|app| app.focus_seq > 0).max_by_key(|app| app.focus_seq);
+        let at_the_screen = newest.and_then(|app| fovea_apps::owner_of_cgroup(&app.cgroup));
+        let is_away = |cgroup: &str| match (at_the_screen, fovea_apps::owner_of_cgroup(cgroup)) {
+            (Some(here), Some(owner)) => owner != here,
+            _ => false,
+        };
         let apps = self.registry.iter().filter_map(|app| {
             let known = self.apps.get(&app.name)?;
             Some(AppState {
@@ -173,6 +180,7 @@ impl<D: Device> House<D> {
                 returns_permille: returns.get(&app.name).copied(),
                 background_since_ns: known.background_since_ns,
                 seen: app.seen,
+                away: is_away(&app.cgroup),
                 ..AppState::new(app.name.clone(), self.registry.importance(app))
             })
         });

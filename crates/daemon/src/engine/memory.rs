@@ -67,6 +67,7 @@ impl Memory {
     fn describe_all(&self, snapshot: &mut Snapshot) {
         snapshot.memory = self.state;
         snapshot.outsiders = self.outside.outsiders().to_vec();
+        snapshot.session_bytes = self.outside.session_bytes();
         snapshot.leaked_ns = self.outside.leaked_ns();
         snapshot.cpu_busy = self.cpus.busy;
         snapshot.kill_pending = self.victim.is_some();
@@ -86,6 +87,7 @@ impl Memory {
             app.growth_bytes_per_s = known.growth.bytes_per_s();
             app.born_ns = known.growth.born_ns().unwrap_or(0);
             (app.growing_since_ns, app.gained_bytes) = known.growth.gained().unwrap_or_default();
+            app.hog_bytes = known.hog_bytes;
             app.processes = usage.processes;
             app.returned = known.returned;
             app.looked_through = known.looked_through;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Which apps there are: registered, found, ended, and given up for others.
 
-use fovea_apps::{limits, place_of_cgroup, AppName, IoClass, Kind, Place, Placed, Role};
+use fovea_apps::{limits, place_of_cgroup, AppName, IoClass, Place, Placed, Role};
 use fovea_linux::Device;
 use serde_json::{json, Value};
 
@@ -22,8 +22,7 @@ impl<D: Device> Engine<D> {
     /// A cgroup that is an app's or a job's by its path has a process. Apps of one user are bounded in number, so that none can fill the daemon.
     pub fn found(&mut self, cgroup: &str, now_ns: u64) {
         let placed = place_of_cgroup(cgroup);
-        // A login's scope is no unit to end as a whole: it is watched as an outsider is.
-        if placed.kind().is_none_or(|kind| kind == Kind::Login) || placed.unit != cgroup {
+        if placed.kind().is_none() || placed.unit != cgroup {
             return;
         }
         // The user's slice, or who else made it.

@@ -7,7 +7,7 @@ use super::compress::{candidate, candidate_ahead, grace_ends_ns, is_just_left, n
 use super::interval::interval_ns;
 use super::pressure::{pressure, Pressure};
 use super::runaway::{leak_outside, outruns_swap, runaway};
-use super::victim::{is_kept_by_owner, victim, victim_among, Order};
+use super::victim::{is_kept_by_owner, victim, victim_among, Need, Order};
 use super::{MemoryConfig, MemoryState, Mode};
 use crate::{Action, AppState, Asked, Decision, Reason, Snapshot};
 
@@ -71,14 +71,16 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     };
     let step = match step {
         Step::Kill(class, reason) => {
-            let found =
-                kill_step(snapshot, config, class, reason, &pressure).map(|step| match runaway(snapshot, class) {
+            let found = kill_step(snapshot, config, class, reason, &pressure).map(|step| {
+                match runaway(snapshot, config, class) {
                     Some(app) if config.mode == Mode::Full => (Action::Kill { app: app.name.clone() }, Reason::Runaway),
                     _ => step,
-                });
-            let kept = || snapshot.apps.iter().any(|app| is_kept_by_owner(app, &snapshot.memory, class));
+                }
+            });
+            let need = Need::new(&snapshot.memory, config);
+            let kept = || snapshot.apps.iter().any(|app| is_kept_by_owner(app, &need, class));
             let is_due = snapshot.memory.stalled_us > 0 || class == Importance::Foreground;
-            let nobody = victim(&snapshot.apps, &snapshot.memory, class).is_none();
+            let nobody = victim(&snapshot.apps, &need, class).is_none();
             decision.only_listed = is_due && nobody && kept();
             found
         }
@@ -170,7 +172,7 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
         if comes { config.batch_pages.min(GRACE_BATCH_PAGES) } else { config.batch_pages }.min(room_pages);
 
     let is_due = has_room && memory.stalled_us > 0;
-    if let Some(class) = pressure.ladder.filter(|&class| is_due && outruns_swap(snapshot, class)) {
+    if let Some(class) = pressure.ladder.filter(|&class| is_due && outruns_swap(snapshot, config, class)) {
         return Step::Kill(class, Reason::Runaway);
     }
     if has_room {
@@ -235,8 +237,8 @@ fn kill_step(
     reason: Reason,
     pressure: &Pressure,
 ) -> Option<(Action, Reason)> {
-    let memory = &snapshot.memory;
-    let stalled = memory.stalled_us > 0;
+    let need = Need::new(&snapshot.memory, config);
+    let stalled = snapshot.memory.stalled_us > 0;
     let order = if config.mode == Mode::Full && snapshot.focus_told { Order::Return } else { Order::Class };
     let left_long_ago = |app: &AppState| {
         // Only files want its room: it must have been unused for longer.
@@ -249,11 +251,10 @@ fn kill_step(
     let room_is_wanted = pressure.little_left && reason == Reason::SwapFull;
     let is_between_apps = between_apps_until_ns(snapshot).is_some();
     let makes_room = |app: &AppState| room_is_wanted && !is_between_apps && app.dies_as() >= Importance::Hidden;
-    let (app, is_due) = match victim_among(&snapshot.apps, memory, class.max(Importance::Hidden), order, left_long_ago)
-    {
+    let (app, is_due) = match victim_among(&snapshot.apps, &need, class.max(Importance::Hidden), order, left_long_ago) {
         Some(app) => (app, stalled || nothing_left(app) || makes_room(app)),
         None => {
-            let app = victim_among(&snapshot.apps, memory, pressure.ladder?, order, |_| true)?;
+            let app = victim_among(&snapshot.apps, &need, pressure.ladder?, order, |_| true)?;
             (app, stalled || nothing_left(app))
         }
     };

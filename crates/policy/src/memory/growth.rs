@@ -26,7 +26,8 @@ const LEAST_RUN_READINGS: usize = 4;
 /// However little is left, this much is gained by accident.
 pub const LEAST_GAINED_BYTES: u64 = 16 << 20;
 
-/// Growth is over when nothing was added for so long.
+/// Growth is over when nothing was added for so long. What has a rhythm is over when nothing was added for twice as long as the
+/// shorter of its last two pauses: 200 MB every 7 s is growth. What was loaded and stands has no rhythm, nor has it after a second time.
 const PAUSE_NS: u64 = 5_000_000_000;
 
 /// What a reading may be below an earlier one, or processes below their cgroup, without anything being given back: the kernel adds its counters
@@ -44,6 +45,41 @@ pub struct Growth {
     /// When it began with nothing, if that was seen.
     born_ns: Option<u64>,
     run: Run,
+    rhythm: Rhythm,
+    /// The least it had since it began, was first read or was left; `None` before the first reading.
+    least_bytes: Option<u64>,
+}
+
+/// Growth in steps.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rhythm {
+    /// What there was when something was last added, or first read, or when it last gave back.
+    had_bytes: Option<u64>,
+    /// When something was last added; 0 if nothing was.
+    added_ns: u64,
+    /// The last two times that nothing was added for more than [`PAUSE_NS`], and then something was.
+    pauses_ns: [u64; 2],
+}
+
+impl Rhythm {
+    fn record(&mut self, now_ns: u64, bytes: u64) {
+        let had_bytes = *self.had_bytes.get_or_insert(bytes);
+        if bytes.saturating_add(NOISE_BYTES) < had_bytes {
+            *self = Rhythm { had_bytes: Some(bytes), ..Rhythm::default() };
+        } else if bytes > had_bytes.saturating_add(NOISE_BYTES) {
+            let pause_ns = now_ns.saturating_sub(self.added_ns);
+            if self.added_ns > 0 && pause_ns > PAUSE_NS {
+                self.pauses_ns = [self.pauses_ns[1], pause_ns];
+            }
+            (self.had_bytes, self.added_ns) = (Some(bytes), now_ns);
+        }
+    }
+
+    /// For how long nothing may be added before growth is over.
+    fn pause_ns(&self) -> u64 {
+        let [earlier, later] = self.pauses_ns;
+        PAUSE_NS.max(earlier.min(later).saturating_mul(2))
+    }
 }
 
 /// Growth without a pause, however long.
@@ -78,9 +114,12 @@ impl Growth {
         self.length -= gone;
         self.readings[self.length] = (now_ns, bytes);
         self.length += 1;
+        let begins_bytes = if self.born_ns.is_some() { 0 } else { bytes };
+        self.least_bytes = Some(self.least_bytes.unwrap_or(begins_bytes).min(bytes));
         let run = &mut self.run;
         let gave_back = bytes + NOISE_BYTES < run.top.1;
-        let paused = bytes <= run.top.1 && now_ns.saturating_sub(run.top.0) > PAUSE_NS;
+        self.rhythm.record(now_ns, bytes);
+        let paused = bytes <= run.top.1 && now_ns.saturating_sub(run.top.0) > self.rhythm.pause_ns();
         if run.readings == 0 || gave_back || paused {
             // What follows is no longer what it has taken since it began.
             if run.readings > 0 {
@@ -106,6 +145,8 @@ impl Growth {
         if self.run.readings > 0 && self.run.from.0 < at_ns {
             self.run = Run::default();
             self.born_ns = None;
+            self.least_bytes = None;
+            self.rhythm = Rhythm::default();
         }
     }
 
@@ -141,6 +182,13 @@ impl Growth {
         let run = &self.run;
         let gained_bytes = (run.top.1 - run.from.1).saturating_sub(run.replaced_bytes);
         (run.readings >= LEAST_RUN_READINGS && gained_bytes > 0).then_some((run.from.0, gained_bytes))
+    }
+
+    /// What it has now beyond the least it had since it began, was first read or was left, however slowly or in what steps it
+    /// came to that.
+    pub fn hoarded_bytes(&self) -> u64 {
+        let last_bytes = self.known().last().map_or(0, |&(_, bytes)| bytes);
+        last_bytes.saturating_sub(self.least_bytes.unwrap_or(last_bytes))
     }
 
     /// When it began, if that was seen, and nothing speaks against its having grown ever since.

@@ -67,6 +67,34 @@ fn what_was_gained_counts_from_the_last_pause() {
     assert_eq!(born(&[300; 8]), None, "it has begun");
 }
 
+/// 200 MB each 7 s, looked at every 0.3 s.
+#[test]
+fn growth_in_steps_is_growth_once_its_rhythm_is_known() {
+    let read = |steps_s: &[u64], until_s: u64| {
+        let mut growth = Growth::default();
+        for look in 0..until_s * 10 / 3 {
+            let now_ns = SECOND_NS + look * STEP;
+            let steps = steps_s.iter().filter(|&&step_s| step_s * SECOND_NS <= look * STEP).count() as u64;
+            growth.record(now_ns, (100 + 200 * steps) * MB);
+        }
+        (growth.gained().map(|(_, bytes)| bytes / MB), growth.hoarded_bytes() / MB)
+    };
+    assert_eq!(read(&[7, 14], 20), (None, 400), "twice may be chance");
+    assert_eq!(read(&[7, 14, 21, 28], 34), (Some(400), 800), "the third step is the first that follows in time");
+    assert_eq!(read(&[7, 14, 21, 28], 60), (None, 800), "it is over, and holds what it took");
+    // A game loads, is played for a minute, and loads a little more.
+    assert_eq!(read(&[3, 63], 70), (None, 400));
+    let mut growth = Growth::default();
+    [(1, 500), (2, 900), (3, 600)].into_iter().for_each(|(second, mb)| growth.record(second * SECOND_NS, mb * MB));
+    assert_eq!(growth.hoarded_bytes(), 100 * MB, "what it gave back it has not");
+    let mut growth = Growth::born(500);
+    growth.record(SECOND_NS, 80 * MB);
+    assert_eq!(growth.hoarded_bytes(), 80 * MB, "it began with nothing");
+    growth.left(2 * SECOND_NS);
+    growth.record(3 * SECOND_NS, 80 * MB);
+    assert_eq!(growth.hoarded_bytes(), 0, "what it took in front its user may have wanted");
+}
+
 #[test]
 fn what_an_app_took_while_it_was_in_front_makes_it_no_runaway_in_the_background() {
     let mut growth = Growth::born(500);

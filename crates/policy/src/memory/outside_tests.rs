@@ -11,6 +11,7 @@ fn for_a_leak_outside_of_apps_no_app_dies_or_is_compressed_and_the_kernel_goes_b
         growing_since_ns: 90 * SECOND_NS,
         gained_bytes: 40 * MB,
         killable_bytes: 91 * MB,
+        ..Outsider::default()
     };
     let beside = |change: &dyn Fn(&mut Outsider)| {
         let mut s = short(7, apps.clone());
@@ -38,6 +39,24 @@ fn for_a_leak_outside_of_apps_no_app_dies_or_is_compressed_and_the_kernel_goes_b
     assert_eq!(killed(&beside(&|who| who.gained_bytes = 29 * MB)), bystander, "two of the others feed it");
     assert_eq!(killed(&beside(&|who| who.growing_since_ns = 96 * SECOND_NS)), bystander, "it may be starting");
     assert_eq!(killed(&beside(&|who| who.growing_since_ns = SECOND_NS)), bystander, "it takes its time");
+    // For a part of the session apps die in their order: the kernel, going by size, would end the session.
+    assert_eq!(killed(&beside(&|who| who.of_session = true)), bystander);
+    let session = |mb| Snapshot { session_bytes: mb * MB, ..beside(&|_| {}) };
+    assert_eq!(
+        (killed(&session(91)), killed(&session(90))),
+        (bystander.clone(), None),
+        "the kernel might take the session"
+    );
+    // It has paused for long, and holds several times what anybody else does.
+    let paused = |hoarded_mb, left_mb| {
+        let mut s = beside(&|who| {
+            (who.growing_since_ns, who.gained_bytes) = (100 * SECOND_NS, 0);
+            (who.hoarded_bytes, who.killable_bytes) = (hoarded_mb * MB, 400 * MB);
+        });
+        (s.memory.free_bytes, s.memory.file_bytes) = (left_mb * MB, left_mb * MB);
+        decide(&s, &config(Mode::Full)).aside_for.is_some()
+    };
+    assert_eq!([paused(270, 7), paused(269, 7), paused(270, 140)], [true, false, false]);
     let over = |ns_ago| Snapshot { leaked_ns: Some(s.now_ns - ns_ago), ..short(7, apps.clone()) };
     assert_eq!(killed(&over(SECOND_NS - 1)), None, "he has just been ended: his memory is still coming back");
     assert_eq!(decide(&over(SECOND_NS - 1), &config(Mode::Full)).wake_at_ns, Some(s.now_ns + 1));

@@ -21,6 +21,8 @@ pub enum Extent {
     Whole,
     /// A process and its descendants.
     Part(Part),
+    /// Nothing of a unit that may not die whole: no process stands out.
+    Nobody,
 }
 
 /// A process and its descendants within one app or job.
@@ -71,8 +73,9 @@ impl Baseline {
 /// That is the subtree that grew. Where no single process of it did, and the app says which of its processes it can do without
 /// (browsers and editors give those a higher `oom_score_adj`), it is the one with the highest, and the largest of these. Where
 /// nothing is known of growth, it is such a process of the whole unit, or else the subtree that holds most of everything.
-/// A subtree that gives less than `least_bytes` is of no use: then, and where there is none, the whole unit dies.
-pub fn extent(processes: &[Holder], baseline: &Baseline, least_bytes: u64) -> Extent {
+/// A subtree that gives less than `least_bytes` is of no use: then, and where there is none, the whole unit dies, if it `may_die_whole`.
+/// A login's scope may not: a desktop's compositor may be in it. Where it is a single process, that is what took the memory.
+pub fn extent(processes: &[Holder], baseline: &Baseline, least_bytes: u64, may_die_whole: bool) -> Extent {
     let forest = Forest::new(processes);
     let gained: Vec<u64> = processes.iter().map(|process| baseline.gained_bytes(process)).collect();
     let held: Vec<u64> = processes.iter().map(|process| process.bytes).collect();
@@ -85,9 +88,14 @@ pub fn extent(processes: &[Holder], baseline: &Baseline, least_bytes: u64) -> Ex
             expendable.or(grown.filter(|&at| !forest.is_all(at))).or_else(|| forest.concentrated_in(&held))
         }
     };
-    let part = found.filter(|&at| !forest.is_all(at)).map(|at| forest.part(at));
+    let is_only_one = !may_die_whole && processes.len() == 1;
+    let part = found.filter(|&at| is_only_one || !forest.is_all(at)).map(|at| forest.part(at));
     let is_of_use = |part: &Part| part.bytes >= least_bytes && part.processes.len() <= PART_MAX;
-    part.filter(is_of_use).map_or(Extent::Whole, Extent::Part)
+    match part.filter(is_of_use) {
+        Some(part) => Extent::Part(part),
+        None if may_die_whole => Extent::Whole,
+        None => Extent::Nobody,
+    }
 }
 
 /// The processes of a unit by descent. Those whose parents are elsewhere are roots.

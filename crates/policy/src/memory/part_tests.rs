@@ -21,8 +21,8 @@ fn unit(of: &[(u32, u32, u64, i32)]) -> Vec<Holder> {
 fn dies(before: &[Holder], now: &[Holder]) -> Vec<u32> {
     let mut baseline = Baseline::default();
     baseline.record(before);
-    match extent(now, &baseline, MB) {
-        Extent::Whole => Vec::new(),
+    match extent(now, &baseline, MB, true) {
+        Extent::Whole | Extent::Nobody => Vec::new(),
         Extent::Part(part) => {
             assert_eq!(part.root, part.processes[0]);
             part.processes.iter().map(|id| id.pid).collect()
@@ -87,11 +87,22 @@ fn of_a_browser_the_page_that_it_can_do_without_dies() {
 #[test]
 fn a_part_that_gives_too_little_is_none() {
     let of = |mb| unit(&[(1, 9, 1, 0), (2, 1, mb, 300)]);
-    let pick = |mb: u64, least_mb: u64| extent(&of(mb), &Baseline::default(), least_mb * MB);
+    let pick = |mb: u64, least_mb: u64| extent(&of(mb), &Baseline::default(), least_mb * MB, true);
     assert!(matches!(pick(30, 30), Extent::Part(part) if part.bytes == 30 * MB));
     assert_eq!(pick(30, 31), Extent::Whole);
-    assert_eq!(extent(&of(30)[..1], &Baseline::default(), MB), Extent::Whole, "there is only one");
-    assert_eq!(extent(&[], &Baseline::default(), MB), Extent::Whole);
+    assert_eq!(extent(&of(30)[..1], &Baseline::default(), MB, true), Extent::Whole, "there is only one");
+    assert_eq!(extent(&[], &Baseline::default(), MB, true), Extent::Whole);
+}
+
+#[test]
+fn a_login_never_dies_whole() {
+    let pick = |of: &[(u32, u32, u64, i32)]| extent(&unit(of), &Baseline::default(), MB, false);
+    // A compositor that started everything; two programs that hold as much; a program in a shell; a program alone.
+    assert_eq!(pick(&[(1, 9, 900, 0), (2, 1, 20, 0)]), Extent::Nobody);
+    assert_eq!(pick(&[(1, 9, 5, 0), (2, 1, 50, 0), (3, 1, 50, 0)]), Extent::Nobody);
+    assert!(matches!(pick(&[(1, 9, 5, 0), (2, 1, 5, 0), (3, 2, 200, 0)]), Extent::Part(part) if part.root.pid == 3));
+    assert!(matches!(pick(&[(1, 9, 200, 0)]), Extent::Part(part) if part.root.pid == 1));
+    assert_eq!(pick(&[]), Extent::Nobody);
 }
 
 #[test]
@@ -120,7 +131,7 @@ proptest! {
         let before: Vec<Holder> = now.iter().zip(&of).map(|(p, &(_, mb, ..))| Holder { bytes: mb * MB, ..*p }).collect();
         let mut baseline = Baseline::default();
         baseline.record(&before);
-        let Extent::Part(part) = extent(&now, &baseline, least_mb * MB) else { return Ok(()) };
+        let Extent::Part(part) = extent(&now, &baseline, least_mb * MB, true) else { return Ok(()) };
         let inside = |at: usize| part.processes.contains(&now[at].id);
         let is_child = |at: usize| {
             let parent = parents[at];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Runaways: who eats what is left, told from who is merely large.
 
-use fovea_apps::{Importance, Standing, PAGE_BYTES};
+use fovea_apps::{Importance, Kind, Standing, PAGE_BYTES};
 
 use super::growth::{per_s, LEAST_BYTES_PER_S, LEAST_GAINED_BYTES};
-use super::victim::{gives, size_bytes, victim};
-use super::MemoryState;
+use super::victim::{size_bytes, victim, Need};
+use super::{MemoryConfig, MemoryState};
 use crate::{AppState, Outsider, Snapshot};
 
 /// A runaway would use up what is left within this time.
@@ -38,37 +38,44 @@ pub fn eats_what_is_left(growth_bytes_per_s: u64, memory: &MemoryState) -> bool 
 /// In the background one dies whenever a bystander would die for it. What the user sees dies so only if it has grown for long and gained
 /// much of what all others together could give: they would die one after the other, and it after them. Else
 /// only where the kernel would be next (any class may be killed, and somebody waits) and all others together could not feed it for long.
-pub(crate) fn runaway(snapshot: &Snapshot, least_important: Importance) -> Option<&AppState> {
+pub(crate) fn runaway<'a>(
+    snapshot: &'a Snapshot,
+    config: &MemoryConfig,
+    least_important: Importance,
+) -> Option<&'a AppState> {
     let memory = &snapshot.memory;
+    let need = Need::new(memory, config);
     let speed = |app: &AppState| bytes_per_s(app, snapshot);
     let mut suspects: Vec<&AppState> = snapshot
         .apps
         .iter()
-        .filter(|a| (eats_what_is_left(speed(a), memory) || app_outgrows(a, snapshot)) && gives(a, memory))
+        .filter(|a| eats_what_is_left(speed(a), memory) || app_outgrows(a, snapshot) || is_hog(a, snapshot))
+        .filter(|a| need.is_met_by(a))
         .filter(|a| matches!(a.standing, Standing::Plain | Standing::Prefer))
         .collect();
-    suspects.sort_by(|a, b| (speed(b), &a.name).cmp(&(speed(a), &b.name)));
+    suspects.sort_by(|a, b| (speed(b), b.hog_bytes, &a.name).cmp(&(speed(a), a.hog_bytes, &b.name)));
     // The bystander.
-    victim(&snapshot.apps, memory, least_important)?;
+    victim(&snapshot.apps, &need, least_important)?;
     let in_background = suspects.iter().find(|a| a.dies_as() > Importance::Visible && !is_starting(a, snapshot));
     if let Some(suspect) = in_background {
         return Some(suspect);
     }
     let is_leak = |a: &AppState| {
         let share = if is_starting(a, snapshot) { 1 } else { FRONT_SHARE };
-        app_outgrows(a, snapshot) && a.gained_bytes.saturating_mul(share) >= given_bytes(Some(a), snapshot)
+        let took_bytes = if app_outgrows(a, snapshot) { a.gained_bytes } else { hog_bytes_in_sight(a, snapshot) };
+        took_bytes > 0 && took_bytes.saturating_mul(share) >= given_bytes(Some(a), need, snapshot)
     };
     let kernel_is_next = least_important == Importance::Foreground && memory.stalled_us > 0;
-    suspects.into_iter().find(|a| is_leak(a) || (kernel_is_next && !can_be_fed(a, snapshot)))
+    suspects.into_iter().find(|a| is_leak(a) || (kernel_is_next && !can_be_fed(a, need, snapshot)))
 }
 
 /// Whether compressing is for nothing: a runaway in the background would use up within the horizon what is left and all that swap can take.
 /// By the time that swap is full, whoever could end it waits for memory too, and the kernel's OOM killer is nearer.
-pub(crate) fn outruns_swap(snapshot: &Snapshot, least_important: Importance) -> bool {
+pub(crate) fn outruns_swap(snapshot: &Snapshot, config: &MemoryConfig, least_important: Importance) -> bool {
     let memory = &snapshot.memory;
     let room_bytes = memory.room_pages().saturating_mul(PAGE_BYTES);
     let left_bytes = memory.left_bytes().saturating_add(room_bytes);
-    runaway(snapshot, least_important).is_some_and(|app| {
+    runaway(snapshot, config, least_important).is_some_and(|app| {
         app.dies_as() > Importance::Visible && bytes_per_s(app, snapshot).saturating_mul(HORIZON_S) >= left_bytes
     })
 }
@@ -95,31 +102,71 @@ fn app_outgrows(app: &AppState, snapshot: &Snapshot) -> bool {
     outgrows_what_is_left(app.growing_since_ns, app.gained_bytes, snapshot)
 }
 
+/// How many times as much as anybody else one holds who needs far more than anybody else does.
+const SEVERAL: u64 = 3;
+
+/// Whether one holds several times as much as any other, given what each holds.
+pub fn is_several_times_any_other(held_bytes: u64, others_bytes: impl IntoIterator<Item = u64>) -> bool {
+    held_bytes >= others_bytes.into_iter().max().unwrap_or(0).saturating_mul(SEVERAL)
+}
+
+/// Whether a process holds far more than anybody else, and what is left: whether it grows now or not, memory is short by what it
+/// holds. A leak may pause, be slowed by the shortage that it made, or have ended.
+fn is_hog(app: &AppState, snapshot: &Snapshot) -> bool {
+    let others = snapshot.apps.iter().filter(|other| other.name != app.name);
+    app.hog_bytes >= snapshot.memory.left_bytes().max(LEAST_GAINED_BYTES)
+        && is_several_times_any_other(app.hog_bytes, others.map(AppState::taken_bytes))
+}
+
+/// The same of a job that is seen, in a terminal that is; 0 if it is none. What has a window in front may be merely large: a game.
+fn hog_bytes_in_sight(app: &AppState, snapshot: &Snapshot) -> u64 {
+    let is_seen_job = app.importance != Importance::Foreground && app.kind != Kind::App;
+    if is_seen_job && is_hog(app, snapshot) {
+        app.hog_bytes
+    } else {
+        0
+    }
+}
+
 /// Who leaks outside of apps: the kernel's OOM killer is to end him, and no app dies for him, nor is compressed to feed him. Judged as an app
 /// in front is, for nobody knows what he is for: only growth that has gone on for long counts, and that has gained much of what all in the
 /// background could give. Nor is it left to the kernel if that, going by size, would take an app.
 pub fn leak_outside(snapshot: &Snapshot) -> Option<&Outsider> {
-    let largest_bytes = snapshot.apps.iter().map(AppState::taken_bytes).max().unwrap_or(0);
-    let is_leak = |who: &&Outsider| {
-        who.killable_bytes > largest_bytes
-            && outgrows_what_is_left(who.growing_since_ns, who.gained_bytes, snapshot)
-            && who.gained_bytes.saturating_mul(FRONT_SHARE) >= given_bytes(None, snapshot)
+    let need = Need::any(&snapshot.memory);
+    let held = snapshot.apps.iter().map(AppState::taken_bytes);
+    let largest_bytes = held.chain([snapshot.session_bytes]).max().unwrap_or(0);
+    let took_bytes = |who: &Outsider| {
+        let is_hog = who.hoarded_bytes >= snapshot.memory.left_bytes().max(LEAST_GAINED_BYTES)
+            && is_several_times_any_other(who.hoarded_bytes, [largest_bytes]);
+        match outgrows_what_is_left(who.growing_since_ns, who.gained_bytes, snapshot) {
+            true => who.gained_bytes,
+            false if is_hog => who.hoarded_bytes,
+            false => 0,
+        }
     };
-    snapshot.outsiders.iter().filter(is_leak).max_by_key(|who| who.gained_bytes)
+    let is_leak = |who: &&Outsider| {
+        let took_bytes = took_bytes(who);
+        // For a part of the session apps die: the kernel would end the session.
+        !who.of_session
+            && who.killable_bytes > largest_bytes
+            && took_bytes > 0
+            && took_bytes.saturating_mul(FRONT_SHARE) >= given_bytes(None, need, snapshot)
+    };
+    snapshot.outsiders.iter().filter(is_leak).max_by_key(|who| who.gained_bytes.max(who.hoarded_bytes))
 }
 
 /// Whether what is of use to nobody now could feed it until it may have done what it is at. The system's services are not for that.
-fn can_be_fed(suspect: &AppState, snapshot: &Snapshot) -> bool {
+fn can_be_fed(suspect: &AppState, need: Need, snapshot: &Snapshot) -> bool {
     let for_s = if is_starting(suspect, snapshot) { 1 } else { HORIZON_S };
-    given_bytes(Some(suspect), snapshot) >= suspect.growth_bytes_per_s.saturating_mul(for_s)
+    given_bytes(Some(suspect), need, snapshot) >= suspect.growth_bytes_per_s.saturating_mul(for_s)
 }
 
 /// What killing all others that are of use to nobody now would give.
-fn given_bytes(suspect: Option<&AppState>, snapshot: &Snapshot) -> u64 {
+fn given_bytes(suspect: Option<&AppState>, need: Need, snapshot: &Snapshot) -> u64 {
     let others = snapshot.apps.iter().filter(|a| {
         a.dies_as() > Importance::Service
             && suspect.is_none_or(|suspect| a.name != suspect.name)
-            && gives(a, &snapshot.memory)
+            && need.is_met_by(a)
             && matches!(a.standing, Standing::Plain | Standing::Prefer)
     });
     others.map(|a| size_bytes(a, snapshot.memory.swap)).sum()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Who is a runaway and who a bystander.
 
+use fovea_apps::Kind;
 use proptest::prelude::*;
 
 use super::*;
@@ -222,6 +223,60 @@ fn a_leak_in_front_dies_only_when_the_others_cannot_feed_it_and_before_the_servi
     assert_eq!(killed(&s), Some(("leak".into(), true)), "the services would not feed it for long");
     s.memory.free_bytes = 14 * MB;
     assert_eq!(killed(&s).map(|(app, _)| app), Some("launcher".into()), "the kernel is not yet next");
+}
+
+#[test]
+fn who_holds_far_more_than_anybody_else_dies_though_it_does_not_grow() {
+    let job = |importance, mb| AppState { kind: Kind::Job, hog_bytes: mb * MB, ..app("job", importance, mb) };
+    let beside = |job: AppState| {
+        let apps = vec![app("front", Importance::Foreground, 90), job, app("left", Importance::Hidden, 100)];
+        let mut s = short(10, apps);
+        s.now_ns = 300 * SECOND_NS;
+        killed(&s)
+    };
+    let bystander = Some(("left".to_owned(), false));
+    let runaway = Some(("job".to_owned(), true));
+    assert_eq!(beside(job(Importance::Service, 300)), runaway);
+    assert_eq!(beside(job(Importance::Service, 299)), bystander, "not several times as much");
+    assert_eq!(beside(AppState { hog_bytes: 0, ..job(Importance::Service, 900) }), bystander, "a build");
+    assert_eq!(beside(job(Importance::Visible, 300)), runaway, "in a terminal that is seen");
+    assert_eq!(beside(job(Importance::Foreground, 900)), bystander, "it has a window in front: a game");
+    let app = |importance, mb| AppState { kind: Kind::App, ..job(importance, mb) };
+    assert_eq!(beside(app(Importance::Hidden, 300)), runaway, "it took that in the background");
+    assert_eq!(beside(app(Importance::Visible, 900)), bystander);
+    assert_eq!(beside(AppState { standing: Standing::Protect, ..job(Importance::Service, 300) }), bystander);
+}
+
+#[test]
+fn a_login_is_no_bystander_and_what_another_user_left_goes_first() {
+    let login = AppState { kind: Kind::Login, ..app("login", Importance::Service, 200) };
+    let beside = |login: &AppState, left_mb| {
+        let apps = vec![login.clone(), app("left", Importance::Hidden, left_mb), app("closed", Importance::Empty, 30)];
+        killed(&short(10, apps)).map(|(name, _)| name)
+    };
+    assert_eq!(beside(&login, 60).as_deref(), Some("closed"));
+    let alone = |login: AppState| killed(&short(10, vec![login]));
+    assert_eq!(alone(login.clone()), None, "all that its user runs may be in it");
+    let leak = AppState { growth_bytes_per_s: 16 * MB, ..login.clone() };
+    assert_eq!(beside(&leak, 60).as_deref(), Some("login"), "a process in it leaks");
+    let away = AppState { away: true, ..login };
+    assert_eq!(beside(&away, 900).as_deref(), Some("login"));
+    assert_eq!(alone(away.clone()), Some(("login".into(), false)));
+    let plays = AppState { perceived: Some(fovea_apps::Perceived::PlaysSound), ..away.clone() };
+    assert_eq!(beside(&plays, 60).as_deref(), Some("closed"), "it is heard");
+    let small = AppState { anon_bytes: 2 * MB, current_bytes: 2 * MB, ..away };
+    assert_eq!(beside(&small, 60).as_deref(), Some("closed"), "22 MB are missing");
+}
+
+/// By a boot of Debian: the app in front was killed for 3 MB, and its memory was short as before.
+#[test]
+fn what_is_in_front_does_not_die_for_less_than_is_missing() {
+    let front = |mb, free_mb| killed(&short(free_mb, vec![app("front", Importance::Foreground, mb)]));
+    assert_eq!(front(3, 2), None, "6 MB are missing");
+    assert_eq!(front(6, 2), Some(("front".into(), false)));
+    let share = |mb| killed(&short(8, vec![app("closed", Importance::Empty, mb), app("left", Importance::Hidden, 50)]));
+    assert_eq!(share(2), Some(("left".into(), false)), "less than an eighth of what is missing");
+    assert_eq!(share(3), Some(("closed".into(), false)));
 }
 
 proptest! {

@@ -5,10 +5,10 @@
 
 use std::cmp::Ordering;
 
-use fovea_apps::{Importance, Standing, PAGE_BYTES};
+use fovea_apps::{Importance, Kind, Standing, PAGE_BYTES};
 
 use super::thresholds::thresholds;
-use super::{MemoryConfig, MemoryState, SwapState};
+use super::{MemoryConfig, MemoryState, Mode, SwapState};
 use crate::AppState;
 
 /// A kill that gives back less than this ends an app for nothing.
@@ -17,11 +17,43 @@ const LEAST_GAIN_BYTES: u64 = 1 << 20;
 /// A kill that gives back less than such a part of what is missing ends an app for next to nothing, and another one dies after it.
 const GAIN_SHARE: u64 = 8;
 
-/// The least that a kill must give back to be of use.
-pub fn least_gain_bytes(memory: &MemoryState, config: &MemoryConfig) -> u64 {
-    let wanted_pages = thresholds(memory, config).free_pages[Importance::Empty.index()];
-    let missing_bytes = (wanted_pages * PAGE_BYTES).saturating_sub(memory.free_bytes);
-    (missing_bytes / GAIN_SHARE).max(LEAST_GAIN_BYTES)
+/// What a kill is for, and what it must give to be of use.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    swap: Option<SwapState>,
+    /// Of anything.
+    pub least_bytes: u64,
+    /// Of what is in front: all that is missing where the kernel would be next. It dies after all others, and for less it would die
+    /// for nothing.
+    front_bytes: u64,
+}
+
+impl Need {
+    /// Of memory as it is.
+    pub fn new(memory: &MemoryState, config: &MemoryConfig) -> Need {
+        let limits = thresholds(memory, config);
+        let missing_bytes =
+            |class: Importance| (limits.free_pages[class.index()] * PAGE_BYTES).saturating_sub(memory.free_bytes);
+        // The paper kills by class and size alone.
+        let (share_bytes, front_bytes) = match config.mode {
+            Mode::Ladder => (0, 0),
+            Mode::Full => (missing_bytes(Importance::Empty) / GAIN_SHARE, missing_bytes(Importance::Foreground)),
+        };
+        let least_bytes = share_bytes.max(LEAST_GAIN_BYTES);
+        Need { swap: memory.swap, least_bytes, front_bytes: front_bytes.max(least_bytes) }
+    }
+
+    /// Of anything that gives anything at all.
+    pub(crate) fn any(memory: &MemoryState) -> Need {
+        Need { swap: memory.swap, least_bytes: LEAST_GAIN_BYTES, front_bytes: LEAST_GAIN_BYTES }
+    }
+
+    /// Whether killing it is of use.
+    pub(crate) fn is_met_by(&self, app: &AppState) -> bool {
+        let is_front = app.dies_as() == Importance::Foreground;
+        let least_bytes = if is_front { self.front_bytes } else { self.least_bytes };
+        !app.spared && size_bytes(app, self.swap) >= least_bytes
+    }
 }
 
 /// By what one is chosen of those that may die.
@@ -37,41 +69,47 @@ pub(crate) enum Order {
 /// The app to kill among those of class `least_important` and less important ones. Not one that was killed in vain, nor one of which nothing
 /// would come back: however little they matter, memory is found elsewhere. One to be avoided dies only when every other app may be killed
 /// (the next step is the kernel's) and none is left.
-pub fn victim<'a>(apps: &'a [AppState], memory: &MemoryState, least_important: Importance) -> Option<&'a AppState> {
-    victim_among(apps, memory, least_important, Order::Class, |_| true)
+pub fn victim<'a>(apps: &'a [AppState], need: &Need, least_important: Importance) -> Option<&'a AppState> {
+    victim_among(apps, need, least_important, Order::Class, |_| true)
 }
 
 /// The same among those of which `may_die` says so.
 pub(crate) fn victim_among<'a>(
     apps: &'a [AppState],
-    memory: &MemoryState,
+    need: &Need,
     least_important: Importance,
     order: Order,
     may_die: impl Fn(&AppState) -> bool,
 ) -> Option<&'a AppState> {
     let worst_of = |avoided: bool| {
         apps.iter()
-            .filter(|a| gives(a, memory) && a.dies_as() >= least_important && may_die(a))
+            .filter(|a| need.is_met_by(a) && a.dies_as() >= least_important && may_die(a) && !is_own_login(a))
             .filter(|a| match a.standing {
                 Standing::Protect | Standing::Ignore => false,
                 Standing::Avoid => avoided,
                 Standing::Plain | Standing::Prefer => !avoided,
             })
-            .max_by(|a, b| compare(a, b, memory, order))
+            .max_by(|a, b| compare(a, b, need.swap, order))
     };
     let last = least_important == Importance::Foreground;
     worst_of(false).or_else(|| worst_of(true).filter(|_| last))
 }
 
+/// Whether it is the scope of a login of whoever is at the screen: all that he runs may be in it. A process in it dies as a runaway, never for
+/// its class or size.
+fn is_own_login(app: &AppState) -> bool {
+    app.kind == Kind::Login && !app.away
+}
+
 /// Greater is who goes first; of two that are alike, the one whose name comes first.
-fn compare(a: &AppState, b: &AppState, memory: &MemoryState, order: Order) -> Ordering {
+fn compare(a: &AppState, b: &AppState, swap: Option<SwapState>, order: Order) -> Ordering {
     // What is in use is not for coming back to.
     let by_return = |app: &AppState| order == Order::Return && app.dies_as() >= Importance::Hidden;
     let returns = |app: &AppState| app.returns_permille.filter(|_| by_return(app));
     let class = |app: &AppState| returns(app).map_or(app.dies_as(), |_| app.dies_as().min(Importance::Hidden));
     // Of those that die as visible ones do, what is only heard goes before what is seen.
     let rank = |app: &AppState| (class(app), app.is_perceptible(), app.standing == Standing::Prefer);
-    let size = |app: &AppState| u128::from(size_bytes(app, memory.swap));
+    let size = |app: &AppState| u128::from(size_bytes(app, swap));
     // Size over returns, multiplied out.
     let gain = |app: &AppState, other: &AppState| size(app) * u128::from(returns(other).unwrap_or(1));
     (rank(a), gain(a, b), &b.name).cmp(&(rank(b), gain(b, a), &a.name))
@@ -79,12 +117,8 @@ fn compare(a: &AppState, b: &AppState, memory: &MemoryState, order: Order) -> Or
 
 /// Whether an app is alive only because its owner says so: killing it would give memory, and nothing else forbids it. An app
 /// to be avoided is not: its turn comes before the kernel's.
-pub fn is_kept_by_owner(app: &AppState, memory: &MemoryState, least_important: Importance) -> bool {
-    app.standing.is_spared() && app.dies_as() >= least_important && gives(app, memory)
-}
-
-pub(crate) fn gives(app: &AppState, memory: &MemoryState) -> bool {
-    !app.spared && size_bytes(app, memory.swap) >= LEAST_GAIN_BYTES
+pub fn is_kept_by_owner(app: &AppState, need: &Need, least_important: Importance) -> bool {
+    app.standing.is_spared() && app.dies_as() >= least_important && need.is_met_by(app)
 }
 
 /// What killing it gives back: its anonymous memory, its shared memory but for what may outlive it,
@@ -113,6 +147,10 @@ pub(crate) mod tests {
         }
     }
 
+    fn need(memory: MemoryState) -> Need {
+        Need::any(&memory)
+    }
+
     #[test]
     fn class_goes_before_size() {
         let apps = [
@@ -121,9 +159,12 @@ pub(crate) mod tests {
             app("maps", Importance::Empty, 20),
             app("front", Importance::Foreground, 500),
         ];
-        assert_eq!(victim(&apps, &MemoryState::default(), Importance::Hidden).unwrap().name.as_str(), "maps");
-        assert_eq!(victim(&apps[..1], &MemoryState::default(), Importance::Hidden).unwrap().name.as_str(), "game");
-        assert!(victim(&apps[3..], &MemoryState::default(), Importance::Visible).is_none());
+        assert_eq!(victim(&apps, &need(MemoryState::default()), Importance::Hidden).unwrap().name.as_str(), "maps");
+        assert_eq!(
+            victim(&apps[..1], &need(MemoryState::default()), Importance::Hidden).unwrap().name.as_str(),
+            "game"
+        );
+        assert!(victim(&apps[3..], &need(MemoryState::default()), Importance::Visible).is_none());
     }
 
     #[test]
@@ -135,7 +176,10 @@ pub(crate) mod tests {
         let apps = [reader, compressed, game, shrunk];
         let pick = |zram| {
             let swap = Some(SwapState { zram, ..SwapState::default() });
-            victim(&apps, &MemoryState { swap, ..MemoryState::default() }, Importance::Hidden).unwrap().name.to_string()
+            victim(&apps, &need(MemoryState { swap, ..MemoryState::default() }), Importance::Hidden)
+                .unwrap()
+                .name
+                .to_string()
         };
         assert_eq!(pick(None), "game");
         // At 3:1 the sleeper's 40 MB occupy more than the game does.
@@ -156,7 +200,7 @@ pub(crate) mod tests {
         };
         let pick = |sharing| {
             let apps = [app("mail", Importance::Hidden, 40), app("notes", Importance::Hidden, 30), sharing];
-            victim(&apps, &MemoryState::default(), Importance::Hidden).unwrap().name.to_string()
+            victim(&apps, &need(MemoryState::default()), Importance::Hidden).unwrap().name.to_string()
         };
         assert_eq!(pick(sharing(10_158, 0, 0)), "sharing");
         assert_eq!(pick(sharing(10_158, 10_150, 0)), "mail", "files on a tmpfs stay");
@@ -168,7 +212,7 @@ pub(crate) mod tests {
     fn the_owners_word_goes_before_the_ladder() {
         let listed = |name, importance, anon_mb, standing| AppState { standing, ..app(name, importance, anon_mb) };
         let pick = |apps: &[AppState], least| {
-            victim(apps, &MemoryState::default(), least).map_or("nobody".into(), |a| a.name.to_string())
+            victim(apps, &need(MemoryState::default()), least).map_or("nobody".into(), |a| a.name.to_string())
         };
         let mut apps = vec![
             listed("vault", Importance::Empty, 90, Standing::Protect),
@@ -190,11 +234,14 @@ pub(crate) mod tests {
             apps.retain(|a| a.name.as_str() != victim);
         }
         assert_eq!(apps.len(), 2);
-        assert!(apps.iter().all(|a| is_kept_by_owner(a, &MemoryState::default(), Importance::Foreground)));
+        assert!(apps.iter().all(|a| is_kept_by_owner(a, &need(MemoryState::default()), Importance::Foreground)));
         let avoided = listed("editor", Importance::Empty, 80, Standing::Avoid);
-        assert!(!is_kept_by_owner(&avoided, &MemoryState::default(), Importance::Hidden), "its turn comes");
+        assert!(!is_kept_by_owner(&avoided, &need(MemoryState::default()), Importance::Hidden), "its turn comes");
         let small = listed("small", Importance::Empty, 0, Standing::Protect);
-        assert!(!is_kept_by_owner(&small, &MemoryState::default(), Importance::Foreground), "it has nothing to give");
+        assert!(
+            !is_kept_by_owner(&small, &need(MemoryState::default()), Importance::Foreground),
+            "it has nothing to give"
+        );
     }
 
     #[test]
@@ -204,7 +251,7 @@ pub(crate) mod tests {
             ..app(name, importance, anon_mb)
         };
         let pick = |apps: &[AppState]| {
-            let die = |order| victim_among(apps, &MemoryState::default(), Importance::Hidden, order, |_| true);
+            let die = |order| victim_among(apps, &need(MemoryState::default()), Importance::Hidden, order, |_| true);
             let name = |app: Option<&AppState>| app.unwrap().name.to_string();
             (name(die(Order::Return)), name(die(Order::Class)))
         };
@@ -241,7 +288,7 @@ pub(crate) mod tests {
                 std::cmp::Reverse(a.name.clone()),
             ));
             let by = if by_return { Order::Return } else { Order::Class };
-            let found = victim_among(&apps, &MemoryState::default(), least, by, |_| true);
+            let found = victim_among(&apps, &need(MemoryState::default()), least, by, |_| true);
             prop_assert_eq!(found.map(|a| &a.name), order.last().map(|a| &a.name));
         }
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Ending apps, or parts of them: asked first where there is time, one victim at a time, another one if it was in vain.
 
-use fovea_apps::{AppName, AppUsage};
+use fovea_apps::{AppName, AppUsage, Kind};
 use fovea_client::news::Killed;
 use fovea_linux::{Device, Error, MarkTable};
-use fovea_policy::memory::{extent, least_gain_bytes, Extent, Part};
+use fovea_policy::memory::{extent, Extent, Need, Part};
 use fovea_policy::{Action, Reason};
 use serde_json::{json, Value};
 
@@ -27,9 +27,24 @@ impl Memory {
         let now_ns = step.snapshot.now_ns;
         // One that was asked, and is killed now.
         let asked = self.victim.take().filter(|victim| victim.app == *app && victim.asked.is_some());
+        let extent = match asked {
+            Some(asked) => asked.part.map_or(Extent::Whole, Extent::Part),
+            None => self.extent(house, app, step),
+        };
+        let part = match extent {
+            Extent::Whole => None,
+            Extent::Part(part) => Some(part),
+            Extent::Nobody => {
+                let error = "it may not die whole, and no process of it stands out";
+                house.write(now_ns, "kill-failed", Some(app), Some(step.reason), json!({ "error": error }));
+                self.spare(app, now_ns);
+                turn.wake_at_ns = Some(now_ns);
+                return;
+            }
+        };
         let done = match step.action {
-            Action::Ask { .. } => self.ask(house, app, step, turn),
-            _ => self.kill(house, app, step, turn, asked),
+            Action::Ask { .. } => self.ask(house, app, part, step, turn),
+            _ => self.kill(house, app, part, step, turn),
         };
         if let Err(e) = done {
             say!("fovea: killing {app}: {e}");
@@ -69,12 +84,12 @@ impl Memory {
         &mut self,
         house: &mut House<D>,
         name: &AppName,
+        part: Option<Part>,
         step: &Step,
         turn: &mut Turn,
     ) -> Result<(), Error> {
         let Some(app) = house.registry.get(name) else { return Ok(()) };
         let (cgroup, list) = (app.cgroup.clone(), list_of(house, name));
-        let part = self.part(house, name, &cgroup, step);
         let mut victim = Victim {
             app: name.clone(),
             part: None,
@@ -104,17 +119,13 @@ impl Memory {
         &mut self,
         house: &mut House<D>,
         name: &AppName,
+        part: Option<Part>,
         step: &Step,
         turn: &mut Turn,
-        asked: Option<Victim>,
     ) -> Result<(), Error> {
         let Some(app) = house.registry.get(name) else { return Ok(()) };
         let (cgroup, importance) = (app.cgroup.clone(), house.registry.importance(app));
         let list = list_of(house, name);
-        let part = match asked {
-            Some(asked) => asked.part,
-            None => self.part(house, name, &cgroup, step),
-        };
         // Read before the kill: afterwards only what is left is to be seen.
         let usage = house.device.usage(&cgroup)?;
         let process = part.as_ref().map_or(Value::Null, |part| describe(house, part));
@@ -167,27 +178,26 @@ impl Memory {
         Ok(())
     }
 
-    /// The part of an app that dies for it; `None` for all of it. All of it where it has one process, where a part that was
-    /// killed lives on, or where what a part gave was taken again at once: then there is a parent that starts them anew.
-    fn part<D: Device>(&self, house: &mut House<D>, name: &AppName, cgroup: &str, step: &Step) -> Option<Part> {
-        let known = self.apps.get(name)?;
+    /// What of an app dies for it. All of it where it has one process, where a part that was killed lives on, or where what a
+    /// part gave was taken again at once: then there is a parent that starts them anew. A login's scope never dies whole.
+    fn extent<D: Device>(&self, house: &mut House<D>, name: &AppName, step: &Step) -> Extent {
+        let (Some(app), Some(known)) = (house.registry.get(name), self.apps.get(name)) else { return Extent::Whole };
         let now_ns = step.snapshot.now_ns;
+        let may_die_whole = app.kind != Kind::Login;
         let comes_again = known.parted.is_some_and(|(then_ns, then_bytes)| {
             now_ns.saturating_sub(then_ns) < PARTS_NS && held_bytes(&known.usage) >= then_bytes
         });
-        if known.usage.processes < 2 || now_ns < known.whole_until_ns || comes_again {
-            return None;
+        let is_enough = known.usage.processes >= 2 && now_ns >= known.whole_until_ns && !comes_again;
+        if may_die_whole && !is_enough {
+            return Extent::Whole;
         }
-        let mut processes = house.device.holders(cgroup).unwrap_or_default();
+        let mut processes = house.device.holders(&app.cgroup).unwrap_or_default();
         // By what the app says of its processes, not by what we do: one that was too young to be marked stands as it was.
         for process in &mut processes {
             process.oom_score_adj = house.undo.marks().own_score(process.oom_score_adj);
         }
-        let least_bytes = least_gain_bytes(&step.snapshot.memory, &house.policy.memory);
-        match extent(&processes, &known.baseline, least_bytes) {
-            Extent::Part(part) => Some(part),
-            Extent::Whole => None,
-        }
+        let need = Need::new(&step.snapshot.memory, &house.policy.memory);
+        extent(&processes, &known.baseline, need.least_bytes, may_die_whole)
     }
 
     /// An app that was asked to end has left its cgroup empty: those of its processes that only
@@ -231,7 +241,7 @@ impl Memory {
 }
 
 /// What an app held, in swap too: the same number wherever its end is told.
-fn held_bytes(usage: &AppUsage) -> u64 {
+pub(super) fn held_bytes(usage: &AppUsage) -> u64 {
     usage.taken_bytes()
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Looking at the device: what a decision may depend on, put together.
 
-use fovea_apps::{Importance, MemoryReading};
+use fovea_apps::{Holder, Importance, Kind, MemoryReading};
 use fovea_linux::{Device, Error};
 use fovea_policy::memory::{
-    begins_as_a_bomb, is_due_ahead, is_left_to_the_front, pressure, MemoryState, Mode, SwapState,
+    begins_as_a_bomb, is_due_ahead, is_left_to_the_front, is_several_times_any_other, pressure, MemoryState, Mode,
+    SwapState, LEAST_GAINED_BYTES,
 };
 use fovea_policy::Snapshot;
 
+use super::kill::held_bytes;
 use super::state::AppMemory;
 use super::Memory;
 use crate::engine::house::House;
@@ -29,6 +31,9 @@ const IDLE_CHANGED_BYTES: u64 = 1 << 20;
 
 /// And then, for what is swapped out while it grows does not show in its charge.
 const SIZED_NS: u64 = 2_000_000_000;
+
+/// A process that has run for so long is no compiler, or one that is a hog itself.
+const STAYS_NS: u64 = 10_000_000_000;
 
 impl Memory {
     /// Reads what the decision may depend on.
@@ -189,6 +194,34 @@ impl Memory {
                 known.baseline.record(&holders);
             }
         }
+        if compresses {
+            self.find_hog(house, now_ns);
+        }
+    }
+
+    /// Looks at the processes of the one that holds several times as much as any other, if one does: what comes and goes, as in a
+    /// build, is nobody's hoard, and of an app only what it took in the background counts, for before its user may have wanted it.
+    fn find_hog<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
+        let mut sizes = Vec::with_capacity(self.apps.len());
+        for (name, known) in &mut self.apps {
+            known.hog_bytes = 0;
+            sizes.push((held_bytes(&known.usage), name.clone()));
+        }
+        sizes.sort_unstable();
+        let Some((bytes, name)) = sizes.pop() else { return };
+        let second_bytes = sizes.last().map(|&(bytes, _)| bytes);
+        if bytes < LEAST_GAINED_BYTES || !is_several_times_any_other(bytes, second_bytes) {
+            return;
+        }
+        let (Some(app), Some(known)) = (house.registry.get(&name), self.apps.get_mut(&name)) else { return };
+        let most_bytes = if app.kind == Kind::App { known.growth.hoarded_bytes() } else { u64::MAX };
+        if most_bytes < LEAST_GAINED_BYTES {
+            return;
+        }
+        let holders = house.device.holders(&app.cgroup).unwrap_or_default();
+        let stays = |holder: &&Holder| now_ns.saturating_sub(holder.started_ns) >= STAYS_NS;
+        let largest_bytes = holders.iter().filter(stays).map(|holder| holder.bytes).max().unwrap_or(0);
+        known.hog_bytes = largest_bytes.min(most_bytes);
     }
 }
 

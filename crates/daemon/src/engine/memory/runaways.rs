@@ -29,18 +29,34 @@ const SPARED: [&str; 2] = ["machine.slice", "init.scope"];
 /// Nobody looks while memory is not short, so that the first readings of a fast one are of its last seconds. If its largest process began not
 /// long ago, all that this has was gained since. Of one that has run for long only readings count.
 fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &mut Growth, bytes: u64, now_ns: u64) -> Option<Outsider> {
-    if bytes < LEAST_GAINED_BYTES || (known.gained().is_none() && known.bytes_per_s() == 0) {
+    let grows = known.gained().is_some() || known.bytes_per_s() > 0;
+    if bytes < LEAST_GAINED_BYTES || (!grows && known.hoarded_bytes() < LEAST_GAINED_BYTES) {
         return None;
     }
     let holders = device.holders(cgroup).ok()?;
     known.take_off_replaced(&holders);
     let largest = holders.iter().max_by_key(|holder| holder.bytes)?;
     let is_spared = SPARED.iter().any(|at| fovea_linux::cgroup::is_within(cgroup, at)) || largest.oom_score_adj < 0;
-    let is_young = known.bytes_per_s() > 0 && now_ns.saturating_sub(largest.started_ns) < YOUNG_NS;
+    let has_begun = now_ns.saturating_sub(largest.started_ns) < YOUNG_NS;
+    let is_young = known.bytes_per_s() > 0 && has_begun;
     let (growing_since_ns, gained_bytes) =
-        if is_young { (largest.started_ns, largest.bytes) } else { known.gained()? };
+        if is_young { (largest.started_ns, largest.bytes) } else { known.gained().unwrap_or((now_ns, 0)) };
     let killable_bytes = if is_spared { 0 } else { largest.bytes };
-    Some(Outsider { cgroup: cgroup.to_owned(), growing_since_ns, gained_bytes, killable_bytes })
+    let hoarded_bytes = if has_begun { largest.bytes } else { known.hoarded_bytes().min(largest.bytes) };
+    let of_session = is_of_session(cgroup);
+    Some(Outsider {
+        cgroup: cgroup.to_owned(),
+        growing_since_ns,
+        gained_bytes,
+        killable_bytes,
+        hoarded_bytes,
+        of_session,
+    })
+}
+
+/// Whether a session breaks without it.
+fn is_of_session(cgroup: &str) -> bool {
+    fovea_apps::place_of_cgroup(cgroup).place == fovea_apps::Place::Session
 }
 
 /// What is known of the cgroups outside of apps.
@@ -52,6 +68,8 @@ pub(super) struct Outside {
     runaways: BTreeMap<String, u64>,
     /// Those that have grown for a while, at the last look.
     outsiders: Vec<Outsider>,
+    /// The most that a part of a session occupied then.
+    session_bytes: u64,
     /// Whom the kernel's OOM killer is left to end.
     aside_for: Option<String>,
     /// When that was last so.
@@ -68,6 +86,11 @@ impl Outside {
     /// Who has grown for a while.
     pub(super) fn outsiders(&self) -> &[Outsider] {
         &self.outsiders
+    }
+
+    /// The most that a part of a session occupies.
+    pub(super) fn session_bytes(&self) -> u64 {
+        self.session_bytes
     }
 
     /// When somebody was last found to leak.
@@ -129,9 +152,13 @@ impl Outside {
         let mut growth = std::mem::take(&mut self.growth);
         let mut runaways = Vec::new();
         self.outsiders.clear();
+        self.session_bytes = 0;
         for (cgroup, bytes) in others {
             if apps.iter().any(|app| fovea_linux::cgroup::is_within(app, &cgroup)) {
                 continue;
+            }
+            if is_of_session(&cgroup) {
+                self.session_bytes = self.session_bytes.max(bytes);
             }
             let mut known = growth.remove(&cgroup).unwrap_or_default();
             known.record(now_ns, bytes);

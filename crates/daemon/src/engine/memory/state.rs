@@ -31,6 +31,8 @@ pub(super) struct AppMemory {
     pub(super) parted: Option<(u64, u64)>,
     /// What its processes held when they were first seen to grow.
     pub(super) baseline: Baseline,
+    /// What its largest process holds, if all of it holds several times as much as any other.
+    pub(super) hog_bytes: u64,
     pub(super) usage: AppUsage,
     /// What it occupied over the last seconds, while memory was short.
     pub(super) growth: Growth,
