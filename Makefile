@@ -249,6 +249,9 @@ install-small:
 		cat packaging/gnome-shell/$$v.js packaging/gnome-shell/windows.js >$(DESTDIR)$(PREFIX)/share/fovea/gnome-shell/$$v/extension.js || exit 1; \
 	done
 	for u in packaging/user/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/user/$${u##*/}; done
+	for f in hooks/fovea-aciom scripts/local-top/fovea-aciom; do \
+		install -D -m 755 packaging/initramfs-tools/$$f $(DESTDIR)/usr/share/initramfs-tools/$$f || exit 1; \
+	done
 
 # What install would put there now goes, and the folders that are then empty; the configuration in /etc is its owner's. A daemon that runs is
 # stopped first, so that nothing of it is left on the device.

@@ -21,6 +21,7 @@ pub fn case(name: &str, options: &Options, report: &Report) -> Option<Outcome<()
         "luks" => luks(options, report),
         "lvm" => lvm(options, report),
         "btrfs-two" => two(options, report),
+        "hook" => hook(options, report),
         _ => return None,
     })
 }
@@ -81,6 +82,11 @@ fn two(options: &Options, report: &Report) -> Outcome<()> {
     load_module(BTRFS.kind)?;
     let disks = [Disk { name: "b0", mib: BTRFS.mib, mbps: MBPS }, Disk { name: "b1", mib: BTRFS.mib, mbps: MBPS }];
     let volumes = [volume("one", &disks[0])?, volume("two", &disks[1])?];
+    // The checker looks for the file system's devices in /dev, and would find the disks below.
+    for disk in &disks {
+        let node = Path::new("/dev").join(disk.name);
+        at(node.display(), std::fs::remove_file(&node))?;
+    }
     let other: &'static str = volumes[1].node.to_string_lossy().into_owned().leak();
     let make = ["mkfs.btrfs", "-q", "-f", "-K", "-d", "raid1", "-m", "raid1", other];
     let mount = format!("nodiscard,device={other}");
@@ -91,6 +97,37 @@ fn two(options: &Options, report: &Report) -> Outcome<()> {
     let written = volumes[1].written_pages()?;
     report.check("the second volume has its half", written > 100, format_args!("{written} pages"));
     volumes.iter().try_for_each(Volume::remove)?;
+    disks.iter().try_for_each(Disk::remove)
+}
+
+/// The initramfs's script makes root and swap, leaves out what is not there, and does nothing a second time.
+fn hook(options: &Options, report: &Report) -> Outcome<()> {
+    const SCRIPT: &str = include_str!("../../packaging/initramfs-tools/scripts/local-top/fovea-aciom");
+    let disks = [Disk { name: "r", mib: EXT4.mib, mbps: MBPS }, Disk { name: "s", mib: 16, mbps: MBPS }];
+    for disk in &disks {
+        disk.make()?;
+    }
+    let volumes = "# what root and swap are on\nroot /dev/r cmax=40000000\nswap /dev/s\n\nlost /dev/none\nnothing\n";
+    at("volumes", std::fs::write("/tmp/volumes", volumes))?;
+    at("script", std::fs::write("/tmp/local-top", SCRIPT))?;
+    // What the initramfs has as programs of their own.
+    let shell = "/bin/busybox mkdir -p /tmp/bin; /bin/busybox --install -s /tmp/bin; \
+                 export PATH=/tmp/bin:/bin; sh /tmp/local-top && sh /tmp/local-top";
+    let mut script = std::process::Command::new("/bin/busybox");
+    let made = script.args(["sh", "-c", shell]).envs([("VOLUMES", "/tmp/volumes"), ("WAIT_S", "1")]).output();
+    let made = at("the script", made)?;
+    let said = String::from_utf8_lossy(&made.stderr).into_owned();
+    let names = said.contains("lost: /dev/none has not come") && said.contains("\"nothing\" names no device");
+    report.check("the initramfs's script says what is not there", made.status.success() && names, &said);
+    let root = Volume::made("root")?;
+    report.check("the volume of root has its option", root.count("cmax")? == 40_000_000, "");
+    files::all(&root, &root.node, &EXT4, options, report)?;
+    let swap = Volume::made("swap")?;
+    at("mkswap", fovea_linux::swap::make(&swap.node, swap.size_bytes))?;
+    at("swapon", fovea_linux::swap::on(&swap.node, -1))?;
+    at("swapoff", fovea_linux::swap::off(&swap.node))?;
+    root.remove()?;
+    swap.remove()?;
     disks.iter().try_for_each(Disk::remove)
 }
 

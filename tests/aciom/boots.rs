@@ -16,10 +16,15 @@ const MORE_TOOLS: [(&str, &str); 4] =
 
 /// And what is put above a disk.
 const ABOVE_MODULES: [&str; 5] = ["dm-crypt", "xts", "algif_skcipher", "dm-snapshot", "btrfs"];
-const ABOVE_TOOLS: [(&str, &str); 4] =
-    [("cryptsetup", "cryptsetup-bin"), ("lvm", "lvm2"), ("mkfs.btrfs", "btrfs-progs"), ("btrfs", "btrfs-progs")];
+const ABOVE_TOOLS: [(&str, &str); 5] = [
+    ("cryptsetup", "cryptsetup-bin"),
+    ("lvm", "lvm2"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("btrfs", "btrfs-progs"),
+    ("dmsetup", "dmsetup"),
+];
 
-const ABOVE: &str = "cases=luks,lvm,btrfs-two";
+const ABOVE: &str = "cases=hook,luks,lvm,btrfs-two";
 const SLEEP: &str = "cases=sleep";
 const OTHERS: &str = "cases=xfs,btrfs,ecache-below,ecache-above";
 
@@ -143,12 +148,6 @@ fn unfair(broken: &str) {
     if let Some(ended) = boot(Some(broken), &["cases=fair"], true) {
         ended.fails(broken);
     }
-}
-
-#[test]
-#[ignore = "long: make torture-aciom"]
-fn no_block_is_fairly_read_where_the_disk_has_more_than_it_takes() {
-    unfair("tags");
 }
 
 #[test]

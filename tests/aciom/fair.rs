@@ -24,8 +24,9 @@ const MS: u64 = 4000;
 const DIRTY_BYTES: u64 = 16 << 20;
 const SLOW_MBPS: u64 = 8;
 const SLOW_CMAX: u64 = 6_700_000;
-/// What may wait to be written at once of a class (core/aciom/internal.h), and what the pieces of one bio may add.
-const WRITES_BYTES: u64 = (1 << 20) + (2 << 20);
+/// What may wait to be written at once of a class (core/aciom/internal.h) of whoever is in a transaction, as ext4 is that writes new data back; and
+/// what the pieces of one bio may add.
+const WRITES_BYTES: u64 = (8 << 20) + (2 << 20);
 
 pub fn all(report: &Report) -> Outcome<()> {
     tags(report)?;

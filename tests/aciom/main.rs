@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! seconds      of load in each phase          measure      1: only what a player gets beside a copy that takes all, with classes and without
-//! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep, luks, lvm, btrfs-two; or fair
+//! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep, hook, luks, lvm, btrfs-two; or fair
 //!                                                 cost         1: only what the module adds to a request
 //! ```
 

@@ -147,6 +147,15 @@ impl Volume {
         Ok(Volume { mapper, name, node, size_bytes: size * SECTOR, table, lower: None, lower_table: Vec::new() })
     }
 
+    /// One that somebody else has made.
+    pub fn made(name: &'static str) -> Outcome<Volume> {
+        let mapper = at("device-mapper", DeviceMapper::open(&Root::at("/")))?;
+        let table = at(name, mapper.table(name))?;
+        let node = at(name, fs::canonicalize(Path::new("/dev/mapper").join(name)))?;
+        let size = table.iter().map(|part| part.size_sectors).sum::<u64>();
+        Ok(Volume { mapper, name, node, size_bytes: size * SECTOR, table, lower: None, lower_table: Vec::new() })
+    }
+
     pub fn message(&self, text: &str) -> Outcome<()> {
         at(text, self.mapper.message(self.name, 0, text)).map(drop)
     }
