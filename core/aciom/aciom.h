@@ -185,9 +185,10 @@ void aciom_set_open(struct aciom *a, bool open, u64 now_ns);
 
 /*
  * Whether so much of a class waits to be written that whoever brings another write of it
- * ought to wait before. Never of time-sensitive apps, nor while none is active.
+ * ought to wait before. Never of time-sensitive apps, nor while none is active. `awaited`:
+ * others wait for whoever brings it, who may therefore have eight times as much.
  */
-bool aciom_writes_full(const struct aciom *a, u32 class);
+bool aciom_writes_full(const struct aciom *a, u32 class, bool awaited);
 
 /* Whether anybody is time-sensitive now: else requests need not come here at all. */
 bool aciom_is_limited(const struct aciom *a);

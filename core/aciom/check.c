@@ -121,8 +121,8 @@ const char *aciom_check(const struct aciom *a)
 	if (a->counters.arrived != a->counters.queued + a->counters.in_flight +
 				   a->counters.completed)
 		return "counters: requests were lost or made";
-	if (tally.reserved != a->reserved || tally.needed != a->needed || tally.sensitive != a->nr_sensitive ||
-	    tally.bursty != a->nr_bursty)
+	if (tally.reserved != a->reserved || tally.needed != a->needed ||
+	    tally.sensitive != a->nr_sensitive || tally.bursty != a->nr_bursty)
 		return "counters: active apps disagree with the sets";
 	if (!a->counters.in_flight && (a->in_flight_bytes || a->sensitive_bytes))
 		return "counters: bytes are in flight and no request";

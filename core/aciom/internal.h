@@ -74,8 +74,8 @@
 /* No bursty request is held for longer. */
 #define LATEST_NS		SECOND
 /* Others that got nothing for so long because of time-sensitive apps get a turn. */
-#define PATIENCE_NS		(250 * MS)
-#define PATIENCE_PER_SECOND_SHIFT	2
+#define PATIENCE_NS		(125 * MS)
+#define PATIENCE_PER_SECOND_SHIFT	3
 /*
  * Where reads and writes wait both, reads have two parts of three and go first, as
  * mq-deadline has it (writes_starved), in pieces of 1/64 s of writes. A write goes after
@@ -86,6 +86,8 @@
 /* Plain and bursty writes may each wait for so much: 1/8 s of work, and 1 MiB at least. */
 #define WRITES_SHIFT		3
 #define WRITES_MIN		(1ull << 20)
+/* Of whoever others wait for: a file system's transaction has up to 8 MiB of data. */
+#define AWAITED_SHIFT		3
 /* All bursty apps share at least 1/16 of the disk, and each has this. */
 #define FLOOR_SHIFT		4
 #define FLOOR_BYTES_PER_S	(16ull << 10)

@@ -4,7 +4,7 @@
  *
  * 1. urgent ones, at once;
  * 2. one that is ready, if time-sensitive apps alone have been served for PATIENCE_NS:
- *    1/64 s of the disk's work, so that a time-sensitive app that takes all leaves 1/16;
+ *    1/128 s of the disk's work, so that a time-sensitive app that takes all leaves 1/16;
  * 3. the time-sensitive one with the earliest deadline, of equal ones the lower number's;
  * 4. what is ready, plain and bursty alike in the order in which it became ready, if the
  *    window has room: reads before writes, of which these get a third;

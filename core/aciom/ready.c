@@ -74,10 +74,11 @@ bool aciom_is_limited(const struct aciom *a)
  * The two have bounds of their own: what is held for its budget's sake is not to keep
  * anybody else's writes out.
  */
-bool aciom_writes_full(const struct aciom *a, u32 class)
+bool aciom_writes_full(const struct aciom *a, u32 class, bool awaited)
 {
+	u64 bytes = class == ACIOM_BURSTY ? a->bursty_write_bytes : a->plain_write_bytes;
+
 	if (!aciom_limited(a) || class == ACIOM_TIME_SENSITIVE)
 		return false;
-	return (class == ACIOM_BURSTY ? a->bursty_write_bytes : a->plain_write_bytes) >=
-	       a->write_bound;
+	return bytes >= a->write_bound << (awaited ? AWAITED_SHIFT : 0);
 }

@@ -27,9 +27,5 @@
 #ifndef ACIOM_BROKEN_PRESSURE
 #define ACIOM_BROKEN_PRESSURE 0
 #endif
-/* What is decided goes to the disk whether or not it can take it. */
-#ifndef ACIOM_BROKEN_TAGS
-#define ACIOM_BROKEN_TAGS 0
-#endif
 
 #endif /* FOVEA_ACIOM_BROKEN_H */

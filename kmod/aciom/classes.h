@@ -20,7 +20,9 @@ u32 classes_find(struct bio *bio, u32 *class);
 
 /*
  * Cgroups by the inodes of their folders, as stat(1) prints them: where long has 32 bits that
- * is not the whole of the kernel's own id. -ENOSPC: there are CLASSES_MAX, or ACIOM_MAX_APPS that are not plain. */
+ * is not the whole of the kernel's own id. -ENOSPC: there are CLASSES_MAX, or ACIOM_MAX_APPS
+ * that are not plain.
+ */
 int classes_set(u64 cgroup, u32 class);
 
 /* -ENOENT: it was not named. */

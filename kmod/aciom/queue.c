@@ -25,6 +25,11 @@ static struct bio *bio_of(struct aciom_request *r)
 					sizeof(struct io));
 }
 
+static bool is_urgent(const struct aciom_request *r)
+{
+	return container_of(r, struct io, request)->urgent;
+}
+
 /* Sets the timer for when the core wants to be asked, if that is sooner than it comes. */
 static void arm(struct queue *q)
 {
@@ -43,8 +48,7 @@ static void settle(struct queue *q)
 
 	if (limited != q->limited)
 		WRITE_ONCE(q->limited, limited);
-	queue_wake_writers(q, ACIOM_PLAIN);
-	queue_wake_writers(q, ACIOM_BURSTY);
+	queue_wake_writers(q);
 }
 
 /*
@@ -52,12 +56,25 @@ static void settle(struct queue *q)
  * brings another wait, and wakes those in no order that could be relied on: one that comes
  * again and again overtakes the others for seconds. So while there is an order to be kept,
  * nothing is decided before the disk can take it, and the order is the core's. What may not
- * wait goes to the disk all the same.
+ * wait goes to the disk all the same. Where it takes all tags, it and the others take turns:
+ * one of these for one of it, so that neither keeps the other from the disk.
  */
 static bool has_tag(const struct queue *q)
 {
-	return ACIOM_BROKEN_TAGS || q->in_flight < READ_ONCE(q->disk->nr_requests) ||
+	u64 tags = READ_ONCE(q->disk->nr_requests);
+
+	return q->in_order + q->urgent < tags || (q->in_order < tags && q->urgent_done) ||
 	       !aciom_is_limited(q->core);
+}
+
+static void count(struct queue *q, const struct aciom_request *r)
+{
+	if (is_urgent(r)) {
+		q->urgent++;
+	} else {
+		q->in_order++;
+		q->urgent_done = false;
+	}
 }
 
 /*
@@ -76,7 +93,7 @@ static bool decide(struct queue *q, u64 now_ns, struct aciom_request *mine, bool
 			found = true;
 		else
 			bio_list_add(&q->decided, bio_of(r));
-		q->in_flight++;
+		count(q, r);
 		urgent = false;
 	}
 	if (!bio_list_empty(&q->decided))
@@ -147,7 +164,7 @@ static bool is_swap_in(struct bio *bio)
  * Who may not wait for others, whatever its class: what a file system's order hangs on
  * (metadata, the journal: others of every class wait for it), swap, and whoever frees memory.
  */
-static bool is_urgent(struct bio *bio)
+static bool must_not_wait(struct bio *bio)
 {
 	return bio->bi_opf & (REQ_META | REQ_PRIO | REQ_SWAP) ||
 	       current->flags & PF_MEMALLOC || is_swap_in(bio);
@@ -156,7 +173,7 @@ static bool is_urgent(struct bio *bio)
 bool queue_enter(struct queue *q, struct bio *bio, struct io *io, u32 app, u32 class,
 		 const bool *active)
 {
-	bool urgent = is_urgent(bio), now;
+	bool urgent = must_not_wait(bio), now;
 	u32 flags = urgent ? ACIOM_URGENT : 0;
 	unsigned long irq;
 	u64 now_ns;
@@ -166,6 +183,7 @@ bool queue_enter(struct queue *q, struct bio *bio, struct io *io, u32 app, u32 c
 	if (!urgent && class != ACIOM_TIME_SENSITIVE && queue_wait_for_room(q, bio, class, active))
 		flags |= ACIOM_THROTTLED;
 	io->way = IO_COUNTED;
+	io->urgent = urgent;
 	now_ns = ktime_get_ns();
 	spin_lock_irqsave(&q->lock, irq);
 	aciom_enqueue(q->core, &io->request, app, bio->bi_iter.bi_size, flags, now_ns);
@@ -185,7 +203,11 @@ void queue_leave(struct queue *q, struct io *io)
 		return;
 	now_ns = ktime_get_ns();
 	spin_lock_irqsave(&q->lock, irq);
-	q->in_flight--;
+	if (io->urgent)
+		q->urgent--;
+	else
+		q->in_order--;
+	q->urgent_done |= io->urgent;
 	aciom_complete(q->core, &io->request, now_ns);
 	decide(q, now_ns, NULL, false);
 	spin_unlock_irqrestore(&q->lock, irq);
@@ -215,7 +237,7 @@ void queue_end(struct queue *q)
 	aciom_set_open(q->core, true, now_ns);
 	while (ACIOM_BROKEN_LOST && (r = aciom_dispatch(q->core, now_ns))) {
 		bio_list_add(&lost, bio_of(r));
-		q->in_flight++;
+		count(q, r);
 	}
 	decide(q, now_ns, NULL, false);
 	if (--q->active)
@@ -223,8 +245,7 @@ void queue_end(struct queue *q)
 	settle(q);
 	spin_unlock_irq(&q->lock);
 	/* Those of the volume that ends ask no more for room. */
-	wake_up_all(&q->rooms[0]);
-	wake_up_all(&q->rooms[1]);
+	queue_wake_all_writers(q);
 	while ((bio = bio_list_pop(&lost)))
 		bio_endio(bio);
 }
@@ -303,6 +324,7 @@ static struct queue *make_queue(const struct request_queue *disk)
 	u64 size = aciom_memory_size(&config);
 	struct queue *q = kzalloc(sizeof(*q), GFP_KERNEL);
 	void *memory;
+	int i;
 
 	if (!q)
 		return NULL;
@@ -320,8 +342,10 @@ static struct queue *make_queue(const struct request_queue *disk)
 	q->armed_ns = ACIOM_NEVER;
 	spin_lock_init(&q->lock);
 	bio_list_init(&q->decided);
-	init_waitqueue_head(&q->rooms[0]);
-	init_waitqueue_head(&q->rooms[1]);
+	for (i = 0; i < NR_ROOMS; i++) {
+		init_waitqueue_head(&q->rooms[0][i]);
+		init_waitqueue_head(&q->rooms[1][i]);
+	}
 	q->disk = disk;
 	INIT_WORK(&q->work, submit);
 	INIT_LIST_HEAD(&q->link);

@@ -46,6 +46,7 @@ struct io {
 	/* Of one that is observed: when it went, if its latency is to be known. */
 	u64 start_ns;
 	u32 bytes;
+	bool urgent;
 	enum io_way way;
 };
 
@@ -66,7 +67,9 @@ struct queue {
 	/* Under the lock: */
 	struct aciom *core;
 	struct bio_list decided;	/* to be submitted by the work */
-	u64 in_flight;			/* with the disk, or decided */
+	u64 in_order;			/* with the disk, or decided; not urgent */
+	u64 urgent;			/* with the disk, urgent */
+	bool urgent_done;		/* one ended since the last that is not */
 	u64 armed_ns;			/* when the timer comes; ACIOM_NEVER: not */
 	unsigned int active;		/* volumes that are not suspended */
 
@@ -76,8 +79,11 @@ struct queue {
 	unsigned long fold_at;		/* jiffies */
 
 	struct observed __percpu *observed;
-	/* Who waits to bring a write: of plain apps, and of bursty ones. */
-	wait_queue_head_t rooms[NR_ROOMS];
+	/*
+	 * Who waits to bring a write: of plain apps, and of bursty ones; in the second row those
+	 * for whom others wait.
+	 */
+	wait_queue_head_t rooms[2][NR_ROOMS];
 	const struct request_queue *disk;
 	unsigned int volumes;		/* under queue.c's mutex */
 	struct work_struct work;
@@ -128,7 +134,8 @@ void queue_app_remove(struct queue *q, u32 app);
 
 /* Between queue.c, room.c and pass.c; the first two under the lock. */
 void queue_decide(struct queue *q, u64 now_ns);
-void queue_wake_writers(struct queue *q, u32 class);
+void queue_wake_writers(struct queue *q);
+void queue_wake_all_writers(struct queue *q);
 bool queue_wait_for_room(struct queue *q, const struct bio *bio, u32 class,
 			 const bool *active);
 void queue_passed(struct queue *q, const struct io *io);

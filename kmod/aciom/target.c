@@ -34,7 +34,6 @@ struct target {
 	/* As the table and messages say. */
 	u64 cmax;
 	u32 hold;
-	bool has_cmax;
 	bool has_hold;
 	/* Between resume and suspend: else all passes by. */
 	bool active;
@@ -110,7 +109,6 @@ static int parse_option(struct target *t, const char *text, char **error)
 
 	length = str_has_prefix(text, "cmax=");
 	if (length) {
-		t->has_cmax = true;
 		if (!kstrtou64(text + length, 10, &t->cmax) && t->cmax <= ACIOM_MAX_RATE)
 			return 0;
 		*error = "cmax is no number of bytes a second up to 2^40";
@@ -225,7 +223,8 @@ static void target_resume(struct dm_target *ti)
 
 	if (t->active)
 		return;
-	if (t->has_cmax)
+	/* A table without one does not forget what is known of the disk. */
+	if (t->cmax)
 		queue_set_cmax(t->queue, t->cmax);
 	if (t->has_hold)
 		queue_set_hold(t->queue, t->hold);
@@ -306,7 +305,6 @@ static int message_cmax(struct target *t, const char *text)
 		return -EINVAL;
 	}
 	t->cmax = cmax;
-	t->has_cmax = true;
 	return 0;
 }
 

@@ -241,10 +241,10 @@ impl Aciom {
         unsafe { ffi::aciom_set_open(self.raw.as_ptr(), open, now_ns) }
     }
 
-    /// Whether another write of this class ought to wait before it arrives.
-    pub fn writes_full(&self, class: Class) -> bool {
+    /// Whether another write of this class ought to wait before it arrives; `awaited`: others wait for whoever brings it.
+    pub fn writes_full(&self, class: Class, awaited: bool) -> bool {
         // SAFETY: `raw` is live; the call reads only.
-        unsafe { ffi::aciom_writes_full(self.raw.as_ptr(), class as u32) }
+        unsafe { ffi::aciom_writes_full(self.raw.as_ptr(), class as u32, awaited) }
     }
 
     /// Whether anybody is time-sensitive now.

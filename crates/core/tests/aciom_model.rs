@@ -282,19 +282,19 @@ fn writes_are_full_at_an_eighth_of_a_second_each_class_for_itself() {
     };
     for id in 0..20 {
         arrive(&mut aciom, id, NOBODY);
-        assert!(!aciom.writes_full(Class::Plain), "nobody is time-sensitive: none waits");
+        assert!(!aciom.writes_full(Class::Plain, false), "nobody is time-sensitive: none waits");
     }
     arrive(&mut aciom, 100, 0);
     for id in 200..210 {
-        assert!(!aciom.writes_full(Class::Plain));
+        assert!(!aciom.writes_full(Class::Plain, false));
         arrive(&mut aciom, id, NOBODY);
     }
-    assert!(aciom.writes_full(Class::Plain) && !aciom.writes_full(Class::Bursty));
-    assert!(!aciom.writes_full(Class::TimeSensitive));
+    assert!(aciom.writes_full(Class::Plain, false) && !aciom.writes_full(Class::Bursty, false));
+    assert!(!aciom.writes_full(Class::TimeSensitive, false));
     for id in 300..310 {
-        assert!(!aciom.writes_full(Class::Bursty));
+        assert!(!aciom.writes_full(Class::Bursty, false));
         arrive(&mut aciom, id, 1);
     }
-    assert!(aciom.writes_full(Class::Bursty));
+    assert!(aciom.writes_full(Class::Bursty, false) && !aciom.writes_full(Class::Bursty, true));
     assert_eq!(aciom.counters().queued_write_bytes, 20 * 131_072);
 }

@@ -135,7 +135,11 @@ impl Pair {
             Op::Arrive { app, size_bytes, mut kind } => {
                 same("is limited", self.core.is_limited(), self.model.is_limited())?;
                 for class in Class::ALL {
-                    let full = same("writes full", self.core.writes_full(class), self.model.writes_full(class))?;
+                    let of = |awaited| (self.core.writes_full(class, awaited), self.model.writes_full(class, awaited));
+                    let (core, model) = of(true);
+                    same("writes full, awaited", core, model)?;
+                    let (core, model) = of(false);
+                    let full = same("writes full", core, model)?;
                     kind.throttled |= full && kind.write && class == Class::ALL[app as usize % 3];
                 }
                 let id = self.next_id;

@@ -91,7 +91,7 @@ extern "C" {
     pub fn aciom_set_cmax(a: *mut Raw, cmax: u64, now_ns: u64) -> c_int;
     pub fn aciom_set_hold(a: *mut Raw, hold_limit: u32, now_ns: u64);
     pub fn aciom_set_open(a: *mut Raw, open: bool, now_ns: u64);
-    pub fn aciom_writes_full(a: *const Raw, class: u32) -> bool;
+    pub fn aciom_writes_full(a: *const Raw, class: u32, awaited: bool) -> bool;
     pub fn aciom_is_limited(a: *const Raw) -> bool;
     pub fn aciom_observe(a: *mut Raw, bytes: u64, latency_ns: u64, now_ns: u64);
     pub fn aciom_enqueue(a: *mut Raw, request: *mut RawRequest, app: u32, size_bytes: u32, flags: u32, now_ns: u64);

@@ -15,7 +15,7 @@ use super::{Class, Config, Counters, Error, Kind, MAX_APPS, MAX_RATE};
 /// The longest that a bursty request is held.
 pub const LATEST_NS: u64 = SECOND;
 /// The longest that time-sensitive apps alone are served.
-pub const PATIENCE_NS: u64 = 250 * MS;
+pub const PATIENCE_NS: u64 = 125 * MS;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -348,7 +348,7 @@ impl Model {
         match (ready, sensitive) {
             (Some(at), _) if limited && (self.turn_bytes > 0 || waited) => {
                 if self.turn_bytes == 0 {
-                    self.turn_bytes = (self.cmax / 64).max(1);
+                    self.turn_bytes = (self.cmax / 128).max(1);
                 }
                 self.turn_bytes = self.turn_bytes.saturating_sub(self.waiting[at].size_bytes.max(1));
                 self.counters.turns += 1;

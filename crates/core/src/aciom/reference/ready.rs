@@ -36,8 +36,9 @@ impl Model {
     }
 
     /// Whether another write of this class ought to wait before it arrives.
-    pub fn writes_full(&self, class: Class) -> bool {
-        let full = self.write_bytes(class == Class::Bursty) >= (self.cmax / 8).max(1 << 20);
+    pub fn writes_full(&self, class: Class, awaited: bool) -> bool {
+        let bound = (self.cmax / 8).max(1 << 20) * if awaited { 8 } else { 1 };
+        let full = self.write_bytes(class == Class::Bursty) >= bound;
         self.is_limited() && class != Class::TimeSensitive && full
     }
 
