@@ -3,6 +3,7 @@
 //!
 //! This crate is pure: it is told what happened (an app started, was focused, was closed) and keeps who matters.
 
+mod app_name;
 mod disk;
 mod importance;
 mod io_class;
@@ -19,6 +20,7 @@ mod services;
 mod text;
 mod tiers;
 
+pub use app_name::{AppName, BadName};
 pub use disk::DiskControl;
 pub use importance::{Importance, Role};
 pub use io_class::{classify, ClassBy, Classified, IoClass, Traits};
@@ -33,7 +35,7 @@ pub use place::{
 pub use reading::{
     AppUsage, BufferHolder, CpuReading, Holder, MemoryReading, PoolReading, ProcessId, ZramReading, PAGE_BYTES,
 };
-pub use registry::{App, AppName, BadName, Registry, SourceId, Unknown};
+pub use registry::{App, Registry, SourceId, Unknown};
 pub use services::{Service, Services};
 pub use text::{printable, printable_json, printable_lines};
 pub use tiers::{MemoryNode, MemoryTiers};

@@ -13,8 +13,10 @@ use fovea_apps::{
 use fovea_linux::rooms::*;
 use fovea_linux::*;
 
+mod disks;
 mod merging;
 mod net;
+mod pages;
 mod swap;
 mod tiers;
 
@@ -330,40 +332,6 @@ impl Apps for FakeDevice {
     }
 }
 
-impl Pages for FakeDevice {
-    fn compress(&mut self, cgroup: &str, cursor: CompressCursor, pages: u64, _: u32) -> Result<CompressOutcome, Error> {
-        self.check("compress")?;
-        let mut state = self.0.borrow_mut();
-        state.cursors.push(cursor.address);
-        let Some(app) = state.apps.get_mut(cgroup) else { return Ok(CompressOutcome::default()) };
-        let swapped_pages = app.compressible_pages.min(pages);
-        app.compressible_pages -= swapped_pages;
-        app.anon_pages -= swapped_pages;
-        app.swap_pages += swapped_pages;
-        let next =
-            (swapped_pages == pages).then_some(CompressCursor { pid: 1, address: cursor.address + pages * PAGE_BYTES });
-        state.memory.free_bytes += swapped_pages * PAGE_BYTES / 2;
-        if let Some(zram) = &mut state.memory.zram {
-            zram.original_bytes += swapped_pages * PAGE_BYTES;
-            zram.used_bytes += swapped_pages * PAGE_BYTES / 2;
-            state.memory.swap_free_bytes -= swapped_pages * PAGE_BYTES;
-        }
-        state.done.push(format!("compress {cgroup}"));
-        Ok(CompressOutcome { swapped_pages, scanned_pages: swapped_pages * 2, next, ..Default::default() })
-    }
-
-    fn resident(&mut self, cgroup: &str, _: usize) -> Result<Vec<PageRange>, Error> {
-        self.did(format!("resident {cgroup}"));
-        Ok(vec![PageRange { pid: 1, start: 0, end: PAGE_BYTES }])
-    }
-
-    fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error> {
-        let known = if ranges.is_some() { "known" } else { "blind" };
-        self.did(format!("prefetch {known} {cgroup}"));
-        Ok(self.0.borrow().apps.get(cgroup).map_or(0, |a| a.swap_pages.min(pages)))
-    }
-}
-
 impl Scores for FakeDevice {
     fn rank(&mut self, cgroup: &str, wanted: i32, marks: &mut dyn MarkTable) -> Result<Ranked, Error> {
         self.check("rank")?;
@@ -413,62 +381,5 @@ impl Settings for FakeDevice {
     fn set_parameter(&mut self, module: &str, name: &str, value: &str) -> Result<(), Error> {
         self.0.borrow_mut().parameters.insert(format!("{module}/{name}"), value.into());
         Ok(())
-    }
-}
-
-impl Disks for FakeDevice {
-    fn disk_control(&mut self, with_rate: bool) -> Result<DiskControl, Error> {
-        let control = self.0.borrow().disk;
-        Ok(if control == DiskControl::Limits && !with_rate { DiskControl::Absent } else { control })
-    }
-
-    /// By its place among the apps there have been.
-    fn disk_id(&mut self, cgroup: &str) -> Result<Option<u64>, Error> {
-        Ok(self.0.borrow().apps.keys().position(|of| of == cgroup).map(|nth| 100 + nth as u64))
-    }
-
-    fn set_disk_class(&mut self, id: u64, class: IoClass) -> Result<(), Error> {
-        self.check("set_disk_class")?;
-        let mut state = self.0.borrow_mut();
-        state.disk_messages += 1;
-        state.disk_classes.insert(id, class);
-        Ok(())
-    }
-
-    fn forget_disk_class(&mut self, id: u64) -> Result<(), Error> {
-        self.check("forget_disk_class")?;
-        let mut state = self.0.borrow_mut();
-        state.disk_messages += 1;
-        state.disk_classes.remove(&id);
-        Ok(())
-    }
-
-    fn set_disk_rate(&mut self, bytes_per_s: u64) -> Result<(), Error> {
-        self.0.borrow_mut().disk_rate = bytes_per_s;
-        Ok(())
-    }
-
-    fn disk_usage(&mut self, cgroup: &str) -> Result<Vec<(String, u64)>, Error> {
-        self.did(format!("disk usage {cgroup}"));
-        Ok(self.0.borrow().disk_usage.get(cgroup).map(|&bytes| ("8:0".to_owned(), bytes)).into_iter().collect())
-    }
-
-    fn io_setting(&mut self, cgroup: &str, file: &str, device: Option<&str>) -> Result<Option<String>, Error> {
-        let state = self.0.borrow();
-        let value = state.io_files.get(&(cgroup.to_owned(), file.to_owned()));
-        let unlimited = device.map(|device| format!("{device} rbps=max wbps=max"));
-        Ok(value.map(|value| unlimited.filter(|_| value.is_empty()).unwrap_or_else(|| value.clone())))
-    }
-
-    fn set_io_setting(&mut self, cgroup: &str, file: &str, value: &str) -> Result<(), Error> {
-        self.check("set_io_setting")?;
-        if let Some(now) = self.0.borrow_mut().io_files.get_mut(&(cgroup.to_owned(), file.to_owned())) {
-            *now = value.to_owned();
-        }
-        Ok(())
-    }
-
-    fn io_weights(&mut self) -> Result<Vec<&'static str>, Error> {
-        Ok(vec!["io.bfq.weight"])
     }
 }

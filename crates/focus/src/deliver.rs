@@ -62,10 +62,10 @@ pub fn deliver(
         }
         // What programs say of themselves, as often as they like, is told as it stands at most so often.
         let now = Instant::now();
-        let is_put_off = link.is_some() && calm_at > now && wanted.told_by_programs() != told.told_by_programs();
+        let is_put_off = link.is_some() && calm_at > now && !wanted.programs_say_the_same(&told);
         if is_put_off {
             wanted = Wanted { windows: wanted.windows, screen_on: wanted.screen_on, ..told.clone() };
-        } else if wanted.told_by_programs() != told.told_by_programs() {
+        } else if !wanted.programs_say_the_same(&told) {
             calm_at = now + Duration::from_millis(TOLD_APART_MS.into());
         }
         if wanted != told && retry_at.is_none_or(|at| at <= Instant::now()) {

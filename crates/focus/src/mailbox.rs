@@ -28,9 +28,9 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// The part that programs of a session say of themselves.
-    pub(crate) fn told_by_programs(&self) -> (&Option<Vec<u32>>, &Option<Vec<u32>>, &Option<Vec<BusName>>) {
-        (&self.inhibitors, &self.playing, &self.names)
+    /// Whether programs of a session say the same of themselves in both.
+    pub(crate) fn programs_say_the_same(&self, other: &Wanted) -> bool {
+        self.inhibitors == other.inhibitors && self.playing == other.playing && self.names == other.names
     }
 }
 

@@ -72,7 +72,7 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
             Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
             Request::Focus { app } => registry.focus(Some(0), &app, 0)?,
             // Nobody watches a compositor in the phone.
-            Request::Attend { .. } | Request::Windows { .. } => {}
+            Request::Attend { .. } | Request::Windows { .. } | Request::Adopt { .. } => {}
             Request::Inhibitors { .. } | Request::Playing { .. } | Request::Names { .. } => {}
             Request::Home {} => {
                 registry.unfocus(Some(0), 0);
@@ -137,6 +137,7 @@ fn damage(cgroup: &str) -> Result<(), Box<dyn Error>> {
 fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
     let app = |app: &App| AppStatus {
         name: app.name.clone(),
+        kind: app.kind,
         cgroup: app.cgroup.clone(),
         importance: registry.importance(app),
         returns_permille: None,
@@ -162,9 +163,11 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         tiers: None,
         memory: Default::default(),
         ecache: None,
+        buffer_holders: Vec::new(),
         kills: 0,
         compressed_pages: 0,
         missing: Vec::new(),
         apps: registry.iter().map(app).collect(),
+        next_offset: None,
     }))
 }

@@ -21,7 +21,8 @@ impl<D: Device> Engine<D> {
     fn adopt_it(&mut self, pid: u32, windows: &[u32], now_ns: u64) -> Result<Reply, String> {
         let described = |e: Error| e.to_string();
         let config = &self.house.config.daemon;
-        if !(config.discover && config.windows_make_apps) || !self.is_in_logins_cgroup(pid).map_err(described)? {
+        let may_adopt = config.discover && config.windows_make_apps;
+        if !may_adopt || !self.is_in_logins_cgroup(pid).map_err(described)? {
             return Ok(Reply::Done {});
         }
         let tree = self.house.device.program_tree(pid, windows).map_err(described)?;
