@@ -307,9 +307,8 @@ comma := ,
 PACKED := $(if $(filter x86_64-%-gnu,$(TARGET)),"-C"$(comma)"link-arg=-Wl$(comma)-z$(comma)pack-relative-relocs"$(comma))
 small: needs-cargo heap-library
 	$(CARGO) build --profile small -p fovea --no-default-features $(CARGO_FLAGS) --config 'target.$(TARGET).rustflags=[$(REMAP),"-C","link-arg=-Wl,--no-eh-frame-hdr",$(PACKED)"-C","link-arg=-Wl,-T,$(CURDIR)/crates/fovea/small.ld"]'
-	@size=$$(stat -c %s $(SMALL)); [ $$size -le $(SMALL_BYTES_MAX) ] || { \
-		echo "$(SMALL) has $$size bytes, and may have $(SMALL_BYTES_MAX): leave out a dependency, or move it to the feature lab" >&2; exit 1; }; \
-	echo "$(SMALL): $$size bytes of at most $(SMALL_BYTES_MAX)"
+	@size=$$(stat -c %s $(SMALL)); echo "$(SMALL): $$size bytes of at most $(SMALL_BYTES_MAX)"; \
+	[ $$size -le $(SMALL_BYTES_MAX) ] || echo "warning: that is too large; older compilers make it larger, and a release must not be (make release-check)" >&2
 
 heap-library: $(HEAP_LIBRARY)/libfovea-heap.so.0 $(HEAP_LIBRARY)/libfovea-heap.a
 
@@ -363,8 +362,8 @@ define needs-tool
 endef
 
 # What is to be done before a release, each step checked as far as a program can.
-release-check: check-style
-	@tools/release-check.sh '$(VERSION)'
+release-check: check-style small
+	@tools/release-check.sh '$(VERSION)' '$(SMALL)' $(SMALL_BYTES_MAX)
 
 clean:
 	$(CARGO) clean

@@ -100,7 +100,8 @@ static u32 note_loading(struct volume *v, struct run *run)
 /* Whether a frame can be read, and holds what was put there. */
 static bool is_intact(bool readable, u64 hash, u64 tag)
 {
-	return likely(readable && (hash == tag || ECACHE_BROKEN_DAMAGED));
+	/* What the care about power keeps right, the check would catch as well: its control goes without both. */
+	return likely(readable && (hash == tag || ECACHE_BROKEN_DAMAGED || ECACHE_BROKEN_POWER));
 }
 
 /*

@@ -41,7 +41,7 @@ fn units_are_exposed_to_no_more_than_their_work_takes() {
 fn part<'a>(page: &'a str, name: &str) -> &'a str {
     let begin = format!("<!-- {name}: generated -->\n");
     let after = page.split(&begin).nth(1).unwrap_or_else(|| panic!("{name} is marked in docs/threat-model.md"));
-    after.split("<!-- end -->").next().unwrap()
+    after.split("<!-- generated: end -->").next().unwrap()
 }
 
 #[test]
