@@ -81,5 +81,9 @@
 #ifndef ECACHE_BROKEN_POWER
 #define ECACHE_BROKEN_POWER 0
 #endif
+/* The heap has pages moved after their memory was given away: heap/broken.h. */
+#ifndef ECACHE_BROKEN_LATE
+#define ECACHE_BROKEN_LATE 0
+#endif
 
 #endif /* FOVEA_ECACHE_BROKEN_H */

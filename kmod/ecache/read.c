@@ -97,11 +97,17 @@ static u32 note_loading(struct volume *v, struct run *run)
 	return i;
 }
 
+/*
+ * What a get finds is not compared with what was put. The check catches what
+ * these safeties prevent, so that without it alone their controls show it.
+ */
+#define ECACHE_UNCHECKED_GET \
+	(ECACHE_BROKEN_DAMAGED || ECACHE_BROKEN_POWER || ECACHE_BROKEN_LATE || ECACHE_BROKEN_PINNED)
+
 /* Whether a frame can be read, and holds what was put there. */
 static bool is_intact(bool readable, u64 hash, u64 tag)
 {
-	/* What the care about power keeps right, the check would catch as well: its control goes without both. */
-	return likely(readable && (hash == tag || ECACHE_BROKEN_DAMAGED || ECACHE_BROKEN_POWER));
+	return likely(readable && (hash == tag || ECACHE_UNCHECKED_GET));
 }
 
 /*
