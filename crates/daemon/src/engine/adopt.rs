@@ -38,8 +38,9 @@ impl<D: Device> Engine<D> {
     /// Whether a process of nobody's that is known runs in the cgroup of a whole login; where no systemd made the cgroups, in
     /// that of whatever started the session.
     fn is_in_logins_cgroup(&mut self, pid: u32) -> Result<bool, Error> {
-        if self.house.app_of_pid(pid)?.is_some() {
-            return Ok(false);
+        // A login is known as a unit, and what it started is to be taken out of it all the same.
+        if let Some(name) = self.house.app_of_pid(pid)? {
+            return Ok(self.house.registry.get(&name).is_some_and(|app| app.kind == Kind::Login));
         }
         let Some(member) = self.house.device.cgroup_of_pid(pid)? else { return Ok(false) };
         let placed = place_of_cgroup(&member);
