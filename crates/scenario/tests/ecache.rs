@@ -328,7 +328,7 @@ fn a_phone_that_falls_short_fails() {
         ("alloc-mfc-N", |p| p.alloc_ns = 100_001),
         ("alloc-migrate-N", |p| p.alloc_ns = 1_000_001),
         ("alloc-failures-N", |p| p.error = Some("EBUSY".into())),
-        ("put-overhead-N", |p| p.put_insns = 35_100),
+        ("put-overhead-N", |p| p.put_insns = 75_100),
     ];
     for (id, change) in cases {
         let d = results(&SHORT, |plan, phone| {
