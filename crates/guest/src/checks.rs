@@ -17,8 +17,8 @@ use crate::setup::cgroup_path;
 const RESTORE_LIMIT_NS: u64 = 10_000_000_000;
 
 /// Rows of `fovea check` that tell of the machine and are no lack of the daemon's own: a swap may be none by configuration, and
-/// most devices have no eCache.
-const UNUSED: [&str; 3] = ["swap", "swap-codec", "ecache"];
+/// most devices have no eCache. Who is an app is told to the daemon in the phone, where no desktop makes units.
+const UNUSED: [&str; 4] = ["swap", "swap-codec", "ecache", "apps"];
 
 /// How long its process may still live after its socket is gone.
 const END_LIMIT_NS: u64 = 2_000_000_000;
