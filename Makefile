@@ -32,7 +32,8 @@ CARGO ?= cargo
 RUSTC ?= rustc
 CARGO_FLAGS ?=
 # The machine's own where nothing is said. A cargo that is not called from here takes what .cargo/config.toml says.
-HOST := $(shell $(RUSTC) -vV 2>/dev/null | sed -n 's/^host: //p')
+# Root who installs may have no rustc (sudo's PATH has no ~/.cargo/bin): then it is what was built here.
+HOST := $(or $(shell $(RUSTC) -vV 2>/dev/null | sed -n 's/^host: //p'),$(patsubst target/%/small/fovea,%,$(firstword $(wildcard target/*/small/fovea))))
 TARGET ?= $(or $(HOST),x86_64-unknown-linux-gnu)
 export CARGO_BUILD_TARGET := $(TARGET)
 TARGET_IN_CAPITALS := $(shell echo $(TARGET) | tr a-z- A-Z_)
