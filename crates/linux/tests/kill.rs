@@ -101,8 +101,9 @@ fn a_process_at_any_depth_dies_and_counts() {
 /// it.
 #[test]
 fn who_leaves_the_cgroup_when_asked_to_end_dies_all_the_same() {
+    // The child speaks for both: one that is born while the others are asked would stay and live.
     let script = "mkdir $G-aside; trap 'echo $$ >$G-aside/cgroup.procs' TERM; \
-        echo there; while :; do sleep 1000 & wait $!; done";
+        sh -c 'echo there; exec sleep 1000' & wait $!; while :; do sleep 1000 & wait $!; done";
     let Some(group) = Group::new("leaves", script) else { return };
     let mut system = System::new().unwrap();
     assert!(system.terminate(&group.1).unwrap() >= 1);
