@@ -8,6 +8,7 @@
 //! <!-- begin: beside lowmem.json sim.json restart_ns -->      the same, the other file's figures behind a stroke
 //! <!-- begin: verdicts reproduce.json hybrid-fig2 -->         a row per verdict of these experiments; of all if none is named
 //! <!-- begin: claims peers.json relaunch-best -->            a row per claim that is made of each case, a column per case
+//! <!-- begin: shortfalls peers.json -->                       how many verdicts hold, and a row for each that does not
 //! <!-- begin: systems lowmem.json ecache.json -->             a row or two per system: without, with, ratio, the paper's
 //! <!-- begin: picture results.svg lowmem.json ecache.json --> what a person notices of them, drawn
 //! <!-- end -->
@@ -86,10 +87,11 @@ fn made(words: &[&str], folder: &str, from: &Source, pictures: &mut Vec<(String,
         "beside" => tables::beside(&documents[0], &documents[1], &rest[1..]),
         "verdicts" => tables::verdicts(&documents[0], rest),
         "claims" => tables::claims(&documents[0], rest),
+        "shortfalls" => Ok(tables::shortfalls(&documents[0])),
         // Its page tells what each row is from.
         "systems" => return systems::table(&documents, folder).map_err(in_file),
         other => {
-            let kinds = "take figures, paper, beside, verdicts, claims, systems or picture";
+            let kinds = "take figures, paper, beside, verdicts, claims, shortfalls, systems or picture";
             return Err(in_file(format!("{other}: not a kind of table; {kinds}")));
         }
     };
@@ -146,21 +148,29 @@ pub struct Page {
     pub filled: Result<String, Wrong>,
 }
 
-/// Every `*.md` in a folder, the `README.md` beside the folder, and the pictures they show, beside what their markers and the results in
-/// `results/` make of them.
+/// The folders of pages, by reader.
+const FOLDERS: [&str; 3] = ["guide", "design", "results"];
+
+/// The pages of a folder, in the order of their names.
+fn pages_of(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let failed = |cause| FileError { path: folder.to_owned(), cause };
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(failed)?;
+    let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "md"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// Every page of a folder and of its folders `guide`, `design` and `results`, the `README.md` beside the folder, and the pictures they
+/// show, beside what their markers and the results in `results/` make of them.
 ///
 /// # Errors
-/// If the folder or a page cannot be read.
+/// If a folder or a page cannot be read.
 pub fn pages(folder: &Path, papers: &[Paper], panels: &[Panel]) -> Result<Vec<Page>, FileError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |cause| FileError { path, cause }
-    };
-    let entries =
-        fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(failed(folder))?;
-    let mut paths: Vec<(PathBuf, String)> = entries.iter().map(|e| (e.path(), String::new())).collect();
-    paths.retain(|(path, _)| path.extension().is_some_and(|e| e == "md"));
-    paths.sort();
+    let mut paths: Vec<(PathBuf, String)> = pages_of(folder)?.into_iter().map(|p| (p, String::new())).collect();
+    for part in FOLDERS.map(|name| folder.join(name)).iter().filter(|part| part.is_dir()) {
+        paths.extend(pages_of(part)?.into_iter().map(|p| (p, "../".to_owned())));
+    }
     let name = folder.file_name().and_then(|name| name.to_str());
     let readme = folder.parent().map(|parent| parent.join("README.md"));
     if let (Some(name), Some(readme)) = (name, readme.filter(|readme| readme.is_file())) {
@@ -174,7 +184,7 @@ pub fn pages(folder: &Path, papers: &[Paper], panels: &[Panel]) -> Result<Vec<Pa
     let source = Source { load: &load, papers, panels };
     let mut pages = Vec::new();
     for (path, prefix) in paths {
-        let found = fs::read_to_string(&path).map_err(failed(&path))?;
+        let found = fs::read_to_string(&path).map_err(|cause| FileError { path: path.clone(), cause })?;
         let filled = fill(&found, &prefix, &source).map(|filled| {
             pages.extend(filled.pictures.into_iter().map(|(name, picture)| {
                 let path = folder.join(name);

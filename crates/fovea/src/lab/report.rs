@@ -48,8 +48,8 @@ pub struct ReportArgs {
     /// How many seeds they are run with, from --seed on: 5, or 1 with --quick.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SEEDS)))]
     seeds: Option<u32>,
-    /// Make tables and pictures of documents anew, between their markers, from the results in DIR/results, and no page: of DIR/*.md, and of
-    /// the README.md beside DIR.
+    /// Make tables and pictures of documents anew, between their markers, from the results in DIR/results, and no page: of DIR/*.md, of
+    /// the pages in DIR/guide, DIR/design and DIR/results, and of the README.md beside DIR.
     #[arg(long, value_name = "DIR", exclusive = true)]
     docs: Option<PathBuf>,
     /// A line under the title, such as the date.

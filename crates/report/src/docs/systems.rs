@@ -33,42 +33,42 @@ struct Row {
 /// In the order of the table. Another system adds its own here.
 const ROWS: [Row; 14] = [
     Row {
-        system: ("Low memory", "lowmem.md"),
+        system: ("Low memory", "results/lowmem.md"),
         scenario: "lowmem",
         measured: "an app comes back when memory is short",
         figures: Figures::Of { case: "", figure: "restart_ns", without: "stock", with: "fovea" },
         paper: "6.7 (2061, 306 ms)",
     },
     Row {
-        system: ("Low memory", "lowmem.md"),
+        system: ("Low memory", "results/lowmem.md"),
         scenario: "workload",
         measured: "apps killed over a day",
         figures: Figures::Of { case: "N", figure: "kills", without: "stock", with: "fovea" },
         paper: "fewer",
     },
     Row {
-        system: ("Desktop", "desktop.md"),
+        system: ("Desktop", "results/desktop.md"),
         scenario: "desktop",
         measured: "apps killed beside the leaking one and the fork bomb",
         figures: Figures::Of { case: "zram", figure: "wrong_kills", without: "systemd-oomd", with: "fovea" },
         paper: "",
     },
     Row {
-        system: ("eCache", "ecache.md"),
+        system: ("eCache", "results/ecache.md"),
         scenario: "ecache",
         measured: "70 MB for the video decoder, at worst",
         figures: Figures::Of { case: "HM", figure: "alloc_mfc_worst_insns", without: "migrate", with: "ecache" },
         paper: "27 at least (0.3 s, 11 ms)",
     },
     Row {
-        system: ("eCache", "ecache.md"),
+        system: ("eCache", "results/ecache.md"),
         scenario: "ecache",
         measured: "opening an app, geometric mean",
         figures: Figures::Of { case: "HM", figure: "launch_geomean_ns", without: "migrate", with: "ecache" },
         paper: "",
     },
     Row {
-        system: ("Mapping cache", "mapping-cache.md"),
+        system: ("Mapping cache", "results/mapping-cache.md"),
         scenario: "mapcache",
         measured: "CPU time of playing a video, memory fragmented",
         figures: Figures::Of {
@@ -80,28 +80,28 @@ const ROWS: [Row; 14] = [
         paper: "2.8 (64 % less)",
     },
     Row {
-        system: ("Disk", "aciom.md"),
+        system: ("Disk", "results/disk.md"),
         scenario: "disk",
         measured: "a film's frames missed beside a copy, of 540",
         figures: Figures::Of { case: "", figure: "missed_frames", without: "none", with: "fovea-dm" },
         paper: "no degradation",
     },
     Row {
-        system: ("Network", "net.md"),
+        system: ("Network", "results/network.md"),
         scenario: "net",
         measured: "a film stands still beside eight downloads, of 90 s",
         figures: Figures::Of { case: "flows-8", figure: "degraded_ns", without: "cake", with: "fovea" },
         paper: "21 at least (64, 2 to 3 s)",
     },
     Row {
-        system: ("Merging", "ksm.md"),
+        system: ("Merging", "results/merging.md"),
         scenario: "ksm",
         measured: "CPU time for merging pages that are alike",
         figures: Figures::Of { case: "session", figure: "ksmd_cpu_ns", without: "always", with: "fovea" },
         paper: "50 (98 % less)",
     },
     Row {
-        system: ("Fast and slow memory", "tiers.md"),
+        system: ("Fast and slow memory", "results/tiers.md"),
         scenario: "tier",
         measured: "the app in front waits for memory",
         figures: Figures::Of {
@@ -113,7 +113,7 @@ const ROWS: [Row; 14] = [
         paper: "2.1 (53 % less, on traces)",
     },
     Row {
-        system: ("eCache, on traces", "lab-results.md"),
+        system: ("eCache, on traces", "results/lab.md"),
         scenario: REPRODUCE,
         measured: "read from flash, workload N",
         figures: Figures::Two {
@@ -125,21 +125,21 @@ const ROWS: [Row; 14] = [
         paper: "4.2 to 6.7 (76 to 85 % less)",
     },
     Row {
-        system: ("DRAM and PCM, on traces", "lab-results.md"),
+        system: ("DRAM and PCM, on traces", "results/lab.md"),
         scenario: REPRODUCE,
         measured: "the foreground's time at memory",
         figures: Figures::Saved { verdict: "hybrid-fig4/memory-mean", of: "LRU, 2QLRU" },
         paper: "2.1 (53 % less)",
     },
     Row {
-        system: ("DRAM and PCM, on traces", "lab-results.md"),
+        system: ("DRAM and PCM, on traces", "results/lab.md"),
         scenario: REPRODUCE,
         measured: "energy of memory",
         figures: Figures::Saved { verdict: "hybrid-energy/mean", of: "LRU, 2QLRU" },
         paper: "1.3 (23 % less)",
     },
     Row {
-        system: ("DRAM and PCM, on traces", "lab-results.md"),
+        system: ("DRAM and PCM, on traces", "results/lab.md"),
         scenario: REPRODUCE,
         measured: "energy of memory, 1000 requests a second",
         figures: Figures::Saved { verdict: "hybrid-energy/against-dram-at-1000-per-s", of: "DRAM alone" },

@@ -7,6 +7,7 @@ use crate::document::{distinct, Case, Document};
 use crate::experiment::within;
 use crate::paper::{is_free_memory, paper_figure, Paper};
 use crate::units::{number, with_margin, Unit};
+use crate::verdict::Verdict;
 
 /// A cell's text: what would end the cell or become markup does neither.
 pub(super) fn cell(text: &str) -> String {
@@ -144,8 +145,12 @@ pub(super) fn verdicts(document: &Document, experiments: &[&str]) -> Result<Stri
     if let Some(name) = experiments.iter().find(|name| !document.verdicts.iter().any(|v| of(&v.id, &[name]))) {
         return Err(format!("no verdict of {name}; take an experiment that the file has"));
     }
+    Ok(table_of(document.verdicts.iter().filter(|v| of(&v.id, experiments))))
+}
+
+fn table_of<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> String {
     let mut text = "| verdict | claim | claimed | ours | |\n|---|---|--:|--:|---|\n".to_owned();
-    for v in document.verdicts.iter().filter(|v| of(&v.id, experiments)) {
+    for v in verdicts {
         let word = match v.not_shown {
             Some(_) => "**not shown**",
             None if v.pass => "holds",
@@ -160,10 +165,20 @@ pub(super) fn verdicts(document: &Document, experiments: &[&str]) -> Result<Stri
             format!("{word}{seeds}"),
         ]);
     }
-    Ok(text)
+    text
 }
 
-/// One of the claims that are made of each case, case by case: a row per claim, a column per case.
+/// How many verdicts hold, and those that do not.
+pub(super) fn shortfalls(document: &Document) -> String {
+    let (all, holds) = (document.verdicts.len(), document.verdicts.iter().filter(|v| v.pass).count());
+    if holds == all {
+        return format!("All {all} verdicts hold.\n");
+    }
+    let table = table_of(document.verdicts.iter().filter(|v| !v.pass));
+    format!("{holds} of {all} verdicts hold. The others:\n\n{table}")
+}
+
+/// One of the claims that are made of each case, case by case: a row per claim, a column per case. What falls short is bold.
 pub(super) fn claims(document: &Document, names: &[&str]) -> Result<String, String> {
     if names.is_empty() {
         return Err("names no claim; name some behind the file".into());
@@ -182,7 +197,15 @@ pub(super) fn claims(document: &Document, names: &[&str]) -> Result<String, Stri
         let Some(first) = found.iter().copied().flatten().next() else {
             return Err(format!("no case has the claim {name}; take one that the file has"));
         };
-        let cells = found.iter().map(|v| v.map_or("–".into(), |v| with_margin(v.figure, v.margin)));
+        let shown = |v: &Verdict| {
+            let figure = with_margin(v.figure, v.margin);
+            if v.pass {
+                figure
+            } else {
+                format!("**{figure}**")
+            }
+        };
+        let cells = found.iter().map(|v| v.map_or("–".into(), shown));
         text += &row([cell(&first.claim), cell(&first.bound)].into_iter().chain(cells));
     }
     Ok(text)

@@ -106,7 +106,36 @@ fn claims_of_each_case_stand_side_by_side() {
     };
     let made = follow("<!-- begin: claims w.json best -->\n<!-- end -->\n", "", &of_cases).unwrap().text;
     assert!(made.contains("| claim | claimed | N | H |\n| --- | --: | --: | --: |\n"), "{made}");
-    assert!(made.contains("| sooner \\| than any | <= 0.9 | 0.848 \u{b1} 0.090 | not measured |\n"), "{made}");
+    assert!(made.contains("| sooner \\| than any | <= 0.9 | 0.848 \u{b1} 0.090 | **not measured** |\n"), "{made}");
+}
+
+#[test]
+fn what_falls_short_is_told_with_how_many_hold() {
+    let made = filled("<!-- begin: shortfalls w.json -->\n<!-- end -->\n").unwrap();
+    assert!(made.contains("1 of 2 verdicts hold. The others:\n\n| verdict |"), "{made}");
+    assert!(made.contains("| `ab/more` | more (a paper) |") && !made.contains("`a/less`"), "{made}");
+    let of_good = |_: &str| Ok(Document { verdicts: document().verdicts[..1].to_vec(), ..document() });
+    let made = follow("<!-- begin: shortfalls w.json -->\n<!-- end -->\n", "", &of_good).unwrap().text;
+    assert!(made.contains("All 1 verdicts hold.\n"), "{made}");
+}
+
+#[test]
+fn pages_by_reader_are_filled_with_links_that_lead_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let docs = folder.path().join("docs");
+    for part in ["guide", "results", "history"] {
+        std::fs::create_dir_all(docs.join(part)).unwrap();
+    }
+    std::fs::write(docs.join("results/w.json"), serde_json::to_string(&document()).unwrap()).unwrap();
+    let marker = "<!-- begin: figures w.json kills -->\n<!-- end -->\n";
+    for page in ["top.md", "guide/use.md", "results/all.md", "history/old.md"] {
+        std::fs::write(docs.join(page), marker).unwrap();
+    }
+    let made = pages(&docs, &[], &[]).unwrap();
+    let names: Vec<_> = made.iter().map(|page| page.path.strip_prefix(&docs).unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["top.md", "guide/use.md", "results/all.md"], "history keeps what it says");
+    assert!(made[0].filled.as_ref().unwrap().contains("[w.json](results/w.json)"));
+    assert!(made[1].filled.as_ref().unwrap().contains("[w.json](../results/w.json)"));
 }
 
 #[test]
@@ -153,7 +182,8 @@ fn a_system_is_shown_with_what_was_measured_of_it() {
     let Filled { text, pictures } = follow(text, "docs/", &saved).unwrap();
     assert!(text.contains("](docs/p.svg)\n"), "{text}");
     assert!(
-        text.contains("| [Low memory](docs/lowmem.md) |") && text.contains("| 1869 ms (stock) | 300 ms | 6.2 |"),
+        text.contains("| [Low memory](docs/results/lowmem.md) |")
+            && text.contains("| 1869 ms (stock) | 300 ms | 6.2 |"),
         "{text}"
     );
     assert!(matches!(&pictures[..], [(name, svg)] if name == "p.svg" && svg.contains("coming back")));
