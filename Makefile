@@ -114,7 +114,7 @@ test-debian:
 	FOVEA_DEBIAN_RUN="$(DEBIAN_RUN)" tools/debian.sh $(DEBIAN_SUITES)
 
 # Full length: the figures of docs/, those of the lab with five seeds. Two hours on two cores. Whatever falls short, the page is made, and says so; a verdict of
-# the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/lab-results.md).
+# the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/results/lab.md).
 BENCH_RESULTS := results/lowmem.json results/workload.json results/ecache.json results/mapcache.json results/disk.json results/net.json results/desktop.json results/outsiders.json results/reproduce.json
 bench: setup whole
 	@mkdir -p results
@@ -220,7 +220,7 @@ install: install-small
 	# The whole program, which the small one runs for `fovea phone|trace|lab`.
 	install -m 755 $(FOVEA) $(DESTDIR)$(PREFIX)/lib/fovea/fovea-lab
 	install -m 755 $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
-	# For cache policies of one's own, with an example: docs/lab-policies.md.
+	# For cache policies of one's own, with an example: docs/guide/lab-policies.md.
 	install -m 644 lib/policy/fovea-policy.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 lib/policy/clock.c $(DESTDIR)$(PREFIX)/share/doc/fovea/
 	# What versions before fovea-lab left here.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Turns what tracefs prints of dm-ecache's events into a trace for `fovea lab ecache` (docs/lab-formats.md, "The eCache's traces"):
+# Turns what tracefs prints of dm-ecache's events into a trace for `fovea lab ecache` (docs/guide/lab-formats.md, "The eCache's traces"):
 #
 #   awk -v devices=mfc0:8704,mfc1:9216 -f ecache-trace.awk trace_pipe.txt | zstd > phone.txt.zst
 #

@@ -6,7 +6,7 @@
  *   fovea lab replay trace.parquet --policies clock,external:./clock:bits=2 --sizes 10%
  *
  * Write four functions, name them in a struct fovea_policy and put FOVEA_POLICY(that) at the end of the file. Exactly one file of a
- * program includes this. docs/lab-policies.md tells what is sent, for other languages.
+ * program includes this. docs/guide/lab-policies.md tells what is sent, for other languages.
  */
 #ifndef FOVEA_POLICY_H
 #define FOVEA_POLICY_H

@@ -213,14 +213,14 @@ impl Rows {
             match self.importance.as_ref().and_then(|c| c.at(row)) {
                 None => None,
                 Some(name) => Some(importance_from_name(name).ok_or_else(|| {
-                    self.wrong(row, format!("importance is {name:?}"), "docs/lab-formats.md names all")
+                    self.wrong(row, format!("importance is {name:?}"), "docs/guide/lab-formats.md names all")
                 })?),
             };
         let op = match self.op.as_ref().and_then(|c| c.at(row)) {
             None => Op::Object,
             Some(name) => name
                 .parse()
-                .map_err(|()| self.wrong(row, format!("op is {name:?}"), "docs/lab-formats.md names all"))?,
+                .map_err(|()| self.wrong(row, format!("op is {name:?}"), "docs/guide/lab-formats.md names all"))?,
         };
         let size_bytes = self.number(&self.size_bytes, "size_bytes", row)?;
         let flag = |column: &Option<BooleanArray>| column.as_ref().is_some_and(|c| c.is_valid(row) && c.value(row));

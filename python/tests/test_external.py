@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""Policies that are programs of their own (docs/lab-policies.md): `external:PROGRAM`."""
+"""Policies that are programs of their own (docs/guide/lab-policies.md): `external:PROGRAM`."""
 
 import os
 import shutil

@@ -30,7 +30,7 @@ pub struct Launch {
     /// Bring it to the screen at once.
     #[arg(long)]
     focus: bool,
-    /// Let the kernel merge its pages, and those of all it starts, with pages that are alike of other apps: see docs/ksm.md for what that
+    /// Let the kernel merge its pages, and those of all it starts, with pages that are alike of other apps: see docs/design/ksm.md for what that
     /// lets others find out.
     #[arg(long)]
     merge: bool,

@@ -2,7 +2,7 @@
 //! The laboratory: traces in one form, importers into it, and replay of cache policies on them.
 //!
 //! The data flow is one way: a foreign file is [`import`]ed into a trace file ([`store`]); a trace file is made dense once
-//! ([`dense`]); every policy ([`policy`]) then runs over the dense requests ([`replay`], [`sweep`]). `docs/lab.md` tells how to use it,
+//! ([`dense`]); every policy ([`policy`]) then runs over the dense requests ([`replay`], [`sweep`]). `docs/guide/researcher.md` tells how to use it,
 //! and pages beside it the formats, the policies and the results.
 
 pub mod dense;

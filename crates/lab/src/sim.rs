@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The simulated phone: the daemon's own engine and policies, over a device that is a few thousand lines instead of
-//! a kernel. A boot that takes the virtual phone a minute takes a fraction of a second here; docs/sim.md says how near it comes.
+//! a kernel. A boot that takes the virtual phone a minute takes a fraction of a second here; docs/design/sim.md says how near it comes.
 
 mod apps;
 mod boot;

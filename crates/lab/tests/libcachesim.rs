@@ -84,7 +84,7 @@ fn misses_are_those_of_libcachesim() {
     write_oracle(&trace, &requests);
     let mut dense = Dense::from_objects(requests.iter().copied(), &Default::default()).unwrap();
     dense.look_ahead().unwrap();
-    // Left out, where the package departs from the papers (docs/lab-policies.md tells how): LIRS, and 2Q by bytes.
+    // Left out, where the package departs from the papers (docs/guide/lab-policies.md tells how): LIRS, and 2Q by bytes.
     for (weight, policies, sizes) in [
         ("objects", "lru,fifo,clock,sieve,s3-fifo,2q,arc,belady", "30,100,333,1500"),
         ("bytes", "lru,fifo,clock,sieve,s3-fifo,arc,belady", "65536,262144,1048576,3000000"),

@@ -46,7 +46,7 @@ fn lru_on_cloud_physics_has_libcachesims_misses() {
     assert_eq!(document.figure("1GiB", "lru", "hits"), Some(f64::from(113_872 - 71704)));
 }
 
-/// Of its C program (`cachesim` of October 2024, its defaults), whose count was read before it is rounded. docs/lab-policies.md tells
+/// Of its C program (`cachesim` of October 2024, its defaults), whose count was read before it is rounded. docs/guide/lab-policies.md tells
 /// of those that differ, and why.
 const CACHESIM_MISSES: &[(&str, [u64; 6])] = &[
     ("lru", [95420, 91657, 71395, 93374, 81722, 71704]),

@@ -27,7 +27,7 @@ fn with(seeds: &str) -> Document {
     found(&[&SCENE[..], &[seeds]].concat())
 }
 
-/// The mean of a figure, as docs/scenarios.md says it.
+/// The mean of a figure, as docs/guide/scenarios.md says it.
 fn mean(name: &str, [a, b]: [f64; 2]) -> f64 {
     let ratio = ["_ns", "_bytes", "_nj", "_bytes_per_s", "_insns"].iter().any(|end| name.ends_with(end));
     if ratio && a > 0.0 && b > 0.0 {

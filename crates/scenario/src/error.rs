@@ -59,7 +59,7 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> R
         file: file.into(),
         line: line_of(text, e.span().map_or(0, |s| s.start)),
         what: e.message().replace('\n', " "),
-        mend: "correct that line (docs/scenarios.md lists what may stand there)".into(),
+        mend: "correct that line (docs/guide/scenarios.md lists what may stand there)".into(),
     })
 }
 

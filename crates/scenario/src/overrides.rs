@@ -83,7 +83,7 @@ pub(crate) fn apply(mut scenario: Scenario, file: &str, text: &str, overrides: &
             section.insert(key.into(), new);
         }
         // One at a time, so that the message names the one that is wrong.
-        scenario = scenario_of(&table).map_err(|what| wrong(what, "docs/scenarios.md lists the parameters"))?;
+        scenario = scenario_of(&table).map_err(|what| wrong(what, "docs/guide/scenarios.md lists the parameters"))?;
     }
     Ok(scenario)
 }

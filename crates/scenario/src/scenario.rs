@@ -197,7 +197,7 @@ impl Scenario {
         }
         match self.parameters().check() {
             Ok(()) => Ok(()),
-            Err((key, what)) => at(key, format!("{key}: {what}"), "see docs/scenarios.md for what it may be"),
+            Err((key, what)) => at(key, format!("{key}: {what}"), "see docs/guide/scenarios.md for what it may be"),
         }
     }
 }

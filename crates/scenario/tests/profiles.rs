@@ -232,7 +232,7 @@ fn files_stay_on_the_flash() {
 
 #[test]
 fn the_example_in_the_documentation_works() {
-    let page = include_str!("../../../docs/scenarios.md");
+    let page = include_str!("../../../docs/guide/scenarios.md");
     let example = page.split("```toml").nth(1).unwrap().split("```").next().unwrap();
     let plans = Scenario::from_text("x.toml", example, &[]).unwrap().plans(&Catalog::builtin().unwrap(), true).unwrap();
     assert_eq!(plans[0].steps.len(), 8, "a service and seven steps");

@@ -45,7 +45,7 @@ impl SimArgs {
         let json = self.json.as_deref();
         write_results(json, &document, "make room and run again")?;
         if !to_stdout(json) {
-            let near = "Simulated: docs/sim.md tells how near this comes to the virtual phone.\n";
+            let near = "Simulated: docs/design/sim.md tells how near this comes to the virtual phone.\n";
             print(&(render(&document, &papers()) + near))?;
         }
         match sim::failures(&plans, &events).into_iter().next() {

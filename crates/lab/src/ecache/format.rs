@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Traces of the eCache's interface as text, so that a phone's can be recorded by whatever is at hand (a tracepoint's output through
-//! awk) and replayed here. `docs/lab-formats.md` has the format:
+//! awk) and replayed here. `docs/guide/lab-formats.md` has the format:
 //!
 //! ```text
 //! # fovea ecache trace 1
@@ -164,7 +164,7 @@ pub fn read(path: &Path) -> Result<Trace> {
         path: path.display().to_string(),
         place,
         what,
-        mend: "docs/lab-formats.md has the format".into(),
+        mend: "docs/guide/lab-formats.md has the format".into(),
     };
     let mut start = [0; 4];
     let got = File::open(path).and_then(|mut f| f.read(&mut start)).map_err(failed)?;

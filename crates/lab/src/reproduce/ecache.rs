@@ -133,7 +133,7 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
         ),
     ]);
     let notes = vec![
-        "traces are generated, the paper's were not published: see docs/lab-policies.md; their traffic is fitted to table 9's".into(),
+        "traces are generated, the paper's were not published: see docs/guide/lab-policies.md; their traffic is fitted to table 9's".into(),
         format!("LRU distance against count, by workload, percent less: {}", by_workload(&|r| saving(r, "lru", "count"))),
         format!(
             "salvage against LRU distance, percent less: {}; optimal: {}",
@@ -163,7 +163,7 @@ fn fig_10(settings: &Settings) -> Result<Findings> {
              each, table 8)"
         ),
         "salvage may save more than the gap: optimal moves no page. Where it closes less than half, a film takes 70 of 90 MB at \
-         every second to third launch; docs/lab-results.md has what it keeps then"
+         every second to third launch; docs/results/lab.md has what it keeps then"
             .into(),
         "optimal is the best found by a search that follows 8 caches through the trace, or by any policy that moves no page; it is \
          reachable, and not proven best"

@@ -128,7 +128,7 @@ fn run(settings: &Settings) -> Result<Findings> {
             ),
             format!("{reaching} of {} readings reach 53 %; the most is {:.1} % ({}), the least {:.1} % ({})",
                 all.len(), all[0].0, all[0].1, all[all.len() - 1].0, all[all.len() - 1].1),
-            "how it would be on phones' own traces: docs/lab-results.md".into(),
+            "how it would be on phones' own traces: docs/results/lab.md".into(),
         ],
         cases,
         ..Findings::default()

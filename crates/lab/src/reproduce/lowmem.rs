@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The low-memory tests of LowMem13, section 4.2, on the simulated phone (docs/sim.md): the paper's table beside ours.
+//! The low-memory tests of LowMem13, section 4.2, on the simulated phone (docs/design/sim.md): the paper's table beside ours.
 
 use std::collections::BTreeMap;
 
@@ -152,7 +152,7 @@ fn shown(case: &str, configuration: &str, figure: impl Fn(&str) -> Option<f64>) 
 
 fn notes(document: &Document, rounds: u64) -> Vec<String> {
     let mut notes = vec![
-        format!("figures and verdicts are of {rounds} simulated rounds, not of a kernel: docs/sim.md holds them against the virtual phone's"),
+        format!("figures and verdicts are of {rounds} simulated rounds, not of a kernel: docs/design/sim.md holds them against the virtual phone's"),
         "the phones differ: ratios between configurations compare, times do not".to_owned(),
         "the simulated kernel does not raise its marks when memory is fragmented (boost_watermark): under zram alone it swaps later than the \
          virtual phone's, so that the verdicts against zram's start and restart say little"

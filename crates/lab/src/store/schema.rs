@@ -7,7 +7,7 @@ use parquet::errors::ParquetError;
 
 use crate::Error;
 
-/// The schema of a trace file; `docs/lab-formats.md` explains the columns.
+/// The schema of a trace file; `docs/guide/lab-formats.md` explains the columns.
 pub const SCHEMA: &str = "
 message fovea_trace {
   required int64 time_ns (integer(64,false));
