@@ -4,8 +4,8 @@
 #include "internal.h"
 
 /*
- * The least stamp, less one: every cached page's age is at least 1. Each part of the LRU
- * list is in order of stamps, so it is one of their tails'.
+ * The least stamp of all cached pages, less one, so that every page's age is at least 1.
+ * Each part of the LRU list is in the order of stamps, so one of the two tails has it.
  */
 static u64 oldest_stamp(const struct ecache *ec)
 {
@@ -111,7 +111,10 @@ void ecache_cost_bases(struct ecache *ec, const struct ecache_request *req)
 	}
 }
 
-/* Equation (1) for frames [first, end): whole base regions, and what is cut. */
+/*
+ * Equation (1) for frames [first, end): whole base regions by the sums of
+ * ecache_cost_bases(), the cut ones at both ends frame by frame.
+ */
 u64 ecache_range_cost(const struct ecache *ec, const struct ecache_request *req,
 		      u32 first, u32 end)
 {

@@ -11,7 +11,7 @@
  * and pages at any stride that disks know, fall evenly over the buckets. The object is
  * the key's upper end: multiples of the multiplier's low bits, which are odd, set
  * objects apart. The seed moves the buckets' borders, so that chains differ from run to
- * run; it is no defence against who knows it.
+ * run. It is no defence against somebody who knows the seed.
  */
 ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 key)
 {
@@ -19,7 +19,7 @@ ECACHE_SHARED u32 ecache_bucket(const struct ecache *ec, u64 key)
 		     ec->bucket_shift);
 }
 
-/* Goes along a chain from `link` to where a key's frame number is, or its end. */
+/* Follows a chain from `link` to the link that names the key's frame, or to the end. */
 static u32 *chain_find(const struct ecache *ec, u32 *link, u64 key)
 {
 	while (*link != ECACHE_NONE) {
@@ -72,8 +72,8 @@ static void uncount(struct ecache *ec, u32 frame)
 }
 
 /*
- * Takes a CACHED frame off everything; `link` is where it hangs in the hash. In the
- * caller, as what get does most.
+ * Takes a CACHED frame off its list, its chain and its base region's sums; `link` is the
+ * chain link that names it. Always inlined: this is most of a get's work.
  */
 static inline __attribute__((__always_inline__)) void remove_page(struct ecache *ec, u32 frame, u32 *link)
 {
@@ -83,7 +83,7 @@ static inline __attribute__((__always_inline__)) void remove_page(struct ecache 
 	ecache_lru_del(ec, frame, ec->states[frame]);
 }
 
-/* Makes a frame that is on no list FREE, at the LRU end. In the caller as well. */
+/* Makes a frame that is on no list FREE. Always inlined, as remove_page() is. */
 static inline __attribute__((__always_inline__)) void free_frame(struct ecache *ec, u32 frame)
 {
 	ec->states[frame] = FRAME_LISTED;
@@ -139,8 +139,8 @@ ECACHE_SHARED u32 ecache_take_frame(struct ecache *ec, u32 work_limit, u32 keep,
 }
 
 /*
- * A frame for a page, or ECACHE_NONE; of a page that has to go, `evicted` gets the key. In
- * the caller's loop, where a build has one, as put_end() and get_key() are.
+ * Pins a frame for a page, or returns ECACHE_NONE; `evicted` gets the key of the page that
+ * is evicted for it. Always inlined, as put_end() and get_key() are: batches call them in a loop.
  */
 static inline __attribute__((__always_inline__)) u32 pin_frame(struct ecache *ec, struct ecache_key *evicted)
 {
@@ -161,7 +161,7 @@ u32 ecache_put_begin(struct ecache *ec)
 	return pin_frame(ec, NULL);
 }
 
-/* Drops the page that hangs at `link`, if any; returns whether it was a live one. */
+/* Drops the page of the frame that `link` names; returns whether there was one, not a tombstone. */
 static bool drop(struct ecache *ec, u32 *link)
 {
 	u32 frame = *link;
@@ -176,7 +176,7 @@ static bool drop(struct ecache *ec, u32 *link)
 	return true;
 }
 
-/* A page is about to be stored: one that is there under its key is dropped. */
+/* A page is about to be stored: an older one under the same key is dropped. */
 static bool make_way(struct ecache *ec, u32 *link)
 {
 	bool replaced = drop(ec, link);
@@ -228,7 +228,7 @@ int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
 	result->frame = ECACHE_NONE;
 	if (!ecache_in_range(object, index))
 		return ECACHE_EINVAL;
-	/* First, so that the page's own frame is the one that is taken. */
+	/* First, so that the frame of the replaced page is the one that is taken. */
 	result->replaced = make_way(ec, ecache_hash_link(ec, ecache_pack(object, index)));
 	result->frame = pin_frame(ec, &result->evicted_key);
 	if (result->frame == ECACHE_NONE)
@@ -238,7 +238,7 @@ int ecache_put(struct ecache *ec, u64 object, u64 index, bool returned,
 	return ECACHE_OK;
 }
 
-/* ecache_get_begin() of a key in range; in the caller's loop, where a build has one. */
+/* ecache_get_begin() of a key in range. */
 static inline __attribute__((__always_inline__)) u32 get_key(struct ecache *ec, u64 key)
 {
 	u32 *link = ecache_hash_link(ec, key);
@@ -320,7 +320,7 @@ u32 ecache_peek(const struct ecache *ec, u64 object, u64 index)
 	return frame;
 }
 
-/* The same of a key. */
+/* ecache_flush_page() of a key in range. */
 static bool flush_key(struct ecache *ec, u64 key)
 {
 	bool flushed = drop(ec, ecache_hash_link(ec, key));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! I/O class of an app (Aciom11, figure 2), and what it is by.
+//! The I/O class of an app (Aciom11, figure 2), and the reason for it.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub enum IoClass {
 }
 
 impl IoClass {
-    /// Its name, which is the kernel's as well.
+    /// Its name, in the configuration and in messages to dm-aciom alike.
     pub fn name(self) -> &'static str {
         match self {
             IoClass::TimeSensitive => "time-sensitive",
@@ -39,15 +39,15 @@ impl fmt::Display for IoClass {
     }
 }
 
-/// What an app's class is by.
+/// Why an app has its class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassBy {
-    /// Its owner wants nothing done to it.
+    /// It is on the list `ignore`.
     Ignored,
-    /// Its user said so.
+    /// Its user chose the class.
     Said,
-    /// It is heard or records.
+    /// It plays or records sound, or uses a camera.
     Heard(Perceived),
     /// It uses a service of that name.
     Service(String),
@@ -72,9 +72,9 @@ impl fmt::Display for ClassBy {
 pub struct Classified {
     /// The class, never [`IoClass::ForegroundDependent`].
     pub class: IoClass,
-    /// What it is by.
+    /// Why it has that class.
     pub by: ClassBy,
-    /// It would be another one if the app were in front, or were not.
+    /// The class depends on whether the app is seen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_place: bool,
 }
@@ -83,7 +83,7 @@ impl Classified {
     fn new(class: IoClass, by: ClassBy, importance: Option<Importance>) -> Classified {
         let by_place = class == IoClass::ForegroundDependent;
         let class = match (class, importance) {
-            // Who might be in front is not made to wait.
+            // Nobody tells which app is in the foreground: it might be this one, so its requests are not held.
             (IoClass::ForegroundDependent, None) => IoClass::Plain,
             (IoClass::ForegroundDependent, Some(Importance::Foreground | Importance::Visible)) => {
                 IoClass::TimeSensitive
@@ -96,7 +96,7 @@ impl Classified {
 }
 
 impl Default for Classified {
-    /// As of an app of which nothing is known, not even where it is.
+    /// Of an app about which nothing is known.
     fn default() -> Self {
         Classified { class: IoClass::Plain, by: ClassBy::NothingKnown, by_place: false }
     }
@@ -114,21 +114,22 @@ impl fmt::Display for Classified {
     }
 }
 
-/// What is known of an app that its class depends on.
+/// All that an app's class depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Traits<'a> {
-    /// What its user said.
+    /// The class that its user chose.
     pub said: Option<IoClass>,
-    /// By which sound or camera it is heard or records. An inhibitor alone says that what it does is not to be broken off, a backup say, and
-    /// nothing of deadlines.
+    /// Why it is perceptible, if it is. An inhibitor alone says that its work must not be interrupted (a backup); it says
+    /// nothing about deadlines.
     pub heard: Option<Perceived>,
     /// The services that it uses.
     pub services: &'a [&'a Service],
-    /// Whether it is seen; none if nobody tells who is.
+    /// How much it matters; none if no focus source tells which apps are seen.
     pub importance: Option<Importance>,
 }
 
-/// The class of an app (Aciom11, section 3): what its user says, else the service it uses whose needs are the greatest, else whether it is seen.
+/// The class of an app (Aciom11, section 3). The first of these that holds: what its user chose; sound or a camera; the most
+/// demanding service that it uses; whether it is seen.
 pub fn classify(app: &Traits) -> Classified {
     let classified = |class, by| Classified::new(class, by, app.importance);
     if let Some(class) = app.said {
@@ -137,7 +138,7 @@ pub fn classify(app: &Traits) -> Classified {
     if let Some(perceived) = app.heard.filter(|&perceived| perceived != Perceived::Inhibits) {
         return classified(IoClass::TimeSensitive, ClassBy::Heard(perceived));
     }
-    // Who plays and downloads must not miss a frame for the download's sake. A service that does no I/O of note says least.
+    // An app that plays and downloads must not miss a frame because of the download.
     const ORDER: [IoClass; 4] = [IoClass::TimeSensitive, IoClass::Bursty, IoClass::ForegroundDependent, IoClass::Plain];
     let place = |service: &&Service| ORDER.iter().position(|&class| class == service.class);
     match app.services.iter().copied().min_by_key(place) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What reads other people's bytes, for fuzzing.
+//! Fuzz targets: the parsers of bytes that other programs send.
 
 use crate::protocol::{Reply, Request};
 use crate::replay::{line_of, Replay};
 
-/// A packet on the control socket: what is understood is said again the same way.
+/// A packet on the control socket. A request that parses must be the same after it was written and parsed again.
 pub fn control(bytes: &[u8]) {
     if let Ok(request) = serde_json::from_slice::<Request>(bytes) {
         let text = serde_json::to_vec(&request).expect("a request is JSON");
@@ -13,7 +13,7 @@ pub fn control(bytes: &[u8]) {
     let _ = serde_json::from_slice::<Reply>(bytes);
 }
 
-/// A journal: every line that is one is decided again.
+/// A journal. Every line that parses is replayed.
 pub fn journal(bytes: &[u8]) {
     let mut replay = Replay::new(None);
     for line in bytes.split(|&byte| byte == b'\n').filter_map(line_of) {

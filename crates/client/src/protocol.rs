@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What is said on the control socket: one JSON request per packet (SOCK_SEQPACKET), one JSON reply.
+//! The protocol of the control socket: one JSON request per packet (SOCK_SEQPACKET), one JSON reply.
 
 use fovea_apps::{AppName, IoClass, Lists, Pattern, Role, Standing};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub const RUN_FOLDER: &str = "/run/fovea";
 
 pub use fovea_apps::limits::{REPLY_MAX_BYTES, REQUEST_MAX_BYTES};
 
-/// What names may take of a request, as JSON.
+/// Most bytes of a request that bus names may take, as JSON.
 pub const BUS_NAMES_MAX_BYTES: usize = REQUEST_MAX_BYTES - 64;
 
 /// A name that a process has on a message bus.
@@ -29,7 +29,7 @@ pub struct BusName {
 }
 
 impl BusName {
-    /// Whether it finds room in so many bytes of JSON; what it takes is no longer there for the next.
+    /// Whether its JSON fits into `left` bytes; takes its size off them.
     pub fn take_from(&self, left: &mut usize) -> bool {
         // {"pid":4294967295,"name":"..."},
         let takes = self.name.len() + 30;
@@ -61,48 +61,48 @@ pub enum Request {
         /// Name.
         app: AppName,
     },
-    /// This connection is a source's: what it says of focus and screen from now on holds as long as it lasts. What is said on one that
-    /// is none's is a guess about the focus, and holds for the screen until the next word.
+    /// This connection is a focus source's: what it says of focus and screen holds until the connection ends. On a connection
+    /// without this request, a focus is only a guess, and a screen's state holds until the next `Screen`.
     Attend {
-        /// Who tells, for people: "x11", "sway".
+        /// Name of the source, for people: "x11", "sway".
         name: AppName,
-        /// The user whose session it speaks of, if it is one's: processes of others are passed over from then on, and nothing else can be
-        /// asked on this connection.
+        /// The user whose session it is about, if it is one user's. Processes of other users are then ignored, and this
+        /// connection takes no other requests.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         uid: Option<u32>,
     },
-    /// The windows that can be seen now, by their processes: answered once the apps in whose cgroups those are run. A process of no
-    /// app's is passed over.
+    /// The processes of all windows that can be seen now. Answered once their apps are thawed. A process that belongs to no app is
+    /// ignored.
     Windows {
-        /// PID of the window in front, in the daemon's PID namespace; none if nothing of which the process is known is in front.
+        /// PID of the focused window, in the daemon's PID namespace; none if no window has the focus or its process is unknown.
         front: Option<u32>,
         /// PIDs of all windows that can be seen.
         visible: Vec<u32>,
     },
-    /// The processes that hold an inhibitor, all of them: a source says so, and it holds as long as the source is there.
+    /// All processes that hold an inhibitor. Holds until the connection ends or the next such request.
     Inhibitors {
         /// PIDs, in the daemon's PID namespace.
         pids: Vec<u32>,
     },
-    /// A process has a window, and may run in its login's own cgroup: it is to get one of its own. Answered with "done" once
-    /// that is so or need not be, or with what the user's systemd is to be asked.
+    /// A process has a window and may run in its login's own cgroup, so it needs one of its own. Answered with `Done` if the daemon made
+    /// one or none is needed, or with the `Scope` that the source is to ask the user's systemd for.
     Adopt {
         /// PID, in the daemon's PID namespace.
         pid: u32,
         /// PIDs of all processes that have windows, panels and desktops among them.
         windows: Vec<u32>,
     },
-    /// The processes of media players that play, all of them: like inhibitors.
+    /// All processes of media players that play; holds as `Inhibitors` does.
     Playing {
         /// PIDs, in the daemon's PID namespace.
         pids: Vec<u32>,
     },
-    /// The names that processes have on a message bus, all of them: like inhibitors.
+    /// All names that processes have on a message bus; holds as `Inhibitors` does.
     Names {
         /// Names and whose they are.
         names: Vec<BusName>,
     },
-    /// Nothing is in front any more.
+    /// No app is in the foreground any more.
     Home {},
     /// The user closed an app; it is kept.
     Close {
@@ -123,7 +123,7 @@ pub enum Request {
         /// Which apps.
         entry: Pattern,
     },
-    /// Takes an entry off that was put there so.
+    /// Takes an entry off that `ListAdd` put there.
     ListRemove {
         /// The list.
         list: Standing,
@@ -136,7 +136,7 @@ pub enum Request {
         #[serde(default)]
         assumed: Assumed,
     },
-    /// The state of everything: of the apps so many, from one on, as fit into a reply.
+    /// The state of everything; of the apps as many, from `offset` on, as fit into a reply.
     Status {
         /// Apps passed over, in the order of their names.
         #[serde(default, skip_serializing_if = "is_zero")]
@@ -145,7 +145,7 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<usize>,
     },
-    /// An app's story.
+    /// What was done to an app, and why, from the journal.
     Explain {
         /// Name; all apps without it.
         #[serde(default)]
@@ -166,7 +166,7 @@ impl Request {
         Request::Status { offset: 0, limit: None }
     }
 
-    /// Whether somebody in front of the screen, or an app that starts, waits until it is answered.
+    /// Whether the user or an app that starts waits for the answer.
     pub fn is_waited_for(&self) -> bool {
         matches!(
             self,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The control socket at both its ends: a packet is a request or the reply to it. Whoever asks waits for the reply; the daemon waits for nobody.
+//! The control socket, both ends: a packet is a request or its reply. A client waits for the reply; the daemon never waits.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub enum ClientError {
         /// Why.
         source: serde_json::Error,
     },
-    /// The daemon does not do it.
+    /// The daemon refused.
     #[error("{0}")]
     Refused(String),
     /// The daemon answered another question.
@@ -58,7 +58,7 @@ pub enum ClientError {
 }
 
 impl From<Reply> for ClientError {
-    /// What it means that this is the reply, and not the one to what was asked.
+    /// The error that an unexpected reply stands for.
     fn from(reply: Reply) -> Self {
         match reply {
             Reply::Error { error } => ClientError::Refused(error),
@@ -100,12 +100,13 @@ pub fn status(run_folder: &Path, offset: usize, limit: Option<usize>) -> Result<
     }
 }
 
-/// The same of a request that is answered with "done".
+/// Sends one request that is answered with [`Reply::Done`].
 pub fn tell(run_folder: &Path, request: &Request) -> Result<(), ClientError> {
     Connection::open(run_folder)?.tell(request)
 }
 
-/// A connection that stays: readable between two requests once the daemon has gone, and with it all it was told.
+/// A connection that is kept. It becomes readable between two requests when the daemon is gone, and then all that it was told on this
+/// connection is gone too.
 #[derive(Debug)]
 pub struct Connection {
     socket: OwnedFd,
@@ -126,7 +127,7 @@ impl Connection {
         let garbled = |source| ClientError::Garbled { path: self.path.clone(), source };
         let text = serde_json::to_vec(request).map_err(garbled)?;
         match send(&self.socket, &text, SendFlags::NOSIGNAL) {
-            // Let go before it was asked: it may have said why.
+            // The daemon closed the connection before this request; its reason may still be there to read.
             Ok(_) | Err(Errno::PIPE | Errno::CONNRESET) => {}
             Err(e) => return Err(broken(e)),
         }
@@ -136,7 +137,7 @@ impl Connection {
         }
         let mut reply = vec![0; REPLY_MAX_BYTES];
         let length = match recv(&self.socket, &mut reply[..], RecvFlags::empty()) {
-            // The daemon hung up on a request that it had not read; what it said before that comes after this error.
+            // The daemon closed the connection without reading the request; what it wrote before can be read after this error.
             Err(Errno::CONNRESET) => recv(&self.socket, &mut reply[..], RecvFlags::DONTWAIT),
             received => received,
         };
@@ -174,7 +175,7 @@ fn open(path: &Path) -> Result<OwnedFd, ClientError> {
     }
 }
 
-/// A socket that is listened on, in place of one that a dead daemon left.
+/// A listening socket, in place of one that a dead daemon left.
 pub fn listen_at(path: &Path, mode: u32) -> std::io::Result<OwnedFd> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
@@ -209,7 +210,7 @@ pub fn accept(listener: &OwnedFd) -> std::io::Result<Option<OwnedFd>> {
 pub enum Received {
     /// A request.
     Request(Request),
-    /// Something that is none: what to answer.
+    /// No valid request; the text of the error to answer with.
     Bad(String),
     /// Nothing now.
     Nothing,
@@ -234,7 +235,7 @@ pub fn receive(client: &OwnedFd) -> Received {
     }
 }
 
-/// Answers a client; false if it cannot be answered without waiting (it is to be let go).
+/// Answers a client; false if that would block, and the client is to be disconnected.
 pub fn reply(client: &OwnedFd, reply: &Reply) -> bool {
     let Ok(mut text) = serde_json::to_vec(reply) else { return false };
     if text.len() > REPLY_MAX_BYTES {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Files that are whole or not there.
+//! Output files that are complete or absent: written under a temporary name, synced, and renamed.
 
 use std::{io::Write, os::unix::fs::PermissionsExt, path::Path};
 
@@ -7,6 +7,7 @@ use tempfile::NamedTempFile;
 
 use crate::{Error, Result};
 
+/// A temporary file in the folder of `path`; [`persist`] gives it its name. `mend` is what the error tells a person to do.
 pub(crate) fn create(path: &Path, mend: &str) -> Result<NamedTempFile> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     tempfile::Builder::new()
@@ -16,12 +17,13 @@ pub(crate) fn create(path: &Path, mend: &str) -> Result<NamedTempFile> {
         .map_err(|e| Error::io(path, e, mend))
 }
 
+/// Syncs a file that [`create`] made, and renames it to `path`.
 pub(crate) fn persist(file: NamedTempFile, path: &Path, mend: &str) -> Result<()> {
     file.as_file().sync_all().map_err(|e| Error::io(path, e, mend))?;
     file.persist(path).map(drop).map_err(|e| Error::io(path, e.error, mend))
 }
 
-/// Refuses an output that would take its input's place, which may be all there is of it.
+/// Refuses an output that is the input's own file, which would be overwritten.
 pub(crate) fn distinct(input: &Path, output: &Path) -> Result<()> {
     match (input.canonicalize(), output.canonicalize()) {
         (Ok(input), Ok(there)) if input == there => {
@@ -31,7 +33,7 @@ pub(crate) fn distinct(input: &Path, output: &Path) -> Result<()> {
     }
 }
 
-/// Writes results as JSON. `mend` is for a disk that is full.
+/// Writes results as JSON. `mend` is what the error tells a person to do, such as to make room.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -41,7 +43,7 @@ pub fn write_json(path: &Path, document: &impl serde::Serialize, mend: &str) -> 
     write_text(path, &text, mend)
 }
 
-/// Writes a text, whole or not at all.
+/// Writes a text file, complete or not at all.
 ///
 /// # Errors
 /// If the file cannot be written.

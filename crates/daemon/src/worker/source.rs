@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Where a wake-up came from, as epoll carries it.
+//! What woke the event loop, as a number that epoll hands back.
 
 use rustix::event::epoll::EventData;
 
-/// Where a wake-up came from.
+/// What woke the event loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Listener,
@@ -30,7 +30,7 @@ impl Source {
         })
     }
 
-    /// Whether only root can have brought it about.
+    /// Whether only root can cause it.
     pub(super) fn is_roots(self) -> bool {
         matches!(self, Source::Signal | Source::Reload | Source::Other(_))
     }

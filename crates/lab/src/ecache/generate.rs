@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What a phone asks of its eCache during a user's day: the six workloads of eCache12, section 5.2, played on a page cache.
+//! The requests of a phone to its eCache during a day of use: the six workloads of eCache12, section 5.2, played on a page cache.
 //!
 //! The apps, their files and touch patterns are those of the virtual phone (`profiles/apps`), the launches are drawn by the same
-//! scenario as there (eCache12, table 7), and [`behaviour`] adds what the seed makes each app do. A page of a file that is not in
+//! scenario as there (eCache12, table 7), and [`behaviour`] adds what the paper makes each app do. A page of a file that is not in
 //! the page cache is a get; a page that the page cache evicts is a put.
 //!
 //! **The page cache's size** is what anonymous memory leaves of the phone's: its memory without reservations and kernel
 //! (`fovea_scenario::user_memory_bytes`), less the services and the apps alive, less what no profile lists
-//! ([`UNLISTED_BYTES`]), and at most the 40 MB that the seed saw. An app stays alive when it is left. When the page
+//! ([`UNLISTED_BYTES`]), and at most the 40 MB that the paper saw. An app stays alive when it is left. When the page
 //! cache would be smaller than 32 MB, the low-memory killer ends the app used longest ago, those that were closed first (section
 //! 3.2: "when both free memory and cached pages are under 32MB"). The page cache is evicted from 32 pages at a time, as
 //! `kswapd` does.
