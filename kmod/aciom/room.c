@@ -15,6 +15,7 @@ static void wake_one(struct queue *q, u32 class, bool awaited)
 {
 	wait_queue_head_t *room = room_of(q, class, awaited);
 
+	/* No barrier: whoever begins to wait calls this itself afterwards, under the lock. */
 	if (waitqueue_active(room) && !aciom_writes_full(q->core, class, awaited))
 		wake_up(room);
 }
@@ -73,6 +74,7 @@ bool queue_wait_for_room(struct queue *q, const struct bio *bio, u32 class,
 	wait_queue_head_t *room = room_of(q, class, awaited);
 	DEFINE_WAIT(wait);
 
+	/* No barrier: a waiter that is not seen yet is overtaken by one write. */
 	if (!is_bounded(bio) ||
 	    (!waitqueue_active(room) && !writes_full(q, class, awaited)))
 		return false;

@@ -192,7 +192,7 @@ again:
 
 /* Apart, so that a hit saves no registers for it. */
 static noinline struct heap_mapping *make(struct heap_mappings *b, struct device *dev,
-				 enum dma_data_direction direction)
+					  enum dma_data_direction direction)
 {
 	struct heap_mapping *m = heap_mapping_new(dev, direction, b->pages);
 	int error;

@@ -112,7 +112,7 @@ static bool look(void)
 	if (now != active && now)
 		pr_info("new buffers are wrapped again\n");
 	else if (now != active)
-		pr_warn("the probe of dma_buf_export() is switched off, and new buffers stay as their exporters make them: " MEND "\n");
+		pr_warn("the probe of dma_buf_export() is off, and new buffers stay stock: " MEND "\n");
 	active = now;
 	mutex_unlock(&active_lock);
 	return now;

@@ -73,8 +73,8 @@ bool heap_watch(struct device *dev)
 		w->notifier.notifier_call = told;
 		watched = HEAP_BROKEN_NOTIFIER ||
 			  !bus_register_notifier(w->bus, &w->notifier);
-		/* Pairs with heap_is_watched(). */
 		if (watched)
+			/* Pairs with heap_is_watched(). */
 			smp_store_release(&nr_buses, nr_buses + 1);
 	}
 	mutex_unlock(&buses_lock);
