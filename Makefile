@@ -185,6 +185,8 @@ torture-heap: setup fetch
 torture-aciom: setup-tests fetch
 	FOVEA_ACIOM_SECONDS=120 FOVEA_ACIOM_LOGS=$(CURDIR)/results/torture-aciom \
 		$(CARGO) test --release -p fovea-tests --test aciom -- --nocapture --include-ignored no_block_is no_file_is
+	# Root and swap on it, by Debian's initramfs. As root, with mmdebstrap.
+	@sh tools/root-on-aciom.sh
 
 # XFSTESTS is a checkout of it.
 XFSTESTS ?= ../xfstests-dev

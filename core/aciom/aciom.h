@@ -7,7 +7,7 @@
  * The core allocates nothing, reads no clock and takes no lock: the caller gives one
  * block of memory to aciom_init(), serialises all calls, and says what time it is. A time
  * before the last one counts as the last one. The same files build into a kernel module
- * and into the laboratory; docs/aciom.md says what follows from what in the paper.
+ * and into the laboratory; docs/design/aciom.md says what follows from what in the paper.
  *
  *	arrives -aciom_enqueue-> held (bursty, until its release time, or room) -> ready
  *	                      -> waiting in its app's queue (time-sensitive)

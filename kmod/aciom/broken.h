@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Negative controls: `make BROKEN=name` builds a module without one of its safeties,
- * and the tests must notice (docs/aciom.md). Those of the core: core/aciom/internal.h.
+ * and the tests must notice (docs/design/aciom.md). Those of the core: core/aciom/internal.h.
  */
 #ifndef FOVEA_ACIOM_BROKEN_H
 #define FOVEA_ACIOM_BROKEN_H

@@ -5,7 +5,7 @@
  * anybody else can know it, its operations are replaced by wrap.c's.
  *
  * Only for exporters whose pages never move: none that pins on demand, none that is not named.
- * docs/mapping-cache.md has the risks.
+ * docs/design/mapping-cache.md has the risks.
  *
  * A probe can be switched off from outside (kernel.ftrace_enabled, debugfs kprobes/enabled),
  * and then nothing calls it and nothing fails. So the module has a buffer exported now

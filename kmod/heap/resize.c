@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Another size for a buffer of scattered memory; docs/mapping-cache.md says what of it stays. */
+/* Another size for a buffer of scattered memory; docs/design/mapping-cache.md says what of it stays. */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
 #include <linux/fs.h>

@@ -56,7 +56,7 @@
 	X(refused) \
 	X(missed)
 
-/* Numbers in /sys/module/fovea_heap/mapcache (docs/mapping-cache.md says what of). */
+/* Numbers in /sys/module/fovea_heap/mapcache (docs/design/mapping-cache.md says what of). */
 #define HEAP_MAPCACHE_FOLDER	"mapcache"
 #define HEAP_MAPCACHE_STATISTICS(X) \
 	X(mappings) \
@@ -220,7 +220,7 @@
 #define ACIOM_ALL		"all"
 #define ACIOM_SET_CMAX		"cmax"
 
-/* Its status: each word and a number (docs/aciom.md says what of). */
+/* Its status: each word and a number (docs/design/aciom.md says what of). */
 #define ACIOM_STATUS(X) \
 	X(arrived) \
 	X(time_sensitive) \

@@ -118,7 +118,7 @@ fn no_block_is_wrong_after_going_to_sleep_with_requests_held() {
     }
 }
 
-/// In exact mode, where an instruction is a nanosecond: the figures of docs/aciom.md.
+/// In exact mode, where an instruction is a nanosecond: the figures of docs/results/disk.md.
 #[test]
 #[ignore = "long: some minutes of an emulated CPU"]
 fn a_player_misses_nothing_beside_a_copy() {

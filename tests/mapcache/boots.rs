@@ -128,7 +128,7 @@ fn devices_that_work_on_copies_see_what_they_should() {
     passes(&BOUNCES, 50);
 }
 
-/// Instructions of a use; the figures of docs/mapping-cache.md.
+/// Instructions of a use; the figures of docs/results/mapping-cache.md.
 #[test]
 fn a_use_of_what_is_mapped_takes_few_instructions_whatever_its_size() {
     for case in [STRICT, LAZY] {
@@ -140,7 +140,7 @@ fn a_use_of_what_is_mapped_takes_few_instructions_whatever_its_size() {
     }
 }
 
-/// Importers that are the kernel's own, which a PC's has: `FOVEA_TEST_KERNEL=pc`. The figures of docs/mapping-cache.md.
+/// Importers that are the kernel's own, which a PC's has: `FOVEA_TEST_KERNEL=pc`. The figures of docs/results/mapping-cache.md.
 #[test]
 #[ignore = "`make torture-heap` has it"]
 fn importers_of_the_kernels_own_find_their_buffers_mapped() {
@@ -156,7 +156,7 @@ fn importers_of_the_kernels_own_find_their_buffers_mapped() {
 }
 
 /// Keeping the mappings of copies would save half to two thirds of a use's instructions, so that they end with it has a price: the figures of
-/// docs/mapping-cache.md, which says why it is paid.
+/// docs/results/mapping-cache.md, which says why it is paid.
 #[test]
 #[ignore = "`make torture-heap` has it"]
 fn what_keeping_copies_would_save() {

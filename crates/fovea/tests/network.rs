@@ -260,7 +260,7 @@ fn udp_part() {
     second.stop();
 }
 
-/// The table of docs/net.md: `cargo test -p fovea --no-default-features --test network what_udp -- --ignored --nocapture`.
+/// The table of docs/design/net.md: `cargo test -p fovea --no-default-features --test network what_udp -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn what_udp_costs_a_stream() {

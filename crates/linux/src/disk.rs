@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What this machine has to treat disk requests by whose they are: dm-aciom's volumes, else cgroup v2's `io` controller (docs/aciom.md).
+//! What this machine has to treat disk requests by whose they are: dm-aciom's volumes, else cgroup v2's `io` controller (docs/design/aciom.md).
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn tell_one(root: &Root, text: &str) -> Result<(), Error> {
             sent => return sent.map(drop),
         }
     }
-    Err(Error::Missing { what: "a volume of dm-aciom", mend: "make one (docs/aciom.md)".into() })
+    Err(Error::Missing { what: "a volume of dm-aciom", mend: "make one (docs/design/aciom.md)".into() })
 }
 
 /// Where the target is that takes the message: a volume may be made of several.
@@ -176,7 +176,7 @@ pub(crate) fn look(root: &Root, cgroups: Option<&Cgroups>) -> Finding {
         (true, _) if !has_controller => {
             return missing(
                 "no volume of dm-aciom and no io controller",
-                "a kernel with CONFIG_BLK_CGROUP, or dm-aciom (docs/aciom.md)",
+                "a kernel with CONFIG_BLK_CGROUP, or dm-aciom (docs/design/aciom.md)",
             )
         }
         (true, weights) if weights.is_empty() => "cgroup io.max, where disk.cmax_bytes_per_s is given".into(),

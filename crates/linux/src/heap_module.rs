@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The kernel module of all device buffers, `fovea_heap`: its mapping cache (docs/mapping-cache.md), and the memory that buffers of any
+//! The kernel module of all device buffers, `fovea_heap`: its mapping cache (docs/design/mapping-cache.md), and the memory that buffers of any
 //! device can be of.
 
 use fovea_apps::BufferHolder;

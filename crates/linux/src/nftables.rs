@@ -285,7 +285,7 @@ pub(crate) fn probe() -> io::Result<()> {
 pub(crate) fn why(error: &io::Error) -> (String, &'static str) {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
-            ("CAP_NET_ADMIN is missing".into(), "give the unit the drop-in of docs/net.md, or run as root")
+            ("CAP_NET_ADMIN is missing".into(), "give the unit the drop-in of docs/design/net.md, or run as root")
         }
         Some(libc::EPROTONOSUPPORT | libc::ECONNREFUSED | libc::EOPNOTSUPP | libc::EINVAL) => (
             format!("no tables with an owner: {error}"),
@@ -299,7 +299,7 @@ pub(crate) fn why(error: &io::Error) -> (String, &'static str) {
             "there is a table inet fovea of somebody else's".into(),
             "nft delete table inet fovea, or end who holds it",
         ),
-        _ => (error.to_string(), "see docs/net.md"),
+        _ => (error.to_string(), "see docs/design/net.md"),
     }
 }
 

@@ -86,7 +86,7 @@ fn without_nodes_and_peers_nobody_is_looked_at() {
     assert_eq!(users(&Root::at(folder.path()), &Root::at(folder.path()), &table).unwrap(), []);
 }
 
-/// The figure of docs/aciom.md: `cargo test -p fovea-linux five_hundred -- --ignored --nocapture`.
+/// The figure of docs/design/aciom.md: `cargo test -p fovea-linux five_hundred -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn five_hundred_processes() {

@@ -141,7 +141,7 @@ fn app_far_away(times: usize, is_idle: bool) -> Option<App> {
     app
 }
 
-/// The figure of docs/net.md: `cargo test -p fovea-linux windows_of_500 -- --ignored --nocapture`.
+/// The figure of docs/design/net.md: `cargo test -p fovea-linux windows_of_500 -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn windows_of_500_connections() {
