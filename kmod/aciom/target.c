@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dm-aciom: the device-mapper target that orders and holds requests to a disk by what
- * their apps are doing (Aciom11). docs/aciom.md says what it promises.
+ * their apps are doing (Aciom11). docs/design/aciom.md says what it promises.
  *
  * Table line:	START LEN aciom LOWER_DEVICE [cmax=BYTES_PER_S] [hold=REQUESTS]
  */

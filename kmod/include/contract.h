@@ -56,7 +56,7 @@
 	X(refused) \
 	X(missed)
 
-/* Numbers in /sys/module/fovea_heap/mapcache (docs/design/mapping-cache.md says what of). */
+/* Numbers in /sys/module/fovea_heap/mapcache (docs/guide/board.md says what of). */
 #define HEAP_MAPCACHE_FOLDER	"mapcache"
 #define HEAP_MAPCACHE_STATISTICS(X) \
 	X(mappings) \
@@ -102,7 +102,7 @@
 	/* All of them before the allocation returns. */ \
 	X(ALLOC, alloc)
 
-/* Numbers in /sys/module/dm_ecache/pool, a file each (docs/ecache.md says what of). */
+/* Numbers in /sys/module/dm_ecache/pool, a file each (docs/guide/board.md says what of). */
 #define ECACHE_STATISTICS(X) \
 	X(frames) \
 	X(cached) \
