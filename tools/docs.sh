@@ -6,8 +6,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 words_of_design=1500 words_of_all=45000 columns=100
-pages=$(git ls-files --cached --others --exclude-standard -- 'docs/*.md' README.md CONTRIBUTING.md SECURITY.md)
-current=$(echo "$pages" | grep -v '^docs/history/')
+pages=$(git ls-files --cached --others --exclude-standard -- '*.md' | grep -v '^target/')
+current=$(echo "$pages" | grep -E '^(docs/|[A-Z]+\.md)' | grep -v '^docs/history/')
 failed=0
 wrong() {
 	echo "$1" >&2

@@ -3,6 +3,7 @@
 # usage: guide.sh PROGRAM
 # Tests the commands of docs/: the fenced blocks that say how, behind their language.
 #   sh run       run as they stand, without root, in an empty folder
+#   sh daemon    the same, beside a daemon that knows no app and changes nothing
 #   sh parse     commands of fovea, whose words the program's own parser takes
 #   sh make      targets of the Makefile
 #   sh root      what needs root or hardware: names of units, modules, their parameters, targets and
@@ -13,8 +14,9 @@ program=$(realpath "$1")
 cd "$(dirname "$0")/.."
 top=$PWD
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/bin" "$scratch/work"
+daemon=
+trap 'if [ -n "$daemon" ]; then kill "$daemon" && wait "$daemon" || true; fi; rm -rf "$scratch"' EXIT
+mkdir "$scratch/bin" "$scratch/work" "$scratch/run"
 ln -s "$program" "$scratch/bin/fovea"
 PATH="$scratch/bin:$PATH"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -92,10 +94,26 @@ looks_up() { # looks_up WHERE WORDS...
 	esac
 }
 
+# As the daemon's own tests start it: without swap and without looking for apps.
+for part in zram disk net merge tier; do printf '[%s]\nenabled = false\n' "$part"; done >"$scratch/daemon.toml"
+printf '[daemon]\ndiscover = false\nwindows_make_apps = false\n' >>"$scratch/daemon.toml"
+export FOVEA_RUN="$scratch/run"
+fovea run --config "$scratch/daemon.toml" >"$scratch/daemon.said" 2>&1 </dev/null &
+daemon=$!
+tries=0
+until fovea status >/dev/null 2>&1; do
+	tries=$((tries + 1))
+	kill -0 "$daemon" 2>/dev/null && [ "$tries" -lt 300 ] || {
+		echo "the daemon for the guides does not answer: $(tail -n 1 "$scratch/daemon.said")" >&2
+		exit 1
+	}
+	sleep 0.1
+done
+
 for mark in "$scratch"/*.mark; do
 	base=${mark%.mark} where=$(cat "${mark%.mark}.where")
 	case $(cat "$mark") in
-	"sh run")
+	"sh run" | "sh daemon")
 		checked=$((checked + 1))
 		(cd "$scratch/work" && timeout 120 sh -e "$base.text" >"$base.said" 2>&1 </dev/null) ||
 			wrong "$where" "failed: $(tail -n 1 "$base.said")"
