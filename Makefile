@@ -79,12 +79,13 @@ test: setup-tests check-style
 
 # All but those of the modules, with the features that the whole workspace was built with.
 test-rust:
-	$(CARGO) test --workspace --exclude fovea-tests
+	# One that fails must not hide what the others would say.
+	$(CARGO) test --workspace --no-fail-fast --exclude fovea-tests
 
 # Each boots a kernel with a module, or several. Named one by one, for of their package alone cargo would build other features.
 MODULE_TESTS := $(shell sed -n '/^\[\[test\]\]/{n;s/^name = "\(.*\)"/--test \1/p;}' tests/Cargo.toml)
 test-modules:
-	$(CARGO) test --workspace $(MODULE_TESTS)
+	$(CARGO) test --workspace --no-fail-fast $(MODULE_TESTS)
 
 # The wheel in a fresh virtual environment. What is missing for it is named, and no failure.
 test-python:
