@@ -42,3 +42,32 @@ fn only_lines_that_were_booted_are_built_for() {
 fn an_administrator_may_build_for_others() {
     assert!(builds_for("99.1.0-amd64", "BUILD_EXCLUSIVE_KERNEL="));
 }
+
+/// dkms 3.0 asks first whether the modules want to be built at all, and has not yet said for which kernel in its own scope; one that is excluded later
+/// fails the kernel's package. What it reads then, and what it says.
+fn of_dkms_3_0(release: &str) -> (String, String) {
+    let script = format!(
+        "action=autoinstall; kernelver=({release})
+         safe_source() {{ ( . <(tools/dkms-conf.sh 1.2.3) >/dev/null; echo \"AUTOINSTALL=$AUTOINSTALL\" ); }}
+         read_conf() {{ local kernelver=; safe_source; }}
+         read_conf"
+    );
+    let output = Command::new("bash").args(["-c", &script]).current_dir(repository()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_kernel_that_is_not_built_for_fails_nothing_and_is_said_in_one_line() {
+    let table = std::fs::read_to_string(repository().join("kmod/kernels.txt")).unwrap();
+    let line = table.lines().find(|line| !line.starts_with('#')).unwrap().split_whitespace().next().unwrap();
+    assert_eq!(of_dkms_3_0(&format!("{line}.1-amd64")), ("AUTOINSTALL=yes".into(), String::new()));
+    for (release, reason) in [
+        (format!("{line}.1-rt-amd64"), "PREEMPT_RT is not supported"),
+        ("99.1.0-amd64".to_owned(), "they were tested on"),
+    ] {
+        let (read, said) = of_dkms_3_0(&release);
+        assert_eq!(read, "AUTOINSTALL=");
+        assert!(said.lines().count() == 1 && said.contains(&release) && said.contains(reason), "{said}");
+    }
+}
