@@ -141,7 +141,7 @@ impl fmt::Display for Pattern {
 
 /// The four lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct Lists {
     /// Never killed, never frozen.
     pub protect: Vec<Pattern>,

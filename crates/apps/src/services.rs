@@ -10,7 +10,6 @@ const BUILT_IN: &str = include_str!("services.toml");
 
 /// One row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Service {
     /// Its name, as `fovea explain` prints it.
     pub name: String,
@@ -46,7 +45,7 @@ impl Service {
 
 /// The section `[services]` of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct Services {
     /// Whether the built-in rows count.
     pub built_in: bool,
@@ -70,7 +69,7 @@ impl Services {
     /// The rows that come with Fovea.
     pub fn built_in_rows() -> Vec<Service> {
         // A test reads it.
-        toml::from_str::<Rows>(BUILT_IN).map(|rows| rows.row).unwrap_or_default()
+        toml_edit::de::from_str::<Rows>(BUILT_IN).map(|rows| rows.row).unwrap_or_default()
     }
 
     /// All rows that count.
@@ -102,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_built_in_rows_are_read_and_make_sense() {
-        let rows = toml::from_str::<Rows>(BUILT_IN).unwrap().row;
+        let rows = toml_edit::de::from_str::<Rows>(BUILT_IN).unwrap().row;
         assert!(!rows.is_empty());
         assert_eq!(Services { built_in: false, row: rows.clone() }.check(), Ok(()));
         for row in &rows {

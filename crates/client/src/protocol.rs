@@ -114,6 +114,8 @@ pub enum Request {
         /// On.
         on: bool,
     },
+    /// Read the configuration file again. Refused, with what is wrong, where it cannot be used; then nothing has changed.
+    Reload {},
     /// The owner's lists.
     List {},
     /// Puts an entry on one of them, until the daemon ends.

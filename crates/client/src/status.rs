@@ -52,6 +52,9 @@ pub struct Status {
     pub kills: u64,
     /// Pages compressed since the daemon began.
     pub compressed_pages: u64,
+    /// What is wrong with the configuration file, and what counts instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub config_problems: Vec<String>,
     /// What this device lacks, by name.
     pub missing: Vec<String>,
     /// Apps.
@@ -68,6 +71,7 @@ impl Status {
         // Lists of others' names beside the apps are cut to what can be read.
         self.runaways.truncate(NAMES_MAX);
         self.missing.truncate(NAMES_MAX);
+        self.config_problems.truncate(NAMES_MAX);
         let apps = std::mem::take(&mut self.apps);
         let (bytes, all) = (json_bytes(&self), apps.len());
         let mut left = REPLY_MAX_BYTES.saturating_sub(bytes + MARGIN_BYTES);

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The daemon's configuration file.
 
-use std::path::{Path, PathBuf};
+mod guard;
+mod read;
+
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use fovea_client::protocol::RUN_FOLDER;
 use fovea_contract::{ecache_parameters, ecache_zero};
 use fovea_linux::StorageSwap;
 use fovea_policy::memory::Mode;
 
+pub use guard::Loaded;
+pub use read::BadConfig;
+
 fovea_policy::with_sections! {
-    /// `/etc/fovea.toml`: the sections of the mechanisms, and these. Every key has a default; an unknown key is an error.
+    /// `/etc/fovea.toml`: the sections of the mechanisms, and these. Every key has a default; an unknown key is left out, and said.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields, default)]
+    #[serde(default)]
     pub struct Config {
         /// Apps that the device's owner wants treated otherwise than their importance says.
         pub lists: fovea_apps::Lists,
@@ -33,7 +38,7 @@ fovea_policy::with_sections! {
 
 /// What users are told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct WatchConfig {
     /// Whether users' sessions are told of the kills of their apps, for `fovea watch kills` to show.
     pub notifications: bool,
@@ -47,7 +52,7 @@ impl Default for WatchConfig {
 
 /// Compressed swap, set up by the daemon where no swap on zram is found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct ZramConfig {
     /// Whether to set it up.
     pub enabled: bool,
@@ -79,7 +84,7 @@ pub enum AboveStorage {
 
 /// Reserved memory as file cache, where the module dm-ecache is loaded. The module's own settings come back when the daemon ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct EcacheConfig {
     /// Whether the daemon sets what follows.
     pub enabled: bool,
@@ -162,7 +167,7 @@ impl ZramConfig {
 
 /// Files and discovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct DaemonConfig {
     /// Folder of the control socket and of what is to be undone; must not outlive a reboot.
     pub run_folder: PathBuf,
@@ -196,79 +201,17 @@ impl Default for DaemonConfig {
     }
 }
 
-/// A configuration that cannot be used: file, line, mend.
-#[derive(Debug, Error)]
-pub enum BadConfig {
-    /// The file cannot be read.
-    #[error("{path}: {source}: name a readable file with --config", path = .path.display())]
-    Unreadable {
-        /// File.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file does not make sense.
-    #[error("{path}:{line}: {message}", path = .path.display())]
-    Broken {
-        /// File.
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// What is wrong, and the mend.
-        message: String,
-    },
-}
-
 impl Config {
-    /// Reads a file.
-    pub fn load(path: &Path) -> Result<Self, BadConfig> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| BadConfig::Unreadable { path: path.to_owned(), source })?;
-        Self::parse(&text, path)
-    }
-
-    /// Parses a text; `path` is for messages.
-    pub fn parse(text: &str, path: &Path) -> Result<Self, BadConfig> {
-        let broken = |line, message: String| BadConfig::Broken { path: path.to_owned(), line, message };
-        let config: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-            broken(line, error.message().replace('\n', "; "))
-        })?;
-        config
-            .policy()
-            .check()
-            .map_err(|(section, key, wrong)| broken(line_of(text, key), format!("{section}.{key} {wrong}")))?;
-        config
-            .services
-            .check()
-            .map_err(|(key, wrong)| broken(line_of(text, key), format!("services.row.{key} {wrong}")))?;
-        if !(1..=100).contains(&config.zram.size_percent) {
-            return Err(broken(line_of(text, "size_percent"), "zram.size_percent must be 1 to 100".into()));
-        }
-        if !(-1..=32_767).contains(&config.zram.priority) {
-            return Err(broken(
-                line_of(text, "priority"),
-                "zram.priority must be -1 (the kernel's choice) to 32767".into(),
-            ));
-        }
-        if !(1..=500_000).contains(&config.daemon.psi_stall_us) {
-            return Err(broken(line_of(text, "psi_stall_us"), "daemon.psi_stall_us must be 1 to 500000".into()));
-        }
-        Ok(config)
-    }
-
     /// Where the journal is.
     pub fn journal_path(&self) -> PathBuf {
         self.daemon.run_folder.join(&self.daemon.journal)
     }
 }
 
-fn line_of(text: &str, key: &str) -> usize {
-    1 + text.lines().position(|line| line.trim_start().starts_with(key)).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn error(text: &str) -> String {
@@ -286,11 +229,22 @@ mod tests {
         assert_eq!(Config::parse(text, Path::new("fovea.toml")).unwrap(), Config::default());
     }
 
+    /// What the manual and the unknown keys go by.
+    #[test]
+    fn every_section_names_its_keys() {
+        let sections: Vec<_> = Config::sections().collect();
+        let mut names: Vec<_> = sections.iter().map(|(name, _)| *name).collect();
+        assert!(sections.iter().all(|(_, keys)| !keys.is_empty()), "{sections:?}");
+        let mut all = fovea_apps::keys_of::<Config>().to_vec();
+        (names.sort_unstable(), all.sort_unstable());
+        assert_eq!(names, all);
+    }
+
     #[test]
     fn broken_files_name_file_line_and_mend() {
-        assert!(error("[memory]\nmod = \"full\"").starts_with("fovea.toml:2: unknown field `mod`"));
+        assert!(error("[memory]\nmod = \"full\"").starts_with("fovea.toml:2: unknown key memory.mod: left out"));
         assert!(error("[zram]\n\nsize_percent = 0").starts_with("fovea.toml:3: zram.size_percent must be 1 to 100"));
-        assert!(error("[memory]\nmode = \"sideways\"").starts_with("fovea.toml:2: unknown variant `sideways`"));
+        assert!(error("[memory]\nmode = \"sideways\"").starts_with("fovea.toml:2: mode: unknown variant `sideways`"));
         assert!(error("[memory\n").starts_with("fovea.toml:1: "));
         assert!(error("[memory]\nminfree_pages = [9,1,1,1,1,1]").contains("fovea.toml:2: memory.minfree_pages"));
         assert!(!error("[memory\nx").contains('\n'));
@@ -305,11 +259,16 @@ mod tests {
             ("[daemon]\npsi_stall_us = 0", "daemon.psi_stall_us"),
             ("[lists]\nprotect = [\"a\", \"fire[fox\"]", "write [*], [?] or [[]"),
             ("[lists]\nignore = [\"\"]", "name an app, a unit or a program"),
-            ("[lists]\nproect = []", "unknown field `proect`"),
+            ("[lists]\nproect = []", "unknown key lists.proect"),
             (
                 "[[services.row]]\nname = \"\"\nclass = \"bursty\"",
                 "services.row.name must be 1 to 64 printable characters",
             ),
+            (
+                "[memory]\nwatch_ms = \"soon\"",
+                "watch_ms: invalid type: string \"soon\", expected a whole number from 0 on",
+            ),
+            ("[daemon]\nrun_folder = \"run\"", "daemon.run_folder must begin with /"),
             ("[freeze]\nclasses = [\"visible\"]", "freeze.classes may name hidden and empty"),
         ] {
             let error = error(text);

@@ -95,6 +95,18 @@ impl<D: Device> Engine<D> {
         self
     }
 
+    /// The engine whose configuration file has something wrong.
+    #[must_use]
+    pub fn with_problems(mut self, problems: Vec<String>) -> Self {
+        self.problems(problems);
+        self
+    }
+
+    /// What is wrong with the configuration file from now on.
+    pub fn problems(&mut self, problems: Vec<String>) {
+        self.house.problems = problems;
+    }
+
     /// The engine whom nobody calls when memory gets short: it looks by itself, and every look counts as called for.
     #[must_use]
     pub fn uncalled(mut self, uncalled: bool) -> Self {
@@ -163,8 +175,8 @@ impl<D: Device> Engine<D> {
                 self.register(app, cgroup, role, io_class, now_ns);
                 Ok(())
             }
-            // The loop knows who asked: see `attends`.
-            Request::Attend { .. } => Ok(()),
+            // The loop knows who asked, see `attends`, and how to read the file again.
+            Request::Attend { .. } | Request::Reload {} => Ok(()),
             Request::Focus { app } => {
                 house.focus(source, app, now_ns);
                 Ok(())

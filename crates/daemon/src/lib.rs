@@ -63,7 +63,7 @@ mod watch;
 mod whom_tests;
 mod worker;
 
-pub use config::{AboveStorage, BadConfig, Config, DaemonConfig, ZramConfig};
+pub use config::{AboveStorage, BadConfig, Config, DaemonConfig, Loaded, ZramConfig};
 pub use engine::{Engine, Turn};
 pub use journal::{Entry, Journal};
 pub use supervisor::{restore_alone, run};

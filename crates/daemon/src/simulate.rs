@@ -118,7 +118,7 @@ fn with_zram(reading: &mut MemoryReading, config: &Config, above_storage: bool) 
     reading.swap_total_bytes += disk_bytes;
     reading.swap_free_bytes += disk_bytes;
     let most_bytes = if above_storage { disk_bytes } else { limit_bytes };
-    format!("compressed swap is not there and would be set up first, of at most {} MB", most_bytes >> 20)
+    format!("compressed swap is not there and would be set up first, of at most {} MiB", most_bytes >> 20)
 }
 
 fn state_of(

@@ -17,18 +17,18 @@ use rustix::time::{clock_gettime, ClockId};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::SigId;
 
-use crate::config::Config;
+use crate::config::{DaemonConfig, Loaded};
 use crate::journal::{Entry, Journal, PUT_BACK};
 use crate::undo::restore;
 use crate::worker::{work, Signals};
 
 /// Runs the daemon: a supervisor and a worker. Returns, in both processes, once that process is done; the device is then as it was.
 /// An error is one line, and empty where the other process has said it already. `read` reads the configuration again, when SIGHUP asks for it.
-pub fn run(config: Config, read: impl Fn() -> Result<Config, String> + 'static) -> Result<(), String> {
+pub fn run(mut loaded: Loaded, read: impl Fn() -> Result<Loaded, String> + 'static) -> Result<(), String> {
     // Whoever starts programs may block them for himself, and that is inherited: then the end of the worker would never be
     // heard of.
     unblock_signals(&[SIGCHLD, SIGHUP, SIGINT, SIGTERM]).map_err(|e| e.to_string())?;
-    let run_folder = config.daemon.run_folder.clone();
+    let run_folder = loaded.config.daemon.run_folder.clone();
     std::fs::create_dir_all(&run_folder)
         .map_err(|e| format!("{}: {e}: run as root, or name another run_folder in [daemon]", run_folder.display()))?;
     // Held by both processes: a second daemon starts only when neither is left.
@@ -37,7 +37,8 @@ pub fn run(config: Config, read: impl Fn() -> Result<Config, String> + 'static) 
     put_back(&run_folder);
 
     let supervisor = getpid();
-    let journal = config.journal_path();
+    keep_a_journal(&mut loaded);
+    let journal = loaded.config.journal_path();
     // Caught before there is a worker: whoever sees the daemon listen may ask it to stop.
     let (stop, reload) = signal_pipes()?;
     match fork_worker().map_err(|e| e.to_string())? {
@@ -51,7 +52,7 @@ pub fn run(config: Config, read: impl Fn() -> Result<Config, String> + 'static) 
             let done = signal_pipes().and_then(|own| {
                 stop.forget();
                 reload.forget();
-                work(config, Signals { stop: own.0.reader, reload: own.1.reader, read: Box::new(read) })
+                work(loaded, Signals { stop: own.0.reader, reload: own.1.reader, read: Box::new(read) })
             });
             if getppid() != Some(supervisor) {
                 let _ = put_back(&run_folder);
@@ -85,6 +86,21 @@ pub fn restore_alone(run_folder: &Path, wait: bool) -> Result<Vec<String>, Strin
     let _lock = lock(run_folder, how)?;
     let mut system = by_probe()?;
     restore(run_folder, &mut system).map_err(|e| format!("{}: {e}: run as root", run_folder.display()))
+}
+
+/// Whoever names a journal that cannot be written is guarded all the same: it is then where it is by default.
+fn keep_a_journal(loaded: &mut Loaded) {
+    let path = loaded.config.journal_path();
+    let default = DaemonConfig::default().journal;
+    if let Err(e) = Journal::open(&path, u64::MAX) {
+        if loaded.config.daemon.journal != default {
+            loaded.config.daemon.journal = default;
+            let path = path.display();
+            loaded
+                .problems
+                .push(format!("daemon.journal: {path}: {e}: it is {} instead", loaded.config.journal_path().display()));
+        }
+    }
 }
 
 /// The one lock of a run folder: whoever holds it may write the undo log.

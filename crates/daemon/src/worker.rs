@@ -24,7 +24,7 @@ use rustix::event::epoll::{self, EventFlags};
 use rustix::event::Timespec;
 use rustix::time::{clock_gettime, ClockId};
 
-use crate::config::Config;
+use crate::config::Loaded;
 use crate::engine::{self, Engine, Turn};
 use crate::journal::{self, Journal};
 use crate::news::News;
@@ -86,7 +86,7 @@ pub struct Signals {
     /// Readable on SIGHUP.
     pub reload: UnixStream,
     /// Reads the configuration again; an error is one line.
-    pub read: Box<dyn Fn() -> Result<Config, String>>,
+    pub read: Box<dyn Fn() -> Result<Loaded, String>>,
 }
 
 /// Time until the device is looked at again when it could not be read.
@@ -196,7 +196,7 @@ impl<D: Device> Loop<D> {
             }
             Source::Reload => {
                 let _ = self.signals.reload.read(&mut [0; 16]);
-                self.reload();
+                let _ = self.reload();
             }
             Source::Cgroups => {
                 let seen = self.watcher.as_mut().map(Watcher::take).unwrap_or_default();
@@ -237,19 +237,25 @@ impl<D: Device> Loop<D> {
         Ok(true)
     }
 
-    /// A configuration that makes no sense changes nothing.
-    fn reload(&mut self) {
-        match (self.signals.read)() {
-            Ok(config) => {
+    /// A configuration that makes no sense changes nothing, and whoever asked is told so.
+    fn reload(&mut self) -> Result<(), String> {
+        let read = (self.signals.read)();
+        let problems = match read {
+            Ok(Loaded { config, problems }) => {
                 let waiting = self.engine.reconfigure(config, now_ns());
                 let rest = match waiting.is_empty() {
                     true => String::new(),
                     false => format!("; [{}] counts from the next start on", waiting.join("], [")),
                 };
                 say!("fovea: the configuration has been read again{rest}");
+                Ok(problems)
             }
-            Err(e) => say!("fovea: {e}: going on with the old configuration"),
-        }
+            Err(e) => Err(format!("{e}: until then the configuration that was in force counts")),
+        };
+        let said = problems.as_ref().map_or_else(|e| vec![e.clone()], Vec::clone);
+        said.iter().for_each(|problem| say!("fovea: {problem}"));
+        self.engine.problems(said);
+        problems.map(drop)
     }
 
     /// Takes the clients that have come, who have said nothing yet; says whether another had to go for them. One that is neither root nor
@@ -315,6 +321,16 @@ impl<D: Device> Loop<D> {
                         }
                     }
                     // Nobody waits for what a program says of itself; and whoever only asks can wait like others.
+                    if request == (Request::Reload {}) {
+                        let read = self.reload();
+                        if !socket::reply(
+                            client,
+                            &read.map_or_else(|error| Reply::Error { error }, |()| Reply::Done {}),
+                        ) {
+                            return false;
+                        }
+                        continue;
+                    }
                     let is_pressed = self.real_time.is_pressed(now_ns());
                     let _aside = (!is_pressed && !request.is_waited_for()).then(Aside::among_all);
                     self.answer(self.sources.contains(&id).then_some(id), request)

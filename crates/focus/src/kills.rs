@@ -70,7 +70,7 @@ fn text(killed: &[Killed], more: usize) -> (String, String) {
     let names: Vec<_> = killed.iter().map(whole).collect();
     let others = if more > 0 { format!(" and {more} more") } else { String::new() };
     let summary = format!("Fovea closed {}{others}", names.join(", "));
-    let lines = killed.iter().map(|k| format!("{} had {} MB: {}.", whole(k), k.size_bytes >> 20, why(k.reason)));
+    let lines = killed.iter().map(|k| format!("{} had {} MiB: {}.", whole(k), k.size_bytes >> 20, why(k.reason)));
     // Names of apps have no character that means anything in markup.
     let spare = format!(
         "To have one spared from now on: sudo fovea list add protect {}",
@@ -246,7 +246,7 @@ mod tests {
         notices.add(killed("org.mozilla.firefox", Reason::Runaway));
         let (summary, body) = notices.take(began).unwrap();
         assert_eq!(summary, "Fovea closed org.mozilla.firefox");
-        assert!(body.contains("had 512 MB: it took more and more memory"), "{body}");
+        assert!(body.contains("had 512 MiB: it took more and more memory"), "{body}");
         assert!(body.ends_with("sudo fovea list add protect org.mozilla.firefox"), "{body}");
         for n in 0..7 {
             notices.add(killed(&format!("app{n}"), Reason::SwapFull));

@@ -6,6 +6,7 @@
 
 mod adopt;
 mod attend;
+mod auto;
 mod bus;
 mod deliver;
 mod desktop_bus;
@@ -33,6 +34,7 @@ use thiserror::Error;
 
 pub use adopt::start_scope;
 pub use attend::{attend, Backoff};
+pub use auto::Auto;
 pub use bus::session_bus;
 pub use deliver::{deliver, Undelivered};
 pub use gnome::Gnome;

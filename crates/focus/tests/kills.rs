@@ -62,7 +62,7 @@ fn kills_are_shown_with_their_reason_and_how_to_spare_the_app() {
     tell(&client, "game", Reason::NothingToCompress);
     let (summary, body) = shown(&mut service);
     assert_eq!(summary, "Fovea closed org.mozilla.firefox, game");
-    assert!(body.contains("firefox had 300 MB: it took more and more memory"), "{body}");
+    assert!(body.contains("firefox had 300 MiB: it took more and more memory"), "{body}");
     assert!(body.contains("sudo fovea list add protect org.mozilla.firefox"), "{body}");
 
     // The daemon restarts: it is listened to again.

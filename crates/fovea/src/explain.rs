@@ -73,7 +73,7 @@ fn sentence(entry: &Value) -> String {
     }
     let readings = &entry["readings"];
     if let (Some(free), Some(file)) = (readings["free_bytes"].as_u64(), readings["file_bytes"].as_u64()) {
-        line += &format!(" (free {} MB, file cache {} MB)", free >> 20, file >> 20);
+        line += &format!(" (free {} MiB, file cache {} MiB)", free >> 20, file >> 20);
     }
     if let Some(outcome) = entry["outcome"].as_object() {
         let parts: Vec<String> = outcome.iter().map(|(key, value)| format!("{key} {value}")).collect();
@@ -135,7 +135,7 @@ mod tests {
             "readings": { "free_bytes": 5 << 20, "file_bytes": 7 << 20 } });
         let line = sentence(&entry);
         assert!(line.contains("1.500 s") && line.contains("kill") && line.contains("game"));
-        assert!(line.contains("zram can really take no more") && line.contains("free 5 MB, file cache 7 MB"));
+        assert!(line.contains("zram can really take no more") && line.contains("free 5 MiB, file cache 7 MiB"));
     }
 
     #[test]

@@ -3,11 +3,10 @@
 //! daemon and all that speaks to it stay small on a device, and a device that also records traces has them all the same.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use crate::beside::become_program;
 use crate::failure::Failure;
 
 /// The whole program under another name: built with the feature `lab`.
@@ -44,33 +43,7 @@ pub fn run(command: &Command) -> Failure {
     })
 }
 
-/// The same for what is only a part of a command; `name` is for people.
+/// The same for what is only a part of a command; `name` is for people. It has our name, which its help and errors then say.
 pub fn turn_into(name: &str) -> Failure {
-    let here = match std::env::current_exe() {
-        Ok(here) => here,
-        Err(e) => return Failure::failed(format!("/proc/self/exe: {e}: mount /proc")),
-    };
-    match find(&here) {
-        Some(program) => {
-            // By our name, which its help and errors then say.
-            let error = std::process::Command::new(&program).arg0("fovea").args(std::env::args_os().skip(1)).exec();
-            Failure::failed(format!("{}: {error}: run `make install` again in Fovea's source tree", program.display()))
-        }
-        None => Failure::Lacks(format!(
-            "`fovea {name}` is done by {PROGRAM}, which is not in {}: run `make install` in Fovea's source tree",
-            places(&here).map(|place| place.display().to_string()).join(" or ")
-        )),
-    }
-}
-
-/// Where it is looked for: beside this program, and where `make install` puts it.
-fn places(here: &Path) -> [PathBuf; 2] {
-    let beside = here.parent().unwrap_or(Path::new("/"));
-    [beside.to_path_buf(), beside.parent().unwrap_or(beside).join("lib/fovea")]
-}
-
-/// It, unless it is this very program under that name, which would start itself for ever.
-fn find(here: &Path) -> Option<PathBuf> {
-    let found = places(here).into_iter().map(|place| place.join(PROGRAM)).filter(|path| path.is_file());
-    found.into_iter().find(|path| path.canonicalize().ok().as_deref() != Some(here))
+    become_program(PROGRAM, name, "fovea", std::env::args_os().skip(1))
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Which configuration is in force, and which run folder by it: every command that speaks to the daemon or undoes what it did must agree with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fovea_client::protocol::RUN_FOLDER;
-use fovea_daemon::Config;
+use fovea_daemon::{Config, Loaded};
 
 use crate::failure::Failure;
 
@@ -25,16 +25,54 @@ impl Settings {
         Self { named: config.is_some(), config: config.or_else(|| default.exists().then_some(default)), run_folder }
     }
 
+    /// The file, if there is one.
+    pub fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    /// The configuration, and the keys in it that nobody knows.
+    pub fn read(&self) -> Result<Loaded, Failure> {
+        let loaded = match &self.config {
+            Some(path) => Loaded::read(path).map_err(|e| Failure::failed(e.to_string()))?,
+            None => Loaded::default(),
+        };
+        Ok(self.at_home(loaded))
+    }
+
     /// The configuration.
     pub fn load(&self) -> Result<Config, Failure> {
-        let mut config = match &self.config {
-            Some(path) => Config::load(path).map_err(|e| Failure::failed(e.to_string()))?,
-            None => Config::default(),
-        };
-        if let Some(folder) = &self.run_folder {
-            config.daemon.run_folder.clone_from(folder);
+        self.read().map(|loaded| loaded.config)
+    }
+
+    /// The configuration that the daemon starts with, whatever is wrong with the file. The copy of the last good one is in the folder that the
+    /// service manager gives for what lasts (systemd.exec(5), StateDirectory=), else in the run folder.
+    pub fn guarded(&self) -> Loaded {
+        let state = std::env::var_os("STATE_DIRECTORY").map(PathBuf::from);
+        let folder = state.or_else(|| self.run_folder.clone()).unwrap_or_else(|| RUN_FOLDER.into());
+        let mut loaded = Loaded::guarded(self.file(), &folder.join("last-good.toml"));
+        let configured = &loaded.config.daemon.run_folder;
+        if self.run_folder.is_none() {
+            if let Err(e) = std::fs::create_dir_all(configured) {
+                let folder = configured.display();
+                loaded.problems.push(format!("daemon.run_folder: {folder}: {e}: it is {RUN_FOLDER} instead"));
+                loaded.config.daemon.run_folder = RUN_FOLDER.into();
+            }
         }
-        Ok(config)
+        self.at_home(loaded)
+    }
+
+    /// The configuration again, for a daemon that runs: one that cannot be used is an error; one that can is kept.
+    pub fn read_again(&self) -> Result<Loaded, String> {
+        self.read().map_err(Failure::line)?;
+        Ok(self.guarded())
+    }
+
+    /// With the run folder that the command line names.
+    fn at_home(&self, mut loaded: Loaded) -> Loaded {
+        if let Some(folder) = &self.run_folder {
+            loaded.config.daemon.run_folder.clone_from(folder);
+        }
+        loaded
     }
 
     /// The configuration that was named, if one was.
@@ -42,14 +80,11 @@ impl Settings {
         self.named.then(|| self.load()).transpose()
     }
 
-    /// Whether a configuration that was named makes sense.
-    pub fn check(&self) -> Result<(), Failure> {
-        self.named().map(drop)
-    }
-
-    /// The run folder alone, for those who need no more: a file that is broken or not theirs to read does not keep them from the usual one.
+    /// The run folder alone, for those who need no more: a file that is broken or not theirs to read does not keep them from the usual one, and
+    /// neither does a folder that cannot be: the daemon is not there then either.
     pub fn run_folder(&self) -> PathBuf {
-        let configured = || self.config.as_ref().and_then(|path| Config::load(path).ok()).map(|c| c.daemon.run_folder);
+        let configured =
+            || Some(Loaded::read(self.file()?).ok()?.config.daemon.run_folder).filter(|folder| folder.is_dir());
         self.run_folder.clone().or_else(configured).unwrap_or_else(|| RUN_FOLDER.into())
     }
 }

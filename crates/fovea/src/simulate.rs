@@ -49,7 +49,7 @@ fn in_words(simulation: &Simulation) -> String {
     let memory = &simulation.memory;
     let by = if simulation.by_daemon { "the running daemon" } else { "a daemon that starts now" };
     let mut out = format!(
-        "{by}, with {} MB free, file cache {} MB, {} apps{}\n",
+        "{by}, with {} MiB free, file cache {} MiB, {} apps{}\n",
         mb(memory.free_bytes),
         mb(memory.file_bytes),
         simulation.apps,
@@ -83,12 +83,12 @@ Some(p) if p.shortage.is_some() => {
 fn sentence(step: &Step) -> String {
     let what = match &step.action {
         Action::Compress { .. } | Action::Ask { .. } | Action::Kill { .. } => {
-            format!("{}, for {} MB", step.action.told(), step.gives_bytes >> 20)
+            format!("{}, for {} MiB", step.action.told(), step.gives_bytes >> 20)
         }
         action => action.told(),
     };
     let why = step.reason.words();
     let listed =
         if step.standing == Standing::Plain { String::new() } else { format!("; on the list {}", step.standing) };
-    format!("at {} MB free: {what} ({why}{listed})", step.free_bytes >> 20)
+    format!("at {} MiB free: {what} ({why}{listed})", step.free_bytes >> 20)
 }

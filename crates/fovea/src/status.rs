@@ -33,7 +33,7 @@ fn besides(app: &AppStatus) -> String {
 fn table(status: &Status) -> String {
     let memory = &status.memory;
     let mut out = format!(
-        "memory   {} MB, free {}, available {}, file cache {}\n",
+        "memory   {} MiB, free {}, available {}, file cache {}\n",
         mb(memory.total_bytes),
         mb(memory.free_bytes),
         mb(memory.available_bytes),
@@ -42,7 +42,7 @@ fn table(status: &Status) -> String {
     match memory.zram {
         Some(z) => {
             out += &format!(
-                "zram     holds {} MB in {} (limit {})\n",
+                "zram     holds {} MiB in {} (limit {})\n",
                 mb(z.original_bytes),
                 mb(z.used_bytes),
                 mb(z.limit_bytes)
@@ -52,7 +52,7 @@ fn table(status: &Status) -> String {
     }
     if let Some(pool) = &status.ecache {
         out += &format!(
-            "ecache   {} MB: {} of files, {} of devices; {} of {} pages served\n",
+            "ecache   {} MiB: {} of files, {} of devices; {} of {} pages served\n",
             mb(pool.size_bytes()),
             mb(pool.cached * fovea_apps::PAGE_BYTES),
             mb(pool.device * fovea_apps::PAGE_BYTES),
@@ -62,7 +62,7 @@ fn table(status: &Status) -> String {
     }
     for holder in &status.buffer_holders {
         out += &format!(
-            "buffers  {} MB in {} of devices, by user {} in cgroup {}\n",
+            "buffers  {} MiB in {} of devices, by user {} in cgroup {}\n",
             mb(holder.bytes),
             holder.buffers,
             holder.uid,
@@ -87,6 +87,9 @@ fn table(status: &Status) -> String {
         let cgroup = printable(cgroup);
         out += &format!("runaway  {cgroup} is no app and grew fast while memory was short: see `fovea explain`\n");
     }
+    for problem in &status.config_problems {
+        out += &format!("config   {}\n", printable(problem));
+    }
     for what in &status.missing {
         out += &format!("lacking  {}\n", printable(what));
     }
@@ -95,7 +98,7 @@ fn table(status: &Status) -> String {
     }
     out += &format!(
         "\n{:<28} {:<7} {:<17} {:>8} {:>8} {:>6}  {}\n",
-        "name", "is", "importance", "anon MB", "swap MB", "frozen", "besides"
+        "name", "is", "importance", "anon MiB", "swap MiB", "frozen", "besides"
     );
     let mut apps: Vec<_> = status.apps.iter().collect();
     apps.sort_by_key(|a| (a.importance, std::cmp::Reverse(a.usage.anon_bytes)));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use fovea_focus::{
-    attend, deliver, session_bus, show_kills, step_down, Event, Gnome, Kde, Logind, Mailbox, Session, Source,
+    attend, deliver, session_bus, show_kills, step_down, Auto, Event, Gnome, Kde, Logind, Mailbox, Session, Source,
     SourceError, Sway, TopApp, Undelivered, X11,
 };
 
@@ -54,6 +54,12 @@ struct UserSession {
 
 #[derive(Subcommand)]
 enum SourceArgument {
+    /// A user's desktop, whichever it is: looked for again when it goes.
+    Auto {
+        /// Whose desktop, asked as that user; without it the caller's.
+        #[arg(long)]
+        uid: Option<u32>,
+    },
     /// An X server: active window, screen saver, DPMS.
     X11 {
         /// Display, like :0; $DISPLAY without it.
@@ -112,7 +118,7 @@ impl SourceArgument {
             SourceArgument::Gnome(of) | SourceArgument::Kde(of) | SourceArgument::Session(of) => {
                 of.uid.filter(|&uid| is_root && uid != 0).map(Some)
             }
-            SourceArgument::X11 { uid, .. } | SourceArgument::Sway { uid, .. } => {
+            SourceArgument::Auto { uid } | SourceArgument::X11 { uid, .. } | SourceArgument::Sway { uid, .. } => {
                 uid.filter(|&uid| is_root && uid != 0).map(Some)
             }
             SourceArgument::Logind { .. } => is_root.then_some(None),
@@ -124,6 +130,7 @@ impl SourceArgument {
     fn source(self) -> Result<(&'static str, Box<dyn Source>), Option<String>> {
         Ok(match self {
             SourceArgument::Kills { bus } => return Err(bus),
+            SourceArgument::Auto { uid } => ("auto", Box::new(Auto::new(uid))),
             SourceArgument::X11 { display, .. } => ("x11", Box::new(X11::new(display))),
             SourceArgument::Sway { socket, .. } => ("sway", Box::new(Sway::new(socket))),
             SourceArgument::TopApp { folder, period_ms } => {

@@ -50,7 +50,7 @@ fn a_usage_error_keeps_the_hints_and_names_the_commands_own_help() {
             &["launch", "x", "--nowhere"],
             "to pass '--nowhere' as a value, use '-- --nowhere': see `fovea launch --help`",
         ),
-        (&["statsu"], "a similar subcommand exists: 'status': see `fovea --help`"),
+        (&["explian"], "a similar subcommand exists: 'explain': see `fovea --help`"),
         (&["heap", "alloc"], "see `fovea heap alloc --help`"),
     ] {
         let output = run(Path::new(NOWHERE), args);
@@ -136,18 +136,23 @@ fn a_broken_configuration_names_file_line_and_mend() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fovea.toml");
     let told = |expected: &str, mend: &str| {
-        let output = fovea(&folder.path().join("run")).args(["run", "--config"]).arg(&path).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{expected}");
-        let line = one_line(&output);
-        assert!(line.starts_with(&format!("fovea: {}{expected}", path.display())) && line.contains(mend), "{line}");
+        for command in [&["check", "--strict", "--config"][..], &["run", "--strict", "--config"]] {
+            let output = fovea(&folder.path().join("run")).args(command).arg(&path).output().unwrap();
+            assert!(matches!(output.status.code(), Some(1 | 3)), "{expected}");
+            let said = match command[0] {
+                "check" => String::from_utf8(output.stdout).unwrap(),
+                _ => one_line(&output),
+            };
+            assert!(said.contains(&format!("{}{expected}", path.display())) && said.contains(mend), "{said}");
+        }
     };
     told(": No such file", "name a readable file with --config");
     for (text, expected, mend) in [
-        ("[memory]\nmod = \"full\"\n", ":2: unknown field `mod`", "expected one of `mode`"),
-        ("[momery]\n", ":1: unknown field `momery`", "expected one of `memory`"),
-        ("[memory]\n\nwatch_ms = \"soon\"\n", ":3: invalid type: string \"soon\"", "expected u64"),
-        ("[memory]\nwatch_ms = -1\n", ":2: invalid value: integer `-1`", "expected u64"),
-        ("[memory]\nmode = \"sideways\"\n", ":2: unknown variant `sideways`", "expected `ladder` or `full`"),
+        ("[memory]\nmod = \"full\"\n", ":2: unknown key memory.mod", "fovea.toml(5)"),
+        ("[momery]\n", ":1: unknown section [momery]", "fovea.toml(5)"),
+        ("[memory]\n\nwatch_ms = \"soon\"\n", ":3: watch_ms: invalid type: string \"soon\"", "a whole number"),
+        ("[memory]\nwatch_ms = -1\n", ":2: watch_ms: invalid value: integer `-1`", "a whole number"),
+        ("[memory]\nmode = \"sideways\"\n", ":2: mode: unknown variant `sideways`", "expected `ladder` or `full`"),
         ("[zram]\nsize_percent = 101\n", ":2: zram.size_percent", "must be 1 to 100"),
         ("[memory]\nwatch_ms = 0\n", ":2: memory.watch_ms", "must be 1 to 60000"),
         ("[daemon]\n# \npsi_stall_us = 500001\n", ":3: daemon.psi_stall_us", "must be 1 to 500000"),
@@ -216,6 +221,7 @@ fn check_prints_json_and_says_by_its_code_whether_the_machine_will_do() {
     }
     let lacking = missing(&report, "root") || missing(&report, "cgroup2");
     assert_eq!(output.status.code(), Some(if lacking { 3 } else { 0 }));
+    assert_eq!(report["rows"][1]["name"], "config", "what the daemon reads");
     if lacking {
         assert!(one_line(&output).contains("this machine lacks"));
     }

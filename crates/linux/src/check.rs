@@ -293,9 +293,9 @@ fn ecache(root: &Root) -> Finding {
             Present(format!("{} MiB, {} cached; {}", pool.size_bytes() >> 20, pool.cached, names.join(", ")))
         }
         Ok(None) if module::is_available(root, "dm-ecache") || module::is_available(root, crate::ecache::MODULE) => {
-            missing("module, not loaded", "modprobe dm-ecache with carveouts= and devices= (docs/ecache.md)")
+            missing("module, not loaded", "modprobe dm-ecache with carveouts= and devices=: fovea-ecache(4)")
         }
-        Ok(None) => missing("no module dm-ecache", "install it: dkms, or make -C kmod (docs/ecache.md)"),
+        Ok(None) => missing("no module dm-ecache", "install it: dkms, or make modules: fovea-ecache(4)"),
     }
 }
 

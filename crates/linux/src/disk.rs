@@ -44,7 +44,7 @@ fn tell_one(root: &Root, text: &str) -> Result<(), Error> {
             sent => return sent.map(drop),
         }
     }
-    Err(Error::Missing { what: "a volume of dm-aciom", mend: "make one (docs/design/aciom.md)".into() })
+    Err(Error::Missing { what: "a volume of dm-aciom", mend: "make one: fovea-aciom(4)".into() })
 }
 
 /// Where the target is that takes the message: a volume may be made of several.
@@ -176,7 +176,7 @@ pub(crate) fn look(root: &Root, cgroups: Option<&Cgroups>) -> Finding {
         (true, _) if !has_controller => {
             return missing(
                 "no volume of dm-aciom and no io controller",
-                "a kernel with CONFIG_BLK_CGROUP, or dm-aciom (docs/design/aciom.md)",
+                "a kernel with CONFIG_BLK_CGROUP, or dm-aciom: fovea-aciom(4)",
             )
         }
         (true, weights) if weights.is_empty() => "cgroup io.max, where disk.cmax_bytes_per_s is given".into(),

@@ -284,9 +284,10 @@ pub(crate) fn probe() -> io::Result<()> {
 /// What was wrong, and the mend.
 pub(crate) fn why(error: &io::Error) -> (String, &'static str) {
     match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => {
-            ("CAP_NET_ADMIN is missing".into(), "give the unit the drop-in of docs/design/net.md, or run as root")
-        }
+        Some(libc::EPERM | libc::EACCES) => (
+            "CAP_NET_ADMIN is missing".into(),
+            "give the unit CapabilityBoundingSet=CAP_NET_ADMIN by a drop-in, or run as root",
+        ),
         Some(libc::EPROTONOSUPPORT | libc::ECONNREFUSED | libc::EOPNOTSUPP | libc::EINVAL) => (
             format!("no tables with an owner: {error}"),
             "Linux 5.12 with CONFIG_NF_TABLES and CONFIG_NF_TABLES_INET has them",
@@ -299,7 +300,7 @@ pub(crate) fn why(error: &io::Error) -> (String, &'static str) {
             "there is a table inet fovea of somebody else's".into(),
             "nft delete table inet fovea, or end who holds it",
         ),
-        _ => (error.to_string(), "see docs/design/net.md"),
+        _ => (error.to_string(), "see limit_udp in fovea.toml(5)"),
     }
 }
 

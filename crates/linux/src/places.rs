@@ -32,7 +32,7 @@ pub(crate) fn look(cgroups: Option<&Cgroups>) -> Finding {
         (true, _) => Finding::Present(found),
         (false, Some(login)) => missing(
             format!("{found}; {login} runs its programs in the login's own scope, as desktops do that leave units out"),
-            "have a window source make apps of them (`fovea watch x11` or `sway`: docs/design/apps.md), or start them with `fovea launch`",
+            "have a window source make apps of them (fovea-watch(1)), or start them with `fovea launch`",
         ),
         (false, None) => missing(
             format!("{found}; nobody has logged in, or there is no systemd and no elogind"),

@@ -9,7 +9,7 @@ use crate::{Action, AppState, Decision, Reason, Snapshot};
 
 /// Disk requests by what apps are doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct DiskConfig {
     /// Whether the daemon sees to it.
     pub enabled: bool,

@@ -8,7 +8,7 @@ use crate::{Action, AppState, Decision, Reason, Snapshot};
 
 /// The freezer. Off by default: what an app does in the background, only its user can say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct FreezeConfig {
     /// Which apps may be frozen; only hidden and empty ones can be.
     pub classes: Vec<Importance>,

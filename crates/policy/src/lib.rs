@@ -119,13 +119,13 @@ list::mechanisms! {
                 app,
                 /// How many pages before memory is looked at again.
                 pages: u64
-            } = "compress", format!("compress up to {} MB of {app}", mb(*pages));
+            } = "compress", format!("compress up to {} MiB of {app}", mb(*pages));
             /// Read compressed pages back ahead of its touching them.
             Prefetch {
                 app,
                 /// How many pages at most.
                 pages: u64
-            } = "prefetch", format!("read up to {} MB of {app} back", mb(*pages));
+            } = "prefetch", format!("read up to {} MiB of {app} back", mb(*pages));
             /// Ask it to end, and kill it when its grace is over.
             Ask { app } [harms] = "ask", format!("ask {app} to end");
             /// End it.

@@ -93,12 +93,16 @@ macro_rules! mechanisms {
 
         /// All policies' configuration.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields, default)]
+        #[serde(default)]
         pub struct Config {
             $( $(#[$section_doc])* pub $section: $of::$Section, )*
         }
 
         impl Config {
+            /// The sections and their keys.
+            pub const SECTIONS: &[(&str, fn() -> &'static [&'static str])] =
+                &[$( (stringify!($section), fovea_apps::keys_of::<$of::$Section>), )*];
+
             /// Checks what serde cannot; the error is the section, the key, and what is wrong with it.
             pub fn check(&self) -> Result<(), (&'static str, &'static str, &'static str)> {
                 $( self.$section.check().map_err(|(key, wrong)| (stringify!($section), key, wrong))?; )*

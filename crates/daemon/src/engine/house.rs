@@ -88,6 +88,8 @@ pub(super) struct House<D> {
     pub(super) undo: UndoLog,
     pub(super) syslog: Option<Syslog>,
     pub(super) missing: Vec<String>,
+    /// What is wrong with the configuration file.
+    pub(super) problems: Vec<String>,
 }
 
 impl<D: Device> House<D> {
@@ -120,6 +122,7 @@ impl<D: Device> House<D> {
             undo,
             syslog: None,
             missing,
+            problems: Vec::new(),
         }
     }
 
@@ -247,6 +250,7 @@ impl<D: Device> House<D> {
             ecache,
             buffer_holders,
             missing: self.missing.clone(),
+            config_problems: self.problems.clone(),
             apps: apps.collect(),
             ..Status::default()
         }

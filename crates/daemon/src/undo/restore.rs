@@ -202,7 +202,7 @@ fn teardown(zram: &ZramDevice, device: &mut impl Device) -> Result<(), String> {
     let freed = memory.zram.map_or(0, |z| z.used_bytes);
     if used > memory.available_bytes + freed {
         return Err(format!(
-            "zram{} holds {} MB, more than fits in memory now: it stays, and the next start takes it over",
+            "zram{} holds {} MiB, more than fits in memory now: it stays, and the next start takes it over",
             zram.number,
             used >> 20
         ));

@@ -28,7 +28,8 @@ fn listen(run_folder: &Path) -> std::io::Result<OwnedFd> {
 }
 
 /// Runs the daemon until it is told to stop. Restoring the device is the caller's part.
-pub fn work(config: Config, signals: Signals) -> Result<(), String> {
+pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
+    let Loaded { config, problems } = loaded;
     let mut missing = Vec::new();
     let system = System::new().map_err(|e| e.to_string())?;
     let system = system.with_media_at(&config.daemon.media_root);
@@ -76,6 +77,7 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     };
     missing.extend(lacks(&system));
     missing.iter().for_each(|what| say!("fovea: going on without {what}"));
+    problems.iter().for_each(|problem| say!("fovea: {problem}"));
     // Locked and last to be killed, or else the shortage it is there to end would stop it first.
     system.lock_memory().and_then(|()| system.set_self_oom_protection()).unwrap_or_else(|e| say!("fovea: {e}"));
 
@@ -106,7 +108,7 @@ pub fn work(config: Config, signals: Signals) -> Result<(), String> {
     let discover = config.daemon.discover;
     let syslog = Syslog::at(Path::new("/dev/log"));
     let journal_path = config.journal_path();
-    let engine = Engine::new(system, config, journal, undo, missing).with_syslog(syslog);
+    let engine = Engine::new(system, config, journal, undo, missing).with_syslog(syslog).with_problems(problems);
     let is_uncalled = trigger.is_none();
     let mut engine = engine.uncalled(is_uncalled);
     engine.set_up(now_ns()).map_err(|e| e.to_string())?;

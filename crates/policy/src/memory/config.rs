@@ -16,7 +16,7 @@ pub enum Mode {
 
 /// The memory ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct MemoryConfig {
     /// How much is done.
     pub mode: Mode,

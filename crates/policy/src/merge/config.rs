@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Merging of pages that are alike, of apps that are registered for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct MergeConfig {
     /// Whether the kernel is ever made to look for them.
     pub enabled: bool,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Receive windows: bursty apps' connections are held to what time-sensitive ones leave over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct NetConfig {
     /// Whether any is held.
     pub enabled: bool,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Memory of two speeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct TierConfig {
     /// Whether the daemon sees to it, where there is memory of two speeds.
     pub enabled: bool,

@@ -140,7 +140,7 @@ impl Memory {
         }
         let process_name = process["name"].as_str().map(str::to_owned);
         let whom = process_name.as_ref().map_or_else(|| name.to_string(), |process| format!("{process} of {name}"));
-        house.syslog(&format!("killed {whom} ({} MB): {}", size_bytes >> 20, why(step.reason)));
+        house.syslog(&format!("killed {whom} ({} MiB): {}", size_bytes >> 20, why(step.reason)));
         turn.killed.push(Killed {
             app: name.clone(),
             uid: fovea_apps::owner_of_cgroup(&cgroup),

@@ -176,7 +176,7 @@ impl Outside {
             }
             self.runaways.insert(cgroup.clone(), now_ns);
             let (mb, mb_per_s) = (bytes >> 20, bytes_per_s >> 20);
-            let line = format!("{cgroup} is no app, has {mb} MB and grows by {mb_per_s} MB a second");
+            let line = format!("{cgroup} is no app, has {mb} MiB and grows by {mb_per_s} MiB a second");
             say!("fovea: {line}");
             house.syslog(&line);
             let outcome = json!({ "cgroup": cgroup, "bytes": bytes, "bytes_per_s": bytes_per_s });

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Reading the file: what is wrong in it, and where. A key of a newer version does not stop an older daemon: unknown keys are left out, and said.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use fovea_apps::{keys_of, Service};
+use serde::Deserialize;
+use thiserror::Error;
+use toml_edit::{ImDocument, Item, TableLike};
+
+use super::Config;
+
+/// The sections that the daemon has beside the mechanisms'.
+const SECTIONS: &[(&str, fn() -> &'static [&'static str])] = &[
+    ("lists", keys_of::<fovea_apps::Lists>),
+    ("services", keys_of::<fovea_apps::Services>),
+    ("zram", keys_of::<super::ZramConfig>),
+    ("ecache", keys_of::<super::EcacheConfig>),
+    ("watch", keys_of::<super::WatchConfig>),
+    ("daemon", keys_of::<super::DaemonConfig>),
+];
+
+/// A configuration that cannot be used: file, line, mend.
+#[derive(Debug, Error)]
+pub enum BadConfig {
+    /// The file cannot be read.
+    #[error("{path}: {source}: name a readable file with --config", path = .path.display())]
+    Unreadable {
+        /// File.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file does not make sense.
+    #[error("{path}:{line}: {message}", path = .path.display())]
+    Broken {
+        /// File.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong, and the mend.
+        message: String,
+    },
+}
+
+impl Config {
+    /// All sections and their keys.
+    pub fn sections() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+        fovea_policy::Config::SECTIONS.iter().chain(SECTIONS).map(|(section, keys)| (*section, keys()))
+    }
+
+    /// Parses a text in which every key must be known; `path` is for messages.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, BadConfig> {
+        let (config, unknown) = Self::read(text, path)?;
+        match unknown.into_iter().next() {
+            Some(first) => Err(first),
+            None => Ok(config),
+        }
+    }
+
+    /// Parses a text, and names the unknown keys, which are left out.
+    pub fn read(text: &str, path: &Path) -> Result<(Self, Vec<BadConfig>), BadConfig> {
+        let broken = |line, message: String| BadConfig::Broken { path: path.to_owned(), line, message };
+        let line_at = |at: Option<Range<usize>>| at.map_or(1, |at| 1 + newlines(&text[..at.start.min(text.len())]));
+        let wrong = |at: Option<Range<usize>>, message: &str| {
+            let line = line_at(at);
+            // The key that the value is of.
+            let key = text.lines().nth(line - 1).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
+            let message = in_words(&message.replace('\n', "; "));
+            broken(
+                line,
+                key.filter(|key| !message.contains(*key)).map_or(String::new(), |key| format!("{key}: ")) + &message,
+            )
+        };
+        let document = ImDocument::parse(text).map_err(|e| wrong(e.span(), e.message()))?;
+        let mut unknown = Vec::new();
+        unknown_keys(document.as_table(), &mut |at, what| unknown.push(broken(line_at(at), what)));
+        let document = toml_edit::de::Deserializer::from(document);
+        let config = Self::deserialize(document).map_err(|e| wrong(e.span(), e.message()))?;
+        config
+            .check()
+            .map_err(|(section, key, wrong)| broken(line_of(text, section, key), format!("{section}.{key} {wrong}")))?;
+        Ok((config, unknown))
+    }
+
+    /// Checks what serde cannot; the error is the section, the key, and what is wrong with it.
+    fn check(&self) -> Result<(), (&'static str, &'static str, &'static str)> {
+        self.policy().check()?;
+        self.services.check().map_err(|(key, wrong)| ("services", key, wrong))?;
+        let folder = &self.daemon.run_folder;
+        match () {
+            () if !(1..=100).contains(&self.zram.size_percent) => Err(("zram", "size_percent", "must be 1 to 100")),
+            () if !(-1..=32_767).contains(&self.zram.priority) => {
+                Err(("zram", "priority", "must be -1 (the kernel's choice) to 32767"))
+            }
+            () if !(1..=500_000).contains(&self.daemon.psi_stall_us) => {
+                Err(("daemon", "psi_stall_us", "must be 1 to 500000"))
+            }
+            // The socket's name has 108 bytes at most (unix(7)).
+            () if !folder.is_absolute() || folder.as_os_str().len() > 90 => {
+                Err(("daemon", "run_folder", "must begin with / and have at most 90 bytes"))
+            }
+            () => Ok(()),
+        }
+    }
+}
+
+/// Names each key that no section has.
+fn unknown_keys(document: &dyn TableLike, tell: &mut dyn FnMut(Option<Range<usize>>, String)) {
+    let at = |table: &dyn TableLike, key: &str| table.key(key).and_then(|key| key.span());
+    for (name, item) in document.iter() {
+        let Some((_, keys)) = Config::sections().find(|(section, _)| *section == name) else {
+            tell(at(document, name), format!("unknown section [{name}]: left out; fovea.toml(5) has those there are"));
+            continue;
+        };
+        let mut look = |table: &dyn TableLike, keys: &[&str], of: &str| {
+            for (key, _) in table.iter().filter(|(key, _)| !keys.contains(key)) {
+                tell(at(table, key), format!("unknown key {of}.{key}: left out; fovea.toml(5) has those there are"));
+            }
+        };
+        let Some(table) = item.as_table_like() else { continue };
+        look(table, keys, name);
+        // Rows of a table are one level down.
+        let rows = (name == "services").then(|| table.get("row")).flatten().and_then(Item::as_array_of_tables);
+        for row in rows.into_iter().flatten() {
+            look(row, keys_of::<Service>(), "services.row");
+        }
+    }
+}
+
+/// What Rust calls a type, in words.
+fn in_words(message: &str) -> String {
+    let words = [
+        ("expected u64", "expected a whole number from 0 on"),
+        ("expected u32", "expected a whole number from 0 on"),
+        ("expected i32", "expected a whole number"),
+        ("expected f64", "expected a number"),
+        ("expected a boolean", "expected true or false"),
+        ("expected a sequence", "expected a list, as [\"a\", \"b\"]"),
+        ("expected path string", "expected a path in quotes"),
+    ];
+    words.iter().fold(message.to_owned(), |message, (rust, words)| message.replace(rust, words))
+}
+
+fn newlines(text: &str) -> usize {
+    text.matches('\n').count()
+}
+
+/// Where a key of a section stands; the file's first line if it does not.
+fn line_of(text: &str, section: &str, key: &str) -> usize {
+    let is_key =
+        |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+    let header =
+        text.lines().position(|line| line.trim_start().trim_start_matches('[').starts_with(section)).unwrap_or(0);
+    1 + text.lines().skip(header).position(is_key).map_or(0, |after| header + after)
+}
