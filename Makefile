@@ -23,6 +23,8 @@
 #   make heap-library  libfovea-heap for programs in C (lib/heap); HEAP_CC is another compiler
 #   make modules  the kernel modules, KDIR= another kernel's headers; modules_install puts them into that kernel's folder
 #   make reproducible  builds `small` in two folders and compares
+#   make man      the man pages and the shells' completions, of the command line and the configuration's types
+#   make package-deb  packages for Debian, in target/deb
 #   make hooks    has git check commit messages here
 #   make release-check  what is to be done before a release
 #   make install  into $(DESTDIR)$(PREFIX) and LIBDIR, what `make build` built; install-small: without the phone and the lab; uninstall
@@ -64,7 +66,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 # Who takes memory beside the apps: a boot each (docs/outsiders.md); `make bench` plays all of them.
 TEST_OUTSIDERS ?= zram0
-.PHONY: demo test test-quick test-deep test-scores test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 torture-kernels xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks \
+.PHONY: demo test test-quick test-deep test-scores test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 torture-kernels xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks man package-deb \
 	setup setup-tests fetch test-rust test-modules test-phone test-python
 
 demo: setup whole
@@ -246,7 +248,9 @@ install-small:
 	install -m 644 packaging/fovea.toml README.md $(DESTDIR)$(PREFIX)/share/doc/fovea/
 	$(call install-modules,$(DESTDIR)/usr/src/fovea-$(VERSION))
 	tools/dkms-conf.sh $(VERSION) >$(DESTDIR)/usr/src/fovea-$(VERSION)/dkms.conf
-	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
+	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g; s|/usr/local/lib|$(PREFIX)/lib|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
+	# X servers and compositors have their sockets in /tmp as well.
+	sed -e 's|/usr/local/bin|$(PREFIX)/bin|g' -e 's/^PrivateTmp=yes$$/PrivateTmp=no/' packaging/fovea-session@.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-auto@.service
 	for s in kde gnome; do cp $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-session@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-$$s@.service; done
 	for v in before-45 since-45; do \
 		install -d $(DESTDIR)$(PREFIX)/share/fovea/gnome-shell/$$v && \
@@ -254,14 +258,29 @@ install-small:
 		cat packaging/gnome-shell/$$v.js packaging/gnome-shell/windows.js >$(DESTDIR)$(PREFIX)/share/fovea/gnome-shell/$$v/extension.js || exit 1; \
 	done
 	for u in packaging/user/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/user/$${u##*/}; done
+	install -D -m 644 packaging/user@.service.d/fovea.conf $(DESTDIR)$(PREFIX)/lib/systemd/system/user@.service.d/fovea.conf
+	install -D -m 644 packaging/udev/60-fovea.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-fovea.rules
+	install -D -m 755 packaging/initramfs-tools/scripts/local-top/fovea-aciom $(DESTDIR)$(PREFIX)/lib/fovea/fovea-volumes
+	sed 's|/usr/local|$(PREFIX)|g' packaging/fovea-setup >$(DESTDIR)$(PREFIX)/lib/fovea/fovea-setup
+	chmod 755 $(DESTDIR)$(PREFIX)/lib/fovea/fovea-setup
+	for p in man/*.[1457]; do \
+		s=$${p##*.} && install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p#man/} || exit 1; \
+	done
+	install -D -m 644 packaging/completions/fovea.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fovea
+	install -D -m 644 packaging/completions/_fovea $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_fovea
+	install -D -m 644 packaging/completions/fovea.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/fovea.fish
 	for f in hooks/fovea-aciom scripts/local-top/fovea-aciom; do \
 		install -D -m 755 packaging/initramfs-tools/$$f $(DESTDIR)/usr/share/initramfs-tools/$$f || exit 1; \
 	done
 
-# What install would put there now goes, and the folders that are then empty; the configuration in /etc is its owner's. A daemon that runs is
-# stopped first, so that nothing of it is left on the device.
+# What install would put there now goes, and the folders that are then empty; the configuration in /etc is its owner's. What runs is
+# stopped first, so that nothing of it is left on the device, and what `fovea setup` did is undone.
 uninstall:
-	@[ -n "$(DESTDIR)" ] || ! command -v systemctl >/dev/null 2>&1 || systemctl disable --now fovea 2>/dev/null || true
+	@[ -n "$(DESTDIR)" ] || [ ! -x $(PREFIX)/lib/fovea/fovea-setup ] || $(PREFIX)/lib/fovea/fovea-setup --undo || true
+	@[ -n "$(DESTDIR)" ] || ! command -v systemctl >/dev/null 2>&1 || { \
+		systemctl disable --now fovea fovea-volumes 2>/dev/null; systemctl stop 'fovea-*' 2>/dev/null; \
+		systemctl --global disable fovea-kills 2>/dev/null; true; }
+	@[ -n "$(DESTDIR)" ] || rm -rf /var/lib/fovea /run/fovea
 	@[ -n "$(DESTDIR)" ] || ! command -v dkms >/dev/null 2>&1 || dkms remove fovea/$(VERSION) --all 2>/dev/null || true
 	@staged=$$(mktemp -d) && trap 'rm -rf "$$staged"' EXIT && \
 	what=install-small && { [ ! -x $(DESTDIR)$(PREFIX)/lib/fovea/fovea-lab ] || what=install; } && \
@@ -319,10 +338,10 @@ heap-library: $(HEAP_LIBRARY)/libfovea-heap.so.0 $(HEAP_LIBRARY)/libfovea-heap.a
 
 $(HEAP_LIBRARY)/heap.o: lib/heap/heap.c lib/heap/fovea-heap.h kmod/include/fovea-heap.h
 	@mkdir -p $(HEAP_LIBRARY)
-	$(HEAP_CC) -std=c11 -O2 -fPIC -pthread -Wall -Wextra -c -o $@ $<
+	$(HEAP_CC) -std=c11 -O2 $(HEAP_CFLAGS) -fPIC -pthread -Wall -Wextra -c -o $@ $<
 
 $(HEAP_LIBRARY)/libfovea-heap.so.0: $(HEAP_LIBRARY)/heap.o
-	$(HEAP_CC) -shared -pthread -Wl,-soname,libfovea-heap.so.0 -o $@ $<
+	$(HEAP_CC) -shared $(HEAP_LDFLAGS) -pthread -Wl,-soname,libfovea-heap.so.0 -o $@ $<
 
 $(HEAP_LIBRARY)/libfovea-heap.a: $(HEAP_LIBRARY)/heap.o
 	$(HEAP_AR) rcs $@ $<
@@ -345,6 +364,14 @@ test-phone: setup
 		'leak cases=front configurations=kernel,earlyoom,fovea --exact' $(TEST_SCENARIOS) | xargs -P 2 -I@ sh -c '$(FOVEA) phone run @ --results results/test'
 	$(CARGO) test --workspace --test heap_phone -- --ignored
 	tools/same-twice.sh $(FOVEA) results/twice
+
+# Part of the tree, so that whoever installs or packages needs none of this.
+man:
+	$(CARGO) run --quiet -p fovea-manual $(CARGO_FLAGS) -- .
+
+# For the Debian at hand: packaging/debian.
+package-deb:
+	@tools/package-deb.sh '$(MAKE)'
 
 # Has git check the messages of your commits.
 hooks:
