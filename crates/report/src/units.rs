@@ -60,6 +60,18 @@ impl Unit {
         Unit { per, sign }
     }
 
+    /// The unit of an axis: where all is nothing, one that people count in, not the smallest there is.
+    pub fn of_axis(name: &str, figures: impl IntoIterator<Item = f64> + Clone) -> Unit {
+        match figures.clone().into_iter().all(|figure| figure == 0.0) {
+            true => {
+                let (_, units) = units(name);
+                let (per, sign) = units[units.len() / 2];
+                Unit { per, sign }
+            }
+            false => Unit::of(name, figures),
+        }
+    }
+
     /// A figure in this unit.
     pub fn scale(self, figure: f64) -> f64 {
         figure / self.per
@@ -165,6 +177,12 @@ mod tests {
         assert_eq!((unit.show(1_921_115_409.0), unit.show(265_290_818.0)), ("1921 ms".into(), "265.3 ms".into()));
         assert_eq!(Unit::of("read_bytes", [40_160_461.0]).show(40_160_461.0), "38.30 MiB");
         assert_eq!(Unit::of("kills", [17.0]).show(17.0), "17");
+        assert_eq!(
+            Unit::of_axis("degraded_ns", [0.0, 0.0]).sign,
+            "ms",
+            "an axis of one nanosecond shows nobody anything"
+        );
+        assert_eq!(Unit::of_axis("degraded_ns", [0.0, 20.0]).sign, "ns");
         assert_eq!(Unit::of("kills", []).show(f64::NAN), "not measured");
     }
 

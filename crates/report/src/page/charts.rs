@@ -143,7 +143,7 @@ fn divided(document: &Document, configurations: &[&str], papers: &[Paper]) -> Ve
 
 fn chart(configurations: &[&str], rows: &[Row<'_>], by_case: bool) -> Chart {
     let first = &rows[0];
-    let unit = Unit::of(&first.name, rows.iter().map(Row::largest));
+    let unit = Unit::of_axis(&first.name, rows.iter().map(Row::largest));
     let (scale, y_axis): (Box<dyn Fn(f64) -> f64>, String) = match first.axis {
         Axis::ShareOfUserMemory => (Box::new(|v| v), "% of user memory".into()),
         Axis::Unit(_) if unit.sign.is_empty() => (Box::new(|v| v), "number".into()),

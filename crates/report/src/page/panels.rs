@@ -7,7 +7,7 @@ use crate::panel::{Form, Panel};
 use crate::units::{in_time, Unit};
 
 /// Configurations that are ours: they come last, behind what they are compared with.
-const OURS: [&str; 2] = ["fovea", "ecache"];
+const OURS: [&str; 4] = ["fovea", "ecache", "fovea-dm", "on"];
 
 impl Panel {
     /// The chart of a document, if anything was measured for it.
@@ -15,7 +15,7 @@ impl Panel {
         let name = in_time(self.figures[0].0, &document.mode);
         let values =
             document.cases.iter().flat_map(|c| self.figures.iter().filter_map(|(f, _)| c.figures.get(*f).copied()));
-        let unit = Unit::of(&name, values);
+        let unit = Unit::of_axis(&name, values);
         let cases = distinct(document.cases.iter().map(|c| c.case.as_str()));
         let sign = if unit.sign.is_empty() { "number" } else { unit.sign };
         let mut chart = match self.form {

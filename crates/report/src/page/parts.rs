@@ -176,7 +176,7 @@ fn noticed(report: &Report, panels: &[Panel]) -> Markup {
             section {
                 h2 { "What a person notices" }
                 (charts(&shown))
-                p.note { "From " (paths.join(", ")) ". Shorter bars are better throughout." }
+                p.note { "From " (paths.join(", ")) ". Where nothing else is said, shorter bars are better, and lines further left." }
             }
         }
     }

@@ -29,13 +29,20 @@ pub(super) const DASHES: [&str; COUNT] = [
 
 /// What a device does without Fovea is vermilion, what Fovea does is green. No two of a scenario have the same.
 /// Cache policies have one each.
-const NAMED: [(&str, usize); 31] = [
+const NAMED: [(&str, usize); 38] = [
     ("without", 1),
     ("stock", 1),
     ("normal", 1),
     ("kernel", 1),
+    ("none", 1),
+    ("off", 1),
+    ("pfifo", 1),
+    ("always", 1),
+    ("default", 1),
     ("fovea", 2),
     ("ecache", 2),
+    ("fovea-dm", 2),
+    ("on", 2),
     ("zram", 0),
     ("earlyoom", 0),
     ("migrate", 3),
@@ -119,6 +126,10 @@ mod tests {
         assert_eq!(colours(&["stock", "zram", "fovea"]), [1, 0, 2]);
         assert_eq!(colours(&["fovea: 3 kills", "new", "other"]), [2, 0, 1]);
         assert_eq!(colours(&["a", "b"]), [0, 1]);
+        // Fovea is of one colour in every scenario of the demo, and so is what it is compared with.
+        for (without, with) in [("none", "fovea-dm"), ("off", "on"), ("pfifo", "fovea"), ("always", "fovea")] {
+            assert_eq!(colours(&[without, "bfq", with]), [1, 0, 2]);
+        }
         assert_eq!(colours(&["normal", "ecache", "returned", "migrate"]), [1, 2, 4, 3]);
     }
 

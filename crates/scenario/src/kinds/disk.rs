@@ -63,7 +63,7 @@ pub(super) const ABOUT: About = About {
     panels: &[
         Panel {
             scenario: "disk",
-            title: "Frames missed beside a copy, of 540",
+            title: "Frames missed beside a copy, after the first 60",
             form: Form::Bars,
             figures: &[("missed_frames", "missed")],
         },

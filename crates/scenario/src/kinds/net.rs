@@ -45,7 +45,7 @@ pub(super) const ABOUT: About = About {
         },
         Panel {
             scenario: "net",
-            title: "Received beside each other, a second",
+            title: "Received beside each other, a second: more is better",
             form: Form::Bars,
             figures: &[("stream_bytes_per_s", "film"), ("bursty_bytes_per_s", "download")],
         },

@@ -63,7 +63,7 @@ pub(super) const ABOUT: About = About {
         },
         Panel {
             scenario: "ksm",
-            title: "Memory saved by merging them",
+            title: "Memory saved by merging them: more is better",
             form: Form::Bars,
             figures: &[("saved_bytes", "saved")],
         },
