@@ -40,8 +40,9 @@ TARGET ?= $(or $(HOST),x86_64-unknown-linux-gnu)
 export CARGO_BUILD_TARGET := $(TARGET)
 TARGET_IN_CAPITALS := $(shell echo $(TARGET) | tr a-z- A-Z_)
 STATIC ?= 1
+# After what .cargo/config.toml says under the same key, so that this is the last word.
 ifeq ($(STATIC),0)
-export CARGO_TARGET_$(TARGET_IN_CAPITALS)_RUSTFLAGS := -C target-feature=-crt-static
+LINKED := --config 'target."cfg(target_os = \"linux\")".rustflags=["-C","target-feature=-crt-static"]'
 endif
 RELEASE := target/$(TARGET)/release
 FOVEA := $(RELEASE)/fovea
@@ -251,6 +252,9 @@ install-small:
 	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g; s|/usr/local/lib|$(PREFIX)/lib|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done
 	# X servers and compositors have their sockets in /tmp as well.
 	sed -e 's|/usr/local/bin|$(PREFIX)/bin|g' -e 's/^PrivateTmp=yes$$/PrivateTmp=no/' packaging/fovea-session@.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-auto@.service
+	# Wherever the daemon is started, the login manager is heard: whether somebody is there, and who keeps the machine awake.
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea.service.wants
+	ln -sf ../fovea-watch@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea.service.wants/fovea-watch@logind.service
 	for s in kde gnome; do cp $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-session@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-$$s@.service; done
 	for v in before-45 since-45; do \
 		install -d $(DESTDIR)$(PREFIX)/share/fovea/gnome-shell/$$v && \
@@ -322,7 +326,7 @@ needs-cargo:
 REMAP := "--remap-path-prefix=$(CURDIR)=/fovea","--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo"
 
 whole: needs-cargo
-	$(CARGO) build --release -p fovea -p fovea-guest $(CARGO_FLAGS) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
+	$(CARGO) build --release -p fovea -p fovea-guest $(CARGO_FLAGS) $(LINKED) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
 comma := ,
 # Has a profile, and so a folder, of its own: else it and the whole program would take each other's place.
@@ -330,7 +334,7 @@ comma := ,
 # depend on where it is loaded are told by a bit each, not by 24 bytes, where the linker can (binutils of Debian 12: x86-64 alone).
 PACKED := $(if $(filter x86_64-%-gnu,$(TARGET)),"-C"$(comma)"link-arg=-Wl$(comma)-z$(comma)pack-relative-relocs"$(comma))
 small: needs-cargo heap-library
-	$(CARGO) build --profile small -p fovea --no-default-features $(CARGO_FLAGS) --config 'target.$(TARGET).rustflags=[$(REMAP),"-C","link-arg=-Wl,--no-eh-frame-hdr",$(PACKED)"-C","link-arg=-Wl,-T,$(CURDIR)/crates/fovea/small.ld"]'
+	$(CARGO) build --profile small -p fovea --no-default-features $(CARGO_FLAGS) $(LINKED) --config 'target.$(TARGET).rustflags=[$(REMAP),"-C","link-arg=-Wl,--no-eh-frame-hdr",$(PACKED)"-C","link-arg=-Wl,-T,$(CURDIR)/crates/fovea/small.ld"]'
 	@size=$$(stat -c %s $(SMALL)); echo "$(SMALL): $$size bytes of at most $(SMALL_BYTES_MAX)"; \
 	[ $$size -le $(SMALL_BYTES_MAX) ] || echo "warning: that is too large; older compilers make it larger, and a release must not be (make release-check)" >&2
 

@@ -18,9 +18,10 @@ find "$built" -mindepth 1 -maxdepth 1 ! -name target ! -name python -exec rm -rf
 (cd "$top" && git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read --files-from=- --create 2>/dev/null) |
 	tar -x -C "$built"
 cp -r "$built/packaging/debian" "$built/debian"
-who="${DEBFULLNAME:-The Fovea developers} <${DEBEMAIL:-root@$(hostname -f)}>"
-sed -i "s/@MAINTAINER@/$who/; s/@VERSION@/$version/; s/@DATE@/$(date -R -d "@${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct)}")/" \
-	"$built/debian/control" "$built/debian/changelog"
+who="${DEBFULLNAME:-The Fovea developers} <${DEBEMAIL:-$(id -un)@$(hostname -f)}>"
+when=@${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct)}
+sed -i "s/@MAINTAINER@/$who/; s/@VERSION@/$version/; s/@DATE@/$(date -R -d "$when")/; s/@YEAR@/$(date +%Y -d "$when")/" \
+	"$built/debian/control" "$built/debian/changelog" "$built/debian/copyright"
 FOVEA_COMMIT=$(git -C "$top" describe --always --dirty --abbrev=12 --exclude='*')
 export FOVEA_COMMIT
 profiles=

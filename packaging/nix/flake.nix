@@ -42,7 +42,6 @@
           systemd.packages = [ self.packages.${pkgs.system}.default ];
           services.udev.packages = [ self.packages.${pkgs.system}.default ];
           systemd.services.fovea.wantedBy = [ "multi-user.target" ];
-          systemd.services."fovea-watch@logind".wantedBy = [ "multi-user.target" ];
           systemd.user.services.fovea-kills.wantedBy = [ "default.target" ];
         };
       };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Which configuration is in force, and which run folder by it: every command that speaks to the daemon or undoes what it did must agree with it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fovea_client::protocol::RUN_FOLDER;
 use fovea_daemon::{Config, Loaded};
@@ -14,26 +14,24 @@ const DEFAULT_CONFIG: &str = "/etc/fovea.toml";
 /// What the command line says of them.
 pub struct Settings {
     config: Option<PathBuf>,
-    /// Somebody named it.
-    named: bool,
     run_folder: Option<PathBuf>,
 }
 
 impl Settings {
     pub fn new(config: Option<PathBuf>, run_folder: Option<PathBuf>) -> Self {
-        let default = PathBuf::from(DEFAULT_CONFIG);
-        Self { named: config.is_some(), config: config.or_else(|| default.exists().then_some(default)), run_folder }
+        Self { config, run_folder }
     }
 
-    /// The file, if there is one.
-    pub fn file(&self) -> Option<&Path> {
-        self.config.as_deref()
+    /// The file, if there is one: looked for each time, for it may come while the daemon runs.
+    pub fn file(&self) -> Option<PathBuf> {
+        let default = || Some(PathBuf::from(DEFAULT_CONFIG)).filter(|path| path.exists());
+        self.config.clone().or_else(default)
     }
 
     /// The configuration, and the keys in it that nobody knows.
     pub fn read(&self) -> Result<Loaded, Failure> {
-        let loaded = match &self.config {
-            Some(path) => Loaded::read(path).map_err(|e| Failure::failed(e.to_string()))?,
+        let loaded = match self.file() {
+            Some(path) => Loaded::read(&path).map_err(|e| Failure::failed(e.to_string()))?,
             None => Loaded::default(),
         };
         Ok(self.at_home(loaded))
@@ -49,7 +47,7 @@ impl Settings {
     pub fn guarded(&self) -> Loaded {
         let state = std::env::var_os("STATE_DIRECTORY").map(PathBuf::from);
         let folder = state.or_else(|| self.run_folder.clone()).unwrap_or_else(|| RUN_FOLDER.into());
-        let mut loaded = Loaded::guarded(self.file(), &folder.join("last-good.toml"));
+        let mut loaded = Loaded::guarded(self.file().as_deref(), &folder.join("last-good.toml"));
         let configured = &loaded.config.daemon.run_folder;
         if self.run_folder.is_none() {
             if let Err(e) = std::fs::create_dir_all(configured) {
@@ -76,15 +74,16 @@ impl Settings {
     }
 
     /// The configuration that was named, if one was.
+    #[cfg(feature = "lab")]
     pub fn named(&self) -> Result<Option<Config>, Failure> {
-        self.named.then(|| self.load()).transpose()
+        self.config.is_some().then(|| self.load()).transpose()
     }
 
     /// The run folder alone, for those who need no more: a file that is broken or not theirs to read does not keep them from the usual one, and
     /// neither does a folder that cannot be: the daemon is not there then either.
     pub fn run_folder(&self) -> PathBuf {
         let configured =
-            || Some(Loaded::read(self.file()?).ok()?.config.daemon.run_folder).filter(|folder| folder.is_dir());
+            || Some(Loaded::read(&self.file()?).ok()?.config.daemon.run_folder).filter(|folder| folder.is_dir());
         self.run_folder.clone().or_else(configured).unwrap_or_else(|| RUN_FOLDER.into())
     }
 }

@@ -94,7 +94,6 @@ fn a_dry_run_tells_each_step_in_words_and_changes_nothing() {
     assert_eq!(code, 0, "{text}");
     for step in [
         "Start the daemon",
-        "login manager",
         "notification",
         "Stop earlyoom",
         "Freeze apps",

@@ -129,7 +129,7 @@ fn fitted(text: &str, width: f64) -> String {
     text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A text in two lines at most, broken between words where that can be.
+/// A text in two lines at most, broken between words or behind a hyphen where that can be.
 fn two_lines(text: &str, width: f64) -> Vec<String> {
     let room = (width / LETTER) as usize;
     if text.chars().count() <= room {
@@ -137,11 +137,14 @@ fn two_lines(text: &str, width: f64) -> Vec<String> {
     }
     let letters: Vec<char> = text.chars().collect();
     let fits = letters.len().min(room + 1);
-    let Some(gap) = letters[..fits].iter().rposition(|c| *c == ' ').filter(|&at| at > 0) else {
-        return vec![fitted(text, width)];
-    };
     let line = |letters: &[char]| letters.iter().collect::<String>();
-    vec![line(&letters[..gap]), fitted(&line(&letters[gap + 1..]), width)]
+    if let Some(gap) = letters[..fits].iter().rposition(|c| *c == ' ').filter(|&at| at > 0) {
+        return vec![line(&letters[..gap]), fitted(&line(&letters[gap + 1..]), width)];
+    }
+    match letters[..fits - 1].iter().rposition(|c| *c == '-').filter(|&at| at > 0) {
+        Some(hyphen) => vec![line(&letters[..=hyphen]), fitted(&line(&letters[hyphen + 1..]), width)],
+        None => vec![fitted(text, width)],
+    }
 }
 
 #[cfg(test)]

@@ -41,10 +41,10 @@ impl Loaded {
             Err(error) => error,
         };
         let (mut loaded, instead) = match Self::read(last_good) {
-            Ok(loaded) => (loaded, format!("the last good one, {}", last_good.display())),
-            Err(_) => (Self::default(), "the defaults".to_owned()),
+            Ok(loaded) => (loaded, format!("the last good one counts, {}", last_good.display())),
+            Err(_) => (Self::default(), "the defaults count".to_owned()),
         };
-        loaded.problems.insert(0, format!("{error}: until then {instead}, counts"));
+        loaded.problems.insert(0, format!("{error}: until then {instead}"));
         loaded
     }
 }
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(bad.config, Config::default());
         assert!(
             bad.problems[0].contains("fovea.toml:2: zram.size_percent")
-                && bad.problems[0].ends_with("the defaults, counts")
+                && bad.problems[0].ends_with("until then the defaults count")
         );
         let right = load("[zram]\nsize_percent = 30\n");
         assert_eq!((right.config.zram.size_percent, right.problems.len()), (30, 0));
