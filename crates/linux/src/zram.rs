@@ -106,6 +106,9 @@ fn claim(
 /// Adds a device. One that is there already is its owner's, set up or not: he may have chosen an
 /// algorithm, or be about to. So is one that the machine's configuration names.
 fn pick(root: &Root, zram: &mut ZramDevice) -> Result<(), Error> {
+    // Reading adds a device even where /sys is read-only, as in a container, and nothing could then remove it.
+    let path = root.join(CONTROL).join("hot_remove");
+    std::fs::OpenOptions::new().write(true).open(&path).map_err(|e| Error::file("writing", path, e))?;
     let add = || {
         let path = root.join(CONTROL).join("hot_add");
         let text = read(&path)?;
@@ -268,6 +271,8 @@ mod tests {
         crate::file::capture(root.path(), "sys/block/zram0/initstate", "0\n");
         crate::file::capture(root.path(), "sys/class/zram-control/hot_add", "1\n");
         let mut zram = ZramDevice { number: 9, algorithm: String::new(), loaded_module: false, hot_added: false };
+        assert!(pick(&at, &mut zram).is_err() && !zram.hot_added, "what could not be removed is not added");
+        crate::file::capture(root.path(), "sys/class/zram-control/hot_remove", "");
         pick(&at, &mut zram).unwrap();
         assert_eq!((zram.number, zram.hot_added), (1, true));
     }
