@@ -80,7 +80,8 @@ impl Page {
                 }
                 // A line that begins so would be a macro.
                 let guard = if line.is_empty() && word.starts_with(['.', '\'']) { "\\&" } else { "" };
-                line += if line.is_empty() { guard } else { " " };
+                let before = if line.is_empty() { guard } else { " " };
+                line += before;
                 line += &word;
             }
             self.line(&line);

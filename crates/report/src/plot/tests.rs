@@ -158,7 +158,7 @@ fn nothing_is_drawn_outside_of_the_picture() {
 fn names_are_broken_between_words_or_cut() {
     assert_eq!(two_lines("free normal before start", 165.0), ["free normal before", "start"]);
     assert_eq!(two_lines("short", 165.0), ["short"]);
-    assert_eq!(two_lines("unfragmented-virtio-60", 140.0), ["unfragmented-virtio-", "60"]);
+    assert_eq!(two_lines("unfragmented-virtio-60", 165.0), ["unfragmented-virtio-", "60"]);
     assert_eq!(two_lines("averylongnamewithoutanyspaceinit", 80.0), ["averylong…"]);
     assert_eq!(two_lines(" x", 8.0), ["…"]);
 }
