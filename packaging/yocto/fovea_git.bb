@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 SUMMARY = "Gives memory, disk and network to the app in front"
+DESCRIPTION = "A daemon that compresses idle apps before memory is short and ends the least important one last"
 LICENSE = "GPL-2.0-only | MIT"
 LIC_FILES_CHKSUM = "file://LICENSES/MIT.txt;md5=bbf5a72e067af80d9b53b3e20b2ea5c1 file://LICENSES/GPL-2.0-only.txt;md5=b234ee4d69f5fce4486a80fdaf4a4263"
 
@@ -18,7 +19,7 @@ do_compile() {
 do_install() {
     oe_runmake install-small DESTDIR=${D}
     # A board's initramfs is another one.
-    rm -rf ${D}/usr/share/initramfs-tools
+    rm -rf ${D}${datadir}/initramfs-tools
 }
 
 PACKAGES =+ "${PN}-modules-source libfovea-heap libfovea-heap-dev"
