@@ -3,6 +3,7 @@
 //! of the control socket are served a little at a time, and none keeps the others out.
 
 mod apps;
+mod awaited;
 mod per_user;
 mod priority;
 mod source;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use fovea_apps::{limits, AppName};
 use fovea_linux::cgroup::is_within;
 use fovea_linux::{Aside, Device, MediaChange, MediaWatch, State, System, Trigger};
-use rustix::event::epoll::{self, EventFlags};
+use rustix::event::epoll;
 use rustix::event::Timespec;
 use rustix::time::{clock_gettime, ClockId};
 
@@ -35,6 +36,7 @@ use crate::watch::{Seen, Watcher};
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::socket::{self, Received};
 
+use awaited::{forget, wait_for};
 use per_user::keep_to;
 use priority::RealTime;
 use source::Source;
@@ -179,7 +181,7 @@ impl<D: Device> Loop<D> {
     fn add(&mut self, fd: &OwnedFd) -> Result<u64, String> {
         let id = self.next_id;
         self.next_id += 1;
-        epoll::add(&self.epoll, fd, Source::Other(id).data(), EventFlags::IN).map_err(|e| format!("watching: {e}"))?;
+        wait_for(&self.epoll, fd, Source::Other(id))?;
         Ok(id)
     }
 
@@ -224,12 +226,15 @@ impl<D: Device> Loop<D> {
             Source::Listener => return self.accept(),
             Source::Other(id) => {
                 if let Some(pidfd) = self.victims.remove(&id) {
-                    drop(pidfd);
+                    forget(&self.epoll, pidfd);
                     self.engine.victim_ended(now_ns());
                 } else if let Some(client) = self.clients.remove(&id) {
                     match self.serve(id, &client) {
                         true => drop(self.clients.insert(id, client)),
-                        false => self.gone(id),
+                        false => {
+                            forget(&self.epoll, client);
+                            self.gone(id);
+                        }
                     }
                 }
             }
@@ -285,7 +290,7 @@ impl<D: Device> Loop<D> {
     fn let_one_go(&mut self) {
         let first = self.clients.keys().find(|id| !self.sources.contains(id)).or(self.clients.keys().next());
         if let Some(&id) = first {
-            self.clients.remove(&id);
+            self.clients.remove(&id).into_iter().for_each(|client| forget(&self.epoll, client));
             self.gone(id);
         }
     }

@@ -4,6 +4,7 @@
 use fovea_client::protocol::SOCKET_NAME;
 use fovea_linux::psi::Kind;
 use fovea_linux::Probe;
+use rustix::event::epoll::EventFlags;
 
 use super::*;
 
