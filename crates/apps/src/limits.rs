@@ -40,6 +40,8 @@ limits! {
     // Cgroups, which a user's own systemd makes.
     WATCHES_OF_USER_MAX: usize = 2048, "inotify watches", "a user's cgroups", "cgroups beyond are not found";
     FOUND_OF_USER_MAX: usize = 1024, "apps and jobs", "a user", "those beyond count as outsiders, which is said";
+    OTHERS_MAX: usize = 4096, "cgroups", "outsiders, read twice a second while memory is short",
+        "cgroups beyond are not watched for growth, which is said";
     CGROUP_CHANGES_OF_USER_PER_S: u32 = 100, "cgroups made a second", "a user",
         "the user's cgroups are looked through a second later";
     // The loop's real-time priority.

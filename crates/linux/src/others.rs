@@ -4,6 +4,7 @@
 use std::io;
 use std::path::Path;
 
+use fovea_apps::limits::OTHERS_MAX;
 use fovea_apps::{Holder, ProcessId};
 
 use crate::cgroup::Cgroups;
@@ -11,14 +12,12 @@ use crate::charges::Charges;
 use crate::file::{read_into, Root};
 use crate::{importance, proc, Error};
 
-/// Cgroups read, at most: a read takes some 20 microseconds, and they are read twice a second while memory is short.
-const MOST: usize = 4096;
-
 /// Processes of one cgroup that are read, at most.
 const HOLDERS_MAX: usize = 512;
 
 /// Every unit below the mount that is not known, by the map of all cgroups ([`fovea_apps::place_of_cgroup`]): services, parts of
 /// sessions, and what is an app's or a job's but not registered.
+/// One more than [`OTHERS_MAX`] where there are more.
 pub(crate) fn others(mount: &Path, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {
     let mut found = Vec::new();
     descend(mount, "", is_known, &mut found).map_err(|e| Error::file("reading", mount, e))?;
@@ -50,7 +49,7 @@ fn descend(
             let _ = descend(mount, &cgroup, is_known, found);
             continue;
         }
-        if found.len() >= MOST {
+        if found.len() > OTHERS_MAX {
             break;
         }
         let swapped = read_into(&entry.path().join("memory.swap.current"), &mut text).ok();

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fovea_apps::limits::OTHERS_MAX;
 use fovea_linux::Device;
 use fovea_policy::memory::{eats_what_is_left, Growth, MemoryState, LEAST_GAINED_BYTES};
 use fovea_policy::{Decision, Outsider};
@@ -153,7 +154,8 @@ impl Outside {
         let mut runaways = Vec::new();
         self.outsiders.clear();
         self.session_bytes = 0;
-        for (cgroup, bytes) in others {
+        let are_too_many = others.len() > OTHERS_MAX;
+        for (cgroup, bytes) in others.into_iter().take(OTHERS_MAX) {
             if apps.iter().any(|app| fovea_linux::cgroup::is_within(app, &cgroup)) {
                 continue;
             }
@@ -168,6 +170,12 @@ impl Outside {
                 runaways.push((cgroup.clone(), known.bytes_per_s(), bytes));
             }
             self.growth.insert(cgroup, known);
+        }
+        if are_too_many {
+            let what = format!("cgroups beyond {OTHERS_MAX}: whether those grow is not seen, so remove some");
+            if !house.missing.contains(&what) {
+                house.lacks(now_ns, what);
+            }
         }
         self.runaways.retain(|_, said_ns| now_ns.saturating_sub(*said_ns) < AGAIN_NS);
         for (cgroup, bytes_per_s, bytes) in runaways {
