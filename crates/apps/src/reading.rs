@@ -127,11 +127,19 @@ pub struct AppUsage {
 }
 
 impl AppUsage {
-    /// What it has taken in all, in swap too: what counts where growth is measured. Shared memory
-    /// counts whole, for what may outlive the app changes with other programs' files.
+    /// What it has taken in all, in swap too.
     pub fn taken_bytes(&self) -> u64 {
         let resident_bytes = self.anon_bytes.saturating_add(self.shmem_bytes).saturating_add(self.kernel_bytes);
         resident_bytes.saturating_add(self.swap_bytes)
+    }
+
+    /// What it has taken for itself, in swap too: what counts where growth is measured. Files that it
+    /// has put on a tmpfs stay whoever dies. Where they are few, all shared memory counts, for what
+    /// they may be at most changes with other programs' files.
+    pub fn own_bytes(&self) -> u64 {
+        let taken_bytes = self.taken_bytes();
+        let lasting_bytes = if self.lasting_bytes < taken_bytes / 8 { 0 } else { self.lasting_bytes };
+        taken_bytes - lasting_bytes
     }
 }
 

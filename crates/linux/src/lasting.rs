@@ -8,17 +8,31 @@
 //! A tmpfs of an app's own mount namespace goes with the app, so that only the mounts of the first
 //! process count. A file that was deleted and is still open counts as one that stays: what a kill
 //! gives is rather reckoned too small than too large.
+//!
+//! Where files lie on a tmpfs in number (/tmp is one on Debian 13), that bound says nothing of a
+//! unit with much shared memory. Then its processes are asked which objects of the kernel's own
+//! mount they have mapped or open, and how large each is, in swap too ([`going`]).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
+use rustix::fs::{statx, AtFlags, MemfdFlags, StatxFlags, CWD};
 use rustix::time::{clock_gettime, ClockId};
 
 use crate::file::{read_into, Root};
 use crate::proc;
+
+/// Less shared memory is not worth the look.
+pub(crate) const LEAST_SHARED_BYTES: u64 = 16 << 20;
+
+/// Files that are less than such a part of a unit's shared memory do not change whom it is.
+const SHARE: u64 = 8;
+
+/// Units of which a look is remembered, at most.
+const LOOKS_MAX: usize = 64;
 
 /// How old what was found may be.
 const FRESH_NS: u64 = 200_000_000;
@@ -33,9 +47,32 @@ const SHM_DEST: u64 = 0o1000;
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
     found: Option<(u64, u64)>,
+    /// By unit: its shared memory when its processes were last asked, and what of that stays.
+    looks: BTreeMap<String, (u64, u64)>,
 }
 
 impl Lasting {
+    /// What of a unit's resident shared memory may outlive it.
+    pub fn of_unit(&mut self, root: &Root, unit: &str, pids: &[u32], shmem_bytes: u64, buffer: &mut Vec<u8>) -> u64 {
+        let most_bytes = self.bytes(root, buffer).min(shmem_bytes);
+        if shmem_bytes < LEAST_SHARED_BYTES || most_bytes < shmem_bytes / SHARE {
+            return most_bytes;
+        }
+        match self.looks.get(unit) {
+            Some(&(then_bytes, stays_bytes)) if then_bytes.abs_diff(shmem_bytes) <= then_bytes / SHARE => {
+                most_bytes.min(stays_bytes)
+            }
+            _ => {
+                let stays_bytes = shmem_bytes.saturating_sub(going(root, pids, buffer).iter().sum());
+                if self.looks.len() >= LOOKS_MAX {
+                    self.looks.clear();
+                }
+                self.looks.insert(unit.to_owned(), (shmem_bytes, stays_bytes));
+                most_bytes.min(stays_bytes)
+            }
+        }
+    }
+
     /// Bytes of shared memory that may stay whoever dies.
     pub fn bytes(&mut self, root: &Root, buffer: &mut Vec<u8>) -> u64 {
         let now = clock_gettime(ClockId::Monotonic);
@@ -49,6 +86,67 @@ impl Lasting {
             }
         }
     }
+}
+
+/// What each of some processes has of the shared memory that ends with its last user: memfd and
+/// `MAP_SHARED` memory, in swap too. What several have mapped or open counts for each in part.
+///
+/// The kernel keeps these objects on one mount, whose number a memfd of ours tells. The links that
+/// are followed name that mount, or say that they are a memfd, so that no file system is asked that
+/// might not answer; AT_STATX_DONT_SYNC holds should a link have changed since.
+pub(crate) fn going(root: &Root, pids: &[u32], buffer: &mut Vec<u8>) -> Vec<u64> {
+    let mut of_each = vec![0; pids.len()];
+    let Some(device) = kernels_mount() else { return of_each };
+    // Object, whose, bytes.
+    let mut found: Vec<(u64, usize, u64)> = Vec::new();
+    for (at, pid) in pids.iter().enumerate() {
+        let folder = root.join(format!("proc/{pid}"));
+        let mut look = |link: PathBuf| {
+            let wanted = StatxFlags::INO | StatxFlags::BLOCKS;
+            let Ok(about) = statx(CWD, link, AtFlags::STATX_DONT_SYNC, wanted) else { return };
+            if (about.stx_dev_major, about.stx_dev_minor) == device {
+                found.push((about.stx_ino, at, about.stx_blocks * 512));
+            }
+        };
+        let ranges = folder.join("map_files");
+        if read_into(&folder.join("maps"), buffer).is_ok() {
+            mapped_on(buffer, device).for_each(|range| look(ranges.join(range)));
+        }
+        for entry in std::fs::read_dir(folder.join("fd")).into_iter().flatten().flatten() {
+            let link = entry.path();
+            if std::fs::read_link(&link).is_ok_and(|to| to.as_os_str().as_encoded_bytes().starts_with(b"/memfd:")) {
+                look(link);
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup_by_key(|&mut (object, at, _)| (object, at));
+    for users in found.chunk_by(|a, b| a.0 == b.0) {
+        users.iter().for_each(|&(_, at, bytes)| of_each[at] += bytes / users.len() as u64);
+    }
+    of_each
+}
+
+/// The number of the kernel's own mount of tmpfs.
+fn kernels_mount() -> Option<(u32, u32)> {
+    let memfd = rustix::fs::memfd_create("fovea", MemfdFlags::CLOEXEC).ok()?;
+    let device = rustix::fs::fstat(memfd).ok()?.st_dev;
+    Some((rustix::fs::major(device), rustix::fs::minor(device)))
+}
+
+/// Of /proc/PID/maps the ranges of what is mapped on a device, each object once in a row, but for
+/// System V segments, which stay.
+fn mapped_on(maps: &[u8], device: (u32, u32)) -> impl Iterator<Item = &str> {
+    let device = format!("{:02x}:{:02x}", device.0, device.1);
+    let mut last = ("", "");
+    maps.split(|&b| b == b'\n').filter_map(move |line| {
+        let mut fields = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+        let range = fields.next()?;
+        let object = (fields.nth(2)?, fields.next()?);
+        let is_segment = fields.next().is_some_and(|name| name.starts_with("/SYSV"));
+        let is_another = std::mem::replace(&mut last, object) != object;
+        (object.0 == device && is_another && !is_segment).then_some(range)
+    })
 }
 
 /// Of the first process's mounts and the segments of our IPC namespace; what cannot be read holds
@@ -145,10 +243,52 @@ mod tests {
         assert_eq!(used_bytes(Path::new("/dev/shm")).is_some(), is_tmpfs);
     }
 
+    const MAPS: &str = "\
+7f0000000000-7f0000400000 rw-s 00000000 00:01 1025                       /dev/zero (deleted)
+7f0000400000-7f0000800000 r--s 00000000 00:01 1025                       /dev/zero (deleted)
+7f0001000000-7f0001400000 rw-s 00000000 00:01 2050                       /memfd:doublemapper (deleted)
+7f0002000000-7f0002400000 rw-s 00000000 00:01 5                          /SYSV00000000 (deleted)
+7f0003000000-7f0003400000 rw-s 00000000 00:1a 77                         /dev/shm/file
+7f0004000000-7f0004400000 rw-p 00000000 00:00 0
+";
+
+    #[test]
+    fn what_goes_is_mapped_on_the_kernels_own_mount_and_no_segment() {
+        let found: Vec<_> = mapped_on(MAPS.as_bytes(), (0, 1)).collect();
+        assert_eq!(found, ["7f0000000000-7f0000400000", "7f0001000000-7f0001400000"]);
+    }
+
+    #[test]
+    fn a_memfd_that_nobody_maps_goes_with_who_has_it_open() {
+        let own = std::process::id();
+        let held = || going(&Root::at("/"), &[own], &mut Vec::new())[0];
+        let before_bytes = held();
+        let memfd = rustix::fs::memfd_create("held", MemfdFlags::CLOEXEC).unwrap();
+        rustix::io::pwrite(&memfd, &vec![1; 3 << 20], 0).unwrap();
+        assert!(held() >= before_bytes + (3 << 20), "{} {before_bytes}", held());
+    }
+
+    /// 100 MB of a unit's shared memory are files that stay: whoever leaks beside them is no smaller for it.
+    #[test]
+    fn beside_many_files_the_processes_are_asked_and_a_look_is_remembered() {
+        let root = tempfile::tempdir().unwrap();
+        capture(root.path(), "proc/sysvipc/shm", "key shmid perms rss swap\n0 5 666 100000000 0\n");
+        let root = Root::at(root.path());
+        let mut lasting = Lasting::default();
+        let mut stays = |shmem_bytes| lasting.of_unit(&root, "a.scope", &[], shmem_bytes, &mut Vec::new());
+        assert_eq!(stays(LEAST_SHARED_BYTES - 1), LEAST_SHARED_BYTES - 1);
+        assert_eq!(stays(900_000_000), 100_000_000, "a small part: nobody is asked");
+        assert_eq!(stays(20_000_000), 20_000_000, "nobody has it");
+        lasting.looks.insert("a.scope".into(), (300_000_000, 5_000_000));
+        let mut stays = |shmem_bytes| lasting.of_unit(&root, "a.scope", &[], shmem_bytes, &mut Vec::new());
+        assert_eq!((stays(310_000_000), stays(400_000_000)), (5_000_000, 100_000_000));
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..300), lines in "(\n[ 0-9]{0,40} - tmpfs | [0-7]{0,5} [0-9]{0,22}){0,6}") {
             let _ = (tmpfs(&text), segments(&text), tmpfs(lines.as_bytes()), segments(lines.as_bytes()));
+            let _ = (mapped_on(&text, (0, 1)).count(), mapped_on(lines.as_bytes(), (0, 1)).count());
         }
     }
 }

@@ -10,6 +10,7 @@ use fovea_apps::{Holder, ProcessId};
 use crate::cgroup::Cgroups;
 use crate::charges::Charges;
 use crate::file::{read_into, Root};
+use crate::lasting::{going, Lasting, LEAST_SHARED_BYTES};
 use crate::{importance, proc, Error};
 
 /// Processes of one cgroup that are read, at most.
@@ -65,15 +66,19 @@ fn descend(
 
 /// The processes of a cgroup and what each holds; none if there are more than [`HOLDERS_MAX`], for reading them takes longer than it may while
 /// memory is short.
-pub(crate) fn holders(root: &Root, cgroups: &Cgroups, cgroup: &str, slept_ns: u64) -> Result<Vec<Holder>, Error> {
-    let (mut pids, mut holders, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+pub(crate) fn holders(
+    root: &Root,
+    cgroups: &Cgroups,
+    lasting: &mut Lasting,
+    cgroup: &str,
+    slept_ns: u64,
+) -> Result<Vec<Holder>, Error> {
+    let (mut pids, mut holders, mut mapped) = (Vec::new(), Vec::new(), Vec::new());
     cgroups.processes(cgroup, &mut pids)?;
     if pids.len() > HOLDERS_MAX {
         return Ok(holders);
     }
-    let mut stat = Vec::new();
-    cgroups.text(cgroup, "memory.stat", &mut stat)?;
-    let charges = Charges::parse(&stat, 0);
+    let (mut text, mut swapped_bytes) = (Vec::new(), 0);
     importance::each_of(root, cgroup, &pids, |process, text| {
         let Some(stat) = process.stat(text)? else { return Ok(()) };
         let started_ns = crate::process::started_ns(stat.start_ticks, slept_ns);
@@ -84,23 +89,40 @@ pub(crate) fn holders(root: &Root, cgroups: &Cgroups, cgroup: &str, slept_ns: u6
         let Some(oom_score_adj) = importance::parse(text) else { return Ok(()) };
         let id = ProcessId { pid: process.pid, start_ticks: stat.start_ticks };
         holders.push(Holder { id, parent: stat.parent, bytes, started_ns, oom_score_adj });
-        shared.push(status.shmem_bytes);
+        mapped.push(status.shmem_bytes);
+        swapped_bytes += status.swap_bytes;
         Ok(())
     })?;
-    share_out(&charges, &shared, &mut holders);
+    // What is in swap and no process's own is shared.
+    let in_swap_bytes = cgroups.number(cgroup, "memory.swap.current", &mut text)?.unwrap_or(0);
+    cgroups.text(cgroup, "memory.stat", &mut text)?;
+    let charges = Charges::parse(&text, in_swap_bytes);
+    let pids: Vec<u32> = holders.iter().map(|holder| holder.id.pid).collect();
+    let stays_bytes = lasting.of_unit(root, cgroup, &pids, charges.shmem_bytes, &mut text);
+    let all_bytes = mapped.iter().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
+    // A memfd that is written to and never mapped is in nobody's status.
+    if charges.shmem_bytes >= LEAST_SHARED_BYTES && (stays_bytes > 0 || all_bytes < charges.shmem_bytes / 2) {
+        let exact = going(root, &pids, &mut text);
+        if exact.iter().any(|&bytes| bytes > 0) {
+            mapped = exact;
+        }
+    }
+    let shared_bytes = charges.shmem_bytes.saturating_sub(stays_bytes);
+    let shared_bytes = shared_bytes.saturating_add(charges.swap_bytes.saturating_sub(swapped_bytes));
+    share_out(shared_bytes, charges.kernel_bytes, &mapped, &mut holders);
     Ok(holders)
 }
 
 /// Gives each process its part of what a cgroup is charged for in common: of shared memory by what
-/// each has mapped, since what several map would count several times, and the oldest one what
-/// nobody has mapped and what the kernel has for all.
-fn share_out(charges: &Charges, mapped: &[u64], holders: &mut [Holder]) {
-    let all_bytes = mapped.iter().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
-    let mut left_bytes = charges.common_bytes();
-    for (holder, &bytes) in holders.iter_mut().zip(mapped) {
-        let part = u128::from(bytes) * u128::from(charges.shmem_bytes.min(all_bytes)) / u128::from(all_bytes.max(1));
-        holder.bytes = holder.bytes.saturating_add(part as u64);
-        left_bytes = left_bytes.saturating_sub(part as u64);
+/// each has of it, for what several have would count several times, and what is in swap is mapped
+/// nowhere. The oldest one has the kernel's memory, and what nobody has.
+fn share_out(shared_bytes: u64, kernel_bytes: u64, of_each: &[u64], holders: &mut [Holder]) {
+    let all_bytes: u128 = of_each.iter().map(|&bytes| u128::from(bytes)).sum();
+    let mut left_bytes = shared_bytes.saturating_add(kernel_bytes);
+    for (holder, &bytes) in holders.iter_mut().zip(of_each) {
+        let part = (u128::from(bytes) * u128::from(shared_bytes) / all_bytes.max(1)) as u64;
+        holder.bytes = holder.bytes.saturating_add(part);
+        left_bytes = left_bytes.saturating_sub(part);
     }
     if let Some(oldest) = holders.iter_mut().min_by_key(|holder| holder.started_ns) {
         oldest.bytes = oldest.bytes.saturating_add(left_bytes);
@@ -149,18 +171,19 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_counts_once_however_many_have_it_mapped() {
+    fn shared_memory_counts_once_however_many_have_it_and_in_swap_too() {
         let holder = |started_ns| Holder { bytes: 10, started_ns, ..Holder::default() };
-        let shared_out = |shmem_bytes, mapped: [u64; 3]| {
-            let charges = Charges { shmem_bytes, kernel_bytes: 6, ..Charges::default() };
+        let shared_out = |shared_bytes, of_each: [u64; 3]| {
             let mut holders = [holder(3), holder(1), holder(2)];
-            share_out(&charges, &mapped, &mut holders);
+            share_out(shared_bytes, 6, &of_each, &mut holders);
             holders.map(|holder| holder.bytes)
         };
         assert_eq!(shared_out(300, [300, 300, 300]), [110, 116, 110]);
-        assert_eq!(shared_out(300, [0, 0, 250]), [10, 66, 260], "50 are in no process");
+        // Of a leaker of 300, 50 are in swap: its shell is no holder of those.
+        assert_eq!(shared_out(300, [0, 0, 250]), [10, 16, 310]);
+        assert_eq!(shared_out(300, [0, 0, 0]), [10, 316, 10], "in no process");
         assert_eq!(shared_out(0, [0, 0, 0]), [10, 16, 10]);
-        share_out(&Charges::default(), &[], &mut []);
+        share_out(0, 0, &[], &mut []);
     }
 
     #[test]
@@ -189,12 +212,13 @@ mod tests {
         }
         write(mount.join(unit).join("cgroup.procs"), pids);
         let root = Root::at(root.path());
-        let [found, after_sleep] =
-            [0, 2_000_000_000].map(|slept_ns| holders(&root, &Cgroups::find(&root).unwrap(), unit, slept_ns).unwrap());
+        let cgroups = Cgroups::find(&root).unwrap();
+        let held = |slept_ns| holders(&root, &cgroups, &mut Lasting::default(), unit, slept_ns).unwrap();
+        let [found, after_sleep] = [0, 2_000_000_000].map(|slept_ns| held(slept_ns));
         // One more than are read, all of them gone.
         let many: String = (1..=HOLDERS_MAX + 1).map(|pid| format!("{pid}\n")).collect();
         write(mount.join(unit).join("cgroup.procs"), many);
-        let too_many = holders(&root, &Cgroups::find(&root).unwrap(), unit, 0).unwrap();
+        let too_many = held(0);
         children.iter_mut().for_each(|child| drop((child.kill(), child.wait())));
         let started_ns = |ticks: u64| ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let holder = |nth: usize, kib: u64, ticks, oom_score_adj| {

@@ -260,9 +260,10 @@ impl AppState {
         }
     }
 
-    /// What it has taken in all, in swap too. Shared memory counts whole.
+    /// What it has taken, in swap too, but for what may outlive it.
     pub fn taken_bytes(&self) -> u64 {
-        let resident_bytes = self.anon_bytes.saturating_add(self.shmem_bytes).saturating_add(self.kernel_bytes);
+        let shmem_bytes = self.shmem_bytes.saturating_sub(self.lasting_bytes);
+        let resident_bytes = self.anon_bytes.saturating_add(shmem_bytes).saturating_add(self.kernel_bytes);
         resident_bytes.saturating_add(self.swap_bytes)
     }
 

@@ -62,7 +62,7 @@ impl Apps for System {
             None => AppUsage { processes, ..self.usage_by_processes() },
         };
         if usage.shmem_bytes > 0 {
-            usage.lasting_bytes = self.lasting.bytes(&self.root, &mut text).min(usage.shmem_bytes);
+            usage.lasting_bytes = self.lasting.of_unit(&self.root, cgroup, &self.pids, usage.shmem_bytes, &mut text);
         }
         self.text = text;
         Ok(usage)
@@ -165,7 +165,9 @@ impl Apps for System {
     }
 
     fn holders(&mut self, cgroup: &str) -> Result<Vec<Holder>, Error> {
-        crate::others::holders(&self.root, self.cgroups()?, cgroup, crate::process::slept_ns())
+        self.cgroups()?;
+        let Some(cgroups) = self.cgroups.get() else { return Ok(Vec::new()) };
+        crate::others::holders(&self.root, cgroups, &mut self.lasting, cgroup, crate::process::slept_ns())
     }
 
     fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {

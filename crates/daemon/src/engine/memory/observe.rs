@@ -9,7 +9,6 @@ use fovea_policy::memory::{
 };
 use fovea_policy::Snapshot;
 
-use super::kill::held_bytes;
 use super::state::AppMemory;
 use super::Memory;
 use crate::engine::house::House;
@@ -184,7 +183,7 @@ impl Memory {
             if idle {
                 known.growth.left(since_ns);
             }
-            known.growth.record(now_ns, known.usage.taken_bytes());
+            known.growth.record(now_ns, known.usage.own_bytes());
             // A bomb that begins is judged by all that it has, and soon: to read each of its processes takes long.
             let born_ns = known.growth.born_ns().unwrap_or(0);
             let begins = begins_as_a_bomb(app.seen, known.usage.processes, born_ns, now_ns);
@@ -205,7 +204,7 @@ impl Memory {
         let mut sizes = Vec::with_capacity(self.apps.len());
         for (name, known) in &mut self.apps {
             known.hog_bytes = 0;
-            sizes.push((held_bytes(&known.usage), name.clone()));
+            sizes.push((known.usage.own_bytes(), name.clone()));
         }
         sizes.sort_unstable();
         let Some((bytes, name)) = sizes.pop() else { return };
