@@ -114,6 +114,21 @@ fn what_an_app_reads_back_from_storage_is_in_memory_alone_though_swap_keeps_a_pl
     assert_eq!((usage.kernel_bytes, usage.taken_bytes()), (184_320, 4096 + 104_857_600 + 90_184_704));
 }
 
+/// The daemon's unit has /run/user hidden from it: no program of anybody's was ever moved by his systemd.
+#[test]
+fn a_users_systemd_is_told_by_its_cgroup() {
+    let root = tempfile::tempdir().unwrap();
+    let mounts = std::fs::read_to_string(folder("phone-6.12").join("proc/self/mountinfo")).unwrap();
+    let folder = |path: &str| std::fs::create_dir_all(root.path().join(path)).unwrap();
+    folder("proc/self");
+    std::fs::write(root.path().join("proc/self/mountinfo"), mounts).unwrap();
+    folder("sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service");
+    let has = |uid| System::at(root.path()).has_user_manager(uid);
+    assert!(!has(1000), "made by something else");
+    folder("run/systemd/system");
+    assert!(has(1000) && !has(1001));
+}
+
 #[test]
 fn settings_are_read_and_written_below_proc_sys_only() {
     let root = tempfile::tempdir().unwrap();

@@ -148,7 +148,9 @@ impl Apps for System {
     }
 
     fn has_user_manager(&mut self, uid: u32) -> bool {
-        self.has_systemd() && self.root.join(format!("run/user/{uid}/systemd/private")).exists()
+        // Its cgroup, and not its socket: the daemon's unit has /run/user hidden from it (ProtectHome=).
+        let cgroup = format!("user.slice/user-{uid}.slice/user@{uid}.service");
+        self.has_systemd() && self.cgroups().is_ok_and(|cgroups| cgroups.mount().join(cgroup).exists())
     }
 
     fn has_systemd(&mut self) -> bool {
