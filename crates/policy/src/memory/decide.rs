@@ -77,7 +77,7 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
                     _ => step,
                 }
             });
-            let need = Need::new(&snapshot.memory, config);
+            let need = Need::new(snapshot, config);
             let kept = || snapshot.apps.iter().any(|app| is_kept_by_owner(app, &need, class));
             let is_due = snapshot.memory.stalled_us > 0 || class == Importance::Foreground;
             let nobody = victim(&snapshot.apps, &need, class).is_none();
@@ -237,7 +237,7 @@ fn kill_step(
     reason: Reason,
     pressure: &Pressure,
 ) -> Option<(Action, Reason)> {
-    let need = Need::new(&snapshot.memory, config);
+    let need = Need::new(snapshot, config);
     let stalled = snapshot.memory.stalled_us > 0;
     let order = if config.mode == Mode::Full && snapshot.focus_told { Order::Return } else { Order::Class };
     let left_long_ago = |app: &AppState| {

@@ -66,3 +66,25 @@ fn for_a_leak_outside_of_apps_no_app_dies_or_is_compressed_and_the_kernel_goes_b
     assert_eq!(decide(&roomy, &config(Mode::Full)).aside_for, None, "more is left than it has gained");
     assert_eq!(decide(&s, &config(Mode::Ladder)).aside_for, None);
 }
+
+/// A compositor that leaked without end cost all six apps, the one in front too, and was then ended by the kernel.
+#[test]
+fn apps_in_the_background_give_a_leaking_part_of_the_session_time_and_the_one_in_front_is_left() {
+    let beside = |apps: Vec<AppState>, gained_mb, for_s: u64| {
+        let mut s = short(1, apps);
+        s.outsiders.push(Outsider {
+            cgroup: "session.slice/org.gnome.Shell@wayland.service".into(),
+            growing_since_ns: s.now_ns - for_s * SECOND_NS,
+            gained_bytes: gained_mb * MB,
+            killable_bytes: 400 * MB,
+            of_session: true,
+            ..Outsider::default()
+        });
+        killed(&s).map(|(name, _)| name)
+    };
+    let front = app("front", Importance::Foreground, 60);
+    assert_eq!(beside(vec![front.clone(), app("left", Importance::Hidden, 20)], 200, 10).as_deref(), Some("left"));
+    assert_eq!(beside(vec![front.clone()], 200, 10), None, "it would be gone in three seconds");
+    assert_eq!(beside(vec![front.clone()], 100, 10).as_deref(), Some("front"), "a slow leak, that may end");
+    assert_eq!(beside(vec![front], 0, 10).as_deref(), Some("front"), "it has ended");
+}

@@ -44,7 +44,7 @@ pub(crate) fn runaway<'a>(
     least_important: Importance,
 ) -> Option<&'a AppState> {
     let memory = &snapshot.memory;
-    let need = Need::new(memory, config);
+    let need = Need::new(snapshot, config);
     let speed = |app: &AppState| bytes_per_s(app, snapshot);
     let mut suspects: Vec<&AppState> = snapshot
         .apps
@@ -153,6 +153,14 @@ pub fn leak_outside(snapshot: &Snapshot) -> Option<&Outsider> {
             && took_bytes.saturating_mul(FRONT_SHARE) >= given_bytes(None, need, snapshot)
     };
     snapshot.outsiders.iter().filter(is_leak).max_by_key(|who| who.gained_bytes.max(who.hoarded_bytes))
+}
+
+/// What parts of the session that leak take within the horizon. Nobody may end them: apps in the background give them time, and
+/// whatever gives less than this would die for nothing, the kernel's turn being next.
+pub(crate) fn session_leak_bytes(snapshot: &Snapshot) -> u64 {
+    let leaks = snapshot.outsiders.iter().filter(|who| who.of_session && who.gained_bytes >= LEAST_GAINED_BYTES);
+    let bytes_per_s = |who: &Outsider| per_s(who.gained_bytes, snapshot.now_ns.saturating_sub(who.growing_since_ns));
+    leaks.map(bytes_per_s).sum::<u64>().saturating_mul(HORIZON_S)
 }
 
 /// Whether what is of use to nobody now could feed it until it may have done what it is at. The system's services are not for that.

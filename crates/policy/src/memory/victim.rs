@@ -7,9 +7,10 @@ use std::cmp::Ordering;
 
 use fovea_apps::{Importance, Kind, Standing, PAGE_BYTES};
 
+use super::runaway::session_leak_bytes;
 use super::thresholds::thresholds;
 use super::{MemoryConfig, MemoryState, Mode, SwapState};
-use crate::AppState;
+use crate::{AppState, Snapshot};
 
 /// A kill that gives back less than this ends an app for nothing.
 const LEAST_GAIN_BYTES: u64 = 1 << 20;
@@ -29,15 +30,20 @@ pub struct Need {
 }
 
 impl Need {
-    /// Of memory as it is.
-    pub fn new(memory: &MemoryState, config: &MemoryConfig) -> Need {
+    /// Of memory as it is. What is in front is no food for a part of the session that leaks: what the leak takes in a moment counts
+    /// as missing, too.
+    pub fn new(snapshot: &Snapshot, config: &MemoryConfig) -> Need {
+        let memory = &snapshot.memory;
         let limits = thresholds(memory, config);
         let missing_bytes =
             |class: Importance| (limits.free_pages[class.index()] * PAGE_BYTES).saturating_sub(memory.free_bytes);
         // The paper kills by class and size alone.
         let (share_bytes, front_bytes) = match config.mode {
             Mode::Ladder => (0, 0),
-            Mode::Full => (missing_bytes(Importance::Empty) / GAIN_SHARE, missing_bytes(Importance::Foreground)),
+            Mode::Full => {
+                let front_bytes = missing_bytes(Importance::Foreground).saturating_add(session_leak_bytes(snapshot));
+                (missing_bytes(Importance::Empty) / GAIN_SHARE, front_bytes)
+            }
         };
         let least_bytes = share_bytes.max(LEAST_GAIN_BYTES);
         Need { swap: memory.swap, least_bytes, front_bytes: front_bytes.max(least_bytes) }

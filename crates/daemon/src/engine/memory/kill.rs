@@ -196,7 +196,7 @@ impl Memory {
         for process in &mut processes {
             process.oom_score_adj = house.undo.marks().own_score(process.oom_score_adj);
         }
-        let need = Need::new(&step.snapshot.memory, &house.policy.memory);
+        let need = Need::new(step.snapshot, &house.policy.memory);
         extent(&processes, &known.baseline, need.least_bytes, may_die_whole)
     }
 
