@@ -143,6 +143,13 @@ pub struct Outsider {
     pub mix: Mix,
     /// How the leaker takes memory.
     pub growth: Growth,
+    /// Pages of a file that the second sibling puts on a tmpfs before anybody takes memory: the unit is charged for them, and they
+    /// stay whoever dies.
+    #[serde(default)]
+    pub file_pages: u64,
+    /// The leaker has a window: whoever tells of it has the user's systemd make a scope for it, where there is a daemon.
+    #[serde(default)]
+    pub has_window: bool,
 }
 
 /// What the user does meanwhile.

@@ -9,3 +9,4 @@ pub mod owner;
 pub mod scores;
 pub mod service;
 pub mod session;
+mod window;

@@ -15,7 +15,7 @@ use rustix::net::{accept, bind, listen, socket_with, AddressFamily, SocketAddrUn
 
 use super::outsider::{FromOutsider, ToOutsider, ADDRESS, WORD};
 use super::session::{MANAGER, USER};
-use super::{interact, owner, scores};
+use super::{interact, owner, scores, window};
 use crate::files::FLASH_ROOT;
 use crate::outcome::{write_file, At, Outcome};
 use crate::phone::Phone;
@@ -28,7 +28,7 @@ use crate::wire::{self, receive, send, Count};
 pub const DENTRIES: &str = "dentries";
 
 /// Where whoever plays the user is, from where the system's systemd takes what becomes a scope.
-const SESSION: &str = "system.slice/fovea-session.service";
+pub(super) const SESSION: &str = "system.slice/fovea-session.service";
 
 /// How long it may take to start, or to answer.
 const LIMIT_S: i64 = 120;
@@ -76,6 +76,9 @@ pub fn start(phone: &mut Phone, outsider: &Outsider) -> Outcome<()> {
         std::fs::read_to_string(format!("/proc/{}/cgroup", living[LEAKER].0)).at(|| "reading a cgroup".into())?;
     if cgroup.trim_end() != format!("0::/{}", unit.cgroup()) {
         return Err(format!("{LEAKER} is in {}: it should be in {}", cgroup.trim_end(), unit.cgroup()));
+    }
+    if outsider.has_window && phone.plan.configuration.daemon != Daemon::Absent {
+        window::adopted(living[LEAKER].0)?;
     }
     if outsider.growth.first_pages > 0 {
         // It has taken what it takes.

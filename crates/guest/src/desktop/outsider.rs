@@ -2,10 +2,12 @@
 //! The processes of a unit that is no app's of the plan: a shell, a program with work that is not
 //! saved, and one that takes memory.
 
+use std::fs::File;
+use std::io::Write;
 use std::os::fd::OwnedFd;
 
 use fovea_scenario::outsider::{LEAKER, SIBLINGS};
-use fovea_scenario::{Forks, Outsider};
+use fovea_scenario::{Forks, Outsider, PAGE_BYTES};
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,9 @@ pub const WORD: &str = "outsider";
 
 /// Where whoever plays the user waits for it. systemd may start it, so that it inherits nothing.
 pub const ADDRESS: &str = "/run/fovea-outsider";
+
+/// A download, say.
+const TMPFS_FILE: &str = "/dev/shm/file";
 
 /// To one of the processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,6 +114,9 @@ fn keep(socket: &OwnedFd, name: &str, outsider: Outsider, number: usize, seed: u
     let pages = outsider.sibling_pages[number];
     let mut anon = Anon::new(pages, outsider.mix, mix64(seed ^ number as u64))?;
     (0..pages).for_each(|page| anon.fill(page));
+    if number == 1 && outsider.file_pages > 0 {
+        put_on_tmpfs(outsider.file_pages)?;
+    }
     here(socket, name)?;
     while let Some((message, _)) = receive(socket)? {
         match message {
@@ -122,6 +130,16 @@ fn keep(socket: &OwnedFd, name: &str, outsider: Outsider, number: usize, seed: u
             }
             other => return Err(format!("{name} was told {other:?}")),
         }
+    }
+    Ok(())
+}
+
+/// A file on the tmpfs that everybody may write to.
+fn put_on_tmpfs(pages: u64) -> Outcome<()> {
+    let mut file = File::create(TMPFS_FILE).at(|| format!("making {TMPFS_FILE}"))?;
+    for page in 0..pages {
+        let content = [mix64(page) as u8; PAGE_BYTES];
+        file.write_all(&content).at(|| format!("writing {TMPFS_FILE}"))?;
     }
     Ok(())
 }

@@ -48,32 +48,38 @@ pub(super) struct OneCase {
     pub manner: Manner,
     /// The leaker's memory could be shared.
     pub shared: bool,
+    /// A sibling has put a file on a tmpfs.
+    pub files: bool,
+    /// The leaker has a window.
+    pub window: bool,
     pub wanted: Wanted,
     /// It is among those that are played unless the scenario says otherwise.
     pub usual: bool,
 }
 
 const fn leak(name: &'static str, place: Place, manner: Manner) -> OneCase {
-    OneCase { name, place, manner, shared: false, wanted: Wanted::Leaker, usual: true }
+    OneCase { name, place, manner, shared: false, files: false, window: false, wanted: Wanted::Leaker, usual: true }
 }
 
 const fn shared(name: &'static str, place: Place) -> OneCase {
     OneCase { shared: true, ..leak(name, place, Manner::Leak) }
 }
 
-pub(super) const CASES: [OneCase; 26] = [
+pub(super) const CASES: [OneCase; 28] = [
     leak("vte", Place::Vte, Manner::Leak),
     leak("vte-slow", Place::Vte, Manner::Slow),
     leak("vte-steps", Place::Vte, Manner::Steps),
     leak("vte-thrash", Place::Vte, Manner::Thrash),
     leak("vte-stops", Place::Vte, Manner::Stops),
     shared("vte-shared", Place::Vte),
+    OneCase { files: true, ..shared("vte-tmpfs", Place::Vte) },
     leak("kitty", Place::Kitty, Manner::Leak),
     leak("kitty-steps", Place::Kitty, Manner::Steps),
     leak("tmux", Place::Tmux, Manner::Leak),
     leak("ssh", Place::Ssh, Manner::Leak),
     leak("ssh-slow", Place::Ssh, Manner::Slow),
     leak("ssh-steps", Place::Ssh, Manner::Steps),
+    OneCase { window: true, ..leak("window", Place::Ssh, Manner::Leak) },
     leak("run", Place::RunScope, Manner::Leak),
     leak("snap", Place::Snap, Manner::Leak),
     leak("snap-slow", Place::Snap, Manner::Slow),

@@ -60,6 +60,8 @@ pub struct Outsiders {
     pub leak_period_ns: [u64; 3],
     /// Memory of the leaker's siblings: a shell, and a program with work that is not saved.
     pub siblings_mib: [f64; 2],
+    /// Of the file that a sibling puts on a tmpfs in `vte-tmpfs`.
+    pub file_mib: f64,
     /// Of the second user's process.
     pub quiet_mib: f64,
     /// Of the session part that leaks: where it stops.
@@ -87,6 +89,7 @@ impl Default for Outsiders {
             leak_mib: [8.0, 2.0, 62.0],
             leak_period_ns: [250_000_000, 250_000_000, 7_000_000_000],
             siblings_mib: [2.0, 12.0],
+            file_mib: 120.0,
             quiet_mib: 440.0,
             session_part_mib: 360.0,
             names: 400_000,
@@ -112,6 +115,7 @@ impl Parameters for Outsiders {
         self.leak_mib.iter().try_for_each(|&mib| in_range("leak_mib", mib, 0.01, 1024.0))?;
         self.leak_period_ns.iter().try_for_each(|&ns| in_range("leak_period_ns", ns, 1_000_000, 60_000_000_000))?;
         self.siblings_mib.iter().try_for_each(|&mib| in_range("siblings_mib", mib, 0.01, 1024.0))?;
+        in_range("file_mib", self.file_mib, 0.01, 65536.0)?;
         in_range("quiet_mib", self.quiet_mib, 1.0, 65536.0)?;
         in_range("session_part_mib", self.session_part_mib, 1.0, 65536.0)?;
         in_range("available_mib", self.available_mib, 1.0, 65536.0)?;
@@ -241,6 +245,8 @@ impl Outsiders {
                 shared: case.shared,
                 rereads: case.manner == Manner::Thrash,
             },
+            file_pages: if case.files { pages(self.file_mib) } else { 0 },
+            has_window: case.window,
         })
     }
 }
