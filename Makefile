@@ -65,7 +65,7 @@ HEAP_AR ?= $(if $(filter %-gcc,$(HEAP_CC)),$(HEAP_CC:-gcc=-ar),$(AR))
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Phones that lack something, and apps that crash.
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
-# Who takes memory beside the apps: a boot each (docs/outsiders.md); `make bench` plays all of them.
+# Who takes memory beside the apps: a boot each (docs/design/outsiders.md); `make bench` plays all of them.
 TEST_OUTSIDERS ?= zram0
 .PHONY: demo test test-quick test-deep test-scores test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 torture-kernels xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks man package-deb \
 	setup setup-tests fetch test-rust test-modules test-phone test-python

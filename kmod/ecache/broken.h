@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Negative controls: `make BROKEN=name` builds a module without one of its safeties,
- * and the tests must notice (docs/torture.md). Those of buffers: ../heap/broken.h.
+ * and the tests must notice (docs/design/torture.md). Those of buffers: ../heap/broken.h.
  */
 #ifndef FOVEA_ECACHE_BROKEN_H
 #define FOVEA_ECACHE_BROKEN_H

@@ -16,7 +16,7 @@
  * What is not told costs hits and does no harm, since contents are compared (follow.h).
  * Not told is what khugepaged gathers into a huge page, and any move while function tracing
  * is broken; and every way in which the kernel changes a page without its dirty flag
- * (docs/ecache.md has the table).
+ * (docs/design/ecache.md has the table).
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -107,7 +107,7 @@ type Test = Box<dyn Fn(&mut Lab) -> Outcome<()>>;
 /// What cases there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum List {
-    /// Whole file systems: what docs/ecache.md has a table of.
+    /// Whole file systems: what docs/design/ecache.md has a table of.
     FileSystems,
     /// What was wrong once, each by what it is the guard of.
     OnceWrong,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Every way in which the kernel changes a page of a file without marking it dirty (the table in docs/ecache.md), with its pages evicted
+//! Every way in which the kernel changes a page of a file without marking it dirty (the table in docs/design/ecache.md), with its pages evicted
 //! all the while in each of four ways. What is then read of a clone that nobody touched, of the file after its journal ended, and
 //! of every block must be what is on disk.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What others may have the daemon and its watchers do at most: bytes, counts, breadth, depth and rates. All bounds on what
-//! less trusted parties send or make stand here; docs/threat-model.md prints the table, and a test holds it to that.
+//! less trusted parties send or make stand here; docs/design/threat-model.md prints the table, and a test holds it to that.
 
 /// One bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! How much the units may do, by systemd's own reckoning, and that docs/threat-model.md has these figures and the bounds'
+//! How much the units may do, by systemd's own reckoning, and that docs/design/threat-model.md has these figures and the bounds'
 //! table as they are. Skipped, with a word, where systemd is not installed.
 
 use std::fmt::Write;
@@ -40,13 +40,13 @@ fn units_are_exposed_to_no_more_than_their_work_takes() {
 /// What stands between two markers of the page.
 fn part<'a>(page: &'a str, name: &str) -> &'a str {
     let begin = format!("<!-- {name}: generated -->\n");
-    let after = page.split(&begin).nth(1).unwrap_or_else(|| panic!("{name} is marked in docs/threat-model.md"));
+    let after = page.split(&begin).nth(1).unwrap_or_else(|| panic!("{name} is marked in docs/design/threat-model.md"));
     after.split("<!-- generated: end -->").next().unwrap()
 }
 
 #[test]
 fn the_threat_models_page_has_the_bounds_as_they_are() {
-    let page = std::fs::read_to_string(root().join("docs/threat-model.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/design/threat-model.md")).unwrap();
     let mut table = String::from("| bound | at most | of | beyond |\n|---|---|---|---|\n");
     for limit in fovea_apps::limits::TABLE {
         writeln!(table, "| `{}` | {} {} | {} | {} |", limit.name, limit.most, limit.unit, limit.of, limit.beyond)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The eCache's kernel module, `dm_ecache`: its pool, its devices, its settings (docs/ecache.md).
+//! The eCache's kernel module, `dm_ecache`: its pool, its devices, its settings (docs/design/ecache.md).
 
 use std::path::PathBuf;
 

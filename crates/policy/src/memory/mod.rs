@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Memory: how short it is, whom to compress, whom to kill, what to read back (docs/lowmem.md).
+//! Memory: how short it is, whom to compress, whom to kill, what to read back (docs/design/lowmem.md).
 
 pub mod compress;
 mod config;

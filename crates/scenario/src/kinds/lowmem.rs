@@ -369,7 +369,7 @@ fn start_verdicts(scenario: &Scenario, get: &dyn Fn(&str, &str) -> Option<f64>, 
     if compares(scenario, &["zram", "fovea"]) {
         verdicts.push(verdict(
             "restart-zram",
-            // 5 to 21 % in 20 boots: whether the daemon has to compress meanwhile is a matter of a megabyte (docs/lowmem.md).
+            // 5 to 21 % in 20 boots: whether the daemon has to compress meanwhile is a matter of a megabyte (docs/design/lowmem.md).
             "a restart at low memory takes at most 30 % longer than under zram",
             "LowMem13, section 4.2: 306 ms against 298 ms, 1.03",
             ratio(get("fovea", "restart_ns"), get("zram", "restart_ns")),
