@@ -35,7 +35,7 @@ awk -v folder="$scratch" '
 	}
 	/^```/ { if (base != "") close(base ".text"); base = ""; next }
 	base != "" { if (sub(/\\$/, "")) printf "%s", $0 > (base ".text"); else print > (base ".text") }
-' README.md docs/*.md docs/guide/*.md docs/design/*.md
+' README.md docs/guide/*.md docs/design/*.md
 
 # The parser sees --help last, when it has taken the words before it.
 parses() { # parses WHERE WORDS...
@@ -68,8 +68,8 @@ looks_up() { # looks_up WHERE WORDS...
 			fovea*)
 				unit=${word%%@*}
 				case $word in *@*) unit=$unit@ ;; esac
-				# The Makefile makes these two of fovea-session@.
-				case $unit in fovea-kde@ | fovea-gnome@) unit=fovea-session@ ;; esac
+				# The Makefile makes these of fovea-session@.
+				case $unit in fovea-kde@ | fovea-gnome@ | fovea-auto@) unit=fovea-session@ ;; esac
 				[ -e "packaging/$unit.service" ] || [ -e "packaging/user/$unit.service" ] ||
 					wrong "$where" "no unit $unit is in packaging/"
 				;;

@@ -30,8 +30,8 @@ pub struct Launch {
     /// Bring it to the screen at once.
     #[arg(long)]
     focus: bool,
-    /// Let the kernel merge its pages, and those of all it starts, with pages that are alike of other apps: see docs/design/ksm.md for what that
-    /// lets others find out.
+    /// Let the kernel merge its pages, and those of all that it starts, with equal pages of other apps. Such apps can find out which pages they
+    /// share.
     #[arg(long)]
     merge: bool,
     /// Command and arguments.
