@@ -390,6 +390,7 @@ check-style:
 	@$(call needs-tool,fmt,rustfmt) && $(CARGO) fmt --all --check && cd python && $(CARGO) fmt --check
 	@$(call needs-tool,clippy,clippy) && $(CARGO) clippy --workspace --all-targets -- -D warnings
 	@tools/reuse.sh
+	@tools/docs.sh
 
 # rustup's minimal profile and Debian's cargo have neither rustfmt nor clippy: skipped here, a failure
 # where CI is set, for a check that may be skipped holds nobody to anything.

@@ -57,8 +57,11 @@ pub struct Source<'l> {
     pub panels: &'l [Panel],
 }
 
+/// A table, and the line that says what it was measured on, if it has one.
+type Made = (String, String);
+
 /// What belongs between a marker and its end. Links lead to `folder`, with its stroke, or "" for the text's own.
-fn made(words: &[&str], folder: &str, from: &Source, pictures: &mut Vec<(String, String)>) -> Result<String, String> {
+fn made(words: &[&str], folder: &str, from: &Source, pictures: &mut Vec<(String, String)>) -> Result<Made, String> {
     let [kind, file, rest @ ..] = words else {
         return Err("a marker names a kind and a file; see `fovea lab report --help`".into());
     };
@@ -73,7 +76,7 @@ fn made(words: &[&str], folder: &str, from: &Source, pictures: &mut Vec<(String,
         let documents = all(rest)?;
         let (title, picture) = systems::picture(&documents, from.panels).map_err(in_file)?;
         pictures.push(((*file).to_owned(), picture));
-        return Ok(format!("![{title}]({folder}{file})\n"));
+        return Ok((format!("![{title}]({folder}{file})\n"), String::new()));
     }
     let files = match *kind {
         "beside" => words.get(1..3).ok_or_else(|| in_file("name the other file behind it".into()))?,
@@ -89,23 +92,25 @@ fn made(words: &[&str], folder: &str, from: &Source, pictures: &mut Vec<(String,
         "claims" => tables::claims(&documents[0], rest),
         "shortfalls" => Ok(tables::shortfalls(&documents[0])),
         // Its page tells what each row is from.
-        "systems" => return systems::table(&documents, folder).map_err(in_file),
+        "systems" => return systems::table(&documents, folder).map(|table| (table, String::new())).map_err(in_file),
         other => {
             let kinds = "take figures, paper, beside, verdicts, claims, shortfalls, systems or picture";
             return Err(in_file(format!("{other}: not a kind of table; {kinds}")));
         }
     };
-    Ok(table.map_err(in_file)? + &origin(files, &documents))
+    Ok((table.map_err(in_file)?, origin(files, &documents)))
 }
 
 /// The text with what stands between its markers made anew. Results are in
-/// `folder`'s folder of that name, as links of the text have to say it.
+/// `folder`'s folder of that name, as links of the text have to say it. A table of the same results as the one before it does not
+/// say again what they were measured on.
 ///
 /// # Errors
 /// At the first marker that cannot be followed.
 pub fn fill(text: &str, folder: &str, from: &Source) -> Result<Filled, Wrong> {
     let mut filled = Filled::default();
     let mut inside: Option<usize> = None;
+    let mut last_origin = String::new();
     for (at, line) in text.split_inclusive('\n').enumerate() {
         let wrong = |what: String| Wrong { line: at + 1, what };
         let marker = line.trim_end().strip_prefix(BEGIN).map(|m| m.strip_suffix(" -->"));
@@ -117,7 +122,12 @@ pub fn fill(text: &str, folder: &str, from: &Source) -> Result<Filled, Wrong> {
             (Some(Some(marker)), None) => {
                 let words: Vec<&str> = marker.split_whitespace().collect();
                 filled.text += line;
-                filled.text += &made(&words, folder, from, &mut filled.pictures).map_err(wrong)?;
+                let (table, origin) = made(&words, folder, from, &mut filled.pictures).map_err(wrong)?;
+                filled.text += &table;
+                if origin != last_origin {
+                    filled.text += &origin;
+                    last_origin = origin;
+                }
                 inside = Some(at + 1);
             }
             (None, Some(_)) if line.trim_end() == END => {

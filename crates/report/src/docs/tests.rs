@@ -120,6 +120,16 @@ fn what_falls_short_is_told_with_how_many_hold() {
 }
 
 #[test]
+fn what_a_table_was_measured_on_is_said_once() {
+    let of = "<!-- begin: figures w.json kills -->\n<!-- end -->\n";
+    assert_eq!(filled(&of.repeat(2)).unwrap().matches("\nFrom [").count(), 1);
+    let load = |file: &str| Ok(Document { commit: file.into(), ..document() });
+    let text = of.repeat(2) + &of.replace("w.json", "other.json") + of;
+    let made = follow(&text, "", &load).unwrap().text;
+    assert_eq!(made.matches("\nFrom [").count(), 3, "{made}");
+}
+
+#[test]
 fn pages_by_reader_are_filled_with_links_that_lead_up() {
     let folder = tempfile::tempdir().unwrap();
     let docs = folder.path().join("docs");
