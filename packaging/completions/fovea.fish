@@ -84,7 +84,7 @@ content-provider\t''"
 complete -c fovea -n "__fish_fovea_using_subcommand launch" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand launch" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand launch" -l focus -d 'Bring it to the screen at once'
-complete -c fovea -n "__fish_fovea_using_subcommand launch" -l merge -d 'Let the kernel merge its pages, and those of all it starts, with pages that are alike of other apps: see docs/ksm.md for what that lets others find out'
+complete -c fovea -n "__fish_fovea_using_subcommand launch" -l merge -d 'Let the kernel merge its pages, and those of all that it starts, with equal pages of other apps. Such apps can find out which pages they share'
 complete -c fovea -n "__fish_fovea_using_subcommand launch" -s h -l help -d 'Print help'
 complete -c fovea -n "__fish_fovea_using_subcommand focus" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand focus" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
