@@ -102,7 +102,7 @@
 	/* All of them before the allocation returns. */ \
 	X(ALLOC, alloc)
 
-/* Numbers in /sys/module/dm_ecache/pool, a file each (docs/guide/board.md says what of). */
+/* Numbers in /sys/module/dm_ecache/pool, a file each (fovea-ecache(4) says what of). */
 #define ECACHE_STATISTICS(X) \
 	X(frames) \
 	X(cached) \
