@@ -15,7 +15,7 @@ const MORE_TOOLS: [(&str, &str); 4] =
     [("mkfs.xfs", "xfsprogs"), ("xfs_repair", "xfsprogs"), ("mkfs.btrfs", "btrfs-progs"), ("btrfs", "btrfs-progs")];
 
 /// And what is put above a disk.
-const ABOVE_MODULES: [&str; 5] = ["dm-crypt", "xts", "algif_skcipher", "dm-snapshot", "btrfs"];
+const ABOVE_MODULES: [&str; 6] = ["dm-crypt", "xts", "ecb", "algif_skcipher", "dm-snapshot", "btrfs"];
 const ABOVE_TOOLS: [(&str, &str); 5] = [
     ("cryptsetup", "cryptsetup-bin"),
     ("lvm", "lvm2"),

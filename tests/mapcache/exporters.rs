@@ -62,9 +62,11 @@ fn one(bench: &Bench, source: &Source, stock: usize) -> Outcome<()> {
     let refused = wrap_number(wraps::REFUSED)?;
     let buffer = (source.make)()?;
     let wrong = wrong_bytes(&buffer, source.right, bench)?;
+    // With copies the kernel's own udmabuf (7.3) has old content come back at a sync; the wrap is not to add to it.
+    let right = wrong <= stock && (stock == 0 || bench.options.bounces());
     bench.check(
         format_args!("wrong content: none of {}", source.name),
-        wrong == 0 && stock == 0,
+        right,
         format_args!("{wrong} bytes, {stock} without the wrap"),
     );
     let hits = total(statistics::HITS)?;
