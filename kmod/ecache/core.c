@@ -6,7 +6,6 @@
  */
 #include <linux/compiler.h>
 
-#define ECACHE_SHARED static __always_inline
 #define ECACHE_ONLY_AGED 1
 #include "../../core/ecache/init.c"
 #include "../../core/ecache/layout.c"

@@ -31,7 +31,8 @@ static char *devices = "";
 module_param(devices, charp, 0444);
 MODULE_PARM_DESC(devices, "Reservations: NAME:SIZE, separated by commas");
 
-#define NAME(id, name)	#name,
+#define NAME(id, name)								\
+	[POOL_ZERO_##id] = #name,
 static const char *const zero_names[] = { ECACHE_ZERO(NAME) };
 #undef NAME
 
@@ -148,6 +149,7 @@ static ssize_t _name##_show(struct kobject *kobj,				\
 	read_state(&now);							\
 	return sysfs_emit(buf, "%llu\n", (u64)(_expression));			\
 }										\
+										\
 static struct kobj_attribute _name##_attribute = __ATTR_RO(_name)
 
 POOL_ATTRIBUTE(frames, ecache_frames(pool.core));
@@ -188,14 +190,17 @@ static ssize_t moves_unseen_show(struct kobject *kobj, struct kobj_attribute *at
 {
 	return sysfs_emit(buf, "%d\n", moves_are_unseen());
 }
+
 static struct kobj_attribute moves_unseen_attribute = __ATTR_RO(moves_unseen);
 
+#define NUMBER(name)	POOL_##name,
+enum pool_number { ECACHE_STATISTICS(NUMBER) POOL_NUMBERS };
+#undef NUMBER
+
 /* A number without its file is unused, a file without its number undeclared. */
-#define ATTRIBUTE(name)	&name##_attribute.attr,
-static struct attribute *pool_attrs[] = {
-	ECACHE_STATISTICS(ATTRIBUTE)
-	NULL,
-};
+#define ATTRIBUTE(name)								\
+	[POOL_##name] = &name##_attribute.attr,
+static struct attribute *pool_attrs[POOL_NUMBERS + 1] = { ECACHE_STATISTICS(ATTRIBUTE) };
 #undef ATTRIBUTE
 
 static const struct attribute_group pool_group = {

@@ -354,10 +354,8 @@ static int make_core(const struct heap_device *devices, u32 nr_devices)
 		return error;
 	}
 	pool.tags = kvcalloc(frames, sizeof(*pool.tags), GFP_KERNEL);
-	if (!pool.tags) {
-		pr_err("no memory for the frames' hashes\n");
+	if (!pool.tags)
 		return -ENOMEM;
-	}
 	pool.memory_bytes = size + frames * sizeof(*pool.tags);
 	return 0;
 }

@@ -113,21 +113,35 @@ static void target_postsuspend(struct dm_target *ti)
 	volume_suspend(t->volume);
 }
 
-#define STATUS_WORD(_name)	#_name " %llu "
-#define STATUS_NUMBER(_name)	now._name,
+/* A number of the status line, and where it is. */
+struct status_word {
+	const char *name;
+	size_t offset;
+};
+
+#define STATUS_WORD(_name)	{ #_name, offsetof(struct volume_counts, _name) },
+static const struct status_word status_words[] = { ECACHE_STATUS(STATUS_WORD) };
+#undef STATUS_WORD
+
+static u64 status_number(const struct volume_counts *counts, const struct status_word *word)
+{
+	return *(const u64 *)((const char *)counts + word->offset);
+}
 
 static void target_status(struct dm_target *ti, status_type_t type,
 			  unsigned int flags, char *result, unsigned int maxlen)
 {
 	struct target *t = ti->private;
 	struct volume_counts now;
-	unsigned int sz = 0;
+	unsigned int sz = 0, i;
 
 	switch (type) {
 	case STATUSTYPE_INFO:
 		now = volume_count(t->volume);
-		DMEMIT(ECACHE_STATUS(STATUS_WORD) ECACHE_CACHE " %s",
-		       ECACHE_STATUS(STATUS_NUMBER)
+		for (i = 0; i < ARRAY_SIZE(status_words); i++)
+			DMEMIT("%s %llu ", status_words[i].name,
+			       status_number(&now, &status_words[i]));
+		DMEMIT(ECACHE_CACHE " %s",
 		       READ_ONCE(t->volume->enabled) ? ECACHE_ON : ECACHE_OFF);
 		break;
 	case STATUSTYPE_TABLE:
