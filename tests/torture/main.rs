@@ -304,7 +304,9 @@ fn numbers(report: &Report, options: &Options) {
     let number = |name: &str| statistic(name).unwrap_or(0);
     let full = [PUTS, HITS, FLUSHED, ALLOCS, DISCARDED].into_iter().chain(options.phases.then_some(EVICTIONS));
     for name in full {
-        report.check(format_args!("the cache was at work: {name}"), number(name) > 100, number(name));
+        // How many buffers a busy host has time for under load is chance; those of the sequences are asked for.
+        let least = if name == ALLOCS { options.sequences } else { 100 };
+        report.check(format_args!("the cache was at work: {name}"), number(name) >= least, number(name));
     }
     let sum: u64 = [CACHED, FREE, DEVICE, TOMBSTONES, RETIRED].into_iter().map(number).sum();
     report.check("frames add up", sum == number(FRAMES) && number(DEVICE) == 0, sum);
