@@ -170,10 +170,14 @@ torture-debug: setup fetch
 
 # All cases; `make test` has a short list. FILESYSTEMS_CASES=xfs-4k,fsx-xfs are some.
 FILESYSTEMS_CASES ?= all
+# How long random operations go on, on each of two file systems.
+FILESYSTEMS_MINUTES ?= 30
 torture-fs: setup-tests fetch
 	FOVEA_FILESYSTEMS_CASES=$(FILESYSTEMS_CASES) FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_ROUNDS=100 \
 		FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs \
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture --include-ignored
+	FOVEA_FILESYSTEMS_CASES=fsx-ext4-4k,fsx-xfs FOVEA_FILESYSTEMS_SECONDS=$$(($(FILESYSTEMS_MINUTES) * 60)) FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-long \
+		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system
 	@sh tools/setup.sh tests-pc
 	FOVEA_TEST_KERNEL=pc FOVEA_FILESYSTEMS_CASES=ext4-4k,xfs-4k,pc FOVEA_FILESYSTEMS_OPERATIONS=4000 FOVEA_FILESYSTEMS_LOGS=$(CURDIR)/results/torture-fs-pc \
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system

@@ -4,7 +4,7 @@
 //! kernel, a compiler or a file system's program is missing; where `CI` is set, or `FOVEA_PHONES=required`, that is a failure.
 //!
 //! `FOVEA_FILESYSTEMS_CASES=all cargo test --release -p fovea-tests --test ecache_filesystems` (`make torture-fs`) is the long one.
-//! `FOVEA_TEST_KERNEL=6.1` boots that kernel (`make torture-6.1`), `pc` the one that knows more file systems.
+//! `FOVEA_FILESYSTEMS_SECONDS` is how long fsx goes on at least, on each file system. `FOVEA_TEST_KERNEL=6.1` boots that kernel (`make torture-6.1`), `pc` the one that knows more file systems.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -148,8 +148,9 @@ const REHEARSED: &str =
 /// What the two whole runs do, if nobody names other cases.
 fn asked(cases: &str) -> String {
     let word = |name: &str, default: &str| std::env::var(format!("FOVEA_FILESYSTEMS_{name}")).unwrap_or(default.into());
-    let (cases, operations, rounds) = (word("CASES", cases), word("OPERATIONS", "400"), word("ROUNDS", "12"));
-    format!("cases={cases} fovea.filesystems.operations={operations} fovea.filesystems.rounds={rounds}")
+    let numbers = [("operations", "400"), ("rounds", "12"), ("seconds", "0")]
+        .map(|(name, default)| format!(" fovea.filesystems.{name}={}", word(&name.to_uppercase(), default)));
+    format!("cases={}{}", word("CASES", cases), numbers.concat())
 }
 
 fn passes(ended: &Ended) {

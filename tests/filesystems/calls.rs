@@ -180,10 +180,10 @@ pub fn dedupe_range(from: &File, to: &File, at: (u64, u64), length: u64) -> io::
     Ok(())
 }
 
-/// XFS_IOC_EXCHANGE_RANGE: both files' blocks change places.
-pub fn exchange_range(one: &File, other: &File, offset: u64, length: u64) -> io::Result<()> {
+/// XFS_IOC_EXCHANGE_RANGE: blocks of both files change places; `at`: where they are in the one, and in the other.
+pub fn exchange_range(one: &File, other: &File, at: (u64, u64), length: u64) -> io::Result<()> {
     const EXCHANGE: libc::Ioctl = 0x4028_5881;
-    let argument = [other.as_raw_fd() as u64, offset, offset, length, 0];
+    let argument = [other.as_raw_fd() as u64, at.1, at.0, length, 0];
     // SAFETY: the call reads five numbers.
     checked(unsafe { libc::ioctl(one.as_raw_fd(), EXCHANGE, argument.as_ptr()) }.into()).map(drop)
 }

@@ -31,6 +31,7 @@ pub const EXT4: FileSystem = FileSystem {
     check: &["e2fsck", "-f", "-n"],
     disk_mib: 32,
     sector_bytes: 4096,
+    exchange: false,
 };
 
 /// Able to encrypt and to seal.
@@ -58,10 +59,15 @@ const XFS: FileSystem = FileSystem {
     check: &["xfs_repair", "-n"],
     disk_mib: 64,
     sector_bytes: 512,
+    exchange: false,
 };
-/// Blocks that files share.
-const CLONED_XFS: FileSystem =
-    FileSystem { make: &["mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-m", "reflink=1"], disk_mib: 96, ..XFS };
+/// Blocks that files share, and exchange.
+const CLONED_XFS: FileSystem = FileSystem {
+    make: &["mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-m", "reflink=1"],
+    disk_mib: 96,
+    exchange: true,
+    ..XFS
+};
 const BTRFS: FileSystem = FileSystem {
     kind: "btrfs",
     make: &["mkfs.btrfs", "-q", "-f", "-K"],
@@ -69,6 +75,7 @@ const BTRFS: FileSystem = FileSystem {
     check: &["btrfs", "check", "--readonly"],
     disk_mib: 112,
     sector_bytes: 4096,
+    exchange: false,
 };
 const VFAT: FileSystem = FileSystem {
     kind: "vfat",
@@ -77,6 +84,7 @@ const VFAT: FileSystem = FileSystem {
     check: &["fsck.vfat", "-n"],
     disk_mib: 40,
     sector_bytes: 512,
+    exchange: false,
 };
 const EXFAT: FileSystem =
     FileSystem { kind: "exfat", make: &["mkfs.exfat"], options: "", check: &["fsck.exfat", "-n"], ..VFAT };
@@ -88,6 +96,7 @@ const NTFS3: FileSystem = FileSystem {
     check: &["ntfsfix", "-n"],
     disk_mib: 40,
     sector_bytes: 512,
+    exchange: false,
 };
 /// Blocks of a sector, so that each page is several.
 const UDF: FileSystem = FileSystem { kind: "udf", make: &["mkudffs", "-b", "512"], options: "", check: &[], ..NTFS3 };
@@ -98,6 +107,7 @@ const F2FS: FileSystem = FileSystem {
     check: &["fsck.f2fs", "--dry-run"],
     disk_mib: 64,
     sector_bytes: 4096,
+    exchange: false,
 };
 const JFS: FileSystem =
     FileSystem { kind: "jfs", make: &["mkfs.jfs", "-q"], check: &["fsck.jfs", "-n"], disk_mib: 40, ..F2FS };

@@ -3,16 +3,30 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, Outcome};
 use fovea_tests::report::Report;
 
+/// For how long: so many operations, and not before a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    pub operations: u64,
+    pub until: Instant,
+}
+
+impl Length {
+    pub fn goes_on(&self, done: u64) -> bool {
+        done < self.operations || Instant::now() < self.until
+    }
+}
+
 /// Files are made, renamed and removed, and must hold what they were made with.
-pub fn churn(folder: &Path, mut random: Random, operations: u64, report: &Report) -> Outcome<()> {
+pub fn churn(folder: &Path, mut random: Random, length: Length, report: &Report) -> Outcome<()> {
     at("folder", fs::create_dir(folder))?;
     let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
-    for number in 0..operations {
+    for number in (0..).take_while(|&number| length.goes_on(number)) {
         match random.below(4) {
             0 | 1 if files.len() < 60 => {
                 let path = folder.join(format!("f{number}"));

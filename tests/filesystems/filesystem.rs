@@ -14,6 +14,7 @@ use rustix::mount::MountFlags;
 
 use crate::bed::Volume;
 use crate::calls::trim;
+use crate::exchange;
 use crate::tree::{Evict, Read, Tree};
 use crate::Lab;
 
@@ -30,6 +31,8 @@ pub struct FileSystem {
     pub disk_mib: u64,
     /// Of the disk.
     pub sector_bytes: u64,
+    /// XFS with the feature that lets files exchange ranges.
+    pub exchange: bool,
 }
 
 /// Modules by the name of the file system that is in them.
@@ -62,7 +65,11 @@ fn program(words: &[&str], node: &Path) -> Outcome<()> {
 impl FileSystem {
     pub fn make(&self, node: &Path) -> Outcome<()> {
         load(self.kind)?;
-        program(self.make, node)
+        program(self.make, node)?;
+        if self.exchange {
+            exchange::set(node, true)?;
+        }
+        Ok(())
     }
 
     pub fn mount(&self, lab: &mut Lab, node: &Path) -> Outcome<PathBuf> {
@@ -71,6 +78,9 @@ impl FileSystem {
     }
 
     pub fn check(&self, node: &Path) -> Outcome<()> {
+        if self.exchange {
+            exchange::set(node, false)?;
+        }
         program(self.check, node)
     }
 

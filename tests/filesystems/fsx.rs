@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Random operations on one file against a model in memory, as fsx does: reads and writes, mapped and direct ones, truncation, holes,
-//! ranges that collapse, are inserted, zeroed, copied, cloned or deduplicated, and eviction in between; and, as aio-dio does, several requests in flight
+//! ranges that collapse, are inserted, zeroed, copied, cloned, deduplicated or exchanged, and eviction in between; and, as aio-dio does, several requests in flight
 //! while other parts of the file are read and evicted. Each file has a thread of its own.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use fovea_tests::content::Random;
 use fovea_tests::door::{at, Outcome};
@@ -15,8 +16,8 @@ use rustix::fs::{copy_file_range, fadvise, fallocate, Advice as FileAdvice, Fall
 use rustix::mm::Advice;
 
 use crate::aio::{beside, Request};
-use crate::calls::{clone_range, dedupe_range, ReadMapping};
-use crate::churn::churn;
+use crate::calls::{clone_range, dedupe_range, exchange_range, ReadMapping};
+use crate::churn::{churn, Length};
 use crate::filesystem::FileSystem;
 use crate::tree::read_whole;
 use crate::unmarked::is_unknown;
@@ -51,6 +52,8 @@ struct Subject<'a> {
     random: Random,
     buffer: Pages,
     done: u64,
+    /// Ranges that changed places.
+    exchanged: u64,
     report: &'a Report,
 }
 
@@ -60,18 +63,20 @@ pub fn all(lab: &mut Lab, system: &FileSystem) -> Outcome<()> {
     let volume = lab.bed.volume(&disk)?;
     system.make(&volume.node)?;
     let root = system.mount(lab, &volume.node)?;
-    let (report, seed, operations) = (lab.report, lab.seed, lab.operations);
+    let (report, seed) = (lab.report, lab.seed);
+    let length = Length { operations: lab.operations, until: Instant::now() + Duration::from_secs(lab.seconds) };
     std::thread::scope(|scope| {
         for (number, mode) in MODES.into_iter().enumerate() {
             let path = root.join(format!("{mode:?}"));
             let random = Random::new(seed, 1000 + number as u64);
             scope.spawn(move || {
-                if let Err(e) = run(path, mode, random, operations, report) {
+                if let Err(e) = run(path, mode, random, length, report) {
                     report.fail(format_args!("fsx, {mode:?}: {e}"));
                 }
             });
         }
-        let churned = churn(&root.join("churn"), Random::new(seed, 1100), operations / 4, report);
+        let length = Length { operations: length.operations / 4, ..length };
+        let churned = churn(&root.join("churn"), Random::new(seed, 1100), length, report);
         if let Err(e) = churned {
             report.fail(format_args!("churn: {e}"));
         }
@@ -82,13 +87,14 @@ pub fn all(lab: &mut Lab, system: &FileSystem) -> Outcome<()> {
     system.check(&volume.node)
 }
 
-fn run(path: PathBuf, mode: Mode, random: Random, operations: u64, report: &Report) -> Outcome<()> {
+fn run(path: PathBuf, mode: Mode, random: Random, length: Length, report: &Report) -> Outcome<()> {
     let open =
         |flags| File::options().read(true).write(true).create(true).truncate(false).custom_flags(flags).open(&path);
     let (file, direct) = (at("open", open(0))?, at("open", open(libc::O_DIRECT))?);
     let buffer = Pages::new(OPERATION_MAX / PAGE + 2);
-    let mut subject = Subject { path, file, direct, model: Vec::new(), mode, random, buffer, done: 0, report };
-    while subject.done < operations {
+    let (model, done, exchanged) = (Vec::new(), 0, 0);
+    let mut subject = Subject { path, file, direct, model, mode, random, buffer, done, exchanged, report };
+    while length.goes_on(subject.done) {
         subject.done += 1;
         let choice = subject.random.below(100);
         let done = subject.operation(choice);
@@ -97,6 +103,7 @@ fn run(path: PathBuf, mode: Mode, random: Random, operations: u64, report: &Repo
             break;
         }
     }
+    println!("     fsx, {mode:?}: {} operations, {} of them exchanges", subject.done, subject.exchanged);
     subject.file.sync_all().map_err(|e| e.to_string())?;
     subject.evict(true).map_err(|e| e.to_string())?;
     subject.look(0, subject.model.len(), false).map_err(|e| e.to_string())
@@ -130,7 +137,8 @@ impl Subject<'_> {
             79..=80 => self.copy(start, length),
             81 => self.share(start, length, false),
             82 => self.share(start, length, true),
-            83..=85 => self.file.sync_data(),
+            83 => self.exchange(start, length),
+            84..=85 => self.file.sync_data(),
             86 => self.file.sync_all(),
             87..=93 => self.evict(false),
             _ => self.evict(true),
@@ -336,6 +344,25 @@ impl Subject<'_> {
             done => done?,
         }
         self.put(to, &bytes);
+        Ok(())
+    }
+
+    /// Two ranges of the file change places.
+    fn exchange(&mut self, start: usize, length: usize) -> std::io::Result<()> {
+        let (start, to) = (start & !(BLOCK - 1), self.random.index(SIZE_MAX - OPERATION_MAX) & !(BLOCK - 1));
+        let (first, second) = (start.min(to), start.max(to));
+        let length = length.min(self.model.len().saturating_sub(second)).min(second - first) & !(BLOCK - 1);
+        if length == 0 {
+            return Ok(());
+        }
+        match exchange_range(&self.file, &self.file, (first as u64, second as u64), length as u64) {
+            // Neither is EINVAL, which would be a mistake of this test.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY)) => return Ok(()),
+            done => done?,
+        }
+        self.exchanged += 1;
+        let (before, behind) = self.model.split_at_mut(second);
+        before[first..first + length].swap_with_slice(&mut behind[..length]);
         Ok(())
     }
 

@@ -9,6 +9,7 @@
 //! kind         of target; `linear` rehearses without the module              rounds   of the races
 //! stop         1: end after the first case that fails                        operations  of each file of fsx
 //! carveouts    the module's parameter, for a machine that is not the phone
+//! seconds      how long fsx and the programs of xfstests go on at least, however many operations that takes
 //! ```
 //!
 //! A line for each case, for programs: `case name=… result=ok|failed reads=… hits=… puts=… invalidated=… moved=… elapsed_ms=…`, in pages.
@@ -21,6 +22,7 @@ mod cases;
 mod change;
 mod churn;
 mod cut;
+mod exchange;
 mod filesystem;
 mod fsx;
 mod guarded;
@@ -74,6 +76,7 @@ pub(crate) struct Lab<'a> {
     pub(crate) seed: u64,
     pub(crate) rounds: u32,
     pub(crate) operations: u64,
+    pub(crate) seconds: u64,
     /// Pages that were seen on the node they were to move to.
     pub(crate) moved: u64,
 }
@@ -93,6 +96,7 @@ struct Options {
     seed: u64,
     rounds: u32,
     operations: u64,
+    seconds: u64,
     stop_early: bool,
     carveouts: String,
 }
@@ -110,6 +114,7 @@ impl Options {
             seed: number("seed", "1")?,
             rounds: number("rounds", "12")? as u32,
             operations: number("operations", "400")?,
+            seconds: number("seconds", "0")?,
             stop_early: number("stop", "0")? == 1,
             carveouts: text("carveouts", CARVED_OUT),
         })
@@ -223,6 +228,7 @@ fn one(
         seed: options.seed,
         rounds: options.rounds,
         operations: options.operations,
+        seconds: options.seconds,
         moved: 0,
     };
     match catch_unwind(AssertUnwindSafe(|| (case.test)(&mut lab))) {

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fovea_tests::door::{at, run, write_file, Outcome};
 use fovea_tests::pressure::drop_caches;
@@ -115,6 +115,7 @@ fn run_each(lab: &Lab, operations: &str, seed: &str) -> Outcome<()> {
         // Some do so themselves.
         let _ = fs::remove_file("aio");
     }
+    let _ = fs::remove_dir_all("stress");
     at("stress", fs::create_dir("stress"))?;
     try_it(lab, "four processes", "fsstress", &["-d", "stress", "-n", operations, "-p", "4", "-s", seed]);
     Ok(())
@@ -128,11 +129,15 @@ pub fn all(lab: &mut Lab, system: &FileSystem) -> Outcome<()> {
     let mount_point = system.mount(lab, &volume.node)?;
     // What fsx notes down about a failure, and how it calls its file.
     at("folder", std::env::set_current_dir(&mount_point))?;
-    let (operations, seed) = (lab.operations.to_string(), lab.seed.to_string());
+    let operations = lab.operations.to_string();
+    let until = Instant::now() + Duration::from_secs(lab.seconds);
     let stop = AtomicBool::new(false);
     let disturbed = thread::scope(|scope| {
         let disturber = scope.spawn(|| disturb(&stop));
-        let done = run_each(lab, &operations, &seed);
+        let done = (0..)
+            .map(|round| run_each(lab, &operations, &(lab.seed + round).to_string()))
+            .find(|done| done.is_err() || lab.report.failures() > 0 || Instant::now() >= until)
+            .unwrap_or(Ok(()));
         stop.store(true, Ordering::Relaxed);
         done.and(disturber.join().unwrap_or_else(|_| Err("the disturber panicked".into())))
     });

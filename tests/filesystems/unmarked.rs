@@ -158,7 +158,7 @@ impl Pair {
                 }
                 Way::DedupeTarget => dedupe_range(&self.other, &self.one, (from, from), length)?,
                 Way::Exchange => {
-                    exchange_range(&self.one, &self.other, from, length)?;
+                    exchange_range(&self.one, &self.other, (from, from), length)?;
                     let range = start..start + INNER;
                     self.one_bytes[range.clone()].swap_with_slice(&mut self.other_bytes[range]);
                 }
