@@ -125,7 +125,7 @@ for mark in "$scratch"/*.mark; do
 		;;
 	"sh parse" | "sh root" | "sh make")
 		kind=$(cat "$mark")
-		sed 's/  *# .*//; s/$(\([^)]*\))/COMPUTED/g; s/ && /\n/g; /^$/d' "$base.text" >"$base.lines"
+		sed 's/  *# .*//; s/$(\([^)]*\))/COMPUTED/g; s/ && /\n/g; s/ | /\n/g; /^$/d' "$base.text" >"$base.lines"
 		while read -r line; do
 			checked=$((checked + 1))
 			# Only words are looked at; nothing of the line may be done.
