@@ -24,15 +24,16 @@ fn checksum(sector: &[u8]) -> u32 {
     })
 }
 
-fn kernel_has_it() -> Outcome<bool> {
+/// Whether the kernel is of this release or a later one.
+pub fn is_kernel_since(first: (u32, u32)) -> Outcome<bool> {
     let release = at("osrelease", fs::read_to_string("/proc/sys/kernel/osrelease"))?;
     let mut numbers = release.split(['.', '-', '+']).map_while(|part| part.parse().ok());
-    Ok((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= SINCE)
+    Ok((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= first)
 }
 
 /// Switches it on, where the kernel has it, or off, in the superblock of a file system that is not mounted.
 pub fn set(node: &Path, on: bool) -> Outcome<()> {
-    if !kernel_has_it()? {
+    if !is_kernel_since(SINCE)? {
         return Ok(());
     }
     let file = at(node.display(), File::options().read(true).write(true).open(node))?;
