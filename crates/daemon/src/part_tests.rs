@@ -11,6 +11,11 @@ fn process(pid: u32, parent: u32, mb: u64) -> Holder {
     Holder { id, parent, bytes: mb * MB, ..Holder::default() }
 }
 
+/// The same, begun at a second.
+fn begun(at_s: u64, process: Holder) -> Holder {
+    Holder { started_ns: at_s * SECOND_NS, ..process }
+}
+
 impl Bench {
     /// What the terminal runs beside its shell, which has 5 MB.
     fn runs_job(&self, job: Vec<Holder>) {
@@ -72,13 +77,20 @@ fn what_starts_its_processes_anew_dies_with_them() {
     b.runs_job(job());
     assert_eq!(b.starves(20 * SECOND_NS), ["kill [8] of apps/terminal"]);
     b.engine.victim_ended(20 * SECOND_NS);
-    b.runs_job(vec![process(7, 1, 20), process(12, 1, 300)]);
+    b.runs_job(vec![process(7, 1, 20), begun(21, process(12, 1, 300))]);
     assert_eq!(b.starves(23 * SECOND_NS), ["kill apps/terminal"]);
+    // What was there before is another one's leak.
+    let mut b = terminal(0);
+    b.runs_job(vec![process(7, 1, 20), process(8, 1, 300), process(9, 1, 60)]);
+    assert_eq!(b.starves(20 * SECOND_NS), ["kill [8] of apps/terminal"]);
+    b.engine.victim_ended(20 * SECOND_NS);
+    b.runs_job(vec![process(7, 1, 20), process(9, 1, 400)]);
+    assert_eq!(b.starves(23 * SECOND_NS), ["kill [9] of apps/terminal"]);
     let mut b = terminal(0);
     b.runs_job(job());
     b.starves(20 * SECOND_NS);
     b.engine.victim_ended(20 * SECOND_NS);
-    b.runs_job(vec![process(7, 1, 20), process(12, 1, 200)]);
+    b.runs_job(vec![process(7, 1, 20), begun(21, process(12, 1, 200))]);
     assert_eq!(b.starves(23 * SECOND_NS), ["kill [12] of apps/terminal"], "another one, and less than before");
 }
 

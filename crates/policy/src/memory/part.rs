@@ -9,7 +9,10 @@ use fovea_apps::{Holder, ProcessId};
 use super::growth::LEAST_GAINED_BYTES;
 
 /// A subtree is where the memory went if it has at least so much of all of it, in quarters.
-const SHARE_QUARTERS: u128 = 3;
+const MOST_QUARTERS: u128 = 3;
+
+/// Where it went to several at once, one of them has at least so much.
+const MUCH_QUARTERS: u128 = 1;
 
 /// Processes of which a subtree may consist: more are a unit's whole work, and take long to hold.
 const PART_MAX: usize = 256;
@@ -72,6 +75,8 @@ impl Baseline {
 ///
 /// That is the subtree that grew. Where no single process of it did, and the app says which of its processes it can do without
 /// (browsers and editors give those a higher `oom_score_adj`), it is the one with the highest, and the largest of these. Where
+/// several grew that only a common ancestor ties together, it is the largest of these and not the ancestor, which may be a
+/// whole session. Where
 /// nothing is known of growth, it is such a process of the whole unit, or else the subtree that holds most of everything.
 /// A subtree that gives less than `least_bytes` is of no use: then, and where there is none, the whole unit dies, if it `may_die_whole`.
 /// A login's scope may not: a desktop's compositor may be in it. Where it is a single process, that is what took the memory.
@@ -80,12 +85,13 @@ pub fn extent(processes: &[Holder], baseline: &Baseline, least_bytes: u64, may_d
     let gained: Vec<u64> = processes.iter().map(|process| baseline.gained_bytes(process)).collect();
     let held: Vec<u64> = processes.iter().map(|process| process.bytes).collect();
     let total = gained.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
-    let grown = if total >= LEAST_GAINED_BYTES { forest.concentrated_in(&gained) } else { None };
+    let grown = (total >= LEAST_GAINED_BYTES).then(|| forest.concentrated_in(&gained, MOST_QUARTERS)).flatten();
     let found = match grown {
         Some(at) if gained[at] >= total / 2 => Some(at),
         grown => {
+            let one_of_several = || (total >= LEAST_GAINED_BYTES).then(|| forest.largest_of_several(&gained)).flatten();
             let expendable = forest.most_expendable(&held, least_bytes, grown);
-            expendable.or(grown.filter(|&at| !forest.is_all(at))).or_else(|| forest.concentrated_in(&held))
+            expendable.or_else(one_of_several).or_else(|| forest.concentrated_in(&held, MOST_QUARTERS))
         }
     };
     let is_only_one = !may_die_whole && processes.len() == 1;
@@ -143,13 +149,32 @@ impl Forest<'_> {
         sums
     }
 
-    /// The smallest subtree that has most of all there is.
-    fn concentrated_in(&self, of_each: &[u64]) -> Option<usize> {
+    /// Of the smallest subtrees that have so much of all there is the one that has most.
+    fn concentrated_in(&self, of_each: &[u64], quarters: u128) -> Option<usize> {
         let sums = self.sums(of_each);
         let total: u128 = of_each.iter().map(|&bytes| u128::from(bytes)).sum();
-        let has_most = |at: &usize| total > 0 && u128::from(sums[*at]) * 4 >= total * SHARE_QUARTERS;
-        // Those that have it are a line of descent, for no two others can both have so much.
-        self.order.iter().rev().copied().find(has_most)
+        let mut is_above = vec![false; sums.len()];
+        let mut found = None;
+        for &at in self.order.iter().rev() {
+            let has_enough = total > 0 && u128::from(sums[at]) * 4 >= total * quarters;
+            if has_enough && !is_above[at] && found.is_none_or(|other: usize| sums[other] < sums[at]) {
+                found = Some(at);
+            }
+            if let Some(parent) = self.parents[at] {
+                is_above[parent] |= has_enough;
+            }
+        }
+        found
+    }
+
+    /// Where several grew: the process that gained most, if that is much of all; else the smallest subtree that gained much.
+    /// Never everything.
+    fn largest_of_several(&self, gained: &[u64]) -> Option<usize> {
+        let total: u128 = gained.iter().map(|&bytes| u128::from(bytes)).sum();
+        let most = (0..gained.len()).max_by_key(|&at| gained[at])?;
+        let is_much = u128::from(gained[most]) * 4 >= total * MUCH_QUARTERS;
+        let alone = Some(most).filter(|&at| is_much && gained[at] >= LEAST_GAINED_BYTES && !self.is_all(at));
+        alone.or_else(|| self.concentrated_in(gained, MUCH_QUARTERS).filter(|&at| !self.is_all(at)))
     }
 
     /// The subtree of the process that its app can most easily do without, if the app says so of any; within a subtree, if one is

@@ -56,6 +56,32 @@ fn what_many_children_took_together_dies_with_what_started_them() {
     assert_eq!(dies(&before, &unit(&orphans)), Vec::<u32>::new());
 }
 
+/// Two programs leaked in a login of XFCE, one in a terminal and one beside it: what died was the session's manager with all that it had
+/// started. In tmux, two panes' programs: the server.
+#[test]
+fn of_several_that_grew_the_largest_dies_and_not_what_started_them_all() {
+    // lightdm, the session, its panel, a terminal with its shell, an editor and a leak in that, another leak.
+    let of = |a_mb, b_mb| {
+        unit(&[
+            (1, 0, 1, 0),
+            (2, 1, 5, 0),
+            (3, 2, 8, 0),
+            (4, 2, 20, 0),
+            (5, 4, 1, 0),
+            (6, 5, 30, 0),
+            (7, 5, a_mb, 0),
+            (8, 2, b_mb, 0),
+        ])
+    };
+    assert_eq!(dies(&of(4, 4), &of(132, 112)), [7]);
+    assert_eq!(dies(&of(4, 4), &of(112, 132)), [8]);
+    // A build in each of two terminals.
+    let terminals = [(1, 0, 1, 0), (2, 1, 5, 0), (3, 1, 5, 0), (4, 2, 3, 0), (5, 3, 3, 0)];
+    let compilers = (10..26).map(|pid| (pid, if pid < 18 { 4 } else { 5 }, 100 + u64::from(pid / 18), 0));
+    let now = unit(&terminals.into_iter().chain(compilers).collect::<Vec<_>>());
+    assert_eq!(dies(&unit(&terminals), &now), [5].into_iter().chain(18..26).collect::<Vec<_>>());
+}
+
 #[test]
 fn of_a_browser_the_page_that_it_can_do_without_dies() {
     let of = |page_mb, own_mb| {

@@ -179,15 +179,16 @@ impl Memory {
     }
 
     /// What of an app dies for it. All of it where it has one process, where a part that was killed lives on, or where what a
-    /// part gave was taken again at once: then there is a parent that starts them anew. A login's scope never dies whole.
+    /// part gave was taken again at once by a process that began since: then there is a parent that starts them anew. A login's
+    /// scope never dies whole.
     fn extent<D: Device>(&self, house: &mut House<D>, name: &AppName, step: &Step) -> Extent {
         let (Some(app), Some(known)) = (house.registry.get(name), self.apps.get(name)) else { return Extent::Whole };
         let now_ns = step.snapshot.now_ns;
         let may_die_whole = app.kind != Kind::Login;
-        let comes_again = known.parted.is_some_and(|(then_ns, then_bytes)| {
+        let comes_again = known.parted.filter(|&(then_ns, then_bytes)| {
             now_ns.saturating_sub(then_ns) < PARTS_NS && held_bytes(&known.usage) >= then_bytes
         });
-        let is_enough = known.usage.processes >= 2 && now_ns >= known.whole_until_ns && !comes_again;
+        let is_enough = known.usage.processes >= 2 && now_ns >= known.whole_until_ns;
         if may_die_whole && !is_enough {
             return Extent::Whole;
         }
@@ -197,7 +198,14 @@ impl Memory {
             process.oom_score_adj = house.undo.marks().own_score(process.oom_score_adj);
         }
         let need = Need::new(step.snapshot, &house.policy.memory);
-        extent(&processes, &known.baseline, need.least_bytes, may_die_whole)
+        let found = extent(&processes, &known.baseline, need.least_bytes, may_die_whole);
+        let root_is_new = |part: &Part, then_ns: u64| {
+            processes.iter().any(|process| process.id == part.root && process.started_ns >= then_ns)
+        };
+        match (found, comes_again) {
+            (Extent::Part(part), Some((then_ns, _))) if may_die_whole && root_is_new(&part, then_ns) => Extent::Whole,
+            (found, _) => found,
+        }
     }
 
     /// An app that was asked to end has left its cgroup empty: those of its processes that only
