@@ -13,8 +13,11 @@ use crate::file::{read_into, Root};
 use crate::lasting::{going, Lasting, LEAST_SHARED_BYTES};
 use crate::{importance, proc, Error};
 
-/// Processes of one cgroup that are read, at most.
+/// Processes of one cgroup that are read in full, at most. Of more the largest are.
 const HOLDERS_MAX: usize = 512;
+
+/// Processes of which only the size is read, at most: each takes some ten microseconds.
+const SIZED_MAX: usize = 8192;
 
 /// Every unit below the mount that is not known, by the map of all cgroups ([`fovea_apps::place_of_cgroup`]): services, parts of
 /// sessions, and what is an app's or a job's but not registered.
@@ -64,8 +67,8 @@ fn descend(
     Ok(())
 }
 
-/// The processes of a cgroup and what each holds; none if there are more than [`HOLDERS_MAX`], for reading them takes longer than it may while
-/// memory is short.
+/// The processes of a cgroup and what each holds: the [`HOLDERS_MAX`] largest; none if there are more than [`SIZED_MAX`], for reading them
+/// takes longer than it may while memory is short.
 pub(crate) fn holders(
     root: &Root,
     cgroups: &Cgroups,
@@ -75,10 +78,14 @@ pub(crate) fn holders(
 ) -> Result<Vec<Holder>, Error> {
     let (mut pids, mut holders, mut mapped) = (Vec::new(), Vec::new(), Vec::new());
     cgroups.processes(cgroup, &mut pids)?;
-    if pids.len() > HOLDERS_MAX {
+    let (mut text, mut swapped_bytes) = (Vec::new(), 0);
+    if pids.len() > SIZED_MAX {
         return Ok(holders);
     }
-    let (mut text, mut swapped_bytes) = (Vec::new(), 0);
+    if pids.len() > HOLDERS_MAX {
+        pids.sort_by_cached_key(|pid| std::cmp::Reverse(resident_pages(root, *pid, &mut text)));
+        pids.truncate(HOLDERS_MAX);
+    }
     importance::each_of(root, cgroup, &pids, |process, text| {
         let Some(stat) = process.stat(text)? else { return Ok(()) };
         let started_ns = crate::process::started_ns(stat.start_ticks, slept_ns);
@@ -111,6 +118,12 @@ pub(crate) fn holders(
     let shared_bytes = shared_bytes.saturating_add(charges.swap_bytes.saturating_sub(swapped_bytes));
     share_out(shared_bytes, charges.kernel_bytes, &mapped, &mut holders);
     Ok(holders)
+}
+
+/// What a process has in memory; 0 if it has ended.
+fn resident_pages(root: &Root, pid: u32, text: &mut Vec<u8>) -> u64 {
+    let read = read_into(&root.join(format!("proc/{pid}/statm")), text).ok();
+    read.and_then(|()| proc::number(text.split(|&b| b == b' ').nth(1)?)).unwrap_or(0)
 }
 
 /// Gives each process its part of what a cgroup is charged for in common: of shared memory by what
@@ -187,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_told_with_what_they_hold_in_memory_and_swap_unless_they_are_too_many() {
+    fn processes_are_told_with_what_they_hold_in_memory_and_swap_and_of_many_the_largest() {
         let root = tempfile::tempdir().unwrap();
         let (unit, mount) = ("system.slice/x.service", root.path().join("sys/fs/cgroup"));
         let sleeper = || std::process::Command::new("sleep").arg("60").spawn().unwrap();
@@ -211,13 +224,18 @@ mod tests {
             write(file("oom_score_adj"), format!("{}\n", ticks - 600));
         }
         write(mount.join(unit).join("cgroup.procs"), pids);
-        let root = Root::at(root.path());
+        let root_path = root.path();
+        let root = Root::at(root_path);
         let cgroups = Cgroups::find(&root).unwrap();
         let held = |slept_ns| holders(&root, &cgroups, &mut Lasting::default(), unit, slept_ns).unwrap();
         let [found, after_sleep] = [0, 2_000_000_000].map(|slept_ns| held(slept_ns));
-        // One more than are read, all of them gone.
-        let many: String = (1..=HOLDERS_MAX + 1).map(|pid| format!("{pid}\n")).collect();
-        write(mount.join(unit).join("cgroup.procs"), many);
+        // Of a login with 512 others, all of them gone by now, one is large.
+        let many = |most: usize| -> String { (1..=most).map(|at| format!("{}\n", 4_000_000 + at)).collect() };
+        let large = children[1].id();
+        write(root_path.join(format!("proc/{large}/statm")), "900 400 7 0 0 0 0\n".into());
+        write(mount.join(unit).join("cgroup.procs"), many(HOLDERS_MAX) + &format!("{large}\n"));
+        let of_many = held(0);
+        write(mount.join(unit).join("cgroup.procs"), many(SIZED_MAX + 1));
         let too_many = held(0);
         children.iter_mut().for_each(|child| drop((child.kill(), child.wait())));
         let started_ns = |ticks: u64| ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second();
@@ -229,6 +247,7 @@ mod tests {
         let expected = [holder(0, 300, 500, -100), holder(1, 350, 700, 100)];
         assert_eq!(found, expected, "in the order of their PIDs");
         let later = expected.map(|holder| Holder { started_ns: holder.started_ns - 2_000_000_000, ..holder });
+        assert_eq!((of_many.len(), of_many[0].id.pid), (1, large));
         assert_eq!((after_sleep, too_many), (later.to_vec(), Vec::new()));
     }
 }
