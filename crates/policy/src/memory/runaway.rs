@@ -17,7 +17,7 @@ const STARTING_NS: u64 = 10_000_000_000;
 /// Growth that has gone on for so long is no start of anything, and is expected to go on for as long again.
 const LONG_NS: u64 = 5_000_000_000;
 
-/// Slower, it is nobody's emergency either.
+/// Slower, it is nobody's emergency either, unless it has gained as much as is asked of what is in front.
 const LEAST_LONG_BYTES_PER_S: u64 = 1 << 20;
 
 /// What an app in front has gained must be so many-th of what all others in the background could give together: else a few of them feed it.
@@ -49,7 +49,7 @@ pub(crate) fn runaway<'a>(
     let mut suspects: Vec<&AppState> = snapshot
         .apps
         .iter()
-        .filter(|a| eats_what_is_left(speed(a), memory) || app_outgrows(a, snapshot) || is_hog(a, snapshot))
+        .filter(|a| eats_what_is_left(speed(a), memory) || app_outgrows(a, need, snapshot) || is_hog(a, snapshot))
         .filter(|a| need.is_met_by(a))
         .filter(|a| matches!(a.standing, Standing::Plain | Standing::Prefer))
         .collect();
@@ -62,7 +62,7 @@ pub(crate) fn runaway<'a>(
     }
     let is_leak = |a: &AppState| {
         let share = if is_starting(a, snapshot) { 1 } else { FRONT_SHARE };
-        let took_bytes = if app_outgrows(a, snapshot) { a.gained_bytes } else { hog_bytes_in_sight(a, snapshot) };
+        let took_bytes = if app_outgrows(a, need, snapshot) { a.gained_bytes } else { hog_bytes_in_sight(a, snapshot) };
         took_bytes > 0 && took_bytes.saturating_mul(share) >= given_bytes(Some(a), need, snapshot)
     };
     let kernel_is_next = least_important == Importance::Foreground && memory.stalled_us > 0;
@@ -89,17 +89,22 @@ fn bytes_per_s(app: &AppState, snapshot: &Snapshot) -> u64 {
     per_s(app.taken_bytes(), snapshot.now_ns.saturating_sub(app.born_ns))
 }
 
-/// Whether growth has gone on for long, and would use up what is left in as long again.
-fn outgrows_what_is_left(growing_since_ns: u64, gained_bytes: u64, snapshot: &Snapshot) -> bool {
+/// Whether growth has gone on for long, and would use up what is left in as long again. However slow it is where it has gained so much
+/// that it matters.
+fn outgrows_what_is_left(growing_since_ns: u64, gained_bytes: u64, matters_bytes: u64, snapshot: &Snapshot) -> bool {
     let memory = &snapshot.memory;
     let for_ns = snapshot.now_ns.saturating_sub(growing_since_ns);
     for_ns >= LONG_NS
-        && per_s(gained_bytes, for_ns) >= LEAST_LONG_BYTES_PER_S
+        && (per_s(gained_bytes, for_ns) >= LEAST_LONG_BYTES_PER_S || gained_bytes >= matters_bytes)
         && gained_bytes >= memory.left_bytes().max(LEAST_GAINED_BYTES)
 }
 
-fn app_outgrows(app: &AppState, snapshot: &Snapshot) -> bool {
-    outgrows_what_is_left(app.growing_since_ns, app.gained_bytes, snapshot)
+fn app_outgrows(app: &AppState, need: Need, snapshot: &Snapshot) -> bool {
+    if app.gained_bytes == 0 {
+        return false;
+    }
+    let matters_bytes = given_bytes(Some(app), need, snapshot) / FRONT_SHARE;
+    outgrows_what_is_left(app.growing_since_ns, app.gained_bytes, matters_bytes, snapshot)
 }
 
 /// How many times as much as anybody else one holds who needs far more than anybody else does.
@@ -138,7 +143,7 @@ pub fn leak_outside(snapshot: &Snapshot) -> Option<&Outsider> {
     let took_bytes = |who: &Outsider| {
         let is_hog = who.hoarded_bytes >= snapshot.memory.left_bytes().max(LEAST_GAINED_BYTES)
             && is_several_times_any_other(who.hoarded_bytes, [largest_bytes]);
-        match outgrows_what_is_left(who.growing_since_ns, who.gained_bytes, snapshot) {
+        match outgrows_what_is_left(who.growing_since_ns, who.gained_bytes, u64::MAX, snapshot) {
             true => who.gained_bytes,
             false if is_hog => who.hoarded_bytes,
             false => 0,

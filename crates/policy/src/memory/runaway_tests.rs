@@ -178,7 +178,10 @@ fn a_leak_in_front_that_has_outgrown_the_others_dies_before_the_first_of_them() 
     s.apps[0].growth_bytes_per_s = 0;
     assert_eq!(killed(&s), Some(("leak".into(), true)), "slowly, for a minute");
     s.apps[0].growing_since_ns = s.now_ns - 200 * SECOND_NS;
-    assert_eq!(killed(&s), Some(("closed".into(), false)), "so slowly that it is no leak");
+    assert_eq!(killed(&s), Some(("leak".into(), true)), "however slowly: it took the memory");
+    s.apps[0].gained_bytes = 79 * MB;
+    assert_eq!(killed(&s), Some(("closed".into(), false)), "slowly, and not so much");
+    s.apps[0].gained_bytes = 130 * MB;
     s.apps[0].growing_since_ns = s.now_ns - 60 * SECOND_NS;
     s.apps[0].standing = Standing::Avoid;
     assert_eq!(killed(&s), Some(("closed".into(), false)));
