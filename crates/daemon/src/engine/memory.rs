@@ -67,7 +67,8 @@ impl Memory {
     fn describe_all(&self, snapshot: &mut Snapshot) {
         snapshot.memory = self.state;
         snapshot.outsiders = self.outside.outsiders().to_vec();
-        snapshot.session_bytes = self.outside.session_bytes();
+        let largest_app_bytes = self.apps.values().map(|known| known.usage.taken_bytes()).max().unwrap_or(0);
+        snapshot.session_bytes = self.outside.session_bytes(largest_app_bytes);
         snapshot.leaked_ns = self.outside.leaked_ns();
         snapshot.cpu_busy = self.cpus.busy;
         snapshot.kill_pending = self.victim.is_some();

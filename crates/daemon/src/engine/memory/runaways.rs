@@ -29,7 +29,14 @@ const SPARED: [&str; 2] = ["machine.slice", "init.scope"];
 ///
 /// Nobody looks while memory is not short, so that the first readings of a fast one are of its last seconds. If its largest process began not
 /// long ago, all that this has was gained since. Of one that has run for long only readings count.
-fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &mut Growth, bytes: u64, now_ns: u64) -> Option<Outsider> {
+fn outsider<D: Device>(
+    device: &mut D,
+    cgroup: &str,
+    known: &mut Growth,
+    bytes: u64,
+    memory: &MemoryState,
+    now_ns: u64,
+) -> Option<Outsider> {
     let grows = known.gained().is_some() || known.bytes_per_s() > 0;
     if bytes < LEAST_GAINED_BYTES || (!grows && known.hoarded_bytes() < LEAST_GAINED_BYTES) {
         return None;
@@ -42,7 +49,7 @@ fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &mut Growth, bytes: 
     let is_young = known.bytes_per_s() > 0 && has_begun;
     let (growing_since_ns, gained_bytes) =
         if is_young { (largest.started_ns, largest.bytes) } else { known.gained().unwrap_or((now_ns, 0)) };
-    let killable_bytes = if is_spared { 0 } else { largest.bytes };
+    let killable_bytes = if is_spared { 0 } else { largest.bytes + handicap_bytes(largest.oom_score_adj, memory) };
     let hoarded_bytes = if has_begun { largest.bytes } else { known.hoarded_bytes().min(largest.bytes) };
     let of_session = is_of_session(cgroup);
     Some(Outsider {
@@ -53,6 +60,12 @@ fn outsider<D: Device>(device: &mut D, cgroup: &str, known: &mut Growth, bytes: 
         hoarded_bytes,
         of_session,
     })
+}
+
+/// What a score counts for when the kernel's OOM killer goes by size (mm/oom_kill.c, `oom_badness`): thousandths of memory and swap.
+fn handicap_bytes(oom_score_adj: i32, memory: &MemoryState) -> u64 {
+    let all_bytes = memory.total_bytes + memory.swap.map_or(0, |swap| swap.total_bytes);
+    all_bytes / 1000 * u64::try_from(oom_score_adj).unwrap_or(0)
 }
 
 /// Whether a session breaks without it.
@@ -69,8 +82,10 @@ pub(super) struct Outside {
     runaways: BTreeMap<String, u64>,
     /// Those that have grown for a while, at the last look.
     outsiders: Vec<Outsider>,
-    /// The most that a part of a session occupied then.
+    /// The most that a part of a session occupied then, as the kernel's OOM killer counts it.
     session_bytes: u64,
+    /// What a session's score counts for with that.
+    handicap_bytes: u64,
     /// Whom the kernel's OOM killer is left to end.
     aside_for: Option<String>,
     /// When that was last so.
@@ -89,9 +104,11 @@ impl Outside {
         &self.outsiders
     }
 
-    /// The most that a part of a session occupies.
-    pub(super) fn session_bytes(&self) -> u64 {
-        self.session_bytes
+    /// The most that the kernel's OOM killer finds of a session, whose largest app has so much: what the user's systemd starts has a
+    /// higher score than a service of the system's.
+    pub(super) fn session_bytes(&self, largest_app_bytes: u64) -> u64 {
+        let app_bytes = if self.handicap_bytes > 0 { largest_app_bytes + self.handicap_bytes } else { 0 };
+        self.session_bytes.max(app_bytes)
     }
 
     /// When somebody was last found to leak.
@@ -153,23 +170,33 @@ impl Outside {
         let mut growth = std::mem::take(&mut self.growth);
         let mut runaways = Vec::new();
         self.outsiders.clear();
-        self.session_bytes = 0;
+        (self.session_bytes, self.handicap_bytes) = (0, 0);
+        let mut session = None;
         let are_too_many = others.len() > OTHERS_MAX;
         for (cgroup, bytes) in others.into_iter().take(OTHERS_MAX) {
             if apps.iter().any(|app| fovea_linux::cgroup::is_within(app, &cgroup)) {
                 continue;
             }
-            if is_of_session(&cgroup) {
-                self.session_bytes = self.session_bytes.max(bytes);
+            if is_of_session(&cgroup) && bytes > self.session_bytes {
+                self.session_bytes = bytes;
+                session = Some(cgroup.clone());
             }
             let mut known = growth.remove(&cgroup).unwrap_or_default();
             known.record(now_ns, bytes);
             // This first: it takes off what is no growth.
-            self.outsiders.extend(outsider(&mut house.device, &cgroup, &mut known, bytes, now_ns));
+            self.outsiders.extend(outsider(&mut house.device, &cgroup, &mut known, bytes, memory, now_ns));
             if eats_what_is_left(known.bytes_per_s(), memory) {
                 runaways.push((cgroup.clone(), known.bytes_per_s(), bytes));
             }
             self.growth.insert(cgroup, known);
+        }
+        let is_left_to_kernel = self.outsiders.iter().any(|who| !who.of_session && who.killable_bytes > 0);
+        for process in
+            session.filter(|_| is_left_to_kernel).and_then(|at| house.device.holders(&at).ok()).iter().flatten()
+        {
+            let handicap_bytes = handicap_bytes(process.oom_score_adj, memory);
+            self.handicap_bytes = self.handicap_bytes.max(handicap_bytes);
+            self.session_bytes = self.session_bytes.max(process.bytes + handicap_bytes);
         }
         if are_too_many {
             let what = format!("cgroups beyond {OTHERS_MAX}: whether those grow is not seen, so remove some");
