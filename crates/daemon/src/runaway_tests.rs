@@ -235,6 +235,45 @@ fn apps_live_while_somebody_outside_leaks_and_the_kernel_is_told_so_until_he_has
     assert_eq!(b.dies(now_ns), ["big"], "who matters least dies as before");
 }
 
+/// A user's service that leaked was started anew by systemd each time that it was ended: it was starting then, and apps died for it.
+#[test]
+fn a_service_that_is_started_anew_is_not_waited_for_again() {
+    let mut b = household();
+    let service = "user.slice/user-1000.slice/user@1000.service/app.slice/indexer.service";
+    let began = |b: &mut Bench, at_ns| {
+        b.device.0.borrow_mut().apps.insert(service.into(), crate::fake::FakeApp::default());
+        b.engine.found(service, at_ns);
+        let name = b.engine.owner_of(service).unwrap();
+        (b.engine.background_since_ns(&name), name)
+    };
+    let (first_ns, name) = began(&mut b, 60 * SECOND_NS);
+    b.engine.ended(&name, 75 * SECOND_NS);
+    assert_eq!((first_ns, began(&mut b, 76 * SECOND_NS).0), (60 * SECOND_NS, 60 * SECOND_NS));
+    b.engine.ended(&name, 80 * SECOND_NS);
+    assert_eq!(began(&mut b, 111 * SECOND_NS).0, 111 * SECOND_NS, "long after");
+}
+
+/// What the user's systemd starts has a score of 200, what the system's starts has 0: the kernel then ended the shell for a service's leak.
+#[test]
+fn a_leak_is_left_to_the_kernel_only_if_the_session_is_smaller_as_the_kernel_counts() {
+    let leak = "system.slice/indexer.service";
+    let shell = "user.slice/user-1000.slice/user@1000.service/session.slice/org.gnome.Shell@wayland.service";
+    let left_to_kernel = |score| {
+        let mut b = household();
+        {
+            let mut state = b.device.0.borrow_mut();
+            state.memory.total_bytes = 1000 * MB;
+            state.apps.insert(leak.into(), crate::fake::FakeApp::default());
+            state.apps.insert(shell.into(), crate::fake::FakeApp { score, ..Default::default() });
+        }
+        b.watch(600 * SECOND_NS, 40, |b, look| {
+            b.device.0.borrow_mut().others = vec![(leak.into(), (250 + 20 * look) * MB), (shell.into(), 900 * MB)];
+        });
+        !b.journal("aside").is_empty()
+    };
+    assert_eq!((left_to_kernel(0), left_to_kernel(200)), (true, false));
+}
+
 #[test]
 fn a_turn_says_whom_it_killed_and_whose_that_was() {
     let mut b = bench(&[("game", 40)]);

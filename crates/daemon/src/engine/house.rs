@@ -66,6 +66,8 @@ pub(super) struct House<D> {
     pub(super) policy: fovea_policy::Config,
     pub(super) registry: Registry,
     pub(super) apps: BTreeMap<AppName, Known>,
+    /// Jobs that have ended of late: cgroup, since when they were in the background, when they ended.
+    pub(super) ended_jobs: Vec<(String, u64, u64)>,
     pub(super) attention: Attention,
     /// What commands have put on the owner's lists, and those lists with the configuration's.
     pub(super) said: Lists,
@@ -98,6 +100,7 @@ impl<D: Device> House<D> {
         Self {
             device,
             policy: config.policy(),
+            ended_jobs: Vec::new(),
             said: Lists::default(),
             lists: config.lists.clone(),
             services: config.services.rows(),

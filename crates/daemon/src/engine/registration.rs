@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Which apps there are: registered, found, ended, and given up for others.
 
-use fovea_apps::{limits, place_of_cgroup, AppName, IoClass, Place, Placed, Role};
+use fovea_apps::{limits, place_of_cgroup, AppName, IoClass, Kind, Place, Placed, Role};
 use fovea_linux::Device;
 use serde_json::{json, Value};
 
 use super::house::Known;
 use super::Engine;
 
+/// A job that begins in the cgroup of one that ended so short a time ago is that one, started anew.
+const AGAIN_NS: u64 = 30_000_000_000;
+
+/// Jobs that are remembered for that, at most.
+const ENDED_JOBS_MAX: usize = 16;
+
 impl<D: Device> Engine<D> {
     /// The app whose cgroup this is.
     pub fn owner_of(&self, cgroup: &str) -> Option<AppName> {
         self.house.registry.at(cgroup).map(|app| app.name.clone())
+    }
+
+    /// Since when an app is in the background.
+    #[cfg(test)]
+    pub(crate) fn background_since_ns(&self, app: &AppName) -> u64 {
+        self.house.apps[app].background_since_ns
     }
 
     /// The cgroup of an app.
@@ -103,7 +115,13 @@ impl<D: Device> Engine<D> {
     pub fn ended(&mut self, name: &AppName, now_ns: u64) {
         self.mechanisms.iter_mut().for_each(|m| m.cgroup_emptied(&mut self.house, name, now_ns));
         let Some(app) = self.house.registry.remove(name) else { return };
-        self.house.apps.remove(name);
+        if let Some(known) = self.house.apps.remove(name).filter(|_| app.kind == Kind::Job) {
+            let ended = &mut self.house.ended_jobs;
+            ended.retain(|(cgroup, _, then_ns)| *cgroup != app.cgroup && now_ns.saturating_sub(*then_ns) < AGAIN_NS);
+            ended.push((app.cgroup.clone(), known.background_since_ns, now_ns));
+            let over = ended.len().saturating_sub(ENDED_JOBS_MAX);
+            ended.drain(..over);
+        }
         self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.house, &app, now_ns));
         match self.house.undo.ended(&app.cgroup) {
             // What is written down stands: of one that has ended nothing does.
@@ -114,7 +132,12 @@ impl<D: Device> Engine<D> {
     }
 
     fn came(&mut self, app: &AppName, now_ns: u64) {
-        self.house.apps.insert(app.clone(), Known { background_since_ns: now_ns, ..Known::default() });
+        // A service that is started anew is the same one: nobody waits for it each time.
+        let cgroup = self.house.registry.get(app).map(|app| app.cgroup.as_str());
+        let is_again =
+            |ended: &&(String, u64, u64)| Some(ended.0.as_str()) == cgroup && now_ns.saturating_sub(ended.2) < AGAIN_NS;
+        let since_ns = self.house.ended_jobs.iter().find(is_again).map_or(now_ns, |(_, since_ns, _)| *since_ns);
+        self.house.apps.insert(app.clone(), Known { background_since_ns: since_ns, ..Known::default() });
         self.mechanisms.iter_mut().for_each(|m| m.came(app, now_ns));
     }
 
