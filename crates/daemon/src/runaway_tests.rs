@@ -54,7 +54,9 @@ impl Bench {
         self.engine.pressure();
         self.engine.turn(now_ns).unwrap();
         let done = &self.device.0.borrow().done;
-        done.iter().filter_map(|d| d.strip_prefix("kill apps/")).map(str::to_owned).collect()
+        // All of it or a part.
+        let kills = done.iter().filter(|d| d.starts_with("kill "));
+        kills.filter_map(|d| Some(d.split_once("apps/")?.1.to_owned())).collect()
     }
 }
 
