@@ -79,7 +79,7 @@ impl Baseline {
 /// whole session. Where
 /// nothing is known of growth, it is such a process of the whole unit, or else the subtree that holds most of everything.
 /// A subtree that gives less than `least_bytes` is of no use: then, and where there is none, the whole unit dies, if it `may_die_whole`.
-/// A login's scope may not: a desktop's compositor may be in it. Where it is a single process, that is what took the memory.
+/// A login's scope may not: a desktop's compositor may be in it, and is not to die for its own growth either. Where it is a single process, that is what took the memory.
 pub fn extent(processes: &[Holder], baseline: &Baseline, least_bytes: u64, may_die_whole: bool) -> Extent {
     let forest = Forest::new(processes);
     let gained: Vec<u64> = processes.iter().map(|process| baseline.gained_bytes(process)).collect();
@@ -95,7 +95,9 @@ pub fn extent(processes: &[Holder], baseline: &Baseline, least_bytes: u64, may_d
         }
     };
     let is_only_one = !may_die_whole && processes.len() == 1;
-    let part = found.filter(|&at| is_only_one || !forest.is_all(at)).map(|at| forest.part(at));
+    let may_die =
+        |at: &usize| is_only_one || !(forest.is_all(*at) || !may_die_whole && forest.carries_others(*at, &held));
+    let part = found.filter(may_die).map(|at| forest.part(at));
     let is_of_use = |part: &Part| part.bytes >= least_bytes && part.processes.len() <= PART_MAX;
     match part.filter(is_of_use) {
         Some(part) => Extent::Part(part),
@@ -185,6 +187,13 @@ impl Forest<'_> {
         let members = within.map_or_else(|| self.order.clone(), |at| self.members(at));
         let expendable = |at: &usize| score(*at) > score(self.roots[*at]) && sums[*at] >= least_bytes;
         members.into_iter().filter(expendable).max_by_key(|&at| (score(at), sums[at]))
+    }
+
+    /// Whether it is a program, and no mere parent of what has most of its subtree, that has started several others: in a login's own
+    /// scope that may be the compositor.
+    fn carries_others(&self, at: usize, held: &[u64]) -> bool {
+        let all = self.members(at).iter().fold(0, |sum: u64, &at| sum.saturating_add(held[at]));
+        self.children[at].len() > 1 && held[at] >= all / 2
     }
 
     fn is_all(&self, at: usize) -> bool {

@@ -128,6 +128,12 @@ fn a_login_never_dies_whole() {
     assert_eq!(pick(&[(1, 9, 5, 0), (2, 1, 50, 0), (3, 1, 50, 0)]), Extent::Nobody);
     assert!(matches!(pick(&[(1, 9, 5, 0), (2, 1, 5, 0), (3, 2, 200, 0)]), Extent::Part(part) if part.root.pid == 3));
     assert!(matches!(pick(&[(1, 9, 200, 0)]), Extent::Part(part) if part.root.pid == 1));
+    // sway, started by a display manager's helper, with a bar and an editor; a program with one child; a build.
+    assert_eq!(pick(&[(1, 0, 1, 0), (2, 1, 300, 0), (3, 2, 8, 0), (4, 2, 10, 0)]), Extent::Nobody);
+    let leak = pick(&[(1, 0, 1, 0), (2, 1, 300, 0), (3, 2, 8, 0)]);
+    assert!(matches!(leak, Extent::Part(part) if part.root.pid == 2));
+    let build = pick(&[(1, 0, 1, 0), (2, 1, 3, 0), (3, 2, 80, 0), (4, 2, 80, 0), (5, 2, 80, 0)]);
+    assert!(matches!(build, Extent::Part(part) if part.root.pid == 2));
     assert_eq!(pick(&[]), Extent::Nobody);
 }
 
