@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use fovea_client::protocol::{Reply, REPLY_MAX_BYTES};
 
+use crate::regular;
 use folds::Folds;
 
 /// One line, as [`fovea_client::journal::Line`] is read.
@@ -81,7 +82,7 @@ pub struct Journal {
 
 /// Not for everybody to read, whatever the umask is or was: it says who used which app when.
 fn appending(path: &Path) -> std::io::Result<File> {
-    let file = OpenOptions::new().create(true).append(true).mode(0o640).open(path)?;
+    let file = regular::open(OpenOptions::new().create(true).append(true).mode(0o640), path)?;
     file.set_permissions(Permissions::from_mode(0o640))?;
     Ok(file)
 }

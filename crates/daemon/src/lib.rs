@@ -48,6 +48,7 @@ mod notify;
 mod part_tests;
 #[cfg(test)]
 mod perceptible_tests;
+mod regular;
 #[cfg(test)]
 mod returns_tests;
 #[cfg(test)]

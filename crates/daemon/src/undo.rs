@@ -45,7 +45,7 @@ impl UndoLog {
         if let Some(e) = read.unread {
             return Err(e);
         }
-        read.senseless.iter().for_each(|what| say!("fovea: {what}"));
+        read.kept(&path)?.iter().for_each(|what| say!("fovea: {what}"));
         let file = LogFile::open(&path)?;
         let mut log = Self { file, written_bytes: 0, changed: read.changed, complained: false };
         if let Some(e) = log.file.unreserved() {
@@ -283,10 +283,24 @@ impl MarkTable for UndoLog {
 #[derive(Debug, Default)]
 struct Read {
     changed: Changed,
-    /// Lines that name nothing that can be undone, each as a complaint.
+    /// Lines that name nothing that can be undone, each as a complaint, and what they are.
     senseless: Vec<String>,
+    senseless_lines: Vec<u8>,
     /// Why there is more that could not be read.
     unread: Option<std::io::Error>,
+}
+
+impl Read {
+    /// Keeps what makes no sense elsewhere, before the log is written anew without it; the complaints, which say where.
+    fn kept(&self, log: &Path) -> std::io::Result<Vec<String>> {
+        let mut complaints = self.senseless.clone();
+        if !self.senseless.is_empty() {
+            let kept = file::keep_senseless(log, &self.senseless_lines)?;
+            complaints
+                .push(format!("{}: those lines are kept there: remove it once they are of no use", kept.display()));
+        }
+        Ok(complaints)
+    }
 }
 
 /// Reads the log of a path and writes nothing. A torn last line names a change that was not made yet.
@@ -305,11 +319,14 @@ fn parse(text: &[u8], path: &Path) -> Read {
         match serde_json::from_slice(line) {
             Ok(line) => read.changed.apply(line),
             Err(_) if lines.peek().is_none() => {}
-            Err(_) => read.senseless.push(format!(
-                "{}: line {} makes no sense: what it names is not undone",
-                path.display(),
-                at + 1
-            )),
+            Err(_) => {
+                read.senseless_lines.extend(line.iter().chain(b"\n"));
+                read.senseless.push(format!(
+                    "{}: line {} makes no sense: what it names is not undone",
+                    path.display(),
+                    at + 1
+                ));
+            }
         }
     }
     read

@@ -5,7 +5,10 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use fovea_apps::limits::CONFIG_MAX_BYTES;
+
 use super::{BadConfig, Config};
+use crate::regular;
 
 /// A configuration, and what is to be said of it.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +22,8 @@ pub struct Loaded {
 impl Loaded {
     /// Reads a file; unknown keys are problems, anything else is an error.
     pub fn read(path: &Path) -> Result<Self, BadConfig> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| BadConfig::Unreadable { path: path.to_owned(), source })?;
+        let text = regular::text(path, CONFIG_MAX_BYTES)
+            .map_err(|source| BadConfig::Unreadable { path: path.to_owned(), source })?;
         let (config, unknown) = Config::read(&text, path)?;
         Ok(Self { config, problems: unknown.iter().map(BadConfig::to_string).collect() })
     }
@@ -53,13 +56,13 @@ impl Loaded {
 fn keep(path: &Path, last_good: &Path) -> Result<(), String> {
     let new = last_good.with_extension("new");
     let copy = || {
-        let text = std::fs::read(path)?;
-        if std::fs::read(last_good).is_ok_and(|kept| kept == text) {
+        let text = regular::text(path, CONFIG_MAX_BYTES)?;
+        if regular::text(last_good, CONFIG_MAX_BYTES).is_ok_and(|kept| kept == text) {
             return Ok(());
         }
         std::fs::create_dir_all(last_good.parent().unwrap_or(Path::new("/")))?;
         let mut file = std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
-        file.write_all(&text)?;
+        file.write_all(text.as_bytes())?;
         file.sync_all()?;
         std::fs::rename(&new, last_good)
     };

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{fallocate, FallocateFlags};
 
+use crate::regular;
+
 /// Space reserved in the log and in its spare beyond what the log holds already.
 const RESERVE_BYTES: u64 = 96 << 10;
 
@@ -119,7 +121,7 @@ impl LogFile {
 /// Empties a log of which everything was undone: that needs no space, and where the file cannot be changed its
 /// name can go.
 pub(super) fn empty(path: &Path) -> io::Result<()> {
-    let truncated = call("open", || OpenOptions::new().write(true).open(path))
+    let truncated = call("open", || regular::open_own(OpenOptions::new().write(true), path))
         .and_then(|file| call("truncate", || file.set_len(0)));
     match truncated {
         Err(e) if e.kind() != io::ErrorKind::NotFound => call("unlink", || std::fs::remove_file(path)),
@@ -127,10 +129,19 @@ pub(super) fn empty(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Keeps lines that make no sense beside the log, which is written anew without them: whoever can read them may still need
+/// them. Returns where.
+pub(super) fn keep_senseless(log: &Path, lines: &[u8]) -> io::Result<PathBuf> {
+    let path = log.with_extension("senseless");
+    let mut file = call("open", || appending(&path))?;
+    call("write", || file.write_all(lines))?;
+    Ok(path)
+}
+
 /// What can be read of a log, and why the rest cannot, if there is a rest; nothing if there is no log.
 pub(super) fn read(path: &Path) -> io::Result<(Vec<u8>, Option<io::Error>)> {
     let mut text = Vec::new();
-    let mut file = match call("open to read", || File::open(path)) {
+    let mut file = match call("open to read", || regular::open_own(OpenOptions::new().read(true), path)) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((text, None)),
         Err(e) => return Err(e),
@@ -147,7 +158,7 @@ pub(super) fn read(path: &Path) -> io::Result<(Vec<u8>, Option<io::Error>)> {
 }
 
 fn appending(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    regular::open_own(OpenOptions::new().create(true).append(true).mode(0o600), path)
 }
 
 fn rename(from: &Path, to: &Path) -> io::Result<()> {

@@ -8,19 +8,27 @@ use std::time::Duration;
 use fovea_apps::Marks;
 use fovea_linux::{Device, ZramDevice};
 
-use super::{file, read, Changed, Read, Setting, UndoLog, LOG_NAME};
+use super::{file, read, Changed, Setting, UndoLog, LOG_NAME};
 
 /// Undoes all that the log of a run folder names, and says what could not be undone. What is left stays in the log for
 /// the next start. Undoing needs the log to be read and nothing else: it is written to only afterwards, and where that
 /// fails the log names what has been undone already, which does no harm.
 pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<Vec<String>> {
     let path = run_folder.join(LOG_NAME);
-    let Read { changed, senseless: mut complaints, unread } = read(&path)?;
-    let left = undo(changed, device, &mut complaints);
-    if let Some(e) = unread {
+    let mut read = read(&path)?;
+    let mut complaints = read.senseless.clone();
+    let left = undo(std::mem::take(&mut read.changed), device, &mut complaints);
+    if let Some(e) = read.unread {
         // Untouched, for who can read it.
         complaints.push(format!("{}: {e}: what its unread part names is not undone", path.display()));
         return Ok(complaints);
+    }
+    match read.kept(&path) {
+        Ok(kept) => complaints.extend(kept.into_iter().skip(read.senseless.len())),
+        Err(e) => {
+            complaints.push(format!("{}: {e}: left as it is, for the lines that make no sense", path.display()));
+            return Ok(complaints);
+        }
     }
     let nothing_left = left == Changed::default();
     let written = match nothing_left {
@@ -243,6 +251,34 @@ mod tests {
         assert_eq!(settings.map(|(name, _)| &*state.sysctls[name]), ["1", "60", "60"]);
         assert_eq!(state.tiers.settings[&TierSetting::ScanPeriod], "500");
         assert!(UndoLog::open(folder.path()).unwrap().changed().is_empty());
+    }
+
+    #[test]
+    fn lines_that_make_no_sense_are_kept_beside_the_log_and_a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, kept) = (folder.path().join(LOG_NAME), folder.path().join("undo.senseless"));
+        std::fs::write(&log, "{\"newer\":7}\n{\"sysctl\":[\"vm/page-cluster\",\"3\"]}\n").unwrap();
+        let mut device = FakeDevice::default();
+        let complaints = restore(folder.path(), &mut device).unwrap();
+        assert_eq!(complaints.len(), 2, "{complaints:?}");
+        assert!(complaints[0].contains("line 1") && complaints[1].contains("undo.senseless"), "{complaints:?}");
+        assert_eq!(device.0.borrow().sysctls["vm/page-cluster"], "3");
+        assert_eq!(std::fs::read_to_string(&kept).unwrap(), "{\"newer\":7}\n");
+        std::fs::write(&log, "{\"newer\":8}\n{}\n").unwrap();
+        drop(UndoLog::open(folder.path()).unwrap());
+        assert_eq!(std::fs::read_to_string(&kept).unwrap(), "{\"newer\":7}\n{\"newer\":8}\n{}\n");
+        // Where they cannot be kept, the log stays.
+        std::fs::remove_file(&kept).unwrap();
+        std::fs::create_dir(&kept).unwrap();
+        std::fs::write(&log, "{\"newer\":9}\n{}\n").unwrap();
+        assert_eq!(restore(folder.path(), &mut device).unwrap().len(), 3);
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "{\"newer\":9}\n{}\n");
+        let precious = folder.path().join("precious");
+        std::fs::rename(&log, &precious).unwrap();
+        std::os::unix::fs::symlink(&precious, &log).unwrap();
+        assert!(restore(folder.path(), &mut device).is_err());
+        assert!(UndoLog::open(folder.path()).is_err());
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "{\"newer\":9}\n{}\n");
     }
 
     /// As a daemon that was upgraded after its death left it.
