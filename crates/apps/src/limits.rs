@@ -36,6 +36,8 @@ limits! {
     REPLY_MAX_BYTES: usize = 192 << 10, "bytes", "a reply", "the status comes in pages, a story loses its oldest entries";
     CLIENTS_MAX: usize = 64, "connections", "the control socket", "the oldest is closed, a source's last";
     REQUESTS_IN_A_ROW_MAX: usize = 32, "requests", "a client before others are served", "the rest is read afterwards";
+    SAID_OF_USER_PER_S: u32 = 20, "requests a second", "a source of one user's session", "read when their time has come";
+    CONFIG_MAX_BYTES: usize = 1 << 20, "bytes", "the configuration's file", "refused: the last good one counts";
     SAID_ENTRIES_MAX: usize = 256, "entries", "the owner's lists by command", "refused";
     // Cgroups, which a user's own systemd makes.
     WATCHES_OF_USER_MAX: usize = 2048, "inotify watches", "a user's cgroups", "cgroups beyond are not found";
@@ -49,13 +51,15 @@ limits! {
         "goes on at ordinary priority";
     // Sound and video.
     STREAMS_MAX: usize = 256, "streams", "the sound devices", "streams beyond are not read";
-    MEDIA_CLIENTS_MAX: usize = 1024, "processes", "the sound servers' clients", "clients beyond are not perceptible";
+    MEDIA_CLIENTS_OF_USER_MAX: usize = 1024, "processes", "a user among the sound servers' clients", "clients beyond are not perceptible";
+    SERVERS_OF_USER_MAX: usize = 16, "programs", "a user that serve sound, or a service of the table", "they are not asked for their clients";
     SERVER_DESCRIPTORS_MAX: usize = 4096, "descriptors", "a server", "clients beyond are not seen";
     PERCEIVED_APART_MS: u32 = 200, "milliseconds apart", "looks that opening a sound or video device brings about", "changes in between wait for the next";
     // The probe, which touches what others own.
     PROBE_ANSWER_MS: u32 = 40, "milliseconds", "an answer of the probe", "it is killed, and its answer dropped";
     PROBE_BLAMED_S: u32 = 60, "seconds", "passing over the user at whom the probe hung", "looked at again";
     // News of kills, for everybody.
+    LISTENERS_IN_A_ROW_MAX: usize = 16, "listeners", "those who come before others are served", "the rest comes afterwards";
     LISTENERS_OF_USER_MAX: usize = 4, "listeners", "a user", "the oldest is closed";
     LISTENERS_MAX: usize = 256, "listeners", "the news socket", "the oldest of the user with most is closed";
     // The journal.
@@ -70,6 +74,8 @@ limits! {
     BUS_NAMES_MAX: usize = 4096, "names", "a session's bus", "names beyond are not known";
     BUS_NAME_MAX_BYTES: usize = 255, "bytes", "a name on a bus", "passed over";
     SWAY_PAYLOAD_MAX_BYTES: usize = 4 << 20, "bytes", "a message of sway", "the source begins anew";
+    SWAY_OBJECTS_MAX: usize = 1 << 16, "objects", "a tree of sway's", "likewise";
+    SWAY_ELEMENTS_MAX: usize = 1 << 19, "elements", "a tree of sway's", "likewise";
     X11_PACKET_MAX_BYTES: usize = 1 << 20, "bytes", "a packet of an X server", "the source begins anew";
     TOLD_APART_MS: u32 = 100, "milliseconds apart", "what a source tells of inhibitors, players and names",
         "changes in between are told as one";

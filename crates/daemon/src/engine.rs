@@ -268,6 +268,7 @@ impl<D: Device> Engine<D> {
         if self.house.changed {
             turn.wake_at_ns = Some(now_ns);
         }
+        turn.short = self.house.short;
         self.busy = turn.wake_at_ns.is_some();
         // Only where nothing else wakes: looking out for a shortage is no work under way.
         turn.wake_at_ns = turn.wake_at_ns.into_iter().chain(watch_at_ns).min();

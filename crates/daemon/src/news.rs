@@ -5,7 +5,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use fovea_apps::limits::{LISTENERS_MAX, LISTENERS_OF_USER_MAX};
+use fovea_apps::limits::{LISTENERS_IN_A_ROW_MAX, LISTENERS_MAX, LISTENERS_OF_USER_MAX};
 use fovea_client::news::{Killed, SOCKET_NAME};
 use fovea_client::socket;
 use rustix::io::Errno;
@@ -31,9 +31,11 @@ impl News {
         self.socket.as_fd()
     }
 
-    /// Takes those who have come, in place of those who have gone or of the first of a user who has too many.
+    /// Takes some of those who have come, in place of those who have gone or of the first of a user who has too many. The
+    /// socket stays readable while there are more.
     pub fn accept(&mut self) {
-        while let Ok(Some(listener)) = socket::accept(&self.socket) {
+        for _ in 0..LISTENERS_IN_A_ROW_MAX {
+            let Ok(Some(listener)) = socket::accept(&self.socket) else { return };
             if let Ok(peer) = fovea_linux::peer_of(&listener) {
                 self.add(listener, peer.uid);
             }
@@ -172,6 +174,27 @@ mod tests {
         }
         assert!(!is_let_go(&modest), "who has one is not the one that goes");
         assert!(news.listeners.len() <= LISTENERS_MAX);
+    }
+
+    #[test]
+    fn those_who_come_without_end_are_taken_some_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut news = News::open(folder.path()).unwrap();
+        let address = SocketAddrUnix::new(folder.path().join(SOCKET_NAME)).unwrap();
+        let connect = || {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let listener = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+            rustix::net::connect(&listener, &address).map(|()| listener)
+        };
+        let mut come: Vec<OwnedFd> = std::iter::from_fn(|| connect().ok()).collect();
+        assert!(come.len() > LISTENERS_IN_A_ROW_MAX, "the socket's queue is longer: {}", come.len());
+        news.accept();
+        assert!(connect().is_ok_and(|listener| {
+            come.push(listener);
+            true
+        }));
+        let more = std::iter::from_fn(|| connect().ok().map(|listener| come.push(listener))).count() + 1;
+        assert_eq!(more, LISTENERS_IN_A_ROW_MAX, "so many were taken");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod apps;
 mod awaited;
 mod per_user;
 mod priority;
+mod rate;
 mod source;
 mod start;
 mod story;
@@ -36,9 +37,10 @@ use crate::watch::{Seen, Watcher};
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::socket::{self, Received};
 
-use awaited::{forget, wait_for};
+use awaited::{forget, hear, wait_for};
 use per_user::keep_to;
 use priority::RealTime;
+use rate::Rate;
 use source::Source;
 pub use start::work;
 
@@ -67,7 +69,7 @@ struct Loop<D> {
     clients: BTreeMap<u64, OwnedFd>,
     /// Those of the clients that are sources, and those of them that speak of one user's session alone.
     sources: BTreeSet<u64>,
-    of_user: BTreeMap<u64, u32>,
+    of_user: BTreeMap<u64, OfUser>,
     victims: BTreeMap<u64, OwnedFd>,
     real_time: RealTime,
     /// What has happened to sound and video devices and was not looked at yet, when it is to be, and when it was last.
@@ -79,6 +81,14 @@ struct Loop<D> {
     /// Cgroups whose app has just lost its name to another.
     renamed: Vec<String>,
     stopping: bool,
+}
+
+/// A source of one user's session: whoever has taken it over may say as much as it would, and no more.
+struct OfUser {
+    uid: u32,
+    rate: Rate,
+    /// When it is read again, if it has said too much.
+    due_ns: Option<u64>,
 }
 
 /// What the worker is told by signals.
@@ -104,6 +114,7 @@ impl<D: Device> Loop<D> {
         while !self.stopping {
             if is_due {
                 let turn = self.turn();
+                self.real_time.turned(turn.short);
                 for killed in &turn.killed {
                     self.news.iter_mut().for_each(|news| news.tell(killed));
                 }
@@ -118,6 +129,7 @@ impl<D: Device> Loop<D> {
             // Before everybody again, to be woken at once.
             drop(aside.take());
             let put_off_ns = self.watcher.as_ref().and_then(Watcher::due_ns).into_iter().chain(self.media_due_ns);
+            let put_off_ns = put_off_ns.chain(self.of_user.values().filter_map(|source| source.due_ns));
             let timeout = wake_at_ns.into_iter().chain(alive_ns).chain(put_off_ns).min().map(|at_ns| {
                 let left_ns = at_ns.saturating_sub(now_ns());
                 Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as _ }
@@ -153,6 +165,10 @@ impl<D: Device> Loop<D> {
             self.media_looked_ns = Some(now_ns);
             self.engine.media_changed(std::mem::take(&mut self.media_change), now_ns);
             is_due = true;
+        }
+        for (id, source) in self.of_user.iter_mut().filter(|(_, source)| due(source.due_ns)) {
+            source.due_ns = None;
+            self.clients.get(id).into_iter().for_each(|client| hear(&self.epoll, client, Source::Other(*id), true));
         }
         if due(self.watcher.as_ref().and_then(Watcher::due_ns)) {
             let seen = self.watcher.as_mut().map(|watcher| watcher.look_over(now_ns)).unwrap_or_default();
@@ -305,10 +321,19 @@ impl<D: Device> Loop<D> {
     /// Serves what a client has sent; false when it is to be let go.
     fn serve(&mut self, id: u64, client: &OwnedFd) -> bool {
         for _ in 0..limits::REQUESTS_IN_A_ROW_MAX {
+            if let Some(source) = self.of_user.get_mut(&id) {
+                source.due_ns = source.rate.take(now_ns()).err();
+                if source.due_ns.is_some() {
+                    // What it says meanwhile stays in its socket, and then it waits.
+                    hear(&self.epoll, client, Source::Other(id), false);
+                    return true;
+                }
+            }
             let reply = match socket::receive(client) {
                 Received::Request(Request::Attend { name, uid }) => {
                     self.sources.insert(id);
-                    self.of_user.extend(uid.map(|uid| (id, uid)));
+                    let rate = Rate::new(limits::SAID_OF_USER_PER_S, now_ns());
+                    self.of_user.extend(uid.map(|uid| (id, OfUser { uid, rate, due_ns: None })));
                     self.engine.attends(id, name.as_str(), now_ns());
                     Reply::Done {}
                 }
@@ -317,7 +342,7 @@ impl<D: Device> Loop<D> {
                     None => continue,
                 },
                 Received::Request(mut request) => {
-                    if let Some(&uid) = self.of_user.get(&id) {
+                    if let Some(&OfUser { uid, .. }) = self.of_user.get(&id) {
                         if let Err(error) = keep_to(&mut request, uid, &fovea_linux::user_of_process) {
                             if !socket::reply(client, &Reply::Error { error }) {
                                 return false;

@@ -226,3 +226,17 @@ proptest! {
         let _ = windows(&bytes);
     }
 }
+
+/// Each of these made a node of a hundred bytes and more: 150 MB of 4 MiB.
+#[test]
+fn a_tree_of_more_parts_than_a_session_has_is_refused_before_it_is_read() {
+    let many = |part: &str, count: usize| format!("{{\"nodes\":[{}]}}", vec![part; count].join(",")).into_bytes();
+    let refused = |tree: &[u8]| crate::sway_wire::windows(tree).unwrap_err().to_string();
+    assert!(refused(&many("{}", 1 << 17)).contains("more parts"));
+    let numbers = format!("{{\"focus\":[{}]}}", vec!["1"; 1 << 20].join(","));
+    assert!(refused(numbers.as_bytes()).contains("more parts"));
+    // A title may have any letters.
+    let title = json!({ "id": 1, "name": "{,\\\"".repeat(1 << 18), "pid": 7, "focused": true });
+    assert_eq!(crate::sway_wire::windows(title.to_string().as_bytes()).unwrap(), Windows::new(Some(7), []));
+    assert!(crate::sway_wire::windows(&many("{}", 1 << 15)).is_ok());
+}

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read, Write};
 
-use fovea_apps::limits::SWAY_PAYLOAD_MAX_BYTES;
+use fovea_apps::limits::{SWAY_ELEMENTS_MAX, SWAY_OBJECTS_MAX, SWAY_PAYLOAD_MAX_BYTES};
 use serde::Deserialize;
 
 use crate::Windows;
@@ -150,8 +150,27 @@ fn process(pid: Option<i64>) -> Option<u32> {
     pid.and_then(|pid| u32::try_from(pid).ok()).filter(|&pid| pid != 0)
 }
 
+/// Whether what a text makes when it is read has its bounds: of `{},` each three bytes become a node of a hundred and more.
+fn is_modest(text: &[u8]) -> bool {
+    let (mut objects, mut elements, mut quoted, mut escaped) = (0, 0, false, false);
+    for byte in text {
+        match (quoted, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => quoted = !quoted,
+            (false, b'{') => objects += 1,
+            (false, b',') => elements += 1,
+            _ => {}
+        }
+    }
+    objects <= SWAY_OBJECTS_MAX && elements <= SWAY_ELEMENTS_MAX
+}
+
 /// The windows of a tree.
 pub fn windows(tree: &[u8]) -> io::Result<Windows> {
+    if !is_modest(tree) {
+        return Err(bad("a tree of more parts than a session has"));
+    }
     let root: Node = serde_json::from_slice(tree).map_err(|_| bad("a tree that is none"))?;
     let mut seen = Vec::new();
     root.seen(&mut seen);

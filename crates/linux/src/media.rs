@@ -12,10 +12,10 @@ mod unix;
 mod video;
 mod watch;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use fovea_apps::limits::{MEDIA_CLIENTS_MAX, STREAMS_MAX};
+use fovea_apps::limits::{MEDIA_CLIENTS_OF_USER_MAX, SERVERS_OF_USER_MAX, STREAMS_MAX};
 use fovea_apps::{is_media_server, Perceived};
 use serde::{Deserialize, Serialize};
 
@@ -89,22 +89,49 @@ pub(crate) fn fuzz(message: &[u8]) {
     let _ = parse_status(message);
 }
 
-/// The clients of servers, and of the servers among those (PipeWire's for PulseAudio's clients is one of PipeWire's).
+/// The clients of servers, and of the servers among those (PipeWire's for PulseAudio's clients is one of PipeWire's). Of each user so
+/// many: what one user starts keeps no other's apps from being known.
 fn clients_of_all(root: &Root, servers: BTreeSet<u32>, text: &mut Vec<u8>) -> BTreeSet<u32> {
-    let mut clients = BTreeSet::new();
-    let mut known = servers.clone();
-    let mut asked: Vec<u32> = servers.into_iter().collect();
+    let (mut clients, mut known) = (Users::new(MEDIA_CLIENTS_OF_USER_MAX), Users::new(SERVERS_OF_USER_MAX));
+    let mut asked = Vec::new();
+    for server in servers {
+        let is_new = process_of(root, server, text).is_some_and(|owner| known.insert(owner.uid, server));
+        asked.extend(is_new.then_some(server));
+    }
     while let Some(server) = asked.pop() {
         // One that ends meanwhile, or may not be looked into, has no clients that could be told.
         for client in clients::clients(root, server).unwrap_or_default() {
             match process_of(root, client, text) {
-                Some(owner) if owner.is_server => asked.extend(known.insert(client).then_some(client)),
-                Some(_) if clients.len() < MEDIA_CLIENTS_MAX => drop(clients.insert(client)),
-                _ => {}
+                Some(owner) if owner.is_server => {
+                    asked.extend(known.insert(owner.uid, client).then_some(client));
+                }
+                Some(owner) => drop(clients.insert(owner.uid, client)),
+                None => {}
             }
         }
     }
-    clients
+    clients.pids
+}
+
+/// Processes, of each user so many at most.
+pub(crate) struct Users {
+    most: usize,
+    pids: BTreeSet<u32>,
+    of_user: BTreeMap<u32, usize>,
+}
+
+impl Users {
+    pub(crate) fn new(most: usize) -> Users {
+        Users { most, pids: BTreeSet::new(), of_user: BTreeMap::new() }
+    }
+
+    /// Whether it is one more.
+    pub(crate) fn insert(&mut self, uid: u32, pid: u32) -> bool {
+        let count = self.of_user.entry(uid).or_default();
+        let is_one_more = *count < self.most && self.pids.insert(pid);
+        *count += usize::from(is_one_more);
+        is_one_more
+    }
 }
 
 /// A stream that is open.
@@ -155,6 +182,7 @@ fn folders(above: &Path, prefix: &str) -> Vec<std::path::PathBuf> {
 
 struct Owner {
     pid: u32,
+    uid: u32,
     is_server: bool,
 }
 
@@ -162,10 +190,11 @@ struct Owner {
 fn process_of(root: &Root, task: u32, text: &mut Vec<u8>) -> Option<Owner> {
     read_into(&root.join(format!("proc/{task}/status")), text).ok()?;
     let pid = u32::try_from(proc::value(text, b"Tgid:")?).ok()?;
+    let uid = u32::try_from(proc::value(text, b"Uid:")?).ok()?;
     // Threads have names of their own.
     read_into(&root.join(format!("proc/{pid}/comm")), text).ok()?;
     let is_server = std::str::from_utf8(text.trim_ascii()).is_ok_and(is_media_server);
-    Some(Owner { pid, is_server })
+    Some(Owner { pid, uid, is_server })
 }
 
 #[cfg(test)]

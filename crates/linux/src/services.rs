@@ -4,13 +4,16 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use fovea_apps::limits::SERVERS_OF_USER_MAX;
 use fovea_apps::Service;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{read_into, Root};
 use crate::media::clients::clients;
+use crate::media::Users;
 use crate::open_files::{identity, open_files, processes, Identity};
 use crate::probe::watched;
 use crate::Error;
@@ -23,9 +26,6 @@ pub struct ServiceUser {
     /// The service's place in the table.
     pub service: usize,
 }
-
-/// Programs asked for their clients, at most.
-const SERVERS_MAX: usize = 64;
 
 /// Device nodes looked for, at most, and how deep.
 const NODES_MAX: usize = 256;
@@ -41,24 +41,33 @@ pub(crate) fn users(root: &Root, devices: &Root, table: &[Service]) -> Result<Ve
     }
     let proc = root.join("proc");
     let mut servers = Vec::new();
+    let mut asked = Users::new(SERVERS_OF_USER_MAX);
     let mut text = Vec::new();
     for pid in processes(root)? {
         // One that ends meanwhile, or is somebody else's, uses nothing as far as can be known.
         if by_peer && read_into(&proc.join(format!("{pid}/comm")), &mut text).is_ok() {
             let program = String::from_utf8_lossy(text.trim_ascii());
             let of = table.iter().enumerate().filter(|(_, service)| service.is_peer(&program));
-            servers.extend(of.map(|(service, _)| (pid, service)));
+            let of: Vec<_> = of.map(|(service, _)| (pid, service)).collect();
+            // Of each user so many: their names are anybody's to choose.
+            if !of.is_empty() && user_of(&proc, pid).is_some_and(|uid| asked.insert(uid, pid)) {
+                servers.extend(of);
+            }
         }
         if !nodes.is_empty() {
             let open = opened(root, pid, &nodes).unwrap_or_default();
             users.extend(open.into_iter().map(|service| ServiceUser { pid, service }));
         }
     }
-    for (server, service) in servers.into_iter().take(SERVERS_MAX) {
+    for (server, service) in servers {
         let of = clients(root, server).unwrap_or_default();
         users.extend(of.into_iter().filter(|&pid| pid != server).map(|pid| ServiceUser { pid, service }));
     }
     Ok(users.into_iter().collect())
+}
+
+fn user_of(proc: &Path, pid: u32) -> Option<u32> {
+    std::fs::metadata(proc.join(pid.to_string())).ok().map(|folder| folder.uid())
 }
 
 /// A device node of a service.

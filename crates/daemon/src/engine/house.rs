@@ -84,6 +84,8 @@ pub(super) struct House<D> {
     pub(super) called: bool,
     /// Nobody calls: the kernel has no PSI, or refuses the trigger.
     pub(super) uncalled: bool,
+    /// Memory was short at the last look.
+    pub(super) short: bool,
     /// CPUs that can run the daemon beside an app.
     pub(super) cpus: usize,
     pub(super) journal: Journal,
@@ -120,6 +122,7 @@ impl<D: Device> House<D> {
             changed: false,
             called: false,
             uncalled: false,
+            short: false,
             cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
             journal,
             undo,

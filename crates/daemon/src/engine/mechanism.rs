@@ -16,6 +16,8 @@ use super::house::House;
 pub struct Turn {
     /// When to turn again if nothing happens; `None`: not before something happens.
     pub wake_at_ns: Option<u64>,
+    /// Whether memory is short.
+    pub short: bool,
     /// Who was killed in it.
     pub killed: Vec<Killed>,
     /// Who turned out to have ended already.

@@ -12,6 +12,14 @@ pub(super) fn wait_for(epoll: &OwnedFd, fd: &OwnedFd, source: Source) -> Result<
     epoll::add(epoll, fd, source.data(), EventFlags::IN).map_err(|e| format!("watching: {e}"))
 }
 
+/// Hears what comes on it again, or leaves that where it is. Taken out, for without any flag its end would still wake the loop.
+pub(super) fn hear(epoll: &OwnedFd, fd: &OwnedFd, source: Source, hears: bool) {
+    let _ = match hears {
+        true => epoll::add(epoll, fd, source.data(), EventFlags::IN),
+        false => epoll::delete(epoll, fd),
+    };
+}
+
 /// Waits for it no more. To close it is not enough: whoever holds a copy keeps it, and what is readable for good, as the pidfd of
 /// a process that has ended, would wake the loop without end (epoll(7), questions and answers, 6).
 pub(super) fn forget(epoll: &OwnedFd, fd: OwnedFd) {

@@ -20,13 +20,14 @@ pub(super) struct RealTime {
     left_ns: u64,
     filled_ns: u64,
     began_ns: Option<u64>,
-    /// There is no trigger that could call, so any turn may be the one that frees memory.
+    /// There is no trigger that could call: memory that is short stands for the call.
     uncalled: bool,
+    short: bool,
 }
 
 impl RealTime {
     pub(super) fn new(uncalled: bool, now_ns: u64) -> RealTime {
-        RealTime { pressed_ns: None, left_ns: FULL_NS, filled_ns: now_ns, began_ns: None, uncalled }
+        RealTime { pressed_ns: None, left_ns: FULL_NS, filled_ns: now_ns, began_ns: None, uncalled, short: false }
     }
 
     /// The kernel says that somebody waits for memory.
@@ -34,9 +35,14 @@ impl RealTime {
         self.pressed_ns = Some(now_ns);
     }
 
+    /// Whether memory was short at the turn that ended.
+    pub(super) fn turned(&mut self, short: bool) {
+        self.short = short;
+    }
+
     /// Whether somebody waits for memory, or did a moment ago.
     pub(super) fn is_pressed(&self, now_ns: u64) -> bool {
-        self.uncalled || self.pressed_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < PRESSED_NS)
+        (self.uncalled && self.short) || self.pressed_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < PRESSED_NS)
     }
 
     /// Whether what is to be done now goes before everybody; `for_root` if only root can have brought it about.
@@ -78,7 +84,12 @@ mod tests {
         real_time.pressure(SECOND_NS);
         assert!(real_time.begin(false, SECOND_NS) && real_time.begin(false, 2 * SECOND_NS));
         assert!(!real_time.begin(false, SECOND_NS + PRESSED_NS));
-        assert!(RealTime::new(true, 0).begin(false, 0), "nobody calls: any turn may be the one");
+        let mut uncalled = RealTime::new(true, 0);
+        assert!(!uncalled.begin(false, 0));
+        uncalled.turned(true);
+        assert!(uncalled.begin(false, 0), "nobody calls, and memory is short");
+        real_time.turned(true);
+        assert!(!real_time.begin(false, SECOND_NS + PRESSED_NS), "whoever is called waits for the call");
     }
 
     #[test]

@@ -64,6 +64,7 @@ impl Memory {
         self.looked_ns = now_ns;
         house.called = false;
         let short = pressure(&self.state, &house.policy.memory);
+        house.short = short.shortage.is_some() || short.ladder.is_some();
         let full = house.config.memory.mode == Mode::Full;
         let read_of_late = self.usage_read_ns.is_some_and(|then_ns| now_ns.saturating_sub(then_ns) < USAGE_IDLE_NS);
         let is_due = || {
