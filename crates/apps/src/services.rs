@@ -86,9 +86,9 @@ impl Services {
         let is_named = |row: &Service| (1..=64).contains(&row.name.len()) && !row.name.contains(char::is_control);
         match () {
             () if self.row.len() > ROWS_MAX => Err(("row", "may be given 64 times at most")),
-            () if !self.row.iter().all(is_named) => Err(("name", "must be 1 to 64 printable characters")),
+            () if !self.row.iter().all(is_named) => Err(("row.name", "must be 1 to 64 printable characters")),
             () if self.row.iter().any(|row| row.devices.iter().any(|node| !node.as_str().starts_with("/dev/"))) => {
-                Err(("devices", "must begin with /dev/"))
+                Err(("row.devices", "must begin with /dev/"))
             }
             () => Ok(()),
         }
@@ -145,8 +145,8 @@ mod tests {
             }],
         };
         assert_eq!(of("a", "/dev/snd/pcm*").check(), Ok(()));
-        assert_eq!(of("a", "/etc/passwd").check().unwrap_err().0, "devices");
-        assert_eq!(of("", "/dev/x").check().unwrap_err().0, "name");
+        assert_eq!(of("a", "/etc/passwd").check().unwrap_err().0, "row.devices");
+        assert_eq!(of("", "/dev/x").check().unwrap_err().0, "row.name");
         let many = Services { built_in: true, row: vec![of("a", "/dev/x").row.remove(0); 65] };
         assert_eq!(many.check().unwrap_err().0, "row");
     }

@@ -236,7 +236,8 @@ mod tests {
         let mut names: Vec<_> = sections.iter().map(|(name, _)| *name).collect();
         assert!(sections.iter().all(|(_, keys)| !keys.is_empty()), "{sections:?}");
         let mut all = fovea_apps::keys_of::<Config>().to_vec();
-        (names.sort_unstable(), all.sort_unstable());
+        names.sort_unstable();
+        all.sort_unstable();
         assert_eq!(names, all);
     }
 

@@ -14,7 +14,7 @@ pub fn status(run_folder: &Path, json: bool, offset: usize, limit: Option<usize>
     let status = fovea_client::status(run_folder, offset, limit)?;
     match json {
         true => print_json(&status),
-        false => print(&table(&status)),
+        false => print(&table(&status, offset)),
     }
 }
 
@@ -30,7 +30,7 @@ fn besides(app: &AppStatus) -> String {
 }
 
 /// Memory first, then the apps, the most important first.
-fn table(status: &Status) -> String {
+fn table(status: &Status, offset: usize) -> String {
     let memory = &status.memory;
     let mut out = format!(
         "memory   {} MiB, free {}, available {}, file cache {}\n",
@@ -94,7 +94,12 @@ fn table(status: &Status) -> String {
         out += &format!("lacking  {}\n", printable(what));
     }
     if status.apps.is_empty() {
-        return out + "no apps: start one with `fovea launch NAME -- CMD`\n";
+        // A page beyond the last has none either.
+        return out
+            + match offset {
+                0 => "no apps: start one with `fovea launch NAME -- CMD`\n",
+                _ => "no more apps: `fovea status` shows those from the first on\n",
+            };
     }
     out += &format!(
         "\n{:<28} {:<7} {:<17} {:>8} {:>8} {:>6}  {}\n",

@@ -11,8 +11,11 @@ use toml_edit::{ImDocument, Item, TableLike};
 
 use super::Config;
 
+/// A section's name, and what says its keys.
+type Section = (&'static str, fn() -> &'static [&'static str]);
+
 /// The sections that the daemon has beside the mechanisms'.
-const SECTIONS: &[(&str, fn() -> &'static [&'static str])] = &[
+const SECTIONS: &[Section] = &[
     ("lists", keys_of::<fovea_apps::Lists>),
     ("services", keys_of::<fovea_apps::Services>),
     ("zram", keys_of::<super::ZramConfig>),
@@ -149,6 +152,8 @@ fn newlines(text: &str) -> usize {
 
 /// Where a key of a section stands; the file's first line if it does not.
 fn line_of(text: &str, section: &str, key: &str) -> usize {
+    // A key of a row is behind its table's name.
+    let key = key.rsplit('.').next().unwrap_or(key);
     let is_key =
         |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
     let header =
