@@ -34,6 +34,7 @@ limits! {
     // The control socket, for root.
     REQUEST_MAX_BYTES: usize = 16 << 10, "bytes", "a request", "refused in one line";
     REPLY_MAX_BYTES: usize = 192 << 10, "bytes", "a reply", "the status comes in pages, a story loses its oldest entries";
+    STATUS_APPS_MAX: usize = 64, "apps", "a page of the status", "the rest comes in the pages after it";
     CLIENTS_MAX: usize = 64, "connections", "the control socket", "the oldest is closed, a source's last";
     REQUESTS_IN_A_ROW_MAX: usize = 32, "requests", "a client before others are served", "the rest is read afterwards";
     SAID_OF_USER_PER_S: u32 = 20, "requests a second", "a source of one user's session", "read when their time has come";
@@ -46,6 +47,11 @@ limits! {
         "cgroups beyond are not watched for growth, which is said";
     CGROUP_CHANGES_OF_USER_PER_S: u32 = 100, "cgroups made a second", "a user",
         "the user's cgroups are looked through a second later";
+    CGROUPS_OF_APP_MAX: usize = 512, "cgroups", "an app, below its own",
+        "processes in those beyond are not ranked or judged one by one; a kill ends them all the same";
+    CGROUPS_SUMMED_MAX: usize = 64, "cgroups", "an app whose processes are counted for its size",
+        "processes in those beyond are not counted; their memory is";
+    RANKED_AT_ONCE_MAX: usize = 512, "processes", "an app that are ranked at once", "the others' turn comes a second later each";
     // The loop's real-time priority.
     REALTIME_MS_PER_S: u32 = 50, "milliseconds of CPU a second", "real-time work while nobody waits for memory",
         "goes on at ordinary priority";
@@ -65,6 +71,8 @@ limits! {
     // The journal.
     EVENTS_OF_APP_PER_MIN: u32 = 60, "lines a minute", "one kind of event of an app", "folded into one line with their count";
     EVENTS_PER_MIN: u32 = 1200, "lines a minute", "one kind of event of all apps", "folded likewise";
+    DECISIONS_OF_APP_PER_MIN: u32 = 240, "lines a minute", "one kind of decision on an app, kills aside", "folded likewise";
+    DECISIONS_PER_MIN: u32 = 4800, "lines a minute", "one kind of decision on all apps, kills aside", "folded likewise";
     EVENTS_FOLDED_MAX: usize = 4096, "kinds", "events counted a minute", "counted together";
     // What focus sources read of programs.
     BUS_MESSAGE_MAX_BYTES: usize = 256 << 10, "bytes", "a D-Bus message that is read", "the source begins anew";

@@ -20,7 +20,7 @@ mod net;
 mod rank;
 mod tier;
 
-use fovea_apps::SourceId;
+use fovea_apps::{limits, SourceId};
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::{Assumed, Simulation};
 use fovea_linux::{Aside, Device, Error, Report, State};
@@ -215,7 +215,8 @@ impl<D: Device> Engine<D> {
                 };
             }
             Request::Status { offset, limit } => {
-                return Reply::Status(Box::new(self.status(now_ns).page(offset, limit)));
+                let limit = limit.unwrap_or(usize::MAX).min(limits::STATUS_APPS_MAX);
+                return Reply::Status(Box::new(self.status(offset, limit, now_ns).page(offset, Some(limit))));
             }
             Request::Explain { app, limit } => {
                 return crate::journal::told(house.journal.story(app.as_ref(), crate::journal::at_most(limit)));
@@ -316,8 +317,11 @@ impl<D: Device> Engine<D> {
         }
     }
 
-    fn status(&mut self, now_ns: u64) -> fovea_client::Status {
-        self.mechanisms.iter_mut().for_each(|m| m.refresh(&mut self.house, now_ns));
+    /// The status, in which so many apps from one on are as they are now: whoever asks is shown no others.
+    fn status(&mut self, offset: usize, limit: usize, now_ns: u64) -> fovea_client::Status {
+        let shown = self.house.registry.iter().skip(offset).take(limit);
+        let shown: Vec<_> = shown.map(|app| app.name.clone()).collect();
+        self.mechanisms.iter_mut().for_each(|m| m.refresh(&mut self.house, &shown, now_ns));
         self.house.perceive(now_ns);
         let mut status = self.house.status();
         status.busy = self.busy;

@@ -131,7 +131,7 @@ pub(crate) fn give_back(cgroups: &Cgroups, from: &str, to: &str) -> Result<(), E
     let mut pids = Vec::new();
     for _ in 0..PASSES_MAX {
         pids.clear();
-        cgroups.processes(from, &mut pids)?;
+        cgroups.processes_within(from, usize::MAX, &mut pids)?;
         if pids.is_empty() {
             break;
         }

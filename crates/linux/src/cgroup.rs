@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! cgroup v2: apps are subtrees of it. A cgroup is named by its path below the mount, without a leading slash.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use fovea_apps::limits;
 use serde::{Deserialize, Serialize};
 
 use crate::error::is_gone;
@@ -93,7 +95,7 @@ impl Cgroups {
     pub fn remove(&self, cgroup: &str) -> Result<(), Error> {
         let path = self.path(cgroup)?;
         let mut folders = vec![path.clone()];
-        walk(&path, &mut |folder| folders.push(folder.to_owned()));
+        walk(&path, usize::MAX, &mut |folder| folders.push(folder.to_owned()));
         for folder in folders.iter().rev() {
             match fs::remove_dir(folder) {
                 Err(e) if !is_gone(&e) => return Err(Error::file("removing", folder, e)),
@@ -148,8 +150,14 @@ impl Cgroups {
         write_named(&folder.join("cgroup.subtree_control"), &format!("{sign}{}", controller.name()))
     }
 
-    /// Appends the processes of a subtree to `pids`, ascending and each once; none once it is gone.
+    /// Appends the processes of a subtree to `pids`, ascending and each once; none once it is gone. A user can make cgroups
+    /// without end below an app's own, so only [`limits::CGROUPS_OF_APP_MAX`] are read.
     pub fn processes(&self, cgroup: &str, pids: &mut Vec<u32>) -> Result<(), Error> {
+        self.processes_within(cgroup, limits::CGROUPS_OF_APP_MAX, pids)
+    }
+
+    /// The same of at most so many cgroups below it, each level before the one below it.
+    pub fn processes_within(&self, cgroup: &str, most: usize, pids: &mut Vec<u32>) -> Result<(), Error> {
         let path = self.path(cgroup)?;
         let mut text = Vec::new();
         let mut failure = None;
@@ -163,7 +171,7 @@ impl Cgroups {
             }
         };
         take(&path);
-        walk(&path, &mut take);
+        walk(&path, most, &mut take);
         pids.sort_unstable();
         pids.dedup();
         failure.map_or(Ok(()), Err)
@@ -173,11 +181,7 @@ impl Cgroups {
     pub fn folders(&self, cgroup: &str, most: usize) -> Result<Vec<PathBuf>, Error> {
         let path = self.path(cgroup)?;
         let mut folders = vec![path.clone()];
-        walk(&path, &mut |folder| {
-            if folders.len() < most {
-                folders.push(folder.to_owned());
-            }
-        });
+        walk(&path, most.saturating_sub(1), &mut |folder| folders.push(folder.to_owned()));
         Ok(folders)
     }
 
@@ -226,7 +230,7 @@ impl Cgroups {
             }
         };
         look(&top);
-        walk(&top, &mut look);
+        walk(&top, usize::MAX, &mut look);
         Ok(frozen)
     }
 
@@ -272,121 +276,26 @@ pub fn is_within(member: &str, cgroup: &str) -> bool {
     member.strip_prefix(cgroup).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Visits the folders below a folder, each before those below it, as deep as a path can say
-/// (PATH_MAX). Folders that vanish meanwhile are passed over. One folder is open at a time, however
-/// deep.
-fn walk(folder: &Path, visit: &mut impl FnMut(&Path)) {
-    let mut next = vec![folder.to_owned()];
-    while let Some(above) = next.pop() {
+/// Visits at most so many folders below a folder, each level before the one below it, as deep as a
+/// path can say (PATH_MAX). Folders that vanish meanwhile are passed over. One folder is open at a
+/// time, however deep.
+fn walk(folder: &Path, most: usize, visit: &mut impl FnMut(&Path)) {
+    let (mut next, mut visited) = (VecDeque::from([folder.to_owned()]), 0);
+    while let Some(above) = next.pop_front() {
         for entry in fs::read_dir(above).into_iter().flatten().flatten() {
+            if visited >= most {
+                return;
+            }
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let path = entry.path();
                 visit(&path);
-                next.push(path);
+                visited += 1;
+                next.push_back(path);
             }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const HYBRID: &[u8] = b"\
-25 30 0:23 / /sys rw,nosuid - sysfs sysfs rw
-31 25 0:27 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755
-32 31 0:28 / /sys/fs/cgroup/uni\\040fied rw shared:6 master:1 - cgroup2 cgroup2 rw,nsdelegate
-33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
-
-    fn fake() -> (tempfile::TempDir, Cgroups) {
-        let folder = tempfile::tempdir().unwrap();
-        let cgroups = Cgroups { mount: folder.path().to_owned() };
-        (folder, cgroups)
-    }
-
-    #[test]
-    fn the_mount_of_a_hybrid_system_is_found() {
-        assert_eq!(proc::mount_point(HYBRID, b"cgroup2"), Some("/sys/fs/cgroup/uni fied".into()));
-        assert_eq!(proc::mount_point(b"25 30 0:23 / /sys rw - sysfs sysfs rw\n", b"cgroup2"), None);
-    }
-
-    #[test]
-    fn names_that_lead_elsewhere_are_refused() {
-        let (_folder, cgroups) = fake();
-        for name in ["", "/", "/etc", "..", "a/../..", "./a", "a/..", "a\0b", "a\nb"] {
-            assert!(matches!(cgroups.path(name), Err(Error::Refused { .. })), "{name:?}");
-        }
-        assert!(cgroups.path("apps/..mail").is_ok());
-    }
-
-    #[test]
-    fn processes_of_a_subtree_come_once_and_ascending() {
-        let (folder, cgroups) = fake();
-        let deep = format!("apps/a{}", "/d".repeat(200));
-        for (name, text) in
-            [("apps/a", "30\n4\n"), ("apps/a/x/y", "7\n30\nbroken\n0\n"), ("apps/ab", "99\n"), (&deep, "8\n")]
-        {
-            let path = folder.path().join(name);
-            fs::create_dir_all(&path).unwrap();
-            fs::write(path.join("cgroup.procs"), text).unwrap();
-        }
-        let mut pids = Vec::new();
-        cgroups.processes("apps/a", &mut pids).unwrap();
-        assert_eq!(pids, [4, 7, 8, 30]);
-        pids.clear();
-        cgroups.processes("apps/gone", &mut pids).unwrap();
-        assert!(pids.is_empty());
-    }
-
-    #[test]
-    fn everything_frozen_below_a_prefix_is_found_and_thawed() {
-        let (folder, cgroups) = fake();
-        for (name, text) in [("apps/a", "1\n"), ("apps/b/c", "1\n"), ("apps/d", "0\n"), ("other", "1\n")] {
-            fs::create_dir_all(folder.path().join(name)).unwrap();
-            fs::write(folder.path().join(name).join("cgroup.freeze"), text).unwrap();
-        }
-        let mut thawed = cgroups.thaw_all("apps").unwrap();
-        thawed.sort();
-        assert_eq!(thawed, ["apps/a", "apps/b/c"]);
-        assert_eq!(fs::read_to_string(folder.path().join("apps/a/cgroup.freeze")).unwrap(), "0\n");
-        assert_eq!(cgroups.frozen("").unwrap(), ["other"]);
-    }
-
-    #[test]
-    fn a_vanished_cgroup_is_no_error_but_a_missing_freezer_is() {
-        let (folder, cgroups) = fake();
-        cgroups.set_frozen("apps/gone", true).unwrap();
-        assert_eq!(cgroups.events("apps/gone").unwrap(), Events::default());
-        fs::create_dir(folder.path().join("old")).unwrap();
-        assert!(matches!(cgroups.set_frozen("old", true), Err(Error::Missing { .. })));
-    }
-
-    #[test]
-    fn controllers_are_enabled_along_the_path_or_named_as_missing() {
-        let (folder, cgroups) = fake();
-        cgroups.create("apps/a").unwrap();
-        for folder in [folder.path().to_owned(), folder.path().join("apps")] {
-            fs::write(folder.join("cgroup.controllers"), "cpu memory\n").unwrap();
-            fs::write(folder.join("cgroup.subtree_control"), "").unwrap();
-        }
-        cgroups.enable("apps/a", &["memory"]).unwrap();
-        assert_eq!(fs::read_to_string(folder.path().join("apps/cgroup.subtree_control")).unwrap(), "+memory");
-        assert!(matches!(cgroups.enable("apps/a", &["memory", "io"]), Err(Error::Missing { what: "io", .. })));
-    }
-
-    #[test]
-    fn membership_is_of_whole_path_components() {
-        assert_eq!(parse_membership(b"1:cpu:/x\n0::/apps/a\n").as_deref(), Some("apps/a"));
-        assert_eq!(parse_membership(b"0::/apps/a (deleted)\n").as_deref(), Some("apps/a"));
-        assert!(is_within("apps/a/x", "apps/a") && is_within("apps/a", "apps/a"));
-        assert!(!is_within("apps/ab", "apps/a") && !is_within("apps", "apps/a"));
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = (proc::mount_point(&text, b"cgroup2"), parse_membership(&text));
-        }
-    }
-}
+#[path = "cgroup_tests.rs"]
+mod tests;

@@ -30,7 +30,7 @@ use crate::file::Root;
 use crate::proc;
 use crate::process::Process;
 use crate::{Error, OldScore};
-use fovea_apps::Marks;
+use fovea_apps::{limits, Marks};
 
 pub(crate) const FILE: &str = "oom_score_adj";
 
@@ -133,6 +133,17 @@ fn settle(of: &mut impl Processes, marks: &Marks, mark: Option<(i32, i32)>) -> i
     Ok(ranked)
 }
 
+/// Leaves those of an app's processes that are ranked at once, other ones in each second, so that
+/// the turn of all comes; returns how many were left out.
+fn some_of(pids: &mut Vec<u32>, second: u64) -> u32 {
+    let parts = pids.len().div_ceil(limits::RANKED_AT_ONCE_MAX).max(1) as u64;
+    let first = (second % parts) as usize * limits::RANKED_AT_ONCE_MAX;
+    let before = pids.len();
+    pids.drain(..first);
+    pids.truncate(limits::RANKED_AT_ONCE_MAX);
+    (before - pids.len()) as u32
+}
+
 fn passing_over_the_dead<P: Processes, T>(
     of: &mut P,
     pid: u32,
@@ -154,6 +165,8 @@ pub(crate) struct Live<'a> {
     root: &'a Root,
     cgroup: Option<(&'a Cgroups, &'a str)>,
     now_ticks: u64,
+    /// Processes whose turn comes later, for there are too many.
+    pub put_off: u32,
     text: Vec<u8>,
     _unprivileged: Unprivileged,
 }
@@ -164,7 +177,7 @@ impl<'a> Live<'a> {
         let now = clock_gettime(ClockId::Boottime);
         let per_s = rustix::param::clock_ticks_per_second();
         let now_ticks = now.tv_sec as u64 * per_s + now.tv_nsec as u64 * per_s / 1_000_000_000;
-        Live { root, cgroup, now_ticks, text: Vec::new(), _unprivileged: Unprivileged::new() }
+        Live { root, cgroup, now_ticks, put_off: 0, text: Vec::new(), _unprivileged: Unprivileged::new() }
     }
 
     /// The error of a call, with the file it is about.
@@ -178,7 +191,11 @@ impl Processes for Live<'_> {
 
     fn list(&mut self, pids: &mut Vec<u32>) -> io::Result<()> {
         match self.cgroup {
-            Some((cgroups, cgroup)) => cgroups.processes(cgroup, pids).map_err(io::Error::other),
+            Some((cgroups, cgroup)) => {
+                cgroups.processes(cgroup, pids).map_err(io::Error::other)?;
+                self.put_off = some_of(pids, self.now_ticks / rustix::param::clock_ticks_per_second());
+                Ok(())
+            }
             None => {
                 let names = std::fs::read_dir(self.root.join("proc"))?.flatten().map(|entry| entry.file_name());
                 pids.extend(names.filter_map(|name| name.to_str()?.parse::<u32>().ok()));

@@ -294,3 +294,18 @@ fn what_an_older_version_wrote_down_is_lowered_and_never_below_nothing() {
     assert_eq!(lower(&root, &[score(555, 200)]).unwrap(), 1);
     assert_eq!(is_now(), "200");
 }
+
+#[test]
+fn of_too_many_processes_the_turn_of_all_comes() {
+    let all: Vec<u32> = (1..=3 * limits::RANKED_AT_ONCE_MAX as u32 + 7).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    for second in 100..104 {
+        let mut some = all.clone();
+        let left_out = some_of(&mut some, second);
+        assert!(some.len() <= limits::RANKED_AT_ONCE_MAX && some.len() + left_out as usize == all.len());
+        seen.extend(some);
+    }
+    assert_eq!(seen.len(), all.len());
+    let mut few = vec![3, 4];
+    assert_eq!((some_of(&mut few, 100), few), (0, vec![3, 4]));
+}

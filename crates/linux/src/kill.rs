@@ -200,7 +200,9 @@ fn by_signals(
         }
     }
     for _ in 0..ROUNDS_MAX {
-        list(cgroups, cgroup, pids)?;
+        pids.clear();
+        // Nothing else would end those that are not listed.
+        cgroups.processes_within(cgroup, usize::MAX, pids)?;
         let fresh: Vec<u32> = pids.iter().copied().filter(|pid| !done.contains(pid)).collect();
         if fresh.is_empty() {
             break;

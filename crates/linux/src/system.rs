@@ -14,6 +14,8 @@ use std::cell::OnceCell;
 use std::io;
 use std::path::PathBuf;
 
+use fovea_apps::limits;
+
 use crate::cgroup::Cgroups;
 use crate::error::is_gone;
 use crate::file::Root;
@@ -179,9 +181,13 @@ impl System {
     }
 
     fn list_processes(&mut self, cgroup: &str) -> Result<(), Error> {
+        self.list_processes_within(cgroup, limits::CGROUPS_OF_APP_MAX)
+    }
+
+    fn list_processes_within(&mut self, cgroup: &str, most: usize) -> Result<(), Error> {
         let mut pids = std::mem::take(&mut self.pids);
         pids.clear();
-        let listed = self.cgroups().and_then(|cgroups| cgroups.processes(cgroup, &mut pids));
+        let listed = self.cgroups().and_then(|cgroups| cgroups.processes_within(cgroup, most, &mut pids));
         self.pids = pids;
         listed
     }

@@ -134,8 +134,8 @@ pub(super) trait Mechanism<D: Device> {
     /// An app's cgroup has no process any more; for bookkeeping before it is forgotten.
     fn cgroup_emptied(&mut self, _house: &mut House<D>, _app: &AppName, _now_ns: u64) {}
 
-    /// Reads anew what is shown, without a decision's resting on it.
-    fn refresh(&mut self, _house: &mut House<D>, _now_ns: u64) {}
+    /// Reads anew what is shown of these apps and in all, without a decision's resting on it.
+    fn refresh(&mut self, _house: &mut House<D>, _shown: &[AppName], _now_ns: u64) {}
 
     /// Makes a snapshot what a decision would be made on now, for a dry run; says what else is to be known.
     fn preview(&mut self, _house: &mut House<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {

@@ -227,8 +227,8 @@ impl<D: Device> Mechanism<D> for Memory {
         }
     }
 
-    fn refresh(&mut self, house: &mut House<D>, now_ns: u64) {
-        self.read_sizes(house, now_ns);
+    fn refresh(&mut self, house: &mut House<D>, shown: &[AppName], now_ns: u64) {
+        self.read_sizes(house, shown, now_ns);
         if let Ok(reading) = house.device.memory() {
             // Only shown: the rates of the next decision still count from the last look.
             let (some, file, anon) =
@@ -239,7 +239,8 @@ impl<D: Device> Mechanism<D> for Memory {
 
     fn preview(&mut self, house: &mut House<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {
         let reading = house.device.memory()?;
-        self.read_sizes(house, snapshot.now_ns);
+        let all: Vec<_> = house.registry.iter().map(|app| app.name.clone()).collect();
+        self.read_sizes(house, &all, snapshot.now_ns);
         self.describe_all(snapshot);
         snapshot.memory = self.with_stalls(house, &reading, snapshot.now_ns);
         // One that dies now is told of in a note; what comes after it is asked for.

@@ -254,7 +254,7 @@ impl<D: Device> Mechanism<D> for Merge {
         true
     }
 
-    fn refresh(&mut self, house: &mut House<D>, _now_ns: u64) {
+    fn refresh(&mut self, house: &mut House<D>, _shown: &[AppName], _now_ns: u64) {
         if let (true, Ok(Some(reading))) = (self.is_anyone_registered(), house.device.merging()) {
             self.reading = reading;
         }

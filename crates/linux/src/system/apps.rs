@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Apps as cgroup v2 and /proc show them, and what the OOM killer goes by.
 
-use fovea_apps::{AppUsage, Holder, Marks, Preference, ProcessId, Service};
+use fovea_apps::{limits, AppUsage, Holder, Marks, Preference, ProcessId, Service};
 
 use super::System;
 use crate::adopt::{self, ProgramTree};
@@ -38,7 +38,7 @@ fn late(error: std::io::Error) -> Error {
 
 impl Apps for System {
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
-        self.list_processes(cgroup)?;
+        self.list_processes_within(cgroup, limits::CGROUPS_SUMMED_MAX)?;
         let processes = self.pids.len() as u32;
         let mut text = std::mem::take(&mut self.text);
         let cgroups = self.cgroups()?;
@@ -197,7 +197,9 @@ impl Scores for System {
         let cgroups = self.cgroups()?;
         cgroups.path(cgroup)?;
         let mut processes = Live::new(&self.root, Some((cgroups, cgroup)));
-        importance::rank(&mut processes, wanted, marks).map_err(Live::named)
+        let ranked = importance::rank(&mut processes, wanted, marks).map_err(Live::named)?;
+        // As if they were young: their turn comes.
+        Ok(Ranked { young: ranked.young.saturating_add(processes.put_off), ..ranked })
     }
 
     fn unmark(&mut self, marks: &Marks) -> Result<Ranked, Error> {

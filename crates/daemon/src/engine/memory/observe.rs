@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Looking at the device: what a decision may depend on, put together.
 
-use fovea_apps::{Holder, Importance, Kind, MemoryReading};
+use fovea_apps::{AppName, Holder, Importance, Kind, MemoryReading};
 use fovea_linux::{Device, Error};
 use fovea_policy::memory::{
     begins_as_a_bomb, is_due_ahead, is_left_to_the_front, is_several_times_any_other, pressure, MemoryState, Mode,
@@ -148,9 +148,9 @@ impl Memory {
         }
     }
 
-    /// Reads what the apps occupy, to be shown.
-    pub(super) fn read_sizes<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
-        for app in house.registry.iter() {
+    /// Reads what these apps occupy, to be shown.
+    pub(super) fn read_sizes<D: Device>(&mut self, house: &mut House<D>, shown: &[AppName], now_ns: u64) {
+        for app in shown.iter().filter_map(|name| house.registry.get(name)) {
             if let Some(known) = self.apps.get_mut(&app.name) {
                 let since_ns = house.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
                 let how = How { in_full: true, changed_bytes: u64::MAX, fresh_ns: u64::MAX, since_ns };
