@@ -43,15 +43,21 @@ limits! {
     // Cgroups, which a user's own systemd makes.
     WATCHES_OF_USER_MAX: usize = 2048, "inotify watches", "a user's cgroups", "cgroups beyond are not found";
     FOUND_OF_USER_MAX: usize = 1024, "apps and jobs", "a user", "those beyond count as outsiders, which is said";
-    OTHERS_MAX: usize = 4096, "cgroups", "outsiders, read twice a second while memory is short",
+    OTHERS_MAX: usize = 4096, "cgroups", "the system, looked through for outsiders twice a second while memory is short",
         "cgroups beyond are not watched for growth, which is said";
+    OTHERS_OF_USER_MAX: usize = 1024, "cgroups", "a user, looked through likewise",
+        "the user's cgroups beyond are not watched for growth, which is said";
     CGROUP_CHANGES_OF_USER_PER_S: u32 = 100, "cgroups made a second", "a user",
         "the user's cgroups are looked through a second later";
     CGROUPS_OF_APP_MAX: usize = 512, "cgroups", "an app, below its own",
         "processes in those beyond are not ranked or judged one by one; a kill ends them all the same";
     CGROUPS_SUMMED_MAX: usize = 64, "cgroups", "an app whose processes are counted for its size",
         "processes in those beyond are not counted; their memory is";
-    RANKED_AT_ONCE_MAX: usize = 512, "processes", "an app that are ranked at once", "the others' turn comes a second later each";
+    RANKED_AT_ONCE_MAX: usize = 256, "processes", "an app that are ranked at once, its first ones always",
+        "the others' turn comes a second later each";
+    SUMMED_AT_ONCE_MAX: usize = 128, "processes", "an app that are read for its size at once, without a memory controller",
+        "counted as they were when last read";
+    LOG_LINE_MAX_BYTES: usize = 1024, "bytes", "a line in the daemon's log", "its middle is left out";
     // The loop's real-time priority.
     REALTIME_MS_PER_S: u32 = 50, "milliseconds of CPU a second", "real-time work while nobody waits for memory",
         "goes on at ordinary priority";

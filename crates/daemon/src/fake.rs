@@ -45,6 +45,8 @@ pub struct State {
     pub unkillable: Option<String>,
     /// What cgroups of no app occupy.
     pub others: Vec<(String, u64)>,
+    /// Those of them that are too many to be looked through.
+    pub others_beyond: Vec<String>,
     /// The unit that started what runs in a cgroup, and what is preferred of it.
     pub started_by: BTreeMap<String, String>,
     pub preferences: BTreeMap<String, Preference>,
@@ -80,6 +82,8 @@ pub struct State {
     pub spare: fovea_apps::SpareReading,
     /// Memory of two speeds: see [`tiers`].
     pub tiers: tiers::FakeTiers,
+    /// A process that cannot be looked at.
+    pub unreadable: Option<u32>,
     /// Method that fails from now on.
     pub failing: Option<&'static str>,
 }
@@ -111,11 +115,13 @@ pub struct FakeDevice(pub Rc<RefCell<State>>);
 impl FakeDevice {
     fn check(&self, method: &'static str) -> Result<(), Error> {
         match self.0.borrow().failing {
-            Some(failing) if failing == method => {
-                Err(Error::Call { call: method, what: "the fake".into(), source: io::Error::other("told to fail") })
-            }
+            Some(failing) if failing == method => self.fail(method),
             _ => Ok(()),
         }
+    }
+
+    fn fail(&self, method: &'static str) -> Result<(), Error> {
+        Err(Error::Call { call: method, what: "the fake".into(), source: io::Error::other("told to fail") })
     }
 
     fn did(&self, what: String) {
@@ -160,6 +166,7 @@ impl Apps for FakeDevice {
     }
 
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
+        self.check("usage")?;
         self.did(format!("usage {cgroup}"));
         let current_bytes = self.charge(cgroup)?;
         let state = self.0.borrow();
@@ -246,6 +253,9 @@ impl Apps for FakeDevice {
 
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
         self.check("cgroup_of_pid")?;
+        if self.0.borrow().unreadable == Some(pid) {
+            self.fail("cgroup_of_pid")?;
+        }
         Ok(self.0.borrow().pids.get(&pid).cloned())
     }
 
@@ -287,9 +297,11 @@ impl Apps for FakeDevice {
         Ok(self.0.borrow().preferences.get(cgroup).cloned())
     }
 
-    fn others(&mut self, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {
+    fn others(&mut self, is_known: &dyn Fn(&str) -> bool) -> Result<Outsiders, Error> {
         self.check("others")?;
-        Ok(self.0.borrow().others.iter().filter(|(cgroup, _)| !is_known(cgroup)).cloned().collect())
+        let state = self.0.borrow();
+        let units = state.others.iter().filter(|(cgroup, _)| !is_known(cgroup)).cloned().collect();
+        Ok(Outsiders { units, beyond: state.others_beyond.clone() })
     }
 
     fn holders(&mut self, cgroup: &str) -> Result<Vec<Holder>, Error> {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! cgroup v2: apps are subtrees of it. A cgroup is named by its path below the mount, without a leading slash.
 
-use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -11,7 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::is_gone;
 use crate::file::{read_into, write_named, Root};
+use crate::walk::{remove_below, walk};
 use crate::{proc, Error};
+
+const PROCESSES: &str = "cgroup.procs";
+
+/// A path with its end is no longer (PATH_MAX less what two slashes may take).
+const PATH_MAX_BYTES: usize = 4094;
 
 /// A controller that the daemon may have cgroups pass on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -94,15 +99,11 @@ impl Cgroups {
     /// Removes a cgroup and those below it; EBUSY while processes live there.
     pub fn remove(&self, cgroup: &str) -> Result<(), Error> {
         let path = self.path(cgroup)?;
-        let mut folders = vec![path.clone()];
-        walk(&path, usize::MAX, &mut |folder| folders.push(folder.to_owned()));
-        for folder in folders.iter().rev() {
-            match fs::remove_dir(folder) {
-                Err(e) if !is_gone(&e) => return Err(Error::file("removing", folder, e)),
-                _ => (),
-            }
+        let removed = remove_below(&path).and_then(|()| fs::remove_dir(&path));
+        match removed {
+            Err(e) if !is_gone(&e) => Err(Error::file("removing", path, e)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Gives a cgroup controllers, by enabling them in every cgroup above it.
@@ -156,33 +157,39 @@ impl Cgroups {
         self.processes_within(cgroup, limits::CGROUPS_OF_APP_MAX, pids)
     }
 
-    /// The same of at most so many cgroups below it, each level before the one below it.
+    /// The same of at most so many cgroups below it, however deep: all in one before those below them.
     pub fn processes_within(&self, cgroup: &str, most: usize, pids: &mut Vec<u32>) -> Result<(), Error> {
         let path = self.path(cgroup)?;
         let mut text = Vec::new();
         let mut failure = None;
-        let mut take = |folder: &Path| {
-            let file = folder.join("cgroup.procs");
-            match read_into(&file, &mut text) {
-                Ok(()) => parse_processes(&text, pids),
-                // A threaded cgroup does not list processes; the domain above it lists them all.
-                Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::EOPNOTSUPP) => (),
-                Err(e) => failure = Some(Error::file("reading", file, e)),
-            }
+        let mut take = |read: io::Result<()>, text: &[u8]| match read {
+            Ok(()) => parse_processes(text, pids),
+            // A threaded cgroup does not list processes; the domain above it lists them all.
+            Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::EOPNOTSUPP) => (),
+            Err(e) => failure = Some(e),
         };
-        take(&path);
-        walk(&path, most, &mut take);
+        take(read_into(&path.join(PROCESSES), &mut text), &text);
+        let walked = walk(&path, most, &mut |seen| {
+            take(seen.read_into(PROCESSES, &mut text), &text);
+            true
+        });
         pids.sort_unstable();
         pids.dedup();
-        failure.map_or(Ok(()), Err)
+        // Named by the unit: what lies below it is named by its user, at any length.
+        walked.err().or(failure).map_or(Ok(()), |e| Err(Error::file("listing the processes of", path, e)))
     }
 
-    /// The folders of a subtree, at most so many; none once it is gone.
-    pub fn folders(&self, cgroup: &str, most: usize) -> Result<Vec<PathBuf>, Error> {
+    /// The numbers (inodes of their folders) of the cgroups of a subtree, at most so many; none once it is gone.
+    pub fn numbers(&self, cgroup: &str, most: usize) -> Result<Vec<u64>, Error> {
+        use std::os::unix::fs::MetadataExt;
         let path = self.path(cgroup)?;
-        let mut folders = vec![path.clone()];
-        walk(&path, most.saturating_sub(1), &mut |folder| folders.push(folder.to_owned()));
-        Ok(folders)
+        let Ok(top) = fs::metadata(&path) else { return Ok(Vec::new()) };
+        let mut numbers = vec![top.ino()];
+        let walked = walk(&path, most.saturating_sub(1), &mut |seen| {
+            numbers.push(seen.number);
+            true
+        });
+        walked.map(|_| numbers).map_err(|e| Error::file("reading", path, e))
     }
 
     /// Freezes or thaws a subtree; nothing happens if it is gone. The kernel answers before every process stands still:
@@ -223,14 +230,25 @@ impl Cgroups {
         let top = if prefix.is_empty() { self.mount.clone() } else { self.path(prefix)? };
         let mut frozen = Vec::new();
         let mut text = Vec::new();
-        let mut look = |folder: &Path| {
-            let asked = read_into(&folder.join("cgroup.freeze"), &mut text).is_ok() && proc::number(&text) == Some(1);
-            if let (true, Ok(name)) = (asked, folder.strip_prefix(&self.mount)) {
-                frozen.push(name.to_string_lossy().into_owned());
-            }
+        let is_one = |text: &[u8]| proc::number(text) == Some(1);
+        let mut note = |below: &Path| {
+            let name = Path::new(prefix).join(below);
+            frozen.push(name.to_string_lossy().trim_end_matches('/').to_owned());
         };
-        look(&top);
-        walk(&top, usize::MAX, &mut look);
+        if read_into(&top.join("cgroup.freeze"), &mut text).is_ok() && is_one(&text) {
+            note(Path::new(""));
+        }
+        let walked = walk(&top, usize::MAX, &mut |seen| {
+            if seen.read_into("cgroup.freeze", &mut text).is_ok() && is_one(&text) {
+                let below = seen.path();
+                // One deeper than a path can say was frozen by its user.
+                if top.as_os_str().len() + below.as_os_str().len() + "/cgroup.freeze".len() < PATH_MAX_BYTES {
+                    note(&below);
+                }
+            }
+            true
+        });
+        walked.map_err(|e| Error::file("reading", top, e))?;
         Ok(frozen)
     }
 
@@ -265,6 +283,13 @@ pub fn parse_membership(text: &[u8]) -> Option<String> {
     String::from_utf8(path.to_vec()).ok()
 }
 
+/// Whether a /proc/PID/cgroup tells of a process in the cgroup or below it, whatever its user calls what is below.
+pub(crate) fn is_member(text: &[u8], cgroup: &str) -> bool {
+    let path = proc::after_key(text, b"0::/").unwrap_or_default();
+    let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
+    path.strip_prefix(cgroup.as_bytes()).is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
+}
+
 /// Appends the PIDs that a `cgroup.procs` lists; 0 stands for a process that this PID namespace cannot see, and is left out.
 pub fn parse_processes(text: &[u8], pids: &mut Vec<u32>) {
     let lines = text.split(|&b| b == b'\n');
@@ -274,26 +299,6 @@ pub fn parse_processes(text: &[u8], pids: &mut Vec<u32>) {
 /// Whether the cgroup `member` is `cgroup` or below it.
 pub fn is_within(member: &str, cgroup: &str) -> bool {
     member.strip_prefix(cgroup).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Visits at most so many folders below a folder, each level before the one below it, as deep as a
-/// path can say (PATH_MAX). Folders that vanish meanwhile are passed over. One folder is open at a
-/// time, however deep.
-fn walk(folder: &Path, most: usize, visit: &mut impl FnMut(&Path)) {
-    let (mut next, mut visited) = (VecDeque::from([folder.to_owned()]), 0);
-    while let Some(above) = next.pop_front() {
-        for entry in fs::read_dir(above).into_iter().flatten().flatten() {
-            if visited >= most {
-                return;
-            }
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let path = entry.path();
-                visit(&path);
-                visited += 1;
-                next.push_back(path);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -70,6 +70,34 @@ fn of_cgroups_without_end_some_are_read_and_the_upper_ones_first() {
     assert_eq!(pids.len(), limits::CGROUPS_OF_APP_MAX + 1);
 }
 
+/// Folders that a path cannot say (PATH_MAX), with a file in the deepest; removed by their own way.
+#[test]
+fn what_is_deeper_than_a_path_can_say_is_listed_and_removed() {
+    use rustix::fs::{mkdirat, openat, unlinkat, AtFlags, Mode, OFlags, CWD};
+    let (mount, cgroups) = fake();
+    cgroups.create("a").unwrap();
+    let name = "d".repeat(250);
+    let mut folder = openat(CWD, mount.path().join("a"), OFlags::DIRECTORY, Mode::empty()).unwrap();
+    for _ in 0..20 {
+        mkdirat(&folder, &name, Mode::from(0o755)).unwrap();
+        folder = openat(&folder, &name, OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    let files = ["cgroup.procs", "cgroup.freeze"];
+    for (file, text) in files.into_iter().zip(["7\n", "1\n"]) {
+        let file = openat(&folder, file, OFlags::WRONLY | OFlags::CREATE, Mode::from(0o644)).unwrap();
+        rustix::io::write(&file, text.as_bytes()).unwrap();
+    }
+    let mut pids = Vec::new();
+    cgroups.processes("a", &mut pids).unwrap();
+    assert_eq!(pids, [7]);
+    assert_eq!(cgroups.numbers("a", 30).unwrap().len(), 21);
+    assert_eq!(cgroups.thaw_all("").unwrap(), [""; 0], "nothing of ours, and no error");
+    assert!(cgroups.remove("a").is_err(), "files are left");
+    files.iter().for_each(|file| unlinkat(&folder, *file, AtFlags::empty()).unwrap());
+    cgroups.remove("a").unwrap();
+    assert!(!mount.path().join("a").exists());
+}
+
 #[test]
 fn everything_frozen_below_a_prefix_is_found_and_thawed() {
     let (folder, cgroups) = fake();
@@ -112,6 +140,10 @@ fn membership_is_of_whole_path_components() {
     assert_eq!(parse_membership(b"0::/apps/a (deleted)\n").as_deref(), Some("apps/a"));
     assert!(is_within("apps/a/x", "apps/a") && is_within("apps/a", "apps/a"));
     assert!(!is_within("apps/ab", "apps/a") && !is_within("apps", "apps/a"));
+    for inside in [&b"1:cpu:/x\n0::/apps/a\n"[..], b"0::/apps/a (deleted)\n", b"0::/apps/a/\xff\xfe\n"] {
+        assert!(is_member(inside, "apps/a"));
+    }
+    assert!(!is_member(b"0::/apps/ab\n", "apps/a") && !is_member(b"0::/apps\n", "apps/a") && !is_member(b"", "apps/a"));
 }
 
 proptest! {

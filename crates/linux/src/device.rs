@@ -17,6 +17,15 @@ pub struct CompressCursor {
     pub address: u64,
 }
 
+/// Units that are no registered app's, and what each holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outsiders {
+    /// Their cgroups, and their anonymous memory, in swap too.
+    pub units: Vec<(String, u64)>,
+    /// Cgroups that were not looked through, for there are too many.
+    pub beyond: Vec<String>,
+}
+
 /// Neighbouring pages of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageRange {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 
 /// No kernel file that we read whole is longer; a runaway one is cut here.
-const READ_MAX_BYTES: usize = 4 << 20;
+pub(crate) const READ_MAX_BYTES: usize = 4 << 20;
 
 /// The folder below which `proc`, `sys`, `dev` and `lib/modules` are looked for: `/`, or a folder of captured files.
 #[derive(Clone, Debug)]

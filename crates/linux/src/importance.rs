@@ -21,14 +21,13 @@ use std::io::{self, Write};
 
 use rustix::fs::OFlags;
 use rustix::thread::{capabilities, set_capabilities, CapabilitySet, CapabilitySets};
-use rustix::time::{clock_gettime, ClockId};
 
 use crate::cgroup::Cgroups;
 use crate::device::{MarkTable, Ranked};
 use crate::error::is_gone;
 use crate::file::Root;
 use crate::proc;
-use crate::process::Process;
+use crate::process::{now_ticks, Process};
 use crate::{Error, OldScore};
 use fovea_apps::{limits, Marks};
 
@@ -79,13 +78,12 @@ fn base_of(of: &mut impl Processes, marks: &Marks) -> io::Result<Option<i32>> {
     let (mut pids, mut first, mut highest) = (Vec::new(), None, i32::MIN);
     of.list(&mut pids)?;
     for pid in pids {
-        let Some((start_ticks, score)) = passing_over_the_dead(of, pid, |of, process| {
+        let read = passing_over_the_dead(of, pid, |of, process| {
             let (start_ticks, _) = of.began(process)?;
             Ok((start_ticks, of.score(process)?))
-        })?
-        else {
-            continue;
-        };
+        });
+        // Of one that cannot be read the error shows where it is to be marked.
+        let Ok(Some((start_ticks, score))) = read else { continue };
         let own = marks.own_score(score);
         highest = highest.max(own);
         if first.is_none_or(|known| (start_ticks, pid, own) < known) {
@@ -99,14 +97,14 @@ fn base_of(of: &mut impl Processes, marks: &Marks) -> io::Result<Option<i32>> {
 /// finds nothing to do.
 fn settle(of: &mut impl Processes, marks: &Marks, mark: Option<(i32, i32)>) -> io::Result<Ranked> {
     let mut ranked = Ranked::default();
-    let mut pids = Vec::new();
+    let (mut pids, mut failure) = (Vec::new(), None);
     for _ in 0..LOOKS_MAX {
         let changed_before = ranked.changed;
         pids.clear();
         of.list(&mut pids)?;
         ranked.young = 0;
         for &pid in &pids {
-            passing_over_the_dead(of, pid, |of, process| {
+            let done = passing_over_the_dead(of, pid, |of, process| {
                 // Age first: it must not lie between reading the value and writing it.
                 let (_, is_young) = of.began(process)?;
                 let score = of.score(process)?;
@@ -124,23 +122,30 @@ fn settle(of: &mut impl Processes, marks: &Marks, mark: Option<(i32, i32)>) -> i
                     }
                 }
                 Ok(())
-            })?;
+            });
+            // One that cannot be read or written keeps none of the others from their place.
+            failure = failure.or(done.err());
         }
         if ranked.changed == changed_before {
             break;
         }
     }
-    Ok(ranked)
+    failure.map_or(Ok(ranked), Err)
 }
 
-/// Leaves those of an app's processes that are ranked at once, other ones in each second, so that
-/// the turn of all comes; returns how many were left out.
+/// Leaves those of an app's processes that are ranked at once: its first ones, by which the others
+/// are judged, and of the others some in each second, so that the turn of all comes. Returns how
+/// many were left out.
 fn some_of(pids: &mut Vec<u32>, second: u64) -> u32 {
-    let parts = pids.len().div_ceil(limits::RANKED_AT_ONCE_MAX).max(1) as u64;
-    let first = (second % parts) as usize * limits::RANKED_AT_ONCE_MAX;
+    const FIRST: usize = limits::RANKED_AT_ONCE_MAX / 4;
+    const SHARE: usize = limits::RANKED_AT_ONCE_MAX - FIRST;
     let before = pids.len();
-    pids.drain(..first);
-    pids.truncate(limits::RANKED_AT_ONCE_MAX);
+    if before > limits::RANKED_AT_ONCE_MAX {
+        let shares = (before - FIRST).div_ceil(SHARE) as u64;
+        let from = FIRST + (second % shares) as usize * SHARE;
+        pids.drain(FIRST..from);
+        pids.truncate(limits::RANKED_AT_ONCE_MAX);
+    }
     (before - pids.len()) as u32
 }
 
@@ -174,10 +179,8 @@ pub(crate) struct Live<'a> {
 impl<'a> Live<'a> {
     /// Of the cgroup; of the whole machine if none is named.
     pub fn new(root: &'a Root, cgroup: Option<(&'a Cgroups, &'a str)>) -> Live<'a> {
-        let now = clock_gettime(ClockId::Boottime);
-        let per_s = rustix::param::clock_ticks_per_second();
-        let now_ticks = now.tv_sec as u64 * per_s + now.tv_nsec as u64 * per_s / 1_000_000_000;
-        Live { root, cgroup, now_ticks, put_off: 0, text: Vec::new(), _unprivileged: Unprivileged::new() }
+        // Before any is listed.
+        Live { root, cgroup, now_ticks: now_ticks(), put_off: 0, text: Vec::new(), _unprivileged: Unprivileged::new() }
     }
 
     /// The error of a call, with the file it is about.
@@ -207,7 +210,7 @@ impl Processes for Live<'_> {
 
     fn open(&mut self, pid: u32) -> io::Result<Option<Process>> {
         match self.cgroup {
-            Some((_, cgroup)) => Process::open_in(self.root, cgroup, pid).map_err(io::Error::other),
+            Some((_, cgroup)) => Process::open_listed(self.root, cgroup, pid, self.now_ticks).map_err(io::Error::other),
             None => Process::open(self.root, pid).map(Some),
         }
     }
@@ -250,8 +253,8 @@ impl Drop for Unprivileged {
     }
 }
 
-/// Does something to those of these processes that are the app's. Processes that end meanwhile are
-/// passed over.
+/// Does something to those of these processes that are the app's, which were listed a moment ago.
+/// Processes that end meanwhile are passed over.
 pub(crate) fn each_of(
     root: &Root,
     cgroup: &str,
@@ -259,8 +262,9 @@ pub(crate) fn each_of(
     mut act: impl FnMut(&Process, &mut Vec<u8>) -> io::Result<()>,
 ) -> Result<(), Error> {
     let mut text = Vec::new();
+    let ticks = now_ticks().saturating_sub(rustix::param::clock_ticks_per_second());
     for &pid in pids {
-        let Some(process) = Process::open_in(root, cgroup, pid)? else { continue };
+        let Some(process) = Process::open_listed(root, cgroup, pid, ticks)? else { continue };
         match act(&process, &mut text) {
             Err(e) if !is_gone(&e) => return Err(Error::file("accessing", format!("/proc/{pid}"), e)),
             _ => (),

@@ -296,16 +296,60 @@ fn what_an_older_version_wrote_down_is_lowered_and_never_below_nothing() {
 }
 
 #[test]
-fn of_too_many_processes_the_turn_of_all_comes() {
+fn of_too_many_processes_the_first_are_always_ranked_and_the_turn_of_all_comes() {
     let all: Vec<u32> = (1..=3 * limits::RANKED_AT_ONCE_MAX as u32 + 7).collect();
     let mut seen = std::collections::BTreeSet::new();
     for second in 100..104 {
         let mut some = all.clone();
         let left_out = some_of(&mut some, second);
         assert!(some.len() <= limits::RANKED_AT_ONCE_MAX && some.len() + left_out as usize == all.len());
+        assert_eq!(some[..limits::RANKED_AT_ONCE_MAX / 4], all[..limits::RANKED_AT_ONCE_MAX / 4]);
         seen.extend(some);
     }
     assert_eq!(seen.len(), all.len());
     let mut few = vec![3, 4];
     assert_eq!((some_of(&mut few, 100), few), (0, vec![3, 4]));
+}
+
+/// Scores of processes that do nothing, of which one cannot be opened.
+struct Few(BTreeMap<u32, i32>, u32);
+
+impl Processes for Few {
+    type Process = u32;
+
+    fn list(&mut self, pids: &mut Vec<u32>) -> io::Result<()> {
+        pids.extend(self.0.keys());
+        Ok(())
+    }
+
+    fn open(&mut self, pid: u32) -> io::Result<Option<u32>> {
+        if pid == self.1 {
+            return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+        }
+        Ok(Some(pid))
+    }
+
+    fn began(&mut self, process: &u32) -> io::Result<(u64, bool)> {
+        Ok((u64::from(*process), false))
+    }
+
+    fn score(&mut self, process: &u32) -> io::Result<i32> {
+        Ok(self.0[process])
+    }
+
+    fn set_score(&mut self, process: &u32, score: i32) -> io::Result<()> {
+        self.0.insert(*process, score);
+        Ok(())
+    }
+}
+
+#[test]
+fn one_process_that_cannot_be_looked_at_keeps_none_of_the_others_from_its_place() {
+    let mut few = Few([(1, 0), (2, 0), (3, 0)].into(), 2);
+    let mut log = Log::default();
+    assert!(rank(&mut few, 700, &mut log).is_err(), "which is said");
+    assert_eq!((few.0[&1], few.0[&2], few.0[&3]), (few.0[&3], 0, few.0[&1]));
+    assert!(few.0[&1] >= 700);
+    assert!(unmark(&mut few, &log.0).is_err());
+    assert_eq!(few.0, [(1, 0), (2, 0), (3, 0)].into());
 }

@@ -10,7 +10,7 @@ use rustix::process::{pidfd_send_signal, Signal};
 use crate::cgroup::{is_within, parse_membership, Cgroups};
 use crate::error::is_gone;
 use crate::file::{read, Root};
-use crate::process::{has_ended, Process};
+use crate::process::{has_ended, now_ticks, Process};
 use crate::{sys, Aside, Error, KillOutcome};
 
 /// Rounds of looking for processes that were forked while we killed, where the kernel cannot kill a cgroup in one stroke. A process with
@@ -54,15 +54,17 @@ impl Asked {
 /// Kills what is in the cgroup, and those that were asked to end there and have left it.
 pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Asked) -> Result<KillOutcome, Error> {
     spare_ourselves(root, cgroup)?;
+    let ticks = now_ticks();
     let mut pids = Vec::new();
-    list(cgroups, cgroup, &mut pids)?;
-    let populated = cgroups.events(cgroup)?.populated;
+    // What is wrong with a list, or with one process, keeps nobody alive: the kernel knows them all.
+    let listed = list(cgroups, cgroup, &mut pids);
+    let populated = listed.is_err() || cgroups.events(cgroup).map_or(true, |events| events.populated);
     let left = asked.take(cgroup).into_iter().filter(|(pid, _)| !pids.contains(pid)).collect();
     if pids.is_empty() && !populated {
         return kill_held(left);
     }
     // Held before they die, for afterwards nobody could tell them from whoever is given their PIDs.
-    let mut held = hold(root, cgroup, &pids[..pids.len().min(HELD_MAX)])?;
+    let mut held = hold(root, cgroup, &pids[..pids.len().min(HELD_MAX)], ticks);
     let stroke = cgroups.path(cgroup)?.join("cgroup.kill");
     let signalled = match crate::file::write(&stroke, "1") {
         // No fork escapes it, and no depth (since 5.14): what we could not list dies too.
@@ -71,6 +73,7 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Ask
         Err(e) => return Err(Error::file("writing", stroke, e)),
     };
     if signalled == 0 && cgroups.events(cgroup)?.populated {
+        listed?;
         return Err(Error::Refused {
             what: format!("killing cgroup {cgroup:?}"),
             mend: "processes live in it that cannot be found: Linux 5.14 or newer kills them all the same".into(),
@@ -82,7 +85,7 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Ask
     // The victim is dying by itself too, and whoever has the CPU may not be waiting for memory.
     let _aside = Aside::step();
     for pid in pids.into_iter().filter(|pid| !held.iter().any(|process| process.pid == *pid)) {
-        if let Some(pidfd) = Process::open_in(root, cgroup, pid)?.and_then(Process::into_pidfd) {
+        if let Some(pidfd) = open(root, cgroup, pid, ticks).and_then(Process::into_pidfd) {
             outcome.released += u32::from(release(pid, &pidfd)?);
         }
     }
@@ -122,11 +125,12 @@ fn kill_held(held: Vec<(u32, OwnedFd)>) -> Result<KillOutcome, Error> {
 /// Asks every process of an app to end (SIGTERM); returns how many were asked.
 pub(crate) fn terminate(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Asked) -> Result<u32, Error> {
     spare_ourselves(root, cgroup)?;
+    let ticks = now_ticks();
     let mut pids = Vec::new();
     list(cgroups, cgroup, &mut pids)?;
     let (mut count, mut held) = (0, Vec::new());
     for pid in pids {
-        if let Some(process) = Process::open_in(root, cgroup, pid)? {
+        if let Some(process) = open(root, cgroup, pid, ticks) {
             count += u32::from(signal(&process, Signal::TERM, cgroup)?);
             if held.len() < ASKED_MAX {
                 held.extend(process.into_pidfd().map(|pidfd| (pid, pidfd)));
@@ -171,12 +175,13 @@ pub(crate) fn refuse_own(cgroup: &str, pid: u32) -> Result<(), Error> {
     }
 }
 
-fn hold(root: &Root, cgroup: &str, pids: &[u32]) -> Result<Vec<Process>, Error> {
-    let mut held = Vec::with_capacity(pids.len());
-    for &pid in pids {
-        held.extend(Process::open_in(root, cgroup, pid)?);
-    }
-    Ok(held)
+fn hold(root: &Root, cgroup: &str, pids: &[u32], ticks: u64) -> Vec<Process> {
+    pids.iter().filter_map(|&pid| open(root, cgroup, pid, ticks)).collect()
+}
+
+/// Takes hold of one that was listed since then. One that cannot be looked at is passed over: its end is seen by its cgroup.
+fn open(root: &Root, cgroup: &str, pid: u32, ticks: u64) -> Option<Process> {
+    Process::open_listed(root, cgroup, pid, ticks).ok().flatten()
 }
 
 pub(crate) fn signal(process: &Process, signal: Signal, cgroup: &str) -> Result<bool, Error> {
@@ -201,6 +206,7 @@ fn by_signals(
     }
     for _ in 0..ROUNDS_MAX {
         pids.clear();
+        let ticks = now_ticks();
         // Nothing else would end those that are not listed.
         cgroups.processes_within(cgroup, usize::MAX, pids)?;
         let fresh: Vec<u32> = pids.iter().copied().filter(|pid| !done.contains(pid)).collect();
@@ -208,7 +214,7 @@ fn by_signals(
             break;
         }
         for some in fresh.chunks(HELD_MAX) {
-            for process in hold(root, cgroup, some)? {
+            for process in hold(root, cgroup, some, ticks) {
                 if signal(&process, Signal::KILL, cgroup)? {
                     done.insert(process.pid);
                 }
@@ -233,4 +239,33 @@ pub(crate) fn release(pid: u32, pidfd: &OwnedFd) -> Result<bool, Error> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::file::capture;
+    use crate::rooms::Apps;
+    use crate::System;
+
+    #[test]
+    fn a_list_that_cannot_be_read_keeps_nobody_alive_and_makes_nobody_weigh_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let file = |path: &str, text: &str| capture(root.path(), path, text);
+        file("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        let files = [
+            ("cgroup.events", "populated 1\n"),
+            ("cgroup.kill", ""),
+            ("memory.current", "300\n"),
+            ("memory.stat", "anon 200\n"),
+            // A folder: EISDIR.
+            ("cgroup.procs/x", ""),
+        ];
+        files.iter().for_each(|(name, text)| file(&format!("sys/fs/cgroup/apps/game/{name}"), text));
+        let mut system = System::at(root.path());
+        let usage = system.usage("apps/game").unwrap();
+        assert_eq!((usage.current_bytes, usage.anon_bytes), (300, 200));
+        assert_eq!(system.kill("apps/game").unwrap().signalled, 1);
+        let written = std::fs::read_to_string(root.path().join("sys/fs/cgroup/apps/game/cgroup.kill"));
+        assert_eq!(written.unwrap(), "1");
+    }
 }

@@ -109,7 +109,9 @@ pub(crate) fn name(root: &Root, id: ProcessId) -> String {
 
 fn open(root: &Root, cgroup: &str, id: ProcessId) -> Result<Option<Process>, Error> {
     refuse_own(cgroup, id.pid)?;
-    let Some(process) = Process::open_in(root, cgroup, id.pid)? else { return Ok(None) };
+    // Of the same start it is the very process that was found in the cgroup.
+    let listed = Process::open_listed(root, cgroup, id.pid, id.start_ticks.saturating_add(1))?;
+    let Some(process) = listed else { return Ok(None) };
     match process.stat(&mut Vec::new()) {
         Ok(stat) => Ok(stat.filter(|stat| stat.start_ticks == id.start_ticks).map(|_| process)),
         Err(e) if is_gone(&e) => Ok(None),

@@ -50,6 +50,7 @@ mod sample;
 mod selfcare;
 mod services;
 mod sock_diag;
+mod sums;
 pub mod swap;
 mod swap_storage;
 mod sys;
@@ -57,6 +58,7 @@ mod system;
 mod tiers;
 pub mod top_app;
 pub mod trace;
+mod walk;
 mod zram;
 mod zram_owner;
 

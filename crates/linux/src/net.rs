@@ -13,7 +13,6 @@ mod window;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 
 use complaints::Complaints;
 use diag::{Protocol, Socket};
@@ -205,12 +204,8 @@ impl Network {
         self.nowhere.clear();
         let mut pids = Vec::new();
         for (at, cgroup) in asked.iter().enumerate() {
-            for folder in cgroups.folders(cgroup, CGROUPS_MAX)? {
-                // A cgroup's number is its folder's inode.
-                if let Ok(folder) = std::fs::metadata(folder) {
-                    self.cgroups.insert(folder.ino(), Some(at));
-                }
-            }
+            let numbers = cgroups.numbers(cgroup, CGROUPS_MAX)?;
+            self.cgroups.extend(numbers.into_iter().map(|number| (number, Some(at))));
             let mut own = Vec::new();
             cgroups.processes(cgroup, &mut own)?;
             pids.extend(own.into_iter().take(PROCESSES_MAX));

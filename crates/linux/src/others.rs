@@ -4,13 +4,15 @@
 use std::io;
 use std::path::Path;
 
-use fovea_apps::limits::OTHERS_MAX;
+use fovea_apps::limits::{OTHERS_MAX, OTHERS_OF_USER_MAX};
 use fovea_apps::{Holder, ProcessId};
 
 use crate::cgroup::Cgroups;
 use crate::charges::Charges;
-use crate::file::{read_into, Root};
+use crate::device::Outsiders;
+use crate::file::Root;
 use crate::lasting::{going, Lasting, LEAST_SHARED_BYTES};
+use crate::walk::walk;
 use crate::{importance, proc, Error};
 
 /// Processes of one cgroup that are read in full, at most. Of more the largest are.
@@ -20,51 +22,52 @@ const HOLDERS_MAX: usize = 512;
 const SIZED_MAX: usize = 8192;
 
 /// Every unit below the mount that is not known, by the map of all cgroups ([`fovea_apps::place_of_cgroup`]): services, parts of
-/// sessions, and what is an app's or a job's but not registered.
-/// One more than [`OTHERS_MAX`] where there are more.
-pub(crate) fn others(mount: &Path, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {
-    let mut found = Vec::new();
-    descend(mount, "", is_known, &mut found).map_err(|e| Error::file("reading", mount, e))?;
+/// sessions, and what is an app's or a job's but not registered. Each user's cgroups have a budget of their own.
+pub(crate) fn others(mount: &Path, is_known: &dyn Fn(&str) -> bool) -> Result<Outsiders, Error> {
+    let failed = |e| Error::file("reading", mount, e);
+    std::fs::metadata(mount).map_err(failed)?;
+    let (mut found, mut users) = (Outsiders::default(), Vec::new());
+    if !look(mount, "", OTHERS_MAX, is_known, &mut found.units, &mut users).map_err(failed)? {
+        found.beyond.push(format!("cgroups of the system beyond {OTHERS_MAX}"));
+    }
+    for user in users {
+        if !look(mount, &user, OTHERS_OF_USER_MAX, is_known, &mut found.units, &mut Vec::new()).map_err(failed)? {
+            found.beyond.push(format!("cgroups of {user} beyond {OTHERS_OF_USER_MAX}"));
+        }
+    }
+    found.units.sort();
     Ok(found)
 }
 
-fn descend(
+/// Looks through at most so many cgroups, and adds users' slices to `users` where it begins at the root. Says whether there
+/// were no more.
+fn look(
     mount: &Path,
     above: &str,
+    most: usize,
     is_known: &dyn Fn(&str) -> bool,
-    found: &mut Vec<(String, u64)>,
-) -> io::Result<()> {
+    units: &mut Vec<(String, u64)>,
+    users: &mut Vec<String>,
+) -> io::Result<bool> {
     let mut text = Vec::new();
-    let mut entries: Vec<_> = std::fs::read_dir(mount.join(above))?.flatten().collect();
-    entries.sort_by_key(|entry| entry.file_name());
-    for entry in entries {
-        let (Ok(kind), Some(name)) = (entry.file_type(), entry.file_name().to_str().map(str::to_owned)) else {
-            continue;
-        };
-        if !kind.is_dir() {
-            continue;
-        }
-        let cgroup = if above.is_empty() { name } else { format!("{above}/{name}") };
-        if is_known(&cgroup) {
-            continue;
-        }
+    walk(&mount.join(above), most, &mut |seen| {
+        let path = Path::new(above).join(seen.path());
+        let Some(cgroup) = path.to_str().map(str::to_owned).filter(|cgroup| !is_known(cgroup)) else { return false };
         if fovea_apps::holds_units(&cgroup) {
-            // Gone in between.
-            let _ = descend(mount, &cgroup, is_known, found);
-            continue;
+            let is_users = above.is_empty() && fovea_apps::owner_of_cgroup(&cgroup).is_some();
+            if is_users {
+                users.push(cgroup);
+            }
+            return !is_users;
         }
-        if found.len() > OTHERS_MAX {
-            break;
-        }
-        let swapped = read_into(&entry.path().join("memory.swap.current"), &mut text).ok();
+        let swapped = seen.read_into("memory.swap.current", &mut text).ok();
         let swapped_bytes = swapped.and_then(|()| proc::number(&text)).unwrap_or(0);
         // Without the memory controller nothing is known of it.
-        if read_into(&entry.path().join("memory.stat"), &mut text).is_err() {
-            continue;
+        if seen.read_into("memory.stat", &mut text).is_ok() {
+            units.push((cgroup, Charges::parse(&text, swapped_bytes).taken_bytes()));
         }
-        found.push((cgroup, Charges::parse(&text, swapped_bytes).taken_bytes()));
-    }
-    Ok(())
+        false
+    })
 }
 
 /// The processes of a cgroup and what each holds: the [`HOLDERS_MAX`] largest; none if there are more than [`SIZED_MAX`], for reading them
@@ -169,7 +172,9 @@ mod tests {
         std::fs::create_dir_all(mount.path().join("system.slice/without.service")).unwrap();
         std::fs::write(mount.path().join("cgroup.procs"), "").unwrap();
         let found = others(mount.path(), &|cgroup| cgroup.ends_with("app-mail-1.scope")).unwrap();
-        let names: Vec<_> = found.iter().map(|(cgroup, bytes)| (cgroup.rsplit('/').next().unwrap(), *bytes)).collect();
+        assert!(found.beyond.is_empty());
+        let names: Vec<_> =
+            found.units.iter().map(|(cgroup, bytes)| (cgroup.rsplit('/').next().unwrap(), *bytes)).collect();
         let expected = [
             ("maps", 7),
             ("init.scope", 1),
@@ -181,6 +186,31 @@ mod tests {
         ];
         assert_eq!(names, expected);
         assert!(others(&mount.path().join("nowhere"), &|_| false).is_err());
+    }
+
+    #[test]
+    fn a_user_with_cgroups_without_end_hides_his_own_and_nobody_elses() {
+        let mount = tempfile::tempdir().unwrap();
+        let make = |cgroup: String| {
+            std::fs::create_dir_all(mount.path().join(&cgroup)).unwrap();
+            std::fs::write(mount.path().join(&cgroup).join("memory.stat"), "anon 4096\n").unwrap();
+        };
+        let manager = |uid: u32| format!("user.slice/user-{uid}.slice/user@{uid}.service/session.slice");
+        for nth in 0..2 * OTHERS_OF_USER_MAX {
+            std::fs::create_dir_all(mount.path().join(manager(1000)).join(format!("s{nth}.slice"))).unwrap();
+        }
+        make(manager(1001) + "/bar.service");
+        make("system.slice/cups.service".into());
+        let looked = std::cell::Cell::new(0);
+        let found = others(mount.path(), &|_| {
+            looked.set(looked.get() + 1);
+            false
+        })
+        .unwrap();
+        let names: Vec<_> = found.units.iter().map(|(cgroup, _)| cgroup.rsplit('/').next().unwrap()).collect();
+        assert_eq!(names, ["cups.service", "bar.service"]);
+        assert_eq!(found.beyond, [format!("cgroups of user.slice/user-1000.slice beyond {OTHERS_OF_USER_MAX}")]);
+        assert!(looked.get() < OTHERS_OF_USER_MAX + 20, "{}", looked.get());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rustix::fs::{openat, Mode, OFlags};
 use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
 use rustix::time::{clock_gettime, ClockId};
 
-use crate::cgroup::{is_within, parse_membership};
+use crate::cgroup::is_member;
 use crate::error::is_gone;
 use crate::file::Root;
 use crate::proc::Stat;
@@ -34,18 +34,29 @@ impl Process {
     /// hands; the cgroup is read through the folder, and the pidfd's process, asked last, still lives, so that its PID was
     /// taken all along and the folder is its own.
     pub fn open_in(root: &Root, cgroup: &str, pid: u32) -> Result<Option<Process>, Error> {
+        Process::open_listed(root, cgroup, pid, 0)
+    }
+
+    /// The same of one that was found among the cgroup's processes after so many ticks since boot.
+    ///
+    /// Some kernels do not say where a process is that its user nested deeper than a path can say (ENAMETOOLONG,
+    /// kernel/cgroup/cgroup.c, proc_cgroup_show), others cut the path. One that began before it was listed and lives has had its PID all along: the
+    /// list meant it.
+    pub(crate) fn open_listed(root: &Root, cgroup: &str, pid: u32, ticks: u64) -> Result<Option<Process>, Error> {
         let process = match Process::open(root, pid) {
             Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::EINVAL) => return Ok(None),
             Err(e) => return Err(Error::call("opening", format!("process {pid}"), e)),
             Ok(process) => process,
         };
         let mut text = Vec::new();
-        match process.read("cgroup", &mut text) {
-            Err(e) if is_gone(&e) => return Ok(None),
+        let inside = match process.read("cgroup", &mut text) {
+            Err(e) if is_gone(&e) => false,
+            Err(e) if e.raw_os_error() == Some(libc::ENAMETOOLONG) => {
+                process.stat(&mut text).is_ok_and(|stat| stat.is_some_and(|stat| stat.start_ticks < ticks))
+            }
             Err(e) => return Err(Error::file("reading", format!("/proc/{pid}/cgroup"), e)),
-            Ok(()) => (),
-        }
-        let inside = parse_membership(&text).is_some_and(|member| is_within(&member, cgroup));
+            Ok(()) => is_member(&text, cgroup),
+        };
         Ok((inside && !process.has_ended()).then_some(process))
     }
 
@@ -152,6 +163,13 @@ pub(crate) fn read_at(folder: &OwnedFd, name: &str, text: &mut Vec<u8>) -> io::R
 pub(crate) fn started_ns(start_ticks: u64, slept_ns: u64) -> u64 {
     let since_boot_ns = start_ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1));
     since_boot_ns.saturating_sub(slept_ns)
+}
+
+/// The time in which start times are told, in ticks since boot.
+pub(crate) fn now_ticks() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let per_s = rustix::param::clock_ticks_per_second();
+    now.tv_sec as u64 * per_s + now.tv_nsec as u64 * per_s / 1_000_000_000
 }
 
 /// For how long the device has slept since it started.

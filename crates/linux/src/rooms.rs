@@ -17,8 +17,8 @@ use fovea_apps::{
 use crate::adopt::ProgramTree;
 use crate::cgroup::Controller;
 use crate::device::{
-    CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, MarkTable, OldScore, PageRange, Ranked, StorageSwap,
-    TierSetting, ZramDevice, ZramWish,
+    CompressCursor, CompressOutcome, DemoteOutcome, KillOutcome, MarkTable, OldScore, Outsiders, PageRange, Ranked,
+    StorageSwap, TierSetting, ZramDevice, ZramWish,
 };
 use crate::{Error, HeldSocket, HoldOutcome, MediaUser, ServiceUser, Traffic};
 
@@ -133,9 +133,9 @@ pub trait Apps {
         Ok(None)
     }
 
-    /// Every unit but those that are known, with its anonymous memory, in swap too.
-    fn others(&mut self, _is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {
-        Ok(Vec::new())
+    /// Every unit but those that are known.
+    fn others(&mut self, _is_known: &dyn Fn(&str) -> bool) -> Result<Outsiders, Error> {
+        Ok(Outsiders::default())
     }
 
     /// The processes of a cgroup and what each holds; none where that is not known, or they are too many to be read.

@@ -28,6 +28,7 @@ use crate::pageout::Pager;
 use crate::prefetch::Prefetcher;
 use crate::probe::{Places, Probe};
 use crate::psi::{Kind, Trigger};
+use crate::sums::Sums;
 use crate::{check, selfcare, Error, Report};
 
 /// The running machine, or a folder of files captured from one.
@@ -37,6 +38,7 @@ pub struct System {
     cgroups: OnceCell<Cgroups>,
     memory: MemoryReader,
     lasting: Lasting,
+    sums: Sums,
     asked: Asked,
     pager: Pager,
     prefetcher: Prefetcher,
@@ -68,6 +70,7 @@ impl System {
             cgroups: OnceCell::new(),
             memory: MemoryReader::default(),
             lasting: Lasting::default(),
+            sums: Sums::default(),
             asked: Asked::default(),
             pager: Pager::new(),
             prefetcher: Prefetcher::new(),
@@ -161,11 +164,11 @@ impl System {
         Trigger::system(&self.root, kind, stall_us, window_us)
     }
 
-    /// The cgroup of a process, by its path below the mount; `None` once it has ended.
+    /// The cgroup of a process, by its path below the mount; `None` once it has ended, and of one that is deeper than a path can say.
     pub fn cgroup_of(&mut self, pid: u32) -> Result<Option<String>, Error> {
         let path = self.root.join(format!("proc/{pid}/cgroup"));
         match crate::file::read_into(&path, &mut self.text) {
-            Err(e) if is_gone(&e) => Ok(None),
+            Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::ENAMETOOLONG) => Ok(None),
             Err(e) => Err(Error::file("reading", path, e)),
             Ok(()) => Ok(crate::cgroup::parse_membership(&self.text)),
         }

@@ -97,6 +97,50 @@ fn a_process_at_any_depth_dies_and_counts() {
     System::new().unwrap().cgroups().unwrap().remove(&format!("{}/d", group.1)).unwrap();
 }
 
+/// The list of processes failed where a path cannot say it (PATH_MAX), and with it the kill: the app was unkillable, was not
+/// ranked, and weighed nothing.
+#[test]
+fn a_process_deeper_than_a_path_can_say_is_counted_ranked_and_killed() {
+    use rustix::fs::{mkdirat, openat, Mode, OFlags, CWD};
+    let Some(group) = Group::new("deepest", "echo there; exec sleep 1000") else { return };
+    let pid = group.2.as_ref().unwrap().id();
+    let name = "d".repeat(250);
+    let mut folder = openat(CWD, &group.0, OFlags::DIRECTORY, Mode::empty()).unwrap();
+    for _ in 0..20 {
+        mkdirat(&folder, &name, Mode::from(0o755)).unwrap();
+        folder = openat(&folder, &name, OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    let list = openat(&folder, "cgroup.procs", OFlags::WRONLY, Mode::empty()).unwrap();
+    rustix::io::write(&list, pid.to_string().as_bytes()).unwrap();
+    drop((list, folder));
+    let mut system = System::new().unwrap();
+    assert_eq!(system.usage(&group.1).unwrap().processes, 1);
+    // Some kernels cut the path, others refuse to say it.
+    let member = system.cgroup_of_pid(pid).unwrap();
+    assert!(member.is_none_or(|member| fovea_linux::cgroup::is_within(&member, &group.1)));
+    let ranked = system.rank(&group.1, 500, &mut Marks(fovea_apps::Marks::default())).unwrap();
+    assert_eq!(ranked.changed + ranked.young, 1);
+    let outcome = system.kill(&group.1).unwrap();
+    assert_eq!((outcome.signalled, outcome.pidfds.len()), (1, 1));
+    group.until_empty();
+    system.cgroups().unwrap().remove(&format!("{}/{name}", group.1)).unwrap();
+    assert!(!group.0.join(&name).exists());
+}
+
+struct Marks(fovea_apps::Marks);
+
+impl fovea_linux::MarkTable for Marks {
+    fn marks(&self) -> &fovea_apps::Marks {
+        &self.0
+    }
+
+    fn mark(&mut self, base: i32, wanted: i32) -> Option<i32> {
+        let mark = self.0.propose(base, wanted)?;
+        self.0.insert(mark, base, wanted);
+        Some(mark)
+    }
+}
+
 /// A process that moved itself to another cgroup on SIGTERM kept its memory, and others died for
 /// it.
 #[test]

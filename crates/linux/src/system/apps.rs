@@ -9,28 +9,8 @@ use crate::cgroup::Controller;
 use crate::charges::Charges;
 use crate::importance::Live;
 use crate::media::MediaUser;
-use crate::proc::Status;
 use crate::rooms::{Apps, Scores};
-use crate::{importance, kill, kill_part, Error, KillOutcome, MarkTable, OldScore, Ranked, ServiceUser};
-
-impl System {
-    /// The sum over its processes, for cgroups without the memory controller.
-    fn usage_by_processes(&mut self) -> AppUsage {
-        let mut usage = AppUsage::default();
-        for pid in &self.pids {
-            let path = self.root.join(format!("proc/{pid}/status"));
-            if crate::file::read_into(&path, &mut self.text).is_ok() {
-                let status = Status::parse(&self.text);
-                // Mapped by one of them: what several map would count several times.
-                usage.shmem_bytes = usage.shmem_bytes.max(status.shmem_bytes);
-                usage.anon_bytes = usage.anon_bytes.saturating_add(status.anon_bytes);
-                usage.current_bytes = usage.current_bytes.saturating_add(status.resident_bytes);
-                usage.swap_bytes = usage.swap_bytes.saturating_add(status.swap_bytes);
-            }
-        }
-        usage
-    }
-}
+use crate::{importance, kill, kill_part, Error, KillOutcome, MarkTable, OldScore, Outsiders, Ranked, ServiceUser};
 
 fn late(error: std::io::Error) -> Error {
     Error::call("asking the probe", "open files and sockets", error)
@@ -38,7 +18,8 @@ fn late(error: std::io::Error) -> Error {
 
 impl Apps for System {
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
-        self.list_processes_within(cgroup, limits::CGROUPS_SUMMED_MAX)?;
+        // The unit's own files tell of all below it: a list that fails must not make it weigh nothing.
+        let listed = self.list_processes_within(cgroup, limits::CGROUPS_SUMMED_MAX);
         let processes = self.pids.len() as u32;
         let mut text = std::mem::take(&mut self.text);
         let cgroups = self.cgroups()?;
@@ -59,7 +40,14 @@ impl Apps for System {
                     ..AppUsage::default()
                 }
             }
-            None => AppUsage { processes, ..self.usage_by_processes() },
+            // Without the memory controller its processes are all there is.
+            None => {
+                let listed = listed.and_then(|()| self.list_processes(cgroup));
+                if self.pids.is_empty() {
+                    listed?;
+                }
+                self.sums.usage(&self.root, cgroup, &self.pids, &mut text)
+            }
         };
         if usage.shmem_bytes > 0 {
             usage.lasting_bytes = self.lasting.of_unit(&self.root, cgroup, &self.pids, usage.shmem_bytes, &mut text);
@@ -162,7 +150,7 @@ impl Apps for System {
         crate::origin::preference(&self.cgroups()?.path(cgroup)?)
     }
 
-    fn others(&mut self, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(String, u64)>, Error> {
+    fn others(&mut self, is_known: &dyn Fn(&str) -> bool) -> Result<Outsiders, Error> {
         crate::others::others(self.cgroups()?.mount(), is_known)
     }
 

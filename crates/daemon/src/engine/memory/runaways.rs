@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fovea_apps::limits::OTHERS_MAX;
 use fovea_linux::Device;
 use fovea_policy::memory::{eats_what_is_left, Growth, MemoryState, LEAST_GAINED_BYTES};
 use fovea_policy::{Decision, Outsider};
@@ -172,8 +171,7 @@ impl Outside {
         self.outsiders.clear();
         (self.session_bytes, self.handicap_bytes) = (0, 0);
         let mut session = None;
-        let are_too_many = others.len() > OTHERS_MAX;
-        for (cgroup, bytes) in others.into_iter().take(OTHERS_MAX) {
+        for (cgroup, bytes) in others.units {
             if apps.iter().any(|app| fovea_linux::cgroup::is_within(app, &cgroup)) {
                 continue;
             }
@@ -198,8 +196,8 @@ impl Outside {
             self.handicap_bytes = self.handicap_bytes.max(handicap_bytes);
             self.session_bytes = self.session_bytes.max(process.bytes + handicap_bytes);
         }
-        if are_too_many {
-            let what = format!("cgroups beyond {OTHERS_MAX}: whether those grow is not seen, so remove some");
+        for beyond in others.beyond {
+            let what = format!("{beyond}: whether those grow is not seen, so remove some");
             if !house.missing.contains(&what) {
                 house.lacks(now_ns, what);
             }
