@@ -39,5 +39,5 @@ pub use reading::{
 };
 pub use registry::{App, Registry, SourceId, Unknown};
 pub use services::{Service, Services};
-pub use text::{printable, printable_json, printable_lines};
+pub use text::{log_line, printable, printable_json, printable_lines};
 pub use tiers::{MemoryNode, MemoryTiers};

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::limits::LOG_LINE_MAX_BYTES;
+
 /// A text in which nothing steers a terminal or a reader's eye: control characters, line breaks among them, and what
 /// turns the direction of text stand as escapes. Every name of somebody else's is printed through this, and through
 /// nothing else.
@@ -20,6 +22,18 @@ pub fn printable(text: &str) -> Cow<'_, str> {
             })
             .into(),
     }
+}
+
+/// The same as a line of the log, of which others' names may be no more than a part: of a long one the middle is left out.
+pub fn log_line(text: &str) -> Cow<'_, str> {
+    let line = printable(text);
+    if line.len() <= LOG_LINE_MAX_BYTES {
+        return line;
+    }
+    let half = LOG_LINE_MAX_BYTES / 2 - "…".len();
+    let is_start = |at: &usize| line.is_char_boundary(*at);
+    let (first, last) = ((0..=half).rev().find(is_start), (line.len() - half..).find(is_start));
+    format!("{}…{}", &line[..first.unwrap_or(0)], &line[last.unwrap_or(line.len())..]).into()
 }
 
 /// The same of a text of ours with names in it, whose line breaks and tabs are meant.
@@ -66,6 +80,15 @@ fn steers(c: char) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_long_line_of_the_log_keeps_its_ends() {
+        let name = "ä".repeat(4000);
+        let line = log_line(&format!("fovea: reading {name}/cgroup.procs: File name too long")).into_owned();
+        assert!(line.len() <= LOG_LINE_MAX_BYTES && line.len() > LOG_LINE_MAX_BYTES - 8, "{}", line.len());
+        assert!(line.starts_with("fovea: reading ä") && line.ends_with("ä/cgroup.procs: File name too long"));
+        assert_eq!(log_line("short\n"), "short\\n");
+    }
 
     #[test]
     fn what_steers_a_terminal_stands_as_escapes_and_all_else_as_it_is() {

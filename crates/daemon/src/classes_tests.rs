@@ -148,3 +148,14 @@ fn services_that_cannot_be_read_stay_as_they_were() {
     b.run(20 * SECOND_NS, 25 * SECOND_NS);
     assert_eq!(b.io_class("music").by, ClassBy::Service("telephony".into()));
 }
+
+#[test]
+fn a_process_that_cannot_be_looked_up_hides_nobody_elses_services() {
+    let mut b = two();
+    b.device.0.borrow_mut().disk = fovea_apps::DiskControl::Volumes;
+    b.device.0.borrow_mut().services = vec![(12, "telephony".into()), (10, "telephony".into())];
+    b.device.0.borrow_mut().unreadable = Some(12);
+    b.engine.handle_from(Some(20), focus("front"), 0);
+    b.run(0, SECOND_NS);
+    assert_eq!(b.io_class("music").by, ClassBy::Service("telephony".into()));
+}

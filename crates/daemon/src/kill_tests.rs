@@ -36,6 +36,20 @@ fn a_kill_that_fails_is_written_down_and_tried_again_later_not_at_once() {
     assert_eq!(turn.awaited.len(), 1, "and then it is killed");
 }
 
+/// What a victim occupied is only told: that it cannot be read must not have it live.
+#[test]
+fn a_victim_whose_size_cannot_be_read_dies_all_the_same() {
+    let mut bench = bench(&[("mail", 40)]);
+    bench.engine.handle(close("mail"), 0);
+    bench.run(0, 0);
+    bench.status();
+    bench.device.0.borrow_mut().failing = Some("usage");
+    short(&bench, 9000, 5);
+    bench.engine.pressure();
+    bench.engine.turn(SECOND_NS).unwrap();
+    assert!(bench.done("kill apps/mail"));
+}
+
 /// Short of memory, with nothing to compress to, and somebody waiting.
 fn short(bench: &Bench, stalled_us: u64, free_mb: u64) {
     let mut state = bench.device.0.borrow_mut();

@@ -9,7 +9,7 @@
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), "{}", fovea_apps::printable(&format!($($text)*)));
+        let _ = writeln!(std::io::stderr(), "{}", fovea_apps::log_line(&format!($($text)*)));
     }};
 }
 

@@ -119,6 +119,21 @@ fn who_says_that_it_plays_is_heard_as_long_as_a_source_says_so() {
     assert!(b.done("freeze apps/music") && b.done("freeze apps/game"));
 }
 
+/// The one process's error stood for all: nobody who began to play after it was seen.
+#[test]
+fn a_process_that_cannot_be_looked_up_hides_nobody_else() {
+    let mut b = home();
+    b.device.0.borrow_mut().unreadable = Some(12);
+    b.media(&[(12, Perceived::PlaysSound), (10, Perceived::PlaysSound)]);
+    assert_eq!(b.perceptible("music"), Some(Perceived::PlaysSound));
+    // It may be that one by which music plays.
+    b.media(&[(12, Perceived::PlaysSound), (11, Perceived::UsesServer)]);
+    assert_eq!(b.perceptible("music"), Some(Perceived::PlaysSound));
+    assert_eq!(b.perceptible("game"), Some(Perceived::UsesServer));
+    b.device.0.borrow_mut().unreadable = None;
+    assert_eq!((b.perceptible("music"), b.perceptible("game")), (None, Some(Perceived::UsesServer)));
+}
+
 #[test]
 fn the_only_large_app_that_plays_outlives_the_small_one_that_does_not() {
     for plays in [true, false] {

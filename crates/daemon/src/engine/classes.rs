@@ -100,7 +100,8 @@ impl<D: Device> House<D> {
         let mut users = self.device.service_users(&self.services)?;
         users.extend(self.service_looks.named(&self.services));
         for user in users {
-            if let Some(name) = self.app_of_pid(user.pid)? {
+            // One process that cannot be looked up keeps nobody else from being seen.
+            if let Ok(Some(name)) = self.app_of_pid(user.pid) {
                 let services = found.entry(name).or_default();
                 if !services.contains(&user.service) {
                     services.push(user.service);

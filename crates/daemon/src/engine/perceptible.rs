@@ -7,7 +7,7 @@ use fovea_apps::{AppName, Perceived, SourceId};
 use fovea_linux::{Device, Error};
 use serde_json::json;
 
-use super::house::{House, Known};
+use super::house::House;
 
 /// How old what is known of them may be where something may be done to an app; before it is done they are looked at again.
 const FRESH_NS: u64 = 200_000_000;
@@ -122,28 +122,33 @@ impl<D: Device> House<D> {
             return self.perceptions.look_anew();
         }
         self.perceptions.looked_ns = Some(now_ns);
-        let found = match self.look_who_is_perceptible(now_ns) {
-            Ok(found) => {
-                self.perceptions.unread = false;
-                found
-            }
-            Err(e) => {
-                if !std::mem::replace(&mut self.perceptions.unread, true) {
-                    say!("fovea: {e}: who plays and records stays as it was last known");
-                }
-                // Looked at again as soon as that may come to something.
-                self.perceptions.looked_ns = None;
-                return;
-            }
+        let (found, failure) = match self.look_who_is_perceptible(now_ns) {
+            Ok(looked) => looked,
+            Err(e) => (BTreeMap::new(), Some(e)),
         };
-        for (name, known) in &mut self.apps {
-            known.heard = found.get(name).and_then(|found| found.heard);
+        let is_partial = failure.is_some();
+        if let Some(e) = &failure {
+            if !self.perceptions.unread {
+                say!("fovea: {e}: whoever plays and records, and is not seen, stays as it was last known");
+            }
+            // Looked at again as soon as that may come to something.
+            self.perceptions.looked_ns = None;
         }
-        let perceived = |name: &AppName| found.get(name).map(|found: &Found| found.least);
-        let differs = |(name, known): &(&AppName, &Known)| known.perceived != perceived(name);
-        let changed: Vec<_> = self.apps.iter().filter(differs).map(|(name, _)| name.clone()).collect();
-        for name in &changed {
-            let perceived = perceived(name);
+        self.perceptions.unread = is_partial;
+        let mut changed = Vec::new();
+        for (name, known) in &mut self.apps {
+            let found: Option<&Found> = found.get(name);
+            let (perceived, heard) = (found.map(|found| found.least), found.and_then(|found| found.heard));
+            // What was known counts where not all is known now.
+            let (was, was_heard) = (known.perceived.filter(|_| is_partial), known.heard.filter(|_| is_partial));
+            let perceived = perceived.into_iter().chain(was).min();
+            known.heard = heard.into_iter().chain(was_heard).min();
+            if known.perceived != perceived {
+                changed.push((name.clone(), perceived));
+            }
+        }
+        for (name, perceived) in &changed {
+            let (name, perceived) = (name, *perceived);
             self.known(name, |known| {
                 known.perceived = perceived;
                 // Between two songs it is not yet idle.
@@ -158,15 +163,20 @@ impl<D: Device> House<D> {
         }
     }
 
-    fn look_who_is_perceptible(&mut self, now_ns: u64) -> Result<BTreeMap<AppName, Found>, Error> {
+    /// Also the first error of those whose app could not be looked up: it keeps nobody else from being seen.
+    fn look_who_is_perceptible(&mut self, now_ns: u64) -> Result<(BTreeMap<AppName, Found>, Option<Error>), Error> {
         let users = self.device.media_users(self.perceptions.video_changed_ns.is_some())?;
         self.perceptions.video_changed_ns.take_if(|then_ns| now_ns.saturating_sub(*then_ns) >= SETTLES_NS);
         let told = self.perceptions.told.iter().flat_map(|((_, why), pids)| pids.iter().map(|&pid| (pid, *why)));
         let told: Vec<(u32, Perceived)> = told.collect();
         let media = users.into_iter().map(|user| (user.pid, user.perceived));
-        let mut found = BTreeMap::new();
+        let (mut found, mut failure) = (BTreeMap::new(), None);
         for (pid, perceived) in media.chain(told) {
-            if let Some(name) = self.app_of_pid(pid)? {
+            let looked_up = self.app_of_pid(pid).unwrap_or_else(|e| {
+                failure.get_or_insert(e);
+                None
+            });
+            if let Some(name) = looked_up {
                 let known = found.entry(name).or_insert(Found { least: perceived, heard: None });
                 known.least = perceived.min(known.least);
                 // An app's own word has it left alone; only what the kernel shows of it has others held for it.
@@ -175,6 +185,6 @@ impl<D: Device> House<D> {
                 }
             }
         }
-        Ok(found)
+        Ok((found, failure))
     }
 }

@@ -20,6 +20,8 @@ struct Score {
     ranked: Option<i32>,
     /// Some were too young: all are ranked anew at the first turn from then on.
     again_ns: Option<u64>,
+    /// Some could not be ranked the last time, which was said.
+    failed: bool,
 }
 
 #[derive(Debug, Default)]
@@ -65,10 +67,15 @@ impl<D: Device> Mechanism<D> for Rank {
         score.again_ns = None;
         match house.device.rank(&cgroup, *oom_score_adj, &mut house.undo) {
             Ok(ranked) => {
+                score.failed = false;
                 score.again_ns = (ranked.young > 0).then_some(step.snapshot.now_ns + AGAIN_NS);
                 house.journal_step(step, json!({ "oom_score_adj": oom_score_adj, "changed": ranked.changed }));
             }
-            Err(e) => say!("fovea: {e}"),
+            Err(e) => {
+                if !std::mem::replace(&mut score.failed, true) {
+                    say!("fovea: ranking {name} for the kernel's OOM killer: {e}");
+                }
+            }
         }
         true
     }

@@ -127,7 +127,8 @@ impl Memory {
         let (cgroup, importance) = (app.cgroup.clone(), house.registry.importance(app));
         let list = list_of(house, name);
         // Read before the kill: afterwards only what is left is to be seen.
-        let usage = house.device.usage(&cgroup)?;
+        let known = self.apps.get(name).map(|known| known.usage);
+        let usage = house.device.usage(&cgroup).or_else(|e| known.ok_or(e))?;
         let process = part.as_ref().map_or(Value::Null, |part| describe(house, part));
         let (killed, size_bytes) = match &part {
             Some(part) => (house.device.kill_part(&cgroup, &part.processes)?, part.bytes),
