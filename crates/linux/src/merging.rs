@@ -2,7 +2,6 @@
 //! Kernel same-page merging: `/sys/kernel/mm/ksm`, its thread, and who is registered for it.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use fovea_apps::{Kinship, MergeReading, MergeSettings, SpareReading};
@@ -28,6 +27,9 @@ const NO_ADVISOR: &str = "none";
 
 /// So much of `smaps` is read to see whether a process is registered: what the kernel writes there it has to count in the page tables.
 const SMAPS_BYTES: usize = 4096;
+
+/// The same of the mappings themselves.
+const MAPS_BYTES: usize = 4096;
 
 /// Registers this process, what it becomes by exec and what it forks. It cannot be taken back without parting what was merged.
 ///
@@ -166,14 +168,35 @@ pub(crate) fn kinship(process: &Process) -> io::Result<Option<Kinship>> {
     }
 }
 
-fn kin(process: &Process) -> io::Result<Option<Kinship>> {
+pub(crate) fn kin(process: &Process) -> io::Result<Option<Kinship>> {
     let mut text = Vec::new();
     process.read("status", &mut text)?;
     let Some(user) = Status::parse(&text).uid else { return Ok(None) };
     process.read("stat", &mut text)?;
     let layout = proc::layout(&text).unwrap_or_default();
-    let executable = std::fs::File::from(process.open_file("exe", OFlags::PATH)?).metadata()?;
-    Ok(Some(Kinship { user, executable: (executable.dev(), executable.ino()), layout }))
+    let maps = process.open_file("maps", OFlags::RDONLY)?;
+    let mut mappings = [0u8; MAPS_BYTES];
+    let length = rustix::io::read(&maps, &mut mappings)?;
+    let executable = file_of_code(&mappings[..length], layout.0);
+    Ok(executable.map(|executable| Kinship { user, executable, layout }))
+}
+
+/// Device and inode of the file that code at an address is mapped from, by the first mappings that /proc/PID/maps lists, which
+/// exec made. The kernel has them in its memory. The file itself is not asked (`stat` of /proc/PID/exe): a server of files
+/// (FUSE, NFS) may answer that late or never.
+fn file_of_code(maps: &[u8], code: u64) -> Option<(u64, u64)> {
+    let hexadecimal = |text: &[u8]| u64::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok();
+    maps.split(|&b| b == b'\n').find_map(|line| {
+        // 55d0c0de2000-55d0c0de7000 r-xp 00002000 08:01 1234 /usr/bin/cat
+        let mut fields = line.split(|&b| b == b' ').filter(|field| !field.is_empty());
+        let mut addresses = fields.next()?.splitn(2, |&b| b == b'-');
+        let (start, end) = (hexadecimal(addresses.next()?)?, hexadecimal(addresses.next()?)?);
+        let mut device = fields.nth(2)?.splitn(2, |&b| b == b':');
+        let (major, minor) = (hexadecimal(device.next()?)?, hexadecimal(device.next()?)?);
+        let inode = proc::number(fields.next()?)?;
+        let device = rustix::fs::makedev(major as u32, minor as u32);
+        ((start..end).contains(&code) && inode != 0).then_some((device, inode))
+    })
 }
 
 /// A newer kernel says so (`ksm_merge_any`, 6.14); on others it shows in the flags of the first mappings, which exec made.
@@ -326,6 +349,15 @@ mod tests {
         assert!(
             matches!(look(&root), Finding::Present(found) if found.contains("ksmtuned") && found.contains("take_over"))
         );
+    }
+
+    #[test]
+    fn an_executable_is_known_by_what_its_code_is_mapped_from() {
+        let maps = b"400000-401000 r--p 00000000 fe:01 77 /usr/bin/a b\n\
+            401000-500000 r-xp 00001000 fe:01 77 /usr/bin/a b\n7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n7f00";
+        assert_eq!(file_of_code(maps, 0x401_234), Some((rustix::fs::makedev(0xfe, 1), 77)));
+        assert_eq!(file_of_code(maps, 0x500_000), None);
+        assert_eq!(file_of_code(maps, 0x7f00_0000_0010), None, "no file");
     }
 
     /// A child, as this process's own memory cannot be unregistered.

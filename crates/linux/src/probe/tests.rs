@@ -135,11 +135,16 @@ impl Silent {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join(name);
         std::fs::create_dir(&at).unwrap();
+        Silent::mounted_at(folder, &at, "40000")
+    }
+
+    /// The file system's root has this mode.
+    fn mounted_at(folder: tempfile::TempDir, at: &Path, mode: &str) -> Option<Silent> {
         let device = std::fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").ok()?;
-        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0,allow_other", device.as_raw_fd());
+        let options = format!("fd={},rootmode={mode},user_id=0,group_id=0,allow_other", device.as_raw_fd());
         let options = std::ffi::CString::new(options).unwrap();
         let flags = rustix::mount::MountFlags::empty();
-        if let Err(e) = rustix::mount::mount("silent", &at, "fuse", flags, Some(options.as_c_str())) {
+        if let Err(e) = rustix::mount::mount("silent", at, "fuse", flags, Some(options.as_c_str())) {
             eprintln!("skipped: no FUSE file system can be mounted here: {e}");
             return None;
         }
@@ -166,6 +171,44 @@ impl Silent {
             let _ = length;
             let head = [(16 + body.len() as u32).to_ne_bytes(), [0; 4]].concat();
             (&self.device).write_all(&[&head, &request[8..16], &body[..]].concat()).unwrap();
+        }
+    }
+
+    /// Serves a program, which is the whole file system, until it is told to be silent. Of its attributes nothing is
+    /// remembered, so each `stat` asks anew.
+    fn serve_a_program(&self, program: &[u8], silent: &std::sync::atomic::AtomicBool) {
+        use std::io::{Read, Write};
+        let (ask_again, regular) = ([0u64; 2], 0o100_755u64);
+        let size = program.len() as u64;
+        // struct fuse_attr: inode, size, blocks, three times, their nanoseconds with mode, links, user, group, device, block.
+        let attributes = [1, size, size / 512 + 1, 0, 0, 0, 0, regular << 32, 1, 0, 4096];
+        let attributes: Vec<u8> = ask_again.iter().chain(&attributes).flat_map(|n| n.to_ne_bytes()).collect();
+        while !silent.load(std::sync::atomic::Ordering::Acquire) {
+            let mut polled = [rustix::event::PollFd::new(&self.device, rustix::event::PollFlags::IN)];
+            let limit = rustix::event::Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+            if rustix::event::poll(&mut polled, Some(&limit)).unwrap() == 0 {
+                continue;
+            }
+            let mut request = [0u8; 1 << 17];
+            let length = (&self.device).read(&mut request).unwrap();
+            assert!(length >= 40, "a head at least");
+            let number = |at: usize| u64::from_ne_bytes(request[at..at + 8].try_into().unwrap());
+            let body = match number(4) as u32 {
+                // FUSE_INIT, FUSE_GETATTR, FUSE_OPEN, FUSE_READ; ENOSYS to all else.
+                26 => [7u32, 31].iter().chain(&[0; 14]).flat_map(|n| n.to_ne_bytes()).collect(),
+                3 => attributes.clone(),
+                14 => vec![0; 16],
+                15 => {
+                    let from = (number(48) as usize).min(program.len());
+                    program[from..(from + number(56) as u32 as usize).min(program.len())].to_vec()
+                }
+                _ => Vec::new(),
+            };
+            let is_known = matches!(number(4) as u32, 26 | 3 | 14 | 15);
+            let error = if is_known { 0 } else { -libc::ENOSYS };
+            let head = [(16 + body.len() as u32).to_ne_bytes(), error.to_ne_bytes()].concat();
+            // One that was interrupted is not answered any more.
+            let _ = (&self.device).write_all(&[&head, &request[8..16], &body[..]].concat());
         }
     }
 }
@@ -211,4 +254,34 @@ fn a_file_system_that_never_answers_holds_nobody_up() {
     holder.wait().unwrap();
     drop(silent);
     assert!(looked.is_ok(), "looking at {link} waits for the file system's server");
+}
+
+/// A program on a hung NFS server, or on its user's own FUSE: who runs it is judged by what the kernel remembers.
+#[test]
+fn a_program_whose_file_system_never_answers_holds_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("program");
+    std::fs::write(&at, "").unwrap();
+    let program = std::fs::read("/bin/sleep").unwrap();
+    let Some(served) = Silent::mounted_at(folder, &at, "100755") else { return };
+    let silent = std::sync::atomic::AtomicBool::new(false);
+    let mut running = std::thread::scope(|scope| {
+        let serving = scope.spawn(|| served.serve_a_program(&program, &silent));
+        let running = Command::new(&at).arg("1000").spawn();
+        silent.store(true, std::sync::atomic::Ordering::Release);
+        serving.join().unwrap();
+        running.unwrap()
+    });
+    let pid = running.id();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let process = crate::process::Process::open(&Root::at("/"), pid).unwrap();
+        let _ = tell.send(crate::merging::kin(&process).unwrap().is_some());
+    });
+    let judged = told.recv_timeout(Duration::from_secs(60));
+    running.kill().unwrap();
+    // What it waits for ends with the connection.
+    drop(served);
+    running.wait().unwrap();
+    assert_eq!(judged, Ok(true), "asking which program it is waits for the file system's server");
 }
