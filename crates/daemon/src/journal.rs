@@ -21,7 +21,7 @@ use serde_json::Value;
 use fovea_client::protocol::{Reply, REPLY_MAX_BYTES};
 
 use crate::regular;
-use folds::Folds;
+use folds::{Folds, Share};
 
 /// One line, as [`fovea_client::journal::Line`] is read.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -114,14 +114,15 @@ impl Journal {
         self.encoder.set_policy(policy);
     }
 
-    /// Adds a line. A full disk must not stop the daemon from freeing memory, so a failure is said on stderr and no more. Of an event that
-    /// comes more often than anybody reads, what is beyond its share is counted instead ([`folds`]); a decision's line never is.
+    /// Adds a line. A full disk must not stop the daemon from freeing memory, so a failure is said on stderr and no more. Of an event or a
+    /// decision that comes more often than anybody reads, what is beyond its share is counted instead ([`folds`]); a kill never is.
     pub fn write(&mut self, entry: &Entry) {
         for ((action, app), folded) in self.folds.turn(entry.t_ns) {
             let outcome = serde_json::json!({ "folded": folded });
             self.write_line(&Entry { t_ns: entry.t_ns, action, app: app.as_ref(), outcome, ..Entry::default() });
         }
-        if entry.snapshot.is_none() && !is_kept(entry.action) && !self.folds.takes(entry.action, entry.app) {
+        let share = if entry.snapshot.is_some() { Share::DECISION } else { Share::EVENT };
+        if !is_kept(entry.action) && !self.folds.takes(entry.action, entry.app, share) {
             return;
         }
         self.write_line(entry);
@@ -314,5 +315,30 @@ mod tests {
         // What was left out is counted.
         let told = all.iter().filter(|e| e["action"] == "perceptible");
         assert!(told.clone().any(|e| e["outcome"]["folded"].as_u64() > Some(0)));
+    }
+
+    /// A user who changes windows all the time has two apps ranked, frozen and thawed each time.
+    #[test]
+    fn decisions_that_repeat_do_not_push_the_others_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = Journal::open(&path, 400_000).unwrap();
+        let (mail, flips): (AppName, AppName) = ("mail".parse().unwrap(), "flips".parse().unwrap());
+        let snapshot = Snapshot::default();
+        let decision = |t_ns, app| Entry {
+            t_ns,
+            action: "rank",
+            app: Some(app),
+            reason: Some(Reason::ALL[0]),
+            snapshot: Some(&snapshot),
+            ..Entry::default()
+        };
+        journal.write(&decision(1, &mail));
+        (0..20_000).for_each(|t_ns| journal.write(&decision(2 + t_ns, &flips)));
+        journal.write(&decision(61_000_000_000, &flips));
+        assert_eq!(journal.story(Some(&mail), 10).unwrap().len(), 1);
+        let story = journal.story(Some(&flips), usize::MAX).unwrap();
+        let folded = story.iter().filter_map(|entry| entry["outcome"]["folded"].as_u64()).sum::<u64>();
+        assert_eq!(folded as usize + story.len() - 1, 20_001, "each is told or counted");
     }
 }

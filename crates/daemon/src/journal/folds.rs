@@ -4,13 +4,28 @@
 
 use std::collections::BTreeMap;
 
-use fovea_apps::limits::{EVENTS_FOLDED_MAX, EVENTS_OF_APP_PER_MIN, EVENTS_PER_MIN};
+use fovea_apps::limits::{
+    DECISIONS_OF_APP_PER_MIN, DECISIONS_PER_MIN, EVENTS_FOLDED_MAX, EVENTS_OF_APP_PER_MIN, EVENTS_PER_MIN,
+};
 use fovea_apps::AppName;
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
 /// An event, and whose.
 pub(super) type Kind = (&'static str, Option<AppName>);
+
+/// Lines a minute of one kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    of_app: u32,
+    of_all: u32,
+}
+
+impl Share {
+    pub const EVENT: Share = Share { of_app: EVENTS_OF_APP_PER_MIN, of_all: EVENTS_PER_MIN };
+    /// Each turn may have one.
+    pub const DECISION: Share = Share { of_app: DECISIONS_OF_APP_PER_MIN, of_all: DECISIONS_PER_MIN };
+}
 
 /// What was written, and left out, in this minute.
 #[derive(Debug, Default)]
@@ -34,13 +49,13 @@ impl Folds {
     }
 
     /// Whether one more is written; else it is counted.
-    pub fn takes(&mut self, action: &'static str, app: Option<&AppName>) -> bool {
+    pub fn takes(&mut self, action: &'static str, app: Option<&AppName>, share: Share) -> bool {
         let kind = (action, app.cloned());
         // Of more apps than this nothing is known by name.
         let is_known = self.of_kind.contains_key(&kind) || self.of_kind.len() < EVENTS_FOLDED_MAX;
         let (written, folded) = self.of_kind.entry(if is_known { kind } else { (action, None) }).or_default();
         let together = self.of_action.entry(action).or_default();
-        let takes = *written < EVENTS_OF_APP_PER_MIN && *together < EVENTS_PER_MIN;
+        let takes = *written < share.of_app && *together < share.of_all;
         match takes {
             true => (*written, *together) = (*written + 1, *together + 1),
             false => *folded += 1,
