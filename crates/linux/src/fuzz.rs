@@ -15,29 +15,11 @@ pub fn trace(bytes: &[u8]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::path::Path;
+#[path = "../../../fuzz/replay.rs"]
+mod replay;
 
-    #[test]
-    fn the_seeds_and_all_their_beginnings_are_read() {
-        for (target, name) in [(sock_diag as fn(&[u8]), "sock_diag"), (trace, "trace")] {
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(name);
-            let seeds: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().collect();
-            assert!(!seeds.is_empty());
-            for seed in seeds {
-                let bytes = std::fs::read(seed.path()).unwrap();
-                (0..=bytes.len()).for_each(|length| target(&bytes[..length]));
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_make_them_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            sock_diag(&bytes);
-            trace(&bytes);
-        }
-    }
+#[cfg(test)]
+#[test]
+fn seeds_and_what_is_made_of_them_are_read_without_a_panic() {
+    replay::play(&[(sock_diag, "sock_diag"), (trace, "trace")]);
 }
