@@ -6,6 +6,7 @@
 #   make torture  a million operations on dm-ecache in the virtual phone, every block checked; all states of power; then less with the
 #                 slab allocator's checks
 #   make kernels  builds the kernel modules against every line of kernels that Debian offers
+#   make soak         one user works and another attacks the daemon, for SOAK_MINUTES of the phone's time
 #   make torture-debug  the same on a kernel with all checkers, which it builds first (half an hour)
 #   make torture-heap  a million uses of shared buffers by four CPUs, behind each kind of IOMMU
 #   make torture-aciom  dm-aciom under load and changing classes, each phase for minutes; other file systems, dm-ecache below and above, sleep
@@ -67,7 +68,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 # Who takes memory beside the apps: a boot each (docs/design/outsiders.md); `make bench` plays all of them.
 TEST_OUTSIDERS ?= zram0
-.PHONY: demo test test-quick test-deep test-scores test-debian bench torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 torture-kernels xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks man package-deb \
+.PHONY: demo test test-quick test-deep test-scores test-debian bench soak torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 torture-kernels xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks man package-deb \
 	setup setup-tests fetch test-rust test-modules test-phone test-python
 
 demo: setup whole
@@ -104,7 +105,7 @@ test-quick: setup
 	$(CARGO) test $(QUICK:%=-p fovea-%)
 
 # FUZZ_SECONDS is the time of each target.
-FUZZ_SECONDS ?= 120
+FUZZ_SECONDS ?= 600
 test-deep: setup-tests
 	crates/core/negative-controls.sh
 	crates/core/sanitize.sh
@@ -112,6 +113,13 @@ test-deep: setup-tests
 	tools/fuzz.sh crates/lab/fuzz $(FUZZ_SECONDS)
 	FOVEA_PYTHON_RAY=1 python/test.sh
 	$(MAKE) --no-print-directory torture
+
+# A user of the phone who attacks the daemon in every way at once (docs/design/threat-model.md).
+SOAK_MINUTES ?= 60
+soak: setup-tests fetch
+	$(CARGO) build --profile phone -p fovea -p fovea-guest --no-default-features
+	FOVEA_GUEST_DIR=$(CURDIR)/$(TEST_PHONE) FOVEA_PHONES=required FOVEA_SOAK_SECONDS=$$((60 * $(SOAK_MINUTES))) \
+		$(CARGO) test --workspace --test soak_phone -- --nocapture --include-ignored
 
 # DEBIAN_RUN is what is done in each, if not the usual: DEBIAN_RUN='make demo'.
 DEBIAN_SUITES ?= bookworm trixie
@@ -131,7 +139,7 @@ bench: setup whole
 	$(FOVEA) phone run workload --exact --json results/workload.json --picture results/workload.svg || status=1; \
 	$(FOVEA) phone run ecache --exact --json results/ecache.json || status=1; \
 	$(FOVEA) phone run mapcache --exact --json results/mapcache.json || status=1; \
-	$(FOVEA) phone run disk 'open_loops=["sync","fsyncs","swap","front-copy"]' --exact --json results/disk.json || status=1; \
+	$(FOVEA) phone run disk --exact --json results/disk.json || status=1; \
 	$(FOVEA) phone run net --exact --json results/net.json || status=1; \
 	$(FOVEA) phone run desktop --exact --json results/desktop.json --picture results/desktop.svg || status=1; \
 	$(FOVEA) phone run outsiders --exact --json results/outsiders.json || status=1; \
