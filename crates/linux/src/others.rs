@@ -10,7 +10,7 @@ use fovea_apps::{Holder, ProcessId};
 use crate::cgroup::Cgroups;
 use crate::charges::Charges;
 use crate::device::Outsiders;
-use crate::file::Root;
+use crate::file::{read_into, Root};
 use crate::lasting::{going, Lasting, LEAST_SHARED_BYTES};
 use crate::walk::walk;
 use crate::{importance, proc, Error};
