@@ -209,13 +209,12 @@ impl Rows {
     pub fn record(&mut self, row: usize) -> Result<Record> {
         let app = self.names.share(self.app.as_ref().and_then(|c| c.at(row)).unwrap_or_default());
         let space = self.names.share(self.space.as_ref().and_then(|c| c.at(row)).unwrap_or("object"));
-        let importance =
-            match self.importance.as_ref().and_then(|c| c.at(row)) {
-                None => None,
-                Some(name) => Some(importance_from_name(name).ok_or_else(|| {
-                    self.wrong(row, format!("importance is {name:?}"), "docs/guide/lab-formats.md names all")
-                })?),
-            };
+        let importance = match self.importance.as_ref().and_then(|c| c.at(row)) {
+            None => None,
+            Some(name) => Some(importance_from_name(name).ok_or_else(|| {
+                self.wrong(row, format!("importance is {name:?}"), "docs/guide/lab-formats.md names all")
+            })?),
+        };
         let op = match self.op.as_ref().and_then(|c| c.at(row)) {
             None => Op::Object,
             Some(name) => name
