@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The units as they are packaged, under a real systemd that is the first process of namespaces of its own: the daemon starts, has
 //! all that it has without the units' limits, freezes, is killed and puts back; the watchers run. Skipped, with a word, where that
-//! cannot be had. Memory's limits and kills are shown in the phone, whose systemd starts the same unit (docs/outsiders.md).
+//! cannot be had. Memory's limits and kills are shown in the phone, whose systemd starts the same unit (docs/design/outsiders.md).
 
 mod common;
 

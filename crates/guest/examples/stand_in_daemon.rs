@@ -72,7 +72,7 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
             Request::Register { app, cgroup, role, io_class } => registry.insert(app, cgroup, role, io_class),
             Request::Focus { app } => registry.focus(Some(0), &app, 0)?,
             // Nobody watches a compositor in the phone.
-            Request::Attend { .. } | Request::Windows { .. } | Request::Adopt { .. } => {}
+            Request::Attend { .. } | Request::Windows { .. } | Request::Adopt { .. } | Request::Reload {} => {}
             Request::Inhibitors { .. } | Request::Playing { .. } | Request::Names { .. } => {}
             Request::Home {} => {
                 registry.unfocus(Some(0), 0);
@@ -167,6 +167,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         kills: 0,
         compressed_pages: 0,
         missing: Vec::new(),
+        config_problems: Vec::new(),
         apps: registry.iter().map(app).collect(),
         next_offset: None,
     }))

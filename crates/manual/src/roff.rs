@@ -17,7 +17,9 @@ pub fn escaped(text: &str) -> String {
 impl Page {
     /// A page's head and its section NAME.
     pub fn new(name: &str, section: u8, title: &str) -> Self {
+        // REUSE-IgnoreStart
         let mut page = Self(String::from(".\\\" SPDX-License-Identifier: GPL-2.0-only OR MIT\n"));
+        // REUSE-IgnoreEnd
         page.0 += ".\\\" Made by `make man`; change what it is made of.\n";
         let _ = writeln!(
             page.0,
