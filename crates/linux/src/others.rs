@@ -258,7 +258,7 @@ mod tests {
         let root = Root::at(root_path);
         let cgroups = Cgroups::find(&root).unwrap();
         let held = |slept_ns| holders(&root, &cgroups, &mut Lasting::default(), unit, slept_ns).unwrap();
-        let [found, after_sleep] = [0, 2_000_000_000].map(|slept_ns| held(slept_ns));
+        let [found, after_sleep] = [0, 2_000_000_000].map(&held);
         // Of a login with 512 others, all of them gone by now, one is large.
         let many = |most: usize| -> String { (1..=most).map(|at| format!("{}\n", 4_000_000 + at)).collect() };
         let large = children[1].id();
