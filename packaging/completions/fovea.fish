@@ -433,7 +433,7 @@ complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcomm
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from report" -l only -d 'Only these experiments and scenarios' -r
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from report" -l seed -d 'Seed of experiments that are run' -r
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from report" -l seeds -d 'How many seeds they are run with, from --seed on: 5, or 1 with --quick' -r
-complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from report" -l docs -d 'Make tables and pictures of documents anew, between their markers, from the results in DIR/results, and no page: of DIR/*.md, and of the README.md beside DIR' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from report" -l docs -d 'Make tables and pictures of documents anew, between their markers, from the results in DIR/results, and no page: of DIR/*.md, of the pages in DIR/guide, DIR/design and DIR/results, and of the README.md beside DIR' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from report" -l stamp -d 'A line under the title, such as the date' -r
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from report" -l threads -d 'Threads; all cores unless told otherwise. The results do not depend on them' -r
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from report" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
