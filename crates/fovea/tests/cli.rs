@@ -166,7 +166,7 @@ fn a_broken_configuration_names_file_line_and_mend() {
     told(": stream did not contain valid UTF-8", "name a readable file with --config");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    told(": Is a directory", "name a readable file with --config");
+    told(": no regular file", "name a readable file with --config");
 }
 
 #[test]

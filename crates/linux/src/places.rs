@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(found, "1 system, 1 app, 1 job");
         let Finding::Missing { found, mend } = machine(&[service, &login]) else { panic!("an app") };
         assert!(found.contains("1 job; user.slice/user-1000.slice/session-4.scope runs"), "{found}");
-        assert!(mend.contains("fovea watch x11"));
+        assert!(mend.contains("fovea-watch(1)"));
         let Finding::Missing { found, .. } = machine(&[service]) else { panic!("an app") };
         assert!(found.starts_with("1 system; nobody"), "{found}");
         let Finding::Missing { found, .. } = machine(&[]) else { panic!("an app") };
