@@ -73,13 +73,17 @@ impl Baseline {
 
 /// What dies of an app or job whose turn it is, by a reading of all its processes.
 ///
-/// That is the subtree that grew. Where no single process of it did, and the app says which of its processes it can do without
-/// (browsers and editors give those a higher `oom_score_adj`), it is the one with the highest, and the largest of these. Where
-/// several grew that only a common ancestor ties together, it is the largest of these and not the ancestor, which may be a
-/// whole session. Where
-/// nothing is known of growth, it is such a process of the whole unit, or else the subtree that holds most of everything.
-/// A subtree that gives less than `least_bytes` is of no use: then, and where there is none, the whole unit dies, if it `may_die_whole`.
-/// A login's scope may not: a desktop's compositor may be in it, and is not to die for its own growth either. Where it is a single process, that is what took the memory.
+/// - The subtree that grew, if its own process did most of that.
+/// - Else the process that its app can do without, by a higher `oom_score_adj` (browsers and editors
+///   set one), and the largest of these.
+/// - Else, of several that grew apart from each other, the one that gained most, and never what
+///   started them all, which may be a session or tmux.
+/// - Else, where nothing is known of growth, the subtree that holds most of everything.
+///
+/// A subtree that gives less than `least_bytes` is of no use: then, and where there is none, the
+/// whole unit dies, if it `may_die_whole`. A login's scope may not: a desktop's compositor may be in
+/// it, and is not to die for its own growth either. A login of a single process is what took the
+/// memory.
 pub fn extent(processes: &[Holder], baseline: &Baseline, least_bytes: u64, may_die_whole: bool) -> Extent {
     let forest = Forest::new(processes);
     let gained: Vec<u64> = processes.iter().map(|process| baseline.gained_bytes(process)).collect();
