@@ -267,7 +267,15 @@ fn a_program_whose_file_system_never_answers_holds_nobody_up() {
     let silent = std::sync::atomic::AtomicBool::new(false);
     let mut running = std::thread::scope(|scope| {
         let serving = scope.spawn(|| served.serve_a_program(&program, &silent));
-        let running = Command::new(&at).arg("1000").spawn();
+        let mut running = Command::new(&at).arg("1000").spawn();
+        if let Ok(child) = &mut running {
+            // Started is said before the program is mapped.
+            let maps = format!("/proc/{}/maps", child.id());
+            let is_mapped = || std::fs::read_to_string(&maps).is_ok_and(|text| text.contains("/program"));
+            while !is_mapped() && child.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+        }
         silent.store(true, std::sync::atomic::Ordering::Release);
         serving.join().unwrap();
         running.unwrap()
