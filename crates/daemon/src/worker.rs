@@ -322,15 +322,20 @@ impl<D: Device> Loop<D> {
     fn serve(&mut self, id: u64, client: &OwnedFd) -> bool {
         for _ in 0..limits::REQUESTS_IN_A_ROW_MAX {
             if let Some(source) = self.of_user.get_mut(&id) {
-                source.due_ns = source.rate.take(now_ns()).err();
+                source.due_ns = source.rate.due_ns(now_ns());
                 if source.due_ns.is_some() {
                     // What it says meanwhile stays in its socket, and then it waits.
                     hear(&self.epoll, client, Source::Other(id), false);
                     return true;
                 }
             }
-            let reply = match socket::receive(client) {
-                Received::Request(Request::Attend { name, uid }) => {
+            let received = socket::receive(client);
+            if let (Some(source), Received::Request(_) | Received::Bad(_)) = (self.of_user.get_mut(&id), &received) {
+                source.rate.spend(now_ns());
+            }
+            let reply = match received {
+                // Once: a user's source is not to say that it is another's.
+                Received::Request(Request::Attend { name, uid }) if !self.of_user.contains_key(&id) => {
                     self.sources.insert(id);
                     let rate = Rate::new(limits::SAID_OF_USER_PER_S, now_ns());
                     self.of_user.extend(uid.map(|uid| (id, OfUser { uid, rate, due_ns: None })));
@@ -351,16 +356,6 @@ impl<D: Device> Loop<D> {
                         }
                     }
                     // Nobody waits for what a program says of itself; and whoever only asks can wait like others.
-                    if request == (Request::Reload {}) {
-                        let read = self.reload();
-                        if !socket::reply(
-                            client,
-                            &read.map_or_else(|error| Reply::Error { error }, |()| Reply::Done {}),
-                        ) {
-                            return false;
-                        }
-                        continue;
-                    }
                     let is_pressed = self.real_time.is_pressed(now_ns());
                     let _aside = (!is_pressed && !request.is_waited_for()).then(Aside::among_all);
                     self.answer(self.sources.contains(&id).then_some(id), request)
@@ -377,6 +372,9 @@ impl<D: Device> Loop<D> {
     }
 
     fn answer(&mut self, source: Option<u64>, request: Request) -> Reply {
+        if request == (Request::Reload {}) {
+            return self.reload().map_or_else(|error| Reply::Error { error }, |()| Reply::Done {});
+        }
         if let Request::Register { app, cgroup, .. } = &request {
             if let Err(error) = self.admit(app, cgroup) {
                 return Reply::Error { error };

@@ -262,6 +262,8 @@ fn a_sessions_source_becomes_its_user_and_can_say_nothing_else() {
     client.say(r#"{"request":"inhibitors","pids":[1]}"#);
     let error = client.refused(br#"{"request":"home"}"#);
     assert!(error.contains("user 65534"), "{error}");
+    let error = client.refused(br#"{"request":"attend","name":"session","uid":0}"#);
+    assert!(error.contains("user 65534"), "it is nobody else's from then on: {error}");
     daemon.stop();
 }
 

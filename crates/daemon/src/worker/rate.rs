@@ -15,14 +15,15 @@ impl Rate {
         Rate { apart_ns: SECOND_NS / u64::from(per_s), full_at_ns: now_ns }
     }
 
-    /// Once more; the error is when that may be.
-    pub(super) fn take(&mut self, now_ns: u64) -> Result<(), u64> {
-        let full_at_ns = self.full_at_ns.max(now_ns) + self.apart_ns;
-        if full_at_ns > now_ns + SECOND_NS {
-            return Err(full_at_ns - SECOND_NS);
-        }
-        self.full_at_ns = full_at_ns;
-        Ok(())
+    /// When it may be done again, if not now.
+    pub(super) fn due_ns(&self, now_ns: u64) -> Option<u64> {
+        let due_ns = (self.full_at_ns + self.apart_ns).saturating_sub(SECOND_NS);
+        Some(due_ns).filter(|&due_ns| due_ns > now_ns)
+    }
+
+    /// It is done once more.
+    pub(super) fn spend(&mut self, now_ns: u64) {
+        self.full_at_ns = self.full_at_ns.max(now_ns) + self.apart_ns;
     }
 }
 
@@ -33,14 +34,14 @@ mod tests {
     #[test]
     fn a_second_s_worth_goes_at_once_and_then_one_after_the_other() {
         let mut rate = Rate::new(20, 7);
-        let taken = std::iter::from_fn(|| rate.take(7).ok()).count();
-        assert_eq!(taken, 20);
-        let due_ns = rate.take(7).unwrap_err();
+        let all_at = |rate: &mut Rate, now_ns| {
+            std::iter::from_fn(|| rate.due_ns(now_ns).is_none().then(|| rate.spend(now_ns))).count()
+        };
+        assert_eq!(all_at(&mut rate, 7), 20);
+        let due_ns = rate.due_ns(7).unwrap();
         assert_eq!(due_ns, 7 + SECOND_NS / 20);
-        assert!(rate.take(due_ns - 1).is_err());
-        assert_eq!(rate.take(due_ns), Ok(()));
-        assert!(rate.take(due_ns).is_err());
-        let much_later_ns = 100 * SECOND_NS;
-        assert_eq!(std::iter::from_fn(|| rate.take(much_later_ns).ok()).count(), 20, "and no more is saved up");
+        assert_eq!(rate.due_ns(due_ns - 1), Some(due_ns));
+        assert_eq!(all_at(&mut rate, due_ns), 1);
+        assert_eq!(all_at(&mut rate, 100 * SECOND_NS), 20, "and no more is saved up");
     }
 }
