@@ -140,8 +140,12 @@ pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
 
 /// The user of a process, whatever it has made of itself: the owner of its /proc folder is root as soon as it is not to be dumped.
 pub fn user_of_process(pid: u32) -> Option<u32> {
+    user_of(&Root::at("/"), pid)
+}
+
+pub(crate) fn user_of(root: &Root, pid: u32) -> Option<u32> {
     let mut text = Vec::new();
-    crate::file::read_into(std::path::Path::new(&format!("/proc/{pid}/status")), &mut text).ok()?;
+    crate::file::read_into(&root.join(format!("proc/{pid}/status")), &mut text).ok()?;
     u32::try_from(crate::proc::value(&text, b"Uid:")?).ok()
 }
 

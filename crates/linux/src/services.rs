@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use fovea_apps::limits::SERVERS_OF_USER_MAX;
@@ -16,6 +15,7 @@ use crate::media::clients::clients;
 use crate::media::Users;
 use crate::open_files::{identity, open_files, processes, Identity};
 use crate::probe::watched;
+use crate::process::user_of;
 use crate::Error;
 
 /// A process that uses a service.
@@ -50,7 +50,7 @@ pub(crate) fn users(root: &Root, devices: &Root, table: &[Service]) -> Result<Ve
             let of = table.iter().enumerate().filter(|(_, service)| service.is_peer(&program));
             let of: Vec<_> = of.map(|(service, _)| (pid, service)).collect();
             // Of each user so many: their names are anybody's to choose.
-            if !of.is_empty() && user_of(&proc, pid).is_some_and(|uid| asked.insert(uid, pid)) {
+            if !of.is_empty() && user_of(root, pid).is_some_and(|uid| asked.insert(uid, pid)) {
                 servers.extend(of);
             }
         }
@@ -64,10 +64,6 @@ pub(crate) fn users(root: &Root, devices: &Root, table: &[Service]) -> Result<Ve
         users.extend(of.into_iter().filter(|&pid| pid != server).map(|pid| ServiceUser { pid, service }));
     }
     Ok(users.into_iter().collect())
-}
-
-fn user_of(proc: &Path, pid: u32) -> Option<u32> {
-    std::fs::metadata(proc.join(pid.to_string())).ok().map(|folder| folder.uid())
 }
 
 /// A device node of a service.
