@@ -45,7 +45,8 @@ impl UndoLog {
         if let Some(e) = read.unread {
             return Err(e);
         }
-        read.kept(&path)?.iter().for_each(|what| say!("fovea: {what}"));
+        let kept = read.keep_senseless(&path)?;
+        read.senseless.iter().chain(&kept).for_each(|what| say!("fovea: {what}"));
         let file = LogFile::open(&path)?;
         let mut log = Self { file, written_bytes: 0, changed: read.changed, complained: false };
         if let Some(e) = log.file.unreserved() {
@@ -291,15 +292,13 @@ struct Read {
 }
 
 impl Read {
-    /// Keeps what makes no sense elsewhere, before the log is written anew without it; the complaints, which say where.
-    fn kept(&self, log: &Path) -> std::io::Result<Vec<String>> {
-        let mut complaints = self.senseless.clone();
-        if !self.senseless.is_empty() {
-            let kept = file::keep_senseless(log, &self.senseless_lines)?;
-            complaints
-                .push(format!("{}: those lines are kept there: remove it once they are of no use", kept.display()));
+    /// Keeps what makes no sense elsewhere, before the log is written anew without it; where, if there is any.
+    fn keep_senseless(&self, log: &Path) -> std::io::Result<Option<String>> {
+        if self.senseless.is_empty() {
+            return Ok(None);
         }
-        Ok(complaints)
+        let kept = file::keep_senseless(log, &self.senseless_lines)?;
+        Ok(Some(format!("{}: those lines are kept there: remove it once they are of no use", kept.display())))
     }
 }
 

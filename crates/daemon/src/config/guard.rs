@@ -22,10 +22,14 @@ pub struct Loaded {
 impl Loaded {
     /// Reads a file; unknown keys are problems, anything else is an error.
     pub fn read(path: &Path) -> Result<Self, BadConfig> {
+        Self::with_text(path).map(|(loaded, _)| loaded)
+    }
+
+    fn with_text(path: &Path) -> Result<(Self, String), BadConfig> {
         let text = regular::text(path, CONFIG_MAX_BYTES)
             .map_err(|source| BadConfig::Unreadable { path: path.to_owned(), source })?;
         let (config, unknown) = Config::read(&text, path)?;
-        Ok(Self { config, problems: unknown.iter().map(BadConfig::to_string).collect() })
+        Ok((Self { config, problems: unknown.iter().map(BadConfig::to_string).collect() }, text))
     }
 
     /// Reads a file (none: the defaults), and whatever is wrong with it returns one that can be used: the last good one, of which `last_good`
@@ -36,9 +40,9 @@ impl Loaded {
             let _ = std::fs::remove_file(last_good);
             return Self::default();
         };
-        let error = match Self::read(path) {
-            Ok(mut loaded) => {
-                loaded.problems.extend(keep(path, last_good).err());
+        let error = match Self::with_text(path) {
+            Ok((mut loaded, text)) => {
+                loaded.problems.extend(keep(&text, last_good).err());
                 return loaded;
             }
             Err(error) => error,
@@ -52,11 +56,10 @@ impl Loaded {
     }
 }
 
-/// Keeps a copy: whole or not at all, and for its owner alone.
-fn keep(path: &Path, last_good: &Path) -> Result<(), String> {
+/// Keeps a copy of the very text that was found good: whole or not at all, and for its owner alone.
+fn keep(text: &str, last_good: &Path) -> Result<(), String> {
     let new = last_good.with_extension("new");
     let copy = || {
-        let text = regular::text(path, CONFIG_MAX_BYTES)?;
         if regular::text(last_good, CONFIG_MAX_BYTES).is_ok_and(|kept| kept == text) {
             return Ok(());
         }

@@ -23,8 +23,8 @@ pub fn restore(run_folder: &Path, device: &mut impl Device) -> std::io::Result<V
         complaints.push(format!("{}: {e}: what its unread part names is not undone", path.display()));
         return Ok(complaints);
     }
-    match read.kept(&path) {
-        Ok(kept) => complaints.extend(kept.into_iter().skip(read.senseless.len())),
+    match read.keep_senseless(&path) {
+        Ok(kept) => complaints.extend(kept),
         Err(e) => {
             complaints.push(format!("{}: {e}: left as it is, for the lines that make no sense", path.display()));
             return Ok(complaints);
