@@ -2,11 +2,15 @@
 //! Beside 300 apps the daemon sleeps while nothing happens, and stays small: on a kernel whose PSI triggers work (this host's may not), with the
 //! program that goes on a device where that is built (`make small`), else with this one. Skipped, with a word, where something is missing.
 
+#[path = "common/console.rs"]
+mod console;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use console::Console;
 use fovea_phone::{fetch, Cache, Error, GuestFile, Phone, Programs, Progress, RunOptions};
 use fovea_scenario::kinds::managed::STOCK;
 use fovea_scenario::{Lacks, Plan};
@@ -73,13 +77,8 @@ fn beside_300_apps_the_daemon_sleeps_and_is_small() {
         Err(e) => panic!("{e}"),
     };
     println!("{console}");
-    let lines =
-        |mark: &str| -> Vec<&str> { console.lines().filter_map(|line| line.trim_end().strip_prefix(mark)).collect() };
-    let number = |mark: &str| -> u64 {
-        let found = lines(mark);
-        assert_eq!(found.len(), 1, "{mark:?}: {found:?}");
-        found[0].trim().parse().unwrap()
-    };
+    let console = Console(console);
+    let (lines, number) = (|mark| console.lines(mark), |mark| console.number(mark));
     assert_eq!(lines("at the end").len(), 1, "it did not get there");
     assert_eq!(number("apps:"), 300);
     let missing = lines("\"missing\":");

@@ -3,10 +3,14 @@
 //! left to the kernel, answers come in time, and the daemon stays small. As long as FOVEA_SOAK_SECONDS says: `make soak`. Skipped,
 //! with a word, where something is missing.
 
+#[path = "common/console.rs"]
+mod console;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use console::Console;
 use fovea_phone::{fetch, Cache, Error, GuestFile, Phone, Programs, Progress, RunOptions};
 use fovea_scenario::kinds::managed::STOCK;
 use fovea_scenario::{Lacks, Plan};
@@ -62,13 +66,8 @@ fn beside_a_hostile_user_nobody_dies_wrongly_and_the_daemon_answers_and_stays_sm
         Err(e) => panic!("{e}"),
     };
     println!("{console}");
-    let lines =
-        |mark: &str| -> Vec<&str> { console.lines().filter_map(|line| line.trim_end().strip_prefix(mark)).collect() };
-    let number = |mark: &str| -> u64 {
-        let found = lines(mark);
-        assert_eq!(found.len(), 1, "{mark:?}: {found:?}");
-        found[0].trim().parse().unwrap()
-    };
+    let console = Console(console);
+    let (lines, number) = (|mark| console.lines(mark), |mark| console.number(mark));
     assert_eq!(lines("at the end").len(), 1, "it did not get there");
     assert_eq!(number("apps that live:"), 6);
     assert!(lines("killed:").iter().all(|line| !line.contains("\"work")), "nobody who works is killed");
