@@ -298,11 +298,11 @@ complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subco
 complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from record" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from record" -l all -d 'Record everybody; with a command, for as long as it runs'
 complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help'
-complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from import" -l format -d 'Its format, if it should not be detected: mobile-block-io, msr, systor17, biotracer, blkparse, csv, ids, vscsi, oracle-general' -r
+complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from import" -l format -d 'Its format, if it should not be detected: mobile-block-io, msr, systor17, biotracer, blkparse, ycsb, csv, ids, lcs, vscsi, oracle-general' -r
 complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from import" -l order -d 'What to do with records earlier than the one before them' -r -f -a "reject\t'Stop there'
 keep\t'Keep the file\'s order'
 sort\t'Sort by time'"
-complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from import" -l csv -d 'Columns of a csv file, e.g. time=1,id=2,size=3,delimiter=tab' -r
+complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from import" -l csv -d 'What is known of a table: columns by number (from 1, 0 for none) or by name of time, id, size, op, count, disk, offset and length; time-unit (s, ms, us, ns, filetime, date), block-unit (byte, sector), delimiter (comma, tab, semicolon, pipe, space), header (yes, no), ids (text), table (such as tencent-block). E.g. time=1,id=key,size=0,time-unit=ms. What is not said is read off the file, and refused where it could be read in several ways' -r
 complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from import" -l blkparse-action -d 'The blkparse event that counts as the request: Q, D or C' -r
 complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from import" -l app -d 'An app in place of the threads whose names in the trace are like PATTERN (*, ?, [a-z]); may be said several times' -r
 complete -c fovea -n "__fish_fovea_using_subcommand trace; and __fish_seen_subcommand_from import" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F

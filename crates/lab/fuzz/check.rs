@@ -18,3 +18,21 @@ pub fn import(name: &str, bytes: &[u8]) {
         assert_eq!(strict, lenient, "{name}: skipping bad records changed a file that has none");
     }
 }
+
+/// A line of what `--csv` says and any table behind it: nothing panics, a failure is one line, and what is read is whole.
+pub fn table(bytes: &[u8]) {
+    let (said, table) = bytes.split_at(bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len()));
+    let Some(csv) = std::str::from_utf8(said).ok().and_then(|said| said.parse().ok()) else { return };
+    let table = table.strip_prefix(b"\n").unwrap_or(table);
+    let options = ImportOptions { order: Order::Keep, csv, ..ImportOptions::default() };
+    let read = parse_bytes("csv".parse().expect("a format of the registry"), table, &options);
+    match read {
+        Err(error) => assert_eq!(error.to_string().lines().count(), 1, "{error}"),
+        Ok((records, _)) => {
+            assert!(!records.is_empty());
+            for record in &records {
+                assert!(record.size_bytes.is_none_or(|size| size == record.length_bytes), "{record:?}");
+            }
+        }
+    }
+}

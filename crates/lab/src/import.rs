@@ -6,14 +6,17 @@ mod biotracer;
 mod blkparse;
 mod csv;
 mod ids;
+mod lcs;
 mod mobile;
 mod msr;
 mod oracle_general;
+mod sanity;
 mod sort;
 mod source;
 mod systor;
 mod text;
 mod vscsi;
+mod ycsb;
 
 use std::{
     collections::BTreeMap,
@@ -24,10 +27,17 @@ use std::{
 use serde::Serialize;
 
 pub use apps::AppRule;
-pub use csv::CsvColumns;
+pub use csv::CsvOptions;
+pub use sanity::Sanity;
 pub use source::{Jumps, Objects, Order, Sink, Source, Tally, JUMP_NS};
 
-use crate::{input::Input, output::distinct, store::Writer, Error, Record, Result};
+use crate::{
+    input::{Input, STANDARD_INPUT},
+    output::distinct,
+    requests::FORMAT_KEY,
+    store::Writer,
+    Error, Record, Result, Stop,
+};
 
 /// A foreign format.
 pub struct Format {
@@ -48,8 +58,10 @@ pub static FORMATS: &[&Format] = &[
     &systor::FORMAT,
     &biotracer::FORMAT,
     &blkparse::FORMAT,
+    &ycsb::FORMAT,
     &csv::FORMAT,
     &ids::FORMAT,
+    &lcs::FORMAT,
     &vscsi::FORMAT,
     &oracle_general::FORMAT,
 ];
@@ -74,7 +86,7 @@ impl FromStr for &'static Format {
 /// What to import and how.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
-    /// The foreign file; may be compressed with gzip, xz or zstd.
+    /// The foreign file; may be compressed with gzip, xz, zstd, bzip2 or lz4; `-` is standard input.
     pub input: PathBuf,
     /// The trace file to make.
     pub output: PathBuf,
@@ -84,8 +96,8 @@ pub struct ImportOptions {
     pub order: Order,
     /// Leave bad records out instead of stopping at the first.
     pub skip_bad: bool,
-    /// Columns of a csv file.
-    pub csv: CsvColumns,
+    /// What is known of a csv file's columns.
+    pub csv: CsvOptions,
     /// Which event of blkparse's counts as the request (`Q`, `D` or `C`); `Q` if absent.
     pub blkparse_action: Option<char>,
     /// Apps in place of threads' names; of several that fit the first.
@@ -99,8 +111,12 @@ pub struct ImportOptions {
 pub struct ImportReport {
     /// The format, as named or detected.
     pub format: &'static str,
+    /// What the file was understood as, in one line.
+    pub understood: String,
     /// Records in the trace file.
     pub records: u64,
+    /// Figures that show a wrong reading.
+    pub sanity: Sanity,
     /// What was left out and what is not known, by kind.
     #[serde(flatten)]
     pub tally: Tally,
@@ -147,7 +163,7 @@ fn empty(path: &Path) -> Error {
 }
 
 /// Reads a foreign file record by record; [`import`] writes them to a trace file.
-fn read_all(mut input: Input, options: &ImportOptions, sink: &mut dyn Sink) -> Result<(&'static str, Tally)> {
+fn read_all(mut input: Input, options: &ImportOptions, sink: &mut dyn Sink) -> Result<Done> {
     let path = input.path().to_owned();
     if input.peek(1)?.is_empty() {
         return Err(empty(&path));
@@ -158,7 +174,7 @@ fn read_all(mut input: Input, options: &ImportOptions, sink: &mut dyn Sink) -> R
     };
     let mut source = Source::new(input, options, sink);
     (format.read)(&mut source)?;
-    let (records, tally) = source.finish();
+    let (records, tally, understood) = source.finish();
     if records == 0 {
         let left_out = match tally.summary() {
             text if text.is_empty() => String::new(),
@@ -171,7 +187,18 @@ fn read_all(mut input: Input, options: &ImportOptions, sink: &mut dyn Sink) -> R
             mend: "name the right format with --format".into(),
         });
     }
-    Ok((format.name, tally))
+    let understood = match understood {
+        Some(words) => format!("{}: {words}", format.name),
+        None => format!("{}: {}", format.name, format.about),
+    };
+    Ok(Done { format: format.name, tally, understood })
+}
+
+/// What was read.
+struct Done {
+    format: &'static str,
+    tally: Tally,
+    understood: String,
 }
 
 /// Reads a foreign file with the importers' defaults, for who needs its records only.
@@ -195,43 +222,80 @@ pub(crate) fn each_summed(path: &Path, sink: &mut dyn Sink) -> Result<u64> {
 /// # Errors
 /// If the file cannot be read, a record of it is bad (unless those are skipped), or the trace file cannot be written.
 pub fn import(options: &ImportOptions, progress: impl Fn(u64, u64)) -> Result<ImportReport> {
+    import_until(options, &Stop::default(), progress)
+}
+
+/// As [`import`], until somebody asks that it end.
+///
+/// # Errors
+/// As [`import`], and if it is to end.
+pub fn import_until(options: &ImportOptions, stop: &Stop, progress: impl Fn(u64, u64)) -> Result<ImportReport> {
     distinct(&options.input, &options.output)?;
-    let size = std::fs::metadata(&options.input).map_err(|e| Error::read(&options.input, e))?.len();
-    let (input, bytes_read) = Input::open(&options.input)?;
     let mut writer = Writer::create(&options.output)?;
-    let mut told = 0;
-    let mut write = |record: Record| {
-        told += 1;
-        if told % 65_536 == 0 {
+    let report = read(options, stop, progress, &mut |record| writer.push(record))?;
+    writer.finish(&report.notes(options))?;
+    Ok(report)
+}
+
+/// Reads a foreign file as [`import`] does, and gives its records to `sink` in the order that a trace file would have them. Records are
+/// sorted in the folder of the options' output.
+///
+/// # Errors
+/// As [`import_until`], and what `sink` returns.
+pub fn read(
+    options: &ImportOptions,
+    stop: &Stop,
+    progress: impl Fn(u64, u64),
+    sink: &mut dyn FnMut(Record) -> Result<()>,
+) -> Result<ImportReport> {
+    // Standard input tells no size.
+    let size = match options.input == Path::new(STANDARD_INPUT) {
+        true => 0,
+        false => std::fs::metadata(&options.input).map_err(|e| Error::read(&options.input, e))?.len(),
+    };
+    let (input, bytes_read) = Input::open(&options.input)?;
+    let (mut records, mut counter) = (0, sanity::Counter::new());
+    let mut take = |record: Record| {
+        counter.look(&record);
+        records += 1;
+        if records % 65_536 == 0 {
+            stop.check()?;
             progress(bytes_read.get(), size);
         }
-        writer.push(record)
+        sink(record)
     };
-    let (format, tally) = match options.order {
+    let Done { format, tally, understood } = match options.order {
         Order::Sort => {
             let mut sorter = sort::Sorter::new(&options.output);
             let done = read_all(input, options, &mut |record| sorter.push(record))?;
-            sorter.finish(&mut write)?;
+            sorter.finish(&mut take)?;
             done
         }
-        _ => read_all(input, options, &mut write)?,
+        _ => read_all(input, options, &mut take)?,
     };
-    let records = writer.records();
-    let source = options.input.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut notes = BTreeMap::from([
-        ("fovea.trace.format".to_owned(), format.to_owned()),
-        ("fovea.trace.source".to_owned(), source),
-        ("fovea.trace.tally".to_owned(), serde_json::to_string(&tally).expect("counts serialise")),
-    ]);
-    if !options.apps.is_empty() {
-        let rules: Vec<_> = options.apps.iter().map(AppRule::to_string).collect();
-        notes.insert("fovea.trace.apps".into(), rules.join(" "));
+    Ok(ImportReport { format, understood, records, sanity: counter.finish(), tally })
+}
+
+impl ImportReport {
+    /// What a trace file says of where it comes from.
+    pub fn notes(&self, options: &ImportOptions) -> BTreeMap<String, String> {
+        let source = options.input.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut notes = BTreeMap::from([
+            (FORMAT_KEY.to_owned(), self.format.to_owned()),
+            ("fovea.trace.source".to_owned(), source),
+            ("fovea.trace.understood".to_owned(), self.understood.clone()),
+            ("fovea.trace.sanity".to_owned(), serde_json::to_string(&self.sanity).expect("figures serialise")),
+            ("fovea.trace.tally".to_owned(), serde_json::to_string(&self.tally).expect("counts serialise")),
+        ]);
+        if !options.apps.is_empty() {
+            let rules: Vec<_> = options.apps.iter().map(AppRule::to_string).collect();
+            notes.insert("fovea.trace.apps".into(), rules.join(" "));
+        }
+        if options.whole_requests {
+            notes.insert("fovea.trace.whole-requests".into(), "true".into());
+        }
+        notes
     }
-    if options.whole_requests {
-        notes.insert("fovea.trace.whole-requests".into(), "true".into());
-    }
-    writer.finish(&notes)?;
-    Ok(ImportReport { format, records, tally })
 }
 
 /// Reads bytes as a file of a format and returns its records: what the fuzz targets and the property tests drive.
@@ -242,7 +306,7 @@ pub fn parse_bytes(format: &'static Format, bytes: &[u8], options: &ImportOption
     let options = ImportOptions { format: Some(format), ..options.clone() };
     let mut records = Vec::new();
     let input = Input::from_bytes("input", bytes)?;
-    let (_, tally) = read_all(input, &options, &mut |record| {
+    let Done { tally, .. } = read_all(input, &options, &mut |record| {
         records.push(record);
         Ok(())
     })?;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Reading of foreign files: decompression by magic number, lines of bounded length, records of fixed length.
 
+mod lz4;
+
 use std::{
     cell::RefCell,
     fs::File,
@@ -17,6 +19,9 @@ use crate::{store::Checksum, Error, Result};
 
 /// Longest line taken for one: the longest of any format we know is under 300 bytes.
 pub const LINE_LIMIT_BYTES: usize = 65_536;
+
+/// The name that stands for standard input.
+pub const STANDARD_INPUT: &str = "-";
 
 /// A multiple of the formats' records, so that few of them lie across its end.
 const BUFFER_BYTES: usize = 3 << 16;
@@ -93,6 +98,10 @@ impl Input {
     /// If it cannot be opened, or its compression's header is broken.
     pub fn open(path: &Path) -> Result<(Self, BytesRead)> {
         let count = BytesRead::default();
+        if path == Path::new(STANDARD_INPUT) {
+            let inner = Counted { inner: io::stdin(), count: count.clone(), sum: None };
+            return Ok((Self::new(Path::new("standard input"), inner)?, count));
+        }
         let input = Self::new(path, Counted { inner: file(path)?, count: count.clone(), sum: None })?;
         Ok((input, count))
     }
@@ -132,6 +141,12 @@ impl Input {
                 Box::new(BufReader::with_capacity(BUFFER_BYTES, liblzma::bufread::XzDecoder::new_multi_decoder(raw))),
                 "xz",
             ),
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
+                (Box::new(BufReader::with_capacity(BUFFER_BYTES, bzip2::bufread::MultiBzDecoder::new(raw))), "bzip2")
+            }
+            [0x04, 0x22, 0x4d, 0x18, ..] => {
+                (Box::new(BufReader::with_capacity(BUFFER_BYTES, lz4::Frames::new(raw))), "lz4")
+            }
             [0x28, 0xb5, 0x2f, 0xfd, ..] => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(|e| Error::read(path, e))?;
                 (Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder)), "zstd")
@@ -181,12 +196,47 @@ impl Input {
             }
         }
         if buffer.len() > LINE_LIMIT_BYTES {
-            return Err(self.bad(
-                &format!("longer than {LINE_LIMIT_BYTES} bytes"),
-                "this is no text trace; name its format with --format",
-            ));
+            return Err(self.too_long());
         }
         Ok(Some(String::from_utf8_lossy(buffer)))
+    }
+
+    /// Whole lines of what comes next, with their ends, into the buffer; false at the end of the file. Each is counted by
+    /// [`Input::took_line`] when it is looked at.
+    ///
+    /// # Errors
+    /// As [`Input::line`].
+    pub fn lines(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
+        buffer.clear();
+        if let Ok(at_hand) = self.reader.fill_buf() {
+            if let Some(end) = memchr::memrchr(b'\n', at_hand) {
+                buffer.extend_from_slice(&at_hand[..=end]);
+                self.reader.consume(end + 1);
+                return Ok(true);
+            }
+        }
+        let limit = LINE_LIMIT_BYTES as u64 + 2;
+        let read = self.reader.by_ref().take(limit).read_until(b'\n', buffer).map_err(|e| self.failed(e))?;
+        Ok(read > 0)
+    }
+
+    /// One more line of [`Input::lines`] is looked at, which is so long.
+    ///
+    /// # Errors
+    /// If it is longer than [`LINE_LIMIT_BYTES`].
+    pub fn took_line(&mut self, length: usize) -> Result<()> {
+        self.position += 1;
+        match length > LINE_LIMIT_BYTES {
+            true => Err(self.too_long()),
+            false => Ok(()),
+        }
+    }
+
+    fn too_long(&self) -> Error {
+        self.bad(
+            &format!("longer than {LINE_LIMIT_BYTES} bytes"),
+            "this is no text trace; name its format with --format",
+        )
     }
 
     /// The next record of `N` bytes, or `None` at the end of the file.
@@ -246,6 +296,11 @@ impl Input {
     /// # Errors
     /// If the file cannot be read.
     pub fn peek(&mut self, limit: usize) -> Result<Vec<u8>> {
+        if let Ok(at_hand) = self.reader.fill_buf() {
+            if let Some(head) = at_hand.get(..limit) {
+                return Ok(head.to_vec());
+            }
+        }
         let mut head = Vec::new();
         let read = self.reader.by_ref().take(limit as u64).read_to_end(&mut head);
         read.map_err(|e| self.failed(e))?;
@@ -292,6 +347,18 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    fn bz2(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn lz4(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
     fn xz(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
         encoder.write_all(bytes).unwrap();
@@ -301,17 +368,21 @@ mod tests {
     #[test]
     fn every_compression_reads_alike() {
         let text = b"one\ntwo\r\nthree";
-        for bytes in [text.to_vec(), gz(text), xz(text), zstd::encode_all(&text[..], 1).unwrap()] {
+        for bytes in [text.to_vec(), gz(text), xz(text), bz2(text), lz4(text), zstd::encode_all(&text[..], 1).unwrap()]
+        {
             assert_eq!(lines(&bytes).unwrap(), ["one", "two", "three"]);
         }
-        assert_eq!(lines(&[gz(b"a\n"), gz(b"b\n")].concat()).unwrap(), ["a", "b"], "members of one file");
+        for compress in [gz, bz2, lz4, xz] {
+            let members = [compress(b"a\n"), compress(b"b\n")].concat();
+            assert_eq!(lines(&members).unwrap(), ["a", "b"], "members of one file");
+        }
     }
 
     #[test]
     fn cut_compressed_files_say_so() {
         let text: Vec<u8> =
             (0..20_000u32).flat_map(|i| format!("{}\n", i.wrapping_mul(2_654_435_761)).into_bytes()).collect();
-        for whole in [gz(&text), xz(&text), zstd::encode_all(&text[..], 1).unwrap()] {
+        for whole in [gz(&text), xz(&text), bz2(&text), lz4(&text), zstd::encode_all(&text[..], 1).unwrap()] {
             let error = lines(&whole[..whole.len() / 2]).unwrap_err().to_string();
             assert!(error.contains("data end too early") && error.contains("fetch the file again"), "{error}");
         }

@@ -91,6 +91,8 @@ fn object_formats_become_what_they_say() {
     for (name, expected) in [
         ("oracle-general", vec![(5_000_000_000, 17, 512), (6_000_000_000, 18, 64), (6_000_000_000, 17, 512)]),
         ("ids", vec![(1, 17, 1), (3, 0, 1), (5, 17, 1)]),
+        ("lcs", vec![(5_000_000_000, 17, 512), (6_000_000_000, 18, 64), (6_000_000_000, 17, 512)]),
+        ("ycsb", vec![(1, 0, 1), (2, 0, 1), (3, 0, 1)]),
         ("csv", vec![(1_000_000_000, 17, 512), (2_500_000_000, 0, 4096)]),
     ] {
         let (records, _) = parse(name, sample(name));
@@ -104,11 +106,13 @@ fn object_formats_become_what_they_say() {
 
 #[test]
 fn columns_of_csv_are_the_users() {
-    let csv = "id=1,time=0,size=0,delimiter=tab".parse().unwrap();
-    let (records, _) = parse_bytes(format("csv"), b"a\tx\n7\ty\n", &ImportOptions { csv, ..keep() }).unwrap();
+    let csv = "id=1,time=0,size=0,delimiter=tab,header=no".parse().unwrap();
+    let (records, _) = parse_bytes(format("csv"), b"9\tx\n7\ty\n", &ImportOptions { csv, ..keep() }).unwrap();
     assert_eq!((records[1].object, records[1].size_bytes, records[1].time_ns), (7, Some(1), 2));
-    for wrong in ["id=0", "id=x", "foo=1", "delimiter=&", "id"] {
-        assert!(wrong.parse::<import::CsvColumns>().is_err(), "{wrong}");
+    for wrong in
+        ["id=0", "id=-1", "id=", "time-unit=d", "header=maybe", "ids=7", "table=x", "foo=1", "delimiter=&", "id"]
+    {
+        assert!(wrong.parse::<import::CsvOptions>().is_err(), "{wrong}");
     }
 }
 
@@ -130,7 +134,7 @@ fn jumps_of_the_clock_are_told() {
     let (input, output) = (folder.path().join("t.csv"), folder.path().join("t.parquet"));
     // The first record's time is no jump, a pause of an hour is none; MobileBlockIOTraces' cod_exec has these two.
     let seconds = [500_000, 500_001, 503_601, 685_025, 685_026, 1_051_294, 1_051_295];
-    std::fs::write(&input, seconds.map(|s| format!("{s},7,1\n")).concat()).unwrap();
+    std::fs::write(&input, "time_s,id,size\n".to_owned() + &seconds.map(|s| format!("{s},7,1\n")).concat()).unwrap();
     let options = ImportOptions { input, output: output.clone(), ..ImportOptions::default() };
     let jumps = fovea_lab::import(&options, |_, _| {}).unwrap().tally.jumps;
     assert_eq!((jumps.count, jumps.longest_ns, jumps.record), (2, 366_268_000_000_000, 6));
@@ -255,6 +259,72 @@ fn truncated_binary_files_say_so_and_their_whole_records_can_be_had() {
     }
 }
 
+/// Version 2 of vscsi: {u16 cmd, ver; u32 sn, len, nSG; u64 lbn, ts, rt}.
+fn vscsi_2(command: u16, bytes: u32, block: u64, us: u64) -> Vec<u8> {
+    let mut record = Vec::new();
+    record.extend(command.to_le_bytes());
+    record.extend(0x0200u16.to_le_bytes());
+    [1, bytes, 1].iter().for_each(|n: &u32| record.extend(n.to_le_bytes()));
+    [block, us, 5].iter().for_each(|n| record.extend(n.to_le_bytes()));
+    record
+}
+
+#[test]
+fn both_versions_of_vscsi_are_told_apart() {
+    let bytes = [vscsi_2(0x28, 4096, 8, 2), vscsi_2(0x2a, 512, 16, 3), vscsi_2(0x12, 0, 0, 4)].concat();
+    let folder = tempfile::tempdir().unwrap();
+    let options = ImportOptions {
+        input: folder.path().join("in"),
+        output: folder.path().join("out"),
+        ..ImportOptions::default()
+    };
+    std::fs::write(&options.input, &bytes).unwrap();
+    let report = fovea_lab::import(&options, |_, _| {}).unwrap();
+    assert_eq!((&*report.understood, report.records), ("vscsi: VMware vscsi trace, version 2", 2));
+    let (records, tally) = parse("vscsi", &bytes);
+    assert_eq!(brief(&records)[0], (2000, "", Op::Block, "disk:vscsi", 4096, 4096, false));
+    assert_eq!(brief(&records)[1], (3000, "", Op::Block, "disk:vscsi", 8192, 512, true));
+    assert_eq!(tally.dropped["commands that move no data"], 1);
+    assert!(refusal("vscsi", &bytes[..47]).contains("record 2: truncated: 7 of 40 bytes"));
+    let mixed = [vscsi_2(0x28, 4096, 8, 2), sample("vscsi")].concat();
+    assert!(refusal("vscsi", mixed).contains("among records of version"));
+}
+
+#[test]
+fn every_version_of_lcs_is_read() {
+    for (version, sizes, extra, ops) in
+        [(1u64, 4, 0, false), (2, 4, 0, true), (3, 8, 0, true), (4, 8, 1, true), (8, 8, 16, true)]
+    {
+        let mut bytes = vec![0; 8192];
+        for (at, number) in [(0, 0x1234_5678_9abc_def0), (8, version), (8184, 0x1234_5678_9abc_def0u64)] {
+            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        }
+        for (time, object, size, op) in [(5u32, 17u64, 512u64, 1u32), (6, 18, 64, 3), (7, 17, 512, 9)] {
+            bytes.extend(time.to_le_bytes());
+            bytes.extend(object.to_le_bytes());
+            bytes.extend(&size.to_le_bytes()[..sizes]);
+            if ops {
+                bytes.extend((op | 7 << 8).to_le_bytes());
+            }
+            if sizes == 8 {
+                bytes.extend(60u32.to_le_bytes());
+            }
+            bytes.extend((-1i64).to_le_bytes());
+            bytes.extend(vec![0xff; 4 * extra]);
+        }
+        let (records, tally) = parse("lcs", &bytes);
+        let found: Vec<_> = records.iter().map(|r| (r.time_ns, r.object, r.size_bytes.unwrap(), r.write)).collect();
+        let deleted = usize::from(ops);
+        assert_eq!(found[..2], [(5_000_000_000, 17, 512, false), (6_000_000_000, 18, 64, ops)], "version {version}");
+        assert_eq!((found.len(), tally.dropped.get("deletes").copied()), (3 - deleted, ops.then_some(1)));
+    }
+    let mut large = sample("lcs");
+    large[8192 + 12..8192 + 20].copy_from_slice(&(4u64 << 30).to_le_bytes());
+    assert_eq!(parse("lcs", &large).0[0].size_bytes, Some(4 << 30));
+    large[8] = 9;
+    assert!(refusal("lcs", &large).contains("lcs version 9, 1 to 8 are read"));
+}
+
 #[test]
 fn big_endian_files_are_recognised() {
     let swap = |bytes: &[u8], fields: &[usize]| -> Vec<u8> {
@@ -282,16 +352,16 @@ fn empty_and_foreign_files_are_refused() {
     }
     assert!(refusal("blkparse", "no trace\nat all\n").contains("no blkparse record in it (dropped 2 summary lines)"));
     let only_g = "8,0 3 12 0.009538995 697 G W 223490 + 8 [kjournald]\n";
-    let long = refusal("csv", "9".repeat(1000) + ",1,1\n");
-    assert!(long.len() < 200 && long.contains("9\"…, not a time"), "{long}");
+    let long = refusal("csv", "time_s,id\n1,1\n".to_owned() + &"9".repeat(1000) + ",1\n");
+    assert!(long.len() < 200 && long.contains("9\"…, not a number"), "{long}");
     assert!(refusal("blkparse", only_g).contains("take one it has with --blkparse-action: G"));
 }
 
 #[test]
 fn time_that_goes_back_is_refused_kept_or_sorted() {
-    let text = "5,1,10\n7,2,10\n6,3,10\n";
+    let text = "time_s,id,size\n5,1,10\n7,2,10\n6,3,10\n";
     let error = refusal("csv", text);
-    assert!(error.starts_with("input: line 3: time goes back by 1 s; import with --order sort"), "{error}");
+    assert!(error.starts_with("input: line 4: time goes back by 1 s; import with --order sort"), "{error}");
     let (records, tally) = parse("csv", text);
     assert_eq!((records.len(), tally.backwards), (3, 1));
     let folder = tempfile::tempdir().unwrap();
@@ -322,6 +392,9 @@ proptest! {
             for input in [&bytes, &edited, &[edited.clone(), bytes.clone()].concat()] {
                 check::import(format.name, input);
             }
+        }
+        for said in ["", "time=0", "id=2,time=1,time-unit=ms,size=3", "block-unit=sector"] {
+            check::table(&[said.as_bytes(), b"\n", &sample("csv"), &bytes].concat());
         }
     }
 }

@@ -6,7 +6,7 @@ mod part;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fovea_lab::import::{AppRule, CsvColumns, Format, ImportOptions, Order};
+use fovea_lab::import::{AppRule, CsvOptions, Format, ImportOptions, Order};
 use fovea_lab::synthetic::{self, Synthetic};
 
 use super::bar;
@@ -55,11 +55,12 @@ pub enum OrderArg {
 /// `fovea trace import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The foreign trace; may be compressed with gzip, xz or zstd.
+    /// The foreign trace; may be compressed with gzip, xz, zstd, bzip2 or lz4. `-` is standard input.
     input: PathBuf,
     /// The trace file to make.
     output: PathBuf,
-    /// Its format, if it should not be detected: mobile-block-io, msr, systor17, biotracer, blkparse, csv, ids, vscsi, oracle-general.
+    /// Its format, if it should not be detected: mobile-block-io, msr, systor17, biotracer, blkparse, ycsb, csv, ids, lcs,
+    /// vscsi, oracle-general.
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// What to do with records earlier than the one before them.
@@ -68,9 +69,12 @@ pub struct ImportArgs {
     /// Leave bad records out (they are counted) instead of stopping.
     #[arg(long)]
     skip_bad: bool,
-    /// Columns of a csv file, e.g. time=1,id=2,size=3,delimiter=tab.
+    /// What is known of a table: columns by number (from 1, 0 for none) or by name of time, id, size, op, count, disk, offset and length;
+    /// time-unit (s, ms, us, ns, filetime, date), block-unit (byte, sector), delimiter (comma, tab, semicolon, pipe, space), header (yes,
+    /// no), ids (text), table (such as tencent-block). E.g. time=1,id=key,size=0,time-unit=ms. What is not said is read off the file, and
+    /// refused where it could be read in several ways.
     #[arg(long, value_name = "COLUMNS")]
-    csv: Option<String>,
+    csv: Option<CsvOptions>,
     /// The blkparse event that counts as the request: Q, D or C.
     #[arg(long, value_name = "LETTER")]
     blkparse_action: Option<char>,
@@ -150,7 +154,7 @@ impl ImportArgs {
                 OrderArg::Sort => Order::Sort,
             },
             skip_bad: self.skip_bad,
-            csv: self.csv.as_deref().map_or(Ok(CsvColumns::default()), str::parse)?,
+            csv: self.csv.unwrap_or_default(),
             blkparse_action: self.blkparse_action,
             apps: self.apps,
             whole_requests: self.whole_requests,
@@ -166,7 +170,8 @@ impl ImportArgs {
         if self.json {
             return print_json(&report);
         }
-        let mut text = format!("{}: {} records, read as {}\n", options.output.display(), report.records, report.format);
+        let mut text = format!("{}: {} records\n", options.output.display(), report.records);
+        text += &format!("  read as {}\n  {}\n", report.understood, report.sanity.words());
         for (kind, count) in &report.tally.dropped {
             text += &format!("  dropped: {count} {kind}\n");
         }
@@ -176,7 +181,7 @@ impl ImportArgs {
         if report.tally.backwards > 0 {
             text += &format!("  earlier than the record before: {}\n", report.tally.backwards);
         }
-        if let Some(warning) = report.tally.jumps.warning() {
+        for warning in report.tally.jumps.warning().into_iter().chain(report.sanity.warnings()) {
             text += &format!("  warning: {warning}\n");
         }
         print(&text)

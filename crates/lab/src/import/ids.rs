@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! One object per line (LIRS, Caffeine): a number, or any text. The line's number is the time.
 
-use twox_hash::XxHash64;
-
-use super::{text::first_lines, Format, Source};
+use super::{csv::TextIds, text::first_lines, Format, Source};
 use crate::Result;
 
 /// The format's entry.
@@ -17,17 +15,8 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-/// The object of a text id: its number, or else the text's 64-bit hash in a space of its own. Two of a billion distinct texts
-/// share a hash with a probability of 3 %.
-pub(super) fn object(text: &str) -> (&'static str, u64) {
-    match text.parse() {
-        Ok(number) => ("object", number),
-        Err(_) => ("object-text", XxHash64::oneshot(0, text.as_bytes())),
-    }
-}
-
 fn read(source: &mut Source<'_>) -> Result<()> {
-    let mut number = 0;
+    let (mut number, mut ids) = (0, TextIds::new(source.csv.text_ids));
     while let Some(line) = source.line()? {
         number += 1;
         match line.trim() {
@@ -38,10 +27,10 @@ fn read(source: &mut Source<'_>) -> Result<()> {
             text if text.contains(char::is_control) || text.contains('\u{fffd}') => {
                 source.bad_line("not text", "name the right format with --format")?;
             }
-            text => {
-                let (space, object) = object(text);
-                source.emit_object(number, space, object, 1)?;
-            }
+            text => match ids.object(text.as_bytes()) {
+                Ok((space, object)) => source.emit_object(number, space, object, 1)?,
+                Err(what) => source.bad_line(&what, "mend it there")?,
+            },
         }
     }
     Ok(())

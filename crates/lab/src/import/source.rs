@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use block::Block;
 
-use super::{AppRule, CsvColumns, ImportOptions};
+use super::{AppRule, CsvOptions, ImportOptions};
 use crate::{input::Input, Error, Names, Op, Record, Result};
 
 /// What to do with a record that is earlier than the one before it.
@@ -171,9 +171,10 @@ pub struct Source<'a> {
     last_ns: u64,
     records: u64,
     tally: Tally,
+    understood: Option<String>,
     sink: &'a mut dyn Sink,
     /// Columns of a csv file.
-    pub csv: CsvColumns,
+    pub csv: CsvOptions,
     /// Which event of blkparse's is the request.
     pub blkparse_action: char,
     apps: Vec<AppRule>,
@@ -192,16 +193,38 @@ impl<'a> Source<'a> {
             last_ns: 0,
             records: 0,
             tally: Tally::default(),
+            understood: None,
             sink,
-            csv: options.csv,
+            csv: options.csv.clone(),
             blkparse_action: options.blkparse_action.unwrap_or('Q'),
             apps: options.apps.clone(),
             whole_requests: options.whole_requests,
         }
     }
 
-    pub(super) fn finish(self) -> (u64, Tally) {
-        (self.records, self.tally)
+    pub(super) fn finish(self) -> (u64, Tally, Option<String>) {
+        (self.records, self.tally, self.understood)
+    }
+
+    /// What the file was understood as, in words, where the format alone does not say it.
+    pub fn understood(&mut self, words: String) {
+        self.understood = Some(words);
+    }
+
+    /// Whole lines of what comes next; see [`Input::lines`].
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn lines(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
+        self.input.lines(buffer)
+    }
+
+    /// One more line of those is looked at.
+    ///
+    /// # Errors
+    /// If it is too long for one.
+    pub fn took_line(&mut self, length: usize) -> Result<()> {
+        self.input.took_line(length)
     }
 
     /// The next line, owned by the caller until it is given back with the next call.
@@ -305,8 +328,41 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As [`Source::emit`].
     pub fn emit_object(&mut self, time_ns: u64, space: &str, object: u64, size_bytes: u64) -> Result<()> {
+        self.emit_request(time_ns, space, object, size_bytes, false)
+    }
+
+    /// The same for a request that may write.
+    ///
+    /// # Errors
+    /// As [`Source::emit`].
+    pub fn emit_request(&mut self, time_ns: u64, space: &str, object: u64, size_bytes: u64, write: bool) -> Result<()> {
         let space = self.names.share(space);
-        self.emit(object_record(time_ns, self.nobody.clone(), space, object, size_bytes))
+        self.emit(Record { write, ..object_record(time_ns, self.nobody.clone(), space, object, size_bytes) })
+    }
+
+    /// Gives a request for a part of an object to the trace.
+    ///
+    /// # Errors
+    /// As [`Source::emit`].
+    pub fn emit_part(&mut self, block: Block<'_>, object: u64) -> Result<()> {
+        let space = self.names.share(block.disk);
+        let app = self.nobody.clone();
+        let Block { time_ns, op, offset_bytes, length_bytes, write, sync, .. } = block;
+        let importance = None;
+        let record = Record {
+            time_ns,
+            app,
+            importance,
+            op,
+            space,
+            object,
+            offset_bytes,
+            length_bytes,
+            write,
+            sync,
+            size_bytes: None,
+        };
+        self.emit(record)
     }
 
     /// The records of `length` bytes that need no waiting for; may be none although there is one, which [`Source::record`] takes.

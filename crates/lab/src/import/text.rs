@@ -17,6 +17,11 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
+/// A field that may be no text, as an error quotes it.
+pub fn quoted_bytes(text: &[u8]) -> String {
+    quoted(&String::from_utf8_lossy(text))
+}
+
 /// A line's field, with its name for the error.
 pub fn number(text: Option<&str>, name: &str) -> Result<u64, String> {
     let text = text.ok_or_else(|| format!("no {name}"))?.trim();

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//! Which column holds what: by what the user says, by the header's names, or by rows that can be of one published table only. What could
+//! be read in several ways is refused with those ways.
+
+use std::collections::BTreeMap;
+
+use super::{
+    known::{self, Known, Role},
+    number::{Decimal, TimeUnit},
+    options::{Column, CsvOptions, DELIMITERS},
+    split::Splitter,
+};
+
+/// Lines that are looked at.
+const SAMPLE_LINES: usize = 1000;
+
+/// Rows whose offsets and lengths must all be multiples of a sector before they are taken for bytes.
+const ROWS_OF_BYTES: usize = 16;
+
+/// Where a table has what; columns count from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub delimiter: u8,
+    pub header: bool,
+    /// Lines before the header or the first row.
+    pub comments: usize,
+    /// Fields of a row.
+    pub columns: usize,
+    pub time: Option<(usize, TimeUnit)>,
+    pub id: Option<usize>,
+    /// Their sum is the size.
+    pub sizes: Vec<usize>,
+    pub op: Option<usize>,
+    /// Operations are 0 for a read, 1 for a write.
+    pub numeric_ops: bool,
+    pub count: Option<usize>,
+    /// Together they name the disk.
+    pub disks: Vec<usize>,
+    pub offset: Option<usize>,
+    pub length: Option<usize>,
+    /// Bytes of a unit of offsets, and of lengths.
+    pub units_bytes: [u64; 2],
+    /// All this in words.
+    pub understood: String,
+}
+
+/// Why a table is not read, and what would help.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub what: String,
+    pub mend: String,
+}
+
+fn refusal<T>(what: impl Into<String>, mend: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal { what: what.into(), mend: mend.into() })
+}
+
+/// Ways to say something, for the end of an error.
+fn ways(ways: &[String]) -> String {
+    let quoted: Vec<_> = ways.iter().map(|way| format!("--csv {way}")).collect();
+    format!("say `fovea trace import` which: {}", quoted.join(" or "))
+}
+
+/// The rows of a file's beginning, parted in one way.
+type Rows = Vec<Vec<String>>;
+
+/// A line that cannot be cut has no fields.
+fn rows_of(lines: &[&[u8]], delimiter: u8) -> Rows {
+    let mut splitter = Splitter::new(delimiter);
+    let mut fields = |line| splitter.split(line).map_or(Vec::new(), |row| row.texts());
+    let mut rows: Rows = Vec::with_capacity(lines.len());
+    for (at, line) in lines.iter().enumerate() {
+        // A header may be a comment to others.
+        rows.push(fields(if at == 0 { without_mark(line) } else { line }));
+    }
+    rows
+}
+
+fn without_mark(line: &[u8]) -> &[u8] {
+    match line.iter().position(|&byte| byte != b'#') {
+        Some(start) => &line[start..],
+        None => line,
+    }
+}
+
+/// How many fields nine tenths of the rows have, the first among them.
+fn columns_of(rows: &Rows) -> Option<usize> {
+    let first = rows.first()?.len();
+    let alike = rows.iter().filter(|row| row.len() == first).count();
+    (first >= 2 && 10 * alike >= 9 * rows.len()).then_some(first)
+}
+
+/// The lines of a file's beginning that are whole and not empty; those before the first that is no comment are left out, unless the last of
+/// them is a header.
+fn lines_of(head: &[u8]) -> Vec<&[u8]> {
+    let whole = match head.iter().rposition(|&b| b == b'\n') {
+        Some(end) => &head[..end],
+        None => head,
+    };
+    let lines = whole.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines.filter(|line| !line.trim_ascii().is_empty()).take(SAMPLE_LINES).collect()
+}
+
+/// Comments before the first row: as many lines that start with `#`, less one that has a row's fields and so may be a header.
+fn comments(lines: &[&[u8]], delimiter: u8) -> usize {
+    let count = lines.iter().take_while(|line| line.starts_with(b"#")).count();
+    let fields = |at: usize| Some(Splitter::new(delimiter).split(without_mark(lines.get(at)?)).ok()?.len());
+    match count {
+        0 => 0,
+        _ if fields(count).is_some() && fields(count - 1) == fields(count) => count - 1,
+        _ => count,
+    }
+}
+
+/// Whether a file's beginning is that of a table: text whose lines have as many fields each.
+pub fn is_table(head: &[u8]) -> bool {
+    let text = std::str::from_utf8(match head.iter().rposition(|&b| b == b'\n') {
+        Some(end) => &head[..end],
+        None => head,
+    });
+    let printable = |text: &str| !text.chars().any(|c| c.is_control() && !['\n', '\r', '\t'].contains(&c));
+    let lines = lines_of(head);
+    text.is_ok_and(printable)
+        && DELIMITERS.iter().any(|&(_, delimiter)| {
+            let lines = &lines[comments(&lines, delimiter).min(lines.len())..];
+            columns_of(&rows_of(lines, delimiter)).is_some()
+        })
+}
+
+fn is_number(text: &str) -> bool {
+    Decimal::of(text.as_bytes()).is_some()
+}
+
+fn is_date(text: &str) -> bool {
+    TimeUnit::Date.ns(text.as_bytes()).is_ok()
+}
+
+/// Whether the first of the rows has names and no values; none if it may be either.
+fn has_header(rows: &Rows) -> Option<bool> {
+    let (first, rest) = rows.split_first()?;
+    let values = |text: &String| is_number(text) || is_date(text);
+    if first.iter().any(values) {
+        // pandas writes the names of columns that have none as numbers, behind the empty name of its index.
+        return (!first[0].is_empty()).then_some(false);
+    }
+    let names: Vec<String> = first.iter().map(|name| known::plain(name)).collect();
+    let known = names.iter().any(|name| known::role_of(name).is_some()) || Known::of_header(&names).is_some();
+    let columns = 0..first.len();
+    let of_values = |at: usize| !rest.is_empty() && rest.iter().all(|row| row.get(at).is_none_or(values));
+    (known || columns.into_iter().any(of_values)).then_some(true)
+}
+
+/// A file's beginning, parted, and who it may be.
+struct Table<'a> {
+    options: &'a CsvOptions,
+    /// Without the header.
+    rows: Rows,
+    columns: usize,
+    delimiter: u8,
+    /// As they stand in the header.
+    titles: Option<Vec<String>>,
+    /// The same in plain.
+    names: Vec<String>,
+    /// By the rows alone, or by what the user says.
+    known: Option<&'static Known>,
+    comments: usize,
+}
+
+impl Layout {
+    /// Reads the layout off a file's beginning.
+    pub fn of(head: &[u8], options: &CsvOptions) -> Result<Layout, Refusal> {
+        let lines = lines_of(head);
+        let delimiters = match options.delimiter {
+            Some(delimiter) => vec![delimiter],
+            None => DELIMITERS.map(|(_, delimiter)| delimiter).to_vec(),
+        };
+        let mut found: Vec<(u8, Rows, usize)> = Vec::new();
+        let before = |delimiter| comments(&lines, delimiter).min(lines.len());
+        for delimiter in delimiters {
+            // Spaces part columns only where nothing else does.
+            if delimiter == b' ' && !found.is_empty() {
+                continue;
+            }
+            let rows = rows_of(&lines[before(delimiter)..], delimiter);
+            if let Some(columns) = columns_of(&rows) {
+                found.push((delimiter, rows, columns));
+            }
+        }
+        // A header's names tell which of several it is.
+        let named = |rows: &Rows| {
+            rows.first().is_some_and(|row| {
+                row.iter().any(|name| matches!(known::role_of(&known::plain(name)), Some((Role::Id | Role::Offset, _))))
+            })
+        };
+        if found.len() > 1 && found.iter().filter(|(_, rows, _)| named(rows)).count() == 1 {
+            found.retain(|(_, rows, _)| named(rows));
+        }
+        if found.len() > 1 {
+            let names = DELIMITERS.iter().filter(|(_, byte)| found.iter().any(|(delimiter, ..)| delimiter == byte));
+            let names: Vec<_> = names.map(|(name, _)| format!("delimiter={name}")).collect();
+            return refusal("columns may be parted in several ways", ways(&names));
+        }
+        let Some((delimiter, mut rows, columns)) = found.pop() else {
+            return refusal(
+                "no columns: its lines have not as many fields each, parted by comma, tab, semicolon, pipe or spaces",
+                "if each line is one id, import it with --format ids; else name what parts them, --csv delimiter=tab",
+            );
+        };
+        let header = options.header.or_else(|| match options.table {
+            // A table that is named has the header that it has.
+            Some(table) => {
+                let first: Vec<_> = rows.first().into_iter().flatten().map(|name| known::plain(name)).collect();
+                Some(Known::of_header(&first) == Some(table))
+            }
+            None => has_header(&rows),
+        });
+        let Some(header) = header else {
+            if rows.first().is_some_and(|row| row[0].is_empty()) {
+                return refusal(
+                    "the header names no column, as pandas writes it of a table whose columns have no names",
+                    ways(&["header=yes,time=0,id=2".into(), "header=yes,id=2,size=3,time=0".into()]),
+                );
+            }
+            return refusal(
+                "the first line may be names or a request",
+                ways(&["header=yes".into(), "header=no,id=1".into()]),
+            );
+        };
+        let titles = header.then(|| rows.remove(0));
+        if rows.is_empty() {
+            return refusal("a header and no request", "write requests behind it");
+        }
+        rows.retain(|row| row.len() == columns);
+        let names = titles.iter().flatten().map(|title| known::plain(title)).collect();
+        let by_rows = || {
+            let fits = |table: &&Known| table.row.is_some_and(|row| rows.iter().all(|fields| row(fields)));
+            super::known::TABLES.iter().filter(|_| !header && !options.names_columns()).find(fits)
+        };
+        let known = options.table.or_else(by_rows);
+        let comments = before(delimiter);
+        Table { options, rows, columns, delimiter, titles, names, known, comments }.layout()
+    }
+}
+
+impl Table<'_> {
+    fn layout(self) -> Result<Layout, Refusal> {
+        let known = self.known.or_else(|| Known::of_header(&self.names));
+        let mut roles: BTreeMap<Role, Vec<usize>> = match known {
+            Some(known) => self.roles_of(known)?,
+            None if self.titles.is_some() => self.roles_by_names(),
+            None => BTreeMap::new(),
+        };
+        for (role, column) in &self.options.columns {
+            match self.place(*role, column)? {
+                Some(at) => drop(roles.insert(*role, vec![at])),
+                None => drop(roles.remove(role)),
+            }
+        }
+        let said = |role| self.options.column(role).is_some();
+        if known.is_none() {
+            self.settle(&mut roles, &said)?;
+        }
+        let blocks = roles.contains_key(&Role::Offset);
+        if !blocks && !roles.contains_key(&Role::Id) {
+            return self.no_object();
+        }
+        if blocks && !roles.contains_key(&Role::Length) {
+            return refusal("no column has the requests' lengths", ways(&["length=3".into()]));
+        }
+        let one = |role| roles.get(&role).and_then(|places| places.first().copied());
+        let numeric_ops = known.is_some();
+        let mut op = one(Role::Op);
+        if let Some(at) = op.filter(|_| known.is_none() && !said(Role::Op)) {
+            // A column called `type`, say, may be of anything.
+            if !self.rows.iter().all(|row| known::does(row[at].as_bytes(), false).is_some()) {
+                op = None;
+            }
+        }
+        let time = match one(Role::Time) {
+            Some(at) => Some((at, self.time_unit(at, known)?)),
+            None => None,
+        };
+        let units_bytes = match (known, blocks) {
+            (Some(known), _) => known.units_bytes,
+            (None, true) => self.units_bytes(one(Role::Offset), one(Role::Length))?,
+            (None, false) => [1, 1],
+        };
+        let units_bytes = self.options.block_bytes.map_or(units_bytes, |bytes| [bytes; 2]);
+        let places = |role| roles.get(&role).cloned().unwrap_or_default();
+        let mut layout = Layout {
+            delimiter: self.delimiter,
+            header: self.titles.is_some(),
+            comments: self.comments,
+            columns: self.columns,
+            time,
+            id: one(Role::Id),
+            sizes: if blocks { Vec::new() } else { places(Role::Size) },
+            op,
+            numeric_ops,
+            count: one(Role::Count).filter(|_| known.is_some() || said(Role::Count)),
+            disks: if blocks { places(Role::Disk) } else { Vec::new() },
+            offset: one(Role::Offset),
+            length: one(Role::Length).filter(|_| blocks),
+            units_bytes,
+            understood: String::new(),
+        };
+        layout.understood = self.words(&layout, known);
+        Ok(layout)
+    }
+
+    /// What a published table's columns hold: by the header, or by their places.
+    fn roles_of(&self, known: &Known) -> Result<BTreeMap<Role, Vec<usize>>, Refusal> {
+        let optional = known.columns.iter().filter(|column| column.ends_with('?')).count();
+        let names: Vec<&str> = match &self.titles {
+            Some(_) => self.names.iter().map(String::as_str).collect(),
+            // Of tables whose columns were added to, only the first ones are known.
+            None => {
+                let all: Vec<_> = known.names().collect();
+                let skipped = if self.columns + optional == all.len() { optional } else { 0 };
+                all.into_iter().skip(skipped).collect()
+            }
+        };
+        if self.titles.is_none() && self.columns < names.len() {
+            return refusal(
+                format!("{} columns, where {} has {}", self.columns, known.name, names.len()),
+                "name its columns instead: --csv id=1,size=2",
+            );
+        }
+        let mut roles: BTreeMap<Role, Vec<usize>> = BTreeMap::new();
+        for (role, column) in known.roles {
+            if let Some(at) = names.iter().position(|name| name == column) {
+                roles.entry(*role).or_default().push(at);
+            }
+        }
+        Ok(roles)
+    }
+
+    fn roles_by_names(&self) -> BTreeMap<Role, Vec<usize>> {
+        let mut roles: BTreeMap<Role, Vec<usize>> = BTreeMap::new();
+        for (at, name) in self.names.iter().enumerate() {
+            if let Some((role, _)) = known::role_of(name) {
+                roles.entry(role).or_default().push(at);
+            }
+        }
+        roles
+    }
+
+    /// Refuses what several columns' names may mean.
+    fn settle(&self, roles: &mut BTreeMap<Role, Vec<usize>>, said: &dyn Fn(Role) -> bool) -> Result<(), Refusal> {
+        let has = |roles: &BTreeMap<Role, Vec<usize>>, role| roles.contains_key(&role);
+        if has(roles, Role::Id) && has(roles, Role::Offset) && !(said(Role::Id) && said(Role::Offset)) {
+            if said(Role::Id) {
+                roles.remove(&Role::Offset);
+            } else if said(Role::Offset) {
+                roles.remove(&Role::Id);
+            } else {
+                let what = format!(
+                    "requests may be for objects ({}) or for places on a disk ({})",
+                    self.title(roles[&Role::Id][0]),
+                    self.title(roles[&Role::Offset][0])
+                );
+                return refusal(what, ways(&["offset=0".into(), "id=0".into()]));
+            }
+        }
+        let blocks = has(roles, Role::Offset);
+        // Bytes of a request for a place are its length; a length without a place is a size.
+        let (from, to) = if blocks { (Role::Size, Role::Length) } else { (Role::Length, Role::Size) };
+        if !has(roles, to) {
+            if let Some(places) = roles.remove(&from) {
+                roles.insert(to, places);
+            }
+        }
+        let used: &[Role] = match blocks {
+            true => &[Role::Time, Role::Op, Role::Disk, Role::Offset, Role::Length],
+            false => &[Role::Time, Role::Id, Role::Size, Role::Op],
+        };
+        for role in used {
+            let Some(places) = roles.get(role).filter(|places| places.len() > 1) else { continue };
+            // A disk may need two columns, and a request's kind matters less: neither is guessed.
+            let titles: Vec<_> = places.iter().map(|&at| self.title(at)).collect();
+            let options: Vec<_> = places.iter().take(3).map(|&at| format!("{}={}", role.name(), at + 1)).collect();
+            return refusal(
+                format!("the {} may be in several columns: {}", role.name(), titles.join(", ")),
+                ways(&options),
+            );
+        }
+        self.index(roles)
+    }
+
+    /// The first column of pandas' default has no name, and numbers the rows.
+    fn index(&self, roles: &BTreeMap<Role, Vec<usize>>) -> Result<(), Refusal> {
+        let unnamed = self.names.first().is_some_and(|name| name.is_empty() || name == "unnamed_0");
+        let used = |at: usize| roles.values().flatten().any(|&place| place == at);
+        if !unnamed || used(0) {
+            return Ok(());
+        }
+        let counts = self.rows.iter().enumerate().all(|(at, row)| row[0] == at.to_string());
+        if counts || roles.contains_key(&Role::Time) || self.options.column(Role::Time).is_some() {
+            return Ok(());
+        }
+        refusal(
+            "the first column has no name and does not count from 0: it may be the time or an index",
+            ways(&["time=1,time-unit=s".into(), "time=0".into()]),
+        )
+    }
+
+    fn title(&self, at: usize) -> String {
+        match self.titles.as_ref().and_then(|titles| titles.get(at)) {
+            Some(title) => format!("{title:?}"),
+            None => format!("column {}", at + 1),
+        }
+    }
+
+    fn place(&self, role: Role, column: &Column) -> Result<Option<usize>, Refusal> {
+        match column {
+            Column::None => Ok(None),
+            Column::Place(place) if (1..=self.columns).contains(place) => Ok(Some(place - 1)),
+            Column::Place(place) => refusal(
+                format!("{} is in column {place}, and rows have {}", role.name(), self.columns),
+                "count columns from 1",
+            ),
+            Column::Name(name) => {
+                let Some(titles) = &self.titles else {
+                    return refusal(
+                        format!("{} is in a column named {name:?}, and there is no header", role.name()),
+                        "name columns by number, or say header=yes",
+                    );
+                };
+                let exact = titles.iter().position(|title| title == name);
+                let at = exact.or_else(|| self.names.iter().position(|title| *title == known::plain(name)));
+                match at {
+                    Some(at) => Ok(Some(at)),
+                    None => refusal(
+                        format!("{} is in a column named {name:?}, which the header does not name", role.name()),
+                        format!("it names {}", titles.join(", ")),
+                    ),
+                }
+            }
+        }
+    }
+
+    /// No column tells what is asked for.
+    fn no_object(&self) -> Result<Layout, Refusal> {
+        if let Some(titles) = &self.titles {
+            return refusal(
+                format!("no column is called as ids are ({})", titles.join(", ")),
+                ways(&[format!("id={}", titles.iter().find(|title| !title.is_empty()).map_or("1", |t| t))]),
+            );
+        }
+        let can_be_time = |at: usize| {
+            let times: Vec<_> = self.rows.iter().map(|row| TimeUnit::Seconds.ns(row[at].as_bytes())).collect();
+            times.iter().all(Result::is_ok) && times.windows(2).all(|pair| pair[0] <= pair[1])
+        };
+        let can_be_size =
+            |at: usize| self.rows.iter().all(|row| super::number::whole(row[at].as_bytes(), "size").is_ok());
+        // Time, id and size in places, from 1; 0 is none.
+        let readings: &[[usize; 3]] = match self.columns {
+            2 => &[[1, 2, 0], [0, 1, 2], [2, 1, 0]],
+            _ => &[[1, 2, 3], [3, 1, 2], [1, 3, 2], [0, 1, 2], [1, 2, 0], [0, 1, 0]],
+        };
+        let fits = |[time, _, size]: &&[usize; 3]| {
+            (*time == 0 || can_be_time(time - 1)) && (*size == 0 || can_be_size(size - 1))
+        };
+        let mut options: Vec<String> = readings
+            .iter()
+            .filter(fits)
+            .map(|[time, id, size]| {
+                let size = if *size == 0 { String::new() } else { format!(",size={size}") };
+                let time = if *time == 0 { ",time=0".into() } else { format!(",time={time},time-unit=s") };
+                format!("id={id}{size}{time}")
+            })
+            .collect();
+        let tencent = |row: &Vec<String>| {
+            row.len() == 5 && ["0", "1"].contains(&&*row[3]) && row[0].len() == 10 && row.iter().all(|t| is_number(t))
+        };
+        if self.rows.iter().all(tencent) {
+            options.insert(0, "table=tencent-block".into());
+        }
+        options.truncate(3);
+        refusal(format!("{} columns without names, which may be read in several ways", self.columns), ways(&options))
+    }
+
+    /// The unit of times: what is said, what the name says, or what the values can only be.
+    fn time_unit(&self, at: usize, known: Option<&Known>) -> Result<TimeUnit, Refusal> {
+        if let Some(unit) = self.options.time_unit {
+            return Ok(unit);
+        }
+        if let Some(known) = known {
+            return Ok(known.time_unit);
+        }
+        let name = self.names.get(at).map_or("", String::as_str);
+        if let Some((Role::Time, Some(unit))) = known::role_of(name) {
+            return Ok(unit);
+        }
+        let texts = || self.rows.iter().map(|row| row[at].as_str());
+        if texts().all(is_date) {
+            return Ok(TimeUnit::Date);
+        }
+        let whole: Option<Vec<i128>> = texts().map(|text| Some(Decimal::of(text.as_bytes())?.scaled(0)?.0)).collect();
+        let Some(values) = whole else {
+            return refusal(
+                format!("times in {} are neither numbers nor dates", self.title(at)),
+                ways(&["time=0".into()]),
+            );
+        };
+        // From 2000 to 2040. Nanoseconds since 1970 are too many to be anything else; the others could be the time since a boot.
+        let within = |power: u32| {
+            values
+                .iter()
+                .all(|value| (946_684_800 * 10i128.pow(power)..2_208_988_800 * 10i128.pow(power)).contains(value))
+        };
+        if within(9) {
+            return Ok(TimeUnit::Nanos);
+        }
+        for (power, unit) in [(0, TimeUnit::Seconds), (3, TimeUnit::Millis), (6, TimeUnit::Micros)] {
+            if known::is_epoch(name) && within(power) {
+                return Ok(unit);
+            }
+        }
+        let (least, most) = (values.iter().min().copied(), values.iter().max().copied());
+        let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
+        refusal(
+            format!("times in {} are {least} to {most} in its first rows, of no unit", self.title(at)),
+            ways(&["time-unit=s".into(), "time-unit=ms".into(), "time-unit=us".into(), "time-unit=ns".into()])
+                + ", or time=0 to leave them out",
+        )
+    }
+
+    fn units_bytes(&self, offset: Option<usize>, length: Option<usize>) -> Result<[u64; 2], Refusal> {
+        if self.options.block_bytes.is_some() {
+            return Ok([1, 1]);
+        }
+        let name = |at: Option<usize>| at.and_then(|at| self.names.get(at)).map_or("", String::as_str);
+        if let (Some(offset), Some(length)) = (known::block_bytes_of(name(offset)), known::block_bytes_of(name(length)))
+        {
+            return Ok([offset, length]);
+        }
+        let places = [offset, length];
+        let sectors = |row: &Vec<String>| {
+            places.iter().flatten().all(|&at| {
+                super::number::whole(row[at].as_bytes(), "").is_ok_and(|n| n % super::super::text::SECTOR_BYTES == 0)
+            })
+        };
+        if self.rows.len() >= ROWS_OF_BYTES && self.rows.iter().all(sectors) {
+            return Ok([1, 1]);
+        }
+        refusal(
+            "offsets and lengths may be bytes or sectors of 512",
+            ways(&["block-unit=byte".into(), "block-unit=sector".into()]),
+        )
+    }
+
+    fn words(&self, layout: &Layout, known: Option<&Known>) -> String {
+        let delimiter = DELIMITERS.iter().find(|(_, byte)| *byte == self.delimiter).map_or("", |(name, _)| name);
+        let header = if layout.header { "header" } else { "no header" };
+        let about = known.map_or(String::new(), |known| format!("{}, ", known.about));
+        let place = |at: usize| match &self.titles {
+            Some(titles) => format!("{:?} (column {})", titles[at], at + 1),
+            None => format!("column {}", at + 1),
+        };
+        let all = |places: &[usize]| places.iter().map(|&at| place(at)).collect::<Vec<_>>().join(" + ");
+        let time = layout
+            .time
+            .map_or("none, lines are counted".into(), |(at, unit)| format!("{} in {}", place(at), unit.name()));
+        let mut parts = vec![format!("{about}{delimiter}, {header}"), format!("time: {time}")];
+        if let Some(id) = layout.id {
+            parts.push(format!("object: {}", place(id)));
+        }
+        let unit = |bytes: u64| if bytes == 1 { "bytes" } else { "sectors of 512 bytes" };
+        match (layout.offset, layout.length) {
+            (Some(offset), Some(length)) => {
+                parts.push(format!("offset: {} in {}", place(offset), unit(layout.units_bytes[0])));
+                parts.push(format!("length: {} in {}", place(length), unit(layout.units_bytes[1])));
+            }
+            _ if layout.sizes.is_empty() => parts.push("size: none, 1 byte each".into()),
+            _ => parts.push(format!("size: {} in bytes", all(&layout.sizes))),
+        }
+        if !layout.disks.is_empty() {
+            parts.push(format!("disk: {}", all(&layout.disks)));
+        }
+        parts.extend(layout.op.map(|at| format!("operation: {}", place(at))));
+        parts.extend(layout.count.map(|at| format!("repeats: {}", place(at))));
+        let used: Vec<usize> = layout.used().collect();
+        let unread: Vec<_> = (0..self.columns).filter(|at| !used.contains(at)).map(place).collect();
+        if !unread.is_empty() {
+            parts.push(format!("not read: {}", unread.join(", ")));
+        }
+        parts.join("; ")
+    }
+}
+
+impl Layout {
+    /// The columns that are read.
+    fn used(&self) -> impl Iterator<Item = usize> + '_ {
+        let one = [self.time.map(|(at, _)| at), self.id, self.op, self.count, self.offset, self.length];
+        one.into_iter().flatten().chain(self.sizes.iter().copied()).chain(self.disks.iter().copied())
+    }
+}
