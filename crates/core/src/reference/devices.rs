@@ -7,7 +7,7 @@ use super::{pack, Device, Frame, Model, Salvage};
 use crate::types::{Choice, FrameState, Move, Policy, Region, Request};
 
 impl Model {
-    /// C_i of equation (1).
+    /// The cost of a frame: C_i of equation (1) in eCache12.
     fn cost_of(&self, frame: u32, choice: &mut Choice<'_>) -> u64 {
         let f = &self.frames[frame as usize];
         if f.owned || f.pinned || f.retired {
@@ -28,7 +28,8 @@ impl Model {
         }
     }
 
-    /// Moves a device's slot, and those of idle devices in its way.
+    /// Moves a device's slot, and those of idle devices in its way. False, and nothing is moved, if
+    /// there is no place for one of them.
     fn place(&mut self, device: usize, first: u32) -> bool {
         let size = self.devices[device].size;
         let meets = |d: &Device| d.slot < first + size && first < d.slot + d.size;
@@ -117,7 +118,7 @@ impl Model {
         self.salvage = (holds && budget_pages > 0).then_some(Salvage { device, left: budget_pages });
     }
 
-    /// The next page to save.
+    /// Moves the page of the region that would be evicted last; `None` when salvage has ended.
     pub fn salvage_next(&mut self) -> Option<Move> {
         let Salvage { device, left } = self.salvage.take()?;
         let region = self.devices[device].held.filter(|_| left > 0)?;
@@ -135,7 +136,7 @@ impl Model {
         page.map(|(key, _)| Move { key, from, to, evicted })
     }
 
-    /// Ends salvage.
+    /// Ends salvage before its budget is used.
     pub fn salvage_end(&mut self) {
         self.salvage = None;
     }

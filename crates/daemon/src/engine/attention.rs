@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Who is in front, what can be seen, whether anybody looks: what sources say, for as long as they are there.
+//! Which app is in the foreground, which are visible, and whether the screen is on, as focus
+//! sources say while they are connected.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +12,14 @@ use super::house::House;
 use super::Engine;
 
 impl<D: Device> Engine<D> {
-    /// A source is there; what it says from now on holds until it leaves.
+    /// A source has connected. What it says holds until it leaves.
     pub fn attends(&mut self, source: SourceId, name: &str, now_ns: u64) {
         self.house.attention.sources.insert(source, name.to_owned());
         self.house.write(now_ns, "source", None, None, json!({ "name": name }));
     }
 
-    /// A source is gone. If nobody else tells who is in front, the turn that follows thaws everybody; and a screen that nobody can say is
-    /// off counts as on.
+    /// A source is gone. If no other says who is in the foreground, the turn that follows thaws all
+    /// apps. A screen that no source knows counts as on.
     pub fn left(&mut self, source: SourceId, now_ns: u64) {
         self.busy |= self.house.attention.sources.contains_key(&source);
         self.house.left(source, now_ns);
@@ -41,9 +42,9 @@ impl<D: Device> House<D> {
         }
     }
 
-    /// An app is all that a source's screen shows.
+    /// A source's screen shows this app alone. Without a source, a command says so.
     pub(super) fn focus(&mut self, source: Option<SourceId>, app: AppName, now_ns: u64) {
-        // The caller has looked; a race is impossible in one thread.
+        // The caller has checked that the app is registered, and nothing runs in between.
         let _ = self.registry.focus(source, &app, now_ns);
         self.came_to_the_front(app, now_ns);
     }
@@ -51,7 +52,8 @@ impl<D: Device> House<D> {
     fn came_to_the_front(&mut self, app: AppName, now_ns: u64) {
         self.attention.focused_ns = Some(now_ns);
         self.reorder(now_ns);
-        // Said by a command while a source lives, it is not in front by that: it has the time of a debounce to get there.
+        // A command beside a living source does not put the app into the foreground, but gives it
+        // the debounce's time to come there.
         if !self.registry.is_front(&app) {
             self.known(&app, |known| known.background_since_ns = now_ns);
         }
@@ -60,7 +62,7 @@ impl<D: Device> House<D> {
         self.attention.fronted.push(app);
     }
 
-    /// Nothing is in front on a source's screen.
+    /// A source's screen shows no app.
     pub(super) fn unfocus(&mut self, source: Option<SourceId>, now_ns: u64) {
         self.registry.unfocus(source, now_ns);
         self.attention.focused_ns = Some(now_ns);
@@ -69,7 +71,7 @@ impl<D: Device> House<D> {
 
     /// The user has closed an app.
     pub(super) fn close(&mut self, app: &AppName, now_ns: u64) {
-        // Something else comes to the screen now, if only for the next app to be chosen there.
+        // Something else comes to the screen now, if only the launcher.
         if self.registry.is_front(app) {
             self.attention.focused_ns = Some(now_ns);
         }
@@ -78,7 +80,7 @@ impl<D: Device> House<D> {
         self.write(now_ns, "close", Some(app), None, Value::Null);
     }
 
-    /// The processes whose windows a source's screen shows.
+    /// A source reports the process in the foreground and those with visible windows.
     pub(super) fn windows(
         &mut self,
         source: Option<SourceId>,
@@ -100,14 +102,15 @@ impl<D: Device> House<D> {
         Ok(())
     }
 
-    /// The app in whose cgroup, or below it, a process is; the innermost one, should an app's cgroup lie in another's.
+    /// The app whose cgroup holds a process; of nested cgroups the innermost.
     pub(super) fn app_of_pid(&mut self, pid: u32) -> Result<Option<AppName>, Error> {
         let Some(member) = self.device.cgroup_of_pid(pid)? else { return Ok(None) };
         let holders = self.registry.iter().filter(|app| fovea_linux::cgroup::is_within(&member, &app.cgroup));
         Ok(holders.max_by_key(|app| app.cgroup.len()).map(|app| app.name.clone()))
     }
 
-    /// After a change: remembers who went to the background when. Mechanisms answer it before anybody else is served.
+    /// Takes in a change of importance: remembers when apps went to the background. The mechanisms
+    /// answer it before another request is served.
     pub(super) fn reorder(&mut self, now_ns: u64) {
         for app in self.registry.iter() {
             let importance = self.registry.importance(app);
@@ -122,7 +125,8 @@ impl<D: Device> House<D> {
         self.changed = true;
     }
 
-    /// Of several sources that know, one that says "on" is enough; what a command says holds until the next word.
+    /// Of several sources that know, one that says "on" is enough; what a command says holds until
+    /// a source or a command says otherwise.
     pub(super) fn screen(&mut self, source: Option<SourceId>, on: bool, now_ns: u64) {
         let mut wanted = on;
         if let Some(source) = source {

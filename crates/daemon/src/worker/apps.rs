@@ -4,19 +4,20 @@
 use super::*;
 
 impl<D: Device> Loop<D> {
-    /// Whether an app may be registered in a cgroup, which then is watched and nobody else's.
+    /// Checks that an app may be registered in a cgroup. If so, the cgroup is watched from then on,
+    /// and no other app's.
     pub(super) fn admit(&mut self, app: &AppName, cgroup: &str) -> Result<(), String> {
         if !is_plain_path(cgroup) {
             return Err(format!(
                 "cgroup {cgroup:?} is no path below the cgroup v2 mount: leave out `..` and the leading slash"
             ));
         }
-        // Freezing or killing it would be the end of whoever could undo that.
+        // Freezing or killing that cgroup would stop the daemon.
         if self.own_cgroup.as_ref().is_some_and(|own| is_within(own, cgroup)) {
             return Err(format!("cgroup {cgroup:?} has the daemon itself in it: give the app a cgroup of its own"));
         }
         if let Some(other) = self.engine.owner_of(cgroup).filter(|other| other != app) {
-            // One that was only found gives way to who says what it is.
+            // An app that was only found gives way to one that is registered.
             if !self.engine.give_way(&other, now_ns()) {
                 return Err(format!("cgroup {cgroup:?} is that of app {other}: give each app a cgroup of its own"));
             }
@@ -32,8 +33,8 @@ impl<D: Device> Loop<D> {
         }
     }
 
-    /// The name that somebody gives an app in a cgroup may be another's by now: one that was found keeps running under another name, one
-    /// that was registered has moved.
+    /// Frees the name for its new cgroup. An app that was found under that name gets another name;
+    /// one that was registered has moved, so its old cgroup is forgotten.
     fn make_way(&mut self, app: &AppName, cgroup: &str) {
         let Some(old) = self.engine.cgroup_of(app).filter(|old| old != cgroup) else { return };
         let found = self.engine.give_way(app, now_ns());
@@ -69,7 +70,7 @@ impl<D: Device> Loop<D> {
     }
 }
 
-/// A path below the mount and nowhere else.
+/// Whether a path is relative to the mount and does not lead out of it.
 fn is_plain_path(path: &str) -> bool {
     !path.is_empty() && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What the apps do with the disk, each a process: `fovea-guest disk-app NAME START_NS LOAD`. Prints a `DiskUse` at the end.
+//! The apps of the scenario `disk`. Each is a process `fovea-guest disk-app NAME START_NS LOAD`
+//! that prints a `DiskUse` at its end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -14,23 +15,24 @@ use crate::hash::mix64;
 use crate::outcome::{At, Outcome};
 use crate::readings::now_ns;
 
-/// What makes of this program one of the apps.
+/// The first argument that makes this program one of the apps.
 pub const WORD: &str = "disk-app";
 
 const BLOCK: usize = 4096;
 const COPY_BYTES: usize = 128 << 10;
-/// The app of no class: a small read now and then.
+/// `plain`: bytes of a read, and the time between reads.
 const PLAIN_BYTES: usize = 16 << 10;
 const PLAIN_PERIOD_NS: u64 = 50_000_000;
-/// The one that writes: so much every so often, and then it must be on the disk.
+/// `writer`: bytes of a save, the time between saves, and bytes of a write.
 const SAVE_BYTES: usize = 1 << 20;
 const SAVE_PERIOD_NS: u64 = 1_000_000_000;
 const WRITE_BYTES: usize = 64 << 10;
 
-/// Sizes of the files, in MiB; all of each is there from the beginning, so that no metadata is in anybody's way.
+/// Sizes of the files in MiB. Each is written in full before the apps start, so that no metadata is
+/// written beside them.
 const FILES: [(&str, usize); 5] = [("player", 24), ("dperf", 50), ("plain", 8), ("writer", 8), ("swapper", 16)];
 
-/// Memory as O_DIRECT wants it.
+/// Memory aligned for O_DIRECT.
 pub(super) struct Blocks(Vec<Aligned>);
 
 #[derive(Clone)]
@@ -48,7 +50,7 @@ impl Blocks {
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), size) }
     }
 
-    /// What belongs at a place.
+    /// Fills the blocks with what belongs at this offset of the file in this version.
     pub(super) fn write(&mut self, file: u64, offset: u64, version: u64) {
         for (block, content) in (offset / BLOCK as u64..).zip(&mut self.0) {
             let first = first_word(file, block, version);
@@ -56,7 +58,8 @@ impl Blocks {
         }
     }
 
-    /// Whether one block does not hold what belongs at its place; it is then written again.
+    /// Compares a block with what belongs there, and writes it again. Returns 1 if it differed,
+    /// else 0.
     pub(super) fn rewrite(&mut self, file: u64, block: u64, version: u64) -> u64 {
         let first = first_word(file, block, version);
         let content = &mut self.0[block as usize].0;
@@ -65,7 +68,7 @@ impl Blocks {
         u64::from(!right)
     }
 
-    /// Blocks that do not hold it.
+    /// How many blocks differ from what belongs there.
     pub(super) fn wrong(&self, file: u64, offset: u64, version: u64) -> u64 {
         let is_wrong = |(block, content): &(u64, &Aligned)| {
             let first = first_word(file, *block, version);
@@ -79,7 +82,7 @@ fn first_word(file: u64, block: u64, version: u64) -> u64 {
     mix64((file << 56) ^ (version << 32) ^ block)
 }
 
-/// Draws, the same in every boot.
+/// Pseudo-random numbers, the same in every boot.
 pub(super) struct Draw(pub(super) u64);
 
 impl Draw {
@@ -104,7 +107,7 @@ pub(super) fn open(app: &str, direct: bool) -> Outcome<File> {
     opened.at(|| format!("opening {}", path.display()))
 }
 
-/// Writes all files as they are to be read.
+/// Makes all files, with their content of version 0.
 pub fn fill(root: &Path) -> Outcome<()> {
     let mut blocks = Blocks::new(1 << 20);
     for (name, mib) in FILES {
@@ -161,8 +164,8 @@ pub(super) fn sleep_until(at_ns: u64) {
     std::thread::sleep(std::time::Duration::from_nanos(at_ns.saturating_sub(now_ns())));
 }
 
-/// Reads a frame each time one is due. A frame is missed that is not there when the next is due; one whose time has passed before it is
-/// asked for is left out, as players do.
+/// Reads each frame when it is due. A frame is missed if it is not there when the next is due. If
+/// that time has passed before it is read, it is skipped, as players do.
 fn player(load: &DiskLoad, start_ns: u64, end_ns: u64) -> Outcome<DiskUse> {
     let file = open("player", true)?;
     let mut frame = Blocks::new(load.disk.frame_bytes as usize);
@@ -193,7 +196,7 @@ fn player(load: &DiskLoad, start_ns: u64, end_ns: u64) -> Outcome<DiskUse> {
     Ok(done)
 }
 
-/// dperf: as fast as it goes.
+/// `dperf`: reads at random places as fast as it can, and writes one time in four.
 fn copy(load: &DiskLoad, end_ns: u64) -> Outcome<DiskUse> {
     let (moved, wrong, failed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let one = |thread: u64| -> Outcome<()> {
@@ -230,7 +233,7 @@ fn copy(load: &DiskLoad, end_ns: u64) -> Outcome<DiskUse> {
     }
 }
 
-/// Reads a little now and then, and waits for it.
+/// `plain`: reads at a random place every [`PLAIN_PERIOD_NS`].
 fn plain(start_ns: u64, end_ns: u64) -> Outcome<DiskUse> {
     let file = open("plain", true)?;
     let mut draw = Draw(77);
@@ -250,7 +253,8 @@ fn plain(start_ns: u64, end_ns: u64) -> Outcome<DiskUse> {
     Ok(done)
 }
 
-/// Saves a file through the page cache, again and again; at the end it must be as it was last saved.
+/// `writer`: saves a file through the page cache every [`SAVE_PERIOD_NS`] and flushes it. At the
+/// end the disk must hold the last save.
 fn writer(start_ns: u64, end_ns: u64) -> Outcome<DiskUse> {
     let mut file = open("writer", false)?;
     let mut blocks = Blocks::new(WRITE_BYTES);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What comes to the disk whether or not it keeps up: much that is dirty and then synced, a package manager's flushes, swap.
+//! Open loops: requests that come whether or not the disk keeps up. A sync of much dirty memory, a
+//! package manager's flushes, swap.
 
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -14,7 +15,7 @@ use crate::outcome::{read_file, write_file, At, Outcome};
 use crate::readings::now_ns;
 use crate::setup::cgroup_path;
 
-/// What the app that swaps uses, and what of that it may keep.
+/// `swapper`: the memory that it uses, and its `memory.max`.
 const SWAP_BYTES: usize = 12 << 20;
 const KEPT_BYTES: u64 = 5 << 20;
 const FILE_BYTES_MAX: u64 = 64 << 10;
@@ -23,7 +24,7 @@ const PAGE: usize = 4096;
 const SYNC_PERIOD_NS: u64 = 6_000_000_000;
 const DIRTY: [(&str, &str); 2] = [("/proc/sys/vm/dirty_background_ratio", "60"), ("/proc/sys/vm/dirty_ratio", "70")];
 
-/// What a stretch of time changed outside the apps.
+/// What was changed on the machine for a stretch of the scenario.
 pub struct Prepared {
     settings: Vec<(&'static str, String)>,
     swap: Option<PathBuf>,
@@ -52,7 +53,7 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// As it was.
+    /// Sets everything back.
     pub fn undo(self) -> Outcome<()> {
         if let Some(file) = self.swap {
             kernel::off(&file).at(|| format!("swapoff {}", file.display()))?;
@@ -61,7 +62,8 @@ impl Prepared {
     }
 }
 
-/// Dirties a file of 50 MiB through the page cache, then has all of it written. The content stays what it is.
+/// `syncer`: writes dperf's file anew through the page cache, with the content that it has, and
+/// syncs it.
 pub fn sync(end_ns: u64) -> Outcome<DiskUse> {
     let mut file = open("dperf", false)?;
     let mut blocks = Blocks::new(1 << 20);
@@ -83,7 +85,7 @@ pub fn sync(end_ns: u64) -> Outcome<DiskUse> {
     Ok(done)
 }
 
-/// Writes small pieces and flushes each.
+/// `installer`: writes pieces of up to `FILE_BYTES_MAX` and flushes each.
 pub fn install(end_ns: u64) -> Outcome<DiskUse> {
     let file = open("writer", false)?;
     let mut draw = Draw(5);
@@ -102,7 +104,7 @@ pub fn install(end_ns: u64) -> Outcome<DiskUse> {
     Ok(done)
 }
 
-/// Uses memory at random; each page is compared.
+/// `swapper`: compares and rewrites random pages of more memory than it may keep.
 pub fn swap(end_ns: u64) -> Outcome<DiskUse> {
     let mut memory = Blocks::new(SWAP_BYTES);
     memory.write(id_of("swapper"), 0, 0);

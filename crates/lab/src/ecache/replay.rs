@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! A trace through the core under one way of choosing regions.
+//! Replays a trace on the eCache core under one policy that chooses regions.
 
 use fovea_core::{Choice, Config, ECache, FrameState, Key, Policy, Region, Request};
 
@@ -10,12 +10,12 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// What came of a replay.
+/// The counts of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Pages asked for.
+    /// Gets.
     pub gets: u64,
-    /// Of them, found.
+    /// Gets that found their page.
     pub hits: u64,
     /// Mean share of frames that held a page, sampled every second, percent.
     pub utilisation_percent: f64,
@@ -23,9 +23,9 @@ pub struct Outcome {
     pub allocs: u64,
     /// Cached pages that allocations took.
     pub discarded: u64,
-    /// Of them, moved out in time.
+    /// Pages that were salvaged from a device's region.
     pub salvaged: u64,
-    /// Most pages moved out in one allocation.
+    /// Most pages that were salvaged at one allocation.
     pub most_salvaged: u64,
 }
 
@@ -36,13 +36,15 @@ impl Outcome {
     }
 }
 
-/// What becomes of pages, for policies that know.
+/// What later events do with pages, for policies that know the future.
 pub(super) struct Future {
-    /// For each event that puts a page: the event that next names the page, or [`NOT`].
+    /// For each put: the event that next gets the page; [`NOT`] if the page is flushed or put again
+    /// before.
     next: Vec<u32>,
-    /// Puts less gets before each event: what is asked of the LRU end until then.
+    /// Puts less gets before each event. The difference between two events is how many frames are
+    /// taken from the LRU end between them.
     demand: Vec<i32>,
-    /// For each event that puts a page: whether it was put before. Of the past, not of the future.
+    /// For each put: whether the page was put before. This needs no future.
     returned: Vec<bool>,
 }
 
@@ -83,7 +85,7 @@ impl Future {
     }
 }
 
-/// A cache and what the lab has to know of its pages.
+/// The cache, its counters, and what policies have to know of its pages.
 #[derive(Clone)]
 pub(super) struct Machine {
     pub(super) core: ECache,
@@ -93,9 +95,9 @@ pub(super) struct Machine {
     seconds: u64,
     most_salvaged: u64,
     saved: u64,
-    /// Pages that were got from the cache since they were last read from flash.
+    /// For each page: whether its last get was a hit.
     returned: Vec<bool>,
-    /// The frame's page's put, as an event's number; kept only for policies that know the future.
+    /// For each frame: the event that put its page. Empty unless the policy knows the future.
     pub(super) put_at: Vec<u32>,
 }
 
@@ -129,7 +131,7 @@ impl Machine {
         trace.pages[page as usize]
     }
 
-    /// Everything but allocations.
+    /// Plays an event; an allocation is played by the policy.
     pub(super) fn step(&mut self, trace: &Trace, at: usize) {
         match trace.events[at] {
             Event::Put(page) => {
@@ -156,8 +158,9 @@ impl Machine {
         }
     }
 
-    /// For each frame, whether its page will be got before it would leave: it is got next, and until then fewer frames are
-    /// asked of the LRU end (puts, less the gets, each of which gives a frame back) than are before it in the list.
+    /// For each frame, whether its page will be got before it is evicted: until then no more frames
+    /// are taken from the LRU end (puts less gets, each of which gives a frame back) than are free
+    /// or lie before it in the list.
     pub(super) fn useful(&self, future: &Future, now: usize) -> Vec<bool> {
         let mut cached: Vec<(u32, u32)> = (0..self.core.frames())
             .filter(|&frame| self.core.state(frame) == Some(FrameState::Cached))
@@ -181,7 +184,7 @@ impl Machine {
         self.put_at.iter().map(|&put_at| future.returned.get(put_at as usize).copied().unwrap_or(false)).collect()
     }
 
-    /// Gives a device its region by a cost of each frame's page.
+    /// Allocates the region whose frames cost least.
     pub(super) fn alloc_by_cost(
         &mut self,
         device: u8,

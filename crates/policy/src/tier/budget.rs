@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! How many pages may move.
+//! The budget of page moves.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +10,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct Budget {
     pages_per_s: u64,
     burst_pages: u64,
-    /// In pages times nanoseconds a second, so that no fraction is lost.
+    /// In billionths of a page, so that no fraction is lost.
     credit: u128,
     at_ns: u64,
 }
 
 impl Budget {
-    /// A full one.
+    /// Starts full.
     pub fn new(pages_per_s: u64, burst_pages: u64, now_ns: u64) -> Budget {
         Budget { pages_per_s, burst_pages, credit: u128::from(burst_pages) * u128::from(SECOND_NS), at_ns: now_ns }
     }
@@ -26,7 +26,7 @@ impl Budget {
         (self.credit_at(now_ns) / u128::from(SECOND_NS)) as u64
     }
 
-    /// So many have moved, or have been tried to: what failed has cost as much.
+    /// Takes off pages that were moved, or tried: a move that failed cost as much.
     pub fn spend(&mut self, pages: u64, now_ns: u64) {
         self.credit = self.credit_at(now_ns).saturating_sub(u128::from(pages) * u128::from(SECOND_NS));
         self.at_ns = self.at_ns.max(now_ns);

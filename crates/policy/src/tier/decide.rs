@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Whose pages leave fast memory, and who is kept out of it (Hybrid15, section 3). What comes into it the kernel finds out, page by page, by who
-//! touches what (`numa_balancing`): so of an app that comes to the front only what it uses moves.
+//! Which apps' pages are demoted, and which apps are kept out of fast memory (Hybrid15, section 3).
+//! Promotion is the kernel's (`numa_balancing`), page by page as pages are touched: of an app that
+//! comes to the foreground only pages in use move.
 
 use fovea_apps::{Importance, Standing};
 
@@ -10,21 +11,24 @@ use crate::{Action, AppState, Decision, Reason, Snapshot};
 /// Time between two steps of making room.
 const STEP_NS: u64 = 20_000_000;
 
-/// The app in front waits for memory if it, and whoever else is there, stood still for so much of the last ten seconds (PSI full, percent).
+/// Apps wait for memory if PSI full was this high over the last ten seconds, in percent.
 const WAITS_PERCENT: f64 = 5.0;
 
-/// What is free is kept at so much of what apps could have of fast memory, one in so many; and at no more than may move in a quarter of a second.
+/// The reserve of free fast memory is one part in so many of what apps could have of it, and at
+/// most what may move in a quarter of a second.
 const RESERVE_SHARE: u64 = 128;
 
-/// For so long after a focus what is free is looked at often: most of what the app uses comes then.
+/// Free fast memory is read often for this long after a focus change, because most promotions come
+/// then.
 const SETTLING_NS: u64 = 3_000_000_000;
 const RESERVE_PER_S: u64 = 4;
 
-/// The batches that are moved at once by keeping an app out: one that has more in fast memory is left where it is.
+/// Keeping an app out moves all that it has in fast memory at once. An app with more batches than
+/// this is left where it is.
 const KEPT_OUT_BATCHES: u64 = 16;
 
-/// Slow memory is not filled to its last eighth by what the daemon does: an app that may have no other memory would meet the OOM killer there. Who is
-/// kept out of fast memory is let in at half of that.
+/// The daemon leaves one part in so many of slow memory free, because an app that may use no other
+/// memory would meet the OOM killer there. At half of that, apps that are kept out are let in.
 const SLOW_SHARE: u64 = 8;
 
 fn of(app: &AppState) -> AppTier {
@@ -35,30 +39,31 @@ pub(super) fn is_in_front(app: &AppState) -> bool {
     app.importance <= Importance::Visible || app.is_perceptible()
 }
 
-/// Whether it is ours to move its pages.
+/// Whether the daemon may move the app's pages: it is not on the list `ignore`, and its
+/// `cpuset.mems` is nobody else's.
 fn may_move(app: &AppState) -> bool {
     app.standing != Standing::Ignore && app.tier.is_some_and(|tier| !tier.foreign)
 }
 
-/// Whether an app has come to the front a moment ago.
+/// Whether the focus changed a moment ago.
 pub fn is_settling(snapshot: &Snapshot) -> bool {
     snapshot.focused_ns.is_some_and(|focused_ns| snapshot.now_ns < focused_ns.saturating_add(SETTLING_NS))
 }
 
-/// What is to be free of fast memory, so that a page that is used finds room there at once: the kernel promotes nothing into memory that it would have to
-/// make room in first.
+/// Fast memory to keep free. The kernel promotes nothing into full memory.
 pub fn reserve_pages(snapshot: &Snapshot, config: &TierConfig) -> u64 {
     let held: u64 = snapshot.apps.iter().map(|app| of(app).fast_pages).fold(0, u64::saturating_add);
     (held.saturating_add(snapshot.tier.fast_free_pages) / RESERVE_SHARE).min(config.pages_per_s / RESERVE_PER_S).max(1)
 }
 
-/// Whether fast memory is short, as far as one can tell without knowing what apps hold of it.
+/// Whether fast memory may be short, judged before it is read what apps hold of it.
 pub fn may_be_short(snapshot: &Snapshot, config: &TierConfig) -> bool {
     let most = config.pages_per_s / RESERVE_PER_S;
     snapshot.tier.fast_pages > 0 && snapshot.tier.fast_free_pages < most.saturating_mul(2)
 }
 
-/// Who is let into fast memory at once: whoever comes to the front, is to be left alone, or would find no memory elsewhere.
+/// Lets apps into fast memory at once: those that come to the foreground, that are to be left
+/// alone, or that would find no memory elsewhere.
 pub fn let_in(snapshot: &Snapshot, config: &TierConfig) -> Decision {
     let mut decision = Decision::default();
     let state = &snapshot.tier;

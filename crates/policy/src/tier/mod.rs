@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Memory of two speeds (Hybrid15, section 3): whose pages leave the fast one, and how many now.
+//! Fast and slow memory (Hybrid15, section 3): whose pages are demoted, and how many now.
 
 mod budget;
 mod config;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Charts of replays of cache policies: the miss ratio, which compares between traces as counts of misses do not, over the size of the
-//! cache, a chart per trace.
+//! Charts of replays of cache policies: the miss ratio over the size of the cache, a chart per
+//! trace. Ratios compare between traces; counts of misses do not.
 
 use crate::chart::{Chart, Kind, Origin};
 use crate::document::{distinct, Case, Document};
 
-/// Fewer sizes are bars and not a line.
+/// With fewer sizes a chart has bars.
 const LINE_SIZES: usize = 3;
 
-/// A ratio in percent: how it is called, and its figure or the quotient of two.
+/// Ratios in percent: the title, the figure, and the figure that it is divided by, if any.
 const RATIOS: [(&str, &str, Option<&str>); 3] = [
     ("Miss ratio", "miss_ratio_percent", None),
     ("Miss ratio", "misses", Some("requests")),
@@ -17,7 +17,7 @@ const RATIOS: [(&str, &str, Option<&str>); 3] = [
 
 const CAPACITIES: [(&str, &str); 2] = [("capacity_objects", "cache, objects"), ("capacity_bytes", "cache, MiB")];
 
-/// Charts of a document of replays; none, if it is no such one.
+/// Charts of a document; `None` if it is not one of replays.
 pub(super) fn charts(document: &Document) -> Option<Vec<Chart>> {
     if !matches!(document.scenario.as_str(), "lab replay" | "lab sweep" | "lab mrc") {
         return None;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Looking at the device: what a decision may depend on, put together.
+//! Reads what a memory decision may depend on: memory, pressure, and what the apps occupy.
 
 use fovea_apps::{AppName, Holder, Importance, Kind, MemoryReading};
 use fovea_linux::{Device, Error};
@@ -13,7 +13,7 @@ use super::state::AppMemory;
 use super::Memory;
 use crate::engine::house::House;
 
-/// How old an app's usage may be for a decision.
+/// An app's usage may be this old for a decision while memory is short.
 const USAGE_FRESH_NS: u64 = 200_000_000;
 
 /// The same where nothing is short, and an app may only be compressed ahead of need.
@@ -22,20 +22,23 @@ const USAGE_IDLE_NS: u64 = 10_000_000_000;
 /// How old the zones' watermarks may be.
 const WATERMARKS_FRESH_NS: u64 = 10_000_000_000;
 
-/// An app whose charge has changed by so much is read in full again, however large it is: it may be what memory is short of.
+/// An app whose charge has changed by this much is read in full again, however large it is: it may
+/// be the one that takes the memory.
 const GROWN_BYTES: u64 = 8 << 20;
 
-/// The same of one that may be compressed: what it has resident is what may be taken.
+/// The same for an app that may be compressed: its resident pages are what can be taken.
 const IDLE_CHANGED_BYTES: u64 = 1 << 20;
 
-/// And then, for what is swapped out while it grows does not show in its charge.
+/// An app is read in full again after this time: pages that are swapped out while it grows do not
+/// show in its charge.
 const SIZED_NS: u64 = 2_000_000_000;
 
-/// A process that has run for so long is no compiler, or one that is a hog itself.
+/// A process that has run for this long is no short step of a build. If it is one, it counts as a
+/// hog.
 const STAYS_NS: u64 = 10_000_000_000;
 
 impl Memory {
-    /// Reads what the decision may depend on.
+    /// Reads memory and, where an app may be compressed or killed, what the apps occupy.
     pub(super) fn look<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
         self.look_at_ns = None;
         if self.can_wait(house, now_ns) {
@@ -91,15 +94,15 @@ impl Memory {
         Ok(())
     }
 
-    /// Whether the look can wait until the app that comes to the screen has had its time: nobody has called for it, and going by the last one
-    /// nothing would be done before.
+    /// Whether the look can wait until the grace time of the app in the foreground ends: PSI has
+    /// not fired, and by the last look nothing would be done before.
     fn can_wait<D: Device>(&self, house: &House<D>, now_ns: u64) -> bool {
         let moment = self.moment(house, now_ns);
         let config = &house.policy.memory;
         !(house.called || house.uncalled) && is_left_to_the_front(&moment, &pressure(&self.state, config), config)
     }
 
-    /// What is left to the front depends on this, and on no app.
+    /// A snapshot without apps: `is_left_to_the_front` needs no more.
     fn moment<D: Device>(&self, house: &House<D>, now_ns: u64) -> Snapshot {
         Snapshot {
             now_ns,
@@ -110,7 +113,7 @@ impl Memory {
         }
     }
 
-    /// A reading, and how long somebody waited for memory since the last look.
+    /// A reading as a state, with the time that tasks waited for memory since the last look.
     pub(super) fn with_stalls<D: Device>(
         &mut self,
         house: &mut House<D>,
@@ -119,18 +122,18 @@ impl Memory {
     ) -> MemoryState {
         let is_late = now_ns.saturating_sub(self.looked_ns) > watching_ns(house);
         let stalled_us = match (now.psi_some_total_us, self.reading.psi_some_total_us) {
-            // Stalls too short for the trigger, long ago, are not what this look is about.
+            // Stalls that add up since a look long ago were each too short for the trigger.
             (Some(_), Some(_)) if !(house.called || house.uncalled) && is_late => 0,
             (Some(now), Some(last)) => now.saturating_sub(last),
-            // Without PSI every look counts as called for.
+            // Without PSI, each look counts as one that a stall asked for.
             _ => 1,
         };
         let untold = house.uncalled || now.psi_some_total_us.is_none();
         MemoryState { stalled_us, untold, ..state_of_memory(now, self.low_bytes(house, now_ns)) }
     }
 
-    /// The kernel's low watermarks, where the thresholds count from them. They change when huge pages or `vm.min_free_kbytes` are set, so
-    /// they are read now and then.
+    /// The kernel's low watermarks; 0 with Android's thresholds, which do not count from them. They
+    /// change with huge pages and `vm.min_free_kbytes`, so they are read again now and then.
     pub(super) fn low_bytes<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> u64 {
         if house.config.memory.minfree_pages.is_some() {
             return 0;
@@ -154,22 +157,23 @@ impl Memory {
             if let Some(known) = self.apps.get_mut(&app.name) {
                 let since_ns = house.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
                 let how = How { in_full: true, changed_bytes: u64::MAX, fresh_ns: u64::MAX, since_ns };
-                // What cannot be read now is told as it was.
+                // Where the read fails, the last known usage is shown.
                 let _ = read_usage(&mut house.device, &app.cgroup, known, &how, now_ns);
             }
         }
     }
 
-    /// Reads what the apps occupy. A kill may have to wait for this, so in full only of those that went to the background since they were
-    /// last read in full, or whose charge is off; of the others the charge alone, at a tenth of the cost. What we compress ourselves is
-    /// reckoned, and does not make a charge be off.
+    /// Reads what the apps occupy. A kill may have to wait for this. So an app is read in full only
+    /// if it went to the background since the last full reading, or if its charge has changed. Of
+    /// the others the charge alone is read, at a tenth of the cost. Pages that the daemon
+    /// compresses itself are accounted for, and do not count as a change.
     fn refresh_usage<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
         if self.usage_read_ns.is_some_and(|t| now_ns.saturating_sub(t) < USAGE_FRESH_NS) {
             return;
         }
         self.usage_read_ns = Some(now_ns);
         let compresses = house.config.memory.mode == Mode::Full;
-        // The plain ladder does not ask who grows.
+        // In the mode `ladder` growth does not matter.
         let (changed_bytes, fresh_ns) = if compresses { (GROWN_BYTES, SIZED_NS) } else { (u64::MAX, u64::MAX) };
         for app in house.registry.iter() {
             let Some(known) = self.apps.get_mut(&app.name) else { continue };
@@ -185,7 +189,8 @@ impl Memory {
                 known.growth.left(since_ns);
             }
             known.growth.record(now_ns, known.usage.own_bytes());
-            // A bomb that begins is judged by all that it has, and soon: to read each of its processes takes long.
+            // A fork bomb in its first seconds is judged by all its memory: reading each of its
+            // processes takes too long.
             let born_ns = known.growth.born_ns().unwrap_or(0);
             let begins = begins_as_a_bomb(app.seen, known.usage.processes, born_ns, now_ns);
             if compresses && known.growth.is_suspect() && !begins {
@@ -199,8 +204,9 @@ impl Memory {
         }
     }
 
-    /// Looks at the processes of the one that holds several times as much as any other, if one does: what comes and goes, as in a
-    /// build, is nobody's hoard, and of an app only what it took in the background counts, for before its user may have wanted it.
+    /// Sets `hog_bytes` of the app or job that holds several times as much as any other, if there
+    /// is one: the memory of its largest process that has run for [`STAYS_NS`]. Of an app only
+    /// memory taken in the background counts, because before that its user may have wanted it.
     fn find_hog<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
         let mut sizes = Vec::with_capacity(self.apps.len());
         for (name, known) in &mut self.apps {
@@ -225,12 +231,12 @@ impl Memory {
     }
 }
 
-/// Looks that follow each other within this time watch one and the same shortage.
+/// Looks that are no further apart than this watch the same shortage.
 fn watching_ns<D>(house: &House<D>) -> u64 {
     4 * house.config.memory.watch_ms * 1_000_000
 }
 
-/// A reading as decisions see it, without what changed since an earlier one.
+/// A reading as decisions see it, without rates since an earlier one.
 pub(crate) fn state_of_memory(now: &MemoryReading, low_bytes: u64) -> MemoryState {
     MemoryState {
         free_bytes: now.free_bytes,
@@ -253,15 +259,16 @@ pub(crate) fn state_of_memory(now: &MemoryReading, low_bytes: u64) -> MemoryStat
 /// How an app's usage is to be read.
 struct How {
     in_full: bool,
-    /// In full all the same if its charge is off by so much.
+    /// In full all the same if the charge has changed by this much since the last full reading.
     changed_bytes: u64,
-    /// Or if it was last read so longer ago.
+    /// Or if the last full reading is older than this.
     fresh_ns: u64,
-    /// Or if it was last read so before it went to the background.
+    /// Or if the last full reading was before this time, at which the app went to the background.
     since_ns: u64,
 }
 
-/// Reads what an app occupies, in full if that is wanted or if what is known of it cannot be right any more: its charge is a quarter off.
+/// Reads what an app occupies. In full if `how` says so, if the last full reading is old, or if the
+/// charge has changed by a quarter. Else the charge alone.
 fn read_usage<D: Device>(
     device: &mut D,
     cgroup: &str,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Somebody who is none of the user's apps takes memory: in a terminal, a snap, a container, a
-//! session over SSH and so on. Who dies?
+//! A process outside of the user's apps takes memory: in a terminal, a snap, a container, a session
+//! over SSH and so on. Who is killed?
 
 mod cases;
 mod verdicts;
@@ -33,14 +33,14 @@ pub(super) const ABOUT: About = About {
 const MIX: Mix =
     Mix { zero_percent: 0, duplicate_percent: 0, compressible_percent: 50, random_percent: 50, compressed_percent: 40 };
 
-/// So much more than the largest app has a leaker that stops.
+/// A leaker that stops does so at this many times the memory of the largest app.
 const STOPS_AT_LARGEST: u64 = 5;
 
 /// Parameters, explained in `profiles/scenarios/outsiders.toml`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Outsiders {
-    /// Of the names of the cases.
+    /// Names of the cases that are played.
     pub cases: Vec<String>,
     /// The apps that are opened.
     pub apps: Vec<String>,
@@ -48,27 +48,27 @@ pub struct Outsiders {
     pub interactions: u32,
     /// Time from one to the next.
     pub period_ns: u64,
-    /// What each touches.
+    /// What each interaction touches.
     pub touch: Touch,
-    /// The user works so long at most while somebody leaks.
+    /// Longest time for which the user works during the leak.
     pub limit_ns: u64,
-    /// And so long after the leaker's end.
+    /// Time for which the user works after the leaker's end.
     pub after_ns: u64,
     /// Taken at a time by a fast leak, a slow one, and one that pauses.
     pub leak_mib: [f64; 3],
-    /// From one time to the next.
+    /// Time from one to the next, of each.
     pub leak_period_ns: [u64; 3],
     /// Memory of the leaker's siblings: a shell, and a program with work that is not saved.
     pub siblings_mib: [f64; 2],
-    /// Of the file that a sibling puts on a tmpfs in `vte-tmpfs`.
+    /// Size of the file that a sibling puts on a tmpfs in `vte-tmpfs`.
     pub file_mib: f64,
-    /// Of the second user's process.
+    /// Memory of the second user's process.
     pub quiet_mib: f64,
-    /// Of the session part that leaks: where it stops.
+    /// Memory at which the session part stops to leak.
     pub session_part_mib: f64,
-    /// Names that are looked for in `slab`.
+    /// Names that are looked up in `slab`, so that the kernel caches them.
     pub names: u64,
-    /// What is available when nobody takes more, in `slab`.
+    /// Available memory at which the service stops, in `slab`.
     pub available_mib: f64,
     /// Processes that come and go in `scores`.
     pub forks: u64,
@@ -156,7 +156,7 @@ impl Parameters for Outsiders {
                     Manner::Owner => Swap::Owned,
                     _ => Swap::Zram,
                 }),
-                // Behind `[zram]`, with which the daemon's file begins.
+                // This follows the line `[zram]`, with which the daemon's file begins.
                 daemon_keys: if without_swap { "enabled = false\n".into() } else { String::new() },
                 ..Script::default()
             });
@@ -164,7 +164,7 @@ impl Parameters for Outsiders {
         Ok(scripts)
     }
 
-    /// Its apps are a desktop's already.
+    /// The phone's size does not scale the apps: they are a desktop's already.
     fn scale(&self, asked: Option<f64>, _phone: &PhoneProfile, _user_bytes: u64) -> f64 {
         asked.unwrap_or(1.0)
     }
@@ -196,7 +196,7 @@ impl Outsiders {
         }
     }
 
-    /// Each lives through several changes of focus.
+    /// Each process lives through several changes of focus.
     fn forks(&self) -> Forks {
         Forks {
             app: self.apps[0].clone(),
