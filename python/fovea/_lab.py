@@ -12,21 +12,30 @@ from . import _native, _ray, _remote
 from ._native import Error, Trace
 from ._policy import run
 from ._results import Results
+from ._traces import trace as trace_of
 
 
 def _each(value: Any) -> list[Any]:
     """What was named, one or several."""
-    return [value] if isinstance(value, (str, int, os.PathLike)) or callable(value) else list(value)
+    return [value] if isinstance(value, (str, int, float, os.PathLike)) or callable(value) else list(value)
 
 
 def _texts(values: Any) -> list[str]:
     return [text for value in _each(values) for text in str(value).split(",")]
 
 
+def _sizes(sizes: Any) -> list[str]:
+    each = _each(sizes)
+    for size in each:
+        if isinstance(size, bool) or not isinstance(size, (int, str)):
+            share = f", as '{100 * size:g}%'" if isinstance(size, float) and 0 < size <= 1 else ""
+            raise Error(f"size {size!r}: neither a number of objects nor a text; write 1000, '64MiB', or a share of the objects{share or ', 10%'}")
+    return _texts(each)
+
+
 def _source(trace: Any) -> Any:
-    if isinstance(trace, (str, os.PathLike)):
-        return _remote.local(os.fspath(trace))
-    return trace if isinstance(trace, Trace) else Trace.from_arrow(trace)
+    # A file is not read into memory first.
+    return _remote.local(os.fspath(trace)) if isinstance(trace, (str, os.PathLike)) else trace_of(trace)
 
 
 def _shape(reads_only: bool, ops: Iterable[str] | None, repeat: int, keep: bool) -> dict[str, Any]:
@@ -85,12 +94,13 @@ def replay(
 ) -> Results:
     """Replays a trace under every policy at every size.
 
-    A trace is a path, a URL that fsspec reads, a Trace, or whatever speaks the Arrow C stream interface. Policies are names as on the command line (``"lru"``,
+    A trace is a path, a URL that fsspec reads, a Trace, a table (whatever speaks the Arrow C stream interface, or a mapping of names to
+    columns), or an array of ids; fovea.trace says more of one than its columns' names do. Policies are names as on the command line (``"lru"``,
     ``"s3-fifo:small=0.2"``, ``"external:./program"``, ``"all"``), or classes as fovea.Policy; the document holds what the lab's own found. Sizes are ``1000`` objects,
     ``"64MiB"``, ``"10%"``, ``"10%B"``. ``warm_up`` requests (``10000``, ``"10%"``) fill the cache and are not counted; with ``interval``, so many
     requests at a time are counted too, in ``.intervals``.
     """
-    counting, texts = _counting(warm_up, interval), _texts(sizes)
+    counting, texts = _counting(warm_up, interval), _sizes(sizes)
     source, shape = _source(trace), _shape(reads_only, ops, repeat, keep)
     named, written = [], []
     for policy in _each(policies):
@@ -129,7 +139,7 @@ def mrc(
         raise Error("exact and shards: one estimates nothing, the other estimates; take one")
     shape = _shape(reads_only, ops, repeat, keep)
     names = _named(policies, "mrc")
-    rows, document = _native.mrc(_source(trace), names, _texts(sizes), shape, rate, exact, shards, _threads(threads))
+    rows, document = _native.mrc(_source(trace), names, _sizes(sizes), shape, rate, exact, shards, _threads(threads))
     return Results(json.loads(rows), json.loads(document))
 
 
@@ -166,11 +176,11 @@ def sweep(
         where = os.path.join(folder, "sweep") if output is None else os.fspath(output)
         names, had = _named(policies, "sweep"), None
         if engine == "ray":
-            had = _ray.compute(paths, names, _texts(sizes), shape, counting, where, retries)
+            had = _ray.compute(paths, names, _sizes(sizes), shape, counting, where, retries)
         elif engine != "local":
             raise Error(f"engine {engine!r}: not known; take local or ray")
         files = [_remote.local(path) for path in paths]
-        cells, document, resumed = _native.sweep(files, names, _texts(sizes), shape, counting, where, _threads(threads))
+        cells, document, resumed = _native.sweep(files, names, _sizes(sizes), shape, counting, where, _threads(threads))
     return _results(json.loads(cells), json.loads(document), resumed if had is None else had)
 
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What the package `fovea` has in Rust: traces as Arrow streams, and the lab's replay, curves and sweeps without the interpreter's lock.
 
+mod commands;
 mod interrupt;
+mod naming;
 mod records;
 mod trace;
 
@@ -298,5 +300,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sweep, module)?)?;
     module.add_function(wrap_pyfunction!(plan, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::import_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::info, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::make, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::filter, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::export, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::experiments, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::reproduce_papers, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::hybrid, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::ecache, module)?)?;
     Ok(())
 }

@@ -6,20 +6,25 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use arrow_array::{
     ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream},
-    RecordBatch, RecordBatchIterator,
+    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_schema::SchemaRef;
 use fovea_lab::dense::{Dense, DenseOptions};
 use fovea_lab::store::{is_trace_file, Reader, Writer};
-use fovea_lab::{import, Record, Result};
+use fovea_lab::{
+    import::{self, TextIds},
+    Record, Result,
+};
 use pyo3::{
+    buffer::PyBuffer,
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyCapsule, PyCapsuleMethods},
+    types::{PyCapsule, PyCapsuleMethods, PyDict},
 };
 
+use crate::commands::Foreign;
 use crate::interrupt::{fail, interruptible, Error};
-use crate::records::{batch, schema, Rows};
+use crate::records::{batch, schema, Naming, Rows};
 
 /// What a trace in memory is called.
 pub const NAME: &str = "memory";
@@ -27,12 +32,41 @@ const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 /// Rows of a batch, as in a trace file.
 const BATCH_ROWS: usize = 65_536;
 
+/// A column of a buffer of numbers, or of a list.
+fn column_of(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    let py = values.py();
+    macro_rules! buffer {
+        ($($from:ty => $array:ident as $to:ty),*) => {
+            $(if let Ok(buffer) = PyBuffer::<$from>::get(values) {
+                let numbers = buffer.to_vec(py)?.into_iter().map(|n| n as $to);
+                return Ok(Arc::new(numbers.collect::<$array>()));
+            })*
+        };
+    }
+    buffer!(
+        u64 => UInt64Array as u64, i64 => Int64Array as i64, u32 => Int64Array as i64, i32 => Int64Array as i64,
+        u16 => Int64Array as i64, i16 => Int64Array as i64, u8 => Int64Array as i64, i8 => Int64Array as i64,
+        f64 => Float64Array as f64, f32 => Float64Array as f64
+    );
+    if let Ok(numbers) = values.extract::<Vec<Option<u64>>>() {
+        return Ok(Arc::new(UInt64Array::from(numbers)));
+    }
+    if let Ok(numbers) = values.extract::<Vec<Option<i64>>>() {
+        return Ok(Arc::new(Int64Array::from(numbers)));
+    }
+    if let Ok(numbers) = values.extract::<Vec<Option<f64>>>() {
+        return Ok(Arc::new(Float64Array::from(numbers)));
+    }
+    Ok(Arc::new(StringArray::from(values.extract::<Vec<Option<String>>>()?)))
+}
+
 /// A trace in memory.
 #[pyclass(frozen, module = "fovea")]
 pub struct Trace {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
     notes: BTreeMap<String, String>,
+    naming: Naming,
 }
 
 impl Trace {
@@ -53,16 +87,36 @@ impl Trace {
     }
 
     fn records(&self) -> impl Iterator<Item = Result<Record>> + '_ {
-        let mut first = 0;
+        let (mut first, mut ids) = (0, TextIds::new(false));
         self.batches.iter().flat_map(move |batch| {
-            let (rows, failed) = match Rows::of(batch, first) {
-                Ok(rows) => (Some(rows), None),
-                Err(error) => (None, Some(error)),
-            };
+            let mut records = Vec::new();
+            match Rows::of(batch, first, &self.naming) {
+                Ok(mut rows) => {
+                    records.extend((0..rows.len()).filter_map(|at| rows.record(at, &mut ids).transpose()));
+                }
+                Err(error) => records.push(Err(error)),
+            }
             first += batch.num_rows() as u64;
-            let records = rows.into_iter().flat_map(|mut rows| (0..rows.len()).map(move |at| rows.record(at)));
-            failed.map(Err).into_iter().chain(records)
+            records
         })
+    }
+
+    /// Of batches of a table whose columns are called otherwise.
+    fn of_table(
+        schema: SchemaRef,
+        batches: Vec<RecordBatch>,
+        columns: Option<&BTreeMap<String, Option<String>>>,
+        time_unit: Option<&str>,
+    ) -> PyResult<Self> {
+        let mut notes: BTreeMap<String, String> =
+            schema.metadata().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        // pandas' own.
+        notes.remove("pandas");
+        let naming = Naming::of(&schema, columns, time_unit).map_err(fail)?;
+        for batch in &batches {
+            Rows::of(batch, 0, &naming).map_err(fail)?;
+        }
+        Ok(Trace { schema, batches, notes, naming })
     }
 
     /// Makes it dense.
@@ -75,7 +129,12 @@ impl Trace {
 impl Trace {
     /// Takes whatever speaks the Arrow C stream interface.
     #[staticmethod]
-    fn from_arrow(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (source, columns=None, time_unit=None))]
+    fn from_arrow(
+        source: &Bound<'_, PyAny>,
+        columns: Option<BTreeMap<String, Option<String>>>,
+        time_unit: Option<&str>,
+    ) -> PyResult<Self> {
         let method = source.getattr("__arrow_c_stream__").map_err(|_| {
             let kind = source.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
             PyTypeError::new_err(format!("{kind}: no trace; give a path, a fovea.Trace, or a table (pyarrow, pandas)"))
@@ -87,22 +146,54 @@ impl Trace {
         let wrong = |e: arrow_schema::ArrowError| Error::new_err(format!("{NAME}: the Arrow stream: {e}"));
         let reader = ArrowArrayStreamReader::try_new(stream).map_err(wrong)?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);
-        let notes = schema.metadata().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         let batches = reader.collect::<std::result::Result<Vec<_>, _>>().map_err(wrong)?;
-        for batch in &batches {
-            Rows::of(batch, 0).map_err(fail)?;
+        Self::of_table(schema, batches, columns.as_ref(), time_unit)
+    }
+
+    /// Takes columns by name: buffers of numbers, or lists of numbers or texts.
+    #[staticmethod]
+    #[pyo3(signature = (source, columns=None, time_unit=None))]
+    fn from_columns(
+        source: &Bound<'_, PyDict>,
+        columns: Option<BTreeMap<String, Option<String>>>,
+        time_unit: Option<&str>,
+    ) -> PyResult<Self> {
+        let mut made: Vec<(String, ArrayRef)> = Vec::new();
+        for (name, values) in source.iter() {
+            let name: String = name.extract()?;
+            let array = column_of(&values).map_err(|_| {
+                Error::new_err(format!(
+                    "{NAME}: column {name}: neither whole numbers nor texts; give an array or a list of those"
+                ))
+            })?;
+            if let Some((first, other)) = made.first().filter(|(_, other)| other.len() != array.len()) {
+                let (length, others) = (array.len(), other.len());
+                return Err(Error::new_err(format!(
+                    "{NAME}: column {name}: {length} rows, where {first} has {others}; give one value a request in each"
+                )));
+            }
+            made.push((name, array));
         }
-        Ok(Trace { schema, batches, notes })
+        let batch = RecordBatch::try_from_iter_with_nullable(made.into_iter().map(|(name, array)| (name, array, true)))
+            .map_err(|e| Error::new_err(format!("{NAME}: {e}")))?;
+        Self::of_table(batch.schema(), vec![batch], columns.as_ref(), time_unit)
     }
 
     /// Reads a trace file, or a foreign trace as `fovea trace import` does.
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (path, **options))]
+    fn open(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        // The same function that import_trace calls reads the options.
+        let how = py.import("fovea._traces")?.getattr("foreign")?.call((), options)?;
+        let foreign: Foreign = how.extract()?;
         interruptible(py, |stop| {
             let mut notes = BTreeMap::new();
             let batches = Trace::of(&mut |sink| {
                 if !is_trace_file(&path)? {
-                    return import::each(&path, sink);
+                    let options = foreign.options(path.clone(), std::env::temp_dir().join("sorted"))?;
+                    let report = import::read(&options, stop, |_, _| {}, sink)?;
+                    notes = report.notes(&options);
+                    return Ok(());
                 }
                 let mut reader = Reader::open(&path)?;
                 notes = reader.notes();
@@ -112,12 +203,13 @@ impl Trace {
                 }
                 Ok(())
             })?;
-            let with_notes = schema().with_metadata(notes.clone().into_iter().collect());
+            let with_notes = Arc::new(schema().with_metadata(notes.clone().into_iter().collect()));
             let batches = batches.into_iter().map(|batch| {
                 let columns = batch.columns().to_vec();
-                RecordBatch::try_new(Arc::new(with_notes.clone()), columns).expect("the schema's columns")
+                RecordBatch::try_new(with_notes.clone(), columns).expect("the schema's columns")
             });
-            Ok(Trace { batches: batches.collect(), schema: Arc::new(with_notes.clone()), notes })
+            let naming = Naming::of(&with_notes, None, None)?;
+            Ok(Trace { batches: batches.collect(), schema: with_notes, notes, naming })
         })
     }
 
@@ -141,6 +233,13 @@ impl Trace {
     #[getter]
     fn notes(&self) -> BTreeMap<String, String> {
         self.notes.clone()
+    }
+
+    /// Which column of its source is what.
+    #[getter]
+    fn understood(&self) -> String {
+        let noted = self.notes.get("fovea.trace.understood");
+        noted.unwrap_or(&self.naming.understood).clone()
     }
 
     fn __len__(&self) -> usize {

@@ -46,10 +46,10 @@ def test_a_slice_begins_where_it_begins():
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"object": ["x"]}, "column object: Utf8 is not read; cast it to uint64"),
-        ({"object": [-1]}, "record 1: object is -1"),
+        ({"object": [[1]]}, "is not read; cast it to uint64 or string"),
+        ({"object": [1], "size_bytes": [-1]}, "record 1: size_bytes is -1"),
         ({"object": [1, None]}, "record 2: object is null"),
-        ({"thing": [1]}, "no column named object"),
+        ({"thing": [1]}, "no column named object, nor called as ids are (thing)"),
         ({"object": [1], "op": ["dance"]}, 'op is "dance"'),
         ({"object": pyarrow.array([], pyarrow.uint64())}, "no request to replay among 0 records"),
     ],

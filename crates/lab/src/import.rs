@@ -27,7 +27,7 @@ use std::{
 use serde::Serialize;
 
 pub use apps::AppRule;
-pub use csv::CsvOptions;
+pub use csv::{does, role_of_title, CsvOptions, Does, Role, TextIds, TimeUnit};
 pub use sanity::Sanity;
 pub use source::{Jumps, Objects, Order, Sink, Source, Tally, JUMP_NS};
 

@@ -2,6 +2,7 @@
 //! Reading of foreign files: decompression by magic number, lines of bounded length, records of fixed length.
 
 mod lz4;
+mod rows;
 
 use std::{
     cell::RefCell,
@@ -15,7 +16,10 @@ use std::{
     },
 };
 
-use crate::{store::Checksum, Error, Result};
+use crate::{
+    store::{is_foreign_table, Checksum},
+    Error, Result,
+};
 
 /// Longest line taken for one: the longest of any format we know is under 300 bytes.
 pub const LINE_LIMIT_BYTES: usize = 65_536;
@@ -102,6 +106,10 @@ impl Input {
             let inner = Counted { inner: io::stdin(), count: count.clone(), sum: None };
             return Ok((Self::new(Path::new("standard input"), inner)?, count));
         }
+        if is_foreign_table(path)? {
+            let rows = rows::Rows::open(path, file(path)?)?;
+            return Ok((Self::new(path, Counted { inner: rows, count: count.clone(), sum: None })?, count));
+        }
         let input = Self::new(path, Counted { inner: file(path)?, count: count.clone(), sum: None })?;
         Ok((input, count))
     }
@@ -112,6 +120,11 @@ impl Input {
     /// As [`Input::open`].
     pub fn open_summed(path: &Path) -> Result<(Self, Summed)> {
         let inner = file(path)?;
+        if is_foreign_table(path)? {
+            let rows = rows::Rows::open(path, file(path)?)?;
+            let summed = Summed { path: path.to_owned(), file: inner, sum: Rc::default() };
+            return Ok((Self::new(path, Counted { inner: rows, count: BytesRead::default(), sum: None })?, summed));
+        }
         let file = inner.try_clone().map_err(|e| Error::read(path, e))?;
         let sum = Rc::default();
         let summed = Summed { path: path.to_owned(), file, sum: Rc::clone(&sum) };

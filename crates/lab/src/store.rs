@@ -10,7 +10,8 @@ mod write;
 
 pub use checksum::{checksum_of, Checksum};
 pub use columns::{Columns, Few};
-pub use read::{content_of, is_trace_file, Reader};
+pub use read::{content_of, is_foreign_table, is_trace_file, Reader};
+pub(crate) use schema::parquet_error;
 pub use schema::{SCHEMA, VERSION, VERSION_KEY};
 pub use write::Writer;
 

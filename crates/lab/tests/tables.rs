@@ -293,6 +293,50 @@ fn what_was_understood_is_told_and_kept() {
     assert_eq!(serde_json::from_str::<import::Sanity>(&notes["fovea.trace.sanity"]).unwrap(), *sanity);
 }
 
+/// A Parquet file with a column of texts, one of sizes and one of times, as pandas writes it.
+fn parquet_file(path: &std::path::Path, ids: &[&str]) {
+    use parquet::basic::Compression;
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use parquet::file::{properties::WriterProperties, writer::SerializedFileWriter};
+    let schema = "message schema { optional binary key (string); optional double size; optional int64 timestamp (timestamp(nanos,true)); }";
+    let schema = std::sync::Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, properties.into()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let here = vec![1; ids.len()];
+    let ids: Vec<ByteArray> = ids.iter().map(|id| ByteArray::from(*id)).collect();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<ByteArrayType>().write_batch(&ids, Some(&here), None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<DoubleType>().write_batch(&EXPECTED.map(|e| e.2 as f64)[..ids.len()], Some(&here), None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&EXPECTED.map(|e| e.0 as i64)[..ids.len()], Some(&here), None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn parquet_files_of_others_are_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("in.parquet"), folder.path().join("out"));
+    parquet_file(&input, &["17", "a,\"b\"", "17"]);
+    let report =
+        fovea_lab::import(&ImportOptions { input: input.clone(), output: output.clone(), ..options("") }, |_, _| {})
+            .unwrap();
+    assert!(report.understood.contains("time: \"timestamp_ns\" (column 3) in ns"), "{}", report.understood);
+    let records = fovea_lab::store::Reader::open(&output).unwrap().batch().unwrap().unwrap();
+    let found: Vec<_> = records.iter().map(|r| (r.time_ns, r.size_bytes.unwrap())).collect();
+    assert_eq!(found, EXPECTED.map(|e| (e.0, e.2)));
+    assert_eq!((records[0].object, &*records[1].space, records[2].object), (17, "object-text", 17));
+    // And replayed as they are.
+    let dense = fovea_lab::dense::Dense::open(&input, &Default::default(), |_| {}).unwrap();
+    assert_eq!((dense.requests(), dense.footprint().objects), (3, 2));
+}
+
 fn shuffled<T: Clone>(of: &[T], by: usize) -> Vec<T> {
     let (mut left, mut by, mut shuffled) = (of.to_vec(), by, Vec::new());
     while !left.is_empty() {

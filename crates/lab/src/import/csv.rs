@@ -9,10 +9,12 @@ mod options;
 mod split;
 mod text_ids;
 
+pub use known::{does, role_of_title, Does, Role};
+pub use number::TimeUnit;
 pub use options::CsvOptions;
-pub(super) use text_ids::{AsItIs, TextIds};
+pub(super) use text_ids::AsItIs;
+pub use text_ids::TextIds;
 
-use known::Does;
 use layout::Layout;
 use split::{Row, Splitter};
 

@@ -12,7 +12,7 @@ use parquet::{
     data_type::{BoolType, ByteArrayType, DataType, Int64Type},
     errors::ParquetError,
     file::reader::{FileReader, RowGroupReader, SerializedFileReader},
-    schema::parser::parse_message_type,
+    schema::{parser::parse_message_type, types::TypePtr},
 };
 
 use super::checksum;
@@ -51,7 +51,29 @@ pub fn is_trace_file(path: &Path) -> Result<bool> {
         }
         Ok(ends)
     };
-    Ok(ends().map_err(|e| Error::read(path, e))?.iter().any(|end| end == MAGIC))
+    Ok(ends().map_err(|e| Error::read(path, e))?.iter().any(|end| end == MAGIC) && !is_foreign_table(path)?)
+}
+
+/// Whether a file is a whole Parquet file that was never meant for a trace: it has neither a trace's columns nor its version.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_foreign_table(path: &Path) -> Result<bool> {
+    let mut file = File::open(path).map_err(|e| Error::read(path, e))?;
+    let mut magic = [0; 4];
+    // What is read of a pipe is gone.
+    if !file.metadata().map_err(|e| Error::read(path, e))?.is_file() {
+        return Ok(false);
+    }
+    if file.read_exact(&mut magic).is_err() || magic != *MAGIC {
+        return Ok(false);
+    }
+    let Ok(reader) = SerializedFileReader::new(file) else { return Ok(false) };
+    let metadata = reader.metadata().file_metadata();
+    let ours = parse_message_type(SCHEMA).expect("the schema is well formed");
+    let names = |fields: &[TypePtr]| fields.iter().map(|field| field.name().to_owned()).collect::<Vec<_>>();
+    let versioned = metadata.key_value_metadata().into_iter().flatten().any(|kv| kv.key == VERSION_KEY);
+    Ok(!versioned && names(metadata.schema().get_fields()) != names(ours.get_fields()))
 }
 
 /// The checksum of a file's content, a trace's or a foreign one's; a trace file is verified.

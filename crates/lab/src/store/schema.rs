@@ -29,7 +29,7 @@ pub const VERSION_KEY: &str = "fovea.trace.version";
 pub const VERSION: &str = "2";
 pub(super) const VERSION_UNCHECKED: &str = "1";
 
-pub(super) fn parquet_error(path: &Path, error: ParquetError, mend: &str) -> Error {
+pub(crate) fn parquet_error(path: &Path, error: ParquetError, mend: &str) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
             // A decompressor's word on what it was given, which is no error of the system's.

@@ -491,6 +491,11 @@ pub fn role_of(name: &str) -> Option<(Role, Option<TimeUnit>)> {
     (of(stem) == Some(Role::Time)).then_some((Role::Time, Some(unit)))
 }
 
+/// What a column holds whose name means one thing only, and the unit of its times if the name tells.
+pub fn role_of_title(title: &str) -> Option<(Role, Option<TimeUnit>)> {
+    role_of(&plain(title))
+}
+
 /// Bytes of a unit of offsets or lengths that a column's plain name tells.
 pub fn block_bytes_of(name: &str) -> Option<u64> {
     match name {

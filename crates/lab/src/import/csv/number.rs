@@ -57,6 +57,9 @@ impl TimeUnit {
     }
 
     /// A field as nanoseconds; digits below a nanosecond are dropped.
+    ///
+    /// # Errors
+    /// If it is no time of this unit.
     pub fn ns(self, text: &[u8]) -> Result<i128, String> {
         let wrong = || match self.power() {
             Some(_) => format!("time is {}, not a number", quoted_bytes(text)),

@@ -48,6 +48,9 @@ impl TextIds {
     }
 
     /// The object of an id, and its namespace.
+    ///
+    /// # Errors
+    /// If the id is empty, has lost digits, or has the object of another id.
     #[inline]
     pub fn object(&mut self, id: &[u8]) -> Result<(&'static str, u64), String> {
         if !self.all_texts {
