@@ -76,7 +76,7 @@ demo: setup whole
 
 test: setup-tests check-style
 	$(CARGO) test --workspace --no-run
-	$(TESTS)/examples/fetch
+	$(TESTS)/examples/fetch --newest
 	tools/guide.sh $(TESTS)/fovea
 	# The longest first, so that none is left over.
 	tools/test-parts.sh '$(MAKE)' test-modules test-phone test-rust test-python

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use fovea_phone::{Cache, FailureReason, Phone, Result};
 use fovea_scenario::{Lacks, Plan};
-use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn};
+use fovea_tests::phones::{chosen_kernel, logs, unless_missing, Ended, Guest, Turn, Which};
 
 const MODULES: [&str; 24] = [
     "dm-mod",
@@ -111,10 +111,10 @@ fn plan(words: &[String]) -> Plan {
 }
 
 /// A phone with the program and the module, or what is missing for one.
-fn phone(module: Option<Option<&str>>) -> Result<Phone> {
+fn phone(module: Option<Option<&str>>, which: &Which) -> Result<Phone> {
     let own_modules: &[&str] = if module.is_some() { &["dm-ecache"] } else { &[] };
     let broken = module.flatten();
-    let (cache, which) = (Cache::open()?, chosen_kernel());
+    let cache = Cache::open()?;
     let (mut modules, mut tools) = (MODULES.to_vec(), TOOLS.to_vec());
     if which.is_pc() {
         modules.extend(PC_MODULES);
@@ -133,8 +133,12 @@ fn phone(module: Option<Option<&str>>) -> Result<Phone> {
 
 /// Boots it; `None`, with a word, if this machine cannot.
 fn boot(module: Option<Option<&str>>, words: &[&str], timeout_s: u64) -> Option<Ended> {
+    boot_on(&chosen_kernel(), module, words, timeout_s)
+}
+
+fn boot_on(which: &Which, module: Option<Option<&str>>, words: &[&str], timeout_s: u64) -> Option<Ended> {
     let _turn = Turn::wait();
-    let phone = unless_missing(phone(module))?;
+    let phone = unless_missing(phone(module, which))?;
     let folder = tempfile::tempdir().unwrap();
     let results = logs("FOVEA_FILESYSTEMS_LOGS", folder.path());
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
@@ -188,6 +192,22 @@ fn what_was_wrong_once_is_right() {
     }
     if let Some(ended) = boot(Some(None), &[&asked("short-once-wrong")], 7200) {
         passes(&ended);
+    }
+}
+
+/// The newest kernel that DKMS builds for has large folios where the stock one has none; `make torture-kernels` does the rest there.
+const ON_THE_NEWEST: &str = "ext4-4k,punch-xfs,swapped-tables";
+
+#[test]
+fn the_newest_kernel_of_the_table_is_booted() {
+    let table = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../kmod/kernels.txt")).unwrap();
+    let newest = Which::all_of(&table).pop().expect("kmod/kernels.txt has no line");
+    let words = [&format!("cases={ON_THE_NEWEST}"), "rounds=8", "stop=1"];
+    if let Some(ended) = boot_on(&newest, Some(None), &words, 1800) {
+        passes(&ended);
+        let cases = ended.lines("case name=");
+        let at_work = cases.iter().filter(|line| !line.contains(" hits=0 ")).count();
+        assert!(at_work == ON_THE_NEWEST.split(',').count(), "an idle cache proves nothing: {cases:?}");
     }
 }
 

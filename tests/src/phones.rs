@@ -96,17 +96,30 @@ pub enum Which {
 
 /// The one that `FOVEA_TEST_KERNEL` names.
 pub fn chosen_kernel() -> Which {
-    match std::env::var("FOVEA_TEST_KERNEL").as_deref() {
-        Err(_) | Ok("" | "stock") => Which::Stock,
-        Ok("6.1") => Which::Oldest,
-        Ok("newest") => Which::Newest,
-        Ok("pc") => Which::Pc,
-        Ok("debug") => Which::Debug,
-        Ok(other) => panic!("FOVEA_TEST_KERNEL={other}: say `stock`, `6.1`, `newest`, `pc`, `debug`, or nothing"),
-    }
+    let name = std::env::var("FOVEA_TEST_KERNEL").unwrap_or_default();
+    Which::named(if name.is_empty() { "stock" } else { &name })
+        .unwrap_or_else(|| panic!("FOVEA_TEST_KERNEL={name}: say `stock`, `6.1`, `newest`, `pc`, `debug`, or nothing"))
 }
 
 impl Which {
+    fn named(name: &str) -> Option<Which> {
+        match name {
+            "stock" => Some(Which::Stock),
+            "6.1" => Some(Which::Oldest),
+            "newest" => Some(Which::Newest),
+            "pc" => Some(Which::Pc),
+            "debug" => Some(Which::Debug),
+            _ => None,
+        }
+    }
+
+    /// Those that `kmod/kernels.txt` has a line of, in its order: the oldest first.
+    pub fn all_of(table: &str) -> Vec<Which> {
+        let rows = table.lines().filter(|line| !line.starts_with('#')).filter_map(|row| row.split_whitespace().nth(1));
+        rows.map(|name| Which::named(name).unwrap_or_else(|| panic!("kmod/kernels.txt: no kernel is called {name}")))
+            .collect()
+    }
+
     /// It, from the cache; the oldest, the newest and that of PCs, which nobody has unless he asks for it, are fetched.
     pub fn find(&self, cache: &Cache) -> Result<Kernel> {
         match self {
