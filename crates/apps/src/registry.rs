@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The registry of running apps: the one place that knows who is in front and who was left when.
+//! The registry of running apps: which is in the foreground, and when each was left.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,25 +25,25 @@ pub struct App {
     /// Whether it becomes an app when a window of it is seen.
     #[serde(default)]
     pub window_makes_app: bool,
-    /// The cgroup of the app that started it: a terminal's, of the job in one of its tabs.
+    /// The cgroup of the app that started it: for a job in a terminal's tab, the terminal's.
     #[serde(default)]
     pub started_by: Option<String>,
     /// Its cgroup, a path below the cgroup v2 mount, without a leading slash.
     pub cgroup: String,
-    /// What it is when it is not on the screen.
+    /// Its role while it is not visible.
     pub role: Role,
-    /// Nobody said that it is an app: its cgroup looks like one.
+    /// Found by its cgroup, not registered.
     pub discovered: bool,
     /// What its I/O needs; `None` lets the daemon infer it.
     pub io_class: Option<IoClass>,
     /// Closed by the user.
     pub closed: bool,
-    /// When it was last on the screen, as a count of focus changes; 0 for never. Greater is more recent.
+    /// When it last came to the foreground, as a count of focus changes; 0 for never.
     pub focus_seq: u64,
     /// How often it has come to the front.
     pub uses: u32,
-    /// It was in front or visible at some time: whoever tells that knows it, and will tell when it is wanted again. Of an app that was
-    /// never seen nobody knows whether the user waits for its first window.
+    /// It was in the foreground or visible at some time, so the source knows it and will report it
+    /// again. For an app that was never seen, the user may be waiting for its first window.
     pub seen: bool,
 }
 
@@ -56,7 +56,7 @@ impl App {
     }
 }
 
-/// Whoever tells who is in front: one connection, for as long as it lasts.
+/// A focus source: one connection, for as long as it lasts.
 pub type SourceId = u64;
 
 /// What one source says is on its screen.
@@ -79,10 +79,10 @@ pub struct Registry {
     apps: BTreeMap<AppName, App>,
     /// The app of each cgroup.
     by_cgroup: BTreeMap<String, AppName>,
-    /// By source: each has a screen of its own (a seat, a user's session).
+    /// What connected sources say. Each has a screen of its own (a seat, a user's session).
     told: BTreeMap<SourceId, Attention>,
-    /// What was said last by somebody who is not there any more. It ranks apps while no source lives, for a guess is better than none
-    /// when one must die; nothing else rests on it.
+    /// What a source that has left said last, or a command. Without a connected source it ranks
+    /// apps for kills, where a guess is better than none; nothing else depends on it.
     last: Attention,
     focus_seq: u64,
     reuse: Reuse,
@@ -112,7 +112,7 @@ impl Registry {
         }
     }
 
-    /// Of an app that is no longer where it was.
+    /// Forgets the cgroup of an app that has moved or ended.
     fn forget_cgroup(&mut self, old: &App) {
         let is_elsewhere = self.apps.get(&old.name).is_none_or(|app| app.cgroup != old.cgroup);
         if is_elsewhere && self.by_cgroup.get(&old.cgroup) == Some(&old.name) {
@@ -120,9 +120,10 @@ impl Registry {
         }
     }
 
-    /// Adds an app, a job or a container that was found. Its cgroup is what it is known by; its label is its name unless another app has
-    /// that already, whose place it must not take: two users' firefox are two apps. `started_by` is the cgroup of the app that
-    /// started it, if one did. Returns its name; `None` if that cgroup is an app's already, or nobody's who may be a victim.
+    /// Adds an app, a job or a container that was found by its cgroup. Its label is its name, or a
+    /// variant if another app has that name: two users' firefox are two apps. `started_by` is the
+    /// cgroup of the app that started it, if one did. Returns its name; `None` if the cgroup is an
+    /// app's already, or may never be a victim.
     pub fn discover(&mut self, placed: &Placed, started_by: Option<String>) -> Option<AppName> {
         let kind = placed.kind()?;
         if self.at(placed.unit).is_some() {
@@ -170,8 +171,9 @@ impl Registry {
         self.told.values_mut().chain(std::iter::once(&mut self.last))
     }
 
-    /// An app comes to a source's screen, and nothing else is on it; it is open again if it was closed. Said by nobody who stays
-    /// (`None`), it is a guess where no source lives and else only news of the app: the source will tell.
+    /// An app comes to a source's screen, and nothing else is on it. It is open again if it was
+    /// closed. Without a source (a command) this is a guess, which counts only while no source is
+    /// connected.
     pub fn focus(&mut self, source: Option<SourceId>, name: &AppName, now_ns: u64) -> Result<(), Unknown> {
         self.reopen(name)?;
         let attention = Attention { front: Some(name.clone()), visible: BTreeSet::new() };
@@ -179,7 +181,8 @@ impl Registry {
         Ok(())
     }
 
-    /// What a source's screen shows: the app in front, and all that can be seen beside it. Names of no app are passed over.
+    /// What a source's screen shows: the app in the foreground, and the visible ones beside it.
+    /// Unknown names are ignored.
     pub fn show(&mut self, source: Option<SourceId>, front: Option<AppName>, visible: BTreeSet<AppName>, now_ns: u64) {
         let front = front.filter(|name| self.apps.contains_key(name));
         let was_front = front.as_ref().is_some_and(|name| self.is_front(name));
@@ -223,20 +226,20 @@ impl Registry {
         let Some(name) = comes.filter(|name| self.is_front(name)) else { return };
         let Some(app) = self.apps.get_mut(&name) else { return };
         app.uses += 1;
-        // Of a home screen or a keyboard nobody says that he went back to it.
+        // A user does not go back to a home screen or a keyboard.
         if app.role == Role::App && app.kind == Kind::App {
             self.reuse.comes(&name, newest_was_front, now_ns);
         }
     }
 
-    /// A source is gone, and with it what it said; of the last one a guess remains.
+    /// A source has left, and what it said no longer counts. Of the last one it remains as a guess.
     pub fn leave(&mut self, source: SourceId) {
         if let Some(attention) = self.told.remove(&source) {
             self.last = attention;
         }
     }
 
-    /// Whether somebody who lives tells who is in front.
+    /// Whether a connected source says which app is in the foreground.
     pub fn is_told(&self) -> bool {
         !self.told.is_empty()
     }
@@ -250,13 +253,13 @@ impl Registry {
         Ok(())
     }
 
-    /// What counts now: what the living sources say, or what was said last.
+    /// What counts now: what connected sources say, or else the guess.
     fn screens(&self) -> impl Iterator<Item = &Attention> {
         let last = self.told.is_empty().then_some(&self.last);
         self.told.values().chain(last)
     }
 
-    /// The app in front; with several screens that of the source that has been there longest.
+    /// The app in the foreground; with several screens, of the source that connected first.
     pub fn foreground(&self) -> Option<&AppName> {
         self.screens().find_map(|a| a.front.as_ref())
     }
@@ -275,13 +278,15 @@ impl Registry {
         self.apps.get(name)
     }
 
-    /// How many of the times that an app came to the front it was the one left last, thousandths, the latest counting most.
+    /// How often the app that comes to the foreground is the one left last, in thousandths; the
+    /// latest counts most.
     pub fn goes_back_permille(&self) -> u32 {
         self.reuse.goes_back_permille()
     }
 
-    /// How surely each app comes back to the front soon, thousandths: from 1 for hardly ever to 1000 for at the next visit. One that nobody has
-    /// opened yet is as likely as any other; of services and the like nothing is said, nor of what is in front.
+    /// How surely each app comes back to the foreground soon, in thousandths: from 1 (hardly ever)
+    /// to 1000 (at the next visit). An app that was never opened is as likely as any other.
+    /// Services, and apps in the foreground, have no value.
     pub fn returns_permille(&self) -> BTreeMap<&AppName, u32> {
         let returns: BTreeMap<_, _> = self.reuse.returns(self.newest_is_front()).collect();
         let any = Reuse::any(returns.len() + 1);
@@ -309,7 +314,8 @@ impl Registry {
         self.apps.is_empty()
     }
 
-    /// Whether the app that started a job can be seen: a terminal, of a shell in it, or of what a shell in it started.
+    /// Whether the app that started a job is visible: a terminal, for a shell in it or for what
+    /// that shell started.
     fn is_started_by_seen(&self, job: &App) -> bool {
         /// A terminal's tab, a multiplexer in it, its panes, and one more.
         const STEPS_MAX: usize = 4;
@@ -318,7 +324,7 @@ impl Registry {
         starters.into_iter().any(|app| self.is_front(&app.name) || self.is_visible(&app.name))
     }
 
-    /// Whether all whose owner is known are one user's.
+    /// Whether all apps with a known owner are one user's.
     pub fn has_one_owner(&self) -> bool {
         let mut owners = self.apps.values().filter_map(|app| crate::owner_of_cgroup(&app.cgroup));
         let first = owners.next();

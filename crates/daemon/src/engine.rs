@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The daemon without its event loop: it is told what happened, lets its mechanisms look at the device, decide and act, and writes the
-//! journal.
+//! The daemon without its event loop: takes in events, has its mechanisms observe, decide and act,
+//! and writes the journal.
 
 mod adopt;
 mod attention;
@@ -35,7 +35,7 @@ use crate::journal::Journal;
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
 
-/// The source that is behind [`Engine::handle`]: it is there from its first word on and for ever.
+/// The source of requests by [`Engine::handle`], which never leaves.
 const OWNER: SourceId = 0;
 
 /// The daemon without its event loop.
@@ -58,7 +58,7 @@ fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
     ]
 }
 
-/// What this machine can do, with what each mechanism makes of it: `fovea check`.
+/// The report of `fovea check`, with what each mechanism uses each row for.
 pub(crate) fn check<D: Device>(mut report: Report) -> Report {
     for mechanism in all::<D>() {
         mechanism.needs().iter().for_each(|need| report.used(need.row, mechanism.name(), need.gives));
@@ -66,7 +66,8 @@ pub(crate) fn check<D: Device>(mut report: Report) -> Report {
     report
 }
 
-/// What the mechanisms lack and would not notice by themselves, each in one line.
+/// What the mechanisms need and the machine lacks, a line each, where they would not notice by
+/// themselves.
 pub(crate) fn lacks<D: Device>(report: &Report) -> Vec<String> {
     let needs = all::<D>().into_iter().flat_map(|mechanism| mechanism.needs().iter());
     let rows = needs.filter(|need| need.told).filter_map(|need| report.row(need.row));
@@ -81,21 +82,21 @@ impl<D: Device> Engine<D> {
         Self { house: House::new(device, config, journal, undo, missing), mechanisms: all(), busy: false }
     }
 
-    /// The engine of a device with so many CPUs; by default those of this machine.
+    /// Sets the number of CPUs; by default this machine's.
     #[must_use]
     pub fn with_cpus(mut self, cpus: usize) -> Self {
         self.house.cpus = cpus;
         self
     }
 
-    /// The engine that tells the system's log of its kills.
+    /// Has kills written to the system's log.
     #[must_use]
     pub fn with_syslog(mut self, syslog: Syslog) -> Self {
         self.house.syslog = Some(syslog);
         self
     }
 
-    /// The engine whose configuration file has something wrong.
+    /// Sets what is wrong with the configuration file.
     #[must_use]
     pub fn with_problems(mut self, problems: Vec<String>) -> Self {
         self.problems(problems);
@@ -107,7 +108,8 @@ impl<D: Device> Engine<D> {
         self.house.problems = problems;
     }
 
-    /// The engine whom nobody calls when memory gets short: it looks by itself, and every look counts as called for.
+    /// Sets whether the engine polls memory, because PSI cannot fire. Every look then counts as one
+    /// that a stall asked for.
     #[must_use]
     pub fn uncalled(mut self, uncalled: bool) -> Self {
         self.house.uncalled = uncalled;
@@ -124,8 +126,8 @@ impl<D: Device> Engine<D> {
         Ok(())
     }
 
-    /// Takes another configuration's word on what is decided; what was set up at the start (swap, eCache, files) stays as it is until the
-    /// next. Returns the sections that would have to wait.
+    /// Takes another configuration for decisions. What is set up at the start (swap, eCache, files)
+    /// stays until the next start. Returns the changed sections that wait for that.
     pub fn reconfigure(&mut self, config: Config, now_ns: u64) -> Vec<&'static str> {
         let waiting = self.house.reconfigure(config, now_ns);
         self.busy = true;
@@ -133,7 +135,7 @@ impl<D: Device> Engine<D> {
         waiting
     }
 
-    /// The kernel says that somebody waits for memory.
+    /// A PSI trigger fired: tasks wait for memory.
     pub fn pressure(&mut self) {
         self.house.called = true;
     }
@@ -143,12 +145,13 @@ impl<D: Device> Engine<D> {
         self.house.perceptions.media_changed(change, now_ns);
     }
 
-    /// Answers a request of whoever runs the engine, who stays as long as it does.
+    /// Answers a request of the program that runs the engine, as a source that never leaves.
     pub fn handle(&mut self, request: Request, now_ns: u64) -> Reply {
         self.handle_from(Some(OWNER), request, now_ns)
     }
 
-    /// Answers a request, and does what it asks at once. `source` is who says it, if he stays to say when it is no longer so.
+    /// Answers a request and performs it at once. `source` is the connection that it came by, if
+    /// what it says holds for as long as that lasts.
     pub fn handle_from(&mut self, source: Option<SourceId>, request: Request, now_ns: u64) -> Reply {
         let known = match &request {
             Request::Focus { app } | Request::Close { app } if self.house.registry.get(app).is_none() => {
@@ -159,9 +162,10 @@ impl<D: Device> Engine<D> {
         if let Err(error) = known {
             return Reply::Error { error };
         }
-        // The turn that follows may have work to do; whoever asks for the status before it must not be told that all is done.
+        // The turn that follows may have work to do. A status before it must not say that all is
+        // done.
         self.busy |= !request.only_asks();
-        // Whoever only asks can wait for the CPU like others, and may ask as often as he likes.
+        // Requests that only ask have no priority, because any client may send them at any rate.
         let _aside = request.only_asks().then(Aside::step);
         let reply = self.serve(source, request, now_ns);
         self.answer(now_ns);
@@ -175,7 +179,8 @@ impl<D: Device> Engine<D> {
                 self.register(app, cgroup, role, io_class, now_ns);
                 Ok(())
             }
-            // The loop knows who asked, see `attends`, and how to read the file again.
+            // The loop handles these: it knows the connection (`attends`), and how to read the file
+            // again.
             Request::Attend { .. } | Request::Reload {} => Ok(()),
             Request::Focus { app } => {
                 house.focus(source, app, now_ns);
@@ -239,7 +244,7 @@ impl<D: Device> Engine<D> {
         }
     }
 
-    /// Looks at the device, decides and acts, once.
+    /// One turn: all mechanisms observe, and then each decides and acts.
     pub fn turn(&mut self, now_ns: u64) -> Result<Turn, Error> {
         let mut turn = Turn::default();
         self.answer(now_ns);
@@ -271,12 +276,13 @@ impl<D: Device> Engine<D> {
         }
         turn.short = self.house.short;
         self.busy = turn.wake_at_ns.is_some();
-        // Only where nothing else wakes: looking out for a shortage is no work under way.
+        // A look for a shortage wakes the loop, but is no work under way.
         turn.wake_at_ns = turn.wake_at_ns.into_iter().chain(watch_at_ns).min();
         Ok(turn)
     }
 
-    /// Answers what has changed since the last time, before anything is read: whoever told of it waits for that.
+    /// Has the mechanisms answer what has changed, before anything is read: the source of the
+    /// change waits for this.
     fn answer(&mut self, now_ns: u64) {
         if !std::mem::take(&mut self.house.changed) {
             return;
@@ -292,7 +298,7 @@ impl<D: Device> Engine<D> {
         }
     }
 
-    /// What a decision may depend on, as far as it is known.
+    /// A snapshot of what is known; nothing is read.
     fn snapshot(&self, now_ns: u64) -> Snapshot {
         let mut snapshot = self.house.snapshot(now_ns);
         self.mechanisms.iter().for_each(|m| m.describe(&mut snapshot));
@@ -302,7 +308,7 @@ impl<D: Device> Engine<D> {
     fn perform(&mut self, decision: Decision, snapshot: &mut Snapshot, turn: &mut Turn) {
         for (action, reason) in decision.actions {
             if action.harms() && self.house.has_changed(action.app(), snapshot.now_ns) {
-                // Decided on what is not so any more.
+                // The app has changed since the decision: decide anew.
                 turn.wake_at_ns = Some(snapshot.now_ns);
                 continue;
             }
@@ -310,14 +316,14 @@ impl<D: Device> Engine<D> {
             let done = self.mechanisms.iter_mut().any(|m| m.perform(&mut self.house, &step, turn));
             debug_assert!(done, "nobody does {action:?}");
             if let Action::Freeze { app } | Action::Thaw { app } = &action {
-                // The next mechanism decides on what is so by now.
+                // The mechanisms after this one decide on the new state.
                 let frozen = matches!(action, Action::Freeze { .. });
                 snapshot.apps.iter_mut().filter(|a| a.name == *app).for_each(|a| a.frozen = frozen);
             }
         }
     }
 
-    /// The status, in which so many apps from one on are as they are now: whoever asks is shown no others.
+    /// The status. `limit` apps from `offset` on are read anew; the reply has no others.
     fn status(&mut self, offset: usize, limit: usize, now_ns: u64) -> fovea_client::Status {
         let shown = self.house.registry.iter().skip(offset).take(limit);
         let shown: Vec<_> = shown.map(|app| app.name.clone()).collect();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What all mechanisms share: the device, who is there and matters how much, and where it is written down what was done.
+//! What all mechanisms share: the device, the configuration, the apps and their importance, the
+//! journal and the undo log.
 
 use std::collections::BTreeMap;
 
@@ -19,24 +20,24 @@ use crate::journal::{Entry, Journal};
 use crate::syslog::Syslog;
 use crate::undo::{Setting, UndoLog};
 
-/// Holders of device buffers that a status names: an answer has a size at most.
+/// Most holders of device buffers that a status names, because a reply is bounded.
 const BUFFER_HOLDERS_MAX: usize = 16;
 
-/// What everybody knows of an app beside its place in the registry.
+/// What all mechanisms share of an app, beside its entry in the registry.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) background_since_ns: u64,
     pub(super) importance: Option<Importance>,
-    /// The list it is on, by which entry, and when that was last looked up.
+    /// The list it is on and by which entry; below, when that was last looked up.
     pub(super) listed: Option<Listed>,
     pub(super) identified_ns: u64,
-    /// Why it is perceptible, if it is.
+    /// Why it is perceptible; `None` if it is not.
     pub(super) perceived: Option<Perceived>,
-    /// By which sound or camera it is, if by one.
+    /// The same, if the reason is sound or a camera.
     pub(super) heard: Option<Perceived>,
     /// The services that it uses, by their place in [`House::services`].
     pub(super) services: Vec<usize>,
-    /// What its I/O needs, and since when that.
+    /// The class of its I/O, and since when.
     pub(super) io_class: Classified,
     pub(super) io_class_since_ns: u64,
 }
@@ -47,16 +48,16 @@ impl Known {
     }
 }
 
-/// Who looks, as sources say for as long as they are there.
+/// Focus and screen, as connected sources say.
 #[derive(Debug)]
 pub(super) struct Attention {
     pub(super) screen_on: bool,
-    /// Sources that are there, by name.
+    /// Connected sources and their names.
     pub(super) sources: BTreeMap<SourceId, String>,
-    /// What those of them that know say of the screen.
+    /// Whether the screen is on, by each source that knows.
     pub(super) screens: BTreeMap<SourceId, bool>,
     pub(super) focused_ns: Option<u64>,
-    /// Who has come to the screen, and nobody has been told yet.
+    /// Apps that have come to the foreground since the mechanisms were last called.
     pub(super) fronted: Vec<AppName>,
 }
 
@@ -66,23 +67,23 @@ pub(super) struct House<D> {
     pub(super) policy: fovea_policy::Config,
     pub(super) registry: Registry,
     pub(super) apps: BTreeMap<AppName, Known>,
-    /// Jobs that have ended of late: cgroup, since when they were in the background, when they ended.
+    /// Jobs that ended lately: cgroup, since when they were in the background, when they ended.
     pub(super) ended_jobs: Vec<(String, u64, u64)>,
     pub(super) attention: Attention,
-    /// What commands have put on the owner's lists, and those lists with the configuration's.
+    /// The lists that were set by command, and these with the configuration's.
     pub(super) said: Lists,
     pub(super) lists: Lists,
     pub(super) perceptions: Perceptions,
     /// The table of services.
     pub(super) services: Vec<Service>,
     pub(super) service_looks: ServiceLooks,
-    /// Memory as this turn found it.
+    /// Memory as this turn read it.
     pub(super) memory: MemoryReading,
-    /// Something has changed that a mechanism may have to answer at once.
+    /// Something has changed that mechanisms are to answer at once.
     pub(super) changed: bool,
     /// PSI has fired since the last look.
     pub(super) called: bool,
-    /// Nobody calls: the kernel has no PSI, or refuses the trigger.
+    /// PSI cannot fire: the kernel has none, or refuses the trigger. Memory is polled.
     pub(super) uncalled: bool,
     /// Memory was short at the last look.
     pub(super) short: bool,
@@ -166,10 +167,11 @@ impl<D: Device> House<D> {
         }
     }
 
-    /// What everybody knows; each mechanism adds its own.
+    /// A snapshot of what all mechanisms share; each adds its own.
     pub(super) fn snapshot(&self, now_ns: u64) -> Snapshot {
         let returns = self.registry.returns_permille();
-        // Who was in front last; a desktop with nothing in front is still his.
+        // The user whose app was in the foreground last. A desktop with nothing in the foreground
+        // is still that user's.
         let newest = self.registry.iter().filter(|app| app.focus_seq > 0).max_by_key(|app| app.focus_seq);
         let at_the_screen = newest.and_then(|app| fovea_apps::owner_of_cgroup(&app.cgroup));
         let is_away = |cgroup: &str| match (at_the_screen, fovea_apps::owner_of_cgroup(cgroup)) {
@@ -205,13 +207,15 @@ impl<D: Device> House<D> {
         }
     }
 
-    /// Until when the CPU is left to the app that came to the screen last: what can wait does.
+    /// Until when the CPU is left to the app that came to the foreground last. Work that can wait
+    /// waits until then.
     pub(super) fn grace_ends_ns(&self) -> u64 {
         let (screen_on, focused_ns) = (self.attention.screen_on, self.attention.focused_ns);
         memory::grace_ends_ns(&Snapshot { screen_on, focused_ns, ..Snapshot::default() }, &self.policy.memory)
     }
 
-    /// Has the cgroups above one pass a controller on, what each of them did being written down before. False if that cannot be.
+    /// Enables a controller in the cgroups above one, each written to the undo log first. False if
+    /// the log cannot be written.
     pub(super) fn pass_on(&mut self, cgroup: &str, controller: Controller) -> Result<bool, Error> {
         for above in self.device.without_controller(cgroup, controller)? {
             if let Err(e) = self.undo.passes(&above, controller) {
@@ -262,7 +266,7 @@ impl<D: Device> House<D> {
         }
     }
 
-    /// Writes down what happened, or what was done by nobody's decision.
+    /// Journals an event, or an action that no decision asked for.
     pub(super) fn write(
         &mut self,
         t_ns: u64,
@@ -274,7 +278,7 @@ impl<D: Device> House<D> {
         self.journal.write(&Entry { t_ns, action, app, reason, outcome, ..Entry::default() });
     }
 
-    /// Writes down what was done by a decision, with what that depended on.
+    /// Journals an action of a decision, with the snapshot that it was decided on.
     pub(super) fn journal_step(&mut self, step: &Step, outcome: Value) {
         self.journal.write(&Entry {
             t_ns: step.snapshot.now_ns,
@@ -287,7 +291,7 @@ impl<D: Device> House<D> {
         });
     }
 
-    /// To the system's log as well, where people look first when something has vanished from their screen.
+    /// Writes a line to the system's log too, where people look first when an app has vanished.
     pub(super) fn syslog(&self, line: &str) {
         if let Some(syslog) = &self.syslog {
             syslog.warning(line);
@@ -300,12 +304,14 @@ impl<D: Device> House<D> {
         self.missing.push(what);
     }
 
-    /// Writes down what a setting reads as now that it was set, so that it is put back only while it is ours.
+    /// Notes in the undo log what a setting reads as after it was set. It is put back only while it
+    /// still reads so.
     pub(super) fn is_ours(&mut self, setting: Setting, is_now: &str) {
         self.undo.ours(setting, is_now).unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
     }
 
-    /// Changes a setting of the kernel's; what it was is written down before, and if that cannot be it stays.
+    /// Changes a setting of the kernel. The old value goes to the undo log first; if that fails,
+    /// the setting stays.
     pub(super) fn set_sysctl(&mut self, name: &str, value: &str) {
         let done = self.device.sysctl(name).and_then(|old| {
             if old == value {
@@ -323,7 +329,7 @@ impl<D: Device> House<D> {
         done.unwrap_or_else(|e| say!("fovea: {e}"));
     }
 
-    /// The same of a module's parameter.
+    /// The same for a module's parameter.
     pub(super) fn set_parameter(&mut self, module: &str, name: &str, value: &str) {
         let done = self.device.parameter(module, name).and_then(|old| {
             if old == value {

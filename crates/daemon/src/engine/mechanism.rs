@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! What a mechanism is: it observes, has `policy` decide, acts, and says what it did. One file each; the list is [`super::all`].
+//! The trait of mechanisms: each observes, has `policy` decide, acts, and reports. One file each;
+//! the list is [`super::all`].
 
 use std::os::fd::OwnedFd;
 
@@ -18,32 +19,33 @@ pub struct Turn {
     pub wake_at_ns: Option<u64>,
     /// Whether memory is short.
     pub short: bool,
-    /// Who was killed in it.
+    /// The apps and processes that were killed in the turn.
     pub killed: Vec<Killed>,
-    /// Who turned out to have ended already.
+    /// Apps that turned out to have ended already.
     pub(super) ended: Vec<AppName>,
     /// Ends of processes to wait for; each is to be reported by [`super::Engine::victim_ended`].
     pub awaited: Vec<OwnedFd>,
 }
 
 impl Turn {
-    /// Nothing was done; the next turn is then.
+    /// A turn in which nothing was done, and the time of the next.
     pub fn again_at(at_ns: u64) -> Self {
         Self { wake_at_ns: Some(at_ns), ..Self::default() }
     }
 
-    /// Turns again by then.
+    /// Has the next turn come at this time at the latest.
     pub(super) fn wake_by(&mut self, at_ns: u64) {
         self.wake_at_ns = Some(self.wake_at_ns.map_or(at_ns, |t| t.min(at_ns)));
     }
 }
 
-/// What a mechanism uses: a row of `fovea check`, which is told what for.
+/// A row of `fovea check` that a mechanism needs.
 pub(super) struct Need {
     pub(super) row: &'static str,
-    /// What the mechanism gives by it.
+    /// What the mechanism does with it, for `fovea check`.
     pub(super) gives: &'static str,
-    /// Whether its absence is told at the start; else it shows when the mechanism sets itself up.
+    /// Whether its absence is reported at the start. Else the mechanism reports it when it sets
+    /// itself up.
     pub(super) told: bool,
 }
 
@@ -57,23 +59,24 @@ impl Need {
     }
 }
 
-/// A decision's part that is to be done now.
+/// One action of a decision.
 pub(super) struct Step<'a> {
     pub(super) action: &'a Action,
     pub(super) reason: Reason,
-    /// What it was decided on.
+    /// The snapshot that it was decided on.
     pub(super) snapshot: &'a Snapshot,
 }
 
-/// One of the things that the daemon does for the app in front.
+/// One of the things that the daemon does for the app in the foreground.
 ///
-/// A change of who matters is answered by [`at_once`](Mechanism::at_once) before whoever told it has an answer: that is decided on what is
-/// known, and nothing is read. A turn of the loop then lets each [`observe`](Mechanism::observe) and [`decide`](Mechanism::decide).
+/// A change of importance is first answered by [`at_once`](Mechanism::at_once), because its source
+/// waits for the daemon's answer: nothing is read. The next turn of the loop then has each
+/// mechanism [`observe`](Mechanism::observe), and each [`decide`](Mechanism::decide).
 pub(super) trait Mechanism<D: Device> {
     /// As in `policy`'s list.
     fn name(&self) -> &'static str;
 
-    /// What it uses of the kernel.
+    /// Rows of `fovea check` that it needs.
     fn needs(&self) -> &'static [Need];
 
     /// Sets the device up, at the start.
@@ -81,24 +84,24 @@ pub(super) trait Mechanism<D: Device> {
         Ok(())
     }
 
-    /// An app is known from now on.
+    /// An app was registered.
     fn came(&mut self, _app: &AppName, _now_ns: u64) {}
 
-    /// An app has come to the screen.
+    /// An app has come to the foreground.
     fn fronted(&mut self, _app: &AppName) {}
 
-    /// An app has ended, or is to be known by another name: what is known of it is forgotten.
+    /// An app has ended, or gets another name. Forgets the app.
     fn gone(&mut self, _house: &mut House<D>, _app: &App, _now_ns: u64) {}
 
-    /// What was done to an app that lives on is taken back, for it is about to be forgotten.
+    /// Undoes what was done to an app that lives on but is about to be forgotten.
     fn undo(&mut self, _house: &mut House<D>, _app: &App, _now_ns: u64) {}
 
-    /// What is to be done on what is known, before anything is read.
+    /// Decides on what is known already; nothing is read.
     fn at_once(&self, _snapshot: &Snapshot, _config: &Config) -> Decision {
         Decision::default()
     }
 
-    /// What came of it has been done.
+    /// The actions of [`at_once`](Mechanism::at_once) have been performed.
     fn answered(&mut self) {}
 
     /// A turn begins.
@@ -109,40 +112,41 @@ pub(super) trait Mechanism<D: Device> {
         Ok(())
     }
 
-    /// Adds what it knows to what a decision may depend on. The apps are there, with what everybody knows of them.
+    /// Adds what it knows to a snapshot, which has all apps and what all mechanisms share.
     fn describe(&self, snapshot: &mut Snapshot);
 
-    /// What is to be done after a look, by `policy`.
+    /// Decides, by `policy`, after all have observed.
     fn decide(&self, _snapshot: &Snapshot, _config: &Config) -> Decision {
         Decision::default()
     }
 
-    /// What it is about to do has been decided.
+    /// Takes in its decision, before the actions are performed.
     fn decided(&mut self, _house: &mut House<D>, _decision: &Decision, _snapshot: &Snapshot) {}
 
-    /// Does its part of a decision; false if it is not its part.
+    /// Performs an action; false if the action is another mechanism's.
     fn perform(&mut self, house: &mut House<D>, step: &Step, turn: &mut Turn) -> bool;
 
     /// A turn ends.
     fn finish(&mut self, _house: &mut House<D>, _now_ns: u64, _turn: &mut Turn) {}
 
-    /// One of the processes of the last [`Turn::awaited`] has ended; says whose end is now known of by that.
+    /// One of the processes of the last [`Turn::awaited`] has ended. Returns the app that has ended
+    /// with it, if one has.
     fn victim_ended(&mut self, _house: &mut House<D>, _now_ns: u64) -> Option<AppName> {
         None
     }
 
-    /// An app's cgroup has no process any more; for bookkeeping before it is forgotten.
+    /// An app's cgroup has no process any more. Called before the app is forgotten.
     fn cgroup_emptied(&mut self, _house: &mut House<D>, _app: &AppName, _now_ns: u64) {}
 
-    /// Reads anew what is shown of these apps and in all, without a decision's resting on it.
+    /// Reads what a status shows of these apps and in all. No decision depends on it.
     fn refresh(&mut self, _house: &mut House<D>, _shown: &[AppName], _now_ns: u64) {}
 
-    /// Makes a snapshot what a decision would be made on now, for a dry run; says what else is to be known.
+    /// Completes a snapshot for a dry run; returns notes for the user.
     fn preview(&mut self, _house: &mut House<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {
         self.describe(snapshot);
         Ok(Vec::new())
     }
 
-    /// Adds what it knows to what is shown.
+    /// Adds what it knows to a status.
     fn report(&self, _status: &mut Status, _now_ns: u64) {}
 }
