@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A disk's queue: requests under the core's decisions. All volumes on a disk share one, for
- * there is one rate to share out. Who submits what was decided: a request that goes as it
- * arrives, its submitter; all others, a workqueue, since a completion or a timer may not
- * sleep and submitting may.
+ * A disk's queue: requests under the core's decisions. All volumes on a disk share one queue,
+ * because there is one rate to share out. A request that goes as it arrives is submitted by its
+ * submitter. All others are submitted by a workqueue, because submitting may sleep, and a
+ * completion or a timer may not.
  *
- * While no time-sensitive app is active on the disk, requests pass by: no lock is taken and
- * no line of memory shared between CPUs is written, but once in ACIOM_EPOCH_NS.
+ * While no time-sensitive app is active on the disk, requests pass by: no lock is taken, and no
+ * cache line that CPUs share is written, except once in ACIOM_EPOCH_NS.
  *
- * Memory. A request is held in its bio's own data, so holding allocates nothing. What is
- * held keeps a bio of device-mapper's pool, and that has its reserve; progress never waits
- * for it, for whatever is held goes by time alone, a second after it arrived at the latest.
- * Whoever frees memory by writing (swap, or PF_MEMALLOC) is not held at all, and never waits
- * for room.
+ * Memory. A request is held in its bio's own data, so holding allocates nothing. A held request
+ * keeps a bio of device-mapper's pool, which has a reserve. Progress never waits for that reserve:
+ * held requests go by time alone, a second after they arrived at the latest. Writes that free
+ * memory (swap, or PF_MEMALLOC) are neither held nor throttled.
  */
 #ifndef FOVEA_ACIOM_QUEUE_H
 #define FOVEA_ACIOM_QUEUE_H
@@ -28,11 +27,11 @@
 
 #include "../../core/aciom/aciom.h"
 
-/* Requests of one bursty app that are held at most, if nobody says otherwise. */
+/* Most held requests of one bursty app, by default. */
 #define HOLD_DEFAULT	1024
 
 enum io_way {
-	/* Nobody needs to know of it. */
+	/* It passed by and is not counted. */
 	IO_PASSED,
 	/* It passed by; its bytes count for the disk's rate. */
 	IO_OBSERVED,
@@ -43,23 +42,23 @@ enum io_way {
 /* A bio's own data. */
 struct io {
 	struct aciom_request request;
-	/* Of one that is observed: when it went, if its latency is to be known. */
+	/* Of an observed request: when it was submitted, if its latency is sampled. */
 	u64 start_ns;
 	u32 bytes;
 	bool urgent;
 	enum io_way way;
 };
 
-/* What passed by on one CPU. */
+/* Requests that passed by on one CPU. */
 struct observed {
 	unsigned long bytes;
-	/* Of these, those that the core knows of. */
+	/* Of these, the bytes that the core was given. */
 	unsigned long folded;
 	u64 latency_ns;
 	unsigned int seen;
 };
 
-/* Whose writes wait for room apart. */
+/* Plain and bursty writes are throttled apart. */
 #define NR_ROOMS	2
 
 struct queue {
@@ -69,19 +68,19 @@ struct queue {
 	struct bio_list decided;	/* to be submitted by the work */
 	u64 in_order;			/* with the disk, or decided; not urgent */
 	u64 urgent;			/* with the disk, urgent */
-	bool urgent_done;		/* one ended since the last that is not */
-	u64 armed_ns;			/* when the timer comes; ACIOM_NEVER: not */
+	bool urgent_done;		/* an urgent one ended since the last other one */
+	u64 armed_ns;			/* when the timer fires; ACIOM_NEVER: not armed */
 	unsigned int active;		/* volumes that are not suspended */
 
 	/* Read without the lock: */
 	bool limited;			/* a time-sensitive app is active */
-	bool measures;			/* the disk's rate is to be found */
+	bool measures;			/* cmax is to be found */
 	unsigned long fold_at;		/* jiffies */
 
 	struct observed __percpu *observed;
 	/*
-	 * Who waits to bring a write: of plain apps, and of bursty ones; in the second row those
-	 * for whom others wait.
+	 * Throttled writers: [0] ordinary ones, [1] those inside a transaction, which others wait
+	 * for; in each, of plain and of bursty apps.
 	 */
 	wait_queue_head_t rooms[2][NR_ROOMS];
 	const struct request_queue *disk;
@@ -92,10 +91,10 @@ struct queue {
 	struct list_head disks;		/* queue.c's */
 };
 
-/* The disk's queue, which is made if there is none; NULL: no memory. */
+/* The disk's queue; it is made if there is none. NULL: no memory. */
 struct queue *queue_get(const struct request_queue *disk);
 
-/* Nothing of the volume's is under way any more. */
+/* Drops a volume's reference; none of its requests is under way any more. */
 void queue_put(struct queue *q);
 
 /* Whether a request of this class must come by queue_enter(). */
@@ -108,23 +107,23 @@ static inline bool queue_orders(const struct queue *q, u32 class)
 void queue_pass(struct queue *q, struct bio *bio, struct io *io);
 
 /*
- * Whether the bio is to be submitted now, by the caller; else it will be. `active`: the
- * volume's, while which is true a write may have to wait for room.
+ * True: the caller submits the bio now. False: the queue submits it later. While *active, the
+ * volume's, is true, a write may be throttled.
  */
 bool queue_enter(struct queue *q, struct bio *bio, struct io *io, u32 app, u32 class,
 		 const bool *active);
 
-/* It has ended. */
+/* The request has ended. */
 void queue_leave(struct queue *q, struct io *io);
 
-/* A volume begins, or is about to be suspended: all that is held goes now. */
+/* A volume resumes; a volume is about to be suspended, and all that is held goes now. */
 void queue_begin(struct queue *q);
 void queue_end(struct queue *q);
 
 int queue_set_cmax(struct queue *q, u64 cmax);
 void queue_set_hold(struct queue *q, u32 hold);
 
-/* Its numbers at this moment. */
+/* The queue's counters at this moment. */
 void queue_read(struct queue *q, struct aciom_counters *counters);
 
 /* Apps by their numbers, as classes.c gives them. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Back pressure: whoever writes more than the disk takes waits before it is queued. */
+/* Back pressure: a task that writes more than the disk takes waits before its write is queued. */
 #include <linux/bio.h>
 #include <linux/sched.h>
 
@@ -15,12 +15,12 @@ static void wake_one(struct queue *q, u32 class, bool awaited)
 {
 	wait_queue_head_t *room = room_of(q, class, awaited);
 
-	/* No barrier: whoever begins to wait calls this itself afterwards, under the lock. */
+	/* No barrier: a task that begins to wait calls this itself afterwards, under the lock. */
 	if (waitqueue_active(room) && !aciom_writes_full(q->core, class, awaited))
 		wake_up(room);
 }
 
-/* One at a time: whoever comes in asks again, and wakes the next. */
+/* Wakes one writer of each kind. It asks again, and wakes the next. */
 void queue_wake_writers(struct queue *q)
 {
 	wake_one(q, ACIOM_PLAIN, false);
@@ -39,7 +39,7 @@ void queue_wake_all_writers(struct queue *q)
 	}
 }
 
-/* As wbt has it: all but direct writes, which are as many as their submitter has memory for. */
+/* As in wbt: all but direct writes, which are bounded by their submitter's memory. */
 static bool is_bounded(const struct bio *bio)
 {
 	return !ACIOM_BROKEN_PRESSURE && bio_op(bio) == REQ_OP_WRITE &&
@@ -59,13 +59,13 @@ static bool writes_full(struct queue *q, u32 class, bool awaited)
 }
 
 /*
- * Until what waits of a class leaves room for another write; in the order in which they came,
- * as wbt does it at the disk's own queue. Whoever is woken comes in, whatever others did
- * meanwhile, and wakes the next: the bound may be passed by a request of each. Room is made by
- * time alone: what waits goes whether or not anybody comes. Returns whether it had to wait.
+ * Waits until the queued writes of a class are below their bound. Writers go in the order in which
+ * they came, as with wbt at the disk's own queue. A writer that is woken goes on whatever others
+ * did meanwhile, and wakes the next, so the bound may be exceeded by one request of each. Queued
+ * writes go by time alone, so the wait ends. Returns whether it had to wait.
  *
- * Whoever is in the middle of a file system's transaction keeps the next one from beginning,
- * and everybody who waits for that: ext4 writes 8 MiB of new data in one.
+ * A writer inside a file system's transaction keeps the next transaction from beginning, and all
+ * tasks that wait for it: ext4 writes 8 MiB of new data in one. Such writers wait apart.
  */
 bool queue_wait_for_room(struct queue *q, const struct bio *bio, u32 class,
 			 const bool *active)
@@ -79,7 +79,7 @@ bool queue_wait_for_room(struct queue *q, const struct bio *bio, u32 class,
 	    (!waitqueue_active(room) && !writes_full(q, class, awaited)))
 		return false;
 	prepare_to_wait_exclusive(room, &wait, TASK_UNINTERRUPTIBLE);
-	/* Room that was made before this one was seen to wait: the first has it. */
+	/* There may be room since before this wait could be seen: the first waiter gets it. */
 	spin_lock_irq(&q->lock);
 	wake_one(q, class, awaited);
 	spin_unlock_irq(&q->lock);

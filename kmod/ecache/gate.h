@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A spinlock that is held with interrupts off, and how long it is held if that is asked
- * for (parameter measure_held). A volume's comes before the pool's; nobody has two
- * volumes'.
+ * A spinlock that is held with interrupts off. With the parameter measure_held, it measures for
+ * how long. Order: a volume's lock is taken before the pool's; no two volumes' at once.
  */
 #ifndef FOVEA_ECACHE_GATE_H
 #define FOVEA_ECACHE_GATE_H
@@ -12,12 +11,15 @@
 #include <linux/spinlock.h>
 #include <linux/timex.h>
 
-/* The page cache calls with its own spinlock held, and one below that sleeps there. */
+/*
+ * The page cache calls with its own spinlock held. On PREEMPT_RT a spinlock taken below that would
+ * sleep.
+ */
 #ifdef CONFIG_PREEMPT_RT
 #error "dm-ecache does not work on PREEMPT_RT kernels: use one without"
 #endif
 
-/* Cycles, and how many times. */
+/* For how many cycles the lock was held, how many times, and the longest. */
 struct gate_held {
 	u64 cycles;
 	u64 count;
@@ -26,7 +28,7 @@ struct gate_held {
 
 struct gate {
 	spinlock_t lock;
-	/* Cycles when it was taken; 0 if nobody counted then. */
+	/* get_cycles() when it was taken; 0 if it was not measured then. */
 	u64 since;
 	struct gate_held held;
 };
@@ -47,7 +49,7 @@ static inline void gate_leaves(struct gate *gate)
 		gate_count(gate);
 }
 
-/* With interrupts off already, on, or unknown. */
+/* For callers with interrupts off; _irq: with interrupts on; _irqsave: with either. */
 static inline void gate_lock(struct gate *gate)
 {
 	spin_lock(&gate->lock);
