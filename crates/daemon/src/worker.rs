@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The event loop: waits for something to happen, tells the engine, lets it turn. It sleeps without a timer while nothing changes. Clients
-//! of the control socket are served a little at a time, and none keeps the others out.
+//! The event loop: waits for events, hands them to the engine, and has it turn. It sleeps without a
+//! timer while nothing changes. Clients of the control socket are served a bounded number of
+//! requests at a time, so none keeps the others out.
 
 mod apps;
 mod awaited;
@@ -44,7 +45,7 @@ use rate::Rate;
 use source::Source;
 pub use start::work;
 
-/// First number for clients and processes.
+/// First ID of clients and awaited processes; [`Source`] has the smaller ones.
 const FIRST_ID: u64 = 16;
 
 fn now_ns() -> u64 {
@@ -61,37 +62,39 @@ struct Loop<D> {
     listener: OwnedFd,
     signals: Signals,
     journal_path: PathBuf,
-    /// Somebody is being told a story.
+    /// A reply to `Explain` is being sent.
     telling: Arc<AtomicBool>,
     /// The device could not be read at the last turn.
     unread: bool,
     _trigger: Option<Trigger>,
     clients: BTreeMap<u64, OwnedFd>,
-    /// Those of the clients that are sources, and those of them that speak of one user's session alone.
+    /// The clients that are focus sources; below, those that report one user's session only.
     sources: BTreeSet<u64>,
     of_user: BTreeMap<u64, OfUser>,
     victims: BTreeMap<u64, OwnedFd>,
     real_time: RealTime,
-    /// What has happened to sound and video devices and was not looked at yet, when it is to be, and when it was last.
+    /// Changes of sound and video devices that are to be looked at, when that is due, and when it
+    /// was done last.
     media_change: MediaChange,
     media_due_ns: Option<u64>,
     media_looked_ns: Option<u64>,
     next_id: u64,
     own_cgroup: Option<String>,
-    /// Cgroups whose app has just lost its name to another.
+    /// Cgroups of found apps that gave their name to a registered one, and get another.
     renamed: Vec<String>,
     stopping: bool,
 }
 
-/// A source of one user's session: whoever has taken it over may say as much as it would, and no more.
+/// A source of one user's session. It is bounded in processes and rate, because that user may have
+/// taken it over.
 struct OfUser {
     uid: u32,
     rate: Rate,
-    /// When it is read again, if it has said too much.
+    /// When it is read again, if it has sent too many requests.
     due_ns: Option<u64>,
 }
 
-/// What the worker is told by signals.
+/// Signals, as files that can be polled.
 pub struct Signals {
     /// Readable on SIGTERM and SIGINT.
     pub stop: UnixStream,
@@ -101,7 +104,7 @@ pub struct Signals {
     pub read: Box<dyn Fn() -> Result<Loaded, String>>,
 }
 
-/// Time until the device is looked at again when it could not be read.
+/// Time until the next turn after the device could not be read.
 const UNREAD_NS: u64 = 1_000_000_000;
 
 impl<D: Device> Loop<D> {
@@ -126,7 +129,7 @@ impl<D: Device> Loop<D> {
             }
             let alive_ns = notify.alive(now_ns());
             self.real_time.end();
-            // Before everybody again, to be woken at once.
+            // Back to the daemon's own priority, to be woken at once.
             drop(aside.take());
             let put_off_ns = self.watcher.as_ref().and_then(Watcher::due_ns).into_iter().chain(self.media_due_ns);
             let put_off_ns = put_off_ns.chain(self.of_user.values().filter_map(|source| source.due_ns));
@@ -156,7 +159,8 @@ impl<D: Device> Loop<D> {
         Ok(())
     }
 
-    /// Does what was put off, for it came too often, where its time has come; says whether that is worth a look at the device.
+    /// Handles what was put off because it came too often, where it is due. Returns whether a turn
+    /// is to follow.
     fn what_was_put_off(&mut self, now_ns: u64) -> bool {
         let due = |due_ns: Option<u64>| due_ns.is_some_and(|due_ns| due_ns <= now_ns);
         let mut is_due = false;
@@ -178,7 +182,8 @@ impl<D: Device> Loop<D> {
         is_due
     }
 
-    /// A device that cannot be read now may be read in a moment; until then there is nothing to decide on, and nothing is lost.
+    /// One turn of the engine. If the device cannot be read, there is nothing to decide on, and the
+    /// turn is tried again.
     fn turn(&mut self) -> Turn {
         match self.engine.turn(now_ns()) {
             Ok(turn) => {
@@ -201,7 +206,7 @@ impl<D: Device> Loop<D> {
         Ok(id)
     }
 
-    /// Takes in what happened; says whether it is worth a look at the device.
+    /// Handles an event. Returns whether a turn is to follow.
     fn happened(&mut self, source: Source) -> Result<bool, String> {
         match source {
             // The turn that follows looks at memory.
@@ -218,7 +223,7 @@ impl<D: Device> Loop<D> {
             }
             Source::Cgroups => {
                 let seen = self.watcher.as_mut().map(Watcher::take).unwrap_or_default();
-                // An app that was frozen or thawed is told of as well, in the midst of its return: nothing has begun or ended by that.
+                // Freezing and thawing are reported as well, but begin or end no app: no turn.
                 let is_due = !seen.is_empty();
                 self.seen(seen);
                 return Ok(is_due);
@@ -227,8 +232,8 @@ impl<D: Device> Loop<D> {
                 let change = self.media.as_mut().map(MediaWatch::take).unwrap_or_default();
                 self.media_change.sound |= change.sound;
                 self.media_change.video |= change.video;
-                // Anybody may open a device, as often as he likes: the look that follows is put off if there was one just now. Before
-                // an app is harmed, who plays is looked at anyway.
+                // Any user may open a device at any rate, so the look is put off if there was one
+                // just now. Before an app is harmed, everything is read anyway.
                 let apart_ns = u64::from(limits::PERCEIVED_APART_MS) * 1_000_000;
                 let now_ns = now_ns();
                 let due_ns = self.media_looked_ns.map_or(now_ns, |at_ns| now_ns.max(at_ns + apart_ns));
@@ -258,7 +263,7 @@ impl<D: Device> Loop<D> {
         Ok(true)
     }
 
-    /// A configuration that makes no sense changes nothing, and whoever asked is told so.
+    /// Reads the configuration again. An invalid one changes nothing, and the error is returned.
     fn reload(&mut self) -> Result<(), String> {
         let read = (self.signals.read)();
         let problems = match read {
@@ -279,8 +284,8 @@ impl<D: Device> Loop<D> {
         problems.map(drop)
     }
 
-    /// Takes the clients that have come, who have said nothing yet; says whether another had to go for them. One that is neither root nor
-    /// the daemon's own user is told so and let go.
+    /// Accepts new clients. One that is neither root nor the daemon's own user gets an error and is
+    /// closed. Returns whether an older client was closed to make room.
     fn accept(&mut self) -> Result<bool, String> {
         let mut has_gone = false;
         let failed = |e: &dyn std::fmt::Display| format!("control socket: {e}");
@@ -291,7 +296,7 @@ impl<D: Device> Loop<D> {
                 socket::reply(&client, &Reply::Error { error });
                 continue;
             }
-            // Clients that stay and ask nothing must not keep others out: the oldest goes.
+            // Idle clients must not keep others out: the oldest is closed.
             if self.clients.len() >= limits::CLIENTS_MAX {
                 self.let_one_go();
                 has_gone = true;
@@ -302,7 +307,8 @@ impl<D: Device> Loop<D> {
         Ok(has_gone)
     }
 
-    /// The client that came first; a source only if there is nobody else, for what it said goes with it.
+    /// Closes the oldest client; a source only if there is no other, because what it said goes with
+    /// it.
     fn let_one_go(&mut self) {
         let first = self.clients.keys().find(|id| !self.sources.contains(id)).or(self.clients.keys().next());
         if let Some(&id) = first {
@@ -318,13 +324,14 @@ impl<D: Device> Loop<D> {
         }
     }
 
-    /// Serves what a client has sent; false when it is to be let go.
+    /// Serves what a client has sent; false if the client is to be closed.
     fn serve(&mut self, id: u64, client: &OwnedFd) -> bool {
         for _ in 0..limits::REQUESTS_IN_A_ROW_MAX {
             if let Some(source) = self.of_user.get_mut(&id) {
                 source.due_ns = source.rate.due_ns(now_ns());
                 if source.due_ns.is_some() {
-                    // What it says meanwhile stays in its socket, and then it waits.
+                    // Its requests stay in its socket until then; when that is full, the source
+                    // waits.
                     hear(&self.epoll, client, Source::Other(id), false);
                     return true;
                 }
@@ -334,7 +341,7 @@ impl<D: Device> Loop<D> {
                 source.rate.spend(now_ns());
             }
             let reply = match received {
-                // Once: a user's source is not to say that it is another's.
+                // Once only: a user's source may not become another user's.
                 Received::Request(Request::Attend { name, uid }) if !self.of_user.contains_key(&id) => {
                     self.sources.insert(id);
                     let rate = Rate::new(limits::SAID_OF_USER_PER_S, now_ns());
@@ -355,7 +362,7 @@ impl<D: Device> Loop<D> {
                             continue;
                         }
                     }
-                    // Nobody waits for what a program says of itself; and whoever only asks can wait like others.
+                    // Requests that no user waits for are served without priority.
                     let is_pressed = self.real_time.is_pressed(now_ns());
                     let _aside = (!is_pressed && !request.is_waited_for()).then(Aside::among_all);
                     self.answer(self.sources.contains(&id).then_some(id), request)
