@@ -255,6 +255,38 @@ fn a_service_that_is_started_anew_is_not_waited_for_again() {
     assert_eq!(began(&mut b, 111 * SECOND_NS).0, 111 * SECOND_NS, "long after");
 }
 
+/// It leaked 64 MB a second, and in each of its lives an app died for it.
+#[test]
+fn a_service_that_died_as_a_runaway_dies_at_the_first_look_once_it_is_started_anew() {
+    let mut b = household();
+    let service = "user.slice/user-1000.slice/user@1000.service/app.slice/indexer.service";
+    let begins = |b: &mut Bench, at_ns, mb: u64| {
+        let app = crate::fake::FakeApp { anon_pages: mb * MB / PAGE_BYTES, ..crate::fake::FakeApp::default() };
+        b.device.0.borrow_mut().apps.insert(service.into(), app);
+        b.engine.found(service, at_ns);
+        b.engine.owner_of(service).unwrap()
+    };
+    let name = begins(&mut b, 40 * SECOND_NS, 40);
+    let now_ns = b.watch(60 * SECOND_NS, 8, |b, _| {
+        b.device.0.borrow_mut().apps.get_mut(service).unwrap().anon_pages += 5 * MB / PAGE_BYTES;
+    });
+    let dies = |b: &mut Bench, now_ns| {
+        b.dies(now_ns);
+        let state = b.device.0.borrow();
+        state.done.iter().filter(|done| done.starts_with("kill ")).cloned().collect::<Vec<_>>()
+    };
+    let dead = [format!("kill {service}")];
+    assert_eq!(dies(&mut b, now_ns), dead);
+    b.engine.victim_ended(now_ns + SECOND_NS / 10);
+    b.engine.ended(&name, now_ns + SECOND_NS / 10);
+    begins(&mut b, now_ns + SECOND_NS / 5, 180);
+    let now_ns = now_ns + 4 * SECOND_NS;
+    let mut state = b.device.0.borrow_mut();
+    (state.memory.free_bytes, state.memory.file_bytes) = (12 * MB, 12 * MB);
+    drop(state);
+    assert_eq!(dies(&mut b, now_ns), dead, "it grows by 45 MB a second since it began");
+}
+
 /// What the user's systemd starts has a score of 200, what the system's starts has 0: the kernel then ended the shell for a service's leak.
 #[test]
 fn a_leak_is_left_to_the_kernel_only_if_the_session_is_smaller_as_the_kernel_counts() {

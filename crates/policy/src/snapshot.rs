@@ -160,7 +160,11 @@ pub struct AppState {
     /// When it began, if that was seen, and nothing speaks against its having grown ever since.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub born_ns: u64,
-    /// Since when it has grown without a pause, as far as that was seen.
+    /// It has begun anew after it was killed as a runaway.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ran_away: bool,
+    /// Since when it has grown without a pause, as far as that was seen. What it gained in front between two stays in the background is
+    /// left out, and so is that time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub growing_since_ns: u64,
     /// By how much.
@@ -240,6 +244,7 @@ impl AppState {
             kernel_bytes: 0,
             growth_bytes_per_s: 0,
             born_ns: 0,
+            ran_away: false,
             growing_since_ns: 0,
             gained_bytes: 0,
             hog_bytes: 0,

@@ -150,6 +150,22 @@ pub struct Outsider {
     /// The leaker has a window: whoever tells of it has the user's systemd make a scope for it, where there is a daemon.
     #[serde(default)]
     pub has_window: bool,
+    /// What takes memory.
+    #[serde(default)]
+    pub leaks: Leaks,
+}
+
+/// Which of a unit's processes takes memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Leaks {
+    /// A child of the first one.
+    #[default]
+    Child,
+    /// The first one, which has started the others.
+    Parent,
+    /// The first one, which has no others; systemd starts it anew when it has ended (`Restart=always`).
+    Anew,
 }
 
 /// What the user does meanwhile.
@@ -168,6 +184,9 @@ pub struct Meanwhile {
     pub limit_ns: u64,
     /// So long after the leaker's end.
     pub after_ns: u64,
+    /// After each app the leaker is in front for as long.
+    #[serde(default)]
+    pub to_and_fro: bool,
 }
 
 /// Processes that come and go in an outsider's unit while the user changes between it and an app.

@@ -9,7 +9,7 @@ use super::house::Known;
 use super::Engine;
 
 /// A job that begins in the cgroup of one that ended so short a time ago is that one, started anew.
-const AGAIN_NS: u64 = 30_000_000_000;
+pub(super) const AGAIN_NS: u64 = 30_000_000_000;
 
 /// Jobs that are remembered for that, at most.
 const ENDED_JOBS_MAX: usize = 16;

@@ -8,7 +8,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use fovea_scenario::outsider::{Unit, LEAKER, SIBLINGS};
+use fovea_client::protocol::Request;
+use fovea_scenario::outsider::{Leaks, Unit, LEAKER, SIBLINGS};
 use fovea_scenario::{Daemon, EventBody, Meanwhile, Outsider};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::net::{accept, bind, listen, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -57,7 +58,11 @@ pub fn start(phone: &mut Phone, outsider: &Outsider) -> Outcome<()> {
     bind(&listener, &SocketAddrUnix::new(ADDRESS).at(|| ADDRESS.into())?).at(|| format!("binding {ADDRESS}"))?;
     std::fs::set_permissions(ADDRESS, Permissions::from_mode(0o666)).at(|| ADDRESS.into())?;
     listen(&listener, 1).at(|| format!("listening at {ADDRESS}"))?;
-    run_in(&unit, &[WORD])?;
+    // Whoever is started anew is told again what it is.
+    let anew = (outsider.leaks == Leaks::Anew).then(|| serde_json::to_string(outsider).at(|| "naming a leaker".into()));
+    let anew = anew.transpose()?;
+    let words: Vec<&str> = [WORD].into_iter().chain(anew.as_deref()).collect();
+    run_in(&unit, &words, anew.is_some())?;
     await_readable(&listener)?;
     let shell = accept(&listener).at(|| format!("accepting at {ADDRESS}"))?;
     let (unsaved, its) = wire::pair()?;
@@ -67,6 +72,9 @@ pub fn start(phone: &mut Phone, outsider: &Outsider) -> Outcome<()> {
     drop((its, leakers));
     let mut living = BTreeMap::new();
     for (name, socket) in [(SIBLINGS[0], shell), (SIBLINGS[1], unsaved), (LEAKER, leaker)] {
+        if anew.is_some() && name != LEAKER {
+            continue;
+        }
         match answer(&socket)? {
             Some(FromOutsider::Here { pid }) => drop(living.insert(name, (pid, socket))),
             other => return Err(format!("{name} said {other:?} when it should have said that it is there")),
@@ -90,7 +98,7 @@ pub fn start(phone: &mut Phone, outsider: &Outsider) -> Outcome<()> {
 }
 
 /// Runs this program in a unit, as systemd and the desktops' programs do.
-fn run_in(unit: &Unit, words: &[&str]) -> Outcome<()> {
+fn run_in(unit: &Unit, words: &[&str], anew: bool) -> Outcome<()> {
     let path = cgroup_path(SESSION);
     let by_user = cgroup_path(MANAGER).join("init.scope");
     let path = if unit.by_user { by_user } else { path };
@@ -104,6 +112,9 @@ fn run_in(unit: &Unit, words: &[&str]) -> Outcome<()> {
         (true, true) => args.extend(["--user", &adj]),
         (false, false) => args.extend(["--scope", &uid, &gid]),
         (false, true) => args.extend([&*adj, &uid, &gid]),
+    }
+    if anew {
+        args.extend(["--property=Restart=always", "--property=RestartSec=100ms"]);
     }
     args.push("/init");
     args.extend(words);
@@ -144,6 +155,9 @@ pub fn grow(phone: &mut Phone, meanwhile: &Meanwhile) -> Outcome<()> {
         if now_ns() >= until_ns {
             break;
         }
+        if meanwhile.to_and_fro {
+            look_at_leaker(phone, meanwhile)?;
+        }
         let next_ns = now_ns() + meanwhile.period_ns;
         interact::run(phone, app, meanwhile.interactions, meanwhile.period_ns, meanwhile.touch)?;
         // An app that cannot be opened is given up at once.
@@ -151,6 +165,15 @@ pub fn grow(phone: &mut Phone, meanwhile: &Meanwhile) -> Outcome<()> {
     }
     outside_of(phone).watched_ns = now_ns() - began_ns;
     Ok(())
+}
+
+/// The leaker is in front for as long as an app is.
+fn look_at_leaker(phone: &mut Phone, meanwhile: &Meanwhile) -> Outcome<()> {
+    let Some(&(pid, _)) = outside_of(phone).living.get(LEAKER) else { return Ok(()) };
+    if phone.plan.configuration.daemon != Daemon::Absent {
+        phone.daemon.insist(&Request::Windows { front: Some(pid), visible: vec![pid] })?;
+    }
+    phone.pass(u64::from(meanwhile.interactions) * meanwhile.period_ns)
 }
 
 fn outside(phone: &mut Phone) -> Option<&mut Outside> {

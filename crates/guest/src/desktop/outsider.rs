@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 
-use fovea_scenario::outsider::{LEAKER, SIBLINGS};
+use fovea_scenario::outsider::{Leaks, LEAKER, SIBLINGS};
 use fovea_scenario::{Forks, Outsider, PAGE_BYTES};
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,15 @@ fn live() -> Outcome<()> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .at(|| "making a socket".into())?;
     let address = SocketAddrUnix::new(ADDRESS).at(|| ADDRESS.into())?;
-    connect(&socket, &address).at(|| format!("connecting to {ADDRESS}"))?;
+    match (connect(&socket, &address), std::env::args().nth(2)) {
+        (Ok(()), _) => {}
+        // Its first life was the one that somebody waited for.
+        (Err(_), Some(anew)) => {
+            let outsider = serde_json::from_str(&anew).at(|| anew.clone())?;
+            return take(&outsider, outsider_pages(&outsider, 2)?);
+        }
+        (result, None) => result.at(|| format!("connecting to {ADDRESS}"))?,
+    }
     let Some((ToOutsider::Setup { outsider, seed }, fds)) = receive(&socket)? else {
         return Err("the first message must say who it is".into());
     };
@@ -91,15 +99,23 @@ fn live() -> Outcome<()> {
     let (Some(unsaved), Some(leaker)) = (fds.next(), fds.next()) else {
         return Err("the first message must come with two sockets".into());
     };
+    let leak_seed = mix64(seed ^ 2);
+    if outsider.leaks == Leaks::Anew {
+        drop((socket, unsaved));
+        return leak(&leaker, &outsider, leak_seed);
+    }
     if let Side::Child = spawn::fork()? {
         drop((socket, leaker));
         end(keep(&unsaved, SIBLINGS[1], outsider, 1, seed));
     }
-    if let Side::Child = spawn::fork()? {
-        drop((socket, unsaved));
-        end(leak(&leaker, &outsider, mix64(seed ^ 2)));
+    // Of parent and child one is the leaker, the other the shell.
+    let is_child = matches!(spawn::fork()?, Side::Child);
+    drop(unsaved);
+    if is_child == (outsider.leaks == Leaks::Child) {
+        drop(socket);
+        end(leak(&leaker, &outsider, leak_seed));
     }
-    drop((unsaved, leaker));
+    drop(leaker);
     keep(&socket, SIBLINGS[0], outsider, 0, seed)
 }
 
@@ -162,14 +178,28 @@ fn come_and_go(forks: &Forks) -> Outcome<()> {
 }
 
 fn leak(socket: &OwnedFd, outsider: &Outsider, seed: u64) -> Outcome<()> {
+    let anon = outsider_pages(outsider, seed)?;
+    here(socket, LEAKER)?;
+    let Some((ToOutsider::Begin {}, _)) = receive(socket)? else { return Ok(()) };
+    take(outsider, anon)?;
+    // What it has it keeps.
+    receive::<ToOutsider>(socket).map(drop)
+}
+
+/// What a leaker begins with.
+fn outsider_pages(outsider: &Outsider, seed: u64) -> Outcome<Anon> {
     let growth = outsider.growth;
     let mut anon = match growth.shared {
         true => Anon::shared(growth.first_pages, outsider.mix, seed)?,
         false => Anon::new(growth.first_pages, outsider.mix, seed)?,
     };
     (0..growth.first_pages).for_each(|page| anon.fill(page));
-    here(socket, LEAKER)?;
-    let Some((ToOutsider::Begin {}, _)) = receive(socket)? else { return Ok(()) };
+    Ok(anon)
+}
+
+/// Takes memory until it is told to stop by what it looks at.
+fn take(outsider: &Outsider, mut anon: Anon) -> Outcome<()> {
+    let growth = outsider.growth;
     while growth.pages > 0 && anon.pages() + growth.pages <= growth.most_pages {
         if growth.least_available_bytes > 0 && Memory::read()?.available < growth.least_available_bytes {
             break;
@@ -183,6 +213,5 @@ fn leak(socket: &OwnedFd, outsider: &Outsider, seed: u64) -> Outcome<()> {
         }
         sleep_ns(next_ns.saturating_sub(now_ns()));
     }
-    // What it has it keeps.
-    receive::<ToOutsider>(socket).map(drop)
+    Ok(())
 }

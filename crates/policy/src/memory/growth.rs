@@ -48,6 +48,12 @@ pub struct Growth {
     rhythm: Rhythm,
     /// The least it had since it began, was first read or was left; `None` before the first reading.
     least_bytes: Option<u64>,
+    /// When it last went to the background; 0 if it never has.
+    left_ns: u64,
+    /// What was known when it came to the front, if it had grown in the background by then.
+    away: Option<Box<Growth>>,
+    /// It has left the front since the newest reading.
+    is_back: bool,
 }
 
 /// Growth in steps.
@@ -103,6 +109,9 @@ impl Growth {
 
     /// Adds a reading of what it occupies, compressed memory included: what is compressed has not been given back.
     pub fn record(&mut self, now_ns: u64, bytes: u64) {
+        if std::mem::take(&mut self.is_back) {
+            self.leave_out_front(now_ns, bytes);
+        }
         let known = self.known();
         let before = known.last().copied().unwrap_or_default();
         if !known.is_empty() && now_ns.saturating_sub(before.0) < STEP_NS {
@@ -139,15 +148,44 @@ impl Growth {
         &self.readings[..self.length]
     }
 
+    /// It has come to the front. If it goes back to the background, what it took there before counts on.
+    pub fn fronted(&mut self) {
+        let has_grown = self.run.top.1 > self.run.from.1;
+        if self.left_ns > 0 && self.away.is_none() && has_grown {
+            self.away = Some(Box::new(self.clone()));
+        }
+    }
+
     /// It went to the background at that time. What it took before, its user may have wanted, and while nobody looked its growth may have
-    /// ended: from here on only what it takes in the background speaks of a runaway.
+    /// ended: from here on only what it takes in the background speaks of a runaway, and what it took there before it came to the front.
     pub fn left(&mut self, at_ns: u64) {
-        if self.run.readings > 0 && self.run.from.0 < at_ns {
+        if at_ns <= self.left_ns {
+            return;
+        }
+        if let Some(before) = self.away.take() {
+            *self = Growth { is_back: true, ..*before };
+        } else if self.run.readings > 0 && self.run.from.0 < at_ns {
             self.run = Run::default();
             self.born_ns = None;
             self.least_bytes = None;
             self.rhythm = Rhythm::default();
         }
+        self.left_ns = at_ns;
+    }
+
+    /// Moves all that is known by the time that it was in front and by what it gained there: to a reading made after.
+    fn leave_out_front(&mut self, now_ns: u64, bytes: u64) {
+        let Some(&(then_ns, then_bytes)) = self.known().last() else { return };
+        let (ns, gained_bytes) = (now_ns.saturating_sub(then_ns), bytes.saturating_sub(then_bytes));
+        let moved = |reading: &mut (u64, u64)| *reading = (reading.0 + ns, reading.1 + gained_bytes);
+        self.readings.iter_mut().for_each(moved);
+        [&mut self.run.from, &mut self.run.top, &mut self.run.before].into_iter().for_each(moved);
+        self.replaced.0 += ns;
+        self.rhythm.added_ns += if self.rhythm.added_ns > 0 { ns } else { 0 };
+        self.rhythm.had_bytes = self.rhythm.had_bytes.map(|had_bytes| had_bytes + gained_bytes);
+        self.least_bytes = self.least_bytes.map(|least_bytes| least_bytes + gained_bytes);
+        // When it began says nothing of what it took since.
+        self.born_ns = None;
     }
 
     /// Whether it grows so that it may be taken for a runaway: whose growth it is should be known then.

@@ -112,6 +112,41 @@ fn what_an_app_took_while_it_was_in_front_makes_it_no_runaway_in_the_background(
     assert_eq!(growth.gained(), Some((9 * SECOND_NS, 24 * MB)), "and one that goes on is known by that");
 }
 
+/// Its user goes to and fro: two seconds in the background, in which it takes 10 MB each, and two in front.
+#[test]
+fn what_an_app_took_in_the_background_counts_on_after_it_was_in_front() {
+    let to_and_fro = |in_front_mb: u64, away_mb: u64| {
+        let mut growth = Growth::default();
+        let mut mb = 100;
+        for stay in 0..4 {
+            let left_s = 10 + 4 * stay;
+            for second in 0..3 {
+                growth.left(left_s * SECOND_NS);
+                growth.record((left_s + second) * SECOND_NS, mb * MB);
+                mb += if second < 2 { away_mb } else { 0 };
+            }
+            growth.fronted();
+            growth.record((left_s + 3) * SECOND_NS, mb * MB);
+            mb += in_front_mb;
+        }
+        growth.left(26 * SECOND_NS);
+        growth.record(26 * SECOND_NS, mb * MB);
+        (growth.gained().map(|(_, bytes)| bytes / MB), growth.hoarded_bytes() / MB)
+    };
+    assert_eq!(to_and_fro(0, 10), (Some(80), 80));
+    assert_eq!(to_and_fro(50, 10), (Some(80), 80), "what it took in front its user may have wanted");
+    assert_eq!(to_and_fro(50, 0), (None, 0));
+    // It gives back in front what it took.
+    let mut growth = Growth::default();
+    [(1, 100), (2, 120), (3, 140), (4, 160)]
+        .into_iter()
+        .for_each(|(second, mb)| growth.record(second * SECOND_NS, mb * MB));
+    growth.fronted();
+    growth.left(6 * SECOND_NS);
+    growth.record(7 * SECOND_NS, 90 * MB);
+    assert_eq!((growth.gained(), growth.hoarded_bytes()), (None, 0));
+}
+
 /// Processes that began at these times and hold so many MB.
 fn holders(of: &[(u64, u64)]) -> Vec<Holder> {
     of.iter().map(|&(started_ns, mb)| Holder { bytes: mb * MB, started_ns, ..Holder::default() }).collect()

@@ -61,7 +61,7 @@ pub(crate) fn runaway<'a>(
         return Some(suspect);
     }
     let is_leak = |a: &AppState| {
-        let share = if is_starting(a, snapshot) { 1 } else { FRONT_SHARE };
+        let share = if is_starting(a, snapshot) && !grew_before(a) { 1 } else { FRONT_SHARE };
         let took_bytes = if app_outgrows(a, need, snapshot) { a.gained_bytes } else { hog_bytes_in_sight(a, snapshot) };
         took_bytes > 0 && took_bytes.saturating_mul(share) >= given_bytes(Some(a), need, snapshot)
     };
@@ -80,10 +80,13 @@ pub(crate) fn outruns_swap(snapshot: &Snapshot, config: &MemoryConfig, least_imp
     })
 }
 
-/// How fast it grows. A bomb that has just gone off may not have been looked at often enough to say: it grows as it has since it began.
+/// How fast it grows. What has just begun may not have been looked at often enough to say: a bomb, and what died as a runaway and was
+/// started anew, grow as they have since they began. A service that systemd starts again each time has an app die in each of its lives
+/// otherwise.
 fn bytes_per_s(app: &AppState, snapshot: &Snapshot) -> u64 {
-    let has_just_begun = begins_as_a_bomb(app.seen, app.processes, app.born_ns, snapshot.now_ns);
-    if app.growth_bytes_per_s > 0 || !has_just_begun {
+    let is_bomb = begins_as_a_bomb(app.seen, app.processes, app.born_ns, snapshot.now_ns);
+    let runs_away_again = app.ran_away && app.born_ns > 0;
+    if app.growth_bytes_per_s > 0 || !(is_bomb || runs_away_again) {
         return app.growth_bytes_per_s;
     }
     per_s(app.taken_bytes(), snapshot.now_ns.saturating_sub(app.born_ns))
@@ -195,6 +198,11 @@ fn is_bomb(seen: bool, processes: u32) -> bool {
 /// it: those end, and what they gave back is taken off their growth.
 pub fn begins_as_a_bomb(seen: bool, processes: u32, born_ns: u64, now_ns: u64) -> bool {
     is_bomb(seen, processes) && born_ns > 0 && now_ns.saturating_sub(born_ns) < STARTING_NS
+}
+
+/// Whether it grew in the background before it was last in front, too: its user did not wait for that.
+fn grew_before(app: &AppState) -> bool {
+    app.gained_bytes > 0 && app.growing_since_ns < app.background_since_ns
 }
 
 fn is_starting(app: &AppState, snapshot: &Snapshot) -> bool {

@@ -128,6 +128,46 @@ fn a_bomb_is_known_at_the_first_look() {
     assert_eq!(killed(&s), Some(("big".into(), false)), "by now its growth would have been measured");
 }
 
+/// A service that leaked 64 MB a second was started anew each time that it had died, and each time an app died for it.
+#[test]
+fn what_died_as_a_runaway_and_began_anew_is_known_at_the_first_look() {
+    let again = AppState {
+        seen: false,
+        ran_away: true,
+        born_ns: 96 * SECOND_NS,
+        background_since_ns: 60 * SECOND_NS,
+        ..app("indexer", Importance::Service, 250)
+    };
+    let mut s = short(10, vec![app("front", Importance::Foreground, 90), again, app("big", Importance::Hidden, 300)]);
+    assert_eq!(killed(&s), Some(("indexer".into(), true)));
+    s.apps[1].anon_bytes = 8 * MB;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "this time it takes little");
+    s.apps[1].anon_bytes = 250 * MB;
+    s.apps[1].ran_away = false;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "nobody knows how it grows");
+    s.apps[1].ran_away = true;
+    s.apps[1].born_ns = 0;
+    assert_eq!(killed(&s), Some(("big".into(), false)), "it has paused since");
+}
+
+/// Its user goes to and fro between it and another app, so that it has always just been left.
+#[test]
+fn growth_in_the_background_that_went_on_from_one_stay_to_the_next_is_no_start() {
+    let leak = AppState {
+        gained_bytes: 120 * MB,
+        growing_since_ns: 88 * SECOND_NS,
+        background_since_ns: 97 * SECOND_NS,
+        ..app("leak", Importance::Hidden, 240)
+    };
+    let mut s = short(10, vec![app("front", Importance::Foreground, 60), leak, app("old", Importance::Hidden, 200)]);
+    assert_eq!(killed(&s), Some(("leak".into(), true)));
+    s.apps[1].growing_since_ns = 97 * SECOND_NS;
+    assert_eq!(killed(&s), Some(("old".into(), false)), "it has just been left");
+    s.apps[1].growing_since_ns = 88 * SECOND_NS;
+    s.apps[1].gained_bytes = 90 * MB;
+    assert_eq!(killed(&s), Some(("old".into(), false)), "others can feed it");
+}
+
 /// By another boot of the desktop: swap filled within 2 s, and the OOM killer was faster.
 #[test]
 fn what_swap_cannot_hold_is_not_waited_for() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The cases: who takes memory, where, how, and what ought to come of it.
 
-use crate::outsider::{LEAKER, SIBLINGS};
+use crate::outsider::{Leaks, LEAKER, SIBLINGS};
 use crate::Place;
 
 /// How a leaker takes memory.
@@ -52,20 +52,35 @@ pub(super) struct OneCase {
     pub files: bool,
     /// The leaker has a window.
     pub window: bool,
+    /// The user goes to and fro between the leaker and the apps.
+    pub to_and_fro: bool,
+    /// Which process of the unit takes memory.
+    pub leaks: Leaks,
     pub wanted: Wanted,
     /// It is among those that are played unless the scenario says otherwise.
     pub usual: bool,
 }
 
 const fn leak(name: &'static str, place: Place, manner: Manner) -> OneCase {
-    OneCase { name, place, manner, shared: false, files: false, window: false, wanted: Wanted::Leaker, usual: true }
+    OneCase {
+        name,
+        place,
+        manner,
+        shared: false,
+        files: false,
+        window: false,
+        to_and_fro: false,
+        leaks: Leaks::Child,
+        wanted: Wanted::Leaker,
+        usual: true,
+    }
 }
 
 const fn shared(name: &'static str, place: Place) -> OneCase {
     OneCase { shared: true, ..leak(name, place, Manner::Leak) }
 }
 
-pub(super) const CASES: [OneCase; 28] = [
+pub(super) const CASES: [OneCase; 31] = [
     leak("vte", Place::Vte, Manner::Leak),
     leak("vte-slow", Place::Vte, Manner::Slow),
     leak("vte-steps", Place::Vte, Manner::Steps),
@@ -80,15 +95,18 @@ pub(super) const CASES: [OneCase; 28] = [
     leak("ssh-slow", Place::Ssh, Manner::Slow),
     leak("ssh-steps", Place::Ssh, Manner::Steps),
     OneCase { window: true, ..leak("window", Place::Ssh, Manner::Leak) },
+    OneCase { leaks: Leaks::Parent, wanted: Wanted::Background, ..leak("login", Place::Ssh, Manner::Bounded) },
     leak("run", Place::RunScope, Manner::Leak),
     leak("snap", Place::Snap, Manner::Leak),
     leak("snap-slow", Place::Snap, Manner::Slow),
     leak("container", Place::Container, Manner::Leak),
     leak("container-slow", Place::Container, Manner::Slow),
     shared("app-shared", Place::App),
+    OneCase { to_and_fro: true, usual: false, ..leak("app-alternate", Place::App, Manner::Leak) },
     leak("odd-name", Place::OddName, Manner::Leak),
     OneCase { wanted: Wanted::Background, ..leak("session-part", Place::SessionPart, Manner::Bounded) },
     leak("user-service", Place::UserService, Manner::Leak),
+    OneCase { leaks: Leaks::Anew, ..leak("user-service-anew", Place::UserService, Manner::Leak) },
     leak("system-service", Place::SystemService, Manner::Leak),
     leak("second-user", Place::SecondUser, Manner::Quiet),
     OneCase { wanted: Wanted::Nobody, ..leak("slab", Place::SystemService, Manner::Mild) },

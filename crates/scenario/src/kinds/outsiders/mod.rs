@@ -14,6 +14,7 @@ use crate::app_file::mib_pages;
 use crate::catalog::builtin;
 use crate::figures::by_case;
 use crate::figures::fold::Folded;
+use crate::outsider::Leaks;
 use crate::scenario::Scenario;
 use crate::script::{in_range, open, sample, BadParameter, Script};
 use crate::{
@@ -54,6 +55,8 @@ pub struct Outsiders {
     pub limit_ns: u64,
     /// Time for which the user works after the leaker's end.
     pub after_ns: u64,
+    /// The same where systemd starts the leaker anew.
+    pub anew_ns: u64,
     /// Taken at a time by a fast leak, a slow one, and one that pauses.
     pub leak_mib: [f64; 3],
     /// Time from one to the next, of each.
@@ -86,6 +89,7 @@ impl Default for Outsiders {
             touch: Touch { anon_percent: 10, shared_percent: 10, private_percent: 10, compute_insns: 2_000_000 },
             limit_ns: 120_000_000_000,
             after_ns: 5_000_000_000,
+            anew_ns: 45_000_000_000,
             leak_mib: [8.0, 2.0, 62.0],
             leak_period_ns: [250_000_000, 250_000_000, 7_000_000_000],
             siblings_mib: [2.0, 12.0],
@@ -112,6 +116,7 @@ impl Parameters for Outsiders {
         in_range("period_ns", self.period_ns, 1_000_000, 60_000_000_000)?;
         in_range("limit_ns", self.limit_ns, 1, 3_600_000_000_000)?;
         in_range("after_ns", self.after_ns, 0, 3_600_000_000_000)?;
+        in_range("anew_ns", self.anew_ns, 0, 3_600_000_000_000)?;
         self.leak_mib.iter().try_for_each(|&mib| in_range("leak_mib", mib, 0.01, 1024.0))?;
         self.leak_period_ns.iter().try_for_each(|&ns| in_range("leak_period_ns", ns, 1_000_000, 60_000_000_000))?;
         self.siblings_mib.iter().try_for_each(|&mib| in_range("siblings_mib", mib, 0.01, 1024.0))?;
@@ -143,7 +148,7 @@ impl Parameters for Outsiders {
             steps.push(match case.manner {
                 Manner::Forks => Step::Forks(self.forks()),
                 Manner::Owner => Step::OwnZram {},
-                _ => Step::Outgrow(self.meanwhile()),
+                _ => Step::Outgrow(self.meanwhile(case)),
             });
             steps.extend([sample("end"), Step::Verify {}]);
             let without_swap = case.manner == Manner::Mild;
@@ -185,14 +190,16 @@ impl Outsiders {
         Step::Interact { app: app.into(), interactions, period_ns, touch }
     }
 
-    fn meanwhile(&self) -> Meanwhile {
+    fn meanwhile(&self, case: OneCase) -> Meanwhile {
         Meanwhile {
             apps: self.apps.clone(),
             interactions: self.interactions,
             period_ns: self.period_ns,
             touch: self.touch,
             limit_ns: self.limit_ns,
-            after_ns: self.after_ns,
+            // One that begins anew ends several times.
+            after_ns: if case.leaks == Leaks::Anew { self.anew_ns } else { self.after_ns },
+            to_and_fro: case.to_and_fro,
         }
     }
 
@@ -247,6 +254,7 @@ impl Outsiders {
             },
             file_pages: if case.files { pages(self.file_mib) } else { 0 },
             has_window: case.window,
+            leaks: case.leaks,
         })
     }
 }

@@ -6,8 +6,9 @@ use fovea_report::verdict::{verdict, Bound};
 use super::cases::{Manner, OneCase, Wanted};
 use crate::figures::fold::{geomean, mean, set, Folded};
 use crate::figures::{compares, correctness, figure, id, Figures};
+use crate::outsider::Leaks;
 use crate::scenario::Scenario;
-use crate::{Case, Verdict};
+use crate::{Case, Place, Verdict};
 
 /// How much later than under the best of the others the leaker may end.
 const LATER_NS: f64 = 2e9;
@@ -76,7 +77,19 @@ pub(super) fn of_case(case: OneCase, scenario: &Scenario, cases: &[Case]) -> Vec
         Wanted::Background => "neither the session nor the app in front dies",
     };
     push("wrong-kills", nobody_wrong, ours("wrong_kills"), Bound::Equal(0.0));
-    push("siblings", "the leaker's siblings in its unit live", ours("siblings_lost"), Bound::Equal(0.0));
+    // The kernel is left to end a service of the system's, and systemd then stops its unit.
+    let kernels_siblings =
+        figure(cases, case.name, KERNEL, "siblings_lost").filter(|_| case.place == Place::SystemService);
+    match (case.leaks, kernels_siblings) {
+        (Leaks::Anew, _) => {}
+        (_, Some(lost)) => {
+            let claim = "no more of the leaker's siblings die than under the kernel alone";
+            push("siblings", claim, ours("siblings_lost"), Bound::AtMost(lost));
+        }
+        (_, None) => {
+            push("siblings", "the leaker's siblings in its unit live", ours("siblings_lost"), Bound::Equal(0.0))
+        }
+    }
     push("scores", "no oom_score_adj is left changed", ours("scores_changed"), Bound::Equal(0.0));
     push("scores-below", "no oom_score_adj was below its old value", ours("scores_below"), Bound::Equal(0.0));
     let rests = "the daemon sleeps when it has nothing to do (CPU time, ns)";
