@@ -280,7 +280,7 @@ impl Requests {
     }
 
     /// Objects and their bytes from request `start` on, a chunk of them or as many as are asked for.
-    fn chunk(&self, start: u64, most: u64) -> PyResult<(Vec<u32>, Vec<u32>)> {
+    fn chunk(&self, start: u64, most: u64) -> PyResult<(Vec<u32>, Vec<u64>)> {
         let count = CHUNK_REQUESTS.min(self.dense.requests().saturating_sub(start).min(most) as usize);
         let (ids, sizes, _) = self.dense.columns();
         let (mut scratch, mut size_scratch) = (Vec::new(), Vec::new());

@@ -51,7 +51,7 @@ pub fn export(
     let (ids, sizes, next) = dense.columns();
     let next = next.expect("it was looked ahead");
     let failed = |e| Error::io(&std::env::temp_dir(), e, "the temporary file is lost; run again");
-    let mut scratch = [Vec::new(), Vec::new(), Vec::new()];
+    let (mut scratch, mut size_scratch) = ([Vec::new(), Vec::new()], Vec::new());
     let mut reader = Reader::open(trace)?;
     let mut file = BufWriter::new(create(output, MEND)?);
     let (mut at, mut record_number, mut first_ns) = (0u64, 0u64, None);
@@ -75,14 +75,22 @@ pub fn export(
             };
             while left > 0 {
                 let count = CHUNK_REQUESTS.min(left as usize);
-                let [a, b, c] = &mut scratch;
+                let [a, c] = &mut scratch;
                 let ids = ids.chunk(at, count, a).map_err(failed)?;
-                let sizes = sizes.chunk(at, count, b).map_err(failed)?;
+                let sizes = sizes.chunk(at, count, &mut size_scratch).map_err(failed)?;
                 let next = next.chunk(at, count, c).map_err(failed)?;
                 for ((&id, &size), &distance) in ids.iter().zip(sizes).zip(next) {
                     at += 1;
                     let object = if keeps_numbers { record.object } else { u64::from(id) };
                     let next = if distance == NEVER { -1 } else { (at + u64::from(distance)) as i64 };
+                    let Ok(size) = u32::try_from(size) else {
+                        return Err(Error::Content {
+                            path: trace.display().to_string(),
+                            place: format!("record {record_number}"),
+                            what: format!("its size, {size} bytes, has no room in 32 bits"),
+                            mend: "oracleGeneral has no larger ones; take a part of the trace without it".into(),
+                        });
+                    };
                     let mut bytes = [0; 24];
                     bytes[..4].copy_from_slice(&time_s.to_le_bytes());
                     bytes[4..12].copy_from_slice(&object.to_le_bytes());

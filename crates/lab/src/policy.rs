@@ -36,13 +36,16 @@ pub use registry::*;
 pub struct Request {
     /// The object's dense number.
     pub id: u32,
-    /// What it weighs in the capacity's unit: 1 by objects, its bytes by bytes. At least 1.
-    pub size: u32,
+    /// What it weighs in the capacity's unit: 1 by objects, its bytes by bytes. At least 1 and at most [`MOST_BYTES`].
+    pub size: u64,
     /// Requests until the next one for the same object, [`NEVER`] if there is none. Only for policies that know the future.
     pub next_distance: u32,
     /// When, in ns of the trace's clock. Only for what expires by the clock; else 0.
     pub time_ns: u64,
 }
+
+/// The largest object that can be replayed: 256 TiB.
+pub const MOST_BYTES: u64 = (1 << 48) - 1;
 
 /// No further request for the object.
 pub const NEVER: u32 = u32::MAX;
@@ -53,7 +56,7 @@ pub struct Batch<'a> {
     /// Dense object numbers.
     pub ids: &'a [u32],
     /// Weights; absent if every request weighs 1.
-    pub sizes: Option<&'a [u32]>,
+    pub sizes: Option<&'a [u64]>,
     /// Distances to the next request for the same object.
     pub next_distances: Option<&'a [u32]>,
     /// Times.
@@ -104,7 +107,7 @@ pub trait Policy: Send {
                     let (next_distance, time_ns) = (next.map_or(NEVER, |n| n[at]), times.map_or(0, |t| t[at]));
                     let hit = self.access(Request { id, size, next_distance, time_ns });
                     tally.hits += u64::from(hit);
-                    tally.hit_weight += if hit { u64::from(size) } else { 0 };
+                    tally.hit_weight += if hit { size } else { 0 };
                 }
             }
         }

@@ -241,7 +241,7 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
             piece.requests += count as u64;
             piece.hits += hits;
             piece.hit_weight += hit_weight;
-            piece.request_weight += sizes.map_or(count as u64, |sizes| sizes.iter().map(|&s| u64::from(s)).sum());
+            piece.request_weight += sizes.map_or(count as u64, |sizes| sizes.iter().sum());
         }
         at += count as u64;
     }

@@ -135,7 +135,7 @@ fn a_sweep_counts_so_too_and_takes_no_cell_that_was_counted_otherwise() {
 
 #[test]
 fn nonsense_is_one_line_that_says_what_to_take() {
-    let dense = Dense::from_objects((0..200_000).map(|at| (at % 7, 1)), &DenseOptions::default()).unwrap();
+    let dense = Dense::from_objects((0..200_000).map(|at| (at % 7, 1u32)), &DenseOptions::default()).unwrap();
     let lru: Choice = "lru".parse().unwrap();
     for (warm_up, interval, what) in [
         ("200000", None, "the trace has 200000 requests"),

@@ -52,6 +52,16 @@ fn dense(objects: impl IntoIterator<Item = (u64, u32)>) -> Dense {
     Dense::from_objects(objects, &DenseOptions::default()).unwrap()
 }
 
+#[test]
+fn a_program_is_told_of_no_object_that_has_no_room_in_its_words() {
+    let choice: Choice = format!("external:{}", clock()).parse().unwrap();
+    let mut program = choice.build(1 << 40);
+    program.ensure_ids(1);
+    assert!(!program.access(Request { id: 0, size: 1 << 32, next_distance: NEVER, time_ns: 0 }));
+    let failure = program.failure().unwrap();
+    assert!(failure.contains("an object of 4294967296 bytes; a program is told of less than 4 GiB"), "{failure}");
+}
+
 fn skewed(requests: u64) -> Vec<(u64, u32)> {
     let mut state = 3u64;
     let mut draw = |below: u64| {
@@ -81,7 +91,7 @@ proptest! {
         twin.ensure_ids(30);
         program.ensure_ids(30);
         for (at, &(id, size)) in requests.iter().enumerate() {
-            let request = Request { id, size, next_distance: NEVER, time_ns: 0 };
+            let request = Request { id, size: size.into(), next_distance: NEVER, time_ns: 0 };
             prop_assert_eq!(program.access(request), twin.access(request), "request {}: {:?}", at, program.failure());
             prop_assert_eq!(program.used(), twin.used());
             for id in 0..30 {

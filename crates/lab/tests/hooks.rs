@@ -130,7 +130,7 @@ proptest! {
                 for (at, &(id, size, gap)) in requests.iter().enumerate() {
                     time_ns += gap * QUARTER_NS;
                     let there = fast.contains(id);
-                    let hit = fast.access(Request { id, size: size as u32, next_distance: NEVER, time_ns });
+                    let hit = fast.access(Request { id, size, next_distance: NEVER, time_ns });
                     prop_assert_eq!(hit, slow.access(Asked { id, size, next: None }, time_ns), "{} request {}", choice, at);
                     // By the clock of the request before it, what has expired by now was there.
                     prop_assert!(hit == there || (there && choice.hooks.needs_times()), "{} request {}", choice, at);
@@ -142,7 +142,7 @@ proptest! {
 }
 
 fn dense() -> Dense {
-    let objects = (0..20_000u64).map(|at| (if at % 3 == 0 { at } else { at * 7 % 500 }, 100 + (at % 5) as u32));
+    let objects = (0..20_000u64).map(|at| (if at % 3 == 0 { at } else { at * 7 % 500 }, 100 + at % 5));
     Dense::from_objects(objects, &DenseOptions::default()).unwrap()
 }
 

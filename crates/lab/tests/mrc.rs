@@ -26,7 +26,7 @@ fn options(policies: &[&str]) -> MrcOptions {
 }
 
 fn dense(objects: impl IntoIterator<Item = u64>) -> Dense {
-    Dense::from_objects(objects.into_iter().map(|object| (object, 1)), &DenseOptions::default()).unwrap()
+    Dense::from_objects(objects.into_iter().map(|object| (object, 1u32)), &DenseOptions::default()).unwrap()
 }
 
 proptest! {

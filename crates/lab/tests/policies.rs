@@ -15,9 +15,9 @@ fn requests(sizes: std::ops::RangeInclusive<u32>) -> impl Strategy<Value = Vec<(
     prop::collection::vec((id, sizes), 1..400)
 }
 
-fn with_future(requests: &[(u32, u32)]) -> Vec<Asked> {
+fn with_future(requests: &[(u32, u32)], unit: u64) -> Vec<Asked> {
     let next = |at: usize| requests[at + 1..].iter().position(|r| r.0 == requests[at].0).map(|d| at + 1 + d);
-    (0..requests.len()).map(|at| Asked { id: requests[at].0, size: requests[at].1.into(), next: next(at) }).collect()
+    (0..requests.len()).map(|at| Asked { id: requests[at].0, size: u64::from(requests[at].1) * unit, next: next(at) }).collect()
 }
 
 /// Policies with other parameters than the defaults: others draw more, or learn sooner.
@@ -31,8 +31,8 @@ const VARIANTS: [&str; 7] = [
     "cacheus:seed=5",
 ];
 
-fn check(requests: &[(u32, u32)], capacity: u64) -> Result<(), TestCaseError> {
-    let asked = with_future(requests);
+fn check(requests: &[(u32, u32)], capacity: u64, unit: u64) -> Result<(), TestCaseError> {
+    let (asked, capacity) = (with_future(requests, unit), capacity * unit);
     let others = VARIANTS.iter().map(|text| text.parse().unwrap());
     for choice in policy::all().into_iter().chain(others) {
         let name = &*choice.to_string();
@@ -44,7 +44,7 @@ fn check(requests: &[(u32, u32)], capacity: u64) -> Result<(), TestCaseError> {
         for (at, &one) in asked.iter().enumerate() {
             let was_there = cache.contains(one.id);
             let next_distance = one.next.map_or(NEVER, |next| (next - at) as u32);
-            let hit = cache.access(Request { id: one.id, size: one.size as u32, next_distance, time_ns: 0 });
+            let hit = cache.access(Request { id: one.id, size: one.size, next_distance, time_ns: 0 });
             prop_assert_eq!(hit, was_there, "{} request {}: a hit is an object that was there", name, at);
             prop_assert!(!hit || seen.contains(&one.id), "{} request {}: hit before the first request", name, at);
             prop_assert!(cache.used() <= capacity, "{} request {}: over capacity", name, at);
@@ -70,17 +70,23 @@ proptest! {
 
     #[test]
     fn by_objects_all_agree_with_their_references(requests in requests(1..=1), capacity in 1..60u64) {
-        check(&requests, capacity)?;
+        check(&requests, capacity, 1)?;
     }
 
     #[test]
     fn by_bytes_all_agree_with_their_references(requests in requests(1..=9), capacity in 1..300u64) {
-        check(&requests, capacity)?;
+        check(&requests, capacity, 1)?;
+    }
+
+    /// A size has 48 bits: objects of 4 GiB and more are as good as others.
+    #[test]
+    fn by_bytes_beyond_32_bits_all_agree_with_their_references(requests in requests(1..=9), capacity in 1..300u64) {
+        check(&requests, capacity, (1 << 32) + 1)?;
     }
 
     #[test]
     fn none_beats_belady_by_objects(requests in requests(1..=1), capacity in 1..60u64) {
-        let asked = with_future(&requests);
+        let asked = with_future(&requests, 1);
         let mut hits = Vec::new();
         for choice in policy::all() {
             let mut cache = choice.build(capacity);

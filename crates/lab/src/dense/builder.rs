@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use hashbrown::HashMap;
 
-use super::{numbers::Numbers, Column, Dense, DenseOptions, Times, CHUNK_REQUESTS, LONGEST_BYTES};
+use super::{numbers::Numbers, Column, Dense, DenseOptions, Sizes, Times, CHUNK_REQUESTS, LONGEST_BYTES};
 use crate::{
     import::Objects,
+    policy::MOST_BYTES,
     requests::Access,
     size::Footprint,
     store::{Columns, Few},
@@ -44,7 +45,7 @@ impl Builder {
             ids: Vec::new(),
             dense: Dense {
                 ids: column(),
-                sizes: column(),
+                sizes: Sizes::new(options.column_memory_bytes),
                 next_distances: None,
                 times: options.times.then(|| Times::new(options.column_memory_bytes)),
                 footprint: Footprint::default(),
@@ -158,14 +159,14 @@ impl Builder {
         &mut self,
         volume: u32,
         objects: &[u64],
-        sizes: &[u32],
+        sizes: &[u64],
         times_ns: &[u64],
     ) -> Result<(), (usize, String)> {
         let dense = &mut self.dense;
         let footprint = &mut dense.footprint;
         let new = |row: usize| {
             footprint.objects += 1;
-            footprint.bytes += u64::from(sizes[row].max(1));
+            footprint.bytes += sizes[row].max(1);
         };
         let numbered = self.numbers.of_all(volume, objects, &mut self.ids, new);
         numbered.map_err(|row| (row, TOO_MANY_OBJECTS.to_owned()))?;
@@ -243,7 +244,7 @@ impl Builder {
         let dense = &mut self.dense;
         if is_new {
             dense.footprint.objects += 1;
-            dense.footprint.bytes += u64::from(size);
+            dense.footprint.bytes += size;
         }
         let pushed = dense.ids.push(id).and_then(|()| dense.sizes.push(size));
         let pushed = pushed.and_then(|()| dense.times.as_mut().map_or(Ok(()), Times::request));
@@ -253,9 +254,7 @@ impl Builder {
     pub(super) fn finish(mut self) -> Result<Dense, String> {
         // The table is of no more use, and may be larger than all the rest.
         self.numbers = Numbers::new();
-        for column in [&mut self.dense.ids, &mut self.dense.sizes] {
-            column.seal().map_err(|e| e.to_string())?;
-        }
+        self.dense.ids.seal().and_then(|()| self.dense.sizes.seal()).map_err(|e| e.to_string())?;
         self.dense.times.as_mut().map_or(Ok(()), Times::seal).map_err(|e| e.to_string())?;
         Ok(self.dense)
     }
@@ -263,8 +262,11 @@ impl Builder {
 
 const TOO_MANY_OBJECTS: &str = "more than 4 billion distinct objects; take a part of the trace";
 
-fn size(bytes: u64) -> Result<u32, String> {
-    u32::try_from(bytes).map_err(|_| format!("an object of {bytes} bytes, sizes up to {} can be replayed", u32::MAX))
+fn size(bytes: u64) -> Result<u64, String> {
+    match bytes {
+        0..=MOST_BYTES => Ok(bytes),
+        _ => Err(format!("an object of {bytes} bytes, sizes up to {MOST_BYTES} can be replayed")),
+    }
 }
 
 fn no_room(error: &std::io::Error) -> String {

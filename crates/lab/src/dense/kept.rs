@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     column::{bytes, numbers},
-    Column, Dense, DenseOptions, Times, CHUNK_REQUESTS,
+    Column, Dense, DenseOptions, Sizes, Times, CHUNK_REQUESTS,
 };
 use crate::{size::Footprint, store::Checksum};
 
@@ -33,6 +33,8 @@ struct Form {
     bytes: u64,
     /// The size of every request, if all have the same; else a column holds them.
     size_bytes: Option<u32>,
+    /// The same of the sizes' upper halves, which are 0 below 4 GiB.
+    size_high: Option<u32>,
     /// From the earliest time to the latest, if two columns hold the times.
     span_ns: Option<u64>,
     left_out: BTreeMap<String, u64>,
@@ -89,7 +91,7 @@ impl Kept {
     fn read(&self, place: &Path, checksum: u64, options: &DenseOptions) -> io::Result<Option<Dense>> {
         let mut file = File::open(place)?;
         let Some((form, expected, description)) = describe(&file)? else { return Ok(None) };
-        let sized = u64::from(form.size_bytes.is_none());
+        let sized = u64::from(form.size_bytes.is_none()) + u64::from(form.size_high.is_none());
         let columns = 1 + sized + if form.span_ns.is_some() { 2 } else { 0 };
         let right = Some(file.metadata()?.len())
             == (4 * columns)
@@ -118,10 +120,15 @@ impl Kept {
             Ok(if in_memory { column } else { Column::of_file(shared.clone(), start_bytes, form.requests, limit) })
         };
         let ids = column(0)?;
-        let sizes = match form.size_bytes {
-            Some(size) => Column::of_same(size, form.requests, limit),
-            None => column(4 * form.requests)?,
+        let mut at = 1;
+        let mut half = |same: Option<u32>| match same {
+            Some(size) => Ok(Column::of_same(size, form.requests, limit)),
+            None => {
+                at += 1;
+                column(4 * form.requests * (at - 1))
+            }
         };
+        let sizes = Sizes::of_columns(half(form.size_bytes)?, half(form.size_high)?);
         let times = match form.span_ns {
             Some(span_ns) => {
                 let mut next = |number: u64| column(4 * form.requests * (1 + sized + number));
@@ -164,9 +171,10 @@ impl Kept {
             sum.add(part);
             file.write_all(part)
         };
-        let size_bytes = dense.sizes.all_the_same();
-        let columns = [Some(&dense.ids), Some(&dense.sizes).filter(|_| size_bytes.is_none())];
-        let columns = columns.into_iter().flatten().chain(dense.times.iter().flat_map(Times::columns));
+        let halves = dense.sizes.columns();
+        let [size_bytes, size_high] = halves.map(Column::all_the_same);
+        let halves = halves.into_iter().filter(|half| half.all_the_same().is_none());
+        let columns = [&dense.ids].into_iter().chain(halves).chain(dense.times.iter().flat_map(Times::columns));
         let mut scratch = Vec::new();
         for column in columns {
             let mut at = 0;
@@ -180,7 +188,7 @@ impl Kept {
         let left_out = dense.left_out.clone();
         let span_ns = dense.times.as_ref().map(Times::span_ns);
         let (key, requests) = (self.key(checksum), dense.requests());
-        let form = Form { key, requests, objects, bytes, size_bytes, span_ns, left_out };
+        let form = Form { key, requests, objects, bytes, size_bytes, size_high, span_ns, left_out };
         let description = serde_json::to_vec(&form)?;
         write(&description)?;
         let sum = sum.finish();

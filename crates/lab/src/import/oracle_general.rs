@@ -105,7 +105,7 @@ fn read(source: &mut Source<'_>) -> Result<()> {
 struct Batch {
     times_ns: Vec<u64>,
     objects: Vec<u64>,
-    sizes: Vec<u32>,
+    sizes: Vec<u64>,
 }
 
 impl Batch {
@@ -125,7 +125,7 @@ impl Batch {
             if now_ns.wrapping_sub(last_ns) >= JUMP_NS || !raw.plausible_next() {
                 break;
             }
-            (*time_ns, *object, *size) = (now_ns, raw.object, raw.size);
+            (*time_ns, *object, *size) = (now_ns, raw.object, raw.size.into());
             last_ns = now_ns;
             rows += 1;
         }

@@ -134,12 +134,12 @@ pub struct Objects<'a> {
     /// Object numbers.
     pub objects: &'a [u64],
     /// Sizes.
-    pub sizes_bytes: &'a [u32],
+    pub sizes_bytes: &'a [u64],
 }
 
 impl Objects<'_> {
     fn record(&self, at: usize) -> Record {
-        let size_bytes = u64::from(self.sizes_bytes[at]);
+        let size_bytes = self.sizes_bytes[at];
         object_record(self.times_ns[at], self.nobody.clone(), self.space.clone(), self.objects[at], size_bytes)
     }
 }
@@ -385,7 +385,7 @@ impl<'a> Source<'a> {
         space: &str,
         times_ns: &[u64],
         objects: &[u64],
-        sizes_bytes: &[u32],
+        sizes_bytes: &[u64],
         length: usize,
     ) -> Result<()> {
         self.input.took_records(objects.len(), length);

@@ -71,11 +71,11 @@ impl Arc {
     }
 
     #[inline(always)]
-    fn push(&mut self, list: u8, slot: Slot, size: u32) {
+    fn push(&mut self, list: u8, slot: Slot, size: u64) {
         self.table.push_front(list, slot, size);
         self.table.set_count(slot, RESIDENT);
         let top = self.top(list);
-        top.weight += u64::from(size);
+        top.weight += size;
         top.edge.get_or_insert(slot);
     }
 
@@ -84,7 +84,7 @@ impl Arc {
     fn leave_top(&mut self, list: u8, slot: Slot) {
         let (size, more_recent) = (self.table.size(slot), self.table.towards_front(slot));
         let top = self.top(list);
-        top.weight -= u64::from(size);
+        top.weight -= size;
         if top.edge == Some(slot) {
             top.edge = more_recent;
         }
@@ -140,7 +140,7 @@ impl Arc {
 
     /// Cases II and III: the object is a ghost of B1 or B2.
     #[inline(always)]
-    fn ghost_hit(&mut self, list: u8, slot: Slot, size: u32) -> bool {
+    fn ghost_hit(&mut self, list: u8, slot: Slot, size: u64) -> bool {
         let (b1, b2) = (self.ghosts(L1) as f64, self.ghosts(L2) as f64);
         self.target = if list == L1 {
             (self.target + (b2 / b1).max(1.0)).min(self.capacity as f64)
@@ -149,8 +149,8 @@ impl Arc {
         };
         self.gives_from = gives_from(self.target);
         self.table.remove_from(list, slot);
-        if u64::from(size) <= self.capacity {
-            while self.used() + u64::from(size) > self.capacity {
+        if size <= self.capacity {
+            while self.used() + size > self.capacity {
                 self.replace(list == L2);
             }
             self.push(L2, slot, size);
@@ -160,10 +160,10 @@ impl Arc {
 
     /// Case IV: the object is in none of the lists.
     #[inline(always)]
-    fn miss(&mut self, slot: Slot, size: u32) -> bool {
-        if u64::from(size) <= self.capacity {
-            while self.used() + u64::from(size) > self.capacity {
-                self.make_room(u64::from(size));
+    fn miss(&mut self, slot: Slot, size: u64) -> bool {
+        if size <= self.capacity {
+            while self.used() + size > self.capacity {
+                self.make_room(size);
             }
             self.push(L1, slot, size);
         }

@@ -41,10 +41,10 @@ impl Policy for Belady {
             self.objects.change(id, next);
             return true;
         }
-        if u64::from(size) > self.capacity {
+        if size > self.capacity {
             return false;
         }
-        while self.objects.used() + u64::from(size) > self.capacity {
+        while self.objects.used() + size > self.capacity {
             if self.objects.pop().is_none() {
                 break;
             }

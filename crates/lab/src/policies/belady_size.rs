@@ -45,12 +45,12 @@ impl Policy for BeladySize {
             return hit;
         }
         if !hit {
-            if u64::from(size) > self.capacity {
+            if size > self.capacity {
                 return false;
             }
-            while self.cached.used() + u64::from(size) > self.capacity {
+            while self.cached.used() + size > self.capacity {
                 let (now, next) = (self.now, &self.next);
-                let score = |id: u32, size: u32| u128::from(size) * u128::from(next[id as usize] - now);
+                let score = |id: u32, size: u64| u128::from(size) * u128::from(next[id as usize] - now);
                 let Some((victim, _)) = self.cached.greatest(self.samples, score) else { break };
                 self.cached.remove(victim);
             }

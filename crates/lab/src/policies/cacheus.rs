@@ -133,7 +133,7 @@ impl Cacheus {
     }
 
     fn remember(&mut self, slot: Slot, list: u8) {
-        let (size, history) = (u64::from(self.table.size(slot)), self.capacity / 2);
+        let (size, history) = (self.table.size(slot), self.capacity / 2);
         if size > history {
             return self.table.remove(slot);
         }
@@ -174,7 +174,7 @@ impl Cacheus {
         if place == S {
             return self.table.refresh(slot);
         }
-        let size = u64::from(self.table.size(slot));
+        let size = self.table.size(slot);
         if self.flag(slot, DEMOTED) {
             self.grow_s(size);
             self.set(slot, DEMOTED, false);
@@ -184,7 +184,7 @@ impl Cacheus {
         self.table.move_to(S, slot);
     }
 
-    fn enter(&mut self, slot: Slot, list: u8, size: u32, new: bool) {
+    fn enter(&mut self, slot: Slot, list: u8, size: u64, new: bool) {
         self.table.push_front(list, slot, size);
         self.table.set_count(slot, if new { NEW } else { 0 });
         let id = Table::<4>::id(slot);
@@ -192,8 +192,8 @@ impl Cacheus {
         self.resident += 1;
     }
 
-    fn miss(&mut self, slot: Slot, place: u8, size: u32) {
-        let (id, weight) = (Table::<4>::id(slot) as usize, u64::from(size));
+    fn miss(&mut self, slot: Slot, place: u8, size: u64) {
+        let (id, weight) = (Table::<4>::id(slot) as usize, size);
         let came_back = matches!(place, LRU_HISTORY | LFU_HISTORY);
         self.known[id] = if came_back { self.known[id].saturating_add(1) } else { 1 };
         if came_back {
@@ -233,7 +233,7 @@ impl Policy for Cacheus {
             *known = known.saturating_add(1);
             self.frequent.change(id, (u64::from(*known), !self.now));
             self.hit(slot, place);
-        } else if u64::from(size) <= self.capacity {
+        } else if size <= self.capacity {
             self.miss(slot, place, size);
         }
         hit

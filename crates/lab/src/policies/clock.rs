@@ -45,7 +45,7 @@ impl Policy for Clock {
             }
             return true;
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             return false;
         }

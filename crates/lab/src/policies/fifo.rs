@@ -31,7 +31,7 @@ impl Policy for Fifo {
         if self.table.place(slot) != ABSENT {
             return true;
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             return false;
         }

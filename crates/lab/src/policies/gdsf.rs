@@ -12,13 +12,13 @@ pub static POLICY: Descriptor = Descriptor {
     source: "Cherkasova, HP Laboratories HPL-98-69, 1998",
     parameters: &[],
     needs_future: false,
-    bytes_per_object: Aged::<fn(u64, u32, u32) -> u64>::BYTES_PER_OBJECT,
+    bytes_per_object: Aged::<fn(u64, u32, u64) -> u64>::BYTES_PER_OBJECT,
     build: |capacity, _| Box::new(Aged::new(capacity, rank)),
 };
 
 const SCALE: f64 = 1.0e6;
 
 /// Age and rank are the bits of their numbers: those that are not negative are in the order of their bits.
-fn rank(age: u64, count: u32, size: u32) -> u64 {
-    (f64::from_bits(age) + f64::from(count) * SCALE / f64::from(size)).to_bits()
+fn rank(age: u64, count: u32, size: u64) -> u64 {
+    (f64::from_bits(age) + f64::from(count) * SCALE / size as f64).to_bits()
 }

@@ -55,15 +55,15 @@ impl Policy for Hyperbolic {
             self.known[id as usize].requests += 1;
             return true;
         }
-        if u64::from(size) > self.capacity {
+        if size > self.capacity {
             return false;
         }
-        while self.cached.used() + u64::from(size) > self.capacity {
+        while self.cached.used() + size > self.capacity {
             let (now, known, by_size) = (self.now, &self.known, self.by_size);
             // Time over requests, so that the least priority is the greatest score.
-            let score = |id: u32, size: u32| {
+            let score = |id: u32, size: u64| {
                 let Known { entered, requests } = known[id as usize];
-                (now - entered) as f64 * if by_size { f64::from(size) } else { 1.0 } / requests as f64
+                (now - entered) as f64 * if by_size { size as f64 } else { 1.0 } / requests as f64
             };
             let Some((victim, _)) = self.cached.greatest(self.samples, score) else { break };
             self.cached.remove(victim);

@@ -76,7 +76,7 @@ impl LeCaR {
     }
 
     fn remember(&mut self, slot: Slot, list: u8) {
-        let size = u64::from(self.table.size(slot));
+        let size = self.table.size(slot);
         while size <= self.history && self.table.weight(list) + size > self.history {
             let Some(oldest) = self.table.back(list) else { break };
             self.table.remove(oldest);
@@ -125,7 +125,7 @@ impl Policy for LeCaR {
             self.frequent.change(id, rank);
             return true;
         }
-        if u64::from(size) > self.capacity {
+        if size > self.capacity {
             return false;
         }
         if matches!(place, LRU_HISTORY | LFU_HISTORY) {
@@ -135,7 +135,7 @@ impl Policy for LeCaR {
         } else {
             *known = 1;
         }
-        while self.table.weight(CACHE) + u64::from(size) > self.capacity && self.evict() {}
+        while self.table.weight(CACHE) + size > self.capacity && self.evict() {}
         self.table.push_front(CACHE, slot, size);
         self.frequent.insert(id, size, (u64::from(self.known[id as usize]), self.now));
         self.resident += 1;

@@ -11,6 +11,6 @@ pub static POLICY: Descriptor = Descriptor {
     source: "Arlitt et al., SIGMETRICS PER 27(4), 2000",
     parameters: &[],
     needs_future: false,
-    bytes_per_object: Aged::<fn(u64, u32, u32) -> u64>::BYTES_PER_OBJECT,
+    bytes_per_object: Aged::<fn(u64, u32, u64) -> u64>::BYTES_PER_OBJECT,
     build: |capacity, _| Box::new(Aged::new(capacity, |age, count, _| age + u64::from(count))),
 };

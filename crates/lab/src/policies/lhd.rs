@@ -107,11 +107,11 @@ fn class_of(tag: &Tag, ages: u64) -> usize {
     (0..CLASSES - 1).find(|&doublings| sum << doublings >= ages).unwrap_or(CLASSES - 1)
 }
 
-fn density(classes: &[Class], tag: &Tag, size: u32, age: u64, ages: u64) -> f64 {
+fn density(classes: &[Class], tag: &Tag, size: u64, age: u64, ages: u64) -> f64 {
     if age == ages - 1 {
         return f64::MIN;
     }
-    classes[class_of(tag, ages)].density(age as usize) / f64::from(size) + f64::from(u8::from(tag.spared))
+    classes[class_of(tag, ages)].density(age as usize) / size as f64 + f64::from(u8::from(tag.spared))
 }
 
 impl Lhd {
@@ -122,7 +122,7 @@ impl Lhd {
     fn victim(&mut self) -> Option<u32> {
         let samples = if self.models > EARLY { self.samples } else { self.samples.min(EARLY_SAMPLES) };
         let (now, shift, ages, tags, classes) = (self.now, self.shift, self.ages, &self.tags, &self.classes);
-        let rank = |id: u32, size: u32| {
+        let rank = |id: u32, size: u64| {
             let tag = &tags[id as usize];
             density(classes, tag, size, ((now - tag.last) >> shift).min(ages - 1), ages)
         };
@@ -144,7 +144,7 @@ impl Lhd {
         let age = self.age(&tag);
         self.classes[class_of(&tag, self.ages)].count_eviction(age as usize);
         if tag.spared {
-            self.budget += i64::from(self.cached.size(victim));
+            self.budget += self.cached.size(victim) as i64;
         }
         self.cached.remove(victim);
         true
@@ -155,7 +155,7 @@ impl Lhd {
         let age = self.age(&tag);
         self.classes[class_of(&tag, self.ages)].count_hit(age as usize);
         if tag.spared {
-            self.budget += i64::from(self.cached.size(id));
+            self.budget += self.cached.size(id) as i64;
         }
         self.tags[id as usize].ages = [age as u32, tag.ages[0]];
     }
@@ -196,11 +196,11 @@ impl Policy for Lhd {
         if hit {
             self.count_hit(id);
         } else {
-            if u64::from(size) > self.capacity {
+            if size > self.capacity {
                 self.end_request();
                 return false;
             }
-            while self.cached.used() + u64::from(size) > self.capacity && self.evict() {}
+            while self.cached.used() + size > self.capacity && self.evict() {}
             self.cached.insert(id, size);
             self.tags[id as usize].ages = [0, self.ages as u32];
         }
@@ -208,7 +208,7 @@ impl Policy for Lhd {
         let spare = self.cached.below(SPARED_ONE_IN) == 0;
         let spared = spare && self.budget > 0 && self.models < EARLY;
         if spared {
-            self.budget -= i64::from(size);
+            self.budget -= size as i64;
         }
         let tag = Tag { last: self.now, spared, ..self.tags[id as usize] };
         self.tags[id as usize] = tag;

@@ -87,7 +87,7 @@ impl Lirs {
         let size = self.stack.size(bottom);
         self.stack.remove(bottom);
         self.stack.set_count(bottom, HIR);
-        self.lir -= u64::from(size);
+        self.lir -= size;
         self.queue.push_front(QUEUE, in_queue(bottom), size);
         self.prune();
         true
@@ -98,7 +98,7 @@ impl Lirs {
         let size = self.stack.size(slot);
         self.stack.refresh(slot);
         self.stack.set_count(slot, LIR);
-        self.lir += u64::from(size);
+        self.lir += size;
         self.prune();
         while self.lir > self.most_lir && self.demote() {}
     }
@@ -153,7 +153,7 @@ impl Policy for Lirs {
             }
             return true;
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             return false;
         }

@@ -32,7 +32,7 @@ impl Policy for Lru {
             self.table.refresh(slot);
             return true;
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             return false;
         }

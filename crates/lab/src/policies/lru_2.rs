@@ -40,10 +40,10 @@ impl Policy for Lru2 {
             self.objects.change(id, rank);
             return true;
         }
-        if u64::from(size) > self.capacity {
+        if size > self.capacity {
             return false;
         }
-        while self.objects.used() + u64::from(size) > self.capacity {
+        while self.objects.used() + size > self.capacity {
             if self.objects.pop().is_none() {
                 break;
             }

@@ -65,12 +65,12 @@ impl QdlpFifo {
     }
 
     /// Puts an object into the main queue, if it is not larger than that.
-    fn promote(&mut self, id: u32, size: u32) {
+    fn promote(&mut self, id: u32, size: u64) {
         let slot = Table::<3>::slot(id);
-        if u64::from(size) > self.main {
+        if size > self.main {
             return;
         }
-        while self.table.weight(MAIN) + u64::from(size) > self.main && self.leave_main() {}
+        while self.table.weight(MAIN) + size > self.main && self.leave_main() {}
         self.table.push_front(MAIN, slot, size);
         self.table.set_count(slot, 0);
     }
@@ -81,8 +81,8 @@ impl QdlpFifo {
         self.table.remove(last);
         if asked {
             self.promote(Table::<3>::id(last), size);
-        } else if u64::from(size) <= self.ghost {
-            while self.table.weight(GHOST) + u64::from(size) > self.ghost {
+        } else if size <= self.ghost {
+            while self.table.weight(GHOST) + size > self.ghost {
                 let Some(oldest) = self.table.back(GHOST) else { break };
                 self.table.remove(oldest);
             }
@@ -108,7 +108,7 @@ impl Policy for QdlpFifo {
         if place == GHOST {
             self.table.remove(slot);
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.probation {
             return false;
         }

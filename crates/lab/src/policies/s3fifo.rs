@@ -85,8 +85,8 @@ impl S3Fifo {
             if self.table.count(victim) < self.threshold {
                 let size = self.table.size(victim);
                 self.table.remove(victim);
-                if u64::from(size) <= self.ghost {
-                    while self.table.weight(GHOST) + u64::from(size) > self.ghost {
+                if size <= self.ghost {
+                    while self.table.weight(GHOST) + size > self.ghost {
                         let Some(oldest) = self.table.back(GHOST) else { break };
                         self.table.remove(oldest);
                     }
@@ -129,7 +129,7 @@ impl Policy for S3Fifo {
         if place == GHOST {
             self.table.remove(slot);
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.small {
             return false;
         }

@@ -50,7 +50,7 @@ impl Policy for Sieve {
             self.table.set_count(slot, 1);
             return true;
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             return false;
         }

@@ -50,7 +50,7 @@ impl Policy for Slru {
             }
             _ => {}
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             return false;
         }

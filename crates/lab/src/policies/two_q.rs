@@ -59,8 +59,8 @@ impl TwoQ {
         let Some(victim) = self.table.back(IN) else { return };
         let size = self.table.size(victim);
         self.table.remove(victim);
-        if u64::from(size) <= self.ghosts {
-            while self.table.weight(OUT) + u64::from(size) > self.ghosts {
+        if size <= self.ghosts {
+            while self.table.weight(OUT) + size > self.ghosts {
                 let Some(oldest) = self.table.back(OUT) else { break };
                 self.table.remove(oldest);
             }
@@ -88,7 +88,7 @@ impl Policy for TwoQ {
             OUT => self.table.remove(slot),
             _ => {}
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             return false;
         }

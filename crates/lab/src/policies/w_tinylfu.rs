@@ -76,7 +76,7 @@ impl WTinyLfu {
     /// What leaves the window goes in behind it, if it was asked for more often than each that has to go for it.
     fn leave_window(&mut self) -> bool {
         let Some(candidate) = self.table.back(WINDOW) else { return false };
-        let size = u64::from(self.table.size(candidate));
+        let size = self.table.size(candidate);
         let count = self.counts[Table::<3>::id(candidate) as usize];
         while size <= self.main && self.table.weight(PROBATION) + self.table.weight(PROTECTED) + size > self.main {
             let Some(victim) = self.table.back(PROBATION).or_else(|| self.table.back(PROTECTED)) else { break };
@@ -115,7 +115,7 @@ impl Policy for WTinyLfu {
             }
             _ => {}
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         // Larger than the window, it is a candidate at once.
         if size > self.window.max(self.main) {
             return false;

@@ -15,7 +15,7 @@ pub struct Aged<F> {
     rank: F,
 }
 
-impl<F: Fn(u64, u32, u32) -> u64> Aged<F> {
+impl<F: Fn(u64, u32, u64) -> u64> Aged<F> {
     /// Memory per object.
     pub const BYTES_PER_OBJECT: usize = <Ranked>::BYTES_PER_OBJECT + 4;
 
@@ -25,7 +25,7 @@ impl<F: Fn(u64, u32, u32) -> u64> Aged<F> {
     }
 }
 
-impl<F: Fn(u64, u32, u32) -> u64 + Send> Policy for Aged<F> {
+impl<F: Fn(u64, u32, u64) -> u64 + Send> Policy for Aged<F> {
     fn ensure_ids(&mut self, ids: u32) {
         self.objects.ensure_ids(ids);
         self.counts.resize(self.counts.len().max(ids as usize), 0);
@@ -40,10 +40,10 @@ impl<F: Fn(u64, u32, u32) -> u64 + Send> Policy for Aged<F> {
             self.objects.change(id, ((self.rank)(self.age, *count, self.objects.size(id)), self.now));
             return true;
         }
-        if u64::from(size) > self.capacity {
+        if size > self.capacity {
             return false;
         }
-        while self.objects.used() + u64::from(size) > self.capacity {
+        while self.objects.used() + size > self.capacity {
             let Some((_, (rank, _))) = self.objects.pop() else { break };
             self.age = rank;
         }

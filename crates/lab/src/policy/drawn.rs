@@ -47,7 +47,7 @@ impl Drawn {
 
     /// Weight of one that is.
     #[inline]
-    pub fn size(&self, id: u32) -> u32 {
+    pub fn size(&self, id: u32) -> u64 {
         self.places.size(id)
     }
 
@@ -58,7 +58,7 @@ impl Drawn {
 
     /// Adds one that is not cached.
     #[inline]
-    pub fn insert(&mut self, id: u32, size: u32) {
+    pub fn insert(&mut self, id: u32, size: u64) {
         self.places.insert(id, size, self.cached.len());
         self.cached.push(id);
     }
@@ -84,7 +84,7 @@ impl Drawn {
     pub fn greatest<S: PartialOrd>(
         &mut self,
         samples: usize,
-        mut score: impl FnMut(u32, u32) -> S,
+        mut score: impl FnMut(u32, u64) -> S,
     ) -> Option<(u32, S)> {
         let mut best: Option<(u32, S)> = None;
         let all = self.cached.len() <= samples;

@@ -184,7 +184,7 @@ struct Session {
     stop: Stop,
     capacity: u64,
     /// Weight of each object when it came in; 0 of one that is not held.
-    held: Vec<u32>,
+    held: Vec<u64>,
     objects: u64,
     used: u64,
     requests: u64,
@@ -217,7 +217,10 @@ impl Session {
         self.buffer.extend((batch.ids.len() as u32).to_le_bytes());
         for (at, id) in batch.ids.iter().enumerate() {
             self.buffer.extend(id.to_le_bytes());
-            self.buffer.extend(batch.sizes.map_or(1, |sizes| sizes[at]).to_le_bytes());
+            let size = batch.sizes.map_or(1, |sizes| sizes[at]);
+            let size = u32::try_from(size)
+                .map_err(|_| format!("an object of {size} bytes; a program is told of less than 4 GiB"))?;
+            self.buffer.extend(size.to_le_bytes());
             self.buffer.extend(batch.times_ns.map_or(0, |times| times[at]).to_le_bytes());
         }
         let first = self.requests + 1;
@@ -243,7 +246,7 @@ impl Session {
             let hit =
                 self.book(id, size, &mut words).map_err(|what| format!("at request {}: {what}", self.requests))?;
             tally.hits += u64::from(hit);
-            tally.hit_weight += if hit { u64::from(size) } else { 0 };
+            tally.hit_weight += if hit { size } else { 0 };
         }
         match words.next() {
             Some(_) => Err(format!("at request {}: answers more than it was asked", self.requests)),
@@ -252,7 +255,7 @@ impl Session {
     }
 
     /// Takes a request's answer into the books.
-    fn book(&mut self, id: u32, size: u32, words: &mut impl Iterator<Item = u32>) -> Result<bool, String> {
+    fn book(&mut self, id: u32, size: u64, words: &mut impl Iterator<Item = u32>) -> Result<bool, String> {
         let short = "its answer ends too early";
         let word = words.next().ok_or(short)?;
         let held = self.held.get(id as usize).is_some_and(|&size| size > 0);
@@ -265,7 +268,7 @@ impl Session {
             let victim = words.next().ok_or(short)?;
             let weight = self.held.get_mut(victim as usize).map(std::mem::take).filter(|&weight| weight > 0);
             let weight = weight.ok_or_else(|| format!("evicts object {victim}, which it does not hold"))?;
-            self.used -= u64::from(weight);
+            self.used -= weight;
             self.objects -= 1;
         }
         if word & TAKEN != 0 {
@@ -273,7 +276,7 @@ impl Session {
                 return Err(format!("takes in object {id}, which it held"));
             }
             *self.held.get_mut(id as usize).ok_or("was not told of all objects")? = size;
-            self.used += u64::from(size);
+            self.used += size;
             self.objects += 1;
         }
         if self.used > self.capacity {

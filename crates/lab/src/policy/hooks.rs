@@ -114,7 +114,7 @@ impl Hooks {
             policy,
             requests: Expiry::after(ttl as u64),
             time_ns: Expiry::after((ttl_s * 1e9).round() as u64),
-            largest: if size > 0.0 { size as u32 } else { u32::MAX },
+            largest: if size > 0.0 { size as u64 } else { u64::MAX },
             second: (second > 0.0).then(|| Bloom::new(second as u64)),
             probability,
             random: ChaCha8Rng::seed_from_u64(seed as u64),
@@ -128,7 +128,7 @@ struct Hooked {
     requests: Expiry,
     /// Expiry by the trace's clock.
     time_ns: Expiry,
-    largest: u32,
+    largest: u64,
     second: Option<Bloom>,
     probability: f64,
     random: ChaCha8Rng,

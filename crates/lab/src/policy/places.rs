@@ -3,10 +3,24 @@
 
 const OUT: u32 = u32::MAX;
 
+/// 12 bytes; a size has 48 bits, as everywhere.
 #[derive(Clone, Copy)]
 struct Object {
     at: u32,
-    size: u32,
+    size_low: u32,
+    size_high: u16,
+}
+
+impl Object {
+    #[inline]
+    fn of(at: u32, size: u64) -> Self {
+        Object { at, size_low: size as u32, size_high: (size >> 32) as u16 }
+    }
+
+    #[inline]
+    fn size(&self) -> u64 {
+        u64::from(self.size_high) << 32 | u64::from(self.size_low)
+    }
 }
 
 /// The places of the cached objects, and their weights.
@@ -23,7 +37,7 @@ impl Places {
     /// Makes room for ids below `ids`.
     pub fn ensure_ids(&mut self, ids: u32) {
         if ids as usize > self.objects.len() {
-            self.objects.resize(ids as usize, Object { at: OUT, size: 0 });
+            self.objects.resize(ids as usize, Object::of(OUT, 0));
         }
     }
 
@@ -41,8 +55,8 @@ impl Places {
 
     /// Weight of one that is.
     #[inline]
-    pub fn size(&self, id: u32) -> u32 {
-        self.objects[id as usize].size
+    pub fn size(&self, id: u32) -> u64 {
+        self.objects[id as usize].size()
     }
 
     /// Place of one that is.
@@ -53,9 +67,9 @@ impl Places {
 
     /// Adds one that is not cached.
     #[inline]
-    pub fn insert(&mut self, id: u32, size: u32, at: usize) {
-        self.objects[id as usize] = Object { at: at as u32, size };
-        self.used += u64::from(size);
+    pub fn insert(&mut self, id: u32, size: u64, at: usize) {
+        self.objects[id as usize] = Object::of(at as u32, size);
+        self.used += size;
     }
 
     /// Says that one that is cached stands elsewhere now.
@@ -68,7 +82,7 @@ impl Places {
     #[inline]
     pub fn remove(&mut self, id: u32) -> usize {
         let object = &mut self.objects[id as usize];
-        self.used -= u64::from(object.size);
+        self.used -= object.size();
         std::mem::replace(&mut object.at, OUT) as usize
     }
 }

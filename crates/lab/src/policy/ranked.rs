@@ -43,13 +43,13 @@ impl<R: Ord + Copy> Ranked<R> {
 
     /// Weight of one that is.
     #[inline]
-    pub fn size(&self, id: u32) -> u32 {
+    pub fn size(&self, id: u32) -> u64 {
         self.places.size(id)
     }
 
     /// Adds one that is not there.
     #[inline]
-    pub fn insert(&mut self, id: u32, size: u32, rank: R) {
+    pub fn insert(&mut self, id: u32, size: u64, rank: R) {
         self.places.insert(id, size, self.heap.len());
         self.heap.push(Entry { rank, id });
         self.rise(self.heap.len() - 1, Entry { rank, id });

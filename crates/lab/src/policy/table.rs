@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Intrusive lists in one flat array, indexed by the object's dense number: no hashing and no allocation per request.
 
+use super::MOST_BYTES;
+
 /// Place of an object that is in no list.
 pub const ABSENT: u8 = 0;
 
@@ -8,15 +10,29 @@ pub const ABSENT: u8 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(u32);
 
-/// 16 bytes, so that a node lies in one cache line.
+/// 16 bytes, so that a node lies in one cache line. So a size has 48 bits.
 #[derive(Clone, Copy, Default)]
 #[repr(C, align(16))]
 struct Node {
     prev: u32,
     next: u32,
-    size: u32,
+    size_low: u32,
+    size_high: u16,
     place: u8,
     count: u8,
+}
+
+impl Node {
+    #[inline(always)]
+    fn size(&self) -> u64 {
+        u64::from(self.size_high) << 32 | u64::from(self.size_low)
+    }
+
+    #[inline(always)]
+    fn set_size(&mut self, size: u64) {
+        debug_assert!(size <= MOST_BYTES);
+        (self.size_low, self.size_high) = (size as u32, (size >> 32) as u16);
+    }
 }
 
 /// `LISTS` circular lists over objects, each object in at most one of them. A list is numbered from 1; [`ABSENT`] is none.
@@ -75,8 +91,8 @@ impl<const LISTS: usize> Table<LISTS> {
 
     /// The object's weight when it came in.
     #[inline(always)]
-    pub fn size(&self, slot: Slot) -> u32 {
-        self.nodes[slot.0 as usize].size
+    pub fn size(&self, slot: Slot) -> u64 {
+        self.nodes[slot.0 as usize].size()
     }
 
     /// A small number the policy keeps with the object.
@@ -133,9 +149,9 @@ impl<const LISTS: usize> Table<LISTS> {
 
     /// Puts an object that is in no list at the front of one.
     #[inline(always)]
-    pub fn push_front(&mut self, list: u8, slot: Slot, size: u32) {
-        self.weights[list as usize - 1] += u64::from(size);
-        self.nodes[slot.0 as usize].size = size;
+    pub fn push_front(&mut self, list: u8, slot: Slot, size: u64) {
+        self.weights[list as usize - 1] += size;
+        self.nodes[slot.0 as usize].set_size(size);
         self.nodes[slot.0 as usize].place = list;
         self.link(list, slot);
     }
@@ -170,7 +186,7 @@ impl<const LISTS: usize> Table<LISTS> {
         self.unlink(slot);
         let node = &mut self.nodes[slot.0 as usize];
         node.place = ABSENT;
-        self.weights[list as usize - 1] -= u64::from(node.size);
+        self.weights[list as usize - 1] -= node.size();
     }
 
     /// Moves an object to the front of its own list.
@@ -198,6 +214,9 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
+    /// More than 32 bits.
+    const LARGE: u64 = (7 << 32) + 1;
+
     fn contents(table: &Table<2>, list: u8) -> Vec<u32> {
         std::iter::successors(table.back(list), |&slot| table.towards_front(slot)).map(Table::<2>::id).collect()
     }
@@ -214,7 +233,7 @@ mod tests {
                 prop_assert_eq!(table.place(slot), at.map_or(ABSENT, |at| at as u8 + 1));
                 match (operation, at) {
                     (_, None) => {
-                        table.push_front(list, slot, id + 1);
+                        table.push_front(list, slot, u64::from(id) + LARGE);
                         queues[list as usize - 1].push_back(id);
                     }
                     (0, Some(at)) => {
@@ -235,7 +254,7 @@ mod tests {
                 for list in 1..=2u8 {
                     let queue = &queues[list as usize - 1];
                     prop_assert_eq!(contents(&table, list), queue.iter().copied().collect::<Vec<_>>());
-                    prop_assert_eq!(table.weight(list), queue.iter().map(|&id| u64::from(id) + 1).sum::<u64>());
+                    prop_assert_eq!(table.weight(list), queue.iter().map(|&id| u64::from(id) + LARGE).sum::<u64>());
                 }
             }
         }
