@@ -255,6 +255,41 @@ fn a_reader_that_leaves_and_a_full_disk_are_no_crash() {
 }
 
 #[test]
+fn a_table_on_standard_input_is_imported_and_said_how() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("t.parquet");
+    let import = |table: &str, more: &[&str]| {
+        let mut command = fovea(Path::new(NOWHERE));
+        command.args(["trace", "import", "-"]).arg(&trace).args(more);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // Who is wrongly used does not read it.
+        let _ = child.stdin.take().unwrap().write_all(table.as_bytes());
+        child.wait_with_output().unwrap()
+    };
+    let output = import(",time_ms,key,size\n0,1,a,10\n1,2,b,20\n2,2,a,10\n", &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        text.contains("read as csv: comma, header; time: \"time_ms\" (column 2) in ms; object: \"key\" (column 3)"),
+        "{text}"
+    );
+    assert!(text.contains("3 requests for 2 objects of 30 bytes, 50.0 % of them asked for once"), "{text}");
+    // What it may be is said, with the option for each.
+    let output = import("1,17,512\n2,18,64\n", &[]);
+    let line = one_line(&output);
+    assert!(
+        line.contains("standard input: its beginning: 3 columns without names")
+            && line.contains("--csv id=2,size=3,time=1,time-unit=s"),
+        "{line}"
+    );
+    assert!(import("1,17,512\n2,18,64\n", &["--csv", "id=2,size=3,time=1,time-unit=s"]).status.success());
+    let output = import("1,17\n", &["--csv", "id=2,thing=1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(one_line(&output).contains("\"thing\" is no column"));
+}
+
+#[test]
 fn an_unknown_app_is_named_with_the_mend_and_json_is_json() {
     let daemon = Daemon::start();
     let folder = daemon.run_folder();

@@ -150,8 +150,8 @@ fn a_stale_or_damaged_form_is_made_anew() {
 #[test]
 fn a_foreign_trace_is_replayed_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let csv: String =
-        records().iter().map(|r| format!("{},{},{}\n", r.time_ns, r.object, r.offset_bytes + 1)).collect();
+    let rows = records().into_iter().map(|r| format!("{},{},{}\n", r.time_ns, r.object, r.offset_bytes + 1));
+    let csv = "time_s,id,size\n".to_owned() + &rows.collect::<String>();
     let input = folder.path().join("t.csv");
     fs::write(&input, &csv).unwrap();
     let packed = folder.path().join("t.csv.zst");
@@ -165,9 +165,9 @@ fn a_foreign_trace_is_replayed_as_it_is() {
         assert_eq!(outcome(&packed, dense), expected);
     }
     assert_eq!(kept(folder.path()).len(), 2);
-    fs::write(&input, "9,1,1\n8,1,1\n").unwrap();
+    fs::write(&input, "time_s,id,size\n9,1,1\n8,1,1\n").unwrap();
     let error = replay(&options(&input, keeping()), |_, _, _| {}).unwrap_err().to_string();
-    assert!(error.contains("line 2: time goes back") && error.contains("import with --order sort"), "{error}");
+    assert!(error.contains("line 3: time goes back") && error.contains("import with --order sort"), "{error}");
     fs::write(&input, "no trace at all").unwrap();
     let error = replay(&options(&input, keeping()), |_, _, _| {}).unwrap_err().to_string();
     assert!(error.contains("looks like no format known here") && error.contains("trace import --format"), "{error}");

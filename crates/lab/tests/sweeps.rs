@@ -12,7 +12,7 @@ use fovea_lab::{import, policy, replay, sweep, Error, ImportOptions, ReplayOptio
 /// A trace with loops, hot objects and different sizes, from a fixed recurrence.
 fn trace(folder: &Path, name: &str, seed: u64) -> PathBuf {
     let mut state = seed;
-    let mut text = String::new();
+    let mut text = String::from("time_s,id,size\n");
     for time in 0..4000u64 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let draw = state >> 33;

@@ -123,7 +123,8 @@ pub fn is_table(head: &[u8]) -> bool {
     text.is_ok_and(printable)
         && DELIMITERS.iter().any(|&(_, delimiter)| {
             let lines = &lines[comments(&lines, delimiter).min(lines.len())..];
-            columns_of(&rows_of(lines, delimiter)).is_some()
+            // One line of words is prose.
+            lines.len() > 1 && columns_of(&rows_of(lines, delimiter)).is_some()
         })
 }
 
