@@ -115,6 +115,31 @@ fn mobile_traces_import_whole() {
     }
 }
 
+/// What the traces that are made for hybrid memory are fitted to (`fovea_lab::hybrid::MIXED_PERMILLE`).
+#[test]
+fn pages_of_phones_are_read_or_written_and_few_are_both() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, permille) in
+        [("mobile-telegram_precond.csv.gz", 0), ("mobile-slideshow_exec.csv.gz", fovea_lab::hybrid::MIXED_PERMILLE)]
+    {
+        let Some((trace, _)) = imported(name, folder.path()) else { return };
+        let mut counts = std::collections::HashMap::<u64, [u32; 2]>::new();
+        let mut reader = fovea_lab::store::Reader::open(&trace).unwrap();
+        while let Some(records) = reader.batch().unwrap() {
+            for record in records.iter().filter(|r| r.op == fovea_lab::Op::Block && r.length_bytes > 0) {
+                let last = record.offset_bytes + record.length_bytes - 1;
+                for page in record.offset_bytes / fovea_lab::PAGE_BYTES..=last / fovea_lab::PAGE_BYTES {
+                    counts.entry(page).or_default()[usize::from(record.write)] += 1;
+                }
+            }
+        }
+        let again = counts.values().filter(|[reads, writes]| reads + writes > 1);
+        let both = again.clone().filter(|[reads, writes]| 10 * reads.min(writes) > reads + writes).count();
+        let found = (1000.0 * both as f64 / again.count() as f64).round() as u32;
+        assert_eq!(found, permille, "{name}");
+    }
+}
+
 #[test]
 fn a_phones_trace_runs_through_hybrid_memory_with_its_apps_in_front() {
     let folder = tempfile::tempdir().unwrap();
