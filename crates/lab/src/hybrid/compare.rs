@@ -18,7 +18,7 @@ pub fn figures(ledger: &Ledger, frames: Frames) -> BTreeMap<String, f64> {
         ("background_hit_percent", 100.0 * ledger.background.hit_ratio()),
         ("foreground_elapsed_ns", front.elapsed_ns),
         ("foreground_memory_ns", front.memory_ns),
-        ("foreground_unwaited_memory_ns", TABLE_1.unwaited_ns(&ledger.foreground)),
+        ("foreground_waited_memory_ns", front.waited_memory_ns),
         ("background_elapsed_ns", TABLE_1.of_class(&ledger.background).elapsed_ns),
         ("dynamic_energy_nj", TABLE_1.of_class(&all).dynamic_nj),
         ("energy_nj", TABLE_1.energy_nj(ledger, frames)),

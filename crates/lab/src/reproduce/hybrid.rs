@@ -106,6 +106,10 @@ fn memory_time(cell: &Cell) -> f64 {
     TABLE_1.of_class(&cell.ledger.foreground).memory_ns
 }
 
+fn waited_memory_time(cell: &Cell) -> f64 {
+    TABLE_1.of_class(&cell.ledger.foreground).waited_memory_ns
+}
+
 fn background_elapsed(cell: &Cell) -> f64 {
     TABLE_1.of_class(&cell.ledger.background).elapsed_ns
 }
@@ -113,6 +117,7 @@ fn background_elapsed(cell: &Cell) -> f64 {
 fn fig_4(settings: &Settings) -> Result<Findings> {
     let grid = Grid::run(settings)?;
     let (memory_mean, memory_most) = grid.savings(memory_time);
+    let (waited_mean, _) = grid.savings(waited_memory_time);
     let (mean, most) = grid.savings(elapsed);
     let (background, _) = grid.savings(background_elapsed);
     let background_least = grid.each_saving(background_elapsed).into_iter().fold(f64::INFINITY, f64::min);
@@ -123,7 +128,12 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
         [("paper", -53.0), ("memory only", -memory_mean), ("with flash", -mean)],
     ));
     Ok(Findings {
-        cases: grid.cases(&["foreground_elapsed_ns", "foreground_memory_ns", "background_elapsed_ns"]),
+        cases: grid.cases(&[
+            "foreground_elapsed_ns",
+            "foreground_memory_ns",
+            "foreground_waited_memory_ns",
+            "background_elapsed_ns",
+        ]),
         verdicts: vec![
             check(
                 "memory-mean",
@@ -137,6 +147,13 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
                 "greatest saving of foreground time by Table 1's metrics alone, percent",
                 FIG_4.source,
                 memory_most,
+                Bound::AtLeast(53.0),
+            ),
+            check(
+                "waited-mean",
+                "mean saving of foreground time by Table 1's metrics if the foreground waits for pages that leave DRAM, percent",
+                "this project",
+                waited_mean,
                 Bound::AtLeast(53.0),
             ),
             check(
@@ -172,6 +189,10 @@ fn fig_4(settings: &Settings) -> Result<Findings> {
         charts,
         notes: vec![
             TRACES_NOTE.into(),
+            format!(
+                "nobody waits until a page that leaves DRAM is written to PCM, as section 3 has it: \"there is no performance degradation by \
+                 page migration\"; if the foreground did, the saving at memory would be {waited_mean:.1} %"
+            ),
             format!(
                 "the paper says its times follow from Table 1, which has no price of storage; with flash at 1.51 ms a page the \
                  saving is that of misses: {mean:.1} % on average, {most:.1} % at most"

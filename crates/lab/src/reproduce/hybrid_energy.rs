@@ -32,7 +32,7 @@ const A_PHONES_RATE: f64 = 1000.0;
 /// Energy if requests come at that rate, or as fast as they are served if that is slower.
 fn energy_at_rate(ledger: &Ledger, frames: Frames, per_second: f64) -> f64 {
     let cost = TABLE_1.of_class(&ledger.all());
-    let time_ns = cost.elapsed_ns.max(ledger.all().requests as f64 / per_second * 1e9);
+    let time_ns = cost.busy_ns.max(ledger.all().requests as f64 / per_second * 1e9);
     cost.dynamic_nj + TABLE_1.static_nj(frames, time_ns)
 }
 

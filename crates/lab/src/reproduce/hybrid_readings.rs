@@ -30,26 +30,27 @@ const FAST_FLASH_NS: f64 = 50_000.0;
 /// Who waits for what.
 #[derive(Clone, Copy, PartialEq)]
 enum Waits {
-    /// The foreground, for each page that its requests move: ours.
-    Demotions,
-    /// Nobody, for pages that leave DRAM, as nobody waits for those written back.
+    /// Nobody, for pages that leave DRAM, as nobody waits for those written back: ours, and the paper's. Section 3 says of this very move:
+    /// "Accordingly, there is no performance degradation by page migration."
     Nobody,
-    /// The same, and reads from storage take 50 us, of which the paper has no price.
+    /// The foreground, for each page that its requests move.
+    Demotions,
+    /// Nobody again, and reads from storage take 50 us, of which the paper has no price.
     NobodyFastFlash,
 }
 
 const WAITS: [(Waits, &str); 3] = [
-    (Waits::Demotions, "waited_saving_percent"),
     (Waits::Nobody, "unwaited_saving_percent"),
+    (Waits::Demotions, "waited_saving_percent"),
     (Waits::NobodyFastFlash, "unwaited_50us_storage_saving_percent"),
 ];
 
 fn time_ns(ledger: &Ledger, waits: Waits) -> f64 {
-    let class = &ledger.foreground;
+    let (class, cost) = (&ledger.foreground, TABLE_1.of_class(&ledger.foreground));
     match waits {
-        Waits::Demotions => TABLE_1.of_class(class).memory_ns,
-        Waits::Nobody => TABLE_1.unwaited_ns(class),
-        Waits::NobodyFastFlash => TABLE_1.unwaited_ns(class) + class.read_misses as f64 * FAST_FLASH_NS,
+        Waits::Nobody => cost.memory_ns,
+        Waits::Demotions => cost.waited_memory_ns,
+        Waits::NobodyFastFlash => cost.memory_ns + class.read_misses as f64 * FAST_FLASH_NS,
     }
 }
 
@@ -106,25 +107,25 @@ fn run(settings: &Settings) -> Result<Findings> {
     }
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let reaching = all.iter().filter(|(value, _)| *value >= 53.0).count();
-    let ours = saving(Policy::Seed(Readings::OURS), BASELINES[0].1, Waits::Demotions);
-    let unwaited = saving(Policy::Seed(Readings::OURS), BASELINES[0].1, Waits::Nobody);
+    let ours = saving(Policy::Seed(Readings::OURS), BASELINES[0].1, Waits::Nobody);
+    let waited = saving(Policy::Seed(Readings::OURS), BASELINES[0].1, Waits::Demotions);
     let fast = saving(Policy::Seed(Readings::OURS), BASELINES[0].1, Waits::NobodyFastFlash);
     let mut chart = Chart::new("Foreground time saved, one thing read otherwise", Kind::Bars, "", "saving, %");
     chart.bars("paper", Origin::Paper, [("paper", 53.0)]);
     chart.bars("ours", Origin::Ours, one_at_a_time(&saving));
     Ok(Findings {
         verdicts: vec![
-            check("ours", "mean saving of foreground time at memory as this project reads the paper, percent", "Hybrid15, abstract", ours, Bound::AtLeast(53.0)),
-            check("unwaited", "the same if nobody waits for pages that leave DRAM, percent", "Hybrid15, abstract", unwaited, Bound::AtLeast(53.0)),
+            check("ours", "mean saving of foreground time at memory, where nobody waits for pages that leave DRAM (section 3), percent", "Hybrid15, abstract", ours, Bound::AtLeast(53.0)),
+            check("waited", "the same if the foreground waits for them, percent", "this project", waited, Bound::AtLeast(53.0)),
             check("least", "mean saving of foreground time, least over all readings and baselines, percent", "this project", all.last().map_or(f64::NAN, |l| l.0), Bound::AtLeast(0.0)),
         ],
         charts: vec![chart],
         notes: vec![
             TRACES_NOTE.into(),
             format!(
-                "what decides is who waits for the 64 us in which a page that leaves DRAM is written to PCM: {ours:.1} % if the foreground does \
-                 (ours, and the paper says nothing), {unwaited:.1} % if nobody does, as nobody waits for pages written back; {fast:.1} % \
-                 if a read from storage is added that takes 50 us. The paper's 53 % comes out near those two, and not under ours"
+                "what decides is who waits for the 64 us in which a page that leaves DRAM is written to PCM: {ours:.1} % if nobody does, as \
+                 section 3 has it (\"there is no performance degradation by page migration\"), {waited:.1} % if the foreground does; \
+                 {fast:.1} % if nobody does and a read from storage is added that takes 50 us"
             ),
             format!("{reaching} of {} readings reach 53 %; the most is {:.1} % ({}), the least {:.1} % ({})",
                 all.len(), all[0].0, all[0].1, all[all.len() - 1].0, all[all.len() - 1].1),
@@ -143,15 +144,15 @@ fn changes(reading: &Readings) -> usize {
 /// Our reading, and each part of it otherwise.
 fn one_at_a_time(saving: &dyn Fn(Policy, &[Policy], Waits) -> f64) -> Vec<(String, f64)> {
     let ours = Policy::Seed(Readings::OURS);
-    let mut bars = vec![("our reading".to_owned(), saving(ours, BASELINES[0].1, Waits::Demotions))];
+    let mut bars = vec![("our reading".to_owned(), saving(ours, BASELINES[0].1, Waits::Nobody))];
     for reading in Readings::all().into_iter().filter(|reading| changes(reading) == 1) {
         let name = reading.name().trim_start_matches(':').to_owned();
-        bars.push((name, saving(Policy::Seed(reading), BASELINES[0].1, Waits::Demotions)));
+        bars.push((name, saving(Policy::Seed(reading), BASELINES[0].1, Waits::Nobody)));
     }
     for (name, baselines) in &BASELINES[1..] {
-        bars.push(((*name).to_owned(), saving(ours, baselines, Waits::Demotions)));
+        bars.push(((*name).to_owned(), saving(ours, baselines, Waits::Nobody)));
     }
-    bars.push(("demotions not waited for".to_owned(), saving(ours, BASELINES[0].1, Waits::Nobody)));
-    bars.push(("and 50 us of storage".to_owned(), saving(ours, BASELINES[0].1, Waits::NobodyFastFlash)));
+    bars.push(("demotions waited for".to_owned(), saving(ours, BASELINES[0].1, Waits::Demotions)));
+    bars.push(("50 us of storage".to_owned(), saving(ours, BASELINES[0].1, Waits::NobodyFastFlash)));
     bars
 }
