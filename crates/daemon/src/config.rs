@@ -185,6 +185,9 @@ pub struct DaemonConfig {
     pub psi_stall_us: u64,
 }
 
+/// Time within which [`DaemonConfig::psi_stall_us`] is waited for.
+pub const PSI_WINDOW_US: u64 = 500_000;
+
 impl Default for DaemonConfig {
     fn default() -> Self {
         Self {

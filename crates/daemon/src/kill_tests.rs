@@ -249,6 +249,19 @@ fn a_stall_long_ago_kills_nobody() {
     assert!(b.done("kill apps/mail"));
 }
 
+/// A service took memory slowly, the kernel dropped names for it, and an app died for 5 us.
+#[test]
+fn a_stall_that_the_kernel_would_not_have_told_of_kills_nobody() {
+    for (stalled_us, dies) in [(5, false), (390, false), (410, true)] {
+        let mut b = bench(&[("mail", 10)]);
+        short(&b, 9000, 12);
+        b.engine.turn(SECOND_NS).unwrap();
+        b.device.0.borrow_mut().memory.psi_some_total_us = Some(9000 + stalled_us);
+        b.engine.turn(SECOND_NS + 100_000_000).unwrap();
+        assert_eq!(b.done("kill apps/mail"), dies, "{stalled_us} us in a tenth of a second");
+    }
+}
+
 #[test]
 fn where_the_trigger_is_refused_memory_is_looked_at_and_a_look_may_kill() {
     let mut b = bench(&[("game", 40)]);

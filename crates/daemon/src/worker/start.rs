@@ -8,9 +8,6 @@ use rustix::event::epoll::EventFlags;
 
 use super::*;
 
-/// The PSI window; the stall threshold is counted within it.
-const PSI_WINDOW_US: u64 = 500_000;
-
 /// What the mechanisms need and this machine lacks, each in one line. What shows when it is set up (PSI, cgroup v2, zram) is not among it.
 fn lacks(system: &System) -> Vec<String> {
     let report = system.check();
@@ -44,7 +41,7 @@ pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
         _ => format!("{}: {e}: make the folder writable", run_folder.display()),
     })?;
 
-    let trigger = match system.pressure_trigger(Kind::Some, config.daemon.psi_stall_us, PSI_WINDOW_US) {
+    let trigger = match system.pressure_trigger(Kind::Some, config.daemon.psi_stall_us, crate::config::PSI_WINDOW_US) {
         Ok(trigger) => Some(trigger),
         Err(e) => {
             missing.push(format!("psi: {e}"));

@@ -34,14 +34,17 @@ impl Thresholds {
 /// By the device: the kernel keeps what is under its low watermarks to itself (its reclaim thread begins there), so free memory is counted
 /// from them: transparent huge pages and `vm.min_free_kbytes` raise them above any absolute value. Above them the paper's values grow with the
 /// root of the memory, as the kernel's own reserve does (mm/page_alloc.c, init_per_zone_wmark_min): a device with 50 times the memory is
-/// short with 7 times as much left, not with 50.
+/// short with 7 times as much left, not with 50. A smaller device is not short with a larger share left than the paper's is.
 pub fn thresholds(memory: &MemoryState, config: &MemoryConfig) -> Thresholds {
     if let Some(pages) = config.minfree_pages {
         return Thresholds { free_pages: pages, file_pages: pages };
     }
     let scale = match memory.total_bytes {
         0 => 1.0,
-        total => (total as f64 / PAPER_MEMORY_BYTES as f64).sqrt(),
+        total => {
+            let papers = total as f64 / PAPER_MEMORY_BYTES as f64;
+            papers.sqrt().min(papers)
+        }
     };
     let file_pages = PAPER_PAGES.map(|pages| (pages as f64 * scale) as u64);
     let low_pages = memory.low_bytes / PAGE_BYTES;
@@ -81,6 +84,7 @@ mod tests {
         // Debian's THP=always in a guest of 1.25 GiB keeps 47 MB free: that is under the first threshold, not above the last.
         assert!(at(1280, 47)[0] > 47);
         assert_eq!(at(24 << 10, 100)[5], 100 + 221);
+        assert_eq!(at(128, 0), [2, 3, 4, 6, 7, 8], "a quarter of the memory, the same share of it");
         let memory = MemoryState { total_bytes: 24 << 30, low_bytes: 100 * MB, ..Default::default() };
         let config = MemoryConfig { minfree_pages: Some(PAPER_PAGES), ..MemoryConfig::default() };
         assert_eq!(thresholds(&memory, &config).free_pages, PAPER_PAGES, "as they stand");

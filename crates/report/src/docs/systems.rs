@@ -36,7 +36,8 @@ const ROWS: [Row; 14] = [
         system: ("Low memory", "results/lowmem.md"),
         scenario: "lowmem",
         measured: "an app comes back when memory is short",
-        figures: Figures::Of { case: "", figure: "restart_ns", without: "stock", with: "fovea" },
+        figures: Figures::Of { case: "", figure: "restart_ns", without: "zram", with: "fovea" },
+        // Beside a phone without swap.
         paper: "6.7 (2061, 306 ms)",
     },
     Row {
@@ -241,7 +242,7 @@ pub(super) fn picture(documents: &[Document], panels: &[Panel]) -> Result<(Strin
     if charts.is_empty() {
         return Err("no figures that a person would notice; name a scenario's results behind the picture".into());
     }
-    let title = "What a person notices: without Fovea and with it".to_owned();
+    let title = "What a person notices without Fovea and with it: shorter bars are better".to_owned();
     let picture = drawn(&title, &charts);
     Ok((title, picture))
 }

@@ -11,6 +11,7 @@ use fovea_policy::Snapshot;
 
 use super::state::AppMemory;
 use super::Memory;
+use crate::config::PSI_WINDOW_US;
 use crate::engine::house::House;
 
 /// An app's usage may be this old for a decision while memory is short.
@@ -124,7 +125,18 @@ impl Memory {
         let stalled_us = match (now.psi_some_total_us, self.reading.psi_some_total_us) {
             // Stalls that add up since a look long ago were each too short for the trigger.
             (Some(_), Some(_)) if !(house.called || house.uncalled) && is_late => 0,
-            (Some(now), Some(last)) => now.saturating_sub(last),
+            // What the kernel would not have told of is nobody's waiting: it found memory at once.
+            (Some(now), Some(last)) => {
+                let (stalled_us, elapsed_ns) = (now.saturating_sub(last), now_ns.saturating_sub(self.looked_ns));
+                let [stalled, least] =
+                    [(stalled_us, PSI_WINDOW_US * 1000), (house.config.daemon.psi_stall_us, elapsed_ns)]
+                        .map(|(us, of_ns)| u128::from(us) * u128::from(of_ns));
+                if house.called || house.uncalled || stalled >= least {
+                    stalled_us
+                } else {
+                    0
+                }
+            }
             // Without PSI, each look counts as one that a stall asked for.
             _ => 1,
         };
