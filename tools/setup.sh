@@ -31,6 +31,9 @@ if [ "${1:-}" = tests ]; then
 	need squashfs-tools /usr/bin/mksquashfs
 	need ntfs-3g /usr/sbin/mkntfs
 	need udftools /usr/sbin/mkudffs
+	# What plays frames through shared buffers.
+	need libgstreamer1.0-dev /usr/include/gstreamer-1.0/gst/gst.h
+	need gstreamer1.0-plugins-base "/usr/lib/$(uname -m)-linux-gnu/gstreamer-1.0/libgstvideotestsrc.so"
 	# The desktops that the focus sources are tested with.
 	need xvfb Xvfb
 	need openbox openbox

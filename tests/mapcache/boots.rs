@@ -3,6 +3,8 @@
 //! a word, where QEMU, the kernel or a compiler is missing. `FOVEA_MAPCACHE_OPERATIONS` is the length of the soak; another kernel is named by
 //! `FOVEA_TEST_KERNEL`.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use fovea_phone::{Cache, Hardware, Iommu, Phone, Result};
@@ -28,6 +30,32 @@ const DIRECT: Case = Case { iommu: Iommu::Absent, kernel_args: &["intel_iommu=of
 const BOUNCES: Case =
     Case { iommu: Iommu::Absent, kernel_args: &["swiotlb=16384,force"], words: &["bounces=1"], broken: None };
 
+/// What `pkg-config` says of GStreamer; none where its headers are not installed.
+fn gstreamer(word: &[&str]) -> Option<String> {
+    let out = Command::new("pkg-config").args(word).arg("gstreamer-1.0").output().ok()?;
+    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
+}
+
+/// The program of `lib/heap/gst`, built in a folder, and the plugins that it needs; nothing where GStreamer is missing.
+fn pipeline(folder: &Path) -> Vec<String> {
+    let (Some(flags), Some(plugins)) = (gstreamer(&["--cflags", "--libs"]), gstreamer(&["--variable=pluginsdir"]))
+    else {
+        println!("pipeline: left out, no GStreamer: apt-get install libgstreamer1.0-dev gstreamer1.0-plugins-base");
+        return Vec::new();
+    };
+    let plugins = ["videotestsrc", "coreelements"].map(|name| format!("{plugins}/libgst{name}.so"));
+    if let Some(missing) = plugins.iter().find(|path| !Path::new(path).is_file()) {
+        println!("pipeline: left out, no {missing}: apt-get install gstreamer1.0-plugins-base");
+        return Vec::new();
+    }
+    let (lib, program) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../lib/heap"), folder.join("play"));
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(&lib).arg("-o").arg(&program);
+    cc.args(["gst/play.c", "gst/foveaallocator.c", "heap.c"].map(|file| lib.join(file)));
+    assert!(cc.args(flags.split_whitespace()).status().unwrap().success(), "{cc:?}");
+    std::iter::once(program.display().to_string()).chain(plugins).collect()
+}
+
 fn phone(case: &Case, which: &Which, exact: bool) -> Result<Phone> {
     let mut modules = vec!["dm-mod"];
     if case.iommu == Iommu::Virtio {
@@ -37,12 +65,17 @@ fn phone(case: &Case, which: &Which, exact: bool) -> Result<Phone> {
     if importers {
         modules.extend(["cirrus", "vivid"]);
     }
+    let folder = tempfile::tempdir().unwrap();
+    // Of the boots that try all phases, in the one whose devices have no addresses of their own.
+    let with_pipeline = case.iommu == Iommu::Absent && !exact && case.words.is_empty() && case.broken.is_none();
+    let pipeline = if with_pipeline { pipeline(folder.path()) } else { Vec::new() };
+    let tools: Vec<(&str, &str)> = pipeline.iter().map(|path| (path.as_str(), "gstreamer1.0-plugins-base")).collect();
     let guest = Guest {
         program: env!("CARGO_BIN_EXE_mapcache"),
         modules: &modules,
         own_modules: &["fovea-system-heap", "fovea-heap-wrap", "dm-ecache", "edu-importer", "odd-exporter"],
         broken: case.broken,
-        tools: &[],
+        tools: &tools,
     };
     let cache = Cache::open()?;
     let mut devices = [4, 5].map(|slot| format!("edu,addr={slot},dma_mask=0xffffffff")).to_vec();

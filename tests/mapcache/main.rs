@@ -21,6 +21,7 @@ mod ends;
 mod exporters;
 mod measure;
 mod odd;
+mod pipeline;
 mod pool;
 mod probe;
 mod refusals;
@@ -160,7 +161,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
 
 fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> {
     let bench = Bench::open(options, report)?;
-    let phases: [(&str, &dyn Fn() -> Outcome<()>); 22] = [
+    let phases: [(&str, &dyn Fn() -> Outcome<()>); 23] = [
         ("refusals", &|| refusals::all(&bench)),
         ("content", &|| uses::content(&bench)),
         ("syncs", &|| uses::syncs(&bench)),
@@ -169,6 +170,7 @@ fn phases(options: &Options, report: &Report, watch: &mut Watch) -> Outcome<()> 
         ("processes", &|| uses::processes(&bench)),
         ("limits", &|| uses::limits(&bench)),
         ("off", &|| uses::off(&bench)),
+        ("pipeline", &|| pipeline::all(&bench)),
         ("resize", &|| resize::all(&bench)),
         ("wrapped", &|| wrapped::all(&bench)),
         ("exporters", &|| exporters::all(&bench)),
