@@ -7,7 +7,31 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Units, and their exposure at most, in tenths.
-const UNITS: [(&str, u32); 3] = [("fovea.service", 28), ("fovea-watch@.service", 20), ("fovea-session@.service", 20)];
+const UNITS: [(&str, u32); 3] = [("fovea.service", 27), ("fovea-watch@.service", 20), ("fovea-session@.service", 20)];
+
+/// What the daemon's unit leaves open, by systemd's name for it, and what for.
+const NEEDED: [(&str, &str); 20] = [
+    ("User=/DynamicUser=", "others' cgroups"),
+    ("CapabilityBoundingSet=~CAP_SYS_ADMIN", "swap, device-mapper, namespaces"),
+    ("CapabilityBoundingSet=~CAP_SYS_PTRACE", "advice, samples, descriptors"),
+    ("CapabilityBoundingSet=~CAP_(DAC_*|FOWNER|IPC_OWNER)", "users' cgroups"),
+    ("PrivateDevices=", "zram, device-mapper, watching sound"),
+    ("PrivateUsers=", "others' processes"),
+    ("ProtectControlGroups=", "freezing, limits"),
+    ("SystemCallFilter=~@debug", "pidfd_getfd"),
+    ("SystemCallFilter=~@privileged", "swapon, capset"),
+    ("SystemCallFilter=~@resources", "sched_setscheduler"),
+    ("SystemCallFilter=~@swap", "swapon, swapoff"),
+    ("CapabilityBoundingSet=~CAP_KILL", "kills"),
+    ("CapabilityBoundingSet=~CAP_SYS_(NICE|RESOURCE)", "process_madvise, oom_score_adj"),
+    ("DeviceAllow=", "as PrivateDevices="),
+    ("ProcSubset=", "PSI, meminfo, vmstat"),
+    ("RestrictAddressFamilies=~AF_NETLINK", "sock_diag, nftables"),
+    ("RestrictAddressFamilies=~AF_UNIX", "its sockets"),
+    ("RestrictNamespaces=~net", "sock_diag"),
+    ("RestrictRealtime=", "kills"),
+    ("RootDirectory=/RootImage=", "/proc, /sys, users' folders"),
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -26,6 +50,20 @@ fn exposure(unit: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     let after = text.split("exposure level for ").nth(1).unwrap_or_else(|| panic!("{text}"));
     Some(after.split_once(": ").unwrap().1.split_whitespace().next().unwrap().to_owned())
+}
+
+/// What each of a unit's settings costs, the dearest first; `None` where systemd-analyze is none that tells.
+fn costs(unit: &str) -> Option<Vec<(String, String)>> {
+    let judged = Command::new("systemd-analyze")
+        .args(["security", "--offline=yes", "--json=short"])
+        .arg(root().join("packaging").join(unit))
+        .output();
+    let settings: serde_json::Value = serde_json::from_slice(&judged.ok()?.stdout).ok()?;
+    let text = |setting: &serde_json::Value, key: &str| setting[key].as_str().map(str::to_owned);
+    let cost = |setting: &serde_json::Value| Some((text(setting, "exposure")?, text(setting, "name")?));
+    let mut costs: Vec<_> = settings.as_array()?.iter().filter_map(cost).collect();
+    costs.sort_by(|(cost, name), (other, other_name)| other.cmp(cost).then(name.cmp(other_name)));
+    Some(costs)
 }
 
 #[test]
@@ -53,17 +91,33 @@ fn the_threat_models_page_has_the_bounds_as_they_are() {
             .unwrap();
     }
     assert_eq!(part(&page, "bounds"), table, "write this there:\n{table}");
+    // Other versions of systemd weigh otherwise.
+    let version = Command::new("systemd-analyze").arg("--version").output();
+    if !version.is_ok_and(|version| version.stdout.starts_with(b"systemd 252")) {
+        return;
+    }
     let mut units = String::from("| unit | exposure |\n|---|---|\n");
     for (unit, _) in UNITS {
-        // Other versions of systemd weigh otherwise.
-        let version = Command::new("systemd-analyze").arg("--version").output();
-        if !version.is_ok_and(|version| version.stdout.starts_with(b"systemd 252")) {
-            return;
-        }
         let Some(exposure) = exposure(unit) else { return };
         writeln!(units, "| {unit} | {exposure} |").unwrap();
     }
     assert_eq!(part(&page, "exposure"), units, "write this there:\n{units}");
+    let costs = costs("fovea.service").expect("systemd 252 tells");
+    let mut lines = String::new();
+    for (nth, (cost, name)) in costs.iter().enumerate() {
+        let (_, what_for) = NEEDED.iter().find(|(needed, _)| needed == name).unwrap_or_else(|| {
+            panic!("packaging/fovea.service: {name} costs {cost}: close it, or say in NEEDED what it is for")
+        });
+        let prefixes = ["CapabilityBoundingSet=~", "SystemCallFilter=~", "RestrictAddressFamilies=~"];
+        let short = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+        match nth > 0 && costs[nth - 1].0 == *cost {
+            true => write!(lines, "; `{short}`: {what_for}").unwrap(),
+            false => write!(lines, "{}- {cost} each: `{short}`: {what_for}", if nth > 0 { "\n" } else { "" }).unwrap(),
+        }
+    }
+    lines.push('\n');
+    assert_eq!(costs.len(), NEEDED.len(), "NEEDED has what costs nothing");
+    assert_eq!(part(&page, "costs"), lines, "write this there:\n{lines}");
 }
 
 /// Names that others choose reach a terminal through one function each for standard output and standard error.

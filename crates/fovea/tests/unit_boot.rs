@@ -156,6 +156,19 @@ impl Drop for Machine {
     }
 }
 
+/// Devices that a camera and a sound card would have; false where none can be made.
+fn make_devices(machine: &Machine) -> bool {
+    let script = "mkdir /dev/snd && mknod -m 660 /dev/snd/pcmC0D0p c 116 2 && mknod -m 660 /dev/video0 c 81 0";
+    machine.run(&["sh", "-c", script]).status.success()
+}
+
+/// What a daemon watches by inotify.
+fn watched(machine: &Machine, status: &Value) -> usize {
+    let folder = machine.path(&format!("/proc/{}/fdinfo", status["pid"]));
+    let infos = fs::read_dir(folder).unwrap().flatten().filter_map(|entry| fs::read_to_string(entry.path()).ok());
+    infos.map(|info| info.lines().filter(|line| line.starts_with("inotify wd:")).count()).sum()
+}
+
 fn status(client: &Client) -> Value {
     client.send(br#"{"request":"status"}"#).unwrap();
     client.reply().unwrap()
@@ -164,13 +177,18 @@ fn status(client: &Client) -> Value {
 #[test]
 fn under_systemd_the_daemon_starts_freezes_and_puts_back_and_the_watchers_run() {
     let Some(machine) = Machine::boot() else { return };
+    let has_devices = make_devices(&machine);
     // As root, without the unit's limits.
     machine.must(&["systemd-run", "--unit=plain", "/usr/local/bin/fovea", "--run-folder", "/run/plain", "run"]);
     let plain = status(&machine.client("/run/plain"));
+    let watched_plain = watched(&machine, &plain);
     machine.must(&["systemctl", "stop", "plain"]);
     machine.must(&["systemctl", "start", "fovea.service"]);
     let limited = status(&machine.client("/run/fovea"));
     assert_eq!(limited["missing"], plain["missing"], "the unit's limits take nothing away: {}", machine.journal());
+    // `dev`, `dev/snd`, a stream and a camera at least.
+    assert!(watched_plain >= 4 || !has_devices, "{watched_plain}");
+    assert_eq!(watched(&machine, &limited), watched_plain, "and no device: {}", machine.journal());
 
     // Killed in the middle of something, and started again.
     machine.must(&["systemd-run", "--unit=mail", "sleep", "100000"]);
