@@ -320,8 +320,11 @@ impl Network {
         Ok(())
     }
 
-    /// It is left alone until the next time around.
+    /// It is left alone until the next time around; until the next look where there was only no time for it.
     fn refused(&mut self, inode: u64, pid: u32, error: &io::Error) {
+        if crate::probe::is_not_now(error) {
+            return;
+        }
         self.nowhere.insert(inode);
         self.places.remove(&inode);
         let why = match error.raw_os_error() {

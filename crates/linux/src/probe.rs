@@ -45,6 +45,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// part of the time.
 const REST: Duration = Duration::from_secs(1);
 
+/// In the long run answers are waited for one part in so many of the time.
+const WAITED_ONE_IN: u32 = 5;
+
 /// A probe that is at work all the time and slow is waited for so long, though not for its answer.
 const SLOW_LIMIT: Duration = Duration::from_secs(3);
 
@@ -103,6 +106,29 @@ struct Running {
 
 type Asked = (Instant, Discriminant<Question>);
 
+/// What is left of the time for which answers may be waited for: a turn asks several things, and somebody may have each
+/// of the answers come at the last moment.
+#[derive(Debug)]
+struct Waited {
+    left: Duration,
+    filled: Instant,
+}
+
+impl Waited {
+    /// What may be waited for an answer now, of this much at most; none where less than the half of that is left, for
+    /// who answers no later than others would be blamed.
+    fn may_wait(&mut self, most: Duration) -> Option<Duration> {
+        let now = Instant::now();
+        let since = now.duration_since(std::mem::replace(&mut self.filled, now));
+        self.left = most.min(self.left + since / WAITED_ONE_IN);
+        (self.left >= most / 2).then_some(self.left)
+    }
+
+    fn spend(&mut self, began: Instant) {
+        self.left = self.left.saturating_sub(began.elapsed());
+    }
+}
+
 /// The daemon's side.
 #[derive(Debug)]
 pub struct Probe {
@@ -114,6 +140,7 @@ pub struct Probe {
     /// Users at whom a probe hung, and when they are looked at again.
     blamed: BTreeMap<u32, Instant>,
     rests_until: Option<Instant>,
+    waited: Waited,
     /// A new probe knows of no video device's user.
     knows_video: bool,
     /// What was answered last: of a user who is passed over, it stays so.
@@ -141,6 +168,7 @@ impl Probe {
             strays: Vec::new(),
             blamed: BTreeMap::new(),
             rests_until: None,
+            waited: Waited { left: limit, filled: Instant::now() },
             knows_video: false,
             media: Vec::new(),
             services: Vec::new(),
@@ -158,8 +186,11 @@ impl Probe {
         let look_for_video = look_for_video || !self.knows_video;
         let blamed = self.blamed();
         let question = Question::Media { look_for_video, blamed: blamed.clone() };
-        match self.ask(places, &question)? {
-            Answer::Media(users) => {
+        match self.ask(places, &question) {
+            // What was answered a moment ago is as good.
+            Err(e) if is_not_now(&e) && !look_for_video => Ok(self.media.clone()),
+            Err(e) => Err(e),
+            Ok(Answer::Media(users)) => {
                 self.knows_video |= look_for_video;
                 let mut users = users.map_err(io::Error::other)?;
                 users.extend(self.media.iter().filter(|user| is_of(&blamed, user.pid)));
@@ -168,7 +199,7 @@ impl Probe {
                 self.media.clone_from(&users);
                 Ok(users)
             }
-            _ => Err(self.senseless()),
+            Ok(_) => Err(self.senseless()),
         }
     }
 
@@ -176,8 +207,10 @@ impl Probe {
     pub(crate) fn service_users(&mut self, places: &Places, table: &[Service]) -> io::Result<Vec<ServiceUser>> {
         let blamed = self.blamed();
         let question = Question::Services { table: table.to_vec(), blamed: blamed.clone() };
-        match self.ask(places, &question)? {
-            Answer::Services(users) => {
+        match self.ask(places, &question) {
+            Err(e) if is_not_now(&e) => Ok(self.services.clone()),
+            Err(e) => Err(e),
+            Ok(Answer::Services(users)) => {
                 let mut users = users.map_err(io::Error::other)?;
                 users.extend(self.services.iter().filter(|user| is_of(&blamed, user.pid)));
                 users.sort_unstable();
@@ -185,7 +218,7 @@ impl Probe {
                 self.services.clone_from(&users);
                 Ok(users)
             }
-            _ => Err(self.senseless()),
+            Ok(_) => Err(self.senseless()),
         }
     }
 
@@ -209,10 +242,19 @@ impl Probe {
             self.spawn(places)?;
         }
         self.wait_until_ready(if self.is_patient { START_LIMIT } else { Duration::ZERO })?;
+        let limit = if self.is_patient { Some(self.limit) } else { self.waited.may_wait(self.limit) };
+        let limit = limit.ok_or_else(not_now)?;
+        let began = Instant::now();
+        let answer = self.wait_for_answer(question, began + limit);
+        self.waited.spend(began);
+        answer
+    }
+
+    fn wait_for_answer(&mut self, question: &Question, deadline: Instant) -> io::Result<Answer> {
         let Some(Running { child, link, incoming, owes, .. }) = &mut self.running else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        let (deadline, kind) = (Instant::now() + self.limit, discriminant(question));
+        let kind = discriminant(question);
         let mut touches = None;
         let mut next_answer = |link: &mut UnixStream| loop {
             match incoming.read(link, deadline) {
@@ -331,6 +373,16 @@ impl Hand for ByProbe<'_> {
             _ => Err(probe.senseless()),
         }
     }
+}
+
+/// There was nothing wrong: other answers have taken what time there is.
+fn not_now() -> io::Error {
+    io::Error::new(io::ErrorKind::WouldBlock, "the probe has been waited for long enough just now")
+}
+
+/// Whether that is why nothing was asked.
+pub(crate) fn is_not_now(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
 }
 
 fn is_of(users: &[u32], pid: u32) -> bool {

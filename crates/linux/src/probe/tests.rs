@@ -96,6 +96,41 @@ fn what_a_slow_probe_answers_late_is_taken_the_next_time() {
     assert!(probe.media_users(&places(), true).is_err());
 }
 
+/// Nothing comes back to it until it is asked again.
+fn left(millis: u64) -> Waited {
+    Waited { left: Duration::from_millis(millis), filled: Instant::now() + Duration::from_secs(3600) }
+}
+
+/// Somebody may have each answer come at the last moment, and a turn asks of each connection.
+#[test]
+fn answers_that_come_late_again_and_again_are_not_waited_for() {
+    let user = MediaUser { pid: 7, perceived: fovea_apps::Perceived::PlaysSound };
+    let mut probe = probe_that_says(&[Answer::Ready, Answer::Media(Ok(vec![user])), Answer::Connection(Ok(None))]);
+    probe.media_users(&places(), true).unwrap();
+    probe.waited = left(9);
+    let refused = ByProbe(&mut probe, &places()).act(1, 0, 1, Act::Find).unwrap_err();
+    assert!(is_not_now(&refused), "{refused}");
+    probe.waited = left(9);
+    assert_eq!(probe.media_users(&places(), false).unwrap(), [user], "what was answered a moment ago");
+    probe.waited = left(9);
+    assert!(probe.media_users(&places(), true).is_err(), "and what was not is not known");
+    assert!(probe.running.is_some() && probe.rests_until.is_none(), "nobody is to blame");
+    probe.waited = left(20);
+    assert!(ByProbe(&mut probe, &places()).act(1, 0, 1, Act::Find).is_ok());
+}
+
+#[test]
+fn all_answers_in_a_row_may_take_what_one_may_and_later_a_part_of_the_time() {
+    let (most, ms) = (Duration::from_millis(40), Duration::from_millis);
+    let mut waited = left(40);
+    assert_eq!(waited.may_wait(most), Some(most));
+    waited.spend(Instant::now() - ms(21));
+    waited.filled = Instant::now() + Duration::from_secs(3600);
+    assert_eq!(waited.may_wait(most), None);
+    waited.filled = Instant::now() - ms(200);
+    assert_eq!(waited.may_wait(most), Some(most));
+}
+
 #[test]
 fn a_frame_that_comes_in_parts_is_whole_at_last() {
     let (mut ours, mut theirs) = UnixStream::pair().unwrap();
