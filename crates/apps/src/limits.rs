@@ -67,8 +67,9 @@ limits! {
     SERVERS_OF_USER_MAX: usize = 16, "programs", "a user that serve sound, or a service of the table", "they are not asked for their clients";
     SERVER_DESCRIPTORS_MAX: usize = 4096, "descriptors", "a server", "clients beyond are not seen";
     PERCEIVED_APART_MS: u32 = 200, "milliseconds apart", "looks that opening a sound or video device brings about", "changes in between wait for the next";
+    WATCH_EVENTS_IN_A_ROW_MAX: usize = 32_768, "events", "cgroups or devices before others are served", "the rest is taken afterwards";
     // The probe, which touches what others own.
-    PROBE_ANSWER_MS: u32 = 40, "milliseconds", "an answer of the probe", "it is killed, and its answer dropped";
+    PROBE_ANSWER_MS: u32 = 40, "milliseconds", "the probe's answers in a row, then a fifth of the time", "who is late is killed, and the answer dropped";
     PROBE_BLAMED_S: u32 = 60, "seconds", "passing over the user at whom the probe hung", "looked at again";
     // News of kills, for everybody.
     LISTENERS_IN_A_ROW_MAX: usize = 16, "listeners", "those who come before others are served", "the rest comes afterwards";

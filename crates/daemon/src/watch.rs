@@ -288,9 +288,12 @@ impl Watcher {
         let mut seen = Vec::new();
         let (mut changed, mut listed, mut lost) = (BTreeSet::new(), Vec::new(), false);
         let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
-        let mut ignored = Vec::new();
+        let (mut ignored, mut taken) = (Vec::new(), 0);
         let mut reader = Reader::new(&self.inotify, &mut buffer);
-        while let Ok(event) = reader.next() {
+        // What comes faster than it is taken is left for the next call.
+        while taken < limits::WATCH_EVENTS_IN_A_ROW_MAX || !reader.is_buffer_empty() {
+            let Ok(event) = reader.next() else { break };
+            taken += 1;
             lost |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
             if event.events().contains(ReadFlags::IGNORED) {
                 ignored.push(event.wd());

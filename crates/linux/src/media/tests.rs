@@ -222,6 +222,19 @@ fn opening_and_closing_is_told_of_devices_that_come_later_too() {
     assert_eq!(watch.take(), change(false, false));
 }
 
+/// Else who opens a stream without a pause could keep us at it.
+#[test]
+fn of_many_openings_so_many_are_taken_at_once_and_none_is_lost() {
+    let bed = Bed::new();
+    let stream = bed.folder.path().join("dev/snd/pcmC0D0p");
+    fs::write(&stream, "").unwrap();
+    let mut watch = MediaWatch::new(&Root::at(bed.folder.path())).unwrap();
+    // Each is opened and closed, which are 16 bytes each: two and a half buffers.
+    (0..320).for_each(|_| drop(File::open(&stream).unwrap()));
+    let takes = std::iter::from_fn(|| Some(watch.take_at_most(1)).filter(|change| change.sound)).take(100);
+    assert_eq!(takes.count(), 3);
+}
+
 #[test]
 fn a_folder_of_sound_that_comes_later_is_watched() {
     let folder = tempfile::tempdir().unwrap();

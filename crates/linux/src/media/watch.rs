@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use fovea_apps::limits::WATCH_EVENTS_IN_A_ROW_MAX;
 use rustix::fs::inotify::{add_watch, init, CreateFlags, ReadFlags, Reader, WatchFlags};
 
 use super::video;
@@ -85,13 +86,19 @@ impl MediaWatch {
         }
     }
 
-    /// Takes what has happened since the last call.
+    /// Takes what has happened since the last call; what comes of that faster than it can be taken is left for the next.
     pub fn take(&mut self) -> MediaChange {
+        self.take_at_most(WATCH_EVENTS_IN_A_ROW_MAX)
+    }
+
+    pub(super) fn take_at_most(&mut self, most: usize) -> MediaChange {
         let mut change = MediaChange::default();
-        let mut again = false;
+        let (mut again, mut taken) = (false, 0);
         let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
-        while let Ok(event) = reader.next() {
+        while taken < most || !reader.is_buffer_empty() {
+            let Ok(event) = reader.next() else { break };
+            taken += 1;
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
                 (change, again) = (MediaChange { sound: true, video: true }, true);
                 continue;
