@@ -15,12 +15,11 @@ for module in /modules/*.ko; do insmod $module; done
 root=/sys/fs/cgroup
 works=$root/user.slice/user-1000.slice/user@1000.service/app.slice
 attacks=$root/user.slice/user-1001.slice/user@1001.service/app.slice
-mkdir -p $works $attacks /run/fovea /media/dev/snd
-for folder in $root $root/user.slice $root/user.slice/user-100[01].slice $root/user.slice/user-100[01].slice/user@100[01].service; do
-	for controller in memory pids; do echo +$controller >$folder/cgroup.subtree_control; done
-done
-for slice in $works $attacks; do
-	for controller in memory pids; do echo +$controller >$slice/cgroup.subtree_control; done
+system=$root/system.slice
+mkdir -p $works $attacks $system/fovea.service $system/asks.service /run/fovea /media/dev/snd
+# As systemd has it: the system's services and each user get their part of the CPUs, however many processes they have.
+for folder in $root $system $root/user.slice $root/user.slice/user-100[01].slice $root/user.slice/user-100[01].slice/user@100[01].service $works $attacks; do
+	for controller in cpu memory pids; do echo +$controller >$folder/cgroup.subtree_control; done
 done
 chown -R 1001:1001 $root/user.slice/user-1001.slice/user@1001.service
 # A login's limits.
@@ -30,7 +29,7 @@ ulimit -n 1024
 chmod 666 /media/dev/snd/pcmC0D0p
 chmod 711 /run/fovea
 printf '[daemon]\nmedia_root = "/media"\n' >/etc/fovea.toml
-fovea run 2>/tmp/said &
+sh -c "echo \$\$ >$system/fovea.service/cgroup.procs; exec fovea run" 2>/tmp/said &
 asked() { fovea status --json 2>/dev/null; }
 until asked | grep -q '"pid"'; do :; done
 n=0
@@ -45,7 +44,7 @@ hostile as 1001 $attacks/app-streams-1.scope streams /media/dev/snd/pcmC0D0p 2>/
 hostile as 1001 $attacks/app-sockets-1.scope sockets /run/fovea >/tmp/opened 2>/dev/null &
 hostile as 1001 $attacks/app-forks-1.scope forks 1500 2>/dev/null &
 hostile as 1001 $attacks/app-freezes-1.scope freezes $attacks/app-freezes-1.scope/cgroup.freeze 2>/dev/null &
-hostile ask /run/fovea $seconds >/tmp/asked &
+sh -c "echo \$\$ >$system/asks.service/cgroup.procs; exec hostile ask /run/fovea $seconds" >/tmp/asked &
 asker=$!
 leaks=0 ended=0 tick=0 leaker=
 while kill -0 $asker 2>/dev/null; do
@@ -72,6 +71,7 @@ echo "open to others: $(wc -l </tmp/opened)"
 grep -h '"action":"kill' /run/fovea/journal.kept.jsonl | grep -o '"app":"[^"]*"' | sort | uniq -c | sed 's/^/killed: /'
 for process in /proc/[0-9]*; do
 	[ "$(readlink $process/exe)" = /bin/fovea ] || continue
+	echo "ran for, waited for a CPU, ns: $(tr '\0' ' ' <$process/cmdline): $(cut -d ' ' -f 1,2 <$process/schedstat)"
 	echo "process $(tr '\0' ' ' <$process/cmdline): $(grep VmHWM $process/status)"
 done
 sed 's/^/said: /' /tmp/said | tail -40
