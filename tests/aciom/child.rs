@@ -56,9 +56,10 @@ fn job(args: &[String]) -> Outcome<()> {
             let share = count / BLOCK_THREADS;
             threads(BLOCK_THREADS, |nth| blocks(node, first + nth * share, share, ms, seed))
         }
-        "player" => {
+        "player" | "reader" => {
             let file = rest.get(3).ok_or("no FILE")?;
-            player(node, number(rest, 0)?, number(rest, 1)?, number(rest, 2)?, Path::new(file))
+            let answers = if what == "player" { Answers::SinceDue } else { Answers::SinceAsked };
+            player(node, number(rest, 0)?, number(rest, 1)?, number(rest, 2)?, Path::new(file), answers)
         }
         "dperf" => dperf(node, number(rest, 0)?, Path::new(rest.get(1).ok_or("no FILE")?)),
         "dirty" => crate::writeback::dirty(node, number(rest, 0)? as usize),
@@ -125,8 +126,17 @@ fn blocks(node: &Path, first: u64, count: u64, ms: u64, seed: u64) -> Outcome<()
     Ok(())
 }
 
+/// What an answer's time is counted from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    /// A frame that began late counts as late.
+    SinceDue,
+    /// A read is not charged with those before it.
+    SinceAsked,
+}
+
 /// Answers' times, a line each.
-fn player(node: &Path, bytes: u64, period_ns: u64, ms: u64, to: &Path) -> Outcome<()> {
+fn player(node: &Path, bytes: u64, period_ns: u64, ms: u64, to: &Path, answers: Answers) -> Outcome<()> {
     let file = open_direct(node)?;
     let mut pages = Pages::new(bytes as usize / PAGE);
     let size = at(node.display(), size_of_node(node))?;
@@ -136,9 +146,9 @@ fn player(node: &Path, bytes: u64, period_ns: u64, ms: u64, to: &Path) -> Outcom
         let due = begin + Duration::from_nanos(frame * period_ns);
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let place = frame * bytes % (size / 2 / bytes * bytes);
+        let since = if answers == Answers::SinceDue { due } else { Instant::now() };
         at("a frame", file.read_exact_at(pages.bytes(bytes as usize / PAGE), place))?;
-        // From when it was due: a frame that began late counts as late.
-        lines += &format!("{}\n", due.elapsed().as_nanos());
+        lines += &format!("{}\n", since.elapsed().as_nanos());
     }
     write_file(to, &lines)
 }

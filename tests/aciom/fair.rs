@@ -54,7 +54,7 @@ fn worst_read(reader: &App, node: &str, period_ms: u64, ms: u64) -> Outcome<(usi
     const ANSWERS: &str = "/tmp/answers";
     let _ = fs::remove_file(ANSWERS);
     let period = (period_ms * 1_000_000).to_string();
-    let mut reading = reader.start(&["player", node, "4096", &period, &ms.to_string(), ANSWERS])?;
+    let mut reading = reader.start(&["reader", node, "4096", &period, &ms.to_string(), ANSWERS])?;
     // Long enough for the worst that was ever seen, so that a failure says how bad it is.
     let ended = wait(&mut reading, Instant::now() + Duration::from_secs(60))?;
     if !ended {

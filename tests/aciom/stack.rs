@@ -51,7 +51,7 @@ impl Disk {
         for (key, value) in usual.iter().chain(given).chain(&[("power", 1)]) {
             write_file(folder.join(key), &value.to_string())?;
         }
-        // Debian's 6.1 has mq-deadline built in, which orders anew what was ordered.
+        // A scheduler would order anew what was ordered.
         write_file(format!("/sys/block/{}/queue/scheduler", self.name), "none")?;
         Ok(Path::new("/dev").join(self.name))
     }
