@@ -6,6 +6,7 @@ mod counting;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -15,6 +16,7 @@ pub use counting::{intervals, Counting, Interval, WarmUp};
 
 use crate::{
     dense::{Dense, DenseOptions, CHUNK_REQUESTS},
+    parallel,
     policy::{Batch, Choice, Tally},
     size::Footprint,
     Capacity, Error, Result, Size, Weight,
@@ -260,11 +262,11 @@ pub fn run_counted(dense: &Dense, choice: &Choice, size: Size, counting: &Counti
     })
 }
 
-/// Replays a trace under every policy at every size, one after the other; `progress` is told (done, of, what).
+/// Replays a trace under every policy at every size, on all cores; `progress` is told (done, of, what).
 ///
 /// # Errors
 /// If the trace cannot be read, or a size makes no sense for it.
-pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str)) -> Result<ReplayReport> {
+pub fn replay(options: &ReplayOptions, progress: impl Fn(u64, u64, &str) + Sync) -> Result<ReplayReport> {
     check_grid(&options.policies, &options.sizes)?;
     let shape = options.dense.with_needs_of(&options.policies);
     let mut dense = Dense::open(&options.trace, &shape, |records| progress(records, 0, "reading records"))?;
@@ -280,7 +282,7 @@ pub fn replay_opened(
     dense: &mut Dense,
     inputs: Vec<Input>,
     options: &ReplayOptions,
-    progress: impl Fn(u64, u64),
+    progress: impl Fn(u64, u64) + Sync,
 ) -> Result<ReplayReport> {
     let outcomes = outcomes(dense, &options.policies, &options.sizes, &options.counting, progress)?;
     let named = options_of(&options.dense).into_iter().chain(seeds_of(&options.policies));
@@ -299,7 +301,7 @@ fn outcomes(
     policies: &[Choice],
     sizes: &[Size],
     counting: &Counting,
-    progress: impl Fn(u64, u64),
+    progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Vec<Outcome>> {
     check_grid(policies, sizes)?;
     for size in sizes {
@@ -309,13 +311,22 @@ fn outcomes(
     if policies.iter().any(|p| p.policy.needs_future) {
         dense.look_ahead()?;
     }
-    let cells = (sizes.len() * policies.len()) as u64;
-    let mut outcomes = Vec::new();
-    for &size in sizes {
-        for choice in policies {
-            outcomes.push(run_counted(dense, choice, size, counting)?);
-            progress(outcomes.len() as u64, cells);
+    let cells: Vec<_> = sizes.iter().flat_map(|&size| policies.iter().map(move |choice| (size, choice))).collect();
+    let (dense, failed) = (&*dense, AtomicBool::new(false));
+    let cell = |(size, choice): &(Size, &Choice)| match failed.load(Ordering::Relaxed) {
+        // What others find is of no use any more.
+        true => Err(Error::Stopped),
+        false => {
+            let found = run_counted(dense, choice, *size, counting);
+            failed.fetch_or(found.is_err(), Ordering::Relaxed);
+            found
         }
+    };
+    let done = |done| progress(done as u64, cells.len() as u64);
+    let mut found = parallel::map(&cells, parallel::threads(None), cell, done);
+    let first = found.iter().position(|found| !matches!(found, Ok(_) | Err(Error::Stopped)));
+    match first {
+        Some(at) => found.swap_remove(at).map(|_| Vec::new()),
+        None => found.into_iter().collect(),
     }
-    Ok(outcomes)
 }
