@@ -11,6 +11,7 @@ pub mod replay;
 mod simulation;
 pub mod socket;
 mod status;
+pub mod words;
 
 pub use simulation::{Assumed, Simulation};
 pub use socket::{request, status, tell, ClientError, Connection};
