@@ -18,7 +18,7 @@
 #   make test-scores  10,000 forks, 50 changes of focus and the daemon's death: nobody keeps another oom_score_adj (as root)
 #   make test-debian  builds and tries all of it in fresh chroots of Debian 12 and 13 (as root, with mmdebstrap)
 #   make small    what goes on a device: daemon, command line and libfovea-heap, no phone and no lab
-#   make build    that, the phone and the lab
+#   make build    that, the phone, the lab, fovea-top and fovea-metrics
 #                 Both need cargo, cc and make, and no network where cargo has its crates (CARGO_FLAGS=--offline). TARGET=aarch64-unknown-linux-gnu
 #                 is for another CPU than this machine's; STATIC=0 links the C library dynamically.
 #   make heap-library  libfovea-heap for programs in C (lib/heap); HEAP_CC is another compiler
@@ -28,7 +28,7 @@
 #   make package-deb  packages for Debian, in target/deb
 #   make hooks    has git check commit messages here
 #   make release-check  what is to be done before a release
-#   make install  into $(DESTDIR)$(PREFIX) and LIBDIR, what `make build` built; install-small: without the phone and the lab; uninstall
+#   make install  into $(DESTDIR)$(PREFIX) and LIBDIR, what `make build` built; install-small: only what goes on a device; uninstall
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 CARGO ?= cargo
@@ -234,11 +234,15 @@ kernels: setup
 
 # Builds nothing: root may have no cargo.
 install: install-small
-	@[ -x $(FOVEA) ] || { echo "the phone and the lab are not built: run make build first, as yourself" >&2; exit 1; }
+	@[ -x $(FOVEA) ] && [ -x $(RELEASE)/fovea-top ] && [ -x $(RELEASE)/fovea-metrics ] || { echo "the phone, the lab, fovea-top and fovea-metrics are not built: run make build first, as yourself" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/lib/fovea
 	# The whole program, which the small one runs for `fovea phone|trace|lab`.
 	install -m 755 $(FOVEA) $(DESTDIR)$(PREFIX)/lib/fovea/fovea-lab
 	install -m 755 $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
+	# And what it runs for `fovea top|metrics`, with a timer and a dashboard for monitors.
+	install -m 755 $(RELEASE)/fovea-top $(RELEASE)/fovea-metrics $(DESTDIR)$(PREFIX)/lib/fovea/
+	for u in packaging/metrics/*; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/}; done
+	install -D -m 644 packaging/grafana/fovea.json $(DESTDIR)$(PREFIX)/share/fovea/grafana/fovea.json
 	# For cache policies of one's own, with an example: docs/guide/lab-policies.md.
 	install -m 644 lib/policy/fovea-policy.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 lib/policy/clock.c $(DESTDIR)$(PREFIX)/share/doc/fovea/
@@ -338,7 +342,7 @@ needs-cargo:
 REMAP := "--remap-path-prefix=$(CURDIR)=/fovea","--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo"
 
 whole: needs-cargo
-	$(CARGO) build --release -p fovea -p fovea-guest $(CARGO_FLAGS) $(LINKED) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
+	$(CARGO) build --release -p fovea -p fovea-guest -p fovea-top -p fovea-metrics $(CARGO_FLAGS) $(LINKED) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
 comma := ,
 # Has a profile, and so a folder, of its own: else it and the whole program would take each other's place.

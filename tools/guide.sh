@@ -71,6 +71,7 @@ looks_up() { # looks_up WHERE WORDS...
 				# The Makefile makes these of fovea-session@.
 				case $unit in fovea-kde@ | fovea-gnome@ | fovea-auto@) unit=fovea-session@ ;; esac
 				[ -e "packaging/$unit.service" ] || [ -e "packaging/user/$unit.service" ] ||
+					[ -e "packaging/metrics/$unit" ] ||
 					wrong "$where" "no unit $unit is in packaging/"
 				;;
 			*) others=$((others + 1)) ;;

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Programs that are installed beside this one, which becomes them: what they do would be a burden to a daemon on a device.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::Args;
+
 use crate::failure::Failure;
+
+/// Whatever follows, `--help` too: the other program judges it.
+#[derive(Args)]
+pub struct Words {
+    /// `--help` among them tells more.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORDS")]
+    words: Vec<OsString>,
+}
 
 /// Where they are looked for: beside this program, and where `make install` puts them.
 pub fn places(here: &Path) -> [PathBuf; 2] {
@@ -41,4 +51,11 @@ pub fn become_program(
             places(&here).map(|place| place.display().to_string()).join(" or ")
         )),
     }
+}
+
+/// Becomes `fovea-NAME`, which asks the daemon of that run folder and judges the words.
+pub fn ask(name: &str, run_folder: &Path, words: Words) -> Failure {
+    let folder = ["--run-folder".into(), run_folder.into()];
+    let program = format!("fovea-{name}");
+    become_program(&program, name, &program, folder.into_iter().chain(words.words))
 }

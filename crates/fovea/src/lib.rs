@@ -160,6 +160,12 @@ enum Command {
         #[arg(long)]
         limit: Option<usize>,
     },
+    /// Show memory, apps and the last decisions on one screen.
+    #[command(disable_help_flag = true)]
+    Top(beside::Words),
+    /// Print the daemon's state and its decisions as OpenMetrics text.
+    #[command(disable_help_flag = true)]
+    Metrics(beside::Words),
     /// Tell an app's story: what was done to it, when and why.
     Explain {
         /// App; all of them without it.
@@ -262,7 +268,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Simulate(options) => simulate::simulate(&settings, folder, options),
         Command::List(list) => list::list(folder, list),
         Command::Status { json, offset, limit } => status::status(folder, json, offset, limit),
-        Command::Explain { app, limit, json, replay: None } => explain::explain(folder, app, limit, json),
+        Command::Top(words) => Err(beside::ask("top", folder, words)),
+        Command::Metrics(words) => Err(beside::ask("metrics", folder, words)),
+        Command::Explain { app, limit, json, replay: None, .. } => explain::explain(folder, app, limit, json),
         #[cfg(feature = "lab")]
         Command::Explain { app, json, replay: Some(file), .. } => replay::replay(&file, &settings, app, json),
         #[cfg(not(feature = "lab"))]

@@ -2,11 +2,9 @@
 //! `fovea phone`, `trace`, `lab` and `explain --replay` where they are not built in: `fovea-lab`, a program beside this one, does them, as git does. Thus the
 //! daemon and all that speaks to it stay small on a device, and a device that also records traces has them all the same.
 
-use std::ffi::OsString;
+use clap::Subcommand;
 
-use clap::{Args, Subcommand};
-
-use crate::beside::become_program;
+use crate::beside::{become_program, Words};
 use crate::failure::Failure;
 
 /// The whole program under another name: built with the feature `lab`.
@@ -24,14 +22,6 @@ pub enum Command {
     /// Replay traces through cache policies.
     #[command(disable_help_flag = true)]
     Lab(Words),
-}
-
-/// Whatever follows, `--help` too: the second program judges it.
-#[derive(Args)]
-pub struct Words {
-    /// `--help` among them tells more.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORDS")]
-    _words: Vec<OsString>,
 }
 
 /// Becomes the second program, with this one's words; returns only if that cannot be.

@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Units, and their exposure at most, in tenths.
-const UNITS: [(&str, u32); 3] = [("fovea.service", 27), ("fovea-watch@.service", 20), ("fovea-session@.service", 20)];
+const UNITS: [(&str, u32); 4] = [
+    ("fovea.service", 27),
+    ("fovea-watch@.service", 20),
+    ("fovea-session@.service", 20),
+    ("metrics/fovea-metrics.service", 15),
+];
 
 /// What the daemon's unit leaves open, by systemd's name for it, and what for.
 const NEEDED: [(&str, &str); 20] = [
