@@ -43,6 +43,9 @@ _fovea() {
             fovea,list)
                 cmd="fovea__subcmd__list"
                 ;;
+            fovea,metrics)
+                cmd="fovea__subcmd__metrics"
+                ;;
             fovea,phone)
                 cmd="fovea__subcmd__phone"
                 ;;
@@ -69,6 +72,9 @@ _fovea() {
                 ;;
             fovea,status)
                 cmd="fovea__subcmd__status"
+                ;;
+            fovea,top)
+                cmd="fovea__subcmd__top"
                 ;;
             fovea,trace)
                 cmd="fovea__subcmd__trace"
@@ -127,6 +133,9 @@ _fovea() {
             fovea__subcmd__help,list)
                 cmd="fovea__subcmd__help__subcmd__list"
                 ;;
+            fovea__subcmd__help,metrics)
+                cmd="fovea__subcmd__help__subcmd__metrics"
+                ;;
             fovea__subcmd__help,phone)
                 cmd="fovea__subcmd__help__subcmd__phone"
                 ;;
@@ -153,6 +162,9 @@ _fovea() {
                 ;;
             fovea__subcmd__help,status)
                 cmd="fovea__subcmd__help__subcmd__status"
+                ;;
+            fovea__subcmd__help,top)
+                cmd="fovea__subcmd__help__subcmd__top"
                 ;;
             fovea__subcmd__help,trace)
                 cmd="fovea__subcmd__help__subcmd__trace"
@@ -485,7 +497,7 @@ _fovea() {
 
     case "${cmd}" in
         fovea)
-            opts="-h -V --run-folder --config --help --version check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab help"
+            opts="-h -V --run-folder --config --help --version check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab top metrics help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -551,7 +563,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__explain)
-            opts="-h --limit --json --replay --run-folder --config --help"
+            opts="-h --limit --json --replay --export --run-folder --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -562,6 +574,10 @@ _fovea() {
                     return 0
                     ;;
                 --replay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -769,7 +785,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help)
-            opts="check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab help"
+            opts="check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab top metrics help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1104,6 +1120,20 @@ _fovea() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        fovea__subcmd__help__subcmd__metrics)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         fovea__subcmd__help__subcmd__phone)
             opts="run demo shell fetch list"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1287,6 +1317,20 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2288,6 +2332,40 @@ _fovea() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        fovea__subcmd__metrics)
+            opts="-h --textfile --listen --state --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --textfile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         fovea__subcmd__phone)
             opts="-h --run-folder --config --help run demo shell fetch list help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -2744,6 +2822,36 @@ _fovea() {
                     return 0
                     ;;
                 --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__top)
+            opts="-h --once --sort --interval --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --sort)
+                    COMPREPLY=($(compgen -W "rank resident compressed name" -- "${cur}"))
+                    return 0
+                    ;;
+                --interval)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

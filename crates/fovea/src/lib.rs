@@ -4,6 +4,8 @@
 mod beside;
 mod check;
 mod explain;
+#[cfg(feature = "lab")]
+mod export;
 mod failure;
 mod heap;
 #[cfg(feature = "lab")]
@@ -180,6 +182,9 @@ enum Command {
         /// in force, or by --config.
         #[arg(long, value_name = "FILE", conflicts_with = "limit")]
         replay: Option<PathBuf>,
+        /// Write the journal, or that of --replay, to a file as a timeline for Perfetto (https://ui.perfetto.dev) or Chrome.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["app", "limit", "json"])]
+        export: Option<PathBuf>,
     },
     /// Tell the daemon who is in front and whether the screen is on, as a compositor or the login manager says; runs until ended.
     Watch(watch::Watch),
@@ -270,6 +275,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Status { json, offset, limit } => status::status(folder, json, offset, limit),
         Command::Top(words) => Err(beside::ask("top", folder, words)),
         Command::Metrics(words) => Err(beside::ask("metrics", folder, words)),
+        #[cfg(feature = "lab")]
+        Command::Explain { export: Some(to), replay, .. } => export::export(&to, replay, folder),
+        #[cfg(not(feature = "lab"))]
+        Command::Explain { export: Some(_), .. } => Err(second::turn_into("explain --export")),
         Command::Explain { app, limit, json, replay: None, .. } => explain::explain(folder, app, limit, json),
         #[cfg(feature = "lab")]
         Command::Explain { app, json, replay: Some(file), .. } => replay::replay(&file, &settings, app, json),
