@@ -148,7 +148,10 @@ fn detect(path: &Path, input: &mut Input) -> Result<&'static Format> {
                 "looks like no format known here{}",
                 other.map_or(String::new(), |o| format!(", but like {o}"))
             ),
-            mend: format!("if it is one, import it with `fovea trace import --format` and one of {}", known.join(", ")),
+            mend: format!(
+                "if each line is an id, import it with `fovea trace import --format ids`; else with one of {}",
+                known.join(", ")
+            ),
         }
     })
 }

@@ -100,6 +100,9 @@ fn headers_that_may_mean_several_things_are_refused() {
         ("time,id,size\n1,2,3\n", "of no unit"),
         ("alpha,beta\ngamma,delta\n", "may be names or a request"),
         ("1;2,3\n4;5,6\n", "parted in several ways"),
+        ("op,key\nGET,1\nEVICT,2\n", "operation \"EVICT\" in \"op\" is not known"),
+        ("obj,sz\n1,2\n", "no column is called as sizes are, but it may be \"sz\""),
+        ("obj,ttl,sz\n1,2,3\n", "it may be \"ttl\" or \"sz\""),
     ] {
         let error = refusal(text);
         assert!(error.contains(says), "{text}: {error}");
@@ -107,6 +110,10 @@ fn headers_that_may_mean_several_things_are_refused() {
     }
     assert_eq!(objects(&read_as("id=url", "key,url,size\n1,2,3\n")), [(2, 2, 3)]);
     assert_eq!(objects(&read_as("delimiter=semicolon,id=1,header=no", "1;2,3\n4;5,6\n"))[1].1, 4);
+    assert_eq!(read_as("op=0", "op,key\nGET,1\nEVICT,2\n").len(), 2);
+    assert_eq!(objects(&read_as("size=0", "obj,sz\n1,2\n")), [(2, 1, 1)]);
+    // What a column is called `type` for is not known, and nothing hangs on it.
+    assert_eq!(read("key,type\n1,image\n2,text\n").len(), 2);
     assert!(refusal_as("id=nobody", "id,size\n1,2\n").contains("the header does not name; it names id, size"));
     assert!(refusal_as("id=3", "id,size\n1,2\n").contains("rows have 2"));
     assert!(refusal_as("id=key", "1,2\n1,2\n").contains("there is no header"));
@@ -182,6 +189,9 @@ fn spellings_of_ids_are_never_one_object() {
         assert_eq!((&objects[0], &objects[3]), (&objects[4], &objects[5]));
         assert_eq!(objects.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{format}");
     }
+    // The name of the only column is no object.
+    let (records, tally) = parse_bytes("ids".parse().unwrap(), b"object id\n7\n8\n", &options("")).unwrap();
+    assert_eq!((records.len(), tally.dropped["header lines"]), (2, 1));
 }
 
 #[test]

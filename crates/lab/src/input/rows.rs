@@ -40,7 +40,7 @@ impl Rows {
             quote(&mut text, at, name);
         }
         let alone = (names.len() == 1).then_some(0);
-        text.extend_from_slice(if alone.is_some() { b",row\n" } else { b"\n" });
+        text.extend_from_slice(if alone.is_some() { b",\"\"\n" } else { b"\n" });
         Ok(Rows { rows: RowIter::from_file_into(Box::new(reader)), text, given: 0, alone })
     }
 

@@ -506,6 +506,11 @@ pub fn block_bytes_of(name: &str) -> Option<u64> {
     }
 }
 
+/// Whether a column of this plain name, which may be the operation, may be anything else as well.
+pub fn may_be_anything(name: &str) -> bool {
+    ["type", "method", "verb", "request_type", "cmd", "command"].contains(&name)
+}
+
 /// Whether a column's plain name says that its times are counted from 1970.
 pub fn is_epoch(name: &str) -> bool {
     ["timestamp", "timestamps", "epoch", "unix", "unix_time", "unixtime", "unix_timestamp"].contains(&name)

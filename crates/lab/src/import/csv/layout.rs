@@ -83,11 +83,12 @@ fn without_mark(line: &[u8]) -> &[u8] {
     }
 }
 
-/// How many fields nine tenths of the rows have, the first among them.
-fn columns_of(rows: &Rows) -> Option<usize> {
+/// How many fields most of the rows have, the first among them. Of words nine of ten must, for prose has lines as long as others.
+fn columns_of(rows: &Rows, delimiter: u8) -> Option<usize> {
     let first = rows.first()?.len();
     let alike = rows.iter().filter(|row| row.len() == first).count();
-    (first >= 2 && 10 * alike >= 9 * rows.len()).then_some(first)
+    let most = if delimiter == b' ' { 10 * alike >= 9 * rows.len() } else { 3 * alike >= 2 * rows.len() };
+    (first >= 2 && most).then_some(first)
 }
 
 /// The lines of a file's beginning that are whole and not empty; those before the first that is no comment are left out, unless the last of
@@ -124,7 +125,7 @@ pub fn is_table(head: &[u8]) -> bool {
         && DELIMITERS.iter().any(|&(_, delimiter)| {
             let lines = &lines[comments(&lines, delimiter).min(lines.len())..];
             // One line of words is prose.
-            lines.len() > 1 && columns_of(&rows_of(lines, delimiter)).is_some()
+            lines.len() > 1 && columns_of(&rows_of(lines, delimiter), delimiter).is_some()
         })
 }
 
@@ -183,7 +184,7 @@ impl Layout {
                 continue;
             }
             let rows = rows_of(&lines[before(delimiter)..], delimiter);
-            if let Some(columns) = columns_of(&rows) {
+            if let Some(columns) = columns_of(&rows, delimiter) {
                 found.push((delimiter, rows, columns));
             }
         }
@@ -272,10 +273,21 @@ impl Table<'_> {
         let numeric_ops = known.is_some();
         let mut op = one(Role::Op);
         if let Some(at) = op.filter(|_| known.is_none() && !said(Role::Op)) {
-            // A column called `type`, say, may be of anything.
-            if !self.rows.iter().all(|row| known::does(row[at].as_bytes(), false).is_some()) {
-                op = None;
+            let unknown = self.rows.iter().find(|row| known::does(row[at].as_bytes(), false).is_none());
+            match unknown {
+                // A column called `type`, say, may be of anything.
+                Some(_) if known::may_be_anything(&self.names[at]) => op = None,
+                Some(row) => {
+                    return refusal(
+                        format!("operation {:?} in {} is not known", row[at], self.title(at)),
+                        ways(&["op=0".into()]) + ", to take every row as a read",
+                    )
+                }
+                None => {}
             }
+        }
+        if known.is_none() && !blocks && !said(Role::Size) && !roles.contains_key(&Role::Size) {
+            self.no_size(&roles)?;
         }
         let time = match one(Role::Time) {
             Some(at) => Some((at, self.time_unit(at, known)?)),
@@ -440,6 +452,27 @@ impl Table<'_> {
         }
     }
 
+    /// No column of a header is called as sizes are, but one that is not understood has numbers that could be.
+    fn no_size(&self, roles: &BTreeMap<Role, Vec<usize>>) -> Result<(), Refusal> {
+        let index =
+            |name: &str| name.is_empty() || name == "index" || name == "unnamed_0" || name.starts_with("index_level");
+        // A column that the user leaves out is understood, too.
+        let understood = |at: &usize| index(&self.names[*at]) || known::role_of(&self.names[*at]).is_some();
+        let unread = |at: &usize| !understood(at) && !roles.values().flatten().any(|place| place == at);
+        let whole = |at: &usize| self.rows.iter().all(|row| super::number::whole(row[*at].as_bytes(), "").is_ok());
+        let found: Vec<usize> = match self.titles {
+            Some(_) => (0..self.columns).filter(unread).filter(whole).collect(),
+            None => Vec::new(),
+        };
+        if found.is_empty() {
+            return Ok(());
+        }
+        let titles: Vec<_> = found.iter().map(|&at| self.title(at)).collect();
+        let mut options: Vec<_> = found.iter().take(2).map(|at| format!("size={}", at + 1)).collect();
+        options.push("size=0".into());
+        refusal(format!("no column is called as sizes are, but it may be {}", titles.join(" or ")), ways(&options))
+    }
+
     /// No column tells what is asked for.
     fn no_object(&self) -> Result<Layout, Refusal> {
         if let Some(titles) = &self.titles {
@@ -518,10 +551,9 @@ impl Table<'_> {
                 return Ok(unit);
             }
         }
-        let (least, most) = (values.iter().min().copied(), values.iter().max().copied());
-        let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
+        let (first, last) = (texts().next().unwrap_or_default(), texts().next_back().unwrap_or_default());
         refusal(
-            format!("times in {} are {least} to {most} in its first rows, of no unit", self.title(at)),
+            format!("times in {} are {first} to {last} in its first rows, of no unit", self.title(at)),
             ways(&["time-unit=s".into(), "time-unit=ms".into(), "time-unit=us".into(), "time-unit=ns".into()])
                 + ", or time=0 to leave them out",
         )
