@@ -17,7 +17,9 @@ fn requests(sizes: std::ops::RangeInclusive<u32>) -> impl Strategy<Value = Vec<(
 
 fn with_future(requests: &[(u32, u32)], unit: u64) -> Vec<Asked> {
     let next = |at: usize| requests[at + 1..].iter().position(|r| r.0 == requests[at].0).map(|d| at + 1 + d);
-    (0..requests.len()).map(|at| Asked { id: requests[at].0, size: u64::from(requests[at].1) * unit, next: next(at) }).collect()
+    (0..requests.len())
+        .map(|at| Asked { id: requests[at].0, size: u64::from(requests[at].1) * unit, next: next(at) })
+        .collect()
 }
 
 /// Policies with other parameters than the defaults: others draw more, or learn sooner.

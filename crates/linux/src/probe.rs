@@ -9,6 +9,7 @@
 
 mod frame;
 mod serve;
+mod waited;
 pub(crate) mod watched;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ use crate::media::MediaUser;
 use crate::net::{Act, Done, Hand};
 use crate::ServiceUser;
 use frame::Incoming;
+use waited::Waited;
 
 pub use serve::serve;
 
@@ -44,9 +46,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Time after a late answer in which nothing is asked: however many users there are to hang at, the loop waits a small
 /// part of the time.
 const REST: Duration = Duration::from_secs(1);
-
-/// In the long run answers are waited for one part in so many of the time.
-const WAITED_ONE_IN: u32 = 5;
 
 /// A probe that is at work all the time and slow is waited for so long, though not for its answer.
 const SLOW_LIMIT: Duration = Duration::from_secs(3);
@@ -106,29 +105,6 @@ struct Running {
 
 type Asked = (Instant, Discriminant<Question>);
 
-/// What is left of the time for which answers may be waited for: a turn asks several things, and somebody may have each
-/// of the answers come at the last moment.
-#[derive(Debug)]
-struct Waited {
-    left: Duration,
-    filled: Instant,
-}
-
-impl Waited {
-    /// What may be waited for an answer now, of this much at most; none where less than the half of that is left, for
-    /// who answers no later than others would be blamed.
-    fn may_wait(&mut self, most: Duration) -> Option<Duration> {
-        let now = Instant::now();
-        let since = now.duration_since(std::mem::replace(&mut self.filled, now));
-        self.left = most.min(self.left + since / WAITED_ONE_IN);
-        (self.left >= most / 2).then_some(self.left)
-    }
-
-    fn spend(&mut self, began: Instant) {
-        self.left = self.left.saturating_sub(began.elapsed());
-    }
-}
-
 /// The daemon's side.
 #[derive(Debug)]
 pub struct Probe {
@@ -168,7 +144,7 @@ impl Probe {
             strays: Vec::new(),
             blamed: BTreeMap::new(),
             rests_until: None,
-            waited: Waited { left: limit, filled: Instant::now() },
+            waited: Waited::full(limit),
             knows_video: false,
             media: Vec::new(),
             services: Vec::new(),

@@ -2,18 +2,22 @@
 //! Tables of text, whatever parts their columns: of libCacheSim, CacheLib, Twitter, Alibaba, Tencent, Wikimedia and others, and of users.
 //! Columns go by their names; what they hold is never guessed.
 
+mod columns;
 mod known;
 mod layout;
 mod number;
 mod options;
 mod split;
 mod text_ids;
+mod understood;
+mod words;
 
-pub use known::{does, role_of_title, Does, Role};
+pub use known::Role;
 pub use number::TimeUnit;
 pub use options::CsvOptions;
 pub(super) use text_ids::AsItIs;
 pub use text_ids::TextIds;
+pub use words::{does, role_of_title, Does};
 
 use layout::Layout;
 use split::{Row, Splitter};
@@ -67,7 +71,7 @@ impl Reader {
             None => None,
         };
         let does = match layout.op {
-            Some(at) => known::does(row.get(at), layout.numeric_ops).ok_or_else(|| {
+            Some(at) => words::does(row.get(at), layout.numeric_ops).ok_or_else(|| {
                 format!(
                     "operation {} is not known, op=0 leaves that column out",
                     super::text::quoted_bytes(row.get(at))

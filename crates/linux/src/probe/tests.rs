@@ -98,7 +98,7 @@ fn what_a_slow_probe_answers_late_is_taken_the_next_time() {
 
 /// Nothing comes back to it until it is asked again.
 fn left(millis: u64) -> Waited {
-    Waited { left: Duration::from_millis(millis), filled: Instant::now() + Duration::from_secs(3600) }
+    Waited::stands_at(Duration::from_millis(millis))
 }
 
 /// Somebody may have each answer come at the last moment, and a turn asks of each connection.
@@ -117,18 +117,6 @@ fn answers_that_come_late_again_and_again_are_not_waited_for() {
     assert!(probe.running.is_some() && probe.rests_until.is_none(), "nobody is to blame");
     probe.waited = left(20);
     assert!(ByProbe(&mut probe, &places()).act(1, 0, 1, Act::Find).is_ok());
-}
-
-#[test]
-fn all_answers_in_a_row_may_take_what_one_may_and_later_a_part_of_the_time() {
-    let (most, ms) = (Duration::from_millis(40), Duration::from_millis);
-    let mut waited = left(40);
-    assert_eq!(waited.may_wait(most), Some(most));
-    waited.spend(Instant::now() - ms(21));
-    waited.filled = Instant::now() + Duration::from_secs(3600);
-    assert_eq!(waited.may_wait(most), None);
-    waited.filled = Instant::now() - ms(200);
-    assert_eq!(waited.may_wait(most), Some(most));
 }
 
 #[test]
