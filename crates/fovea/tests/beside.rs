@@ -4,28 +4,12 @@
 #[allow(unused)]
 mod common;
 
-use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::{Command, Output};
 
-use common::{one_line, FOVEA};
-use tempfile::TempDir;
+use common::one_line;
+use common::prefix::{fovea, prefix};
 
 const NAMES: [&str; 2] = ["top", "metrics"];
-
-/// A prefix with `bin/fovea`, by a link: a file just written cannot be run while another test's fork holds it open.
-fn prefix() -> TempDir {
-    let folder = tempfile::tempdir_in(Path::new(FOVEA).parent().unwrap()).unwrap();
-    fs::create_dir_all(folder.path().join("bin")).unwrap();
-    fs::create_dir_all(folder.path().join("lib/fovea")).unwrap();
-    fs::hard_link(FOVEA, folder.path().join("bin/fovea")).unwrap();
-    folder
-}
-
-fn fovea(prefix: &TempDir, args: &[&str]) -> Output {
-    Command::new(prefix.path().join("bin/fovea")).env_remove("FOVEA_RUN").args(args).output().unwrap()
-}
 
 #[test]
 fn the_program_beside_gets_the_run_folder_and_every_word() {

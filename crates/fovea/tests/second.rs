@@ -6,24 +6,12 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
+use std::process::Command;
 
+use common::prefix::{fovea, prefix};
 use common::{one_line, FOVEA};
 use tempfile::TempDir;
-
-/// A prefix with `bin/fovea`. Links, beside what they link to: a file just written cannot be run while another test's fork holds it open.
-fn prefix() -> TempDir {
-    let folder = tempfile::tempdir_in(Path::new(FOVEA).parent().unwrap()).unwrap();
-    fs::create_dir_all(folder.path().join("bin")).unwrap();
-    fs::create_dir_all(folder.path().join("lib/fovea")).unwrap();
-    fs::hard_link(FOVEA, folder.path().join("bin/fovea")).unwrap();
-    folder
-}
-
-fn fovea(prefix: &TempDir, args: &[&str]) -> Output {
-    Command::new(prefix.path().join("bin/fovea")).env_remove("FOVEA_RUN").args(args).output().unwrap()
-}
 
 fn second(prefix: &TempDir) -> PathBuf {
     prefix.path().join("lib/fovea/fovea-lab")

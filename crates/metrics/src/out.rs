@@ -2,9 +2,9 @@
 //! Where the text goes: a file that is replaced in one step, or whoever asks by HTTP.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
@@ -36,25 +36,28 @@ pub fn serve(address: &str, mut text: impl FnMut() -> Result<String, String>) ->
         }
         let listener = UnixListener::bind(path).map_err(failed)?;
         crate::say(&format!("answers at {address}"));
-        for client in listener.incoming() {
-            let Ok(mut client) = client else { continue };
-            let limited = client.set_read_timeout(Some(CLIENT_LIMIT)).and(client.set_write_timeout(Some(CLIENT_LIMIT)));
-            if limited.is_ok() {
-                answer(&mut client, &mut text);
-            }
-        }
+        let limit = |client: &UnixStream, most| client.set_read_timeout(most).and(client.set_write_timeout(most));
+        answer_all(listener.incoming(), limit, &mut text);
         return Ok(());
     }
     let listener = TcpListener::bind(address).map_err(failed)?;
     crate::say(&format!("answers at {address}"));
-    for client in listener.incoming() {
-        let Ok(mut client) = client else { continue };
-        let limited = client.set_read_timeout(Some(CLIENT_LIMIT)).and(client.set_write_timeout(Some(CLIENT_LIMIT)));
-        if limited.is_ok() {
-            answer(&mut client, &mut text);
+    let limit = |client: &TcpStream, most| client.set_read_timeout(most).and(client.set_write_timeout(most));
+    answer_all(listener.incoming(), limit, &mut text);
+    Ok(())
+}
+
+/// Answers one client after the other, each within a time.
+fn answer_all<C: Read + Write>(
+    clients: impl Iterator<Item = std::io::Result<C>>,
+    limit: impl Fn(&C, Option<Duration>) -> std::io::Result<()>,
+    text: &mut impl FnMut() -> Result<String, String>,
+) {
+    for mut client in clients.flatten() {
+        if limit(&client, Some(CLIENT_LIMIT)).is_ok() {
+            answer(&mut client, text);
         }
     }
-    Ok(())
 }
 
 /// Answers one request. A client that leaves has not been answered, and that is its affair.

@@ -4,6 +4,7 @@
 #![allow(dead_code, missing_docs)]
 
 pub mod app;
+pub mod prefix;
 pub mod session;
 
 use std::fs::File;

@@ -128,9 +128,9 @@ impl Memory {
             // What the kernel would not have told of is nobody's waiting: it found memory at once.
             (Some(now), Some(last)) => {
                 let (stalled_us, elapsed_ns) = (now.saturating_sub(last), now_ns.saturating_sub(self.looked_ns));
-                let [stalled, least] =
-                    [(stalled_us, PSI_WINDOW_US * 1000), (house.config.daemon.psi_stall_us, elapsed_ns)]
-                        .map(|(us, of_ns)| u128::from(us) * u128::from(of_ns));
+                // Shares of time, each multiplied by both times.
+                let stalled = u128::from(stalled_us) * u128::from(PSI_WINDOW_US * 1000);
+                let least = u128::from(house.config.daemon.psi_stall_us) * u128::from(elapsed_ns);
                 if house.called || house.uncalled || stalled >= least {
                     stalled_us
                 } else {
