@@ -180,7 +180,7 @@ bool queue_enter(struct queue *q, struct bio *bio, struct io *io, u32 app, u32 c
 
 	if (op_is_write(bio_op(bio)))
 		flags |= ACIOM_WRITE;
-	if (!urgent && class != ACIOM_TIME_SENSITIVE && queue_wait_for_room(q, bio, class, active))
+	if (!urgent && class != ACIOM_TIME_SENSITIVE && queue_throttle_write(q, bio, class, active))
 		flags |= ACIOM_THROTTLED;
 	io->way = IO_COUNTED;
 	io->urgent = urgent;
@@ -342,9 +342,9 @@ static struct queue *make_queue(const struct request_queue *disk)
 	q->armed_ns = ACIOM_NEVER;
 	spin_lock_init(&q->lock);
 	bio_list_init(&q->decided);
-	for (i = 0; i < NR_ROOMS; i++) {
-		init_waitqueue_head(&q->rooms[0][i]);
-		init_waitqueue_head(&q->rooms[1][i]);
+	for (i = 0; i < NR_WRITE_WAITERS; i++) {
+		init_waitqueue_head(&q->write_waiters[0][i]);
+		init_waitqueue_head(&q->write_waiters[1][i]);
 	}
 	q->disk = disk;
 	INIT_WORK(&q->work, submit);

@@ -59,7 +59,7 @@ struct observed {
 };
 
 /* Plain and bursty writes are throttled apart. */
-#define NR_ROOMS	2
+#define NR_WRITE_WAITERS	2
 
 struct queue {
 	spinlock_t lock;
@@ -82,7 +82,7 @@ struct queue {
 	 * Throttled writers: [0] ordinary ones, [1] those inside a transaction, which others wait
 	 * for; in each, of plain and of bursty apps.
 	 */
-	wait_queue_head_t rooms[2][NR_ROOMS];
+	wait_queue_head_t write_waiters[2][NR_WRITE_WAITERS];
 	const struct request_queue *disk;
 	unsigned int volumes;		/* under queue.c's mutex */
 	struct work_struct work;
@@ -131,11 +131,11 @@ void queue_app_add(struct queue *q, u32 app, u32 class);
 void queue_app_class(struct queue *q, u32 app, u32 class);
 void queue_app_remove(struct queue *q, u32 app);
 
-/* Between queue.c, room.c and pass.c; the first two under the lock. */
+/* Between queue.c, write_waiters.c and pass.c; the first two under the lock. */
 void queue_decide(struct queue *q, u64 now_ns);
 void queue_wake_writers(struct queue *q);
 void queue_wake_all_writers(struct queue *q);
-bool queue_wait_for_room(struct queue *q, const struct bio *bio, u32 class,
+bool queue_throttle_write(struct queue *q, const struct bio *bio, u32 class,
 			 const bool *active);
 void queue_passed(struct queue *q, const struct io *io);
 

@@ -135,10 +135,10 @@ static bool put_page_of(struct folio *folio, unsigned long i, unsigned long pfn,
 		forget_entry(entry, pfn);
 		return false;
 	}
-	gate_lock(&v->gate);
+	timed_lock(&v->lock);
 	if (likely(track_is(entry, pfn)))
 		frame = begin_put(v, folio, entry);
-	gate_unlock(&v->gate);
+	timed_unlock(&v->lock);
 	if (frame == ECACHE_NONE)
 		return false;
 
@@ -149,10 +149,10 @@ static bool put_page_of(struct folio *folio, unsigned long i, unsigned long pfn,
 	nh_end(vectors);
 	kunmap_local(content);
 
-	gate_lock(&v->gate);
+	timed_lock(&v->lock);
 	end_put(v, folio, i, entry, frame, whole, hash);
 	pool_cost_add(&v->counts.put_cost, start, 1);
-	gate_unlock(&v->gate);
+	timed_unlock(&v->lock);
 	return true;
 }
 
@@ -167,7 +167,7 @@ static void on_delete(void *unused, struct folio *folio)
 	u64 start = 0;
 
 	lockdep_assert_irqs_disabled();
-	if (static_branch_unlikely(&gate_measure))
+	if (static_branch_unlikely(&timed_lock_measure))
 		start = get_cycles();
 	for (pfn = first; pfn < end; pfn++) {
 		/* Nobody can begin to follow a page that is on its way out. */

@@ -99,12 +99,12 @@ static int measure_set(const char *text, const struct kernel_param *param)
 	if (error)
 		return error;
 	/* Whoever holds the lock meanwhile has no beginning to count from. */
-	spin_lock_irq(&pool.gate.lock);
-	pool.gate.since = 0;
-	spin_unlock_irq(&pool.gate.lock);
+	spin_lock_irq(&pool.lock.spinlock);
+	pool.lock.since = 0;
+	spin_unlock_irq(&pool.lock.spinlock);
 	volumes_forget_beginnings();
 	measure_with(&pool_measure, measure);
-	measure_with(&gate_measure, measure_held);
+	measure_with(&timed_lock_measure, measure_held);
 	return pool_calibrate();
 }
 
@@ -125,7 +125,7 @@ static struct kobject *pool_kobject;
 struct state {
 	struct ecache_counters core;
 	struct volume_counts volumes;
-	struct gate_held held;
+	struct timed_lock_held held;
 	u64 tracked;
 	u64 track_bytes;
 };
@@ -136,7 +136,7 @@ static void read_state(struct state *now)
 	volumes_measure_tables(&now->tracked, &now->track_bytes);
 	pool_lock_irq();
 	ecache_counters_read(pool.core, &now->core);
-	now->held = pool.gate.held;
+	now->held = pool.lock.held;
 	pool_unlock_irq();
 }
 

@@ -23,7 +23,7 @@
 #define SWEEP_DELAY	HZ
 
 struct pool pool = {
-	.gate = { .lock = __SPIN_LOCK_UNLOCKED(pool.gate.lock) },
+	.lock = { .spinlock = __SPIN_LOCK_UNLOCKED(pool.lock.spinlock) },
 	.salvage_lock = __MUTEX_INITIALIZER(pool.salvage_lock),
 	.active = true,
 	.caching = true,
@@ -32,19 +32,19 @@ struct pool pool = {
 };
 
 DEFINE_STATIC_KEY_FALSE(pool_measure);
-DEFINE_STATIC_KEY_FALSE(gate_measure);
+DEFINE_STATIC_KEY_FALSE(timed_lock_measure);
 
-void gate_count(struct gate *gate)
+void timed_lock_count(struct timed_lock *lock)
 {
-	u64 cycles = get_cycles() - gate->since;
+	u64 cycles = get_cycles() - lock->since;
 
 	/* The first time after counting began has no beginning. */
-	if (!gate->since)
+	if (!lock->since)
 		return;
-	gate->held.cycles += cycles;
-	gate->held.count++;
-	gate->held.longest = max(gate->held.longest, cycles);
-	gate->since = 0;
+	lock->held.cycles += cycles;
+	lock->held.count++;
+	lock->held.longest = max(lock->held.longest, cycles);
+	lock->since = 0;
 }
 
 void pool_set(bool *which, bool value)

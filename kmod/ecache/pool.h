@@ -23,7 +23,7 @@
 #include "../include/contract.h"
 #include "broken.h"
 #include "carveout.h"
-#include "gate.h"
+#include "timed_lock.h"
 
 struct block_device;
 struct heap_device;
@@ -52,7 +52,7 @@ struct pool_cost {
 };
 
 struct pool {
-	struct gate gate;
+	struct timed_lock lock;
 	struct ecache *core;
 	/*
 	 * The hash of what was put in each frame (nh.h). Whoever has pinned a frame writes its
@@ -143,22 +143,22 @@ int pool_calibrate(void);
 
 static inline void pool_lock(void)
 {
-	gate_lock(&pool.gate);
+	timed_lock(&pool.lock);
 }
 
 static inline void pool_unlock(void)
 {
-	gate_unlock(&pool.gate);
+	timed_unlock(&pool.lock);
 }
 
 static inline void pool_lock_irq(void)
 {
-	gate_lock_irq(&pool.gate);
+	timed_lock_irq(&pool.lock);
 }
 
 static inline void pool_unlock_irq(void)
 {
-	gate_unlock_irq(&pool.gate);
+	timed_unlock_irq(&pool.lock);
 }
 
 /*

@@ -106,7 +106,7 @@ struct volume *volume_get(const struct dm_table *table, struct block_device *bde
 	v->track.volume = unused;
 	v->users = 1;
 	v->enabled = true;
-	spin_lock_init(&v->gate.lock);
+	spin_lock_init(&v->lock.spinlock);
 	v->writes = RB_ROOT_CACHED;
 	v->table = table;
 	v->bdev = bdev;
@@ -138,7 +138,7 @@ struct volume_counts volume_count(struct volume *v)
 
 	volume_lock_irq(v);
 	now = v->counts;
-	now.held = v->gate.held;
+	now.held = v->lock.held;
 	now.misses = now.reads - now.hits;
 	now.puts = v->batch.ended_puts + v->batch.nr_puts;
 	now.batched_puts = v->batch.nr_puts;
@@ -204,9 +204,9 @@ void volumes_forget_beginnings(void)
 	mutex_lock(&volumes_lock);
 	for (id = 0; id < VOLUMES_MAX; id++)
 		if (volumes[id]) {
-			spin_lock_irq(&volumes[id]->gate.lock);
-			volumes[id]->gate.since = 0;
-			spin_unlock_irq(&volumes[id]->gate.lock);
+			spin_lock_irq(&volumes[id]->lock.spinlock);
+			volumes[id]->lock.since = 0;
+			spin_unlock_irq(&volumes[id]->lock.spinlock);
 		}
 	mutex_unlock(&volumes_lock);
 }

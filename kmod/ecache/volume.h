@@ -18,7 +18,7 @@
 #include <linux/rbtree.h>
 
 #include "core.h"
-#include "gate.h"
+#include "timed_lock.h"
 #include "track.h"
 
 #define VOLUMES_MAX	1024
@@ -50,7 +50,7 @@ struct volume_counts {
 	/* What is below is filled in when somebody asks, from gate and batch. */
 	u64 misses;
 	u64 puts;
-	struct gate_held held;
+	struct timed_lock_held held;
 	u64 batched_puts;
 	u64 batched_spares;
 };
@@ -71,7 +71,7 @@ struct volume {
 	sector_t len;
 
 	/* What is below changes under it. */
-	struct gate gate;
+	struct timed_lock lock;
 	/* Writes in flight. */
 	struct rb_root_cached writes;
 	u32 nr_writes;
@@ -84,22 +84,22 @@ struct volume {
 
 static inline void volume_lock_irq(struct volume *v)
 {
-	gate_lock_irq(&v->gate);
+	timed_lock_irq(&v->lock);
 }
 
 static inline void volume_unlock_irq(struct volume *v)
 {
-	gate_unlock_irq(&v->gate);
+	timed_unlock_irq(&v->lock);
 }
 
 static inline unsigned long volume_lock_irqsave(struct volume *v)
 {
-	return gate_lock_irqsave(&v->gate);
+	return timed_lock_irqsave(&v->lock);
 }
 
 static inline void volume_unlock_irqrestore(struct volume *v, unsigned long flags)
 {
-	gate_unlock_irqrestore(&v->gate, flags);
+	timed_unlock_irqrestore(&v->lock, flags);
 }
 
 /*

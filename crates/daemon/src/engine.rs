@@ -5,7 +5,7 @@
 mod adopt;
 mod attention;
 mod classes;
-mod house;
+mod engine_state;
 mod listed;
 mod mechanism;
 mod perceptible;
@@ -20,12 +20,12 @@ mod net;
 mod rank;
 mod tier;
 
+use engine_state::EngineState;
 use fovea_apps::{limits, SourceId};
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::{Assumed, Simulation};
-use fovea_linux::{Aside, Device, Error, Report, State};
+use fovea_linux::{Device, Error, NormalPriority, Report, State};
 use fovea_policy::{Action, Decision, Snapshot};
-use house::House;
 pub use mechanism::Turn;
 use mechanism::{Mechanism, Step};
 pub(crate) use memory::state_of_memory;
@@ -40,7 +40,7 @@ const OWNER: SourceId = 0;
 
 /// The daemon without its event loop.
 pub struct Engine<D> {
-    house: House<D>,
+    shared: EngineState<D>,
     mechanisms: Vec<Box<dyn Mechanism<D>>>,
     busy: bool,
 }
@@ -79,20 +79,20 @@ pub(crate) fn lacks<D: Device>(report: &Report) -> Vec<String> {
 impl<D: Device> Engine<D> {
     /// An engine over a device. `missing` names what the device lacks.
     pub fn new(device: D, config: Config, journal: Journal, undo: UndoLog, missing: Vec<String>) -> Self {
-        Self { house: House::new(device, config, journal, undo, missing), mechanisms: all(), busy: false }
+        Self { shared: EngineState::new(device, config, journal, undo, missing), mechanisms: all(), busy: false }
     }
 
     /// Sets the number of CPUs; by default this machine's.
     #[must_use]
     pub fn with_cpus(mut self, cpus: usize) -> Self {
-        self.house.cpus = cpus;
+        self.shared.cpus = cpus;
         self
     }
 
     /// Has kills written to the system's log.
     #[must_use]
     pub fn with_syslog(mut self, syslog: Syslog) -> Self {
-        self.house.syslog = Some(syslog);
+        self.shared.syslog = Some(syslog);
         self
     }
 
@@ -105,23 +105,23 @@ impl<D: Device> Engine<D> {
 
     /// What is wrong with the configuration file from now on.
     pub fn problems(&mut self, problems: Vec<String>) {
-        self.house.problems = problems;
+        self.shared.problems = problems;
     }
 
     /// Sets whether the engine polls memory, because PSI cannot fire. Every look then counts as one
     /// that a stall asked for.
     #[must_use]
-    pub fn uncalled(mut self, uncalled: bool) -> Self {
-        self.house.uncalled = uncalled;
+    pub fn polls_memory(mut self, polls_memory: bool) -> Self {
+        self.shared.polls_memory = polls_memory;
         self
     }
 
     /// Sets the device up.
     pub fn set_up(&mut self, now_ns: u64) -> Result<(), Error> {
-        let missing = serde_json::json!({ "missing": self.house.missing });
-        self.house.write(now_ns, "start", None, None, missing);
+        let missing = serde_json::json!({ "missing": self.shared.missing });
+        self.shared.write(now_ns, "start", None, None, missing);
         for mechanism in &mut self.mechanisms {
-            mechanism.set_up(&mut self.house, now_ns)?;
+            mechanism.set_up(&mut self.shared, now_ns)?;
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl<D: Device> Engine<D> {
     /// Takes another configuration for decisions. What is set up at the start (swap, eCache, files)
     /// stays until the next start. Returns the changed sections that wait for that.
     pub fn reconfigure(&mut self, config: Config, now_ns: u64) -> Vec<&'static str> {
-        let waiting = self.house.reconfigure(config, now_ns);
+        let waiting = self.shared.reconfigure(config, now_ns);
         self.busy = true;
         self.answer(now_ns);
         waiting
@@ -137,12 +137,12 @@ impl<D: Device> Engine<D> {
 
     /// A PSI trigger fired: tasks wait for memory.
     pub fn pressure(&mut self) {
-        self.house.called = true;
+        self.shared.psi_fired = true;
     }
 
     /// Devices of sound or video have been opened or closed.
     pub fn media_changed(&mut self, change: fovea_linux::MediaChange, now_ns: u64) {
-        self.house.perceptions.media_changed(change, now_ns);
+        self.shared.perceptions.media_changed(change, now_ns);
     }
 
     /// Answers a request of the program that runs the engine, as a source that never leaves.
@@ -154,7 +154,7 @@ impl<D: Device> Engine<D> {
     /// what it says holds for as long as that lasts.
     pub fn handle_from(&mut self, source: Option<SourceId>, request: Request, now_ns: u64) -> Reply {
         let known = match &request {
-            Request::Focus { app } | Request::Close { app } if self.house.registry.get(app).is_none() => {
+            Request::Focus { app } | Request::Close { app } if self.shared.registry.get(app).is_none() => {
                 Err(fovea_apps::Unknown(app.clone()).to_string())
             }
             _ => Ok(()),
@@ -166,14 +166,14 @@ impl<D: Device> Engine<D> {
         // done.
         self.busy |= !request.only_asks();
         // Requests that only ask have no priority, because any client may send them at any rate.
-        let _aside = request.only_asks().then(Aside::step);
+        let _normal_priority = request.only_asks().then(NormalPriority::of_thread);
         let reply = self.serve(source, request, now_ns);
         self.answer(now_ns);
         reply
     }
 
     fn serve(&mut self, source: Option<SourceId>, request: Request, now_ns: u64) -> Reply {
-        let house = &mut self.house;
+        let shared = &mut self.shared;
         let done = match request {
             Request::Register { app, cgroup, role, io_class } => {
                 self.register(app, cgroup, role, io_class, now_ns);
@@ -183,34 +183,34 @@ impl<D: Device> Engine<D> {
             // again.
             Request::Attend { .. } | Request::Reload {} => Ok(()),
             Request::Focus { app } => {
-                house.focus(source, app, now_ns);
+                shared.focus(source, app, now_ns);
                 Ok(())
             }
             Request::Adopt { pid, windows } => return self.adopt(pid, &windows, now_ns),
             Request::Windows { front, visible } => {
                 self.find_those_with_windows(front.iter().chain(&visible), now_ns);
-                let house = &mut self.house;
-                house.windows(source, front, &visible, now_ns).map_err(|e| e.to_string())
+                let shared = &mut self.shared;
+                shared.windows(source, front, &visible, now_ns).map_err(|e| e.to_string())
             }
-            Request::Inhibitors { pids } => house.perceptions.inhibitors(source, pids),
-            Request::Playing { pids } => house.perceptions.playing(source, pids),
-            Request::Names { names } => house.service_looks.names(source, names),
+            Request::Inhibitors { pids } => shared.perceptions.inhibitors(source, pids),
+            Request::Playing { pids } => shared.perceptions.playing(source, pids),
+            Request::Names { names } => shared.service_looks.names(source, names),
             Request::Home {} => {
-                house.unfocus(source, now_ns);
+                shared.unfocus(source, now_ns);
                 Ok(())
             }
             Request::Close { app } => {
-                house.close(&app, now_ns);
+                shared.close(&app, now_ns);
                 Ok(())
             }
             Request::List {} => {
-                let (configured, said) = house.both_lists();
+                let (configured, said) = shared.both_lists();
                 return Reply::Lists { configured, said };
             }
-            Request::ListAdd { list, entry } => house.list_add(list, entry, now_ns),
-            Request::ListRemove { list, entry } => house.list_remove(list, &entry, now_ns),
+            Request::ListAdd { list, entry } => shared.list_add(list, entry, now_ns),
+            Request::ListRemove { list, entry } => shared.list_remove(list, &entry, now_ns),
             Request::Screen { on } => {
-                house.screen(source, on, now_ns);
+                shared.screen(source, on, now_ns);
                 Ok(())
             }
             Request::Simulate { assumed } => {
@@ -224,7 +224,7 @@ impl<D: Device> Engine<D> {
                 return Reply::Status(Box::new(self.status(offset, limit, now_ns).page(offset, Some(limit))));
             }
             Request::Explain { app, limit } => {
-                return crate::journal::told(house.journal.story(app.as_ref(), crate::journal::at_most(limit)));
+                return crate::journal::told(shared.journal.story(app.as_ref(), crate::journal::at_most(limit)));
             }
         };
         match done {
@@ -237,7 +237,7 @@ impl<D: Device> Engine<D> {
     pub fn victim_ended(&mut self, now_ns: u64) {
         let mut ended = None;
         for mechanism in &mut self.mechanisms {
-            ended = ended.or(mechanism.victim_ended(&mut self.house, now_ns));
+            ended = ended.or(mechanism.victim_ended(&mut self.shared, now_ns));
         }
         if let Some(app) = ended {
             self.ended(&app, now_ns);
@@ -249,32 +249,32 @@ impl<D: Device> Engine<D> {
         let mut turn = Turn::default();
         self.answer(now_ns);
         for mechanism in &mut self.mechanisms {
-            mechanism.begin(&mut self.house, now_ns);
+            mechanism.begin(&mut self.shared, now_ns);
         }
         for mechanism in &mut self.mechanisms {
-            mechanism.observe(&mut self.house, now_ns)?;
+            mechanism.observe(&mut self.shared, now_ns)?;
         }
-        self.house.look_at_services(now_ns);
+        self.shared.look_at_services(now_ns);
         let mut snapshot = self.snapshot(now_ns);
-        let due_ns = [self.house.service_looks.due_ns(), self.house.perceptions.due_ns(now_ns)];
+        let due_ns = [self.shared.service_looks.due_ns(), self.shared.perceptions.due_ns(now_ns)];
         let mut watch_at_ns = due_ns.into_iter().flatten().min();
         for at in 0..self.mechanisms.len() {
-            let decision = self.mechanisms[at].decide(&snapshot, &self.house.policy);
-            self.mechanisms[at].decided(&mut self.house, &decision, &snapshot);
+            let decision = self.mechanisms[at].decide(&snapshot, &self.shared.policy);
+            self.mechanisms[at].decided(&mut self.shared, &decision, &snapshot);
             decision.wake_at_ns.into_iter().for_each(|at_ns| turn.wake_by(at_ns));
             watch_at_ns = watch_at_ns.into_iter().chain(decision.watch_at_ns).min();
             self.perform(decision, &mut snapshot, &mut turn);
         }
         for mechanism in &mut self.mechanisms {
-            mechanism.finish(&mut self.house, now_ns, &mut turn);
+            mechanism.finish(&mut self.shared, now_ns, &mut turn);
         }
         for app in std::mem::take(&mut turn.ended) {
             self.ended(&app, now_ns);
         }
-        if self.house.changed {
+        if self.shared.changed {
             turn.wake_at_ns = Some(now_ns);
         }
-        turn.short = self.house.short;
+        turn.short = self.shared.short;
         self.busy = turn.wake_at_ns.is_some();
         // A look for a shortage wakes the loop, but is no work under way.
         turn.wake_at_ns = turn.wake_at_ns.into_iter().chain(watch_at_ns).min();
@@ -284,15 +284,15 @@ impl<D: Device> Engine<D> {
     /// Has the mechanisms answer what has changed, before anything is read: the source of the
     /// change waits for this.
     fn answer(&mut self, now_ns: u64) {
-        if !std::mem::take(&mut self.house.changed) {
+        if !std::mem::take(&mut self.shared.changed) {
             return;
         }
-        for app in std::mem::take(&mut self.house.attention.fronted) {
+        for app in std::mem::take(&mut self.shared.attention.fronted) {
             self.mechanisms.iter_mut().for_each(|m| m.fronted(&app));
         }
         let mut snapshot = self.snapshot(now_ns);
         for at in 0..self.mechanisms.len() {
-            let decision = self.mechanisms[at].at_once(&snapshot, &self.house.policy);
+            let decision = self.mechanisms[at].at_once(&snapshot, &self.shared.policy);
             self.perform(decision, &mut snapshot, &mut Turn::default());
             self.mechanisms[at].answered();
         }
@@ -300,20 +300,20 @@ impl<D: Device> Engine<D> {
 
     /// A snapshot of what is known; nothing is read.
     fn snapshot(&self, now_ns: u64) -> Snapshot {
-        let mut snapshot = self.house.snapshot(now_ns);
+        let mut snapshot = self.shared.snapshot(now_ns);
         self.mechanisms.iter().for_each(|m| m.describe(&mut snapshot));
         snapshot
     }
 
     fn perform(&mut self, decision: Decision, snapshot: &mut Snapshot, turn: &mut Turn) {
         for (action, reason) in decision.actions {
-            if action.harms() && self.house.has_changed(action.app(), snapshot.now_ns) {
+            if action.harms() && self.shared.has_changed(action.app(), snapshot.now_ns) {
                 // The app has changed since the decision: decide anew.
                 turn.wake_at_ns = Some(snapshot.now_ns);
                 continue;
             }
             let step = Step { action: &action, reason, snapshot };
-            let done = self.mechanisms.iter_mut().any(|m| m.perform(&mut self.house, &step, turn));
+            let done = self.mechanisms.iter_mut().any(|m| m.perform(&mut self.shared, &step, turn));
             debug_assert!(done, "nobody does {action:?}");
             if let Action::Freeze { app } | Action::Thaw { app } = &action {
                 // The mechanisms after this one decide on the new state.
@@ -325,11 +325,11 @@ impl<D: Device> Engine<D> {
 
     /// The status. `limit` apps from `offset` on are read anew; the reply has no others.
     fn status(&mut self, offset: usize, limit: usize, now_ns: u64) -> fovea_client::Status {
-        let shown = self.house.registry.iter().skip(offset).take(limit);
+        let shown = self.shared.registry.iter().skip(offset).take(limit);
         let shown: Vec<_> = shown.map(|app| app.name.clone()).collect();
-        self.mechanisms.iter_mut().for_each(|m| m.refresh(&mut self.house, &shown, now_ns));
-        self.house.perceive(now_ns);
-        let mut status = self.house.status();
+        self.mechanisms.iter_mut().for_each(|m| m.refresh(&mut self.shared, &shown, now_ns));
+        self.shared.perceive(now_ns);
+        let mut status = self.shared.status();
         status.busy = self.busy;
         self.mechanisms.iter().for_each(|m| m.report(&mut status, now_ns));
         status
@@ -337,13 +337,13 @@ impl<D: Device> Engine<D> {
 
     /// What would be done: the decision on what is so now, with nothing done.
     fn simulate(&mut self, assumed: Assumed, now_ns: u64) -> Result<Simulation, Error> {
-        self.house.perceive(now_ns);
-        let mut snapshot = self.house.snapshot(now_ns);
+        self.shared.perceive(now_ns);
+        let mut snapshot = self.shared.snapshot(now_ns);
         let mut notes = Vec::new();
         for mechanism in &mut self.mechanisms {
-            notes.extend(mechanism.preview(&mut self.house, &mut snapshot)?);
+            notes.extend(mechanism.preview(&mut self.shared, &mut snapshot)?);
         }
-        Ok(crate::simulate::simulation(snapshot, &self.house.policy, assumed, true, notes))
+        Ok(crate::simulate::simulation(snapshot, &self.shared.policy, assumed, true, notes))
     }
 }
 

@@ -10,7 +10,7 @@ use fovea_apps::{
     AppUsage, CpuReading, DiskControl, Holder, IoClass, Marks, MemoryReading, Preference, ProcessId, Service,
     PAGE_BYTES,
 };
-use fovea_linux::rooms::*;
+use fovea_linux::device_traits::*;
 use fovea_linux::*;
 
 mod disks;

@@ -269,7 +269,7 @@ fn where_the_trigger_is_refused_memory_is_looked_at_and_a_look_may_kill() {
     b.engine.turn(SECOND_NS).unwrap();
     assert_eq!(b.engine.turn(60 * SECOND_NS).unwrap().awaited.len(), 0, "nobody called: an old stall is none");
     let folder = tempfile::tempdir().unwrap();
-    b.engine = engine_in(folder.path(), &b.device).uncalled(true);
+    b.engine = engine_in(folder.path(), &b.device).polls_memory(true);
     b.engine.set_up(0).unwrap();
     let (app, cgroup) = ("game".parse().unwrap(), "apps/game".into());
     b.engine.handle(Request::Register { app, cgroup, role: Default::default(), io_class: None }, 0);

@@ -219,7 +219,7 @@ fn a_dry_run_tells_the_same_without_psi() {
     (state.memory.free_bytes, state.memory.file_bytes) = (2 * MB, MB);
     drop(state);
     let told = simulate(&mut b, None);
-    assert!(told.memory.untold && told.memory.stalled_us > 0, "{:?}", told.memory);
+    assert!(told.memory.polled && told.memory.stalled_us > 0, "{:?}", told.memory);
     let first = told.plan.steps.first().expect("a step").action.clone();
     b.engine.turn(SECOND_NS / 2).unwrap();
     assert!(b.did(&format!("kill apps/{}", first.app())), "told: {first:?}");

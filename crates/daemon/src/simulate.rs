@@ -8,7 +8,7 @@ use fovea_apps::{
     classify, place_of_cgroup, AppName, Identity, Importance, MemoryReading, Perceived, Registry, Traits, ZramReading,
 };
 use fovea_client::{Assumed, Simulation};
-use fovea_linux::rooms::*;
+use fovea_linux::device_traits::*;
 use fovea_linux::System;
 use fovea_policy::{plan, AppState, Snapshot};
 

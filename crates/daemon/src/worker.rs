@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use fovea_apps::{limits, AppName};
 use fovea_linux::cgroup::is_within;
-use fovea_linux::{Aside, Device, MediaChange, MediaWatch, State, System, Trigger};
+use fovea_linux::{Device, MediaChange, MediaWatch, NormalPriority, State, System, Trigger};
 use rustix::event::epoll;
 use rustix::event::Timespec;
 use rustix::time::{clock_gettime, ClockId};
@@ -113,7 +113,7 @@ impl<D: Device> Loop<D> {
         notify.ready();
         let mut events = Vec::with_capacity(32);
         let (mut is_due, mut wake_at_ns) = (true, None);
-        let mut aside = None;
+        let mut normal_priority = None;
         while !self.stopping {
             if is_due {
                 let turn = self.turn();
@@ -130,7 +130,7 @@ impl<D: Device> Loop<D> {
             let alive_ns = notify.alive(now_ns());
             self.real_time.end();
             // Back to the daemon's own priority, to be woken at once.
-            drop(aside.take());
+            drop(normal_priority.take());
             let put_off_ns = self.watcher.as_ref().and_then(Watcher::due_ns).into_iter().chain(self.media_due_ns);
             let put_off_ns = put_off_ns.chain(self.of_user.values().filter_map(|source| source.due_ns));
             let timeout = wake_at_ns.into_iter().chain(alive_ns).chain(put_off_ns).min().map(|at_ns| {
@@ -149,7 +149,7 @@ impl<D: Device> Loop<D> {
             }
             let for_root = sources.is_empty() || sources.iter().any(|source| source.is_roots());
             if !self.real_time.begin(for_root, now_ns) {
-                aside = Some(Aside::among_all());
+                normal_priority = Some(NormalPriority::with_normal_nice());
             }
             is_due = self.what_was_put_off(now_ns) | wake_at_ns.is_some_and(|at_ns| at_ns <= now_ns);
             for source in sources {
@@ -364,7 +364,8 @@ impl<D: Device> Loop<D> {
                     }
                     // Requests that no user waits for are served without priority.
                     let is_pressed = self.real_time.is_pressed(now_ns());
-                    let _aside = (!is_pressed && !request.is_waited_for()).then(Aside::among_all);
+                    let _normal_priority =
+                        (!is_pressed && !request.is_waited_for()).then(NormalPriority::with_normal_nice);
                     self.answer(self.sources.contains(&id).then_some(id), request)
                 }
                 Received::Bad(error) => Reply::Error { error },

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fovea_linux::rooms::Merging;
+use fovea_linux::device_traits::Merging;
 use fovea_linux::{System, MERGING_FOLDER};
 use fovea_scenario::{Ksmd, Plan};
 

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use fovea_apps::Marks;
 use serde::{Deserialize, Serialize};
 
-use crate::rooms::{Apps, Disks, Merging, Meters, Net, Pages, Scores, Settings, Swap, Tiers};
+use crate::device_traits::{Apps, Disks, Merging, Meters, Net, Pages, Scores, Settings, Swap, Tiers};
 
 /// Where compression of an app stands; the daemon keeps it between calls and starts anew with `CompressCursor::default()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,7 +111,7 @@ pub struct ZramDevice {
     pub hot_added: bool,
 }
 
-/// What came of [`Tiers::demote`](crate::rooms::Tiers::demote).
+/// What came of [`Tiers::demote`](crate::device_traits::Tiers::demote).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DemoteOutcome {
     /// Pages that are not there any more.
@@ -138,7 +138,7 @@ pub enum TierSetting {
     HotThreshold,
 }
 
-/// A device: all rooms.
+/// A device: all of its traits.
 pub trait Device: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net + Merging + Tiers {}
 
 impl<D: Meters + Apps + Pages + Scores + Settings + Swap + Disks + Net + Merging + Tiers> Device for D {}

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::cgroup::Controller;
+use crate::device_traits::{Apps, Disks};
 use crate::file::capture;
-use crate::rooms::{Apps, Disks};
 use crate::System;
 
 const APP: &str = "user.slice/app";

@@ -11,7 +11,7 @@ use crate::cgroup::{is_within, parse_membership, Cgroups};
 use crate::error::is_gone;
 use crate::file::{read, Root};
 use crate::process::{has_ended, now_ticks, Process};
-use crate::{sys, Aside, Error, KillOutcome};
+use crate::{sys, Error, KillOutcome, NormalPriority};
 
 /// Rounds of looking for processes that were forked while we killed, where the kernel cannot kill a cgroup in one stroke. A process with
 /// SIGKILL pending cannot fork, so each round leaves fewer; a cgroup that someone else fills meanwhile is not ours to chase.
@@ -83,7 +83,7 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Ask
     outcome.signalled += signalled as u32;
     outcome.signalled_ns = now_ns();
     // The victim is dying by itself too, and whoever has the CPU may not be waiting for memory.
-    let _aside = Aside::step();
+    let _normal_priority = NormalPriority::of_thread();
     for pid in pids.into_iter().filter(|pid| !held.iter().any(|process| process.pid == *pid)) {
         if let Some(pidfd) = open(root, cgroup, pid, ticks).and_then(Process::into_pidfd) {
             outcome.released += u32::from(release(pid, &pidfd)?);
@@ -243,8 +243,8 @@ pub(crate) fn release(pid: u32, pidfd: &OwnedFd) -> Result<bool, Error> {
 
 #[cfg(test)]
 mod tests {
+    use crate::device_traits::Apps;
     use crate::file::capture;
-    use crate::rooms::Apps;
     use crate::System;
 
     #[test]

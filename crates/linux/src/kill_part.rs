@@ -12,7 +12,7 @@ use crate::file::Root;
 use crate::kill::{now_ns, refuse_own, release, signal, Asked, HELD_MAX, ROUNDS_MAX};
 use crate::proc::Stat;
 use crate::process::{open_folder, read_at, Process};
-use crate::{Aside, Error, KillOutcome};
+use crate::{Error, KillOutcome, NormalPriority};
 
 /// Kills these processes of a cgroup and their descendants in it. A process that has ended, left the cgroup, or whose PID was
 /// given to another one is passed over.
@@ -53,7 +53,7 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, part: &[Process
         }
     }
     outcome.signalled_ns = now_ns();
-    let _aside = Aside::step();
+    let _normal_priority = NormalPriority::of_thread();
     for process in killed {
         let pid = process.pid;
         if let Some(pidfd) = process.into_pidfd() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The only crate that touches a kernel.
 //!
-//! [`Device`] is the door, with a trait a room behind it ([`rooms`]); [`System`] is the real device. What the daemon needs beside the door (triggers, cgroups,
-//! `fovea check`) stands in modules of its own.
+//! [`Device`] is all that the daemon asks of a device, in the traits of [`device_traits`]; [`System`] is the real device. What it
+//! needs beside (triggers, cgroups, `fovea check`) stands in modules of its own.
 
 mod adopt;
 mod arc;
@@ -10,6 +10,7 @@ pub mod cgroup;
 mod charges;
 pub mod check;
 mod device;
+pub mod device_traits;
 pub mod disk;
 pub mod dm;
 pub mod ecache;
@@ -45,7 +46,6 @@ pub mod proc;
 pub mod process;
 mod programs;
 pub mod psi;
-pub mod rooms;
 mod sample;
 mod selfcare;
 mod services;
@@ -72,7 +72,7 @@ pub use fork::{fork_worker, unblock_signals, Forked};
 pub use media::{MediaChange, MediaUser, MediaWatch};
 pub use merging::{register_for_merging, FOLDER as MERGING_FOLDER};
 pub use net::{AppTraffic, HeldSocket, HoldOutcome, Traffic};
-pub use priority::Aside;
+pub use priority::NormalPriority;
 pub use probe::{serve as serve_probe, Probe};
 pub use process::user_of_process;
 pub use psi::Trigger;

@@ -17,12 +17,12 @@ const PRIORITY: libc::c_int = 1;
 const NICE: i32 = -20;
 
 thread_local! {
-    /// Whether this thread was given the priority, and is not aside.
+    /// Whether this thread was given the priority, and has not stepped back to normal priority.
     static IS_FIRST: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Lets this thread run before everything that is not real-time; threads and programs it starts do not inherit that. What it does
-/// [`Aside`] has nice -20 instead, which is all that is left where the policy is refused.
+/// [`NormalPriority`] has nice -20 instead, which is all that is left where the policy is refused.
 pub(crate) fn run_first() -> Result<(), Error> {
     let nice = rustix::process::setpriority_process(None, NICE);
     sys::set_scheduler(libc::SCHED_FIFO, PRIORITY)
@@ -34,32 +34,32 @@ pub(crate) fn run_first() -> Result<(), Error> {
 /// While it lives, this thread shares the CPU like others, if it was one that runs first.
 #[derive(Debug)]
 #[must_use]
-pub struct Aside {
+pub struct NormalPriority {
     was_first: bool,
     is_ordinary: bool,
     /// Of the thread that made it.
     here: PhantomData<*const ()>,
 }
 
-impl Aside {
+impl NormalPriority {
     /// Lets others run too, from now on.
-    pub fn step() -> Self {
+    pub fn of_thread() -> Self {
         let was_first = IS_FIRST.get() && sys::set_scheduler(libc::SCHED_OTHER, 0).is_ok();
         IS_FIRST.set(IS_FIRST.get() && !was_first);
         Self { was_first, is_ordinary: false, here: PhantomData }
     }
 }
 
-impl Aside {
+impl NormalPriority {
     /// The same as an ordinary one among all, whom a nice value puts before nobody: what anybody can have us do as often as he likes.
-    pub fn among_all() -> Self {
-        let mut aside = Self::step();
-        aside.is_ordinary = aside.was_first && rustix::process::setpriority_process(None, 0).is_ok();
-        aside
+    pub fn with_normal_nice() -> Self {
+        let mut normal = Self::of_thread();
+        normal.is_ordinary = normal.was_first && rustix::process::setpriority_process(None, 0).is_ok();
+        normal
     }
 }
 
-impl Drop for Aside {
+impl Drop for NormalPriority {
     fn drop(&mut self) {
         if std::mem::take(&mut self.is_ordinary) {
             let _ = rustix::process::setpriority_process(None, NICE);
@@ -89,15 +89,15 @@ mod tests {
             }
             assert_eq!(policy(), libc::SCHED_FIFO);
             {
-                let _aside = Aside::step();
+                let _normal_priority = NormalPriority::of_thread();
                 assert_eq!(policy(), libc::SCHED_OTHER);
-                drop(Aside::step());
+                drop(NormalPriority::of_thread());
                 assert_eq!(policy(), libc::SCHED_OTHER, "one inside another ends with the outer");
             }
             assert_eq!(policy(), libc::SCHED_FIFO);
             let nice = || rustix::process::getpriority_process(None).unwrap();
             {
-                let _aside = Aside::among_all();
+                let _normal_priority = NormalPriority::with_normal_nice();
                 assert_eq!((policy(), nice()), (libc::SCHED_OTHER, 0));
             }
             assert_eq!((policy(), nice()), (libc::SCHED_FIFO, NICE));
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn whoever_does_not_run_first_stays_as_it_is() {
         let before = policy();
-        drop(Aside::step());
+        drop(NormalPriority::of_thread());
         assert_eq!(policy(), before);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The real device. Its rooms are the folder's files.
+//! The real device. Each file of the folder implements one of its traits.
 
 mod apps;
 mod disks;
@@ -139,7 +139,7 @@ impl System {
         selfcare::set_self_oom_protection(&self.root)
     }
 
-    /// Lets the calling thread run before all that is not real-time, but for what takes long: see [`crate::Aside`].
+    /// Lets the calling thread run before all that is not real-time, but for what takes long: see [`crate::NormalPriority`].
     pub fn run_first() -> Result<(), Error> {
         crate::priority::run_first()
     }

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::check::State;
+use crate::device_traits::Tiers;
 use crate::file::capture;
-use crate::rooms::Tiers;
 use crate::System;
 
 fn machine(nodes: &[(u32, u32, u64)]) -> (tempfile::TempDir, System) {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fovea_linux::rooms::*;
+use fovea_linux::device_traits::*;
 use fovea_linux::{CompressCursor, Error, Report, State, System};
 
 fn folder(name: &str) -> PathBuf {

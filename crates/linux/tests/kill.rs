@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use fovea_apps::ProcessId;
-use fovea_linux::rooms::*;
+use fovea_linux::device_traits::*;
 use fovea_linux::System;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};

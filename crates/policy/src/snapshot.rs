@@ -131,8 +131,8 @@ pub struct AppState {
     #[serde(default, skip_serializing_if = "is_false")]
     pub seen: bool,
     /// A kill of it was in vain a while ago.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub spared: bool,
+    #[serde(default, skip_serializing_if = "is_false", rename = "spared")]
+    pub kill_failed: bool,
     /// Frozen by us.
     #[serde(default, skip_serializing_if = "is_false")]
     pub frozen: bool,
@@ -234,7 +234,7 @@ impl AppState {
             returns_permille: None,
             background_since_ns: 0,
             seen: false,
-            spared: false,
+            kill_failed: false,
             frozen: false,
             anon_bytes: 0,
             current_bytes: 0,

@@ -8,26 +8,26 @@ use fovea_apps::{AppName, Importance, SourceId};
 use fovea_linux::{Device, Error};
 use serde_json::{json, Value};
 
-use super::house::House;
+use super::engine_state::EngineState;
 use super::Engine;
 
 impl<D: Device> Engine<D> {
     /// A source has connected. What it says holds until it leaves.
     pub fn attends(&mut self, source: SourceId, name: &str, now_ns: u64) {
-        self.house.attention.sources.insert(source, name.to_owned());
-        self.house.write(now_ns, "source", None, None, json!({ "name": name }));
+        self.shared.attention.sources.insert(source, name.to_owned());
+        self.shared.write(now_ns, "source", None, None, json!({ "name": name }));
     }
 
     /// A source is gone. If no other says who is in the foreground, the turn that follows thaws all
     /// apps. A screen that no source knows counts as on.
     pub fn left(&mut self, source: SourceId, now_ns: u64) {
-        self.busy |= self.house.attention.sources.contains_key(&source);
-        self.house.left(source, now_ns);
+        self.busy |= self.shared.attention.sources.contains_key(&source);
+        self.shared.left(source, now_ns);
         self.answer(now_ns);
     }
 }
 
-impl<D: Device> House<D> {
+impl<D: Device> EngineState<D> {
     fn left(&mut self, source: SourceId, now_ns: u64) {
         let Some(name) = self.attention.sources.remove(&source) else { return };
         self.registry.leave(source);

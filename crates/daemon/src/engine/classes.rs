@@ -8,7 +8,7 @@ use fovea_client::protocol::BusName;
 use fovea_linux::{Device, Error, ServiceUser};
 use serde_json::json;
 
-use super::house::House;
+use super::engine_state::EngineState;
 use super::perceptible::leased;
 
 /// How old what is known of services may be where something is looked at anyway.
@@ -66,7 +66,7 @@ impl ServiceLooks {
     }
 }
 
-impl<D: Device> House<D> {
+impl<D: Device> EngineState<D> {
     /// Looks who uses which services, if that is due. Of who connects to whom the kernel tells nothing, so an app is looked at when it comes and
     /// when it comes to the screen, and a while after; at other times along with what wakes the daemon anyway.
     pub(super) fn look_at_services(&mut self, now_ns: u64) {

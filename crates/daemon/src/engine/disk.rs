@@ -10,7 +10,7 @@ use fovea_policy::disk::{self, DiskState};
 use fovea_policy::{Action, Config, Decision, Snapshot};
 use serde_json::json;
 
-use super::house::House;
+use super::engine_state::EngineState;
 use super::mechanism::{Mechanism, Need, Step, Turn};
 
 /// The file of limits.
@@ -45,57 +45,57 @@ pub(super) struct Disk {
 
 impl Disk {
     /// Looks by what classes can be made to count, if that is not known.
-    fn look_for_control<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
-        let rate = house.policy.disk.cmax_bytes_per_s;
+    fn look_for_control<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
+        let rate = shared.policy.disk.cmax_bytes_per_s;
         if self.looked_for == Some(rate) {
             return;
         }
         let new_rate = self.looked_for.replace(rate).is_some_and(|old| old != rate);
-        let control = match house.policy.disk.enabled {
-            true => house.device.disk_control(rate > 0).unwrap_or_else(|e| {
+        let control = match shared.policy.disk.enabled {
+            true => shared.device.disk_control(rate > 0).unwrap_or_else(|e| {
                 say!("fovea: {e}: apps' disk requests are treated alike");
                 DiskControl::Absent
             }),
             false => DiskControl::Absent,
         };
-        house.service_looks.matter |= control != DiskControl::Absent;
+        shared.service_looks.matter |= control != DiskControl::Absent;
         if control == self.state.control && !new_rate {
             return;
         }
         if control != self.state.control {
-            self.leave(house);
+            self.leave(shared);
             self.state = DiskState { control, ..DiskState::default() };
-            house.write(now_ns, "disk", None, None, json!({ "control": control }));
+            shared.write(now_ns, "disk", None, None, json!({ "control": control }));
         }
         if control == DiskControl::Volumes && rate > 0 {
-            house.device.set_disk_rate(rate).unwrap_or_else(|e| say!("fovea: {e}"));
+            shared.device.set_disk_rate(rate).unwrap_or_else(|e| say!("fovea: {e}"));
         }
     }
 
     /// Takes back all that was done, for it is done in another way from now on.
-    fn leave<D: Device>(&mut self, house: &mut House<D>) {
+    fn leave<D: Device>(&mut self, shared: &mut EngineState<D>) {
         for (name, mut told) in std::mem::take(&mut self.told) {
-            if let Some(cgroup) = house.registry.get(&name).map(|app| app.cgroup.clone()) {
-                forget(house, &mut told, &cgroup);
-                put_back(house, &cgroup, None);
+            if let Some(cgroup) = shared.registry.get(&name).map(|app| app.cgroup.clone()) {
+                forget(shared, &mut told, &cgroup);
+                put_back(shared, &cgroup, None);
             }
         }
     }
 
     /// Reads what time-sensitive apps take, where others are limited by that.
-    fn look_at_use<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        let due_ns = disk::next_look_ns(&self.state, &house.policy.disk);
+    fn look_at_use<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        let due_ns = disk::next_look_ns(&self.state, &shared.policy.disk);
         if self.state.control != DiskControl::Limits || (self.state.looked_ns > 0 && now_ns < due_ns) {
             return Ok(());
         }
         let is_sensitive =
-            |name: &AppName| house.apps.get(name).is_some_and(|known| known.io_class.class == IoClass::TimeSensitive);
-        let sensitive: Vec<_> = house.registry.iter().filter(|app| is_sensitive(&app.name)).cloned().collect();
+            |name: &AppName| shared.apps.get(name).is_some_and(|known| known.io_class.class == IoClass::TimeSensitive);
+        let sensitive: Vec<_> = shared.registry.iter().filter(|app| is_sensitive(&app.name)).cloned().collect();
         let mut bytes = 0u64;
         let mut devices = BTreeSet::new();
         let mut moved = BTreeMap::new();
         for app in sensitive {
-            let usage: BTreeMap<_, _> = house.device.disk_usage(&app.cgroup)?.into_iter().collect();
+            let usage: BTreeMap<_, _> = shared.device.disk_usage(&app.cgroup)?.into_iter().collect();
             // What one moved before it was looked at says nothing.
             if let Some(before) = self.moved.get(&app.name) {
                 for (device, &now) in &usage {
@@ -129,58 +129,58 @@ impl Disk {
 
     fn tell<D: Device>(
         &mut self,
-        house: &mut House<D>,
+        shared: &mut EngineState<D>,
         name: &AppName,
         cgroup: &str,
         class: IoClass,
     ) -> Result<bool, Error> {
-        enable_controller(house, cgroup)?;
+        enable_controller(shared, cgroup)?;
         let told = self.told.entry(name.clone()).or_default();
         // Whatever comes of it, it is not tried again before something changes.
         told.class = Some(class);
         if self.state.control == DiskControl::Volumes {
-            let Some(id) = house.device.disk_id(cgroup)? else { return Ok(false) };
-            if !is_written(house.undo.disk_class(cgroup, id)) {
+            let Some(id) = shared.device.disk_id(cgroup)? else { return Ok(false) };
+            if !is_written(shared.undo.disk_class(cgroup, id)) {
                 return Ok(false);
             }
             told.id = Some(id);
-            return house.device.set_disk_class(id, class).map(|()| true);
+            return shared.device.set_disk_class(id, class).map(|()| true);
         }
         let mut done = false;
-        for file in house.device.io_weights()? {
-            done |= set(house, cgroup, file, None, &format!("default {}", weight(class)))?;
+        for file in shared.device.io_weights()? {
+            done |= set(shared, cgroup, file, None, &format!("default {}", weight(class)))?;
         }
         Ok(done)
     }
 
     fn limit<D: Device>(
         &mut self,
-        house: &mut House<D>,
+        shared: &mut EngineState<D>,
         name: &AppName,
         cgroup: &str,
         limit: Option<u64>,
     ) -> Result<bool, Error> {
         self.told.entry(name.clone()).or_default().limit = limit;
         let Some(bytes) = limit else {
-            put_back(house, cgroup, Some(LIMITS));
+            put_back(shared, cgroup, Some(LIMITS));
             return Ok(true);
         };
-        enable_controller(house, cgroup)?;
+        enable_controller(shared, cgroup)?;
         let mut done = false;
         for device in &self.devices {
-            done |= set(house, cgroup, LIMITS, Some(device), &format!("{device} rbps={bytes} wbps={bytes}"))?;
+            done |= set(shared, cgroup, LIMITS, Some(device), &format!("{device} rbps={bytes} wbps={bytes}"))?;
         }
         Ok(done)
     }
 
-    fn act<D: Device>(&mut self, house: &mut House<D>, action: &Action, cgroup: &str) -> Result<bool, Error> {
+    fn act<D: Device>(&mut self, shared: &mut EngineState<D>, action: &Action, cgroup: &str) -> Result<bool, Error> {
         match action {
-            Action::DiskClass { app, class } => self.tell(house, app, cgroup, *class),
-            Action::DiskLimit { app, bytes_per_s } => self.limit(house, app, cgroup, *bytes_per_s),
+            Action::DiskClass { app, class } => self.tell(shared, app, cgroup, *class),
+            Action::DiskLimit { app, bytes_per_s } => self.limit(shared, app, cgroup, *bytes_per_s),
             action => {
                 let mut told = self.told.remove(action.app()).unwrap_or_default();
-                forget(house, &mut told, cgroup);
-                put_back(house, cgroup, None);
+                forget(shared, &mut told, cgroup);
+                put_back(shared, cgroup, None);
                 Ok(true)
             }
         }
@@ -202,35 +202,35 @@ fn is_written(logged: std::io::Result<()>) -> bool {
 
 /// Changes a setting of an app; what it was is written down before. False if the app has none.
 fn set<D: Device>(
-    house: &mut House<D>,
+    shared: &mut EngineState<D>,
     cgroup: &str,
     file: &str,
     device: Option<&str>,
     value: &str,
 ) -> Result<bool, Error> {
-    let Some(old) = house.device.io_setting(cgroup, file, device)? else { return Ok(false) };
-    if !is_written(house.undo.io_setting(cgroup, file, &old)) {
+    let Some(old) = shared.device.io_setting(cgroup, file, device)? else { return Ok(false) };
+    if !is_written(shared.undo.io_setting(cgroup, file, &old)) {
         return Ok(false);
     }
-    house.device.set_io_setting(cgroup, file, value).map(|()| true)
+    shared.device.set_io_setting(cgroup, file, value).map(|()| true)
 }
 
 /// Gives an app the settings back that it had: of one file, or all.
-fn put_back<D: Device>(house: &mut House<D>, cgroup: &str, file: Option<&str>) {
-    for (of, old) in house.undo.io_settings(cgroup) {
+fn put_back<D: Device>(shared: &mut EngineState<D>, cgroup: &str, file: Option<&str>) {
+    for (of, old) in shared.undo.io_settings(cgroup) {
         if file.is_none_or(|file| file == of) {
-            match house.device.set_io_setting(cgroup, &of, &old) {
-                Ok(()) => drop(is_written(house.undo.io_put_back(cgroup, &of, &old))),
+            match shared.device.set_io_setting(cgroup, &of, &old) {
+                Ok(()) => drop(is_written(shared.undo.io_put_back(cgroup, &of, &old))),
                 Err(e) => say!("fovea: {e}"),
             }
         }
     }
 }
 
-fn forget<D: Device>(house: &mut House<D>, told: &mut Told, cgroup: &str) {
+fn forget<D: Device>(shared: &mut EngineState<D>, told: &mut Told, cgroup: &str) {
     if let Some(id) = told.id.take() {
-        match house.device.forget_disk_class(id) {
-            Ok(()) => drop(is_written(house.undo.disk_forgotten(cgroup))),
+        match shared.device.forget_disk_class(id) {
+            Ok(()) => drop(is_written(shared.undo.disk_forgotten(cgroup))),
             Err(e) => say!("fovea: {e}"),
         }
     }
@@ -238,9 +238,9 @@ fn forget<D: Device>(house: &mut House<D>, told: &mut Told, cgroup: &str) {
 }
 
 /// Sees to it that the kernel tells an app's requests from others', where the owner lets us.
-fn enable_controller<D: Device>(house: &mut House<D>, cgroup: &str) -> Result<(), Error> {
-    match house.policy.disk.enable_controller {
-        true => house.pass_on(cgroup, Controller::Io).map(|_| ()),
+fn enable_controller<D: Device>(shared: &mut EngineState<D>, cgroup: &str) -> Result<(), Error> {
+    match shared.policy.disk.enable_controller {
+        true => shared.pass_on(cgroup, Controller::Io).map(|_| ()),
         false => Ok(()),
     }
 }
@@ -255,8 +255,8 @@ impl<D: Device> Mechanism<D> for Disk {
         &NEEDS
     }
 
-    fn set_up(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        self.look_for_control(house, now_ns);
+    fn set_up(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        self.look_for_control(shared, now_ns);
         Ok(())
     }
 
@@ -271,25 +271,25 @@ impl<D: Device> Mechanism<D> for Disk {
         self.state.idle_looks = 0;
     }
 
-    fn gone(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
+    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, _now_ns: u64) {
         self.moved.remove(&app.name);
         if let Some(mut told) = self.told.remove(&app.name) {
-            forget(house, &mut told, &app.cgroup);
+            forget(shared, &mut told, &app.cgroup);
         }
     }
 
-    fn undo(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
+    fn undo(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
         if let Some(mut told) = self.told.remove(&app.name) {
-            forget(house, &mut told, &app.cgroup);
-            put_back(house, &app.cgroup, None);
+            forget(shared, &mut told, &app.cgroup);
+            put_back(shared, &app.cgroup, None);
             // Nobody's decision, and so without a reason: a replay would look for what it depended on.
-            house.write(now_ns, "disk-forget", Some(&app.name), None, json!(null));
+            shared.write(now_ns, "disk-forget", Some(&app.name), None, json!(null));
         }
     }
 
-    fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        self.look_for_control(house, now_ns);
-        self.look_at_use(house, now_ns)
+    fn observe(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        self.look_for_control(shared, now_ns);
+        self.look_at_use(shared, now_ns)
     }
 
     fn describe(&self, snapshot: &mut Snapshot) {
@@ -305,17 +305,17 @@ impl<D: Device> Mechanism<D> for Disk {
         disk::decide(snapshot, &config.disk)
     }
 
-    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+    fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, _turn: &mut Turn) -> bool {
         let (Action::DiskClass { app, .. } | Action::DiskForget { app } | Action::DiskLimit { app, .. }) = step.action
         else {
             return false;
         };
-        let Some(cgroup) = house.registry.get(app).map(|app| app.cgroup.clone()) else { return true };
-        match self.act(house, step.action, &cgroup) {
-            Ok(true) => house.journal_step(step, outcome(step.action)),
+        let Some(cgroup) = shared.registry.get(app).map(|app| app.cgroup.clone()) else { return true };
+        match self.act(shared, step.action, &cgroup) {
+            Ok(true) => shared.journal_step(step, outcome(step.action)),
             Ok(false) if !std::mem::replace(&mut self.said_missing, true) => {
                 let what = format!("disk classes of {app}: its cgroup has no io controller (`fovea check`, row disk)");
-                house.lacks(step.snapshot.now_ns, what);
+                shared.lacks(step.snapshot.now_ns, what);
             }
             Ok(false) => {}
             Err(e) => {

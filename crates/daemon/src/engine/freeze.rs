@@ -9,7 +9,7 @@ use fovea_linux::Device;
 use fovea_policy::{freeze, Action, Config, Decision, Snapshot};
 use serde_json::Value;
 
-use super::house::House;
+use super::engine_state::EngineState;
 use super::mechanism::{Mechanism, Need, Step, Turn};
 
 #[derive(Debug, Default)]
@@ -18,11 +18,11 @@ pub(super) struct Freeze {
 }
 
 impl Freeze {
-    fn thaw<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str) {
-        match house.device.set_frozen(cgroup, false) {
+    fn thaw<D: Device>(&mut self, shared: &mut EngineState<D>, name: &AppName, cgroup: &str) {
+        match shared.device.set_frozen(cgroup, false) {
             Ok(()) => {
                 self.frozen.remove(name);
-                if let Err(e) = house.undo.thawed(cgroup) {
+                if let Err(e) = shared.undo.thawed(cgroup) {
                     say!("fovea: writing the undo log: {e}");
                 }
             }
@@ -30,18 +30,18 @@ impl Freeze {
         }
     }
 
-    fn freeze<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str, now_ns: u64) -> bool {
-        let named = house.undo.freezing(cgroup).map_err(|e| e.to_string());
-        match named.and_then(|()| house.device.set_frozen(cgroup, true).map_err(|e| e.to_string())) {
+    fn freeze<D: Device>(&mut self, shared: &mut EngineState<D>, name: &AppName, cgroup: &str, now_ns: u64) -> bool {
+        let named = shared.undo.freezing(cgroup).map_err(|e| e.to_string());
+        match named.and_then(|()| shared.device.set_frozen(cgroup, true).map_err(|e| e.to_string())) {
             Ok(()) => {
                 // What was done is written down.
-                debug_assert!(house.undo.changed().frozen.contains(cgroup));
+                debug_assert!(shared.undo.changed().frozen.contains(cgroup));
                 self.frozen.insert(name.clone())
             }
             Err(e) => {
                 say!("fovea: freezing {name}: {e}");
                 // Not again at every turn: after another debounce.
-                house.known(name, |known| known.background_since_ns = now_ns);
+                shared.known(name, |known| known.background_since_ns = now_ns);
                 false
             }
         }
@@ -58,18 +58,18 @@ impl<D: Device> Mechanism<D> for Freeze {
         &NEEDS
     }
 
-    fn gone(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
+    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, _now_ns: u64) {
         // Killed while it was frozen, it leaves a cgroup in which nothing that comes next could run.
         if self.frozen.remove(&app.name) {
-            house.device.set_frozen(&app.cgroup, false).unwrap_or_else(|e| say!("fovea: {e}"));
+            shared.device.set_frozen(&app.cgroup, false).unwrap_or_else(|e| say!("fovea: {e}"));
         }
     }
 
-    fn undo(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
+    fn undo(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
         if self.frozen.contains(&app.name) {
-            self.thaw(house, &app.name, &app.cgroup);
+            self.thaw(shared, &app.name, &app.cgroup);
             // Nobody's decision, and so without a reason: a replay would look for what it depended on.
-            house.write(now_ns, "thaw", Some(&app.name), None, Value::Null);
+            shared.write(now_ns, "thaw", Some(&app.name), None, Value::Null);
         }
     }
 
@@ -90,15 +90,15 @@ impl<D: Device> Mechanism<D> for Freeze {
         freeze::decide(snapshot, &config.freeze)
     }
 
-    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+    fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, _turn: &mut Turn) -> bool {
         let (Action::Freeze { app: name } | Action::Thaw { app: name }) = step.action else { return false };
-        let Some(cgroup) = house.registry.get(name).map(|app| app.cgroup.clone()) else { return true };
+        let Some(cgroup) = shared.registry.get(name).map(|app| app.cgroup.clone()) else { return true };
         match step.action {
-            Action::Thaw { .. } if self.frozen.contains(name) => self.thaw(house, name, &cgroup),
-            Action::Freeze { .. } if self.freeze(house, name, &cgroup, step.snapshot.now_ns) => {}
+            Action::Thaw { .. } if self.frozen.contains(name) => self.thaw(shared, name, &cgroup),
+            Action::Freeze { .. } if self.freeze(shared, name, &cgroup, step.snapshot.now_ns) => {}
             _ => return true,
         }
-        house.journal_step(step, Value::Null);
+        shared.journal_step(step, Value::Null);
         true
     }
 

@@ -5,7 +5,7 @@ use fovea_apps::{AppName, Identity, Listed, Lists, Pattern, Standing};
 use fovea_linux::Device;
 use serde_json::json;
 
-use super::house::{House, Known};
+use super::engine_state::{EngineState, SharedAppState};
 
 /// How old what is known of an app's programs may be while memory is short; before it is frozen or killed they are read again.
 const PROGRAMS_FRESH_NS: u64 = 2_000_000_000;
@@ -13,7 +13,7 @@ const PROGRAMS_FRESH_NS: u64 = 2_000_000_000;
 /// Entries that commands may add.
 const SAID_MAX: usize = 256;
 
-impl<D: Device> House<D> {
+impl<D: Device> EngineState<D> {
     /// The lists in force: the configuration's, and what was said since.
     pub(super) fn relist(&mut self, now_ns: u64) {
         self.lists = self.config.lists.clone();
@@ -75,7 +75,7 @@ impl<D: Device> House<D> {
         if listed {
             self.reorder(now_ns);
         }
-        let is_perceived = |house: &Self| house.apps.get(name).is_some_and(|known| known.perceived.is_some());
+        let is_perceived = |shared: &Self| shared.apps.get(name).is_some_and(|known| known.perceived.is_some());
         let was_perceived = is_perceived(self);
         self.perceive_at(now_ns);
         listed || is_perceived(self) != was_perceived
@@ -86,7 +86,7 @@ impl<D: Device> House<D> {
         if self.lists.is_empty() {
             return;
         }
-        let old = |known: &Known| now_ns.saturating_sub(known.identified_ns) >= PROGRAMS_FRESH_NS;
+        let old = |known: &SharedAppState| now_ns.saturating_sub(known.identified_ns) >= PROGRAMS_FRESH_NS;
         let names: Vec<_> = self.apps.iter().filter(|(_, known)| old(known)).map(|(name, _)| name.clone()).collect();
         let changed = names.iter().filter(|name| self.identify(name, now_ns)).count();
         if changed > 0 {

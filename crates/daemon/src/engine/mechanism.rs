@@ -10,7 +10,7 @@ use fovea_client::Status;
 use fovea_linux::{Device, Error};
 use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 
-use super::house::House;
+use super::engine_state::EngineState;
 
 /// What the event loop has to do after a turn.
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ pub(super) trait Mechanism<D: Device> {
     fn needs(&self) -> &'static [Need];
 
     /// Sets the device up, at the start.
-    fn set_up(&mut self, _house: &mut House<D>, _now_ns: u64) -> Result<(), Error> {
+    fn set_up(&mut self, _shared: &mut EngineState<D>, _now_ns: u64) -> Result<(), Error> {
         Ok(())
     }
 
@@ -91,10 +91,10 @@ pub(super) trait Mechanism<D: Device> {
     fn fronted(&mut self, _app: &AppName) {}
 
     /// An app has ended, or gets another name. Forgets the app.
-    fn gone(&mut self, _house: &mut House<D>, _app: &App, _now_ns: u64) {}
+    fn gone(&mut self, _shared: &mut EngineState<D>, _app: &App, _now_ns: u64) {}
 
     /// Undoes what was done to an app that lives on but is about to be forgotten.
-    fn undo(&mut self, _house: &mut House<D>, _app: &App, _now_ns: u64) {}
+    fn undo(&mut self, _shared: &mut EngineState<D>, _app: &App, _now_ns: u64) {}
 
     /// Decides on what is known already; nothing is read.
     fn at_once(&self, _snapshot: &Snapshot, _config: &Config) -> Decision {
@@ -105,10 +105,10 @@ pub(super) trait Mechanism<D: Device> {
     fn answered(&mut self) {}
 
     /// A turn begins.
-    fn begin(&mut self, _house: &mut House<D>, _now_ns: u64) {}
+    fn begin(&mut self, _shared: &mut EngineState<D>, _now_ns: u64) {}
 
     /// Reads what its decision depends on.
-    fn observe(&mut self, _house: &mut House<D>, _now_ns: u64) -> Result<(), Error> {
+    fn observe(&mut self, _shared: &mut EngineState<D>, _now_ns: u64) -> Result<(), Error> {
         Ok(())
     }
 
@@ -121,28 +121,28 @@ pub(super) trait Mechanism<D: Device> {
     }
 
     /// Takes in its decision, before the actions are performed.
-    fn decided(&mut self, _house: &mut House<D>, _decision: &Decision, _snapshot: &Snapshot) {}
+    fn decided(&mut self, _shared: &mut EngineState<D>, _decision: &Decision, _snapshot: &Snapshot) {}
 
     /// Performs an action; false if the action is another mechanism's.
-    fn perform(&mut self, house: &mut House<D>, step: &Step, turn: &mut Turn) -> bool;
+    fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, turn: &mut Turn) -> bool;
 
     /// A turn ends.
-    fn finish(&mut self, _house: &mut House<D>, _now_ns: u64, _turn: &mut Turn) {}
+    fn finish(&mut self, _shared: &mut EngineState<D>, _now_ns: u64, _turn: &mut Turn) {}
 
     /// One of the processes of the last [`Turn::awaited`] has ended. Returns the app that has ended
     /// with it, if one has.
-    fn victim_ended(&mut self, _house: &mut House<D>, _now_ns: u64) -> Option<AppName> {
+    fn victim_ended(&mut self, _shared: &mut EngineState<D>, _now_ns: u64) -> Option<AppName> {
         None
     }
 
     /// An app's cgroup has no process any more. Called before the app is forgotten.
-    fn cgroup_emptied(&mut self, _house: &mut House<D>, _app: &AppName, _now_ns: u64) {}
+    fn cgroup_emptied(&mut self, _shared: &mut EngineState<D>, _app: &AppName, _now_ns: u64) {}
 
     /// Reads what a status shows of these apps and in all. No decision depends on it.
-    fn refresh(&mut self, _house: &mut House<D>, _shown: &[AppName], _now_ns: u64) {}
+    fn refresh(&mut self, _shared: &mut EngineState<D>, _shown: &[AppName], _now_ns: u64) {}
 
     /// Completes a snapshot for a dry run; returns notes for the user.
-    fn preview(&mut self, _house: &mut House<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {
+    fn preview(&mut self, _shared: &mut EngineState<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {
         self.describe(snapshot);
         Ok(Vec::new())
     }

@@ -20,7 +20,7 @@ use fovea_linux::{Device, Error};
 use fovea_policy::memory::{self, Growth, MemoryState, Rate};
 use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
-use super::house::House;
+use super::engine_state::EngineState;
 use super::mechanism::{Mechanism, Need, Step, Turn};
 use super::registration::AGAIN_NS;
 pub(crate) use observe::state_of_memory;
@@ -83,7 +83,7 @@ impl Memory {
         for app in &mut snapshot.apps {
             let Some(known) = self.apps.get(&app.name) else { continue };
             let usage = &known.usage;
-            app.spared = now_ns < known.spared_until_ns;
+            app.kill_failed = now_ns < known.kill_failed_until_ns;
             (app.anon_bytes, app.current_bytes, app.swap_bytes) =
                 (usage.anon_bytes, usage.current_bytes, usage.swap_bytes);
             (app.shmem_bytes, app.lasting_bytes, app.kernel_bytes) =
@@ -123,8 +123,8 @@ impl<D: Device> Mechanism<D> for Memory {
         &NEEDS
     }
 
-    fn set_up(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        self.set_up_all(house, now_ns)
+    fn set_up(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        self.set_up_all(shared, now_ns)
     }
 
     fn came(&mut self, app: &AppName, now_ns: u64) {
@@ -146,10 +146,10 @@ impl<D: Device> Mechanism<D> for Memory {
         self.returning = Some(app.clone());
     }
 
-    fn gone(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
+    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
         self.apps.remove(&app.name);
         if self.session.as_ref().is_some_and(|session| session.app == app.name) {
-            self.end_session(house, now_ns);
+            self.end_session(shared, now_ns);
         }
     }
 
@@ -164,13 +164,13 @@ impl<D: Device> Mechanism<D> for Memory {
         }
     }
 
-    fn begin(&mut self, house: &mut House<D>, now_ns: u64) {
-        self.lose_patience(house, now_ns);
-        self.read_back(house);
+    fn begin(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
+        self.lose_patience(shared, now_ns);
+        self.read_back(shared);
     }
 
-    fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        self.look(house, now_ns)
+    fn observe(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        self.look(shared, now_ns)
     }
 
     fn describe(&self, snapshot: &mut Snapshot) {
@@ -183,60 +183,60 @@ impl<D: Device> Mechanism<D> for Memory {
         decision
     }
 
-    fn decided(&mut self, house: &mut House<D>, decision: &Decision, snapshot: &Snapshot) {
+    fn decided(&mut self, shared: &mut EngineState<D>, decision: &Decision, snapshot: &Snapshot) {
         self.compressing = false;
-        self.only_listed.note(house, decision, snapshot);
-        if self.outside.note(house, decision, &snapshot.memory, snapshot.now_ns) {
-            house.changed = true;
+        self.only_listed.note(shared, decision, snapshot);
+        if self.outside.note(shared, decision, &snapshot.memory, snapshot.now_ns) {
+            shared.changed = true;
         }
     }
 
-    fn perform(&mut self, house: &mut House<D>, step: &Step, turn: &mut Turn) -> bool {
+    fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, turn: &mut Turn) -> bool {
         match step.action {
             Action::Compress { app, pages } => {
                 self.compressing = true;
-                if self.compress(house, app, *pages, step) {
+                if self.compress(shared, app, *pages, step) {
                     turn.wake_by(step.snapshot.now_ns);
                 }
             }
             Action::Prefetch { app, pages } => self.prefetch_later(app, *pages, step),
-            Action::Ask { app } | Action::Kill { app } => self.end(house, app, step, turn),
+            Action::Ask { app } | Action::Kill { app } => self.end(shared, app, step, turn),
             _ => return false,
         }
         true
     }
 
-    fn finish(&mut self, house: &mut House<D>, now_ns: u64, turn: &mut Turn) {
+    fn finish(&mut self, shared: &mut EngineState<D>, now_ns: u64, turn: &mut Turn) {
         if !self.compressing {
-            self.end_session(house, now_ns);
+            self.end_session(shared, now_ns);
         }
-        if house.changed {
+        if shared.changed {
             turn.wake_by(now_ns);
         }
         turn.awaited.append(&mut self.left);
         if let Some(victim) = &self.victim {
-            turn.wake_by(victim.since_ns + patience_ns(victim, &house.config));
+            turn.wake_by(victim.since_ns + patience_ns(victim, &shared.config));
         }
     }
 
-    fn victim_ended(&mut self, house: &mut House<D>, now_ns: u64) -> Option<AppName> {
+    fn victim_ended(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Option<AppName> {
         let victim = self.victim.as_mut()?;
         victim.awaited = victim.awaited.saturating_sub(1);
         // Of many processes only some are held; the end of the last is then told by its cgroup.
-        (victim.awaited == 0 && victim.all_held).then(|| self.victim_done(house, now_ns))?
+        (victim.awaited == 0 && victim.all_held).then(|| self.victim_done(shared, now_ns))?
     }
 
-    fn cgroup_emptied(&mut self, house: &mut House<D>, app: &AppName, now_ns: u64) {
+    fn cgroup_emptied(&mut self, shared: &mut EngineState<D>, app: &AppName, now_ns: u64) {
         if self.victim.as_ref().is_some_and(|victim| victim.app == *app && victim.awaited == 0)
-            && !self.kill_left(house, app, now_ns)
+            && !self.kill_left(shared, app, now_ns)
         {
-            self.victim_done(house, now_ns);
+            self.victim_done(shared, now_ns);
         }
     }
 
-    fn refresh(&mut self, house: &mut House<D>, shown: &[AppName], now_ns: u64) {
-        self.read_sizes(house, shown, now_ns);
-        if let Ok(reading) = house.device.memory() {
+    fn refresh(&mut self, shared: &mut EngineState<D>, shown: &[AppName], now_ns: u64) {
+        self.read_sizes(shared, shown, now_ns);
+        if let Ok(reading) = shared.device.memory() {
             // Only shown: the rates of the next decision still count from the last look.
             let (some, file, anon) =
                 (self.reading.psi_some_total_us, self.reading.refault_file, self.reading.refault_anon);
@@ -244,12 +244,12 @@ impl<D: Device> Mechanism<D> for Memory {
         }
     }
 
-    fn preview(&mut self, house: &mut House<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {
-        let reading = house.device.memory()?;
-        let all: Vec<_> = house.registry.iter().map(|app| app.name.clone()).collect();
-        self.read_sizes(house, &all, snapshot.now_ns);
+    fn preview(&mut self, shared: &mut EngineState<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {
+        let reading = shared.device.memory()?;
+        let all: Vec<_> = shared.registry.iter().map(|app| app.name.clone()).collect();
+        self.read_sizes(shared, &all, snapshot.now_ns);
         self.describe_all(snapshot);
-        snapshot.memory = self.with_stalls(house, &reading, snapshot.now_ns);
+        snapshot.memory = self.with_stalls(shared, &reading, snapshot.now_ns);
         // One that dies now is told of in a note; what comes after it is asked for.
         (snapshot.kill_pending, snapshot.asked) = (false, None);
         let note =

@@ -12,7 +12,7 @@ use fovea_policy::merge::{self, AppMerge, MergeState};
 use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 use serde_json::json;
 
-use super::house::House;
+use super::engine_state::EngineState;
 use super::mechanism::{Mechanism, Need, Step, Turn};
 use window::Progress;
 
@@ -49,11 +49,11 @@ pub(super) struct Merge {
 
 impl Merge {
     /// Reads an app's kinship; one that has grown by a quarter since it was merged is new again.
-    fn read_app<D: Device>(&mut self, house: &mut House<D>, name: &AppName, background_since_ns: u64) {
-        let Some(cgroup) = house.registry.get(name).map(|app| app.cgroup.clone()) else { return };
-        let kin = match is_excluded(house, name, &cgroup) {
+    fn read_app<D: Device>(&mut self, shared: &mut EngineState<D>, name: &AppName, background_since_ns: u64) {
+        let Some(cgroup) = shared.registry.get(name).map(|app| app.cgroup.clone()) else { return };
+        let kin = match is_excluded(shared, name, &cgroup) {
             true => Ok(None),
-            false => house.device.kinship(&cgroup),
+            false => shared.device.kinship(&cgroup),
         };
         let kin = kin.unwrap_or_else(|e| {
             say!("fovea: {e}: {name} counts as not registered for merging");
@@ -61,7 +61,7 @@ impl Merge {
         });
         let before = self.apps.get(name).and_then(|known| known.merge);
         let merge = kin.map(|kin| {
-            let charged_bytes = house.device.charge(&cgroup).unwrap_or(0);
+            let charged_bytes = shared.device.charge(&cgroup).unwrap_or(0);
             match before.filter(|before| before.kin == kin && !before.fresh) {
                 Some(before) if charged_bytes <= before.charged_bytes.saturating_add(before.charged_bytes / 4) => {
                     before
@@ -73,8 +73,8 @@ impl Merge {
     }
 
     /// Who has come to the background, and since when, and was not looked at since.
-    fn newcomers<'a, D>(&'a self, house: &'a House<D>) -> impl Iterator<Item = (AppName, u64)> + 'a {
-        house.apps.iter().filter_map(|(name, known)| {
+    fn newcomers<'a, D>(&'a self, shared: &'a EngineState<D>) -> impl Iterator<Item = (AppName, u64)> + 'a {
+        shared.apps.iter().filter_map(|(name, known)| {
             let since_ns = known.background_since_ns;
             let is_background = known.importance.is_some_and(|importance| importance > Importance::Service);
             let read = self.apps.get(name).is_some_and(|read| read.background_since_ns == since_ns);
@@ -83,10 +83,10 @@ impl Merge {
     }
 
     /// Looks at who has come to the background since the last time; says whether somebody has who can be merged.
-    fn look_at_newcomers<D: Device>(&mut self, house: &mut House<D>) -> bool {
-        let new: Vec<_> = self.newcomers(house).collect();
+    fn look_at_newcomers<D: Device>(&mut self, shared: &mut EngineState<D>) -> bool {
+        let new: Vec<_> = self.newcomers(shared).collect();
         for (name, since_ns) in &new {
-            self.read_app(house, name, *since_ns);
+            self.read_app(shared, name, *since_ns);
         }
         new.iter().any(|(name, _)| self.apps.get(name).is_some_and(|known| known.merge.is_some()))
     }
@@ -96,8 +96,8 @@ impl Merge {
     }
 
     /// Reads the kernel's state; says whether there is one.
-    fn read<D: Device>(&mut self, house: &mut House<D>) -> Result<bool, Error> {
-        let Some(reading) = house.device.merging()? else { return Ok(false) };
+    fn read<D: Device>(&mut self, shared: &mut EngineState<D>) -> Result<bool, Error> {
+        let Some(reading) = shared.device.merging()? else { return Ok(false) };
         self.state.sharing_pages = reading.sharing_pages;
         self.state.known_pages = reading.known_pages();
         if self.state.window.is_none() {
@@ -110,58 +110,58 @@ impl Merge {
     }
 
     /// What a decision to begin rests on, read when one is due.
-    fn look_before<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        let is_due = |merge: &Self, house: &House<D>| {
-            let mut snapshot = house.snapshot(now_ns);
+    fn look_before<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        let is_due = |merge: &Self, shared: &EngineState<D>| {
+            let mut snapshot = shared.snapshot(now_ns);
             <Self as Mechanism<D>>::describe(merge, &mut snapshot);
-            merge::due_ns(&snapshot, &house.policy.merge).is_some_and(|due_ns| due_ns <= now_ns)
+            merge::due_ns(&snapshot, &shared.policy.merge).is_some_and(|due_ns| due_ns <= now_ns)
         };
-        if !is_due(self, house) {
+        if !is_due(self, shared) {
             return Ok(());
         }
         // An app may have been read before its exec, or have been in front ever since.
-        let all: Vec<_> = house.apps.iter().map(|(name, known)| (name.clone(), known.background_since_ns)).collect();
+        let all: Vec<_> = shared.apps.iter().map(|(name, known)| (name.clone(), known.background_since_ns)).collect();
         for (name, since_ns) in all {
-            self.read_app(house, &name, since_ns);
+            self.read_app(shared, &name, since_ns);
         }
-        self.read(house)?;
-        let spare = house.device.spare()?;
+        self.read(shared)?;
+        let spare = shared.device.spare()?;
         (self.state.cpu_wait_percent, self.state.battery_percent) = (spare.cpu_wait_percent, spare.battery_percent);
         Ok(())
     }
 
-    fn try_observe<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+    fn try_observe<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
         if self.state.window.is_some() {
-            return self.look_within(house, now_ns);
+            return self.look_within(shared, now_ns);
         }
-        let grace_ends_ns = house.grace_ends_ns();
+        let grace_ends_ns = shared.grace_ends_ns();
         let waits = now_ns < grace_ends_ns;
-        self.newcomers_at_ns = (waits && self.newcomers(house).next().is_some()).then_some(grace_ends_ns);
-        let came = !waits && self.look_at_newcomers(house);
+        self.newcomers_at_ns = (waits && self.newcomers(shared).next().is_some()).then_some(grace_ends_ns);
+        let came = !waits && self.look_at_newcomers(shared);
         if !self.is_anyone_registered() {
             return Ok(());
         }
         if came {
-            self.read(house)?;
-            let memory = &house.memory;
+            self.read(shared)?;
+            let memory = &shared.memory;
             self.state.memory_short = memory.available_bytes.saturating_mul(SHORT) < memory.total_bytes;
         }
-        self.look_before(house, now_ns)
+        self.look_before(shared, now_ns)
     }
 }
 
 /// Whether the owner wants an app left out, by its name, unit or programs; what is left alone in every respect is left out of this too.
-fn is_excluded<D: Device>(house: &mut House<D>, name: &AppName, cgroup: &str) -> bool {
-    if house.apps.get(name).is_some_and(|known| known.standing() == fovea_apps::Standing::Ignore) {
+fn is_excluded<D: Device>(shared: &mut EngineState<D>, name: &AppName, cgroup: &str) -> bool {
+    if shared.apps.get(name).is_some_and(|known| known.standing() == fovea_apps::Standing::Ignore) {
         return true;
     }
-    let exclude = &house.policy.merge.exclude;
+    let exclude = &shared.policy.merge.exclude;
     if exclude.is_empty() {
         return false;
     }
     let lists = Lists { ignore: exclude.clone(), ..Lists::default() };
     // Whose programs cannot be read goes by the name alone.
-    let programs = house.device.programs(cgroup).unwrap_or_default();
+    let programs = shared.device.programs(cgroup).unwrap_or_default();
     let label = fovea_apps::label_of_cgroup(cgroup);
     lists.entry(&Identity { name: name.as_str(), label: label.as_deref(), cgroup, programs: &programs }).is_some()
 }
@@ -176,11 +176,11 @@ impl<D: Device> Mechanism<D> for Merge {
         &NEEDS
     }
 
-    fn set_up(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        let reading = match house.device.merging() {
+    fn set_up(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        let reading = match shared.device.merging() {
             Ok(reading) => reading,
             Err(e) => {
-                house.lacks(now_ns, format!("merging: {e}"));
+                shared.lacks(now_ns, format!("merging: {e}"));
                 return Ok(());
             }
         };
@@ -188,17 +188,17 @@ impl<D: Device> Mechanism<D> for Merge {
         self.present = true;
         self.parted_before = reading.parted_pages;
         self.state.ours = reading.settings.run != RUNS;
-        if self.state.ours || !house.policy.merge.enabled {
+        if self.state.ours || !shared.policy.merge.enabled {
             return Ok(());
         }
-        match house.policy.merge.take_over {
-            true => self.take_over(house, &reading, now_ns),
-            false => house.write(now_ns, "merging-is-anothers", None, None, json!({ "settings": reading.settings })),
+        match shared.policy.merge.take_over {
+            true => self.take_over(shared, &reading, now_ns),
+            false => shared.write(now_ns, "merging-is-anothers", None, None, json!({ "settings": reading.settings })),
         }
         Ok(())
     }
 
-    fn gone(&mut self, _house: &mut House<D>, app: &App, _now_ns: u64) {
+    fn gone(&mut self, _house: &mut EngineState<D>, app: &App, _now_ns: u64) {
         self.apps.remove(&app.name);
     }
 
@@ -206,14 +206,14 @@ impl<D: Device> Mechanism<D> for Merge {
         merge::stop(snapshot, &config.merge)
     }
 
-    fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        if !self.present || !(house.policy.merge.enabled || self.state.window.is_some()) {
+    fn observe(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        if !self.present || !(shared.policy.merge.enabled || self.state.window.is_some()) {
             return Ok(());
         }
         // Memory must be looked after though this cannot.
-        if let Err(e) = self.try_observe(house, now_ns) {
+        if let Err(e) = self.try_observe(shared, now_ns) {
             say!("fovea: {e}: the kernel looks for no pages that are alike meanwhile");
-            self.close(house, now_ns, false);
+            self.close(shared, now_ns, false);
             self.state.ours = false;
         }
         Ok(())
@@ -232,30 +232,30 @@ impl<D: Device> Mechanism<D> for Merge {
         decision
     }
 
-    fn decided(&mut self, _house: &mut House<D>, _decision: &Decision, _snapshot: &Snapshot) {
+    fn decided(&mut self, _house: &mut EngineState<D>, _decision: &Decision, _snapshot: &Snapshot) {
         // A pass is judged once.
         if let Some(window) = &mut self.state.window {
             window.passed = false;
         }
     }
 
-    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+    fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, _turn: &mut Turn) -> bool {
         let now_ns = step.snapshot.now_ns;
         let outcome = match step.action {
-            Action::Merge { pages, .. } if self.state.window.is_some() => self.set_rate(house, *pages),
-            Action::Merge { app, pages } => self.open(house, app, *pages, step),
+            Action::Merge { pages, .. } if self.state.window.is_some() => self.set_rate(shared, *pages),
+            Action::Merge { app, pages } => self.open(shared, app, *pages, step),
             Action::StopMerging { .. } => {
                 let whole = matches!(step.reason, Reason::NothingAlike | Reason::Spent);
-                self.close(house, now_ns, whole)
+                self.close(shared, now_ns, whole)
             }
             _ => return false,
         };
-        house.journal_step(step, outcome);
+        shared.journal_step(step, outcome);
         true
     }
 
-    fn refresh(&mut self, house: &mut House<D>, _shown: &[AppName], _now_ns: u64) {
-        if let (true, Ok(Some(reading))) = (self.is_anyone_registered(), house.device.merging()) {
+    fn refresh(&mut self, shared: &mut EngineState<D>, _shown: &[AppName], _now_ns: u64) {
+        if let (true, Ok(Some(reading))) = (self.is_anyone_registered(), shared.device.merging()) {
             self.reading = reading;
         }
     }

@@ -10,7 +10,7 @@ use fovea_policy::net::{self, AppNet, NetState};
 use fovea_policy::{Action, Config, Decision, Snapshot};
 use serde_json::{json, Value};
 
-use super::house::House;
+use super::engine_state::EngineState;
 use super::mechanism::{Mechanism, Need, Step, Turn};
 
 /// For how long what the network has been seen to bring is believed, at least; at most twice that.
@@ -46,8 +46,14 @@ impl Net {
     }
 
     /// What the kernel undoes when this process ends needs no line in the undo log.
-    fn limit_udp<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str, rate: Option<u64>) -> Value {
-        match house.device.limit_udp(cgroup, rate) {
+    fn limit_udp<D: Device>(
+        &mut self,
+        shared: &mut EngineState<D>,
+        name: &AppName,
+        cgroup: &str,
+        rate: Option<u64>,
+    ) -> Value {
+        match shared.device.limit_udp(cgroup, rate) {
             Ok(()) => {
                 if let Some(net) = self.apps.get_mut(name) {
                     net.udp_limit_bytes_per_s = rate.unwrap_or(0);
@@ -67,12 +73,12 @@ impl Net {
         }
     }
 
-    fn release<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str) -> Value {
-        let sockets = house.undo.changed().windows.get(cgroup).cloned().unwrap_or_default();
-        if let Err(e) = house.device.release_windows(cgroup, &sockets) {
+    fn release<D: Device>(&mut self, shared: &mut EngineState<D>, name: &AppName, cgroup: &str) -> Value {
+        let sockets = shared.undo.changed().windows.get(cgroup).cloned().unwrap_or_default();
+        if let Err(e) = shared.device.release_windows(cgroup, &sockets) {
             // What stands in the log is tried again at the end.
             say!("fovea: {e}");
-        } else if let Err(e) = house.undo.windows_released(cgroup) {
+        } else if let Err(e) = shared.undo.windows_released(cgroup) {
             say!("fovea: writing the undo log: {e}");
         }
         if let Some(net) = self.apps.get_mut(name) {
@@ -81,14 +87,20 @@ impl Net {
         json!({ "connections": sockets.len() })
     }
 
-    fn hold<D: Device>(&mut self, house: &mut House<D>, name: &AppName, cgroup: &str, window_bytes: u64) -> Value {
-        let House { device, undo, .. } = house;
+    fn hold<D: Device>(
+        &mut self,
+        shared: &mut EngineState<D>,
+        name: &AppName,
+        cgroup: &str,
+        window_bytes: u64,
+    ) -> Value {
+        let EngineState { device, undo, .. } = shared;
         let mut claim = |sockets: &[fovea_linux::HeldSocket]| undo.windows(cgroup, sockets.to_vec());
         let window = u32::try_from(window_bytes).unwrap_or(u32::MAX >> 1);
         match device.hold_windows(cgroup, window, &mut claim) {
             Ok(outcome) => {
                 // What was done is written down.
-                debug_assert!(outcome.held == 0 || house.undo.changed().windows.contains_key(cgroup));
+                debug_assert!(outcome.held == 0 || shared.undo.changed().windows.contains_key(cgroup));
                 if let Some(net) = self.apps.get_mut(name) {
                     net.window_bytes = window_bytes;
                 }
@@ -102,36 +114,36 @@ impl Net {
     }
 
     /// Where nobody looks, nothing is kept.
-    fn rest<D: Device>(&mut self, house: &mut House<D>) {
+    fn rest<D: Device>(&mut self, shared: &mut EngineState<D>) {
         let is_free = |net: &AppNet| net.window_bytes == 0 && net.udp_limit_bytes_per_s == 0;
         if !self.wanted && self.state.looked_ns.is_some() && self.apps.values().all(is_free) {
-            house.device.forget_traffic();
+            shared.device.forget_traffic();
             self.apps.clear();
             self.state = NetState { peak_bytes_per_s: self.state.peak_bytes_per_s, ..NetState::default() };
         }
     }
 
-    fn look<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+    fn look<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
         let before_ns = self.state.looked_ns.replace(now_ns);
-        self.state.none = !house.device.has_network()?;
+        self.state.none = !shared.device.has_network()?;
         if self.state.none {
             return Ok(());
         }
-        house.service_looks.matter = true;
+        shared.service_looks.matter = true;
         let apps: Vec<(AppName, String)> =
-            house.registry.iter().map(|app| (app.name.clone(), app.cgroup.clone())).collect();
+            shared.registry.iter().map(|app| (app.name.clone(), app.cgroup.clone())).collect();
         let cgroups: Vec<&str> = apps.iter().map(|(_, cgroup)| cgroup.as_str()).collect();
-        let traffic = house.device.traffic(&cgroups)?;
+        let traffic = shared.device.traffic(&cgroups)?;
         traffic.complaints.iter().for_each(|what| say!("fovea: {what}"));
         let Some(period_ns) = before_ns.map(|before_ns| now_ns.saturating_sub(before_ns)) else { return Ok(()) };
         self.take(&apps, &traffic, period_ns.max(1), now_ns);
-        let mut snapshot = house.snapshot(now_ns);
+        let mut snapshot = shared.snapshot(now_ns);
         <Self as Mechanism<D>>::describe(self, &mut snapshot);
         match net::has_sensitive_traffic(&snapshot) {
             true => (self.state.sensitive_ns, self.state.idle_looks) = (Some(now_ns), 0),
             false => self.state.idle_looks = self.state.idle_looks.saturating_add(1),
         }
-        self.tell_of_udp(house, &snapshot, now_ns);
+        self.tell_of_udp(shared, &snapshot, now_ns);
         Ok(())
     }
 
@@ -165,12 +177,12 @@ impl Net {
     }
 
     /// What cannot be held is said once of each app, for `fovea explain`.
-    fn tell_of_udp<D: Device>(&mut self, house: &mut House<D>, snapshot: &Snapshot, now_ns: u64) {
+    fn tell_of_udp<D: Device>(&mut self, shared: &mut EngineState<D>, snapshot: &Snapshot, now_ns: u64) {
         let is_bursty = |app: &&fovea_policy::AppState| app.io_class.class == fovea_apps::IoClass::Bursty;
         for app in snapshot.apps.iter().filter(is_bursty) {
             let sockets = app.net.map_or(0, |net| net.udp_sockets);
             if sockets > 0 && self.told.insert(app.name.clone()) {
-                house.write(now_ns, "udp", Some(&app.name), None, json!({ "connected_sockets": sockets }));
+                shared.write(now_ns, "udp", Some(&app.name), None, json!({ "connected_sockets": sockets }));
             }
         }
     }
@@ -189,42 +201,42 @@ impl<D: Device> Mechanism<D> for Net {
         &NEEDS
     }
 
-    fn gone(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
+    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, _now_ns: u64) {
         // Its processes have ended, its connections perhaps not: it may have handed one on.
         if self.window_of(&app.name) > 0 {
-            self.release(house, &app.name, &app.cgroup);
+            self.release(shared, &app.name, &app.cgroup);
         }
         if self.udp_limit_of(&app.name) > 0 {
-            self.limit_udp(house, &app.name, &app.cgroup, None);
+            self.limit_udp(shared, &app.name, &app.cgroup, None);
         }
         self.apps.remove(&app.name);
         self.told.remove(&app.name);
     }
 
-    fn undo(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
+    fn undo(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
         if self.window_of(&app.name) > 0 {
-            let outcome = self.release(house, &app.name, &app.cgroup);
-            house.write(now_ns, "release-window", Some(&app.name), None, outcome);
+            let outcome = self.release(shared, &app.name, &app.cgroup);
+            shared.write(now_ns, "release-window", Some(&app.name), None, outcome);
         }
         if self.udp_limit_of(&app.name) > 0 {
-            let outcome = self.limit_udp(house, &app.name, &app.cgroup, None);
-            house.write(now_ns, "release-udp", Some(&app.name), None, outcome);
+            let outcome = self.limit_udp(shared, &app.name, &app.cgroup, None);
+            shared.write(now_ns, "release-udp", Some(&app.name), None, outcome);
         }
     }
 
-    fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        let classes = house.apps.values().map(|known| &known.io_class);
-        self.wanted = net::is_wanted(classes, house.attention.screen_on, &house.policy.net);
+    fn observe(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        let classes = shared.apps.values().map(|known| &known.io_class);
+        self.wanted = net::is_wanted(classes, shared.attention.screen_on, &shared.policy.net);
         if !self.wanted {
             return Ok(());
         }
-        let due_ns = net::look_ns(&self.state, &house.policy.net);
+        let due_ns = net::look_ns(&self.state, &shared.policy.net);
         let least_ns = self.state.looked_ns.map_or(0, |looked_ns| looked_ns + PERIOD_LEAST_NS);
         if now_ns < due_ns.max(least_ns) {
             return Ok(());
         }
         // Memory must be looked after though the network cannot.
-        if let Err(e) = self.look(house, now_ns) {
+        if let Err(e) = self.look(shared, now_ns) {
             self.state.idle_looks = self.state.idle_looks.saturating_add(1);
             if !std::mem::replace(&mut self.unread, true) {
                 say!("fovea: {e}: windows stay as they are meanwhile");
@@ -256,13 +268,13 @@ impl<D: Device> Mechanism<D> for Net {
         net::decide(snapshot, &config.net)
     }
 
-    fn decided(&mut self, house: &mut House<D>, _decision: &Decision, snapshot: &Snapshot) {
-        self.state.window_bytes = net::window_bytes(snapshot, &house.policy.net);
-        self.state.udp_bytes_per_s = net::udp_bytes_per_s(snapshot, &house.policy.net);
+    fn decided(&mut self, shared: &mut EngineState<D>, _decision: &Decision, snapshot: &Snapshot) {
+        self.state.window_bytes = net::window_bytes(snapshot, &shared.policy.net);
+        self.state.udp_bytes_per_s = net::udp_bytes_per_s(snapshot, &shared.policy.net);
         self.state.period_ns = 0;
     }
 
-    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+    fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, _turn: &mut Turn) -> bool {
         let (Action::HoldWindow { app: name, .. }
         | Action::ReleaseWindow { app: name }
         | Action::LimitUdp { app: name, .. }
@@ -270,21 +282,21 @@ impl<D: Device> Mechanism<D> for Net {
         else {
             return false;
         };
-        let Some(cgroup) = house.registry.get(name).map(|app| app.cgroup.clone()) else { return true };
+        let Some(cgroup) = shared.registry.get(name).map(|app| app.cgroup.clone()) else { return true };
         let outcome = match step.action {
-            Action::HoldWindow { window_bytes, .. } => self.hold(house, name, &cgroup, *window_bytes),
+            Action::HoldWindow { window_bytes, .. } => self.hold(shared, name, &cgroup, *window_bytes),
             // Asked of all of them at once: the first one's failure is the others' too.
             Action::LimitUdp { .. } if self.state.udp_refused => return true,
-            Action::LimitUdp { rate_bytes_per_s, .. } => self.limit_udp(house, name, &cgroup, Some(*rate_bytes_per_s)),
-            Action::ReleaseUdp { .. } => self.limit_udp(house, name, &cgroup, None),
-            _ => self.release(house, name, &cgroup),
+            Action::LimitUdp { rate_bytes_per_s, .. } => self.limit_udp(shared, name, &cgroup, Some(*rate_bytes_per_s)),
+            Action::ReleaseUdp { .. } => self.limit_udp(shared, name, &cgroup, None),
+            _ => self.release(shared, name, &cgroup),
         };
-        house.journal_step(step, outcome);
+        shared.journal_step(step, outcome);
         true
     }
 
-    fn finish(&mut self, house: &mut House<D>, _now_ns: u64, _turn: &mut Turn) {
-        self.rest(house);
+    fn finish(&mut self, shared: &mut EngineState<D>, _now_ns: u64, _turn: &mut Turn) {
+        self.rest(shared);
     }
 
     fn report(&self, status: &mut Status, _now_ns: u64) {

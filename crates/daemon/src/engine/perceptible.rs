@@ -7,7 +7,7 @@ use fovea_apps::{AppName, Perceived, SourceId};
 use fovea_linux::{Device, Error};
 use serde_json::json;
 
-use super::house::House;
+use super::engine_state::EngineState;
 
 /// How old what is known of them may be where something may be done to an app; before it is done they are looked at again.
 const FRESH_NS: u64 = 200_000_000;
@@ -19,7 +19,7 @@ const SETTLES_NS: u64 = 1_000_000_000;
 /// Time after which they are looked at again that could not be read.
 const AGAIN_NS: u64 = 1_000_000_000;
 
-/// What is known beside each app's [`Known::perceived`].
+/// What is known beside each app's [`SharedAppState::perceived`].
 #[derive(Debug)]
 pub(super) struct Perceptions {
     /// When that was last looked at; `None` when something has changed since.
@@ -99,7 +99,7 @@ pub(super) fn leased(source: Option<SourceId>) -> Result<SourceId, String> {
     source.ok_or_else(|| "only a source can tell that of processes, for it ends with it: say attend first".into())
 }
 
-impl<D: Device> House<D> {
+impl<D: Device> EngineState<D> {
     /// Looks who is perceptible, if something has changed or, where an app may be harmed, what is known is old.
     pub(super) fn perceive_in_time(&mut self, may_harm: bool, now_ns: u64) {
         let fresh = |looked_ns: u64| !may_harm || now_ns.saturating_sub(looked_ns) < FRESH_NS;

@@ -8,7 +8,7 @@ use fovea_linux::Device;
 use fovea_policy::{rank, Action, Config, Decision, Snapshot};
 use serde_json::json;
 
-use super::house::House;
+use super::engine_state::EngineState;
 use super::mechanism::{Mechanism, Need, Step, Turn};
 
 /// Time after which processes that were too young to be ranked are tried again.
@@ -42,7 +42,7 @@ impl<D: Device> Mechanism<D> for Rank {
         self.scores.insert(app.clone(), Score::default());
     }
 
-    fn gone(&mut self, _house: &mut House<D>, app: &App, _now_ns: u64) {
+    fn gone(&mut self, _house: &mut EngineState<D>, app: &App, _now_ns: u64) {
         self.scores.remove(&app.name);
     }
 
@@ -58,18 +58,18 @@ impl<D: Device> Mechanism<D> for Rank {
         rank::decide(snapshot)
     }
 
-    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+    fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, _turn: &mut Turn) -> bool {
         let Action::Rank { app: name, oom_score_adj } = step.action else { return false };
-        let Some(cgroup) = house.registry.get(name).map(|app| app.cgroup.clone()) else { return true };
+        let Some(cgroup) = shared.registry.get(name).map(|app| app.cgroup.clone()) else { return true };
         let score = self.scores.entry(name.clone()).or_default();
         // Whatever comes of it, it is not tried again before something changes.
         score.ranked = Some(*oom_score_adj);
         score.again_ns = None;
-        match house.device.rank(&cgroup, *oom_score_adj, &mut house.undo) {
+        match shared.device.rank(&cgroup, *oom_score_adj, &mut shared.undo) {
             Ok(ranked) => {
                 score.failed = false;
                 score.again_ns = (ranked.young > 0).then_some(step.snapshot.now_ns + AGAIN_NS);
-                house.journal_step(step, json!({ "oom_score_adj": oom_score_adj, "changed": ranked.changed }));
+                shared.journal_step(step, json!({ "oom_score_adj": oom_score_adj, "changed": ranked.changed }));
             }
             Err(e) => {
                 if !std::mem::replace(&mut score.failed, true) {

@@ -5,7 +5,7 @@ use fovea_apps::{limits, place_of_cgroup, AppName, IoClass, Kind, Place, Placed,
 use fovea_linux::Device;
 use serde_json::{json, Value};
 
-use super::house::Known;
+use super::engine_state::SharedAppState;
 use super::Engine;
 
 /// A job that begins in the cgroup of one that ended so short a time ago is that one, started anew.
@@ -17,18 +17,18 @@ const ENDED_JOBS_MAX: usize = 16;
 impl<D: Device> Engine<D> {
     /// The app whose cgroup this is.
     pub fn owner_of(&self, cgroup: &str) -> Option<AppName> {
-        self.house.registry.at(cgroup).map(|app| app.name.clone())
+        self.shared.registry.at(cgroup).map(|app| app.name.clone())
     }
 
     /// Since when an app is in the background.
     #[cfg(test)]
     pub(crate) fn background_since_ns(&self, app: &AppName) -> u64 {
-        self.house.apps[app].background_since_ns
+        self.shared.apps[app].background_since_ns
     }
 
     /// The cgroup of an app.
     pub fn cgroup_of(&self, app: &AppName) -> Option<String> {
-        self.house.registry.get(app).map(|app| app.cgroup.clone())
+        self.shared.registry.get(app).map(|app| app.cgroup.clone())
     }
 
     /// A cgroup that is an app's or a job's by its path has a process. Apps of one user are bounded in number, so that none can fill the daemon.
@@ -40,21 +40,21 @@ impl<D: Device> Engine<D> {
         // The user's slice, or who else made it.
         let above = cgroup.match_indices('/').nth(1).map_or(cgroup, |(at, _)| &cgroup[..=at]);
         let of_same = |app: &&fovea_apps::App| app.discovered && app.cgroup.starts_with(above);
-        if self.house.registry.iter().filter(of_same).count() >= limits::FOUND_OF_USER_MAX {
+        if self.shared.registry.iter().filter(of_same).count() >= limits::FOUND_OF_USER_MAX {
             return self.too_many(&placed, now_ns);
         }
         // Of an app nobody asks: it is seen by its own windows.
         let started_by = match placed.place {
-            Place::Job => self.house.device.started_by(cgroup).unwrap_or_else(|e| {
+            Place::Job => self.shared.device.started_by(cgroup).unwrap_or_else(|e| {
                 say!("fovea: {e}: nobody knows who started what runs in {cgroup}");
                 None
             }),
             _ => None,
         };
-        let Some(name) = self.house.registry.discover(&placed, started_by) else { return };
+        let Some(name) = self.shared.registry.discover(&placed, started_by) else { return };
         self.came(&name, now_ns);
         self.busy = true;
-        self.house.write(
+        self.shared.write(
             now_ns,
             "found",
             Some(&name),
@@ -70,27 +70,27 @@ impl<D: Device> Engine<D> {
         let whose = placed.owner.map_or("somebody".to_owned(), |uid| format!("user {uid}"));
         let most = limits::FOUND_OF_USER_MAX;
         let what = format!("apps and jobs of {whose} beyond {most}: they count as outsiders, so end some");
-        if !self.house.missing.contains(&what) {
-            self.house.lacks(now_ns, what);
+        if !self.shared.missing.contains(&what) {
+            self.shared.lacks(now_ns, what);
         }
     }
 
     fn is_new(&mut self, app: &AppName, now_ns: u64) {
-        self.house.identify(app, now_ns);
-        self.house.perceptions.look_anew();
-        self.house.service_looks.look_anew();
-        self.house.reorder(now_ns);
+        self.shared.identify(app, now_ns);
+        self.shared.perceptions.look_anew();
+        self.shared.service_looks.look_anew();
+        self.shared.reorder(now_ns);
     }
 
     /// An app that was only found is forgotten, so that somebody else can have its name or its cgroup; false if it was not found but said.
     pub fn give_way(&mut self, app: &AppName, now_ns: u64) -> bool {
-        if !self.house.registry.get(app).is_some_and(|app| app.discovered) {
+        if !self.shared.registry.get(app).is_some_and(|app| app.discovered) {
             return false;
         }
         self.undo(app, now_ns);
-        if let Some(app) = self.house.registry.remove(app) {
-            self.house.apps.remove(&app.name);
-            self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.house, &app, now_ns));
+        if let Some(app) = self.shared.registry.remove(app) {
+            self.shared.apps.remove(&app.name);
+            self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.shared, &app, now_ns));
         }
         true
     }
@@ -105,46 +105,48 @@ impl<D: Device> Engine<D> {
     ) {
         // An app that was killed frozen leaves its cgroup frozen; its next life must not begin so.
         self.undo(&app, now_ns);
-        self.house.registry.insert(app.clone(), cgroup, role, io_class);
+        self.shared.registry.insert(app.clone(), cgroup, role, io_class);
         self.came(&app, now_ns);
-        self.house.write(now_ns, "register", Some(&app), None, Value::Null);
+        self.shared.write(now_ns, "register", Some(&app), None, Value::Null);
         self.is_new(&app, now_ns);
     }
 
     /// An app's cgroup has no process any more.
     pub fn ended(&mut self, name: &AppName, now_ns: u64) {
-        self.mechanisms.iter_mut().for_each(|m| m.cgroup_emptied(&mut self.house, name, now_ns));
-        let Some(app) = self.house.registry.remove(name) else { return };
-        if let Some(known) = self.house.apps.remove(name).filter(|_| app.kind == Kind::Job) {
-            let ended = &mut self.house.ended_jobs;
+        self.mechanisms.iter_mut().for_each(|m| m.cgroup_emptied(&mut self.shared, name, now_ns));
+        let Some(app) = self.shared.registry.remove(name) else { return };
+        if let Some(known) = self.shared.apps.remove(name).filter(|_| app.kind == Kind::Job) {
+            let ended = &mut self.shared.ended_jobs;
             ended.retain(|(cgroup, _, then_ns)| *cgroup != app.cgroup && now_ns.saturating_sub(*then_ns) < AGAIN_NS);
             ended.push((app.cgroup.clone(), known.background_since_ns, now_ns));
             let over = ended.len().saturating_sub(ENDED_JOBS_MAX);
             ended.drain(..over);
         }
-        self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.house, &app, now_ns));
-        match self.house.undo.ended(&app.cgroup) {
+        self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.shared, &app, now_ns));
+        match self.shared.undo.ended(&app.cgroup) {
             // What is written down stands: of one that has ended nothing does.
-            Ok(()) => debug_assert!(!self.house.undo.changed().frozen.contains(&app.cgroup)),
+            Ok(()) => debug_assert!(!self.shared.undo.changed().frozen.contains(&app.cgroup)),
             Err(e) => say!("fovea: writing the undo log: {e}"),
         }
-        self.house.write(now_ns, "ended", Some(name), None, Value::Null);
+        self.shared.write(now_ns, "ended", Some(name), None, Value::Null);
     }
 
     fn came(&mut self, app: &AppName, now_ns: u64) {
         // A service that is started anew is the same one: nobody waits for it each time.
-        let cgroup = self.house.registry.get(app).map(|app| app.cgroup.as_str());
+        let cgroup = self.shared.registry.get(app).map(|app| app.cgroup.as_str());
         let is_again =
             |ended: &&(String, u64, u64)| Some(ended.0.as_str()) == cgroup && now_ns.saturating_sub(ended.2) < AGAIN_NS;
-        let since_ns = self.house.ended_jobs.iter().find(is_again).map_or(now_ns, |(_, since_ns, _)| *since_ns);
-        self.house.apps.insert(app.clone(), Known { background_since_ns: since_ns, ..Known::default() });
+        let since_ns = self.shared.ended_jobs.iter().find(is_again).map_or(now_ns, |(_, since_ns, _)| *since_ns);
+        self.shared
+            .apps
+            .insert(app.clone(), SharedAppState { background_since_ns: since_ns, ..SharedAppState::default() });
         self.mechanisms.iter_mut().for_each(|m| m.came(app, now_ns));
     }
 
     /// What was done to an app is taken back, for it is to be known by another name or in another cgroup.
     fn undo(&mut self, app: &AppName, now_ns: u64) {
-        if let Some(app) = self.house.registry.get(app).cloned() {
-            self.mechanisms.iter_mut().for_each(|m| m.undo(&mut self.house, &app, now_ns));
+        if let Some(app) = self.shared.registry.get(app).cloned() {
+            self.mechanisms.iter_mut().for_each(|m| m.undo(&mut self.shared, &app, now_ns));
         }
     }
 }

@@ -12,7 +12,7 @@ use fovea_policy::tier::{self, AppTier, Budget, TierState};
 use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 use serde_json::{json, Value};
 
-use super::house::House;
+use super::engine_state::EngineState;
 use super::mechanism::{Mechanism, Need, Step, Turn};
 use kernel::{keep_out, let_in, set};
 
@@ -64,56 +64,56 @@ impl Tier {
     }
 
     /// Has the kernel promote what is used and demote what is not. What was set before is written down.
-    fn begin<D: Device>(&mut self, house: &mut House<D>, tiers: MemoryTiers, now_ns: u64) {
-        let balancing = house.device.sysctl(BALANCING).ok().and_then(|text| text.parse::<u64>().ok());
+    fn begin<D: Device>(&mut self, shared: &mut EngineState<D>, tiers: MemoryTiers, now_ns: u64) {
+        let balancing = shared.device.sysctl(BALANCING).ok().and_then(|text| text.parse::<u64>().ok());
         let Some(balancing) = balancing.filter(|&mode| mode != 0) else {
             // Who switched it off meant it; without it nothing that is used would come into fast memory.
-            house.lacks(
+            shared.lacks(
                 now_ns,
                 "keeping fast memory for the app in front: kernel.numa_balancing is 0 or missing".into(),
             );
             return;
         };
-        let config = house.policy.tier.clone();
+        let config = shared.policy.tier.clone();
         // Between several fast nodes pages go on being moved to the CPU that uses them.
         let mode = TIERING | if tiers.fast.len() > 1 { balancing & NORMAL } else { 0 };
-        house.set_sysctl(BALANCING, &mode.to_string());
-        house.set_sysctl(PROMOTED, &((config.pages_per_s * PAGE_BYTES) >> 20).max(1).to_string());
-        set(house, TierSetting::Demotion, "true");
+        shared.set_sysctl(BALANCING, &mode.to_string());
+        shared.set_sysctl(PROMOTED, &((config.pages_per_s * PAGE_BYTES) >> 20).max(1).to_string());
+        set(shared, TierSetting::Demotion, "true");
         let period_ms = config.scan_period_ms.to_string();
-        set(house, TierSetting::ScanPeriod, &period_ms);
+        set(shared, TierSetting::ScanPeriod, &period_ms);
         // The first look is no later than the others: an app that has just started would use a second of its CPU time with what it uses in slow memory.
-        set(house, TierSetting::ScanDelay, &period_ms);
+        set(shared, TierSetting::ScanDelay, &period_ms);
         // In the background an app uses little, and the kernel would look at it ever less often, up to once a minute of its CPU time: once it is in front,
         // nothing that it uses would be known for as long. What looking takes the kernel itself keeps below 3 % of the app's time.
-        set(house, TierSetting::ScanPeriodMax, &period_ms);
+        set(shared, TierSetting::ScanPeriodMax, &period_ms);
         // With the kernel's own second, what the app in front uses less often than that would stay in slow memory.
-        set(house, TierSetting::HotThreshold, &config.hot_threshold_ms.to_string());
+        set(shared, TierSetting::HotThreshold, &config.hot_threshold_ms.to_string());
         self.budget = Some(Budget::new(config.pages_per_s, config.batch_pages, now_ns));
         self.steer_ns = config.steer_ms * 1_000_000;
-        house.write(now_ns, "tiers", None, None, json!({ "fast": tiers.fast, "slow": tiers.slow }));
+        shared.write(now_ns, "tiers", None, None, json!({ "fast": tiers.fast, "slow": tiers.slow }));
         self.tiers = Some(tiers);
         self.look_soon();
     }
 
     /// Whether the kernel goes on moving what is used. Who switched that off meant it: what went to slow memory would stay there.
-    fn still_moves<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<bool, Error> {
-        let mode = house.device.sysctl(BALANCING)?;
+    fn still_moves<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<bool, Error> {
+        let mode = shared.device.sysctl(BALANCING)?;
         let moves = mode.parse::<u64>().is_ok_and(|mode| mode & TIERING != 0);
         if self.is_off == moves {
             self.is_off = !moves;
             let how = if moves { "goes on" } else { "rests" };
             say!("fovea: keeping fast memory for the app in front {how}: kernel.numa_balancing is {mode}");
-            house.write(now_ns, "tiers", None, None, json!({ "numa_balancing": mode }));
+            shared.write(now_ns, "tiers", None, None, json!({ "numa_balancing": mode }));
         }
         Ok(moves)
     }
 
     /// Reads what is free; says whether there are two kinds of memory still, and the kernel moves pages between them.
-    fn read<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<bool, Error> {
-        let nodes = house.device.memory_nodes()?;
+    fn read<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<bool, Error> {
+        let nodes = shared.device.memory_nodes()?;
         // Memory may have been taken away, or added.
-        self.tiers = if self.still_moves(house, now_ns)? { MemoryTiers::of(&nodes) } else { None };
+        self.tiers = if self.still_moves(shared, now_ns)? { MemoryTiers::of(&nodes) } else { None };
         let Some(tiers) = &self.tiers else {
             (self.state.fast_pages, self.state.demoting) = (0, false);
             return Ok(false);
@@ -129,47 +129,48 @@ impl Tier {
     }
 
     /// Reads what apps have of fast memory.
-    fn read_apps<D: Device>(&mut self, house: &mut House<D>) -> Result<(), Error> {
+    fn read_apps<D: Device>(&mut self, shared: &mut EngineState<D>) -> Result<(), Error> {
         let Some(tiers) = &self.tiers else { return Ok(()) };
-        for app in house.registry.iter() {
-            let nodes = house.device.node_bytes(&app.cgroup)?;
+        for app in shared.registry.iter() {
+            let nodes = shared.device.node_bytes(&app.cgroup)?;
             let bytes: u64 = nodes.iter().filter(|(node, _)| tiers.fast.contains(node)).map(|(_, bytes)| bytes).sum();
             let known = self.apps.entry(app.name.clone()).or_default();
             known.fast_pages = bytes / PAGE_BYTES;
             let pages = nodes.values().fold(0u64, |sum, &bytes| sum.saturating_add(bytes)) / PAGE_BYTES;
-            let since_ns = house.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
+            let since_ns = shared.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
             let had = self.had.entry(app.name.clone()).or_insert((since_ns, pages));
             // What it took in front is nothing against it, whether or not anybody looked meanwhile; and what it gives back it may take again.
             *had = (since_ns, if had.0 == since_ns { pages.min(had.1) } else { pages });
             known.grown_pages = pages - had.1;
             if !known.steered {
                 // What the owner, or another daemon, has said of its nodes holds.
-                known.foreign = house.device.allowed_nodes(&app.cgroup)?.is_some_and(|nodes| !nodes.is_empty());
+                known.foreign = shared.device.allowed_nodes(&app.cgroup)?.is_some_and(|nodes| !nodes.is_empty());
             }
         }
         Ok(())
     }
 
-    fn try_observe<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+    fn try_observe<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
         // Who may have no other memory than slow memory is looked after whenever somebody waits for memory.
-        let is_due = now_ns >= self.state.look_ns || self.state.demoting || (house.called && self.is_anyone_steered());
-        if !house.attention.screen_on || !is_due {
+        let is_due =
+            now_ns >= self.state.look_ns || self.state.demoting || (shared.psi_fired && self.is_anyone_steered());
+        if !shared.attention.screen_on || !is_due {
             return Ok(());
         }
-        if !self.read(house, now_ns)? {
+        if !self.read(shared, now_ns)? {
             self.state.look_ns = now_ns.saturating_add(LOOK_NS[1]);
             return Ok(());
         }
         if let Some(budget) = &self.budget {
             self.state.budget_pages = budget.pages(now_ns);
         }
-        let mut snapshot = house.snapshot(now_ns);
+        let mut snapshot = shared.snapshot(now_ns);
         <Self as Mechanism<D>>::describe(self, &mut snapshot);
-        if self.state.demoting || tier::may_be_short(&snapshot, &house.policy.tier) {
-            self.read_apps(house)?;
+        if self.state.demoting || tier::may_be_short(&snapshot, &shared.policy.tier) {
+            self.read_apps(shared)?;
             <Self as Mechanism<D>>::describe(self, &mut snapshot);
         }
-        let reserve = tier::reserve_pages(&snapshot, &house.policy.tier);
+        let reserve = tier::reserve_pages(&snapshot, &shared.policy.tier);
         let enough = if self.state.demoting { reserve + reserve / 2 } else { reserve };
         self.state.demoting = self.state.fast_free_pages < enough;
         if now_ns >= self.state.look_ns {
@@ -181,13 +182,13 @@ impl Tier {
         Ok(())
     }
 
-    fn demote<D: Device>(&mut self, house: &mut House<D>, name: &AppName, pages: u64, now_ns: u64) -> Value {
-        let (Some(tiers), Some(cgroup)) = (&self.tiers, cgroup_of(house, name)) else { return Value::Null };
-        let outcome = match house.device.demote(&cgroup, &tiers.fast, pages, house.policy.tier.unused_ms) {
+    fn demote<D: Device>(&mut self, shared: &mut EngineState<D>, name: &AppName, pages: u64, now_ns: u64) -> Value {
+        let (Some(tiers), Some(cgroup)) = (&self.tiers, cgroup_of(shared, name)) else { return Value::Null };
+        let outcome = match shared.device.demote(&cgroup, &tiers.fast, pages, shared.policy.tier.unused_ms) {
             Ok(outcome) => outcome,
             Err(e) => {
                 if !std::mem::replace(&mut self.is_blind, true) {
-                    house.lacks(now_ns, format!("making room in fast memory ahead of need: {e}"));
+                    shared.lacks(now_ns, format!("making room in fast memory ahead of need: {e}"));
                 }
                 // Asking again at once would only fail again.
                 self.state.rests_until_ns = now_ns + LOOK_NS[1];
@@ -205,15 +206,15 @@ impl Tier {
             0 => known.hot_until_ns = now_ns + HOT_NS,
             _ => self.look_interval_ns = LOOK_NS[0],
         }
-        let share = house.policy.tier.cpu_percent;
+        let share = shared.policy.tier.cpu_percent;
         let rest_ns = outcome.cpu_ns * (100 - share) / share;
         self.state.rests_until_ns = now_ns.saturating_add(rest_ns);
         json!(outcome)
     }
 
-    fn keep_out<D: Device>(&mut self, house: &mut House<D>, name: &AppName, now_ns: u64) -> Value {
-        let (Some(tiers), Some(cgroup)) = (self.tiers.clone(), cgroup_of(house, name)) else { return Value::Null };
-        let done = keep_out(house, &cgroup, &tiers);
+    fn keep_out<D: Device>(&mut self, shared: &mut EngineState<D>, name: &AppName, now_ns: u64) -> Value {
+        let (Some(tiers), Some(cgroup)) = (self.tiers.clone(), cgroup_of(shared, name)) else { return Value::Null };
+        let done = keep_out(shared, &cgroup, &tiers);
         let known = self.apps.entry(name.clone()).or_default();
         match done {
             Ok(true) => {
@@ -243,16 +244,16 @@ impl Tier {
         }
     }
 
-    fn let_in<D: Device>(&mut self, house: &mut House<D>, name: &AppName, reason: Reason, now_ns: u64) -> Value {
+    fn let_in<D: Device>(&mut self, shared: &mut EngineState<D>, name: &AppName, reason: Reason, now_ns: u64) -> Value {
         if let Some(known) = self.apps.get_mut(name) {
             known.steered = false;
         }
-        let Some(cgroup) = cgroup_of(house, name) else { return Value::Null };
+        let Some(cgroup) = cgroup_of(shared, name) else { return Value::Null };
         if matches!(reason, Reason::FastFree | Reason::GrowsNoMore) {
             self.let_in = Some(name.clone());
             self.state.release_ns = now_ns.saturating_add(self.steer_ns);
         }
-        match let_in(house, &cgroup) {
+        match let_in(shared, &cgroup) {
             Ok(()) => Value::Null,
             Err(e) => {
                 say!("fovea: {e}");
@@ -262,8 +263,8 @@ impl Tier {
     }
 }
 
-fn cgroup_of<D: Device>(house: &House<D>, name: &AppName) -> Option<String> {
-    house.registry.get(name).map(|app| app.cgroup.clone())
+fn cgroup_of<D: Device>(shared: &EngineState<D>, name: &AppName) -> Option<String> {
+    shared.registry.get(name).map(|app| app.cgroup.clone())
 }
 
 impl<D: Device> Mechanism<D> for Tier {
@@ -277,12 +278,12 @@ impl<D: Device> Mechanism<D> for Tier {
         &NEEDS
     }
 
-    fn set_up(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        let nodes = house.device.memory_nodes().unwrap_or_default();
+    fn set_up(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        let nodes = shared.device.memory_nodes().unwrap_or_default();
         match MemoryTiers::of(&nodes) {
             // `fovea check` says so: with HBM beside the CPUs' own memory the kernel would promote nothing.
-            Some(tiers) if house.policy.tier.enabled && tiers.are_promoted_to(&nodes) => {
-                self.begin(house, tiers, now_ns)
+            Some(tiers) if shared.policy.tier.enabled && tiers.are_promoted_to(&nodes) => {
+                self.begin(shared, tiers, now_ns)
             }
             _ => {}
         }
@@ -298,14 +299,14 @@ impl<D: Device> Mechanism<D> for Tier {
     }
 
     // Its cgroup may stay, and be its next start's.
-    fn gone(&mut self, house: &mut House<D>, app: &App, now_ns: u64) {
-        self.undo(house, app, now_ns);
+    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
+        self.undo(shared, app, now_ns);
     }
 
-    fn undo(&mut self, house: &mut House<D>, app: &App, _now_ns: u64) {
+    fn undo(&mut self, shared: &mut EngineState<D>, app: &App, _now_ns: u64) {
         self.had.remove(&app.name);
         if self.apps.remove(&app.name).is_some_and(|known| known.steered) {
-            let_in(house, &app.cgroup).unwrap_or_else(|e| say!("fovea: {e}"));
+            let_in(shared, &app.cgroup).unwrap_or_else(|e| say!("fovea: {e}"));
         }
     }
 
@@ -313,12 +314,12 @@ impl<D: Device> Mechanism<D> for Tier {
         tier::let_in(snapshot, &config.tier)
     }
 
-    fn observe(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
-        if self.budget.is_none() || !house.policy.tier.enabled {
+    fn observe(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        if self.budget.is_none() || !shared.policy.tier.enabled {
             return Ok(());
         }
         // Memory must be looked after though this cannot.
-        if let Err(e) = self.try_observe(house, now_ns) {
+        if let Err(e) = self.try_observe(shared, now_ns) {
             say!("fovea: {e}: nobody is moved between fast and slow memory meanwhile");
             (self.state.fast_pages, self.state.demoting) = (0, false);
             self.state.look_ns = now_ns.saturating_add(LOOK_NS[1]);
@@ -340,15 +341,15 @@ impl<D: Device> Mechanism<D> for Tier {
         tier::decide(snapshot, &config.tier)
     }
 
-    fn perform(&mut self, house: &mut House<D>, step: &Step, _turn: &mut Turn) -> bool {
+    fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, _turn: &mut Turn) -> bool {
         let now_ns = step.snapshot.now_ns;
         let outcome = match step.action {
-            Action::Demote { app, pages } => self.demote(house, app, *pages, now_ns),
-            Action::KeepOut { app } => self.keep_out(house, app, now_ns),
-            Action::LetIn { app } => self.let_in(house, app, step.reason, now_ns),
+            Action::Demote { app, pages } => self.demote(shared, app, *pages, now_ns),
+            Action::KeepOut { app } => self.keep_out(shared, app, now_ns),
+            Action::LetIn { app } => self.let_in(shared, app, step.reason, now_ns),
             _ => return false,
         };
-        house.journal_step(step, outcome);
+        shared.journal_step(step, outcome);
         true
     }
 

@@ -2,7 +2,7 @@
 //! The fake's merging: the test is ksmd.
 
 use fovea_apps::{Kinship, MergeReading, MergeSettings, SpareReading};
-use fovea_linux::rooms::Merging;
+use fovea_linux::device_traits::Merging;
 use fovea_linux::Error;
 
 use super::FakeDevice;

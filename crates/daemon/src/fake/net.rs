@@ -3,7 +3,7 @@
 
 use std::io;
 
-use fovea_linux::rooms::Net;
+use fovea_linux::device_traits::Net;
 use fovea_linux::{Error, HeldSocket, HoldOutcome, Traffic};
 
 use super::FakeDevice;

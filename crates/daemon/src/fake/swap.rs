@@ -4,7 +4,7 @@
 use std::io;
 
 use fovea_apps::ZramReading;
-use fovea_linux::rooms::Swap;
+use fovea_linux::device_traits::Swap;
 use fovea_linux::{Error, StorageSwap, ZramDevice, ZramWish};
 
 use super::FakeDevice;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fovea_apps::{MemoryNode, PAGE_BYTES};
-use fovea_linux::rooms::Tiers;
+use fovea_linux::device_traits::Tiers;
 use fovea_linux::{DemoteOutcome, Error, TierSetting};
 
 use super::FakeDevice;

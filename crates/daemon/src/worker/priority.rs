@@ -21,13 +21,13 @@ pub(super) struct RealTime {
     filled_ns: u64,
     began_ns: Option<u64>,
     /// There is no trigger that could call: memory that is short stands for the call.
-    uncalled: bool,
+    polls_memory: bool,
     short: bool,
 }
 
 impl RealTime {
-    pub(super) fn new(uncalled: bool, now_ns: u64) -> RealTime {
-        RealTime { pressed_ns: None, left_ns: FULL_NS, filled_ns: now_ns, began_ns: None, uncalled, short: false }
+    pub(super) fn new(polls_memory: bool, now_ns: u64) -> RealTime {
+        RealTime { pressed_ns: None, left_ns: FULL_NS, filled_ns: now_ns, began_ns: None, polls_memory, short: false }
     }
 
     /// The kernel says that somebody waits for memory.
@@ -42,7 +42,8 @@ impl RealTime {
 
     /// Whether somebody waits for memory, or did a moment ago.
     pub(super) fn is_pressed(&self, now_ns: u64) -> bool {
-        (self.uncalled && self.short) || self.pressed_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < PRESSED_NS)
+        (self.polls_memory && self.short)
+            || self.pressed_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < PRESSED_NS)
     }
 
     /// Whether what is to be done now goes before everybody; `for_root` if only root can have brought it about.
@@ -84,10 +85,10 @@ mod tests {
         real_time.pressure(SECOND_NS);
         assert!(real_time.begin(false, SECOND_NS) && real_time.begin(false, 2 * SECOND_NS));
         assert!(!real_time.begin(false, SECOND_NS + PRESSED_NS));
-        let mut uncalled = RealTime::new(true, 0);
-        assert!(!uncalled.begin(false, 0));
-        uncalled.turned(true);
-        assert!(uncalled.begin(false, 0), "nobody calls, and memory is short");
+        let mut polls_memory = RealTime::new(true, 0);
+        assert!(!polls_memory.begin(false, 0));
+        polls_memory.turned(true);
+        assert!(polls_memory.begin(false, 0), "nobody calls, and memory is short");
         real_time.turned(true);
         assert!(!real_time.begin(false, SECOND_NS + PRESSED_NS), "whoever is called waits for the call");
     }

@@ -107,8 +107,8 @@ pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
     let syslog = Syslog::at(Path::new("/dev/log"));
     let journal_path = config.journal_path();
     let engine = Engine::new(system, config, journal, undo, missing).with_syslog(syslog).with_problems(problems);
-    let is_uncalled = trigger.is_none();
-    let mut engine = engine.uncalled(is_uncalled);
+    let polls_memory = trigger.is_none();
+    let mut engine = engine.polls_memory(polls_memory);
     engine.set_up(now_ns()).map_err(|e| e.to_string())?;
     let mut all = Loop {
         epoll,
@@ -126,7 +126,7 @@ pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
         sources: BTreeSet::new(),
         of_user: BTreeMap::new(),
         victims: BTreeMap::new(),
-        real_time: RealTime::new(is_uncalled, now_ns()),
+        real_time: RealTime::new(polls_memory, now_ns()),
         media_change: MediaChange::default(),
         media_due_ns: None,
         media_looked_ns: None,

@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 
 use fovea_apps::{AppUsage, CpuReading, Marks, MemoryReading, ProcessId, ZramReading};
-use fovea_linux::rooms::{Apps, Disks, Meters, Pages, Scores, Settings, Swap};
+use fovea_linux::device_traits::{Apps, Disks, Meters, Pages, Scores, Settings, Swap};
 use fovea_linux::{
     CompressCursor, CompressOutcome, Error, KillOutcome, MarkTable, PageRange, Ranked, StorageSwap, ZramDevice,
     ZramWish,
@@ -317,11 +317,11 @@ impl Settings for SimulatedDevice {
 /// Its flash knows no apps.
 impl Disks for SimulatedDevice {}
 
-impl fovea_linux::rooms::Net for SimulatedDevice {}
+impl fovea_linux::device_traits::Net for SimulatedDevice {}
 
-impl fovea_linux::rooms::Merging for SimulatedDevice {}
+impl fovea_linux::device_traits::Merging for SimulatedDevice {}
 
-impl fovea_linux::rooms::Tiers for SimulatedDevice {}
+impl fovea_linux::device_traits::Tiers for SimulatedDevice {}
 
 impl Swap for SimulatedDevice {
     /// It has none.

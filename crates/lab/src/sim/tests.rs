@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use fovea_linux::rooms::*;
+use fovea_linux::device_traits::*;
 use fovea_linux::{CompressCursor, ZramWish};
 use fovea_scenario::follow::follow_step;
 use fovea_scenario::kinds::managed::{FOVEA, STOCK, ZRAM};

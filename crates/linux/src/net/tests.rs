@@ -10,7 +10,7 @@ use std::sync::mpsc::{channel, Receiver};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::rooms::Net;
+use crate::device_traits::Net;
 use crate::System;
 
 /// The app, in the program that the test starts: connects, says so, and takes what comes until its input ends; then moves its first connection

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use super::*;
-use crate::rooms::Net;
+use crate::device_traits::Net;
 use crate::System;
 
 /// To each socket: so many lie in its buffer, so nobody has to read meanwhile.

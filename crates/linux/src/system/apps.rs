@@ -7,9 +7,9 @@ use super::System;
 use crate::adopt::{self, ProgramTree};
 use crate::cgroup::Controller;
 use crate::charges::Charges;
+use crate::device_traits::{Apps, Scores};
 use crate::importance::Live;
 use crate::media::MediaUser;
-use crate::rooms::{Apps, Scores};
 use crate::{importance, kill, kill_part, Error, KillOutcome, MarkTable, OldScore, Outsiders, Ranked, ServiceUser};
 
 fn late(error: std::io::Error) -> Error {

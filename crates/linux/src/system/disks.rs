@@ -4,7 +4,7 @@
 use fovea_apps::{DiskControl, IoClass};
 
 use super::System;
-use crate::rooms::Disks;
+use crate::device_traits::Disks;
 use crate::{disk, Error};
 
 impl System {

@@ -4,8 +4,8 @@
 use fovea_apps::{Kinship, MergeReading, MergeSettings, SpareReading};
 
 use super::System;
+use crate::device_traits::Merging;
 use crate::process::Process;
-use crate::rooms::Merging;
 use crate::{merging, Error};
 
 impl Merging for System {

@@ -6,8 +6,8 @@ use std::io;
 use fovea_apps::{BufferHolder, CpuReading, MemoryReading, PoolReading};
 
 use super::System;
+use crate::device_traits::Meters;
 use crate::file::read_into;
-use crate::rooms::Meters;
 use crate::Error;
 
 impl Meters for System {

@@ -5,9 +5,9 @@ use std::io;
 
 use super::System;
 use crate::cgroup::Cgroups;
+use crate::device_traits::Net;
 use crate::net::{Hand, Network, Source};
 use crate::probe::ByProbe;
-use crate::rooms::Net;
 use crate::{Error, HeldSocket, HoldOutcome, Root, Traffic};
 
 impl System {

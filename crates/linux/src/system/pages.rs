@@ -4,11 +4,11 @@
 use std::io;
 
 use super::System;
+use crate::device_traits::Pages;
 use crate::error::is_gone;
 use crate::pageout::{Budget, Tally};
 use crate::process::Process;
-use crate::rooms::Pages;
-use crate::{Aside, CompressCursor, CompressOutcome, Error, PageRange};
+use crate::{CompressCursor, CompressOutcome, Error, NormalPriority, PageRange};
 
 impl Pages for System {
     fn compress(
@@ -18,7 +18,7 @@ impl Pages for System {
         pages: u64,
         under_permille: u32,
     ) -> Result<CompressOutcome, Error> {
-        let _aside = Aside::step();
+        let _normal_priority = NormalPriority::of_thread();
         self.list_processes(cgroup)?;
         let codec = self.memory.codec(&self.root);
         self.pager.sampler.set_codec(codec);
@@ -42,7 +42,7 @@ impl Pages for System {
     }
 
     fn resident(&mut self, cgroup: &str, most: usize) -> Result<Vec<PageRange>, Error> {
-        let _aside = Aside::step();
+        let _normal_priority = NormalPriority::of_thread();
         self.list_processes(cgroup)?;
         let mut found = Vec::new();
         for &pid in &self.pids {
@@ -58,7 +58,7 @@ impl Pages for System {
     }
 
     fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error> {
-        let _aside = Aside::step();
+        let _normal_priority = NormalPriority::of_thread();
         self.list_processes(cgroup)?;
         let mut asked = 0;
         for &pid in &self.pids {

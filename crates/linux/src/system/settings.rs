@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::System;
+use crate::device_traits::{Settings, Swap};
 use crate::file::write_named;
-use crate::rooms::{Settings, Swap};
 use crate::{swap_storage, zram, Error, StorageSwap, ZramDevice, ZramWish};
 
 impl System {

@@ -7,7 +7,7 @@ use fovea_apps::MemoryNode;
 
 use super::System;
 use crate::device::{DemoteOutcome, TierSetting};
-use crate::rooms::Tiers;
+use crate::device_traits::Tiers;
 use crate::Error;
 
 impl Tiers for System {
@@ -40,7 +40,7 @@ impl Tiers for System {
         pages: u64,
         unused_ms: u64,
     ) -> Result<DemoteOutcome, Error> {
-        let _aside = crate::Aside::step();
+        let _normal_priority = crate::NormalPriority::of_thread();
         self.cgroups()?.path(cgroup)?;
         crate::generations::demote(&self.root, cgroup, nodes, pages, unused_ms)
     }

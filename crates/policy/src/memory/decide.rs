@@ -34,7 +34,7 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
     decision.pressure = Some(pressure);
     let look_again_ns = snapshot.now_ns + config.watch_ms * 1_000_000;
     // Stalls without a shortage are the kernel shrinking its caches: its right, and PSI will call again.
-    if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 && !snapshot.memory.untold {
+    if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 && !snapshot.memory.polled {
         decision.wake_by(look_again_ns);
     }
     if let Some(until_ns) = between_apps_until_ns(snapshot).filter(|_| pressure.little_left) {

@@ -28,7 +28,7 @@ pub(crate) fn interval_ns(snapshot: &Snapshot, config: &MemoryConfig) -> Option<
     let excess_bytes = excess_bytes(snapshot, config);
     let can_swap = snapshot.memory.room_pages() >= config.room_least_pages.max(1);
     let near = snapshot.screen_on && excess_bytes < NEAR_BYTES && !can_swap;
-    if !(snapshot.memory.untold || near) {
+    if !(snapshot.memory.polled || near) {
         return None;
     }
     let (least_ms, most_ms) = (config.watch_ms * NEAR_LOOKS, config.watch_ms * FAR_LOOKS);
@@ -49,8 +49,8 @@ mod tests {
     use super::*;
     use crate::memory::{MemoryState, SwapState};
 
-    fn wanted_ms(free_mb: u64, file_mb: u64, screen_on: bool, untold: bool) -> Option<u64> {
-        let memory = MemoryState { free_bytes: free_mb << 20, file_bytes: file_mb << 20, untold, ..Default::default() };
+    fn wanted_ms(free_mb: u64, file_mb: u64, screen_on: bool, polled: bool) -> Option<u64> {
+        let memory = MemoryState { free_bytes: free_mb << 20, file_bytes: file_mb << 20, polled, ..Default::default() };
         let snapshot = Snapshot { screen_on, memory, ..Snapshot::default() };
         interval_ns(&snapshot, &MemoryConfig::default()).map(|ns| ns / 1_000_000)
     }

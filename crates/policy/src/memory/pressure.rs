@@ -65,7 +65,7 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let limits = thresholds(memory, config);
     let refaulting = is_refaulting(memory, config);
     // The average lags: ten seconds after a large app's start it still tells of that.
-    let still_waits = memory.untold || memory.stall_percent >= config.thrash_full_percent;
+    let still_waits = memory.polled || memory.stall_percent >= config.thrash_full_percent;
     let everybody_waits = memory.psi_full_avg10 >= config.thrash_full_percent && still_waits;
     let thrash = everybody_waits || refaulting;
     let caches_pages = caches_bytes(memory, everybody_waits) / PAGE_BYTES;
@@ -205,7 +205,7 @@ mod tests {
         assert!(thrash(&waited(30.0, 60.0)));
         assert!(!thrash(&waited(30.0, 2.0)), "over");
         assert!(!thrash(&waited(2.0, 60.0)), "of a moment");
-        assert!(thrash(&MemoryState { untold: true, ..waited(30.0, 0.0) }), "who is not called cannot tell");
+        assert!(thrash(&MemoryState { polled: true, ..waited(30.0, 0.0) }), "who is not called cannot tell");
     }
 
     #[test]

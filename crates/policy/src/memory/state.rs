@@ -43,8 +43,8 @@ pub struct MemoryState {
     #[serde(default)]
     pub storage_refaults_per_s: u64,
     /// Nothing tells when memory gets short (a kernel without PSI): it has to be looked at.
-    #[serde(default)]
-    pub untold: bool,
+    #[serde(default, rename = "untold")]
+    pub polled: bool,
 }
 
 /// Swap as it really is.

@@ -60,7 +60,7 @@ pub fn is_refaulting(memory: &MemoryState, config: &MemoryConfig) -> bool {
     match config.thrash_refaults_per_s {
         Some(most) => memory.storage_refaults_per_s >= most,
         None => {
-            let costs = memory.untold || memory.stall_percent >= config.thrash_full_percent;
+            let costs = memory.polled || memory.stall_percent >= config.thrash_full_percent;
             memory.refaults_per_s >= PAPER_REFAULTS_PER_S && costs
         }
     }
@@ -94,7 +94,7 @@ mod tests {
     fn refaults_count_by_what_they_cost_unless_a_number_is_set() {
         let slow = MemoryState { refaults_per_s: 900, stall_percent: 40.0, ..Default::default() };
         let fast = MemoryState { refaults_per_s: 9000, stall_percent: 1.0, ..Default::default() };
-        let blind = MemoryState { refaults_per_s: 900, untold: true, ..Default::default() };
+        let blind = MemoryState { refaults_per_s: 900, polled: true, ..Default::default() };
         let idle = MemoryState { refaults_per_s: 5, stall_percent: 90.0, ..Default::default() };
         let device = MemoryConfig::default();
         let by = |memory| is_refaulting(memory, &device);

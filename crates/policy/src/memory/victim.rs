@@ -58,7 +58,7 @@ impl Need {
     pub(crate) fn is_met_by(&self, app: &AppState) -> bool {
         let is_front = app.dies_as() == Importance::Foreground;
         let least_bytes = if is_front { self.front_bytes } else { self.least_bytes };
-        !app.spared && size_bytes(app, self.swap) >= least_bytes
+        !app.kill_failed && size_bytes(app, self.swap) >= least_bytes
     }
 }
 
@@ -278,12 +278,12 @@ pub(crate) mod tests {
         fn the_victim_is_the_worst_of_all(picks in prop::collection::vec((0usize..6, 0u64..9, any::<bool>(), 0usize..5, 1u32..5), 0..30), least in 0usize..6, by_return: bool) {
             let standings = [Standing::Plain, Standing::Prefer, Standing::Avoid, Standing::Protect, Standing::Ignore];
             let apps: Vec<_> = picks.iter().enumerate()
-                .map(|(i, &(class, size, spared, standing, permille))| AppState {
+                .map(|(i, &(class, size, kill_failed, standing, permille))| AppState {
                     returns_permille: Some(permille),
-                    spared, standing: standings[standing], ..app(&format!("a{i:02}"), Importance::ALL[class], size)
+                    kill_failed, standing: standings[standing], ..app(&format!("a{i:02}"), Importance::ALL[class], size)
                 }).collect();
             let least = Importance::ALL[least];
-            let mut order: Vec<_> = apps.iter().filter(|a| a.importance >= least && !a.spared && a.anon_bytes > 0).collect();
+            let mut order: Vec<_> = apps.iter().filter(|a| a.importance >= least && !a.kill_failed && a.anon_bytes > 0).collect();
             order.retain(|a| a.standing <= Standing::Prefer || (a.standing == Standing::Avoid && least == Importance::Foreground));
             order.sort_by_key(|a| (
                 a.standing != Standing::Avoid,

@@ -81,9 +81,9 @@ fn an_app_that_leaves_the_front_stays_where_it_is_until_fast_memory_is_needed() 
     let mut off = at(0, false);
     off.screen_on = false;
     assert_eq!(decided(&off).watch_at_ns, None, "and nobody looks with the screen off");
-    let mut untold = at(0, false);
-    untold.focus_told = false;
-    assert_eq!(actions(&untold), []);
+    let mut polled = at(0, false);
+    polled.focus_told = false;
+    assert_eq!(actions(&polled), []);
 }
 
 #[test]

@@ -196,14 +196,14 @@ fn where_nothing_tells_of_a_shortage_memory_is_looked_at_and_that_is_no_work() {
     let mut s = phone(300, 100, 0, household());
     (s.memory.stalled_us, s.memory.available_bytes) = (1, 400 * MB);
     assert_eq!(decide(&s, &config).watch_at_ns, None, "PSI tells");
-    s.memory.untold = true;
+    s.memory.polled = true;
     let d = decide(&s, &config);
     assert!(d.watch_at_ns.is_some_and(|at_ns| at_ns > s.now_ns));
     assert_eq!((d.wake_at_ns, d.actions.len()), (None, 0));
     // Short, with nothing left to do: looked at on and on, yet the daemon has done its work.
     let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
     let mut s = phone(10, 10, 0, done(household(), &all));
-    (s.memory.untold, s.memory.stalled_us) = (true, 1);
+    (s.memory.polled, s.memory.stalled_us) = (true, 1);
     let d = decide(&s, &config);
     assert_eq!((d.wake_at_ns, d.actions.len()), (None, 0));
     assert_eq!(d.watch_at_ns, Some(s.now_ns + 200_000_000));
@@ -255,7 +255,7 @@ fn whoever_was_asked_to_end_has_its_time_and_is_not_frozen_meanwhile() {
 fn one_that_was_killed_in_vain_or_gives_nothing_back_is_passed_over() {
     let all = ["old-empty", "new-empty", "old-hidden", "new-hidden"];
     let mut s = phone(10, 10, 100, done(household(), &all));
-    s.apps[6].spared = true;
+    s.apps[6].kill_failed = true;
     assert_eq!(only_step(&s), Some(("kill old-empty".into(), Reason::SwapFull)));
     s.apps[5].anon_bytes = 0;
     assert_eq!(only_step(&s), Some(("kill new-hidden".into(), Reason::SwapFull)));

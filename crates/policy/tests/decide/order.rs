@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Who is spared for a while, and who is not worth the file cache.
+//! Whose kill failed, who stays for a while, and who is not worth the file cache.
 
 use fovea_apps::Importance;
 use fovea_policy::memory::{decide, MemoryConfig};

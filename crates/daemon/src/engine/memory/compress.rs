@@ -7,7 +7,7 @@ use fovea_policy::memory::{comes_back, may_read_back};
 use serde_json::json;
 
 use super::{Memory, Session};
-use crate::engine::house::House;
+use crate::engine::engine_state::EngineState;
 use crate::engine::mechanism::Step;
 use crate::journal::Entry;
 
@@ -18,26 +18,26 @@ impl Memory {
     /// One batch; says whether to look again at once.
     pub(super) fn compress<D: Device>(
         &mut self,
-        house: &mut House<D>,
+        shared: &mut EngineState<D>,
         name: &AppName,
         pages: u64,
         step: &Step,
     ) -> bool {
         if self.session.as_ref().is_some_and(|s| s.app != *name || s.reason != step.reason) {
-            self.end_session(house, step.snapshot.now_ns);
+            self.end_session(shared, step.snapshot.now_ns);
         }
-        let (Some(app), Some(known)) = (house.registry.get(name), self.apps.get_mut(name)) else {
+        let (Some(app), Some(known)) = (shared.registry.get(name), self.apps.get_mut(name)) else {
             return false;
         };
-        let under = house.config.memory.compress_under_permille;
-        let is_of_use = may_read_back(step.snapshot, &house.policy.memory);
+        let under = shared.config.memory.compress_under_permille;
+        let is_of_use = may_read_back(step.snapshot, &shared.policy.memory);
         if is_of_use && known.returned && known.looked_through && known.resume_set.is_none() {
-            match house.device.resident(&app.cgroup, RESUME_RANGES_MAX) {
+            match shared.device.resident(&app.cgroup, RESUME_RANGES_MAX) {
                 Ok(ranges) => known.resume_set = Some(ranges),
                 Err(e) => say!("fovea: {e}"),
             }
         }
-        let outcome = match house.device.compress(&app.cgroup, known.cursor, pages, under) {
+        let outcome = match shared.device.compress(&app.cgroup, known.cursor, pages, under) {
             Ok(outcome) => outcome,
             Err(e) => {
                 // Not again for this app until it was in front or has grown.
@@ -55,7 +55,7 @@ impl Memory {
         known.sized.iter_mut().for_each(|(_, bytes)| *bytes = bytes.saturating_sub(outcome.swapped_pages * PAGE_BYTES));
         if outcome.swapped_pages > 0 {
             // Of what its return touched the rest still is.
-            let of_return = step.snapshot.apps.iter().any(|a| a.name == *name && comes_back(a, &house.policy.memory));
+            let of_return = step.snapshot.apps.iter().any(|a| a.name == *name && comes_back(a, &shared.policy.memory));
             (known.was_compressed, known.all_out) = (true, true);
             known.returned &= of_return;
         }
@@ -83,7 +83,7 @@ impl Memory {
         true
     }
 
-    pub(super) fn end_session<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
+    pub(super) fn end_session<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
         let Some(session) = self.session.take() else { return };
         let outcome = json!({
             "began_ns": session.snapshot.now_ns,
@@ -91,7 +91,7 @@ impl Memory {
             "scanned_pages": session.scanned_pages,
             "incompressible_pages": session.incompressible_pages,
         });
-        house.journal.write(&Entry {
+        shared.journal.write(&Entry {
             t_ns: now_ns,
             action: session.action.name(),
             app: Some(&session.app),

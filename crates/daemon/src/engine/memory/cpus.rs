@@ -4,7 +4,7 @@
 use fovea_apps::CpuReading;
 use fovea_linux::Device;
 
-use crate::engine::house::House;
+use crate::engine::engine_state::EngineState;
 
 /// Least time over which the CPUs' idle share is taken; the kernel counts it in 10 ms.
 const IDLE_OVER_NS: u64 = 40_000_000;
@@ -20,13 +20,13 @@ pub(super) struct Cpus {
 }
 
 impl Cpus {
-    pub(super) fn look<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
+    pub(super) fn look<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
         let (then_ns, then) = self.looked;
         let elapsed_ns = now_ns.saturating_sub(then_ns);
         if elapsed_ns < IDLE_OVER_NS {
             return;
         }
-        let now = match house.device.cpu() {
+        let now = match shared.device.cpu() {
             Ok(now) => now,
             // What was last known of them stands; it only says when to compress.
             Err(e) => {
@@ -39,7 +39,7 @@ impl Cpus {
         self.unread = false;
         self.looked = (now_ns, now);
         let own_ns = now.own_ns.saturating_sub(then.own_ns);
-        let left_ns = (elapsed_ns * house.cpus as u64).saturating_sub(own_ns);
+        let left_ns = (elapsed_ns * shared.cpus as u64).saturating_sub(own_ns);
         let idle_ns = now.idle_ns.saturating_sub(then.idle_ns);
         // The idle time is counted in 10 ms: less left than that says nothing.
         self.busy = left_ns > 10_000_000 && idle_ns * 2 < left_ns;

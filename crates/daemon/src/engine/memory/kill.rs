@@ -9,14 +9,14 @@ use fovea_policy::{Action, Reason};
 use serde_json::{json, Value};
 
 use super::{Memory, Victim};
-use crate::engine::house::House;
+use crate::engine::engine_state::EngineState;
 use crate::engine::mechanism::{Step, Turn};
 
 /// A victim that has not ended by then is given up waiting for.
 pub(super) const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// Time in which an app that could not be killed, or lived on, is not tried again.
-const SPARED_NS: u64 = 30_000_000_000;
+const KILL_FAILED_NS: u64 = 30_000_000_000;
 
 /// Runaways remembered; each was to end.
 const RAN_AWAY_MAX: usize = 16;
@@ -26,28 +26,28 @@ const PARTS_NS: u64 = 30_000_000_000;
 
 impl Memory {
     /// Asks a victim to end, or kills it. One that cannot be is left out of the next decision, which follows at once.
-    pub(super) fn end<D: Device>(&mut self, house: &mut House<D>, app: &AppName, step: &Step, turn: &mut Turn) {
+    pub(super) fn end<D: Device>(&mut self, shared: &mut EngineState<D>, app: &AppName, step: &Step, turn: &mut Turn) {
         let now_ns = step.snapshot.now_ns;
         // One that was asked, and is killed now.
         let asked = self.victim.take().filter(|victim| victim.app == *app && victim.asked.is_some());
         let extent = match asked {
             Some(asked) => asked.part.map_or(Extent::Whole, Extent::Part),
-            None => self.extent(house, app, step),
+            None => self.extent(shared, app, step),
         };
         let part = match extent {
             Extent::Whole => None,
             Extent::Part(part) => Some(part),
             Extent::Nobody => {
                 let error = "it may not die whole, and no process of it stands out";
-                house.write(now_ns, "kill-failed", Some(app), Some(step.reason), json!({ "error": error }));
+                shared.write(now_ns, "kill-failed", Some(app), Some(step.reason), json!({ "error": error }));
                 self.spare(app, now_ns);
                 turn.wake_at_ns = Some(now_ns);
                 return;
             }
         };
         let done = match step.action {
-            Action::Ask { .. } => self.ask(house, app, part, step, turn),
-            _ => self.kill(house, app, part, step, turn),
+            Action::Ask { .. } => self.ask(shared, app, part, step, turn),
+            _ => self.kill(shared, app, part, step, turn),
         };
         if step.reason == Reason::Runaway {
             self.ran_away.truncate(RAN_AWAY_MAX - 1);
@@ -55,7 +55,7 @@ impl Memory {
         }
         if let Err(e) = done {
             say!("fovea: killing {app}: {e}");
-            house.write(now_ns, "kill-failed", Some(app), Some(step.reason), json!({ "error": e.to_string() }));
+            shared.write(now_ns, "kill-failed", Some(app), Some(step.reason), json!({ "error": e.to_string() }));
             self.spare(app, now_ns);
             turn.wake_at_ns = Some(now_ns);
         }
@@ -63,25 +63,25 @@ impl Memory {
 
     fn spare(&mut self, app: &AppName, now_ns: u64) {
         if let Some(known) = self.apps.get_mut(app) {
-            known.spared_until_ns = now_ns + SPARED_NS;
+            known.kill_failed_until_ns = now_ns + KILL_FAILED_NS;
         }
     }
 
     /// Gives up a victim that was killed and lives on: it waits for a disk, or is somebody's who cannot be killed. One that was asked to
     /// end, and that its owner spares by now, is let off.
-    pub(super) fn lose_patience<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
+    pub(super) fn lose_patience<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
         let Some(victim) = &self.victim else { return };
         let app = victim.app.clone();
         if victim.asked.is_some() {
-            if house.apps.get(&app).is_some_and(|known| known.standing().is_spared()) {
+            if shared.apps.get(&app).is_some_and(|known| known.standing().is_spared()) {
                 self.victim = None;
             }
         } else if now_ns.saturating_sub(victim.since_ns) > VICTIM_PATIENCE_NS {
             let was_part = victim.part.is_some();
             self.victim = None;
-            house.write(now_ns, "kill-in-vain", Some(&app), None, Value::Null);
+            shared.write(now_ns, "kill-in-vain", Some(&app), None, Value::Null);
             match self.apps.get_mut(&app).filter(|_| was_part) {
-                Some(known) => known.whole_until_ns = now_ns + SPARED_NS,
+                Some(known) => known.whole_until_ns = now_ns + KILL_FAILED_NS,
                 None => self.spare(&app, now_ns),
             }
         }
@@ -89,14 +89,14 @@ impl Memory {
 
     fn ask<D: Device>(
         &mut self,
-        house: &mut House<D>,
+        shared: &mut EngineState<D>,
         name: &AppName,
         part: Option<Part>,
         step: &Step,
         turn: &mut Turn,
     ) -> Result<(), Error> {
-        let Some(app) = house.registry.get(name) else { return Ok(()) };
-        let (cgroup, list) = (app.cgroup.clone(), list_of(house, name));
+        let Some(app) = shared.registry.get(name) else { return Ok(()) };
+        let (cgroup, list) = (app.cgroup.clone(), list_of(shared, name));
         let mut victim = Victim {
             app: name.clone(),
             part: None,
@@ -108,38 +108,38 @@ impl Memory {
         let mut process = Value::Null;
         let asked = match part {
             Some(part) => {
-                process = describe(house, &part);
-                let asked = house.device.terminate_part(&cgroup, &part.processes)?;
+                process = describe(shared, &part);
+                let asked = shared.device.terminate_part(&cgroup, &part.processes)?;
                 (victim.awaited, victim.all_held) = (asked.pidfds.len(), asked.is_all_held());
                 turn.awaited.extend(asked.pidfds);
                 victim.part = Some(part);
                 asked.signalled
             }
-            None => house.device.terminate(&cgroup)?,
+            None => shared.device.terminate(&cgroup)?,
         };
-        house.journal_step(step, json!({ "asked": asked, "list": list, "process": process }));
+        shared.journal_step(step, json!({ "asked": asked, "list": list, "process": process }));
         self.victim = Some(victim);
         Ok(())
     }
 
     fn kill<D: Device>(
         &mut self,
-        house: &mut House<D>,
+        shared: &mut EngineState<D>,
         name: &AppName,
         part: Option<Part>,
         step: &Step,
         turn: &mut Turn,
     ) -> Result<(), Error> {
-        let Some(app) = house.registry.get(name) else { return Ok(()) };
-        let (cgroup, importance) = (app.cgroup.clone(), house.registry.importance(app));
-        let list = list_of(house, name);
+        let Some(app) = shared.registry.get(name) else { return Ok(()) };
+        let (cgroup, importance) = (app.cgroup.clone(), shared.registry.importance(app));
+        let list = list_of(shared, name);
         // Read before the kill: afterwards only what is left is to be seen.
         let known = self.apps.get(name).map(|known| known.usage);
-        let usage = house.device.usage(&cgroup).or_else(|e| known.ok_or(e))?;
-        let process = part.as_ref().map_or(Value::Null, |part| describe(house, part));
+        let usage = shared.device.usage(&cgroup).or_else(|e| known.ok_or(e))?;
+        let process = part.as_ref().map_or(Value::Null, |part| describe(shared, part));
         let (killed, size_bytes) = match &part {
-            Some(part) => (house.device.kill_part(&cgroup, &part.processes)?, part.bytes),
-            None => (house.device.kill(&cgroup)?, held_bytes(&usage)),
+            Some(part) => (shared.device.kill_part(&cgroup, &part.processes)?, part.bytes),
+            None => (shared.device.kill(&cgroup)?, held_bytes(&usage)),
         };
         self.kills += 1;
         let now_ns = step.snapshot.now_ns;
@@ -148,7 +148,7 @@ impl Memory {
         }
         let process_name = process["name"].as_str().map(str::to_owned);
         let whom = process_name.as_ref().map_or_else(|| name.to_string(), |process| format!("{process} of {name}"));
-        house.syslog(&format!("killed {whom} ({} MiB): {}", size_bytes >> 20, why(step.reason)));
+        shared.syslog(&format!("killed {whom} ({} MiB): {}", size_bytes >> 20, why(step.reason)));
         turn.killed.push(Killed {
             app: name.clone(),
             uid: fovea_apps::owner_of_cgroup(&cgroup),
@@ -159,7 +159,7 @@ impl Memory {
         let outcome = json!({
             "importance": importance,
             "list": list,
-            "perceptible": house.apps.get(name).and_then(|known| known.perceived),
+            "perceptible": shared.apps.get(name).and_then(|known| known.perceived),
             "process": process,
             "size_bytes": size_bytes,
             "usage": usage,
@@ -168,7 +168,7 @@ impl Memory {
             "signalled": killed.signalled,
             "released": killed.released,
         });
-        house.journal_step(step, outcome);
+        shared.journal_step(step, outcome);
         self.usage_read_ns = None;
         self.victim = Some(Victim {
             app: name.clone(),
@@ -180,7 +180,7 @@ impl Memory {
         });
         // Without pidfds (before Linux 5.3) the end of its cgroup's last process is waited for.
         if killed.signalled == 0 {
-            turn.ended.extend(self.victim_done(house, now_ns));
+            turn.ended.extend(self.victim_done(shared, now_ns));
         }
         turn.awaited.extend(killed.pidfds);
         Ok(())
@@ -189,8 +189,8 @@ impl Memory {
     /// What of an app dies for it. All of it where it has one process, where a part that was killed lives on, or where what a
     /// part gave was taken again at once by a process that began since: then there is a parent that starts them anew. A login's
     /// scope never dies whole.
-    fn extent<D: Device>(&self, house: &mut House<D>, name: &AppName, step: &Step) -> Extent {
-        let (Some(app), Some(known)) = (house.registry.get(name), self.apps.get(name)) else { return Extent::Whole };
+    fn extent<D: Device>(&self, shared: &mut EngineState<D>, name: &AppName, step: &Step) -> Extent {
+        let (Some(app), Some(known)) = (shared.registry.get(name), self.apps.get(name)) else { return Extent::Whole };
         let now_ns = step.snapshot.now_ns;
         let may_die_whole = app.kind != Kind::Login;
         let comes_again = known.parted.filter(|&(then_ns, then_bytes)| {
@@ -200,12 +200,12 @@ impl Memory {
         if may_die_whole && !is_enough {
             return Extent::Whole;
         }
-        let mut processes = house.device.holders(&app.cgroup).unwrap_or_default();
+        let mut processes = shared.device.holders(&app.cgroup).unwrap_or_default();
         // By what the app says of its processes, not by what we do: one that was too young to be marked stands as it was.
         for process in &mut processes {
-            process.oom_score_adj = house.undo.marks().own_score(process.oom_score_adj);
+            process.oom_score_adj = shared.undo.marks().own_score(process.oom_score_adj);
         }
-        let need = Need::new(step.snapshot, &house.policy.memory);
+        let need = Need::new(step.snapshot, &shared.policy.memory);
         let found = extent(&processes, &known.baseline, need.least_bytes, may_die_whole);
         let root_is_new = |part: &Part, then_ns: u64| {
             processes.iter().any(|process| process.id == part.root && process.started_ns >= then_ns)
@@ -218,12 +218,12 @@ impl Memory {
 
     /// An app that was asked to end has left its cgroup empty: those of its processes that only
     /// moved elsewhere are killed, for their memory is not back. Says whether there are any.
-    pub(super) fn kill_left<D: Device>(&mut self, house: &mut House<D>, name: &AppName, now_ns: u64) -> bool {
+    pub(super) fn kill_left<D: Device>(&mut self, shared: &mut EngineState<D>, name: &AppName, now_ns: u64) -> bool {
         if self.victim.as_ref().is_none_or(|victim| victim.asked.is_none()) {
             return false;
         }
-        let Some(app) = house.registry.get(name) else { return false };
-        let killed = match house.device.kill_left(&app.cgroup) {
+        let Some(app) = shared.registry.get(name) else { return false };
+        let killed = match shared.device.kill_left(&app.cgroup) {
             Ok(killed) => killed,
             Err(e) => {
                 say!("fovea: killing what {name} left elsewhere: {e}");
@@ -233,7 +233,7 @@ impl Memory {
         if killed.signalled == 0 {
             return false;
         }
-        house.write(now_ns, "kill-left", Some(name), None, json!({ "signalled": killed.signalled }));
+        shared.write(now_ns, "kill-left", Some(name), None, json!({ "signalled": killed.signalled }));
         self.victim = Some(Victim {
             app: name.clone(),
             part: None,
@@ -247,10 +247,10 @@ impl Memory {
     }
 
     /// The victim's memory is back; says whose end that is.
-    pub(super) fn victim_done<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Option<AppName> {
+    pub(super) fn victim_done<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Option<AppName> {
         let victim = self.victim.take()?;
         let took_ns = now_ns - victim.since_ns;
-        house.write(now_ns, "victim-gone", Some(&victim.app), None, json!({ "took_ns": took_ns }));
+        shared.write(now_ns, "victim-gone", Some(&victim.app), None, json!({ "took_ns": took_ns }));
         // Of one of which a part has died the rest lives on.
         victim.part.is_none().then_some(victim.app)
     }
@@ -261,13 +261,13 @@ pub(super) fn held_bytes(usage: &AppUsage) -> u64 {
     usage.taken_bytes()
 }
 
-fn list_of<D: Device>(house: &House<D>, name: &AppName) -> Option<String> {
-    house.apps.get(name).and_then(|known| known.listed.as_ref()).map(|listed| listed.to_string())
+fn list_of<D: Device>(shared: &EngineState<D>, name: &AppName) -> Option<String> {
+    shared.apps.get(name).and_then(|known| known.listed.as_ref()).map(|listed| listed.to_string())
 }
 
-fn describe<D: Device>(house: &mut House<D>, part: &Part) -> Value {
+fn describe<D: Device>(shared: &mut EngineState<D>, part: &Part) -> Value {
     json!({
-        "name": house.device.process_name(part.root),
+        "name": shared.device.process_name(part.root),
         "pid": part.root.pid,
         "processes": part.processes.len(),
         "bytes": part.bytes,

@@ -12,7 +12,7 @@ use fovea_policy::Snapshot;
 use super::state::AppMemory;
 use super::Memory;
 use crate::config::PSI_WINDOW_US;
-use crate::engine::house::House;
+use crate::engine::engine_state::EngineState;
 
 /// An app's usage may be this old for a decision while memory is short.
 const USAGE_FRESH_NS: u64 = 200_000_000;
@@ -40,16 +40,16 @@ const STAYS_NS: u64 = 10_000_000_000;
 
 impl Memory {
     /// Reads memory and, where an app may be compressed or killed, what the apps occupy.
-    pub(super) fn look<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+    pub(super) fn look<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
         self.look_at_ns = None;
-        if self.can_wait(house, now_ns) {
-            self.look_at_ns = Some(house.grace_ends_ns());
+        if self.can_wait(shared, now_ns) {
+            self.look_at_ns = Some(shared.grace_ends_ns());
             self.state = MemoryState { stalled_us: 0, stall_percent: 0.0, refaults_per_s: 0, ..self.state };
-            house.perceive_in_time(false, now_ns);
+            shared.perceive_in_time(false, now_ns);
             return Ok(());
         }
         let last = self.reading;
-        let now = house.device.memory()?;
+        let now = shared.device.memory()?;
         let elapsed_ns = now_ns.saturating_sub(self.looked_ns).max(1);
         let file_refaults = now.refault_file.saturating_sub(last.refault_file);
         let refaults = file_refaults + now.refault_anon.saturating_sub(last.refault_anon);
@@ -57,58 +57,59 @@ impl Memory {
         let rate_over_ns = elapsed_ns.max(10_000_000);
         let in_memory = now.zram.is_some();
         self.storage_refaults.record(if in_memory { file_refaults } else { refaults }, elapsed_ns);
-        let memory = self.with_stalls(house, &now, now_ns);
+        let memory = self.with_stalls(shared, &now, now_ns);
         self.state = MemoryState {
             storage_refaults_per_s: self.storage_refaults.per_s(),
             stall_percent: memory.stalled_us as f64 * 100_000.0 / rate_over_ns as f64,
             refaults_per_s: (u128::from(refaults) * 1_000_000_000 / u128::from(rate_over_ns)) as u64,
             ..memory
         };
-        (self.reading, house.memory) = (now, now);
+        (self.reading, shared.memory) = (now, now);
         self.looked_ns = now_ns;
-        house.called = false;
-        let short = pressure(&self.state, &house.policy.memory);
-        house.short = short.shortage.is_some() || short.ladder.is_some();
-        let full = house.config.memory.mode == Mode::Full;
+        shared.psi_fired = false;
+        let short = pressure(&self.state, &shared.policy.memory);
+        shared.short = short.shortage.is_some() || short.ladder.is_some();
+        let full = shared.config.memory.mode == Mode::Full;
         let read_of_late = self.usage_read_ns.is_some_and(|then_ns| now_ns.saturating_sub(then_ns) < USAGE_IDLE_NS);
         let is_due = || {
-            let mut snapshot = house.snapshot(now_ns);
+            let mut snapshot = shared.snapshot(now_ns);
             self.describe_all(&mut snapshot);
-            is_due_ahead(&snapshot, &house.policy.memory)
+            is_due_ahead(&snapshot, &shared.policy.memory)
         };
-        let may_harm = !is_left_to_the_front(&self.moment(house, now_ns), &short, &house.policy.memory)
+        let may_harm = !is_left_to_the_front(&self.moment(shared, now_ns), &short, &shared.policy.memory)
             && (short.shortage.is_some()
                 || short.ladder.is_some()
-                || !house.attention.screen_on
+                || !shared.attention.screen_on
                 || (full && !read_of_late && is_due()));
         if may_harm {
-            self.refresh_usage(house, now_ns);
-            house.identify_all(now_ns);
+            self.refresh_usage(shared, now_ns);
+            shared.identify_all(now_ns);
         }
         if full && (self.outside.is_watched() || (may_harm && (short.shortage.is_some() || short.ladder.is_some()))) {
-            self.outside.look(house, &self.state, now_ns);
+            self.outside.look(shared, &self.state, now_ns);
         } else {
             self.outside.forget_outsiders();
         }
-        house.perceive_in_time(may_harm, now_ns);
-        self.cpus.look(house, now_ns);
+        shared.perceive_in_time(may_harm, now_ns);
+        self.cpus.look(shared, now_ns);
         Ok(())
     }
 
     /// Whether the look can wait until the grace time of the app in the foreground ends: PSI has
     /// not fired, and by the last look nothing would be done before.
-    fn can_wait<D: Device>(&self, house: &House<D>, now_ns: u64) -> bool {
-        let moment = self.moment(house, now_ns);
-        let config = &house.policy.memory;
-        !(house.called || house.uncalled) && is_left_to_the_front(&moment, &pressure(&self.state, config), config)
+    fn can_wait<D: Device>(&self, shared: &EngineState<D>, now_ns: u64) -> bool {
+        let moment = self.moment(shared, now_ns);
+        let config = &shared.policy.memory;
+        !(shared.psi_fired || shared.polls_memory)
+            && is_left_to_the_front(&moment, &pressure(&self.state, config), config)
     }
 
     /// A snapshot without apps: `is_left_to_the_front` needs no more.
-    fn moment<D: Device>(&self, house: &House<D>, now_ns: u64) -> Snapshot {
+    fn moment<D: Device>(&self, shared: &EngineState<D>, now_ns: u64) -> Snapshot {
         Snapshot {
             now_ns,
-            screen_on: house.attention.screen_on,
-            focused_ns: house.attention.focused_ns,
+            screen_on: shared.attention.screen_on,
+            focused_ns: shared.attention.focused_ns,
             memory: self.state,
             ..Snapshot::default()
         }
@@ -117,21 +118,21 @@ impl Memory {
     /// A reading as a state, with the time that tasks waited for memory since the last look.
     pub(super) fn with_stalls<D: Device>(
         &mut self,
-        house: &mut House<D>,
+        shared: &mut EngineState<D>,
         now: &MemoryReading,
         now_ns: u64,
     ) -> MemoryState {
-        let is_late = now_ns.saturating_sub(self.looked_ns) > watching_ns(house);
+        let is_late = now_ns.saturating_sub(self.looked_ns) > watching_ns(shared);
         let stalled_us = match (now.psi_some_total_us, self.reading.psi_some_total_us) {
             // Stalls that add up since a look long ago were each too short for the trigger.
-            (Some(_), Some(_)) if !(house.called || house.uncalled) && is_late => 0,
+            (Some(_), Some(_)) if !(shared.psi_fired || shared.polls_memory) && is_late => 0,
             // What the kernel would not have told of is nobody's waiting: it found memory at once.
             (Some(now), Some(last)) => {
                 let (stalled_us, elapsed_ns) = (now.saturating_sub(last), now_ns.saturating_sub(self.looked_ns));
                 // Shares of time, each multiplied by both times.
                 let stalled = u128::from(stalled_us) * u128::from(PSI_WINDOW_US * 1000);
-                let least = u128::from(house.config.daemon.psi_stall_us) * u128::from(elapsed_ns);
-                if house.called || house.uncalled || stalled >= least {
+                let least = u128::from(shared.config.daemon.psi_stall_us) * u128::from(elapsed_ns);
+                if shared.psi_fired || shared.polls_memory || stalled >= least {
                     stalled_us
                 } else {
                     0
@@ -140,20 +141,20 @@ impl Memory {
             // Without PSI, each look counts as one that a stall asked for.
             _ => 1,
         };
-        let untold = house.uncalled || now.psi_some_total_us.is_none();
-        MemoryState { stalled_us, untold, ..state_of_memory(now, self.low_bytes(house, now_ns)) }
+        let polled = shared.polls_memory || now.psi_some_total_us.is_none();
+        MemoryState { stalled_us, polled, ..state_of_memory(now, self.low_bytes(shared, now_ns)) }
     }
 
     /// The kernel's low watermarks; 0 with Android's thresholds, which do not count from them. They
     /// change with huge pages and `vm.min_free_kbytes`, so they are read again now and then.
-    pub(super) fn low_bytes<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> u64 {
-        if house.config.memory.minfree_pages.is_some() {
+    pub(super) fn low_bytes<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> u64 {
+        if shared.config.memory.minfree_pages.is_some() {
             return 0;
         }
         match self.watermarks {
             Some((read_ns, low_bytes)) if now_ns.saturating_sub(read_ns) < WATERMARKS_FRESH_NS => low_bytes,
             _ => {
-                let low_bytes = house.device.low_watermark_bytes().unwrap_or_else(|e| {
+                let low_bytes = shared.device.low_watermark_bytes().unwrap_or_else(|e| {
                     say!("fovea: {e}");
                     self.watermarks.map_or(0, |(_, low_bytes)| low_bytes)
                 });
@@ -164,13 +165,13 @@ impl Memory {
     }
 
     /// Reads what these apps occupy, to be shown.
-    pub(super) fn read_sizes<D: Device>(&mut self, house: &mut House<D>, shown: &[AppName], now_ns: u64) {
-        for app in shown.iter().filter_map(|name| house.registry.get(name)) {
+    pub(super) fn read_sizes<D: Device>(&mut self, shared: &mut EngineState<D>, shown: &[AppName], now_ns: u64) {
+        for app in shown.iter().filter_map(|name| shared.registry.get(name)) {
             if let Some(known) = self.apps.get_mut(&app.name) {
-                let since_ns = house.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
+                let since_ns = shared.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
                 let how = How { in_full: true, changed_bytes: u64::MAX, fresh_ns: u64::MAX, since_ns };
                 // Where the read fails, the last known usage is shown.
-                let _ = read_usage(&mut house.device, &app.cgroup, known, &how, now_ns);
+                let _ = read_usage(&mut shared.device, &app.cgroup, known, &how, now_ns);
             }
         }
     }
@@ -179,21 +180,21 @@ impl Memory {
     /// if it went to the background since the last full reading, or if its charge has changed. Of
     /// the others the charge alone is read, at a tenth of the cost. Pages that the daemon
     /// compresses itself are accounted for, and do not count as a change.
-    fn refresh_usage<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
+    fn refresh_usage<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
         if self.usage_read_ns.is_some_and(|t| now_ns.saturating_sub(t) < USAGE_FRESH_NS) {
             return;
         }
         self.usage_read_ns = Some(now_ns);
-        let compresses = house.config.memory.mode == Mode::Full;
+        let compresses = shared.config.memory.mode == Mode::Full;
         // In the mode `ladder` growth does not matter.
         let (changed_bytes, fresh_ns) = if compresses { (GROWN_BYTES, SIZED_NS) } else { (u64::MAX, u64::MAX) };
-        for app in house.registry.iter() {
+        for app in shared.registry.iter() {
             let Some(known) = self.apps.get_mut(&app.name) else { continue };
-            let idle = house.registry.importance(app) >= Importance::Hidden;
-            let since_ns = house.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
+            let idle = shared.registry.importance(app) >= Importance::Hidden;
+            let since_ns = shared.apps.get(&app.name).map_or(0, |known| known.background_since_ns);
             let changed_bytes = if compresses && idle { changed_bytes.min(IDLE_CHANGED_BYTES) } else { changed_bytes };
             let how = How { in_full: false, changed_bytes, fresh_ns, since_ns };
-            if let Err(e) = read_usage(&mut house.device, &app.cgroup, known, &how, now_ns) {
+            if let Err(e) = read_usage(&mut shared.device, &app.cgroup, known, &how, now_ns) {
                 say!("fovea: {e}");
                 continue;
             }
@@ -206,20 +207,20 @@ impl Memory {
             let born_ns = known.growth.born_ns().unwrap_or(0);
             let begins = begins_as_a_bomb(app.seen, known.usage.processes, born_ns, now_ns);
             if compresses && known.growth.is_suspect() && !begins {
-                let holders = house.device.holders(&app.cgroup).unwrap_or_default();
+                let holders = shared.device.holders(&app.cgroup).unwrap_or_default();
                 known.growth.take_off_replaced(&holders);
                 known.baseline.record(&holders);
             }
         }
         if compresses {
-            self.find_hog(house, now_ns);
+            self.find_hog(shared, now_ns);
         }
     }
 
     /// Sets `hog_bytes` of the app or job that holds several times as much as any other, if there
     /// is one: the memory of its largest process that has run for [`STAYS_NS`]. Of an app only
     /// memory taken in the background counts, because before that its user may have wanted it.
-    fn find_hog<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) {
+    fn find_hog<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
         let mut sizes = Vec::with_capacity(self.apps.len());
         for (name, known) in &mut self.apps {
             known.hog_bytes = 0;
@@ -231,12 +232,12 @@ impl Memory {
         if bytes < LEAST_GAINED_BYTES || !is_several_times_any_other(bytes, second_bytes) {
             return;
         }
-        let (Some(app), Some(known)) = (house.registry.get(&name), self.apps.get_mut(&name)) else { return };
+        let (Some(app), Some(known)) = (shared.registry.get(&name), self.apps.get_mut(&name)) else { return };
         let most_bytes = if app.kind == Kind::App { known.growth.hoarded_bytes() } else { u64::MAX };
         if most_bytes < LEAST_GAINED_BYTES {
             return;
         }
-        let holders = house.device.holders(&app.cgroup).unwrap_or_default();
+        let holders = shared.device.holders(&app.cgroup).unwrap_or_default();
         let stays = |holder: &&Holder| now_ns.saturating_sub(holder.started_ns) >= STAYS_NS;
         let largest_bytes = holders.iter().filter(stays).map(|holder| holder.bytes).max().unwrap_or(0);
         known.hog_bytes = largest_bytes.min(most_bytes);
@@ -244,8 +245,8 @@ impl Memory {
 }
 
 /// Looks that are no further apart than this watch the same shortage.
-fn watching_ns<D>(house: &House<D>) -> u64 {
-    4 * house.config.memory.watch_ms * 1_000_000
+fn watching_ns<D>(shared: &EngineState<D>) -> u64 {
+    4 * shared.config.memory.watch_ms * 1_000_000
 }
 
 /// A reading as decisions see it, without rates since an earlier one.
@@ -263,7 +264,7 @@ pub(crate) fn state_of_memory(now: &MemoryReading, low_bytes: u64) -> MemoryStat
             zram: now.zram,
         }),
         psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
-        untold: now.psi_some_total_us.is_none(),
+        polled: now.psi_some_total_us.is_none(),
         ..MemoryState::default()
     }
 }

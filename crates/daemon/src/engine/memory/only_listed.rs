@@ -5,7 +5,7 @@ use fovea_linux::Device;
 use fovea_policy::{Action, Decision, Snapshot};
 use serde_json::json;
 
-use crate::engine::house::House;
+use crate::engine::engine_state::EngineState;
 use crate::journal::Entry;
 
 /// Least time between two words to the system's log that only listed apps are left.
@@ -22,7 +22,7 @@ impl OnlyListed {
         self.is_so
     }
 
-    pub(super) fn note<D: Device>(&mut self, house: &mut House<D>, decision: &Decision, snapshot: &Snapshot) {
+    pub(super) fn note<D: Device>(&mut self, shared: &mut EngineState<D>, decision: &Decision, snapshot: &Snapshot) {
         if !decision.only_listed {
             let kills = decision.actions.iter().any(|(a, _)| matches!(a, Action::Kill { .. } | Action::Ask { .. }));
             self.is_so &= !kills && decision.pressure.is_some_and(|p| p.ladder.is_some());
@@ -34,15 +34,15 @@ impl OnlyListed {
             return;
         }
         self.said_ns = Some(now_ns);
-        let kept = house.apps.iter().filter_map(|(name, known)| Some(format!("{name} ({})", known.listed.as_ref()?)));
+        let kept = shared.apps.iter().filter_map(|(name, known)| Some(format!("{name} ({})", known.listed.as_ref()?)));
         let kept: Vec<String> = kept.take(8).collect();
         let line = format!(
             "memory is short and only listed apps are left: {}: take some off, or the kernel's OOM killer may choose",
             kept.join(", ")
         );
         say!("fovea: {line}");
-        house.syslog(&line);
-        house.journal.write(&Entry {
+        shared.syslog(&line);
+        shared.journal.write(&Entry {
             t_ns: now_ns,
             action: "only-listed",
             readings: Some(snapshot.memory),

@@ -7,7 +7,7 @@ use fovea_policy::{Action, Snapshot};
 use serde_json::json;
 
 use super::Memory;
-use crate::engine::house::House;
+use crate::engine::engine_state::EngineState;
 use crate::engine::mechanism::Step;
 
 /// What was decided, and is done once whoever told of the app has its answer.
@@ -33,14 +33,14 @@ impl Memory {
         });
     }
 
-    pub(super) fn read_back<D: Device>(&mut self, house: &mut House<D>) {
+    pub(super) fn read_back<D: Device>(&mut self, shared: &mut EngineState<D>) {
         let Some(due) = self.prefetch.take() else { return };
-        let Some(cgroup) = house.registry.get(&due.app).map(|app| app.cgroup.clone()) else { return };
-        match house.device.prefetch(&cgroup, due.ranges.as_deref(), due.pages) {
+        let Some(cgroup) = shared.registry.get(&due.app).map(|app| app.cgroup.clone()) else { return };
+        match shared.device.prefetch(&cgroup, due.ranges.as_deref(), due.pages) {
             Ok(0) => {}
             Ok(pages) => {
                 let step = Step { action: &due.action, reason: due.reason, snapshot: &due.snapshot };
-                house.journal_step(&step, json!({ "pages": pages, "known": due.ranges.is_some() }));
+                shared.journal_step(&step, json!({ "pages": pages, "known": due.ranges.is_some() }));
             }
             Err(Error::Missing { .. }) => {}
             Err(e) => say!("fovea: reading {} back: {e}", due.app),

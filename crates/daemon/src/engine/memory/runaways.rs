@@ -8,7 +8,7 @@ use fovea_policy::memory::{eats_what_is_left, Growth, MemoryState, LEAST_GAINED_
 use fovea_policy::{Decision, Outsider};
 use serde_json::json;
 
-use crate::engine::house::House;
+use crate::engine::engine_state::EngineState;
 use crate::journal::Entry;
 
 /// Time between two looks while memory is short.
@@ -128,7 +128,7 @@ impl Outside {
     /// Says once for whom nothing is done; true if that has changed, and with it what the kernel is to know of apps.
     pub(super) fn note<D: Device>(
         &mut self,
-        house: &mut House<D>,
+        shared: &mut EngineState<D>,
         decision: &Decision,
         memory: &MemoryState,
         now_ns: u64,
@@ -147,22 +147,22 @@ impl Outside {
             None => "nobody outside of apps leaks any more".to_owned(),
         };
         say!("fovea: {line}");
-        house.syslog(&line);
+        shared.syslog(&line);
         let outcome = json!({ "cgroup": self.aside_for });
         let readings = Some(*memory);
-        house.journal.write(&Entry { t_ns: now_ns, action: "aside", readings, outcome, ..Entry::default() });
+        shared.journal.write(&Entry { t_ns: now_ns, action: "aside", readings, outcome, ..Entry::default() });
         true
     }
 
     /// Looks for somebody else who eats what is left.
-    pub(super) fn look<D: Device>(&mut self, house: &mut House<D>, memory: &MemoryState, now_ns: u64) {
+    pub(super) fn look<D: Device>(&mut self, shared: &mut EngineState<D>, memory: &MemoryState, now_ns: u64) {
         if self.looked_ns.is_some_and(|then_ns| now_ns.saturating_sub(then_ns) < LOOK_NS) {
             return;
         }
         self.looked_ns = Some(now_ns);
         // An app that was registered may lie anywhere; what is found but over the budget is an outsider.
-        let apps: BTreeSet<&str> = house.registry.iter().map(|app| app.cgroup.as_str()).collect();
-        let others = match house.device.others(&|cgroup| apps.contains(cgroup)) {
+        let apps: BTreeSet<&str> = shared.registry.iter().map(|app| app.cgroup.as_str()).collect();
+        let others = match shared.device.others(&|cgroup| apps.contains(cgroup)) {
             Ok(others) => others,
             Err(e) => return say!("fovea: {e}"),
         };
@@ -182,7 +182,7 @@ impl Outside {
             let mut known = growth.remove(&cgroup).unwrap_or_default();
             known.record(now_ns, bytes);
             // This first: it takes off what is no growth.
-            self.outsiders.extend(outsider(&mut house.device, &cgroup, &mut known, bytes, memory, now_ns));
+            self.outsiders.extend(outsider(&mut shared.device, &cgroup, &mut known, bytes, memory, now_ns));
             if eats_what_is_left(known.bytes_per_s(), memory) {
                 runaways.push((cgroup.clone(), known.bytes_per_s(), bytes));
             }
@@ -190,7 +190,7 @@ impl Outside {
         }
         let is_left_to_kernel = self.outsiders.iter().any(|who| !who.of_session && who.killable_bytes > 0);
         for process in
-            session.filter(|_| is_left_to_kernel).and_then(|at| house.device.holders(&at).ok()).iter().flatten()
+            session.filter(|_| is_left_to_kernel).and_then(|at| shared.device.holders(&at).ok()).iter().flatten()
         {
             let handicap_bytes = handicap_bytes(process.oom_score_adj, memory);
             self.handicap_bytes = self.handicap_bytes.max(handicap_bytes);
@@ -198,8 +198,8 @@ impl Outside {
         }
         for beyond in others.beyond {
             let what = format!("{beyond}: whether those grow is not seen, so remove some");
-            if !house.missing.contains(&what) {
-                house.lacks(now_ns, what);
+            if !shared.missing.contains(&what) {
+                shared.lacks(now_ns, what);
             }
         }
         self.runaways.retain(|_, said_ns| now_ns.saturating_sub(*said_ns) < AGAIN_NS);
@@ -211,9 +211,9 @@ impl Outside {
             let (mb, mb_per_s) = (bytes >> 20, bytes_per_s >> 20);
             let line = format!("{cgroup} is no app, has {mb} MiB and grows by {mb_per_s} MiB a second");
             say!("fovea: {line}");
-            house.syslog(&line);
+            shared.syslog(&line);
             let outcome = json!({ "cgroup": cgroup, "bytes": bytes, "bytes_per_s": bytes_per_s });
-            house.journal.write(&Entry {
+            shared.journal.write(&Entry {
                 t_ns: now_ns,
                 action: "runaway",
                 readings: Some(*memory),

@@ -10,7 +10,7 @@ use fovea_policy::{Action, Reason, Snapshot};
 #[derive(Debug, Default)]
 pub(super) struct AppMemory {
     /// A kill of it was in vain: others are tried until then.
-    pub(super) spared_until_ns: u64,
+    pub(super) kill_failed_until_ns: u64,
     /// Where compression of it goes on; it is not taken back while the app is in front.
     pub(super) cursor: CompressCursor,
     /// Compression has come to its end once.

@@ -8,7 +8,7 @@ use fovea_policy::Reason;
 use serde_json::{json, Value};
 
 use super::{Merge, RUNS};
-use crate::engine::house::House;
+use crate::engine::engine_state::EngineState;
 use crate::engine::mechanism::Step;
 
 /// How long the kernel's thread sleeps between two batches, as it does by default.
@@ -40,17 +40,23 @@ fn scanned(reading: &MergeReading) -> u64 {
 
 impl Merge {
     /// It was another's, and is to be ours: it rests between windows, and is the other's again when the daemon ends.
-    pub(super) fn take_over<D: Device>(&mut self, house: &mut House<D>, reading: &MergeReading, now_ns: u64) {
+    pub(super) fn take_over<D: Device>(&mut self, shared: &mut EngineState<D>, reading: &MergeReading, now_ns: u64) {
         let rests = MergeSettings { run: 0, ..reading.settings.clone() };
-        let done = house.undo.merging(&reading.settings).map_err(|e| e.to_string());
-        match done.and_then(|()| house.device.set_merging(&rests).map_err(|e| e.to_string())) {
+        let done = shared.undo.merging(&reading.settings).map_err(|e| e.to_string());
+        match done.and_then(|()| shared.device.set_merging(&rests).map_err(|e| e.to_string())) {
             Ok(()) => self.state.ours = true,
             Err(e) => say!("fovea: taking merging over: {e}"),
         }
-        house.write(now_ns, "merging-taken-over", None, None, json!({ "settings": reading.settings }));
+        shared.write(now_ns, "merging-taken-over", None, None, json!({ "settings": reading.settings }));
     }
 
-    pub(super) fn open<D: Device>(&mut self, house: &mut House<D>, app: &AppName, pages: u64, step: &Step) -> Value {
+    pub(super) fn open<D: Device>(
+        &mut self,
+        shared: &mut EngineState<D>,
+        app: &AppName,
+        pages: u64,
+        step: &Step,
+    ) -> Value {
         let (snapshot, newcomers) = (step.snapshot, step.reason == Reason::Newcomers);
         let now_ns = snapshot.now_ns;
         let before = self.reading.clone();
@@ -60,7 +66,7 @@ impl Merge {
             sleep_ms: SLEEP_MS,
             advisor: before.settings.advisor.as_ref().map(|_| "none".to_owned()),
         };
-        if let Err(e) = house.undo.merging(&before.settings) {
+        if let Err(e) = shared.undo.merging(&before.settings) {
             say!("fovea: writing the undo log: {e}");
             self.state.ours = false;
             return json!({ "error": e.to_string() });
@@ -89,20 +95,20 @@ impl Merge {
             set: set.clone(),
             began: before,
         };
-        match house.device.set_merging(&set) {
+        match shared.device.set_merging(&set) {
             Ok(()) => outcome,
             Err(e) => {
                 say!("fovea: {e}");
-                self.close(house, now_ns, false);
+                self.close(shared, now_ns, false);
                 self.state.ours = false;
                 json!({ "error": e.to_string() })
             }
         }
     }
 
-    pub(super) fn set_rate<D: Device>(&mut self, house: &mut House<D>, pages: u64) -> Value {
+    pub(super) fn set_rate<D: Device>(&mut self, shared: &mut EngineState<D>, pages: u64) -> Value {
         let set = MergeSettings { pages_to_scan: pages, ..self.progress.set.clone() };
-        if let Err(e) = house.device.set_merging(&set) {
+        if let Err(e) = shared.device.set_merging(&set) {
             say!("fovea: {e}");
             return json!({ "error": e.to_string() });
         }
@@ -114,16 +120,16 @@ impl Merge {
     }
 
     /// How far the kernel's thread has come.
-    pub(super) fn look_within<D: Device>(&mut self, house: &mut House<D>, now_ns: u64) -> Result<(), Error> {
+    pub(super) fn look_within<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
         let full_scans = self.reading.full_scans;
-        let there = self.read(house)?;
+        let there = self.read(shared)?;
         if !there || self.reading.settings != self.progress.set {
             // Somebody else has set it since: what he wants holds, and is not taken back.
-            house.write(now_ns, "merging-is-anothers", None, None, json!({ "settings": self.reading.settings }));
+            shared.write(now_ns, "merging-is-anothers", None, None, json!({ "settings": self.reading.settings }));
             self.state.window = None;
             self.state.ours = false;
             self.state.mid_pass = true;
-            house.undo.merging_restored().unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
+            shared.undo.merging_restored().unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
             return Ok(());
         }
         self.learn();
@@ -156,23 +162,23 @@ impl Merge {
     }
 
     /// The kernel's thread is set as it was. If it was `whole`, nobody is new any more.
-    pub(super) fn close<D: Device>(&mut self, house: &mut House<D>, now_ns: u64, whole: bool) -> Value {
+    pub(super) fn close<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64, whole: bool) -> Value {
         let Some(window) = self.state.window.take() else { return Value::Null };
-        let taken_over = self.progress.began.settings.run == 0 && house.policy.merge.take_over;
-        match house.device.set_merging(&self.progress.began.settings) {
+        let taken_over = self.progress.began.settings.run == 0 && shared.policy.merge.take_over;
+        match shared.device.set_merging(&self.progress.began.settings) {
             // What was taken over stays ours, and written down, until the end.
-            Ok(()) if taken_over && house.undo.changed().merging.as_ref().is_some_and(|old| old.run == RUNS) => {}
-            Ok(()) => house.undo.merging_restored().unwrap_or_else(|e| say!("fovea: writing the undo log: {e}")),
+            Ok(()) if taken_over && shared.undo.changed().merging.as_ref().is_some_and(|old| old.run == RUNS) => {}
+            Ok(()) => shared.undo.merging_restored().unwrap_or_else(|e| say!("fovea: writing the undo log: {e}")),
             // What stands in the log is tried again at the end.
             Err(e) => say!("fovea: {e}"),
         }
-        if let Ok(Some(reading)) = house.device.merging() {
+        if let Ok(Some(reading)) = shared.device.merging() {
             self.reading = reading;
         }
         // Where parted pages were enough, it was stopped somewhere.
         self.state.mid_pass = !whole || !window.newcomers;
         let cpu_ns = self.reading.cpu_ns.saturating_sub(self.progress.began.cpu_ns);
-        self.state.paid_ns = merge::paid_ns(self.state.paid_ns, now_ns, cpu_ns, &house.policy.merge);
+        self.state.paid_ns = merge::paid_ns(self.state.paid_ns, now_ns, cpu_ns, &shared.policy.merge);
         self.state.rests_until_ns = merge::rests_until_ns(self.state.paid_ns);
         self.state.sharing_pages = self.reading.sharing_pages;
         self.state.known_pages = self.reading.known_pages();

@@ -4,7 +4,7 @@
 use fovea_apps::MemoryTiers;
 use fovea_linux::{Controller, Device, Error, TierSetting};
 
-use super::House;
+use super::EngineState;
 use crate::undo::Setting;
 
 /// Whether the kernel looks as often as that already, or holds as much for hot: who set it so wants it.
@@ -16,14 +16,14 @@ fn is_enough(setting: TierSetting, old: &str, value: &str) -> bool {
     }
 }
 
-pub(super) fn set<D: Device>(house: &mut House<D>, setting: TierSetting, value: &str) {
-    let done = house.device.tier_setting(setting).and_then(|old| match old {
+pub(super) fn set<D: Device>(shared: &mut EngineState<D>, setting: TierSetting, value: &str) {
+    let done = shared.device.tier_setting(setting).and_then(|old| match old {
         Some(old) if is_enough(setting, &old, value) => Ok(()),
         // A kernel that spells it otherwise (Y, 1) is not written to for that.
-        Some(old) if old != value && house.undo.tier_setting(setting, &old).is_ok() => {
-            house.device.set_tier_setting(setting, value)?;
-            if let Some(is_now) = house.device.tier_setting(setting)? {
-                house.is_ours(Setting::Tier(setting), &is_now);
+        Some(old) if old != value && shared.undo.tier_setting(setting, &old).is_ok() => {
+            shared.device.set_tier_setting(setting, value)?;
+            if let Some(is_now) = shared.device.tier_setting(setting)? {
+                shared.is_ours(Setting::Tier(setting), &is_now);
             }
             Ok(())
         }
@@ -33,23 +33,27 @@ pub(super) fn set<D: Device>(house: &mut House<D>, setting: TierSetting, value: 
 }
 
 /// False if its cgroup has no such rule, or one of somebody else's.
-pub(super) fn keep_out<D: Device>(house: &mut House<D>, cgroup: &str, tiers: &MemoryTiers) -> Result<bool, Error> {
-    if !house.pass_on(cgroup, Controller::Cpuset)? {
+pub(super) fn keep_out<D: Device>(
+    shared: &mut EngineState<D>,
+    cgroup: &str,
+    tiers: &MemoryTiers,
+) -> Result<bool, Error> {
+    if !shared.pass_on(cgroup, Controller::Cpuset)? {
         return Ok(false);
     }
-    if house.device.allowed_nodes(cgroup)?.is_none_or(|nodes| !nodes.is_empty()) {
+    if shared.device.allowed_nodes(cgroup)?.is_none_or(|nodes| !nodes.is_empty()) {
         return Ok(false);
     }
-    if let Err(e) = house.undo.kept_out(cgroup) {
+    if let Err(e) = shared.undo.kept_out(cgroup) {
         say!("fovea: writing the undo log: {e}");
         return Ok(false);
     }
     let nodes: Vec<_> = tiers.slow.iter().map(u32::to_string).collect();
-    house.device.set_allowed_nodes(cgroup, &nodes.join(",")).map(|()| true)
+    shared.device.set_allowed_nodes(cgroup, &nodes.join(",")).map(|()| true)
 }
 
-pub(super) fn let_in<D: Device>(house: &mut House<D>, cgroup: &str) -> Result<(), Error> {
-    house.device.set_allowed_nodes(cgroup, "")?;
-    house.undo.let_in(cgroup).unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
+pub(super) fn let_in<D: Device>(shared: &mut EngineState<D>, cgroup: &str) -> Result<(), Error> {
+    shared.device.set_allowed_nodes(cgroup, "")?;
+    shared.undo.let_in(cgroup).unwrap_or_else(|e| say!("fovea: writing the undo log: {e}"));
     Ok(())
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The rooms behind the door: each trait is what one part of the daemon needs of a device. Every method is one bounded piece of work; none
-//! waits for an event.
+//! What the daemon needs of a device: a trait for each part of the daemon. Every method is one bounded piece of work; none waits for
+//! an event.
 //!
 //! Apps are named by their cgroup: a path below the cgroup v2 mount, without a leading slash. An app that ends while a call works on
 //! it is not an error: the call returns what it did ([`CompressOutcome`] with `next: None`, empty usage, and so on). A process is

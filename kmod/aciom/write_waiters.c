@@ -6,18 +6,18 @@
 #include "broken.h"
 #include "queue.h"
 
-static wait_queue_head_t *room_of(struct queue *q, u32 class, bool awaited)
+static wait_queue_head_t *waiters_of(struct queue *q, u32 class, bool awaited)
 {
-	return &q->rooms[awaited][class == ACIOM_BURSTY];
+	return &q->write_waiters[awaited][class == ACIOM_BURSTY];
 }
 
 static void wake_one(struct queue *q, u32 class, bool awaited)
 {
-	wait_queue_head_t *room = room_of(q, class, awaited);
+	wait_queue_head_t *waiters = waiters_of(q, class, awaited);
 
 	/* No barrier: a task that begins to wait calls this itself afterwards, under the lock. */
-	if (waitqueue_active(room) && !aciom_writes_full(q->core, class, awaited))
-		wake_up(room);
+	if (waitqueue_active(waiters) && !aciom_writes_full(q->core, class, awaited))
+		wake_up(waiters);
 }
 
 /* Wakes one writer of each kind. It asks again, and wakes the next. */
@@ -33,9 +33,9 @@ void queue_wake_all_writers(struct queue *q)
 {
 	int i;
 
-	for (i = 0; i < NR_ROOMS; i++) {
-		wake_up_all(&q->rooms[0][i]);
-		wake_up_all(&q->rooms[1][i]);
+	for (i = 0; i < NR_WRITE_WAITERS; i++) {
+		wake_up_all(&q->write_waiters[0][i]);
+		wake_up_all(&q->write_waiters[1][i]);
 	}
 }
 
@@ -67,24 +67,24 @@ static bool writes_full(struct queue *q, u32 class, bool awaited)
  * A writer inside a file system's transaction keeps the next transaction from beginning, and all
  * tasks that wait for it: ext4 writes 8 MiB of new data in one. Such writers wait apart.
  */
-bool queue_wait_for_room(struct queue *q, const struct bio *bio, u32 class,
+bool queue_throttle_write(struct queue *q, const struct bio *bio, u32 class,
 			 const bool *active)
 {
 	bool awaited = current->journal_info;
-	wait_queue_head_t *room = room_of(q, class, awaited);
+	wait_queue_head_t *waiters = waiters_of(q, class, awaited);
 	DEFINE_WAIT(wait);
 
 	/* No barrier: a waiter that is not seen yet is overtaken by one write. */
 	if (!is_bounded(bio) ||
-	    (!waitqueue_active(room) && !writes_full(q, class, awaited)))
+	    (!waitqueue_active(waiters) && !writes_full(q, class, awaited)))
 		return false;
-	prepare_to_wait_exclusive(room, &wait, TASK_UNINTERRUPTIBLE);
+	prepare_to_wait_exclusive(waiters, &wait, TASK_UNINTERRUPTIBLE);
 	/* There may be room since before this wait could be seen: the first waiter gets it. */
 	spin_lock_irq(&q->lock);
 	wake_one(q, class, awaited);
 	spin_unlock_irq(&q->lock);
 	if (READ_ONCE(*active))
 		io_schedule();
-	finish_wait(room, &wait);
+	finish_wait(waiters, &wait);
 	return true;
 }

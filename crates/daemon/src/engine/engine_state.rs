@@ -25,7 +25,7 @@ const BUFFER_HOLDERS_MAX: usize = 16;
 
 /// What all mechanisms share of an app, beside its entry in the registry.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct SharedAppState {
     pub(super) background_since_ns: u64,
     pub(super) importance: Option<Importance>,
     /// The list it is on and by which entry; below, when that was last looked up.
@@ -35,14 +35,14 @@ pub(super) struct Known {
     pub(super) perceived: Option<Perceived>,
     /// The same, if the reason is sound or a camera.
     pub(super) heard: Option<Perceived>,
-    /// The services that it uses, by their place in [`House::services`].
+    /// The services that it uses, by their place in [`EngineState::services`].
     pub(super) services: Vec<usize>,
     /// The class of its I/O, and since when.
     pub(super) io_class: Classified,
     pub(super) io_class_since_ns: u64,
 }
 
-impl Known {
+impl SharedAppState {
     pub(super) fn standing(&self) -> Standing {
         self.listed.as_ref().map_or(Standing::Plain, |listed| listed.list)
     }
@@ -61,12 +61,12 @@ pub(super) struct Attention {
     pub(super) fronted: Vec<AppName>,
 }
 
-pub(super) struct House<D> {
+pub(super) struct EngineState<D> {
     pub(super) device: D,
     pub(super) config: Config,
     pub(super) policy: fovea_policy::Config,
     pub(super) registry: Registry,
-    pub(super) apps: BTreeMap<AppName, Known>,
+    pub(super) apps: BTreeMap<AppName, SharedAppState>,
     /// Jobs that ended lately: cgroup, since when they were in the background, when they ended.
     pub(super) ended_jobs: Vec<(String, u64, u64)>,
     pub(super) attention: Attention,
@@ -82,9 +82,9 @@ pub(super) struct House<D> {
     /// Something has changed that mechanisms are to answer at once.
     pub(super) changed: bool,
     /// PSI has fired since the last look.
-    pub(super) called: bool,
+    pub(super) psi_fired: bool,
     /// PSI cannot fire: the kernel has none, or refuses the trigger. Memory is polled.
-    pub(super) uncalled: bool,
+    pub(super) polls_memory: bool,
     /// Memory was short at the last look.
     pub(super) short: bool,
     /// CPUs that can run the daemon beside an app.
@@ -97,7 +97,7 @@ pub(super) struct House<D> {
     pub(super) problems: Vec<String>,
 }
 
-impl<D: Device> House<D> {
+impl<D: Device> EngineState<D> {
     pub(super) fn new(device: D, config: Config, mut journal: Journal, undo: UndoLog, missing: Vec<String>) -> Self {
         journal.set_policy(config.policy());
         Self {
@@ -121,8 +121,8 @@ impl<D: Device> House<D> {
             perceptions: Perceptions::default(),
             memory: MemoryReading::default(),
             changed: false,
-            called: false,
-            uncalled: false,
+            psi_fired: false,
+            polls_memory: false,
             short: false,
             cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
             journal,
@@ -161,7 +161,7 @@ impl<D: Device> House<D> {
         waiting
     }
 
-    pub(super) fn known(&mut self, app: &AppName, change: impl FnOnce(&mut Known)) {
+    pub(super) fn known(&mut self, app: &AppName, change: impl FnOnce(&mut SharedAppState)) {
         if let Some(known) = self.apps.get_mut(app) {
             change(known);
         }
