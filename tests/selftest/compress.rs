@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use fovea_linux::rooms::*;
+use fovea_linux::device_traits::*;
 use fovea_linux::{CompressCursor, CompressOutcome};
 
 use crate::child::{map, mix, Child, Content, Order, PAGE};

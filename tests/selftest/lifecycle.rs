@@ -7,9 +7,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
 use fovea_linux::cgroup::Events;
+use fovea_linux::device_traits::*;
 use fovea_linux::process::Process;
 use fovea_linux::psi::{Kind, Trigger};
-use fovea_linux::rooms::*;
 use fovea_linux::{CompressCursor, KillOutcome};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 

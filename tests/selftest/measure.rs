@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
+use fovea_linux::device_traits::*;
 use fovea_linux::process::Process;
-use fovea_linux::rooms::*;
 use fovea_linux::CompressCursor;
 
 use crate::child::{mix, Child, Content, Order};

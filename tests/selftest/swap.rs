@@ -3,7 +3,7 @@
 
 use std::fs::read_to_string;
 
-use fovea_linux::rooms::*;
+use fovea_linux::device_traits::*;
 use fovea_linux::{State, ZramDevice, ZramWish};
 
 use crate::child::{mix, Child, Content, Order};
