@@ -66,8 +66,10 @@
 #define FRAME_OWNED	4u	/* a device's */
 #define FRAME_PROTECTED_SHIFT	3
 #define FRAME_PROTECTED	(1u << FRAME_PROTECTED_SHIFT)
-#define FRAME_PINNED	16u	/* being copied to or from: on no list, alone or OWNED */
-#define FRAME_RETIRED	32u	/* broken: on no list, alone or OWNED */
+#define FRAME_PINNED_SHIFT	4	/* being copied to or from: on no list, alone or OWNED */
+#define FRAME_PINNED	(1u << FRAME_PINNED_SHIFT)
+#define FRAME_RETIRED_SHIFT	5	/* broken: on no list, alone or OWNED */
+#define FRAME_RETIRED	(1u << FRAME_RETIRED_SHIFT)
 
 struct ecache_frame {
 	/* Its page: ecache_pack(). */
