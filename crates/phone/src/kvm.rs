@@ -60,6 +60,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
         // Two, because a KVM that does one CPU may still fail at starting others.
         cpus: 2,
         by_turns: false,
+        exact_cpus: 1,
         memory_bytes: 256 << 20,
         nodes: 1,
         tiers: None,

@@ -26,6 +26,7 @@ pub struct Phone {
     base: Vec<u8>,
     accel: Accel,
     by_turns: bool,
+    exact_cpus: u32,
     nodes: u32,
     disks: Vec<PathBuf>,
     hardware: Hardware,
@@ -64,6 +65,7 @@ impl Phone {
             base,
             accel,
             by_turns: false,
+            exact_cpus: 1,
             nodes: 1,
             disks: Vec::new(),
             hardware: Hardware::default(),
@@ -105,6 +107,13 @@ impl Phone {
     /// QEMU before 8.1 does not always survive with several ([`FailureReason::StaleBreakpoint`](crate::FailureReason::StaleBreakpoint)).
     pub fn by_turns(mut self) -> Phone {
         self.by_turns = true;
+        self
+    }
+
+    /// With so many CPUs in exact mode, where there is one otherwise. They run by turns, and time goes on with the instructions of all of
+    /// them, those of waiting for a lock included.
+    pub fn with_exact_cpus(mut self, cpus: u32) -> Phone {
+        self.exact_cpus = cpus;
         self
     }
 
@@ -159,6 +168,7 @@ impl Phone {
             cpus: plan.phone.cpus,
             // With importers tracepoints are switched.
             by_turns: self.by_turns || plan.importers.is_some(),
+            exact_cpus: self.exact_cpus,
             memory_bytes: qemu::memory_bytes(&plan.phone, reservation)? + self.beside_bytes(plan),
             nodes: if plan.exact { 1 } else { self.nodes },
             tiers: qemu::checked_tiers(&plan.phone)?,

@@ -43,8 +43,10 @@ pub enum Console {
 /// A machine to boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// One instruction is one nanosecond, and every run is the same. Always TCG, always one CPU.
+    /// One instruction is one nanosecond, and every run is the same. Always TCG.
     pub exact: bool,
+    /// CPUs in exact mode, which run by turns: time goes on with the instructions of all.
+    pub exact_cpus: u32,
     /// What runs it in fast mode.
     pub accel: Accel,
     /// CPUs in fast mode.
@@ -172,13 +174,14 @@ impl Machine {
 
     /// QEMU's arguments.
     pub fn args(&self) -> Vec<OsString> {
-        let cpus = if self.exact { 1 } else { self.cpus.max(1) };
+        let cpus = if self.exact { self.exact_cpus } else { self.cpus }.max(1);
         let mut args = Args::default();
         // Of the speed of memory only ACPI tells, which microvm has not.
         let hmat = if self.tiers.is_some() { ",hmat=on" } else { "" };
         args.pair(
             "-machine",
-            match self.exact && self.hardware.is_none() && self.tiers.is_none() {
+            // Nor of other CPUs.
+            match self.exact && cpus == 1 && self.hardware.is_none() && self.tiers.is_none() {
                 true => "microvm,acpi=off,auto-kernel-cmdline=off,x-option-roms=off".to_owned(),
                 false => format!("{}{hmat}", self.hardware.machine()),
             },
@@ -186,18 +189,16 @@ impl Machine {
         args.list(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         // cx16=off: QEMU 7.2's TCG loses flags after cmpxchg16b, and SLUB then crashes at random.
         // rr=record, for its lock only (the recording goes nowhere): without it QEMU's main loop, if something wakes it after the guest's HLT
-        // but before the instructions up to there are counted, takes the clock that much too far. It needs a loaded host, or a test.
+        // but before the instructions up to there are counted, takes the clock that much too far. It needs a loaded host, or a test. QEMU has
+        // no such lock for several CPUs: a test that has them compares what it counted in the same boot.
+        let lock = if cpus == 1 { ",rr=record,rrfile=/dev/null" } else { "" };
         match (self.exact, self.accel) {
-            (true, _) => args.list(&[
-                "-accel",
-                "tcg,thread=single",
-                "-icount",
-                "shift=0,sleep=off,rr=record,rrfile=/dev/null",
-                "-rtc",
-                "base=2026-01-01,clock=vm",
-                "-cpu",
-                "max,cx16=off,-rdrand,-rdseed",
-            ]),
+            (true, _) => {
+                args.pair("-accel", "tcg,thread=single");
+                args.pair("-icount", format!("shift=0,sleep=off{lock}"));
+                args.pair("-rtc", "base=2026-01-01,clock=vm");
+                args.pair("-cpu", "max,cx16=off,-rdrand,-rdseed");
+            }
             (false, Accel::Tcg) => {
                 args.pair("-accel", if self.by_turns { "tcg,thread=single" } else { "tcg,thread=multi" });
                 args.pair("-cpu", "max,cx16=off");

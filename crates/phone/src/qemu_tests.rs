@@ -9,6 +9,7 @@ fn machine(exact: bool) -> Machine {
         accel: Accel::Tcg,
         cpus: 2,
         by_turns: false,
+        exact_cpus: 1,
         memory_bytes: 572 << 20,
         nodes: 1,
         tiers: None,
@@ -42,6 +43,16 @@ fn exact_mode_has_one_cpu_no_host_clock_and_no_randomness() {
              -display none -no-reboot -accel tcg,thread=single -icount shift=0,sleep=off,rr=record,rrfile=/dev/null \
              -rtc base=2026-01-01,clock=vm -cpu max,cx16=off,-rdrand,-rdseed -smp 1 -m size=572M {TAIL}"
         )
+    );
+}
+
+#[test]
+fn exact_mode_with_several_cpus_is_a_pc_whose_cpus_run_by_turns() {
+    let several = line(&Machine { exact_cpus: 8, ..machine(true) });
+    assert!(several.starts_with("-machine q35 -nodefaults"), "{several}");
+    assert!(
+        several.contains("-accel tcg,thread=single -icount shift=0,sleep=off -rtc") && several.contains(" -smp 8 "),
+        "{several}"
     );
 }
 
