@@ -27,5 +27,9 @@
 #ifndef ACIOM_BROKEN_PRESSURE
 #define ACIOM_BROKEN_PRESSURE 0
 #endif
+/* All requests take the queue's lock, also while no time-sensitive app is active. */
+#ifndef ACIOM_BROKEN_LOCK
+#define ACIOM_BROKEN_LOCK 0
+#endif
 
 #endif /* FOVEA_ACIOM_BROKEN_H */

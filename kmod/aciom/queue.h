@@ -26,6 +26,7 @@
 #include <linux/workqueue.h>
 
 #include "../../core/aciom/aciom.h"
+#include "broken.h"
 
 /* Most held requests of one bursty app, by default. */
 #define HOLD_DEFAULT	1024
@@ -100,7 +101,7 @@ void queue_put(struct queue *q);
 /* Whether a request of this class must come by queue_enter(). */
 static inline bool queue_orders(const struct queue *q, u32 class)
 {
-	return READ_ONCE(q->limited) || class == ACIOM_TIME_SENSITIVE;
+	return READ_ONCE(q->limited) || class == ACIOM_TIME_SENSITIVE || ACIOM_BROKEN_LOCK;
 }
 
 /* A request passes by. */

@@ -25,7 +25,12 @@ const ABOVE_TOOLS: [(&str, &str); 5] = [
 ];
 
 const ABOVE: &str = "cases=hook,luks,lvm,btrfs-two";
+const USES: &str = "cases=resized,told,gone,over-loop,unloaded";
 const SLEEP: &str = "cases=sleep";
+/// A scheduler below, which takes more requests than the disk does and sorts them. On Linux 6.1 it is built in.
+const DEADLINE: [&str; 2] = ["cases=fair", "scheduler=mq-deadline"];
+/// As many CPUs as it reads on (`million.rs`).
+const MILLION: (&str, u32) = ("cases=million", 8);
 const OTHERS: &str = "cases=xfs,btrfs,ecache-below,ecache-above";
 
 fn plan(words: &[String], exact: bool) -> Plan {
@@ -55,6 +60,12 @@ fn phone(broken: Option<&str>, words: &[&str], which: &Which) -> Result<Phone> {
         modules.extend(ABOVE_MODULES);
         tools.extend(ABOVE_TOOLS);
     }
+    if words.contains(&USES) {
+        modules.push("loop");
+    }
+    if words.contains(&DEADLINE[1]) && !which.is_oldest() {
+        modules.push("mq-deadline");
+    }
     let guest = Guest {
         program: env!("CARGO_BIN_EXE_aciom"),
         modules: &modules,
@@ -73,6 +84,9 @@ fn boot(broken: Option<&str>, words: &[&str], exact: bool) -> Option<Ended> {
     if words.contains(&SLEEP) {
         // It takes CPUs off and on.
         phone = phone.by_turns();
+    }
+    if words.contains(&MILLION.0) {
+        phone = phone.with_exact_cpus(MILLION.1);
     }
     let folder = tempfile::tempdir().unwrap();
     let results = logs("FOVEA_ACIOM_LOGS", folder.path());
@@ -111,6 +125,15 @@ fn no_file_is_wrong_on_luks_lvm_and_btrfs_over_two_volumes() {
 
 #[test]
 #[ignore = "long: make torture-aciom"]
+fn no_block_is_wrong_where_a_volume_is_resized_told_and_unloaded_in_use() {
+    if let Some(ended) = boot(None, &[USES], false) {
+        ended.lines("ok ").iter().for_each(|line| println!("{line}"));
+        ended.passes(14);
+    }
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
 fn no_block_is_wrong_after_going_to_sleep_with_requests_held() {
     if let Some(ended) = boot(None, &[SLEEP], false) {
         ended.lines("ok ").iter().for_each(|line| println!("{line}"));
@@ -136,6 +159,21 @@ fn a_request_costs_at_most_2000_instructions() {
     }
 }
 
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_block_is_read_at_more_than_3_percent_over_dm_linear_by_eight_cpus() {
+    if let Some(ended) = boot(None, &[MILLION.0], true) {
+        ended.lines("ok ").iter().for_each(|line| println!("{line}"));
+        ended.passes(3);
+    }
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_block_is_read_as_cheaply_where_all_take_the_lock() {
+    unfair("lock", &[MILLION.0]);
+}
+
 /// A module without one safety must fail, and by wrong content.
 fn control(broken: &str) {
     if let Some(ended) = boot(Some(broken), &["seconds=4"], false) {
@@ -143,9 +181,9 @@ fn control(broken: &str) {
     }
 }
 
-/// In exact mode, where the host's load is nobody's: by a module without one of the rules of fairness, the reader waits for seconds.
-fn unfair(broken: &str) {
-    if let Some(ended) = boot(Some(broken), &["cases=fair"], true) {
+/// In exact mode, where the host's load is nobody's: by a module without one of the rules, a reader waits for seconds, or reads dearly.
+fn unfair(broken: &str, words: &[&str]) {
+    if let Some(ended) = boot(Some(broken), words, true) {
         ended.fails(broken);
     }
 }
@@ -153,19 +191,34 @@ fn unfair(broken: &str) {
 #[test]
 #[ignore = "long: make torture-aciom"]
 fn no_block_is_fairly_read_where_writes_go_first() {
-    unfair("reads");
+    unfair("reads", &DEADLINE[..1]);
 }
 
 #[test]
 #[ignore = "long: make torture-aciom"]
 fn no_block_is_fairly_read_where_write_back_never_waits() {
-    unfair("pressure");
+    unfair("pressure", &DEADLINE[..1]);
 }
 
 #[test]
 #[ignore = "long: make torture-aciom"]
 fn no_block_is_fairly_read_where_swap_is_held() {
-    unfair("swap");
+    unfair("swap", &DEADLINE[..1]);
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_block_is_unfairly_read_above_mq_deadline() {
+    if let Some(ended) = boot(None, &DEADLINE, true) {
+        ended.lines("ok ").iter().for_each(|line| println!("{line}"));
+        ended.passes(16);
+    }
+}
+
+#[test]
+#[ignore = "long: make torture-aciom"]
+fn no_block_is_fairly_read_above_mq_deadline_where_writes_go_first() {
+    unfair("reads", &DEADLINE);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fovea_contract::aciom_classes;
 use fovea_linux::dm::device_number;
-use fovea_tests::door::{at, make_disk, open_direct, target, write_file, Outcome, SECTOR};
+use fovea_tests::door::{at, busy_ns, make_disk, open_direct, target, write_file, Outcome, SECTOR};
 use fovea_tests::raw::{Pages, PAGE};
 use fovea_tests::report::Report;
 
@@ -103,11 +103,4 @@ fn beside_player(volume: &Volume, node: &Path, player: &App) -> Outcome<u64> {
     per_read(node, HELD)?;
     wait(&mut child, Instant::now() + PATIENCE)?;
     Ok(busy_ns()? - before)
-}
-
-/// What the CPU has worked for tasks.
-fn busy_ns() -> Outcome<u64> {
-    let text = at("/proc/schedstat", std::fs::read_to_string("/proc/schedstat"))?;
-    let line = text.lines().find(|line| line.starts_with("cpu0 ")).unwrap_or_default();
-    line.split_ascii_whitespace().nth(7).and_then(|word| word.parse().ok()).ok_or(format!("/proc/schedstat: {line:?}"))
 }

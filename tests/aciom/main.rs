@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! seconds      of load in each phase          measure      1: only what a player gets beside a copy that takes all, with classes and without
-//! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep, hook, luks, lvm, btrfs-two; or fair
+//! seed         of everything drawn                cases        instead of the usual: some of xfs, btrfs, ecache-below, ecache-above, sleep, hook, luks, lvm, btrfs-two, resized, told,
+//!                                                             gone, over-loop, unloaded; or fair, or million
 //!                                                 cost         1: only what the module adds to a request
 //! ```
 
@@ -18,10 +19,12 @@ mod fair;
 mod files;
 mod layers;
 mod measure;
+mod million;
 mod phases;
 mod refusals;
 mod stack;
 mod swap;
+mod uses;
 mod writeback;
 
 use fovea_tests::audit::{KernelLog, BAD};
@@ -43,6 +46,8 @@ pub struct Options {
     pub cost: bool,
     /// What is done instead of the usual.
     pub cases: Vec<String>,
+    /// Of the disks below.
+    pub scheduler: String,
 }
 
 impl Options {
@@ -53,6 +58,7 @@ impl Options {
             measure: words.flag("measure", false),
             cost: words.flag("cost", false),
             cases: words.text("cases").into_iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
+            scheduler: words.text("scheduler").unwrap_or("none").to_owned(),
         }
     }
 }
@@ -75,7 +81,7 @@ fn main() {
 }
 
 fn run(options: &Options, report: &Report) -> Outcome<()> {
-    stack::prepare()?;
+    stack::prepare(&options.scheduler)?;
     if options.measure {
         return measure::all(options, report);
     }
@@ -85,9 +91,14 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     if options.cases == ["fair"] {
         return fair::all(report);
     }
+    if options.cases == ["million"] {
+        return million::all(report);
+    }
     if !options.cases.is_empty() {
-        let one =
-            |name: &String| above::case(name, options, report).unwrap_or_else(|| layers::case(name, options, report));
+        let one = |name: &String| {
+            let found = above::case(name, options, report).or_else(|| uses::case(name, options, report));
+            found.unwrap_or_else(|| layers::case(name, options, report))
+        };
         return options.cases.iter().try_for_each(one);
     }
     let volume = stack::Volume::build("v", stack::Disk { name: "n0", mib: 64, mbps: 40 })?;

@@ -9,6 +9,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::OnceLock;
 
 use fovea_contract::{ACIOM_FORGET, ACIOM_SET_CLASS, ACIOM_TARGET};
 use fovea_linux::dm::{device_number, DeviceMapper, Suspend, Target};
@@ -17,6 +18,9 @@ use fovea_tests::door::{at, load_module, target, write_file, Outcome, SECTOR};
 use rustix::mount::{mount, MountFlags};
 
 use crate::child;
+
+/// What orders requests below the volume. `none` but in tests of just that: another would order anew what was ordered.
+static SCHEDULER: OnceLock<String> = OnceLock::new();
 
 const CGROUPS: &str = "/sys/fs/cgroup";
 
@@ -51,8 +55,13 @@ impl Disk {
         for (key, value) in usual.iter().chain(given).chain(&[("power", 1)]) {
             write_file(folder.join(key), &value.to_string())?;
         }
-        // A scheduler would order anew what was ordered.
-        write_file(format!("/sys/block/{}/queue/scheduler", self.name), "none")?;
+        let (path, scheduler) =
+            (format!("/sys/block/{}/queue/scheduler", self.name), SCHEDULER.get().map_or("none", String::as_str));
+        write_file(&path, scheduler)?;
+        let is = at(&path, fs::read_to_string(&path))?;
+        if !is.contains(&format!("[{scheduler}]")) {
+            return Err(format!("{path}: {is} in place of {scheduler}"));
+        }
         Ok(Path::new("/dev").join(self.name))
     }
 
@@ -64,7 +73,12 @@ impl Disk {
 }
 
 /// Modules, folders, and the controller that tells whose a request is.
-pub fn prepare() -> Outcome<()> {
+pub fn prepare(scheduler: &str) -> Outcome<()> {
+    // Some kernels have it built in. Where it lacks, no disk can be made with it.
+    if scheduler == "mq-deadline" {
+        let _ = load_module("mq_deadline");
+    }
+    let _ = SCHEDULER.set(scheduler.to_owned());
     for name in ["dm_mod", "dm_flakey", "dm_log_writes", "null_blk", "dm_aciom"] {
         load_module(name)?;
     }

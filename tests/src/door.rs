@@ -84,3 +84,10 @@ pub fn run(program: &str, args: &[&str]) -> Outcome<()> {
     let lines: Vec<&str> = said.lines().collect();
     Err(format!("{program} ended with {}: {}", output.status, lines[lines.len().saturating_sub(8)..].join(" | ")))
 }
+
+/// What the first CPU has worked for tasks.
+pub fn busy_ns() -> Outcome<u64> {
+    let text = at("/proc/schedstat", fs::read_to_string("/proc/schedstat"))?;
+    let line = text.lines().find(|line| line.starts_with("cpu0 ")).unwrap_or_default();
+    line.split_ascii_whitespace().nth(7).and_then(|word| word.parse().ok()).ok_or(format!("/proc/schedstat: {line:?}"))
+}
