@@ -33,7 +33,9 @@ if [ "${1:-}" = tests ]; then
 	need udftools /usr/sbin/mkudffs
 	# What plays frames through shared buffers.
 	need libgstreamer1.0-dev /usr/include/gstreamer-1.0/gst/gst.h
+	need libgstreamer-plugins-base1.0-dev /usr/include/gstreamer-1.0/gst/allocators/gstdmabuf.h
 	need gstreamer1.0-plugins-base "/usr/lib/$(uname -m)-linux-gnu/gstreamer-1.0/libgstvideotestsrc.so"
+	need gstreamer1.0-plugins-good "/usr/lib/$(uname -m)-linux-gnu/gstreamer-1.0/libgstvideo4linux2.so"
 	# The desktops that the focus sources are tested with.
 	need xvfb Xvfb
 	need openbox openbox

@@ -30,30 +30,58 @@ const DIRECT: Case = Case { iommu: Iommu::Absent, kernel_args: &["intel_iommu=of
 const BOUNCES: Case =
     Case { iommu: Iommu::Absent, kernel_args: &["swiotlb=16384,force"], words: &["bounces=1"], broken: None };
 
-/// What `pkg-config` says of GStreamer; none where its headers are not installed.
-fn gstreamer(word: &[&str]) -> Option<String> {
-    let out = Command::new("pkg-config").args(word).arg("gstreamer-1.0").output().ok()?;
+/// What `pkg-config` says of a part of GStreamer; none where its headers are not installed.
+fn gstreamer(words: &[&str], part: &str) -> Option<String> {
+    let out = Command::new("pkg-config").args(words).arg(part).output().ok()?;
     out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
 }
 
-/// The program of `lib/heap/gst`, built in a folder, and the plugins that it needs; nothing where GStreamer is missing.
-fn pipeline(folder: &Path) -> Vec<String> {
-    let (Some(flags), Some(plugins)) = (gstreamer(&["--cflags", "--libs"]), gstreamer(&["--variable=pluginsdir"]))
-    else {
-        println!("pipeline: left out, no GStreamer: apt-get install libgstreamer1.0-dev gstreamer1.0-plugins-base");
-        return Vec::new();
-    };
-    let plugins = ["videotestsrc", "coreelements"].map(|name| format!("{plugins}/libgst{name}.so"));
-    if let Some(missing) = plugins.iter().find(|path| !Path::new(path).is_file()) {
-        println!("pipeline: left out, no {missing}: apt-get install gstreamer1.0-plugins-base");
-        return Vec::new();
+/// A program of `lib/heap/gst`: its sources, the part of GStreamer that it is linked with, and the plugins that it needs.
+struct Player {
+    name: &'static str,
+    sources: &'static [&'static str],
+    part: &'static str,
+    plugins: &'static [&'static str],
+    packages: &'static str,
+}
+
+const PLAY: Player = Player {
+    name: "play",
+    sources: &["gst/play.c", "gst/foveaallocator.c", "heap.c"],
+    part: "gstreamer-1.0",
+    plugins: &["videotestsrc", "coreelements"],
+    packages: "libgstreamer1.0-dev gstreamer1.0-plugins-base",
+};
+const SHARE: Player = Player {
+    name: "share",
+    sources: &["gst/share.c", "heap.c"],
+    part: "gstreamer-allocators-1.0",
+    plugins: &["videotestsrc", "coreelements", "video4linux2"],
+    packages: "libgstreamer-plugins-base1.0-dev gstreamer1.0-plugins-base gstreamer1.0-plugins-good",
+};
+
+impl Player {
+    /// Builds it in a folder; the paths of it and its plugins, or none where GStreamer is missing.
+    fn build(&self, folder: &Path) -> Vec<String> {
+        let Player { name, packages, .. } = self;
+        let (Some(flags), Some(plugins)) =
+            (gstreamer(&["--cflags", "--libs"], self.part), gstreamer(&["--variable=pluginsdir"], "gstreamer-1.0"))
+        else {
+            println!("{name}: left out, no {}: apt-get install {packages}", self.part);
+            return Vec::new();
+        };
+        let plugins: Vec<String> = self.plugins.iter().map(|name| format!("{plugins}/libgst{name}.so")).collect();
+        if let Some(missing) = plugins.iter().find(|path| !Path::new(path).is_file()) {
+            println!("{name}: left out, no {missing}: apt-get install {packages}");
+            return Vec::new();
+        }
+        let (lib, program) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../lib/heap"), folder.join(name));
+        let mut cc = Command::new("cc");
+        cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(&lib).arg("-o").arg(&program);
+        cc.args(self.sources.iter().map(|file| lib.join(file)));
+        assert!(cc.args(flags.split_whitespace()).status().unwrap().success(), "{cc:?}");
+        std::iter::once(program.display().to_string()).chain(plugins).collect()
     }
-    let (lib, program) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../lib/heap"), folder.join("play"));
-    let mut cc = Command::new("cc");
-    cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(&lib).arg("-o").arg(&program);
-    cc.args(["gst/play.c", "gst/foveaallocator.c", "heap.c"].map(|file| lib.join(file)));
-    assert!(cc.args(flags.split_whitespace()).status().unwrap().success(), "{cc:?}");
-    std::iter::once(program.display().to_string()).chain(plugins).collect()
 }
 
 fn phone(case: &Case, which: &Which, exact: bool) -> Result<Phone> {
@@ -68,8 +96,9 @@ fn phone(case: &Case, which: &Which, exact: bool) -> Result<Phone> {
     let folder = tempfile::tempdir().unwrap();
     // Of the boots that try all phases, in the one whose devices have no addresses of their own.
     let with_pipeline = case.iommu == Iommu::Absent && !exact && case.words.is_empty() && case.broken.is_none();
-    let pipeline = if with_pipeline { pipeline(folder.path()) } else { Vec::new() };
-    let tools: Vec<(&str, &str)> = pipeline.iter().map(|path| (path.as_str(), "gstreamer1.0-plugins-base")).collect();
+    let player = if with_pipeline { Some(PLAY) } else { importers.then_some(SHARE) };
+    let pipeline = player.iter().flat_map(|player| player.build(folder.path())).collect::<Vec<_>>();
+    let tools: Vec<(&str, &str)> = pipeline.iter().map(|path| (path.as_str(), "GStreamer's packages")).collect();
     let guest = Guest {
         program: env!("CARGO_BIN_EXE_mapcache"),
         modules: &modules,
@@ -183,7 +212,7 @@ fn importers_of_the_kernels_own_find_their_buffers_mapped() {
     }
     let Some(ended) = boot(&Case { words: &["importers=1"], ..DIRECT }, &["exact=1".into()]) else { return };
     ended.passes(5);
-    for line in ended.lines("ok ").iter().chain(&ended.lines("display ")) {
+    for line in ["ok ", "display ", "queues"].iter().flat_map(|mark| ended.lines(mark)) {
         println!("{line}");
     }
 }

@@ -24,6 +24,7 @@ mod odd;
 mod pipeline;
 mod pool;
 mod probe;
+mod queues;
 mod refusals;
 mod resize;
 mod soak;
@@ -148,6 +149,7 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         if options.importers {
             display::all(&bench)?;
             camera::all(&bench)?;
+            queues::all(&bench)?;
         } else {
             measure::all(&bench)?;
         }
