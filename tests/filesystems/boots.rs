@@ -198,6 +198,18 @@ fn what_was_wrong_once_is_right() {
 /// The newest kernel that DKMS builds for has large folios where the stock one has none; `make torture-kernels` does the rest there.
 const ON_THE_NEWEST: &str = "ext4-4k,punch-xfs,swapped-tables";
 
+/// The newest kernel alone has such blocks in ext4, too.
+#[test]
+#[ignore = "long: make torture-fs"]
+fn blocks_larger_than_pages_are_right() {
+    if let Some(ended) = boot_on(&Which::Newest, Some(None), &["cases=large-blocks", "rounds=12"], 3600) {
+        passes(&ended);
+        let at_work = |line: &&str| !line.contains(" hits=0 ");
+        let whole = ["xfs-16k", "ext4-16k"].map(|case| ended.lines(&format!("case name={case} ")));
+        assert!(whole.iter().flatten().all(at_work), "an idle cache proves nothing: {whole:?}");
+    }
+}
+
 #[test]
 fn the_newest_kernel_of_the_table_is_booted() {
     let table = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../kmod/kernels.txt")).unwrap();

@@ -125,6 +125,8 @@ pub enum List {
     Pc,
     /// What needs the programs of xfstests.
     Xfstests,
+    /// Blocks larger than a page: XFS has them since Linux 6.12, ext4 since 6.19.
+    LargeBlocks,
 }
 
 /// A case; `short`: part of a short list, that of its kind.
@@ -197,6 +199,9 @@ fn file_systems() -> Vec<Case> {
         case("raid1-below", false, layers::raid1_below),
         case("crypt-below", false, layers::crypt_below),
         case("crypt-above", false, layers::crypt_above),
+        case("snapshot-above", false, layers::snapshot_above),
+        case("thin-above", false, layers::thin_above),
+        case("resized", false, layers::resized),
         case("swap-partition", false, layers::swap_partition),
         case("swap-file", false, layers::swap_file),
     ]
@@ -216,6 +221,51 @@ fn of_pcs() -> Vec<Case> {
         },
         case("fsx-f2fs", false, |lab| fsx::all(lab, &F2FS)),
         case("power-cut-f2fs", false, |lab| cut::power(lab, &F2FS)),
+    ]
+}
+
+/// Their folios are never smaller than a block.
+fn large_blocks() -> Vec<Case> {
+    // Its journal has 1024 blocks at least.
+    const EXT4_16K: FileSystem = FileSystem {
+        make: &[
+            "mkfs.ext4",
+            "-q",
+            "-F",
+            "-b",
+            "16384",
+            "-m",
+            "0",
+            "-J",
+            "size=16",
+            "-E",
+            "nodiscard,lazy_itable_init=0",
+        ],
+        options: "",
+        disk_mib: 112,
+        ..EXT4
+    };
+    const XFS_16K: FileSystem = FileSystem {
+        make: &["mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-m", "reflink=1", "-b", "size=16384"],
+        disk_mib: 112,
+        ..XFS
+    };
+    const XFS_64K: FileSystem = FileSystem {
+        make: &["mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-m", "reflink=1", "-b", "size=65536"],
+        disk_mib: 160,
+        ..XFS
+    };
+    let stopped = |name, test: fn(&mut Lab) -> Outcome<()>| Case {
+        meant: &["Aborting journal", "EXT4-fs error", "EXT4-fs warning", "shut down"],
+        ..case(name, false, test)
+    };
+    vec![
+        of("xfs-16k", false, XFS_16K),
+        of("xfs-64k", false, XFS_64K),
+        stopped("unmarked-xfs-16k", |lab| unmarked::all(lab, &XFS_16K, &unmarked::WAYS, &unmarked::EVICTORS, 1)),
+        case("power-cut-xfs-16k", false, |lab| cut::power(lab, &XFS_16K)),
+        of("ext4-16k", false, EXT4_16K),
+        stopped("unmarked-ext4-16k", |lab| unmarked::all(lab, &EXT4_16K, &unmarked::WAYS, &unmarked::EVICTORS, 1)),
     ]
 }
 
@@ -285,6 +335,7 @@ pub fn all() -> Vec<Case> {
         (List::FileSystems, file_systems()),
         (List::Pc, of_pcs()),
         (List::Xfstests, xfstests()),
+        (List::LargeBlocks, large_blocks()),
         (List::OnceWrong, once_wrong()),
     ];
     lists.into_iter().flat_map(|(list, cases)| cases.into_iter().map(move |case| Case { list, ..case })).collect()

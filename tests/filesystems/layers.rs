@@ -3,10 +3,13 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use fovea_linux::dm::Suspend;
 use fovea_linux::swap;
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, load_module, Outcome};
+use fovea_tests::door::{at, load_module, target, Outcome, SECTOR};
 use fovea_tests::pressure::swapped_pages;
 use rustix::mount::MountFlags;
 
@@ -112,6 +115,78 @@ pub fn thin_below(lab: &mut Lab) -> Outcome<()> {
     lab.bed.message(&name, "create_thin 0")?;
     let thin = lab.bed.map("thin", &pool, |number| format!("{number} 0"))?;
     EXT4.test_above(lab, &thin)
+}
+
+/// A snapshot of a device above the target: what it keeps is read through the target, too.
+pub fn snapshot_above(lab: &mut Lab) -> Outcome<()> {
+    load_module("dm_snapshot")?;
+    let (disk, copies) = (lab.bed.disk(32, 4096)?, lab.bed.disk(40, 4096)?);
+    let volume = lab.bed.volume(&disk)?;
+    let copies = lab.bed.number(&copies)?;
+    // First: an origin that resumes without one does not part its writes at the borders of what is kept.
+    let snapshot = lab.bed.map("snapshot", &volume.node, |number| format!("{number} {copies} N 8"))?;
+    let origin = lab.bed.map("snapshot-origin", &volume.node, str::to_owned)?;
+    EXT4.test_on(lab, &volume, &origin)?;
+    // It is of an empty disk.
+    let kept = at(snapshot.display(), fs::read(&snapshot))?;
+    let wrong = kept.chunks(4096).filter(|block| block.iter().any(|&byte| byte != 0)).count();
+    lab.report.check("wrong content: the snapshot is of before", wrong == 0, format_args!("{wrong} blocks"));
+    Ok(())
+}
+
+/// Both disks of a pool of thin volumes are targets.
+pub fn thin_above(lab: &mut Lab) -> Outcome<()> {
+    load_module("dm_thin_pool")?;
+    let (metadata, data) = (lab.bed.disk(4, 4096)?, lab.bed.disk(32, 4096)?);
+    let (metadata, volume) = (lab.bed.volume(&metadata)?, lab.bed.volume(&data)?);
+    let number = lab.bed.number(&metadata.node)?;
+    let (name, pool) = lab.bed.named("thin-pool", &volume.node, |data| format!("{number} {data} 128 0"))?;
+    lab.bed.message(&name, "create_thin 0")?;
+    let thin = lab.bed.map("thin", &pool, |number| format!("{number} 0"))?;
+    EXT4.test_on(lab, &volume, &thin)
+}
+
+/// The target grows and shrinks behind the file system's end while its files are worked on.
+pub fn resized(lab: &mut Lab) -> Outcome<()> {
+    const SMALL: u64 = (32 << 20) / SECTOR;
+    let disk = lab.bed.disk(48, 4096)?;
+    let mut volume = lab.bed.volume(&disk)?;
+    let (mapper, number, kind) = (lab.bed.mapper(), lab.bed.number(&disk)?, lab.kind.to_owned());
+    let (name, whole) = (volume.name.clone(), volume.size_bytes / SECTOR);
+    let resize = |sectors| -> Outcome<()> {
+        at("load", mapper.load(&name, &[target(&kind, 0, sectors, format!("{number} 0"))]))?;
+        at("suspend", mapper.suspend(&name, Suspend::Flush))?;
+        at("resume", mapper.resume(&name)).map(drop)
+    };
+    resize(SMALL)?;
+    EXT4.make(&volume.node)?;
+    let mount_point = EXT4.mount(lab, &volume.node)?;
+    let mut tree = Tree::new(&mount_point, lab.seed, TREE_KIB, lab.report);
+    tree.write()?;
+    let stop = AtomicBool::new(false);
+    let rounds = std::thread::scope(|scope| {
+        let (stop, resize) = (&stop, &resize);
+        let resizing = scope.spawn(move || -> Outcome<u32> {
+            let mut rounds = 0;
+            while !stop.load(Ordering::Relaxed) {
+                resize(if rounds % 2 == 0 { whole } else { SMALL })?;
+                rounds += 1;
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            resize(SMALL).map(|()| rounds)
+        });
+        let worked = work(lab, &mut tree);
+        stop.store(true, Ordering::Relaxed);
+        let rounds = resizing.join().map_err(|_| "panicked".to_owned())?;
+        worked.and(rounds)
+    })?;
+    lab.report.check("the target was resized", rounds > 10, format_args!("{rounds} times"));
+    volume.size_bytes = SMALL * SECTOR;
+    lab.compare(&volume)?;
+    tree.verify(Read::Mapped, "resized");
+    lab.bed.unmount(&mount_point)?;
+    lab.compare(&volume)?;
+    EXT4.check(&volume.node)
 }
 
 pub fn raid1_below(lab: &mut Lab) -> Outcome<()> {

@@ -5,7 +5,7 @@
 //! Words on the kernel's command line, `fovea.filesystems.KEY=VALUE`:
 //!
 //! ```text
-//! cases        names, separated by commas; `short-file-systems` (default), `short-once-wrong`, `all`, `pc`, `xfstests`      seed     of all content and choices
+//! cases        names, separated by commas; `short-file-systems` (default), `short-once-wrong`, `all`, `pc`, `xfstests`, `large-blocks`    seed     of all content and choices
 //! kind         of target; `linear` rehearses without the module              rounds   of the races
 //! stop         1: end after the first case that fails                        operations  of each file of fsx
 //! carveouts    the module's parameter, for a machine that is not the phone
@@ -64,8 +64,9 @@ const SHORT_FILE_SYSTEMS: &str = "short-file-systems";
 const SHORT_ONCE_WRONG: &str = "short-once-wrong";
 const PC: &str = "pc";
 const XFSTESTS: &str = "xfstests";
+const LARGE_BLOCKS: &str = "large-blocks";
 /// What names no single case, or one that is no test of a volume.
-const LISTS: [&str; 6] = ["all", PC, XFSTESTS, SHORT_FILE_SYSTEMS, SHORT_ONCE_WRONG, CARVEOUTS];
+const LISTS: [&str; 7] = ["all", PC, XFSTESTS, LARGE_BLOCKS, SHORT_FILE_SYSTEMS, SHORT_ONCE_WRONG, CARVEOUTS];
 
 /// What a case works with.
 pub(crate) struct Lab<'a> {
@@ -126,6 +127,7 @@ impl Options {
             List::OnceWrong => self.wants_named(case.name, case.short, SHORT_ONCE_WRONG),
             List::Pc => self.asks_for(case.name, PC),
             List::Xfstests => self.asks_for(case.name, XFSTESTS),
+            List::LargeBlocks => self.asks_for(case.name, LARGE_BLOCKS),
         }
     }
 
