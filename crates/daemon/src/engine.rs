@@ -288,7 +288,7 @@ impl<D: Device> Engine<D> {
             return;
         }
         for app in std::mem::take(&mut self.shared.attention.fronted) {
-            self.mechanisms.iter_mut().for_each(|m| m.fronted(&app));
+            self.mechanisms.iter_mut().for_each(|m| m.fronted(&app, now_ns));
         }
         let mut snapshot = self.snapshot(now_ns);
         for at in 0..self.mechanisms.len() {

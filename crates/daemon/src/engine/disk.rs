@@ -265,7 +265,7 @@ impl<D: Device> Mechanism<D> for Disk {
         self.looked_for = None;
     }
 
-    fn fronted(&mut self, _app: &AppName) {
+    fn fronted(&mut self, _app: &AppName, _now_ns: u64) {
         self.looked_for = None;
         // It may begin to use the disk at once.
         self.state.idle_looks = 0;

@@ -88,7 +88,7 @@ pub(super) trait Mechanism<D: Device> {
     fn came(&mut self, _app: &AppName, _now_ns: u64) {}
 
     /// An app has come to the foreground.
-    fn fronted(&mut self, _app: &AppName) {}
+    fn fronted(&mut self, _app: &AppName, _now_ns: u64) {}
 
     /// An app has ended, or gets another name. Forgets the app.
     fn gone(&mut self, _shared: &mut EngineState<D>, _app: &App, _now_ns: u64) {}

@@ -136,12 +136,12 @@ impl<D: Device> Mechanism<D> for Memory {
         self.apps.insert(app.clone(), AppMemory { growth, ran_away, ..AppMemory::default() });
     }
 
-    fn fronted(&mut self, app: &AppName) {
+    fn fronted(&mut self, app: &AppName, now_ns: u64) {
         if let Some(known) = self.apps.get_mut(app) {
             // Where compression has come to it goes on: what lies before was judged, and what came back of it is needed.
             known.exhausted_at_bytes = None;
             known.returned = known.was_compressed;
-            known.growth.fronted();
+            known.growth.fronted(now_ns);
         }
         self.returning = Some(app.clone());
     }

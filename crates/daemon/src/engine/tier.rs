@@ -294,7 +294,7 @@ impl<D: Device> Mechanism<D> for Tier {
         self.look_soon();
     }
 
-    fn fronted(&mut self, _app: &AppName) {
+    fn fronted(&mut self, _app: &AppName, _now_ns: u64) {
         self.look_soon();
     }
 

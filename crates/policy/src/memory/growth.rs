@@ -50,10 +50,20 @@ pub struct Growth {
     least_bytes: Option<u64>,
     /// When it last went to the background; 0 if it never has.
     left_ns: u64,
-    /// What was known when it came to the front, if it had grown in the background by then.
-    away: Option<Box<Growth>>,
-    /// It has left the front since the newest reading.
-    is_back: bool,
+    /// When it came to the front, and what was known then, if it had grown in the background by then.
+    away: Option<(u64, Box<Growth>)>,
+    /// For how long it was in front, if it has left since the newest reading.
+    back_after_ns: Option<u64>,
+    front: Front,
+}
+
+/// What it took in front, between and just before those stays in the background in which it has grown.
+#[derive(Clone, Copy, Debug, Default)]
+struct Front {
+    ns: u64,
+    bytes: u64,
+    /// It went on growing in the background when it had been in front again.
+    goes_on: bool,
 }
 
 /// Growth in steps.
@@ -109,8 +119,8 @@ impl Growth {
 
     /// Adds a reading of what it occupies, compressed memory included: what is compressed has not been given back.
     pub fn record(&mut self, now_ns: u64, bytes: u64) {
-        if std::mem::take(&mut self.is_back) {
-            self.leave_out_front(now_ns, bytes);
+        if let Some(front_ns) = self.back_after_ns.take() {
+            self.leave_out_front(front_ns, bytes);
         }
         let known = self.known();
         let before = known.last().copied().unwrap_or_default();
@@ -133,6 +143,7 @@ impl Growth {
             // What follows is no longer what it has taken since it began.
             if run.readings > 0 {
                 self.born_ns = None;
+                self.front = Front::default();
             }
             *run = Run { from: (now_ns, bytes), top: (now_ns, bytes), ..Run::default() };
         } else {
@@ -149,10 +160,10 @@ impl Growth {
     }
 
     /// It has come to the front. If it goes back to the background, what it took there before counts on.
-    pub fn fronted(&mut self) {
+    pub fn fronted(&mut self, now_ns: u64) {
         let has_grown = self.run.top.1 > self.run.from.1;
         if self.left_ns > 0 && self.away.is_none() && has_grown {
-            self.away = Some(Box::new(self.clone()));
+            self.away = Some((now_ns, Box::new(self.clone())));
         }
     }
 
@@ -162,30 +173,38 @@ impl Growth {
         if at_ns <= self.left_ns {
             return;
         }
-        if let Some(before) = self.away.take() {
-            *self = Growth { is_back: true, ..*before };
-        } else if self.run.readings > 0 && self.run.from.0 < at_ns {
+        let run = self.run;
+        if let Some((fronted_ns, before)) = self.away.take() {
+            *self = Growth { back_after_ns: Some(at_ns.saturating_sub(fronted_ns)), ..*before };
+        } else if run.readings > 0 && run.from.0 < at_ns {
             self.run = Run::default();
             self.born_ns = None;
             self.least_bytes = None;
             self.rhythm = Rhythm::default();
+            let goes_on = at_ns.saturating_sub(run.top.0) <= PAUSE_NS;
+            let front = Front { ns: run.top.0 - run.from.0, bytes: run.top.1 - run.from.1, goes_on: false };
+            self.front = if goes_on { front } else { Front::default() };
         }
         self.left_ns = at_ns;
     }
 
-    /// Moves all that is known by the time that it was in front and by what it gained there: to a reading made after.
-    fn leave_out_front(&mut self, now_ns: u64, bytes: u64) {
-        let Some(&(then_ns, then_bytes)) = self.known().last() else { return };
-        let (ns, gained_bytes) = (now_ns.saturating_sub(then_ns), bytes.saturating_sub(then_bytes));
-        let moved = |reading: &mut (u64, u64)| *reading = (reading.0 + ns, reading.1 + gained_bytes);
+    /// Moves all that is known by the time that it was in front and by what it gained since the reading before. Time in the background in
+    /// which nothing was gained is a pause as any other, whether somebody looked or not.
+    fn leave_out_front(&mut self, front_ns: u64, bytes: u64) {
+        let Some(&(_, then_bytes)) = self.known().last() else { return };
+        let gained_bytes = bytes.saturating_sub(then_bytes);
+        let moved = |reading: &mut (u64, u64)| *reading = (reading.0 + front_ns, reading.1 + gained_bytes);
         self.readings.iter_mut().for_each(moved);
         [&mut self.run.from, &mut self.run.top, &mut self.run.before].into_iter().for_each(moved);
-        self.replaced.0 += ns;
-        self.rhythm.added_ns += if self.rhythm.added_ns > 0 { ns } else { 0 };
+        self.replaced.0 += front_ns;
+        self.rhythm.added_ns += if self.rhythm.added_ns > 0 { front_ns } else { 0 };
         self.rhythm.had_bytes = self.rhythm.had_bytes.map(|had_bytes| had_bytes + gained_bytes);
         self.least_bytes = self.least_bytes.map(|least_bytes| least_bytes + gained_bytes);
         // When it began says nothing of what it took since.
         self.born_ns = None;
+        self.front.ns += front_ns;
+        self.front.bytes = self.front.bytes.saturating_add(gained_bytes);
+        self.front.goes_on = true;
     }
 
     /// Whether it grows so that it may be taken for a runaway: whose growth it is should be known then.
@@ -216,10 +235,23 @@ impl Growth {
     }
 
     /// Since when it has grown without a pause, and by how much, where that is no chance.
+    ///
+    /// What goes on growing in the background each time that it was in front takes memory of its own accord. As much as it took in front at
+    /// the pace of the background counts too; what it took faster its user may have wanted.
     pub fn gained(&self) -> Option<(u64, u64)> {
         let run = &self.run;
         let gained_bytes = (run.top.1 - run.from.1).saturating_sub(run.replaced_bytes);
-        (run.readings >= LEAST_RUN_READINGS && gained_bytes > 0).then_some((run.from.0, gained_bytes))
+        if run.readings < LEAST_RUN_READINGS || gained_bytes == 0 {
+            return None;
+        }
+        let (ns, front) = (run.top.0 - run.from.0, self.front);
+        if !front.goes_on {
+            return Some((run.from.0, gained_bytes));
+        }
+        let at_pace_bytes = u128::from(per_s(gained_bytes, ns)) * u128::from(front.ns) / 1_000_000_000;
+        let front_bytes = front.bytes.min(at_pace_bytes.min(u128::from(u64::MAX)) as u64);
+        let front_ns = (u128::from(ns) * u128::from(front_bytes) / u128::from(gained_bytes)).min(u128::from(front.ns));
+        Some((run.from.0.saturating_sub(front_ns as u64), gained_bytes.saturating_add(front_bytes)))
     }
 
     /// What it has now beyond the least it had since it began, was first read or was left, however slowly or in what steps it

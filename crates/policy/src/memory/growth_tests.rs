@@ -125,7 +125,7 @@ fn what_an_app_took_in_the_background_counts_on_after_it_was_in_front() {
                 growth.record((left_s + second) * SECOND_NS, mb * MB);
                 mb += if second < 2 { away_mb } else { 0 };
             }
-            growth.fronted();
+            growth.fronted((left_s + 2) * SECOND_NS);
             growth.record((left_s + 3) * SECOND_NS, mb * MB);
             mb += in_front_mb;
         }
@@ -134,17 +134,37 @@ fn what_an_app_took_in_the_background_counts_on_after_it_was_in_front() {
         (growth.gained().map(|(_, bytes)| bytes / MB), growth.hoarded_bytes() / MB)
     };
     assert_eq!(to_and_fro(0, 10), (Some(80), 80));
-    assert_eq!(to_and_fro(50, 10), (Some(80), 80), "what it took in front its user may have wanted");
+    // Two seconds each time at 10 MB a second, less the first: from then on it is known to go on.
+    assert_eq!(to_and_fro(50, 10), (Some(160), 80), "what it took faster in front its user may have wanted");
+    assert_eq!(to_and_fro(5, 10), (Some(100), 80), "no more than what it took");
     assert_eq!(to_and_fro(50, 0), (None, 0));
     // It gives back in front what it took.
     let mut growth = Growth::default();
     [(1, 100), (2, 120), (3, 140), (4, 160)]
         .into_iter()
         .for_each(|(second, mb)| growth.record(second * SECOND_NS, mb * MB));
-    growth.fronted();
+    growth.fronted(4 * SECOND_NS);
     growth.left(6 * SECOND_NS);
     growth.record(7 * SECOND_NS, 90 * MB);
     assert_eq!((growth.gained(), growth.hoarded_bytes()), (None, 0));
+}
+
+/// Apps that started behind a terminal, before anything told who is in front, and stood still since. 20 s later memory was short, and one of
+/// them died as a runaway: its start was taken to have gone on for all that time.
+#[test]
+fn what_took_its_memory_long_ago_does_not_grow_because_it_was_in_front_since() {
+    let mut growth = Growth::born(3 * SECOND_NS);
+    growth.left(3 * SECOND_NS);
+    for (i, mb) in [19, 23, 27, 31, 35].into_iter().enumerate() {
+        growth.record(4 * SECOND_NS + i as u64 * STEP, mb * MB);
+    }
+    growth.fronted(11 * SECOND_NS);
+    growth.left(14 * SECOND_NS);
+    for i in 0..4 {
+        growth.left(14 * SECOND_NS);
+        growth.record(27 * SECOND_NS + i * STEP, 35 * MB);
+        assert_eq!((growth.gained(), growth.bytes_per_s()), (None, 0));
+    }
 }
 
 /// Processes that began at these times and hold so many MB.
