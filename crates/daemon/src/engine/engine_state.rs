@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use fovea_apps::{
-    AppName, Classified, Importance, Listed, Lists, MemoryReading, Perceived, Registry, Service, SourceId, Standing,
+    AppName, Classified, Importance, Kind, Listed, Lists, MemoryReading, Perceived, Registry, Service, SourceId,
+    Standing,
 };
 use fovea_client::Status;
 use fovea_linux::{Controller, Device, Error};
@@ -27,6 +28,10 @@ const BUFFER_HOLDERS_MAX: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct SharedAppState {
     pub(super) background_since_ns: u64,
+    /// When it, or a part of it, was killed as a runaway.
+    pub(super) runaway_ns: Option<u64>,
+    /// It has begun anew after that.
+    pub(super) ran_away: bool,
     pub(super) importance: Option<Importance>,
     /// The list it is on and by which entry; below, when that was last looked up.
     pub(super) listed: Option<Listed>,
@@ -48,6 +53,19 @@ impl SharedAppState {
     }
 }
 
+/// An app or job that ended a short time ago: it may be started anew.
+#[derive(Debug)]
+pub(super) struct EndedApp {
+    pub(super) name: AppName,
+    pub(super) cgroup: String,
+    pub(super) kind: Kind,
+    pub(super) ended_ns: u64,
+    /// Since when it was in the background.
+    pub(super) background_since_ns: u64,
+    /// It was killed as a runaway.
+    pub(super) ran_away: bool,
+}
+
 /// Focus and screen, as connected sources say.
 #[derive(Debug)]
 pub(super) struct Attention {
@@ -67,8 +85,8 @@ pub(super) struct EngineState<D> {
     pub(super) policy: fovea_policy::Config,
     pub(super) registry: Registry,
     pub(super) apps: BTreeMap<AppName, SharedAppState>,
-    /// Jobs that ended lately: cgroup, since when they were in the background, when they ended.
-    pub(super) ended_jobs: Vec<(String, u64, u64)>,
+    /// Those that ended a short time ago, the last one last.
+    pub(super) ended: Vec<EndedApp>,
     pub(super) attention: Attention,
     /// The lists that were set by command, and these with the configuration's.
     pub(super) said: Lists,
@@ -103,7 +121,7 @@ impl<D: Device> EngineState<D> {
         Self {
             device,
             policy: config.policy(),
-            ended_jobs: Vec::new(),
+            ended: Vec::new(),
             said: Lists::default(),
             lists: config.lists.clone(),
             services: config.services.rows(),
@@ -190,6 +208,7 @@ impl<D: Device> EngineState<D> {
                 uses: app.uses,
                 returns_permille: returns.get(&app.name).copied(),
                 background_since_ns: known.background_since_ns,
+                ran_away: known.ran_away,
                 seen: app.seen,
                 away: is_away(&app.cgroup),
                 ..AppState::new(app.name.clone(), self.registry.importance(app))

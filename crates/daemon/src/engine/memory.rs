@@ -11,7 +11,7 @@ mod runaways;
 mod set_up;
 mod state;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use fovea_apps::{App, AppName, MemoryReading};
@@ -22,7 +22,6 @@ use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
 use super::engine_state::EngineState;
 use super::mechanism::{Mechanism, Need, Step, Turn};
-use super::registration::AGAIN_NS;
 pub(crate) use observe::state_of_memory;
 use state::{AppMemory, Session, Victim};
 
@@ -59,8 +58,6 @@ pub(super) struct Memory {
     prefetch: Option<prefetch::Due>,
     outside: runaways::Outside,
     only_listed: only_listed::OnlyListed,
-    /// Who was killed as a runaway of late, and when.
-    ran_away: VecDeque<(AppName, u64)>,
     kills: u64,
     compressed_pages: u64,
 }
@@ -90,7 +87,6 @@ impl Memory {
                 (usage.shmem_bytes, usage.lasting_bytes, usage.kernel_bytes);
             app.growth_bytes_per_s = known.growth.bytes_per_s();
             app.born_ns = known.growth.born_ns().unwrap_or(0);
-            app.ran_away = known.ran_away;
             (app.growing_since_ns, app.gained_bytes) = known.growth.gained().unwrap_or_default();
             app.hog_bytes = known.hog_bytes;
             app.processes = usage.processes;
@@ -131,9 +127,7 @@ impl<D: Device> Mechanism<D> for Memory {
         // What is found as the daemon starts may have been there for long.
         let has_begun = now_ns.saturating_sub(self.set_up_ns) >= SETTLED_NS;
         let growth = if has_begun { Growth::born(now_ns) } else { Growth::default() };
-        let ran_away =
-            self.ran_away.iter().any(|(name, at_ns)| name == app && now_ns.saturating_sub(*at_ns) < AGAIN_NS);
-        self.apps.insert(app.clone(), AppMemory { growth, ran_away, ..AppMemory::default() });
+        self.apps.insert(app.clone(), AppMemory { growth, ..AppMemory::default() });
     }
 
     fn fronted(&mut self, app: &AppName, now_ns: u64) {

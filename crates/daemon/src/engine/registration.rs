@@ -5,14 +5,14 @@ use fovea_apps::{limits, place_of_cgroup, AppName, IoClass, Kind, Place, Placed,
 use fovea_linux::Device;
 use serde_json::{json, Value};
 
-use super::engine_state::SharedAppState;
+use super::engine_state::{EndedApp, SharedAppState};
 use super::Engine;
 
-/// A job that begins in the cgroup of one that ended so short a time ago is that one, started anew.
-pub(super) const AGAIN_NS: u64 = 30_000_000_000;
+/// What ended so short a time ago may be started anew: a job in the same cgroup, an app by the same name.
+const AGAIN_NS: u64 = 30_000_000_000;
 
-/// Jobs that are remembered for that, at most.
-const ENDED_JOBS_MAX: usize = 16;
+/// Apps and jobs that are remembered for that, at most.
+const ENDED_MAX: usize = 32;
 
 impl<D: Device> Engine<D> {
     /// The app whose cgroup this is.
@@ -115,11 +115,19 @@ impl<D: Device> Engine<D> {
     pub fn ended(&mut self, name: &AppName, now_ns: u64) {
         self.mechanisms.iter_mut().for_each(|m| m.cgroup_emptied(&mut self.shared, name, now_ns));
         let Some(app) = self.shared.registry.remove(name) else { return };
-        if let Some(known) = self.shared.apps.remove(name).filter(|_| app.kind == Kind::Job) {
-            let ended = &mut self.shared.ended_jobs;
-            ended.retain(|(cgroup, _, then_ns)| *cgroup != app.cgroup && now_ns.saturating_sub(*then_ns) < AGAIN_NS);
-            ended.push((app.cgroup.clone(), known.background_since_ns, now_ns));
-            let over = ended.len().saturating_sub(ENDED_JOBS_MAX);
+        if let Some(known) = self.shared.apps.remove(name) {
+            let is_late = |then_ns: u64| now_ns.saturating_sub(then_ns) < AGAIN_NS;
+            let ended = &mut self.shared.ended;
+            ended.retain(|other| other.cgroup != app.cgroup && is_late(other.ended_ns));
+            ended.push(EndedApp {
+                name: name.clone(),
+                cgroup: app.cgroup.clone(),
+                kind: app.kind,
+                ended_ns: now_ns,
+                background_since_ns: known.background_since_ns,
+                ran_away: known.runaway_ns.is_some_and(is_late),
+            });
+            let over = ended.len().saturating_sub(ENDED_MAX);
             ended.drain(..over);
         }
         self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.shared, &app, now_ns));
@@ -134,12 +142,15 @@ impl<D: Device> Engine<D> {
     fn came(&mut self, app: &AppName, now_ns: u64) {
         // A service that is started anew is the same one: nobody waits for it each time.
         let cgroup = self.shared.registry.get(app).map(|app| app.cgroup.as_str());
-        let is_again =
-            |ended: &&(String, u64, u64)| Some(ended.0.as_str()) == cgroup && now_ns.saturating_sub(ended.2) < AGAIN_NS;
-        let since_ns = self.shared.ended_jobs.iter().find(is_again).map_or(now_ns, |(_, since_ns, _)| *since_ns);
-        self.shared
-            .apps
-            .insert(app.clone(), SharedAppState { background_since_ns: since_ns, ..SharedAppState::default() });
+        let is_late = |ended: &&EndedApp| now_ns.saturating_sub(ended.ended_ns) < AGAIN_NS;
+        let ended = || self.shared.ended.iter().filter(is_late);
+        let same_job = ended().find(|ended| ended.kind == Kind::Job && Some(ended.cgroup.as_str()) == cgroup);
+        let state = SharedAppState {
+            background_since_ns: same_job.map_or(now_ns, |ended| ended.background_since_ns),
+            ran_away: ended().any(|ended| ended.ran_away && ended.name == *app),
+            ..SharedAppState::default()
+        };
+        self.shared.apps.insert(app.clone(), state);
         self.mechanisms.iter_mut().for_each(|m| m.came(app, now_ns));
     }
 

@@ -18,9 +18,6 @@ pub(super) const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 /// Time in which an app that could not be killed, or lived on, is not tried again.
 const KILL_FAILED_NS: u64 = 30_000_000_000;
 
-/// Runaways remembered; each was to end.
-const RAN_AWAY_MAX: usize = 16;
-
 /// An app that within this time holds again what it held before a part of it died starts such parts anew.
 const PARTS_NS: u64 = 30_000_000_000;
 
@@ -50,8 +47,9 @@ impl Memory {
             _ => self.kill(shared, app, part, step, turn),
         };
         if step.reason == Reason::Runaway {
-            self.ran_away.truncate(RAN_AWAY_MAX - 1);
-            self.ran_away.push_front((app.clone(), now_ns));
+            if let Some(known) = shared.apps.get_mut(app) {
+                known.runaway_ns = Some(now_ns);
+            }
         }
         if let Err(e) = done {
             say!("fovea: killing {app}: {e}");

@@ -29,8 +29,6 @@ pub(super) struct AppMemory {
     pub(super) whole_until_ns: u64,
     /// When a part of it was last killed, and what all of it held before.
     pub(super) parted: Option<(u64, u64)>,
-    /// It has begun anew after it was killed as a runaway.
-    pub(super) ran_away: bool,
     /// What its processes held when they were first seen to grow.
     pub(super) baseline: Baseline,
     /// What its largest process holds, if all of it holds several times as much as any other.
