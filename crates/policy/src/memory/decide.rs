@@ -6,7 +6,7 @@ use fovea_apps::{AppName, Importance};
 use super::compress::{candidate, candidate_ahead, grace_ends_ns, is_just_left, next_due_ns, was_left_within};
 use super::interval::interval_ns;
 use super::pressure::{pressure, Pressure};
-use super::runaway::{leak_outside, outruns_swap, runaway};
+use super::runaway::{leak_outside, outruns_swap, runaway, runaway_beyond_swap};
 use super::victim::{is_kept_by_owner, victim, victim_among, Need, Order};
 use super::{MemoryConfig, MemoryState, Mode};
 use crate::{Action, AppState, Asked, Decision, Reason, Snapshot};
@@ -84,6 +84,7 @@ pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
             decision.only_listed = is_due && nobody && kept();
             found
         }
+        Step::KillRunaway(app) => Some((Action::Kill { app: app.clone() }, Reason::Runaway)),
         Step::Compress(app, pages, reason) => Some((Action::Compress { app: app.clone(), pages }, reason)),
         Step::Nothing => None,
     };
@@ -149,6 +150,8 @@ enum Step<'a> {
     Nothing,
     Compress(&'a AppName, u64, Reason),
     Kill(Importance, Reason),
+    /// In nobody's place.
+    KillRunaway(&'a AppName),
 }
 
 /// What a stock device does: kill by thresholds; with swap, only once the kernel says that little of it is free.
@@ -174,6 +177,9 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
     let is_due = has_room && memory.stalled_us > 0;
     if let Some(class) = pressure.ladder.filter(|&class| is_due && outruns_swap(snapshot, config, class)) {
         return Step::Kill(class, Reason::Runaway);
+    }
+    if let Some(app) = runaway_beyond_swap(snapshot, config).filter(|_| has_room && pressure.shortage.is_some()) {
+        return Step::KillRunaway(&app.name);
     }
     if has_room {
         let short = pressure.shortage.is_some();

@@ -88,8 +88,7 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     {
         ladder = Some(Importance::Hidden);
     }
-    // Half as much again as the killing threshold: compression, which loses nothing, comes before it.
-    let caches_spent = caches_pages < limits.file_pages[Importance::Empty.index()] * 3 / 2;
+    let caches_spent = caches_pages < limits.short_file_pages();
     let wanted = target_pages.saturating_sub(free_pages);
     let shortage = (wanted > 0 && (caches_spent || refaulting)).then_some(Shortage { pages: wanted, caches_spent });
     let critical = free_pages < limits.free_pages[Importance::Foreground.index()];

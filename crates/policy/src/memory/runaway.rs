@@ -4,6 +4,7 @@
 use fovea_apps::{Importance, Kind, Standing, PAGE_BYTES};
 
 use super::growth::{per_s, LEAST_BYTES_PER_S, LEAST_GAINED_BYTES};
+use super::thresholds::thresholds;
 use super::victim::{size_bytes, victim, Need};
 use super::{MemoryConfig, MemoryState};
 use crate::{AppState, Outsider, Snapshot};
@@ -80,6 +81,30 @@ pub(crate) fn outruns_swap(snapshot: &Snapshot, config: &MemoryConfig, least_imp
     })
 }
 
+/// Who has grown for long, holds more than anybody else, and has brought it so far that swap cannot end the shortage: with all that it can
+/// still take memory would be short. Nobody need wait for memory yet, and nobody else is compressed or killed for it first. What merely is
+/// large, or has grown by less than what is left in all, lives on until a bystander would die.
+pub(crate) fn runaway_beyond_swap<'a>(snapshot: &'a Snapshot, config: &MemoryConfig) -> Option<&'a AppState> {
+    let left_bytes = snapshot.memory.left_with_swap_bytes();
+    if left_bytes >= thresholds(&snapshot.memory, config).short_pages().saturating_mul(PAGE_BYTES) {
+        return None;
+    }
+    let need = Need::new(snapshot, config);
+    let holds_most = |app: &AppState| {
+        let mut others = snapshot.apps.iter().filter(|other| other.name != app.name);
+        others.all(|other| other.taken_bytes() < app.taken_bytes())
+    };
+    let is_runaway = |app: &&AppState| {
+        app.dies_as() > Importance::Visible
+            && app.gained_bytes > 0
+            && !is_starting(app, snapshot)
+            && need.is_met_by(app)
+            && matches!(app.standing, Standing::Plain | Standing::Prefer)
+            && outgrows(app.growing_since_ns, app.gained_bytes, u64::MAX, left_bytes, snapshot.now_ns)
+    };
+    snapshot.apps.iter().filter(is_runaway).find(|app| holds_most(app))
+}
+
 /// How fast it grows. What has just begun may not have been looked at often enough to say: a bomb, and what died as a runaway and was
 /// started anew, grow as they have since they began. A service that systemd starts again each time has an app die in each of its lives
 /// otherwise.
@@ -94,12 +119,11 @@ fn bytes_per_s(app: &AppState, snapshot: &Snapshot) -> u64 {
 
 /// Whether growth has gone on for long, and would use up what is left in as long again. However slow it is where it has gained so much
 /// that it matters.
-fn outgrows_what_is_left(growing_since_ns: u64, gained_bytes: u64, matters_bytes: u64, snapshot: &Snapshot) -> bool {
-    let memory = &snapshot.memory;
-    let for_ns = snapshot.now_ns.saturating_sub(growing_since_ns);
+fn outgrows(growing_since_ns: u64, gained_bytes: u64, matters_bytes: u64, left_bytes: u64, now_ns: u64) -> bool {
+    let for_ns = now_ns.saturating_sub(growing_since_ns);
     for_ns >= LONG_NS
         && (per_s(gained_bytes, for_ns) >= LEAST_LONG_BYTES_PER_S || gained_bytes >= matters_bytes)
-        && gained_bytes >= memory.left_bytes().max(LEAST_GAINED_BYTES)
+        && gained_bytes >= left_bytes.max(LEAST_GAINED_BYTES)
 }
 
 fn app_outgrows(app: &AppState, need: Need, snapshot: &Snapshot) -> bool {
@@ -107,7 +131,7 @@ fn app_outgrows(app: &AppState, need: Need, snapshot: &Snapshot) -> bool {
         return false;
     }
     let matters_bytes = given_bytes(Some(app), need, snapshot) / FRONT_SHARE;
-    outgrows_what_is_left(app.growing_since_ns, app.gained_bytes, matters_bytes, snapshot)
+    outgrows(app.growing_since_ns, app.gained_bytes, matters_bytes, snapshot.memory.left_bytes(), snapshot.now_ns)
 }
 
 /// How many times as much as anybody else one holds who needs far more than anybody else does.
@@ -144,9 +168,10 @@ pub fn leak_outside(snapshot: &Snapshot) -> Option<&Outsider> {
     let held = snapshot.apps.iter().map(AppState::taken_bytes);
     let largest_bytes = held.chain([snapshot.session_bytes]).max().unwrap_or(0);
     let took_bytes = |who: &Outsider| {
-        let is_hog = who.hoarded_bytes >= snapshot.memory.left_bytes().max(LEAST_GAINED_BYTES)
+        let left_bytes = snapshot.memory.left_bytes();
+        let is_hog = who.hoarded_bytes >= left_bytes.max(LEAST_GAINED_BYTES)
             && is_several_times_any_other(who.hoarded_bytes, [largest_bytes]);
-        match outgrows_what_is_left(who.growing_since_ns, who.gained_bytes, u64::MAX, snapshot) {
+        match outgrows(who.growing_since_ns, who.gained_bytes, u64::MAX, left_bytes, snapshot.now_ns) {
             true => who.gained_bytes,
             false if is_hog => who.hoarded_bytes,
             false => 0,

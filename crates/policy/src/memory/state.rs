@@ -103,6 +103,17 @@ impl MemoryState {
         self.free_bytes.saturating_add(self.caches_bytes())
     }
 
+    /// What can be had in all, swap included: memory that the kernel does not keep for itself, caches, and what moving pages to swap gives.
+    /// A page that zram takes occupies memory there.
+    pub fn left_with_swap_bytes(&self) -> u64 {
+        let free_bytes = self.free_bytes.saturating_sub(self.low_bytes);
+        let swap_bytes = self.swap.map_or(0, |swap| {
+            let cost_bytes = swap.zram.map_or(0, |zram| zram.page_cost_bytes());
+            swap.zram_room_pages() * PAGE_BYTES.saturating_sub(cost_bytes) + swap.storage().free_bytes
+        });
+        free_bytes.saturating_add(self.caches_bytes()).saturating_add(swap_bytes)
+    }
+
     /// Pages that swap can really still take.
     pub fn room_pages(&self) -> u64 {
         self.swap.map_or(0, |swap| swap.zram_room_pages() + swap.storage().free_bytes / PAGE_BYTES)
@@ -167,6 +178,16 @@ mod tests {
             (800 * MB, true, false)
         );
         assert!(memory(Some(zram(0, 200)), 1000, 20).is_swap_nearly_full());
+    }
+
+    #[test]
+    fn what_is_left_in_all_counts_a_page_in_zram_for_what_moving_it_there_gives() {
+        let mut both = memory(Some(zram(0, 150)), 1000, 850);
+        assert_eq!(both.left_with_swap_bytes(), (25 + 800) * MB, "50 MB of zram's are free, and take half of that");
+        (both.free_bytes, both.low_bytes, both.file_bytes) = (50 * MB, 40 * MB, 7 * MB);
+        assert_eq!(both.left_with_swap_bytes(), (10 + 7 + 25 + 800) * MB);
+        both.free_bytes = 30 * MB;
+        assert_eq!(MemoryState { swap: None, ..both }.left_with_swap_bytes(), 7 * MB);
     }
 
     #[test]

@@ -27,6 +27,17 @@ impl Thresholds {
     pub fn drained_pages(&self) -> u64 {
         self.free_pages[0] - self.file_pages[0] / 2
     }
+
+    /// File cache under which memory is short. Half as much again as what the least important app is killed for: compression, which loses
+    /// nothing, comes before it.
+    pub fn short_file_pages(&self) -> u64 {
+        self.file_pages[5] * 3 / 2
+    }
+
+    /// Memory is short under so many pages of both together, those left out that the kernel keeps for itself.
+    pub fn short_pages(&self) -> u64 {
+        self.file_pages[5] + self.short_file_pages()
+    }
 }
 
 /// The thresholds in force.
