@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What is kept of a user's apps. One file for each user: nobody's starts push another's out.
 //!
-//! The file: `FOVEALCH`, the version, the length of what follows and its checksum (each eight bytes, little-endian), then numbers as LEB128.
-//! A file that several apps read stands there once.
+//! The file: `FOVEALCH`, the version, the length of what follows and its checksum (each eight bytes, little-endian), then numbers as
+//! LEB128. A file that several apps read stands there once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,6 +61,8 @@ pub struct Known {
 /// All of one user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserStore {
+    /// Bytes of a page of the machine that it was written on; 0 before anything was written.
+    pub page_bytes: u64,
     /// The day, counted from 1970, that `today` is of.
     pub day: u64,
     /// Pages prefetched that day.
@@ -195,6 +197,7 @@ impl UserStore {
 
     fn body(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
+        put(&mut bytes, self.page_bytes);
         put(&mut bytes, self.day);
         put(&mut bytes, self.today);
         put(&mut bytes, self.files.len() as u64);
@@ -240,7 +243,8 @@ impl UserStore {
 }
 
 fn parse(reader: &mut Reader<'_>) -> Option<UserStore> {
-    let mut store = UserStore { day: reader.number()?, today: reader.number()?, ..UserStore::default() };
+    let mut store = UserStore { page_bytes: reader.number()?, ..UserStore::default() };
+    (store.day, store.today) = (reader.number()?, reader.number()?);
     for _ in 0..reader.at_most(FILES_MAX as u64)? {
         let key = FileKey(reader.at_most(u32::MAX.into())? as u32);
         let path = reader.text(PATH_MAX_BYTES)?.to_vec();
