@@ -25,6 +25,7 @@ mod importance;
 mod kill;
 mod kill_part;
 mod lasting;
+pub mod launch;
 mod maps;
 mod media;
 mod memory;
