@@ -67,10 +67,14 @@ limits! {
     SERVERS_OF_USER_MAX: usize = 16, "programs", "a user that serve sound, or a service of the table", "they are not asked for their clients";
     SERVER_DESCRIPTORS_MAX: usize = 4096, "descriptors", "a server", "clients beyond are not seen";
     PERCEIVED_APART_MS: u32 = 200, "milliseconds apart", "looks that opening a sound or video device brings about", "changes in between wait for the next";
+    PERCEIVED_AT_ONCE: u32 = 20, "looks", "those, in a row", "the next ones come at the rate below";
+    PERCEIVED_PER_MIN: u32 = 30, "looks a minute", "those, while devices are opened without a pause", "changes wait for the next";
     WATCH_EVENTS_IN_A_ROW_MAX: usize = 32_768, "events", "cgroups or devices before others are served", "the rest is taken afterwards";
     // The probe, which touches what others own.
     PROBE_ANSWER_MS: u32 = 40, "milliseconds", "the probe's answers in a row, then a fifth of the time", "who is late is killed, and the answer dropped";
-    PROBE_BLAMED_S: u32 = 60, "seconds", "passing over the user at whom the probe hung", "looked at again";
+    PROBE_WAITS_MS: u32 = 20, "milliseconds", "a probe waiting for others inside a process, twice in a row, then a fifth of the time",
+        "it is given up and replaced, and the process passed over for a second, then 2, 4, …; of an owner with five all are";
+    PROBE_BLAMED_S: u32 = 60, "seconds", "passing over the process or user at whom a probe hung, at most", "looked at again";
     // News of kills, for everybody.
     LISTENERS_IN_A_ROW_MAX: usize = 16, "listeners", "those who come before others are served", "the rest comes afterwards";
     LISTENERS_OF_USER_MAX: usize = 4, "listeners", "a user", "the oldest is closed";

@@ -153,7 +153,7 @@ pub struct ProcessId {
 }
 
 /// A process, and what it holds of its cgroup's memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Which one.
     pub id: ProcessId,

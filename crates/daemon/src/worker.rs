@@ -78,6 +78,7 @@ struct Loop<D> {
     media_change: MediaChange,
     media_due_ns: Option<u64>,
     media_looked_ns: Option<u64>,
+    media_rate: Rate,
     next_id: u64,
     own_cgroup: Option<String>,
     /// Cgroups of found apps that gave their name to a registered one, and get another.
@@ -167,6 +168,7 @@ impl<D: Device> Loop<D> {
         if due(self.media_due_ns) {
             self.media_due_ns = None;
             self.media_looked_ns = Some(now_ns);
+            self.media_rate.spend(now_ns);
             self.engine.media_changed(std::mem::take(&mut self.media_change), now_ns);
             is_due = true;
         }
@@ -237,7 +239,8 @@ impl<D: Device> Loop<D> {
                 let apart_ns = u64::from(limits::PERCEIVED_APART_MS) * 1_000_000;
                 let now_ns = now_ns();
                 let due_ns = self.media_looked_ns.map_or(now_ns, |at_ns| now_ns.max(at_ns + apart_ns));
-                self.media_due_ns = Some(due_ns);
+                // Opened without a pause, it is looked now and then: each look costs what the user's sockets cost.
+                self.media_due_ns = Some(self.media_rate.due_ns(now_ns).map_or(due_ns, |at_ns| at_ns.max(due_ns)));
                 return Ok(self.what_was_put_off(now_ns));
             }
             Source::News => {

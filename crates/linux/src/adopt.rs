@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::cgroup::{is_within, parse_membership, Cgroups};
 use crate::file::{read_into, Root};
-use crate::proc::Stat;
-use crate::Error;
+use crate::probe::inspect::Inspect;
+use crate::{proc, Error};
 
 /// Processes of one program, at most: what has more is no window's.
 const PROCESSES_MAX: usize = 512;
@@ -18,7 +20,7 @@ const PROCESSES_MAX: usize = 512;
 const PASSES_MAX: usize = 8;
 
 /// A program: the process that has a window, and all that descends from it and is still in the same cgroup.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramTree {
     /// The cgroup that it is in now.
     pub cgroup: String,
@@ -37,8 +39,8 @@ struct Processes {
 
 impl Processes {
     /// Those in a cgroup itself or below it.
-    fn within(root: &Root, cgroup: &str) -> Processes {
-        let (mut text, mut all) = (Vec::new(), BTreeMap::new());
+    fn within(root: &Root, inspect: &mut Inspect<'_>, cgroup: &str) -> Result<Processes, Error> {
+        let (mut text, mut members) = (Vec::new(), BTreeMap::new());
         for entry in std::fs::read_dir(root.join("proc")).into_iter().flatten().flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
             if read_into(&entry.path().join("cgroup"), &mut text).is_err() {
@@ -49,13 +51,12 @@ impl Processes {
             if !(if cgroup.is_empty() { member.is_empty() } else { is_within(&member, cgroup) }) {
                 continue;
             }
-            if read_into(&entry.path().join("stat"), &mut text).is_ok() {
-                if let Some(stat) = Stat::parse(&text) {
-                    all.insert(pid, (stat.parent, member));
-                }
-            }
+            members.insert(pid, member);
         }
-        Processes { all }
+        let pids: Vec<u32> = members.keys().copied().collect();
+        let stats = inspect.stats(cgroup, &pids).map_err(|e| Error::call("looking into processes", cgroup, e))?;
+        let of = |stat: proc::Stat| Some((stat.pid, (stat.parent, members.remove(&stat.pid)?)));
+        Ok(Processes { all: stats.into_iter().filter_map(of).collect() })
     }
 
     fn descends(&self, pid: u32, from: u32) -> bool {
@@ -80,7 +81,7 @@ pub(crate) fn program_tree(root: &Root, pid: u32, windows: &[u32]) -> Result<Opt
     }
     let Some(member) = parse_membership(&text) else { return Ok(None) };
     let unit = fovea_apps::place_of_cgroup(&member).unit.to_owned();
-    let processes = Processes::within(root, &unit);
+    let processes = Processes::within(root, &mut Inspect::Here(root), &unit)?;
     let Some((parent, _)) = processes.all.get(&pid) else { return Ok(None) };
     let is_first = !unit.is_empty() && !processes.all.contains_key(parent) && *parent > 1;
     let starts_others = windows.iter().any(|&other| other != pid && processes.descends(other, pid));
@@ -99,7 +100,13 @@ pub(crate) fn program_tree(root: &Root, pid: u32, windows: &[u32]) -> Result<Opt
 }
 
 /// Moves a program into a cgroup that is made for it; says how many processes were moved.
-pub(crate) fn adopt(root: &Root, cgroups: &Cgroups, tree: &ProgramTree, to: &str) -> Result<usize, Error> {
+pub(crate) fn adopt(
+    root: &Root,
+    inspect: &mut Inspect<'_>,
+    cgroups: &Cgroups,
+    tree: &ProgramTree,
+    to: &str,
+) -> Result<usize, Error> {
     let folder = cgroups.create(to)?;
     // Where the controller cannot be had, processes are summed up instead.
     let _ = cgroups.enable(to, &["memory"]);
@@ -107,9 +114,9 @@ pub(crate) fn adopt(root: &Root, cgroups: &Cgroups, tree: &ProgramTree, to: &str
     let mut moved = 0;
     // What one of them forks before it is moved stays behind: looked for until there is none.
     for _ in 0..PASSES_MAX {
-        let processes = Processes::within(root, &tree.cgroup);
+        let processes = Processes::within(root, inspect, &tree.cgroup)?;
         let mut left: Vec<u32> = tree.pids.iter().copied().filter(|pid| processes.all.contains_key(pid)).collect();
-        let here = Processes::within(root, to);
+        let here = Processes::within(root, inspect, to)?;
         let is_child = |pid: &u32| {
             processes.all.get(pid).is_some_and(|(parent, _)| here.all.contains_key(parent))
                 || processes.descends(*pid, first)

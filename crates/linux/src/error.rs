@@ -45,6 +45,12 @@ pub enum Error {
         /// What to do.
         mend: String,
     },
+    /// Nothing was asked, for somebody has held up whoever asked: that was said when it began.
+    #[error("{what}")]
+    PutOff {
+        /// Why.
+        what: String,
+    },
     /// The caller asked for something that must not be done.
     #[error("{what} refused: {mend}")]
     Refused {
@@ -56,6 +62,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether nothing was asked, for a reason that has been said.
+    pub fn is_put_off(&self) -> bool {
+        match self {
+            Error::PutOff { .. } => true,
+            Error::File { source, .. } | Error::Call { source, .. } => {
+                source.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).is_some_and(Error::is_put_off)
+            }
+            _ => false,
+        }
+    }
+
     /// A kernel file that could not be read or written.
     pub(crate) fn file(doing: &'static str, path: impl Into<PathBuf>, source: impl Into<io::Error>) -> Error {
         Error::File { doing, path: path.into(), source: source.into() }

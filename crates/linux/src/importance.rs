@@ -16,6 +16,7 @@
 //!   which the program may not go by itself (fs/proc/base.c, __set_oom_adj, oom_score_adj_min), and
 //!   without it the kernel refuses to put a process below that value.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 
@@ -26,7 +27,9 @@ use crate::cgroup::Cgroups;
 use crate::device::{MarkTable, Ranked};
 use crate::error::is_gone;
 use crate::file::Root;
-use crate::proc;
+use crate::probe::inspect::{Inspect, AT_ONCE};
+use crate::probe::watched;
+use crate::proc::{self, Stat};
 use crate::process::{now_ticks, Process};
 use crate::{Error, OldScore};
 use fovea_apps::{limits, Marks};
@@ -168,6 +171,10 @@ fn passing_over_the_dead<P: Processes, T>(
 /// An app's processes, or all there are.
 pub(crate) struct Live<'a> {
     root: &'a Root,
+    inspect: Inspect<'a>,
+    listed: Vec<u32>,
+    /// Opened ahead, for many are asked about as fast as one.
+    ahead: BTreeMap<u32, (Process, Stat)>,
     cgroup: Option<(&'a Cgroups, &'a str)>,
     now_ticks: u64,
     /// Processes whose turn comes later, for there are too many.
@@ -178,9 +185,57 @@ pub(crate) struct Live<'a> {
 
 impl<'a> Live<'a> {
     /// Of the cgroup; of the whole machine if none is named.
-    pub fn new(root: &'a Root, cgroup: Option<(&'a Cgroups, &'a str)>) -> Live<'a> {
-        // Before any is listed.
-        Live { root, cgroup, now_ticks: now_ticks(), put_off: 0, text: Vec::new(), _unprivileged: Unprivileged::new() }
+    pub fn new(root: &'a Root, inspect: Inspect<'a>, cgroup: Option<(&'a Cgroups, &'a str)>) -> Live<'a> {
+        Live {
+            root,
+            inspect,
+            listed: Vec::new(),
+            ahead: BTreeMap::new(),
+            cgroup,
+            // Before any is listed.
+            now_ticks: now_ticks(),
+            put_off: 0,
+            text: Vec::new(),
+            _unprivileged: Unprivileged::new(),
+        }
+    }
+
+    fn open_one(&mut self, pid: u32) -> io::Result<Option<Process>> {
+        match self.cgroup {
+            Some((_, cgroup)) => Process::open_listed(&mut self.inspect, self.root, cgroup, pid, self.now_ticks)
+                .map_err(io::Error::other),
+            None => match Process::open(self.root, pid) {
+                Err(e) if is_gone(&e) => Ok(None),
+                opened => opened.map(Some),
+            },
+        }
+    }
+
+    /// Opens a process and those listed after it, and asks when they began.
+    fn open_ahead(&mut self, pid: u32) -> io::Result<()> {
+        let from = self.listed.iter().position(|&listed| listed == pid);
+        let some: Vec<u32> = match from {
+            Some(at) => self.listed[at..].iter().copied().take(AT_ONCE).collect(),
+            None => vec![pid],
+        };
+        let mut opened = BTreeMap::new();
+        for some in some {
+            match self.open_one(some) {
+                Ok(process) => drop(process.map(|process| opened.insert(some, process))),
+                // Its own turn comes, and its error is told then.
+                Err(e) if some == pid => return Err(e),
+                Err(_) => (),
+            }
+        }
+        let pids: Vec<u32> = opened.keys().copied().collect();
+        let (stats, failure) = match self.cgroup {
+            Some((_, cgroup)) => (self.inspect.stats(cgroup, &pids)?, None),
+            None => self.inspect.stats_of_any(&pids),
+        };
+        let with = |stat: Stat| Some((stat.pid, (opened.remove(&stat.pid)?, stat)));
+        self.ahead = stats.into_iter().filter_map(with).collect();
+        // What is wrong with one keeps none of the others from their place.
+        failure.filter(|_| !self.ahead.contains_key(&pid)).map_or(Ok(()), Err)
     }
 
     /// The error of a call, with the file it is about.
@@ -190,43 +245,44 @@ impl<'a> Live<'a> {
 }
 
 impl Processes for Live<'_> {
-    type Process = Process;
+    type Process = (Process, Stat);
 
     fn list(&mut self, pids: &mut Vec<u32>) -> io::Result<()> {
+        self.ahead.clear();
         match self.cgroup {
             Some((cgroups, cgroup)) => {
                 cgroups.processes(cgroup, pids).map_err(io::Error::other)?;
                 self.put_off = some_of(pids, self.now_ticks / rustix::param::clock_ticks_per_second());
-                Ok(())
             }
             None => {
                 let names = std::fs::read_dir(self.root.join("proc"))?.flatten().map(|entry| entry.file_name());
                 pids.extend(names.filter_map(|name| name.to_str()?.parse::<u32>().ok()));
                 pids.sort_unstable();
-                Ok(())
             }
         }
+        self.listed.clone_from(pids);
+        Ok(())
     }
 
-    fn open(&mut self, pid: u32) -> io::Result<Option<Process>> {
-        match self.cgroup {
-            Some((_, cgroup)) => Process::open_listed(self.root, cgroup, pid, self.now_ticks).map_err(io::Error::other),
-            None => Process::open(self.root, pid).map(Some),
+    fn open(&mut self, pid: u32) -> io::Result<Option<Self::Process>> {
+        if !self.ahead.contains_key(&pid) {
+            self.open_ahead(pid)?;
         }
+        // Held before it was asked about, and alive: it is the one that was asked about.
+        Ok(self.ahead.remove(&pid).filter(|(process, _)| !process.has_ended()))
     }
 
-    fn began(&mut self, process: &Process) -> io::Result<(u64, bool)> {
-        let stat = process.stat(&mut self.text)?.ok_or(io::ErrorKind::InvalidData)?;
+    fn began(&mut self, (_, stat): &Self::Process) -> io::Result<(u64, bool)> {
         let young_ticks = YOUNG_NS * rustix::param::clock_ticks_per_second() / 1_000_000_000;
         Ok((stat.start_ticks, self.now_ticks.saturating_sub(stat.start_ticks) < young_ticks))
     }
 
-    fn score(&mut self, process: &Process) -> io::Result<i32> {
+    fn score(&mut self, (process, _): &Self::Process) -> io::Result<i32> {
         process.read(FILE, &mut self.text)?;
         parse(&self.text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    fn set_score(&mut self, process: &Process, score: i32) -> io::Result<()> {
+    fn set_score(&mut self, (process, _): &Self::Process, score: i32) -> io::Result<()> {
         File::from(process.open_file(FILE, OFlags::WRONLY)?).write_all(score.to_string().as_bytes())
     }
 }
@@ -261,10 +317,13 @@ pub(crate) fn each_of(
     pids: &[u32],
     mut act: impl FnMut(&Process, &mut Vec<u8>) -> io::Result<()>,
 ) -> Result<(), Error> {
-    let mut text = Vec::new();
+    let (mut text, mut inspect) = (Vec::new(), Inspect::Here(root));
     let ticks = now_ticks().saturating_sub(rustix::param::clock_ticks_per_second());
     for &pid in pids {
-        let Some(process) = Process::open_listed(root, cgroup, pid, ticks)? else { continue };
+        if !watched::touch(pid) {
+            continue;
+        }
+        let Some(process) = Process::open_listed(&mut inspect, root, cgroup, pid, ticks)? else { continue };
         match act(&process, &mut text) {
             Err(e) if !is_gone(&e) => return Err(Error::file("accessing", format!("/proc/{pid}"), e)),
             _ => (),
@@ -276,12 +335,14 @@ pub(crate) fn each_of(
 /// Undoes what the log of a version without marks names: those values were read before others were
 /// written, and of children guessed. A process is never put below its value now by more than the
 /// guess can be trusted: not below 0, and not up. Goes on after a failure, and reports the first.
-pub(crate) fn lower(root: &Root, scores: &[OldScore]) -> Result<u32, Error> {
+pub(crate) fn lower(root: &Root, inspect: &mut Inspect<'_>, scores: &[OldScore]) -> Result<u32, Error> {
     let (mut lowered, mut failure, mut text) = (0, None, Vec::new());
     for score in scores.iter().filter(|score| score.oom_score_adj >= 0) {
         let mut lower_one = || {
             let process = Process::open(root, score.pid)?;
-            let is_same = process.stat(&mut text)?.is_some_and(|stat| stat.start_ticks == score.start_ticks);
+            let (stats, failure) = inspect.stats_of_any(&[score.pid]);
+            failure.map_or(Ok(()), Err)?;
+            let is_same = stats.iter().any(|stat| stat.start_ticks == score.start_ticks) && !process.has_ended();
             process.read(FILE, &mut text)?;
             if is_same && parse(&text).is_some_and(|now| now > score.oom_score_adj) {
                 File::from(process.open_file(FILE, OFlags::WRONLY)?)

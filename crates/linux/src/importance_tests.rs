@@ -228,27 +228,27 @@ fn score_of(child: &Child) -> i32 {
 struct These<'a>(Live<'a>, Vec<u32>, bool);
 
 impl Processes for These<'_> {
-    type Process = Process;
+    type Process = (Process, Stat);
 
     fn list(&mut self, pids: &mut Vec<u32>) -> io::Result<()> {
         pids.extend(&self.1);
         Ok(())
     }
 
-    fn open(&mut self, pid: u32) -> io::Result<Option<Process>> {
+    fn open(&mut self, pid: u32) -> io::Result<Option<Self::Process>> {
         self.0.open(pid)
     }
 
-    fn began(&mut self, process: &Process) -> io::Result<(u64, bool)> {
+    fn began(&mut self, process: &Self::Process) -> io::Result<(u64, bool)> {
         let (start_ticks, is_young) = self.0.began(process)?;
         Ok((start_ticks, is_young && self.2))
     }
 
-    fn score(&mut self, process: &Process) -> io::Result<i32> {
+    fn score(&mut self, process: &Self::Process) -> io::Result<i32> {
         self.0.score(process)
     }
 
-    fn set_score(&mut self, process: &Process, score: i32) -> io::Result<()> {
+    fn set_score(&mut self, process: &Self::Process, score: i32) -> io::Result<()> {
         self.0.set_score(process, score)
     }
 }
@@ -259,7 +259,7 @@ fn a_marked_process_may_still_set_its_own_score_and_a_young_one_is_not_marked() 
     let mut child = sleeper();
     let own = score_of(&child);
     let mut log = Log::default();
-    let mut these = These(Live::new(&root, None), vec![child.id()], true);
+    let mut these = These(Live::new(&root, Inspect::Here(&root), None), vec![child.id()], true);
     let young = rank(&mut these, 700, &mut log).unwrap();
     assert_eq!((young.changed, young.young, score_of(&child)), (0, 1, own));
     these.2 = false;
@@ -289,9 +289,12 @@ fn what_an_older_version_wrote_down_is_lowered_and_never_below_nothing() {
     let root = Root::at(folder.path());
     let score = |start_ticks, oom_score_adj| OldScore { pid, start_ticks, oom_score_adj };
     let is_now = || std::fs::read_to_string(process.join(FILE)).unwrap();
-    assert_eq!(lower(&root, &[score(554, 0), score(555, -700), score(555, 950)]).unwrap(), 0);
+    assert_eq!(
+        lower(&root, &mut Inspect::Here(&root), &[score(554, 0), score(555, -700), score(555, 950)]).unwrap(),
+        0
+    );
     assert_eq!(is_now(), "900");
-    assert_eq!(lower(&root, &[score(555, 200)]).unwrap(), 1);
+    assert_eq!(lower(&root, &mut Inspect::Here(&root), &[score(555, 200)]).unwrap(), 1);
     assert_eq!(is_now(), "200");
 }
 

@@ -10,6 +10,7 @@ use rustix::process::{pidfd_send_signal, Signal};
 use crate::cgroup::{is_within, parse_membership, Cgroups};
 use crate::error::is_gone;
 use crate::file::{read, Root};
+use crate::probe::inspect::Inspect;
 use crate::process::{has_ended, now_ticks, Process};
 use crate::{sys, Error, KillOutcome, NormalPriority};
 
@@ -52,7 +53,13 @@ impl Asked {
 }
 
 /// Kills what is in the cgroup, and those that were asked to end there and have left it.
-pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Asked) -> Result<KillOutcome, Error> {
+pub(crate) fn kill(
+    root: &Root,
+    inspect: &mut Inspect<'_>,
+    cgroups: &Cgroups,
+    cgroup: &str,
+    asked: &mut Asked,
+) -> Result<KillOutcome, Error> {
     spare_ourselves(root, cgroup)?;
     let ticks = now_ticks();
     let mut pids = Vec::new();
@@ -61,15 +68,15 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Ask
     let populated = listed.is_err() || cgroups.events(cgroup).map_or(true, |events| events.populated);
     let left = asked.take(cgroup).into_iter().filter(|(pid, _)| !pids.contains(pid)).collect();
     if pids.is_empty() && !populated {
-        return kill_held(left);
+        return kill_held(inspect, cgroup, left);
     }
     // Held before they die, for afterwards nobody could tell them from whoever is given their PIDs.
-    let mut held = hold(root, cgroup, &pids[..pids.len().min(HELD_MAX)], ticks);
+    let mut held = hold(inspect, root, cgroup, &pids[..pids.len().min(HELD_MAX)], ticks);
     let stroke = cgroups.path(cgroup)?.join("cgroup.kill");
     let signalled = match crate::file::write(&stroke, "1") {
         // No fork escapes it, and no depth (since 5.14): what we could not list dies too.
         Ok(()) => pids.len().max(1),
-        Err(e) if is_gone(&e) => by_signals(root, cgroups, cgroup, &mut held, &mut pids)?,
+        Err(e) if is_gone(&e) => by_signals(inspect, root, cgroups, cgroup, &mut held, &mut pids)?,
         Err(e) => return Err(Error::file("writing", stroke, e)),
     };
     if signalled == 0 && cgroups.events(cgroup)?.populated {
@@ -79,58 +86,73 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Ask
             mend: "processes live in it that cannot be found: Linux 5.14 or newer kills them all the same".into(),
         });
     }
-    let mut outcome = kill_held(left)?;
+    let mut outcome = kill_held(inspect, cgroup, left)?;
     outcome.signalled += signalled as u32;
     outcome.signalled_ns = now_ns();
     // The victim is dying by itself too, and whoever has the CPU may not be waiting for memory.
     let _normal_priority = NormalPriority::of_thread();
-    for pid in pids.into_iter().filter(|pid| !held.iter().any(|process| process.pid == *pid)) {
-        if let Some(pidfd) = open(root, cgroup, pid, ticks).and_then(Process::into_pidfd) {
-            outcome.released += u32::from(release(pid, &pidfd)?);
-        }
+    pids.retain(|pid| !held.iter().any(|process| process.pid == *pid));
+    for some in pids.chunks(HELD_MAX) {
+        let others = hold(inspect, root, cgroup, some, ticks);
+        outcome.released += inspect.release(cgroup, &with_pidfds(others))?;
     }
-    for process in held {
-        let pid = process.pid;
-        if let Some(pidfd) = process.into_pidfd() {
-            outcome.released += u32::from(release(pid, &pidfd)?);
-            outcome.pidfds.push(pidfd);
-        }
-    }
+    let held = with_pidfds(held);
+    outcome.released += inspect.release(cgroup, &held)?;
+    outcome.pidfds.extend(held.into_iter().map(|(_, pidfd)| pidfd));
     Ok(outcome)
 }
 
+/// Those of them that have one.
+pub(crate) fn with_pidfds(held: Vec<Process>) -> Vec<(u32, OwnedFd)> {
+    held.into_iter().filter_map(|process| Some((process.pid, process.into_pidfd()?))).collect()
+}
+
 /// Kills those that were asked to end in a cgroup, have left it, and live.
-pub(crate) fn kill_left(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Asked) -> Result<KillOutcome, Error> {
+pub(crate) fn kill_left(
+    root: &Root,
+    inspect: &mut Inspect<'_>,
+    cgroups: &Cgroups,
+    cgroup: &str,
+    asked: &mut Asked,
+) -> Result<KillOutcome, Error> {
     let mut pids = Vec::new();
     list(cgroups, cgroup, &mut pids)?;
     spare_ourselves(root, cgroup)?;
-    kill_held(asked.take(cgroup).into_iter().filter(|(pid, _)| !pids.contains(pid)).collect())
+    kill_held(inspect, cgroup, asked.take(cgroup).into_iter().filter(|(pid, _)| !pids.contains(pid)).collect())
 }
 
-fn kill_held(held: Vec<(u32, OwnedFd)>) -> Result<KillOutcome, Error> {
+fn kill_held(inspect: &mut Inspect<'_>, cgroup: &str, held: Vec<(u32, OwnedFd)>) -> Result<KillOutcome, Error> {
     let mut outcome = KillOutcome::default();
+    let mut killed = Vec::new();
     for (pid, pidfd) in held {
         match pidfd_send_signal(&pidfd, Signal::KILL).map_err(io::Error::from) {
             Err(e) if is_gone(&e) => continue,
             sent => sent.map_err(|e| Error::call("pidfd_send_signal", format!("process {pid}"), e))?,
         }
         outcome.signalled += 1;
-        outcome.released += u32::from(release(pid, &pidfd)?);
-        outcome.pidfds.push(pidfd);
+        killed.push((pid, pidfd));
     }
     outcome.signalled_ns = now_ns();
+    outcome.released = inspect.release(cgroup, &killed)?;
+    outcome.pidfds.extend(killed.into_iter().map(|(_, pidfd)| pidfd));
     Ok(outcome)
 }
 
 /// Asks every process of an app to end (SIGTERM); returns how many were asked.
-pub(crate) fn terminate(root: &Root, cgroups: &Cgroups, cgroup: &str, asked: &mut Asked) -> Result<u32, Error> {
+pub(crate) fn terminate(
+    root: &Root,
+    inspect: &mut Inspect<'_>,
+    cgroups: &Cgroups,
+    cgroup: &str,
+    asked: &mut Asked,
+) -> Result<u32, Error> {
     spare_ourselves(root, cgroup)?;
     let ticks = now_ticks();
     let mut pids = Vec::new();
     list(cgroups, cgroup, &mut pids)?;
     let (mut count, mut held) = (0, Vec::new());
     for pid in pids {
-        if let Some(process) = open(root, cgroup, pid, ticks) {
+        if let Some(process) = open(inspect, root, cgroup, pid, ticks) {
             count += u32::from(signal(&process, Signal::TERM, cgroup)?);
             if held.len() < ASKED_MAX {
                 held.extend(process.into_pidfd().map(|pidfd| (pid, pidfd)));
@@ -175,13 +197,13 @@ pub(crate) fn refuse_own(cgroup: &str, pid: u32) -> Result<(), Error> {
     }
 }
 
-fn hold(root: &Root, cgroup: &str, pids: &[u32], ticks: u64) -> Vec<Process> {
-    pids.iter().filter_map(|&pid| open(root, cgroup, pid, ticks)).collect()
+fn hold(inspect: &mut Inspect<'_>, root: &Root, cgroup: &str, pids: &[u32], ticks: u64) -> Vec<Process> {
+    pids.iter().filter_map(|&pid| open(inspect, root, cgroup, pid, ticks)).collect()
 }
 
 /// Takes hold of one that was listed since then. One that cannot be looked at is passed over: its end is seen by its cgroup.
-fn open(root: &Root, cgroup: &str, pid: u32, ticks: u64) -> Option<Process> {
-    Process::open_listed(root, cgroup, pid, ticks).ok().flatten()
+fn open(inspect: &mut Inspect<'_>, root: &Root, cgroup: &str, pid: u32, ticks: u64) -> Option<Process> {
+    Process::open_listed(inspect, root, cgroup, pid, ticks).ok().flatten()
 }
 
 pub(crate) fn signal(process: &Process, signal: Signal, cgroup: &str) -> Result<bool, Error> {
@@ -192,6 +214,7 @@ pub(crate) fn signal(process: &Process, signal: Signal, cgroup: &str) -> Result<
 /// One by one, and again until nobody new is there. All held are signalled first: a parent that dies may change what its children do.
 /// Returns how many were signalled, and leaves their PIDs in `pids`.
 fn by_signals(
+    inspect: &mut Inspect<'_>,
     root: &Root,
     cgroups: &Cgroups,
     cgroup: &str,
@@ -214,7 +237,7 @@ fn by_signals(
             break;
         }
         for some in fresh.chunks(HELD_MAX) {
-            for process in hold(root, cgroup, some, ticks) {
+            for process in hold(inspect, root, cgroup, some, ticks) {
                 if signal(&process, Signal::KILL, cgroup)? {
                     done.insert(process.pid);
                 }

@@ -7,9 +7,9 @@ use fovea_apps::ProcessId;
 use rustix::process::Signal;
 
 use crate::cgroup::Cgroups;
-use crate::error::is_gone;
 use crate::file::Root;
-use crate::kill::{now_ns, refuse_own, release, signal, Asked, HELD_MAX, ROUNDS_MAX};
+use crate::kill::{now_ns, refuse_own, signal, with_pidfds, Asked, HELD_MAX, ROUNDS_MAX};
+use crate::probe::inspect::{Inspect, AT_ONCE};
 use crate::proc::Stat;
 use crate::process::{open_folder, read_at, Process};
 use crate::{Error, KillOutcome, NormalPriority};
@@ -20,21 +20,28 @@ use crate::{Error, KillOutcome, NormalPriority};
 /// They are stopped first and killed when no new child is found. A child that was forked before its parent
 /// was stopped still names that parent, for a stopped parent lives; once a parent is dead its children name whoever adopted them.
 /// A stopped process forks no more: the kernel lets no fork end with a signal pending (kernel/fork.c, `copy_process`).
-pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
+pub(crate) fn kill(
+    root: &Root,
+    inspect: &mut Inspect<'_>,
+    cgroups: &Cgroups,
+    cgroup: &str,
+    part: &[ProcessId],
+) -> Result<KillOutcome, Error> {
     let (mut held, mut others) = (Vec::new(), Vec::new());
     let mut stopped = BTreeSet::new();
     let mut fresh = part.to_vec();
     for _ in 0..ROUNDS_MAX {
-        for id in fresh {
-            stopped.insert(id);
-            let Some(process) = open(root, cgroup, id)? else { continue };
-            signal(&process, Signal::STOP, cgroup)?;
-            match held.len() < HELD_MAX {
-                true => held.push(process),
-                false => others.push(id),
+        stopped.extend(&fresh);
+        for some in fresh.chunks(AT_ONCE) {
+            for (id, process) in open(root, inspect, cgroup, some)? {
+                signal(&process, Signal::STOP, cgroup)?;
+                match held.len() < HELD_MAX {
+                    true => held.push(process),
+                    false => others.push(id),
+                }
             }
         }
-        fresh = children(root, cgroups, cgroup, &stopped)?;
+        fresh = children(inspect, cgroups, cgroup, &stopped)?;
         if fresh.is_empty() {
             break;
         }
@@ -47,40 +54,37 @@ pub(crate) fn kill(root: &Root, cgroups: &Cgroups, cgroup: &str, part: &[Process
             killed.push(process);
         }
     }
-    for id in others {
-        if let Some(process) = open(root, cgroup, id)? {
+    for some in others.chunks(AT_ONCE) {
+        for (_, process) in open(root, inspect, cgroup, some)? {
             outcome.signalled += u32::from(signal(&process, Signal::KILL, cgroup)?);
         }
     }
     outcome.signalled_ns = now_ns();
     let _normal_priority = NormalPriority::of_thread();
-    for process in killed {
-        let pid = process.pid;
-        if let Some(pidfd) = process.into_pidfd() {
-            outcome.released += u32::from(release(pid, &pidfd)?);
-            outcome.pidfds.push(pidfd);
-        }
-    }
+    let killed = with_pidfds(killed);
+    outcome.released = inspect.release(cgroup, &killed)?;
+    outcome.pidfds.extend(killed.into_iter().map(|(_, pidfd)| pidfd));
     Ok(outcome)
 }
 
 /// Asks these processes of a cgroup to end (SIGTERM). The outcome holds those that were asked; their ends can be waited for.
 pub(crate) fn terminate(
     root: &Root,
+    inspect: &mut Inspect<'_>,
     cgroup: &str,
     part: &[ProcessId],
     asked: &mut Asked,
 ) -> Result<KillOutcome, Error> {
     let mut outcome = KillOutcome::default();
     let mut held = Vec::new();
-    for &id in part {
-        refuse_own(cgroup, id.pid)?;
-        let Some(process) = open(root, cgroup, id)? else { continue };
-        if signal(&process, Signal::TERM, cgroup)? {
-            outcome.signalled += 1;
-            if let Some(pidfd) = process.into_pidfd().filter(|_| outcome.pidfds.len() < HELD_MAX) {
-                held.extend(pidfd.try_clone().ok().map(|pidfd| (id.pid, pidfd)));
-                outcome.pidfds.push(pidfd);
+    for some in part.chunks(AT_ONCE) {
+        for (id, process) in open(root, inspect, cgroup, some)? {
+            if signal(&process, Signal::TERM, cgroup)? {
+                outcome.signalled += 1;
+                if let Some(pidfd) = process.into_pidfd().filter(|_| outcome.pidfds.len() < HELD_MAX) {
+                    held.extend(pidfd.try_clone().ok().map(|pidfd| (id.pid, pidfd)));
+                    outcome.pidfds.push(pidfd);
+                }
             }
         }
     }
@@ -90,14 +94,14 @@ pub(crate) fn terminate(
 }
 
 /// The name of a process (`/proc/PID/comm`), as its owner chose it; empty once it has ended.
-pub(crate) fn name(root: &Root, id: ProcessId) -> String {
+pub(crate) fn name(root: &Root, inspect: &mut Inspect<'_>, id: ProcessId) -> String {
     let mut text = Vec::new();
     let read = open_folder(root, id.pid).and_then(|folder| {
-        read_at(&folder, "stat", &mut text)?;
-        let is_same = Stat::parse(&text).is_some_and(|stat| stat.start_ticks == id.start_ticks);
-        text.clear();
-        if is_same {
-            read_at(&folder, "comm", &mut text)?;
+        read_at(&folder, "comm", &mut text)?;
+        // Asked last: the folder's process has had its PID all along if it is the one that has it now.
+        let (stats, _) = inspect.stats_of_any(&[id.pid]);
+        if !stats.iter().any(|stat| stat.start_ticks == id.start_ticks) {
+            text.clear();
         }
         Ok(())
     });
@@ -107,31 +111,46 @@ pub(crate) fn name(root: &Root, id: ProcessId) -> String {
     }
 }
 
-fn open(root: &Root, cgroup: &str, id: ProcessId) -> Result<Option<Process>, Error> {
-    refuse_own(cgroup, id.pid)?;
-    // Of the same start it is the very process that was found in the cgroup.
-    let listed = Process::open_listed(root, cgroup, id.pid, id.start_ticks.saturating_add(1))?;
-    let Some(process) = listed else { return Ok(None) };
-    match process.stat(&mut Vec::new()) {
-        Ok(stat) => Ok(stat.filter(|stat| stat.start_ticks == id.start_ticks).map(|_| process)),
-        Err(e) if is_gone(&e) => Ok(None),
-        Err(e) => Err(Error::file("reading", format!("/proc/{}/stat", id.pid), e)),
+/// Takes hold of those of them that still live.
+fn open(
+    root: &Root,
+    inspect: &mut Inspect<'_>,
+    cgroup: &str,
+    ids: &[ProcessId],
+) -> Result<Vec<(ProcessId, Process)>, Error> {
+    let mut held = Vec::new();
+    for &id in ids {
+        refuse_own(cgroup, id.pid)?;
+        // Of the same start it is the very process that was found in the cgroup.
+        let listed = Process::open_listed(inspect, root, cgroup, id.pid, id.start_ticks.saturating_add(1))?;
+        held.extend(listed.map(|process| (id, process)));
     }
+    let pids: Vec<u32> = held.iter().map(|(id, _)| id.pid).collect();
+    let stats = stats(inspect, cgroup, &pids)?;
+    let is_same = |id: ProcessId| stats.iter().any(|stat| stat.pid == id.pid && stat.start_ticks == id.start_ticks);
+    // Held before they were asked about: one that lives is the one that was meant.
+    held.retain(|(id, process)| is_same(*id) && !process.has_ended());
+    Ok(held)
+}
+
+fn stats(inspect: &mut Inspect<'_>, cgroup: &str, pids: &[u32]) -> Result<Vec<Stat>, Error> {
+    inspect.stats(cgroup, pids).map_err(|e| Error::call("looking into processes", cgroup, e))
 }
 
 /// Processes of the cgroup whose parent is one of these, and that are not of these.
-fn children(root: &Root, cgroups: &Cgroups, cgroup: &str, of: &BTreeSet<ProcessId>) -> Result<Vec<ProcessId>, Error> {
-    let (mut pids, mut text, mut found) = (Vec::new(), Vec::new(), Vec::new());
+fn children(
+    inspect: &mut Inspect<'_>,
+    cgroups: &Cgroups,
+    cgroup: &str,
+    of: &BTreeSet<ProcessId>,
+) -> Result<Vec<ProcessId>, Error> {
+    let mut pids = Vec::new();
     cgroups.processes(cgroup, &mut pids)?;
-    for pid in pids {
-        // Whether it is in the cgroup is looked at when it is opened to be signalled.
-        let Ok(()) = open_folder(root, pid).and_then(|folder| read_at(&folder, "stat", &mut text)) else { continue };
-        let Some(stat) = Stat::parse(&text) else { continue };
-        let id = ProcessId { pid, start_ticks: stat.start_ticks };
+    // Whether it is in the cgroup is looked at when it is opened to be signalled.
+    let found = stats(inspect, cgroup, &pids)?.into_iter().filter_map(|stat| {
+        let id = ProcessId { pid: stat.pid, start_ticks: stat.start_ticks };
         let is_child = of.iter().any(|parent| parent.pid == stat.parent && parent.start_ticks <= stat.start_ticks);
-        if is_child && !of.contains(&id) {
-            found.push(id);
-        }
-    }
-    Ok(found)
+        (is_child && !of.contains(&id)).then_some(id)
+    });
+    Ok(found.collect())
 }

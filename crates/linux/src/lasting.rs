@@ -23,6 +23,8 @@ use rustix::fs::{statx, AtFlags, MemfdFlags, StatxFlags, CWD};
 use rustix::time::{clock_gettime, ClockId};
 
 use crate::file::{read_into, Root};
+use crate::probe::inspect::Inspect;
+use crate::probe::watched;
 use crate::proc;
 
 /// Less shared memory is not worth the look.
@@ -53,8 +55,8 @@ pub(crate) struct Lasting {
 
 impl Lasting {
     /// What of a unit's resident shared memory may outlive it.
-    pub fn of_unit(&mut self, root: &Root, unit: &str, pids: &[u32], shmem_bytes: u64, buffer: &mut Vec<u8>) -> u64 {
-        let most_bytes = self.bytes(root, buffer).min(shmem_bytes);
+    pub fn of_unit(&mut self, inspect: &mut Inspect<'_>, unit: &str, pids: &[u32], shmem_bytes: u64) -> u64 {
+        let most_bytes = self.bytes(inspect).min(shmem_bytes);
         if shmem_bytes < LEAST_SHARED_BYTES || most_bytes < shmem_bytes / SHARE {
             return most_bytes;
         }
@@ -63,7 +65,9 @@ impl Lasting {
                 most_bytes.min(stays_bytes)
             }
             _ => {
-                let stays_bytes = shmem_bytes.saturating_sub(going(root, pids, buffer).iter().sum());
+                // Of those that cannot be looked into all may stay.
+                let going_bytes: u64 = inspect.going(unit, pids).unwrap_or_default().iter().sum();
+                let stays_bytes = shmem_bytes.saturating_sub(going_bytes);
                 if self.looks.len() >= LOOKS_MAX {
                     self.looks.clear();
                 }
@@ -74,18 +78,26 @@ impl Lasting {
     }
 
     /// Bytes of shared memory that may stay whoever dies.
-    pub fn bytes(&mut self, root: &Root, buffer: &mut Vec<u8>) -> u64 {
+    pub fn bytes(&mut self, inspect: &mut Inspect<'_>) -> u64 {
         let now = clock_gettime(ClockId::Monotonic);
         let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
         match self.found {
             Some((then_ns, bytes)) if now_ns.saturating_sub(then_ns) < FRESH_NS => bytes,
             _ => {
-                let bytes = find(root, buffer, |mount| used_bytes(&root.join("proc/1/root").join(mount)));
+                // What was found before is nearer than nothing.
+                let before_bytes = self.found.map_or(0, |(_, bytes)| bytes);
+                let bytes = inspect.lasting_bytes().unwrap_or(before_bytes);
                 self.found = Some((now_ns, bytes));
                 bytes
             }
         }
     }
+}
+
+/// Bytes of shared memory that may stay whoever dies. A tmpfs is asked by its path, over which a user may have mounted a
+/// file system of the user's own since: this may wait.
+pub(crate) fn find_bytes(root: &Root) -> u64 {
+    find(root, &mut Vec::new(), |mount| used_bytes(&root.join("proc/1/root").join(mount)))
 }
 
 /// What each of some processes has of the shared memory that ends with its last user: memfd and
@@ -100,6 +112,9 @@ pub(crate) fn going(root: &Root, pids: &[u32], buffer: &mut Vec<u8>) -> Vec<u64>
     // Object, whose, bytes.
     let mut found: Vec<(u64, usize, u64)> = Vec::new();
     for (at, pid) in pids.iter().enumerate() {
+        if !watched::touch(*pid) {
+            continue;
+        }
         let folder = root.join(format!("proc/{pid}"));
         let mut look = |link: PathBuf| {
             let wanted = StatxFlags::INO | StatxFlags::BLOCKS;
@@ -275,12 +290,12 @@ mod tests {
         capture(root.path(), "proc/sysvipc/shm", "key shmid perms rss swap\n0 5 666 100000000 0\n");
         let root = Root::at(root.path());
         let mut lasting = Lasting::default();
-        let mut stays = |shmem_bytes| lasting.of_unit(&root, "a.scope", &[], shmem_bytes, &mut Vec::new());
+        let mut stays = |shmem_bytes| lasting.of_unit(&mut Inspect::Here(&root), "a.scope", &[], shmem_bytes);
         assert_eq!(stays(LEAST_SHARED_BYTES - 1), LEAST_SHARED_BYTES - 1);
         assert_eq!(stays(900_000_000), 100_000_000, "a small part: nobody is asked");
         assert_eq!(stays(20_000_000), 20_000_000, "nobody has it");
         lasting.looks.insert("a.scope".into(), (300_000_000, 5_000_000));
-        let mut stays = |shmem_bytes| lasting.of_unit(&root, "a.scope", &[], shmem_bytes, &mut Vec::new());
+        let mut stays = |shmem_bytes| lasting.of_unit(&mut Inspect::Here(&root), "a.scope", &[], shmem_bytes);
         assert_eq!((stays(310_000_000), stays(400_000_000)), (5_000_000, 100_000_000));
     }
 

@@ -6,6 +6,7 @@
 
 mod complaints;
 mod diag;
+mod hold;
 mod limit;
 mod namespace;
 mod traffic;
@@ -16,12 +17,13 @@ use std::io;
 
 use complaints::Complaints;
 use diag::{Protocol, Socket};
+use hold::Hold;
 use limit::{Arrived, Limits};
 use namespace::Namespace;
-pub(crate) use namespace::{has_network, leave_for_an_empty_namespace};
+pub(crate) use namespace::{has_network, leave_for_an_empty_namespace, of_processes as namespaces};
 pub use traffic::{AppTraffic, HoldOutcome, Traffic};
 pub use window::HeldSocket;
-pub(crate) use window::{Act, Done, Hand, Source};
+pub(crate) use window::{find_descriptors, Act, Descriptors, Done, Hand, Source};
 
 use crate::cgroup::Cgroups;
 use crate::file::Root;
@@ -53,30 +55,6 @@ struct Known {
 struct Flow {
     inode: u64,
     segment_bytes: u32,
-}
-
-/// How often in a row a window that is larger than it was set to is set anew: a kernel may go on telling of the old one.
-const UNDONE_MAX: u8 = 4;
-
-#[derive(Clone, Copy, Debug)]
-struct Hold {
-    before: HeldSocket,
-    /// 0 if it is to be set anew.
-    window_bytes: u32,
-    undone: u8,
-}
-
-impl Hold {
-    /// Takes note of the window that it offers. Held before its first whole segment came, a connection is given another clamp by the kernel then
-    /// (tcp_measure_rcv_mss, since 6.11), lock or not.
-    fn offers(&mut self, window_bytes: u32) {
-        if window_bytes <= self.window_bytes {
-            self.undone = 0;
-        } else if self.undone < UNDONE_MAX {
-            self.undone += 1;
-            self.window_bytes = 0;
-        }
-    }
 }
 
 /// What is remembered from look to look.
@@ -111,10 +89,10 @@ impl Network {
         asked: &[&str],
     ) -> Result<Traffic, Error> {
         if self.looks == 0 || self.asked != asked {
-            self.look_around(root, cgroups, asked)?;
+            self.look_around(hand, root, cgroups, asked)?;
         }
         let with_udp = self.looks == 0;
-        self.limits.refresh(root, cgroups, &self.asked, with_udp, &mut self.complaints);
+        self.limits.refresh(hand, root, cgroups, &self.asked, with_udp, &mut self.complaints);
         self.looks = (self.looks + 1) % LOOKS;
         let mut apps = vec![AppTraffic::default(); asked.len()];
         let mut flows = vec![Vec::new(); asked.len()];
@@ -197,20 +175,30 @@ impl Network {
     }
 
     /// Looks for the namespaces and the cgroups of apps.
-    fn look_around(&mut self, root: &Root, cgroups: &Cgroups, asked: &[&str]) -> Result<(), Error> {
+    fn look_around(
+        &mut self,
+        hand: &mut dyn Hand,
+        root: &Root,
+        cgroups: &Cgroups,
+        asked: &[&str],
+    ) -> Result<(), Error> {
         self.looks = 0;
         self.asked = asked.iter().map(|&cgroup| cgroup.to_owned()).collect();
         self.cgroups.clear();
         self.nowhere.clear();
-        let mut pids = Vec::new();
+        let mut there = BTreeMap::new();
         for (at, cgroup) in asked.iter().enumerate() {
             let numbers = cgroups.numbers(cgroup, CGROUPS_MAX)?;
             self.cgroups.extend(numbers.into_iter().map(|number| (number, Some(at))));
             let mut own = Vec::new();
             cgroups.processes(cgroup, &mut own)?;
-            pids.extend(own.into_iter().take(PROCESSES_MAX));
+            own.truncate(PROCESSES_MAX);
+            match hand.namespaces(root, cgroup, own) {
+                Ok(of_app) => there.extend(of_app),
+                Err(Error::PutOff { .. }) => (),
+                Err(e) => self.complaints.add(e.to_string()),
+            }
         }
-        let mut there = namespace::of_processes(root, &pids);
         let own = namespace::id(root, "self").map_err(|e| Error::call("stat", "our network namespace", e))?;
         // The machine's own, where its interfaces are: ours may be an empty one (PrivateNetwork= of the unit).
         there.entry(namespace::id(root, "1").unwrap_or(own)).or_insert(1);
@@ -241,7 +229,7 @@ impl Network {
         claimed: &mut dyn FnMut(&[HeldSocket]) -> io::Result<()>,
     ) -> Result<HoldOutcome, Error> {
         let mut flows = self.flows.get(cgroup).cloned().unwrap_or_default();
-        self.find(root, cgroups, cgroup, &flows)?;
+        self.find(hand, root, cgroups, cgroup, &flows)?;
         // A process's one after the other: it is opened once.
         flows.sort_unstable_by_key(|flow| self.places.get(&flow.inode).copied());
         let (mut fresh, mut outcome) = (Vec::new(), HoldOutcome::default());
@@ -301,7 +289,14 @@ impl Network {
     }
 
     /// Looks where an app has those of its connections of which nobody knows it.
-    fn find(&mut self, root: &Root, cgroups: &Cgroups, cgroup: &str, flows: &[Flow]) -> Result<(), Error> {
+    fn find(
+        &mut self,
+        hand: &mut dyn Hand,
+        root: &Root,
+        cgroups: &Cgroups,
+        cgroup: &str,
+        flows: &[Flow],
+    ) -> Result<(), Error> {
         let is_unknown = |flow: &&Flow| !self.places.contains_key(&flow.inode) && !self.nowhere.contains(&flow.inode);
         let unknown: Vec<u64> = flows.iter().filter(is_unknown).map(|flow| flow.inode).collect();
         if unknown.is_empty() {
@@ -310,7 +305,11 @@ impl Network {
         let mut pids = Vec::new();
         cgroups.processes(cgroup, &mut pids)?;
         pids.truncate(PROCESSES_MAX);
-        let found = window::find_descriptors(root, &pids, &unknown, &self.places);
+        let found = match hand.sockets(root, cgroup, &pids, &unknown, &self.places) {
+            // They are as unknown as before.
+            Err(Error::PutOff { .. }) => return Ok(()),
+            found => found?,
+        };
         for inode in unknown {
             match found.get(&inode) {
                 Some(&place) => drop(self.places.insert(inode, place)),
@@ -348,8 +347,7 @@ impl Network {
     ) -> Result<(), Error> {
         let (mut elsewhere, mut failure) = (None, None);
         for held in sockets {
-            let mut here = |pid, fd| hand.act(pid, fd, held.inode, Act::Release(*held));
-            let mut done = here(held.pid, held.fd);
+            let mut done = hand.act(held.pid, held.fd, held.inode, Act::Release(*held));
             if matches!(done, Ok(None)) {
                 // The app may have moved it, to another descriptor or another of its processes.
                 let found = match &elsewhere {
@@ -357,10 +355,13 @@ impl Network {
                     None => {
                         let mut pids = Vec::new();
                         cgroups.processes(cgroup, &mut pids)?;
-                        elsewhere.insert(window::descriptors(root, &pids))
+                        let wanted: Vec<u64> = sockets.iter().map(|held| held.inode).collect();
+                        elsewhere.insert(hand.sockets(root, cgroup, &pids, &wanted, &BTreeMap::new())?)
                     }
                 };
-                done = found.get(&held.inode).map_or(Ok(None), |&(pid, fd)| here(pid, fd));
+                let there = found.get(&held.inode);
+                let release = Act::Release(*held);
+                done = there.map_or(Ok(None), |&(pid, fd)| hand.act(pid, fd, held.inode, release));
             }
             match done {
                 Ok(_) => drop(self.held.remove(&held.inode)),

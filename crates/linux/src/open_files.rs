@@ -48,12 +48,10 @@ pub(crate) fn open_files(
     pid: u32,
     may_be: impl Fn(&Path) -> bool,
 ) -> io::Result<impl Iterator<Item = Identity>> {
+    watched::touch(pid);
     let entries = std::fs::read_dir(root.join(format!("proc/{pid}/fd")))?.flatten();
     let named = entries.filter(move |entry| std::fs::read_link(entry.path()).is_ok_and(|to| may_be(&to)));
-    Ok(named.filter_map(move |entry| {
-        watched::touch(pid);
-        identity_of_link(&entry.path()).ok()
-    }))
+    Ok(named.filter_map(move |entry| identity_of_link(&entry.path()).ok()))
 }
 
 /// The number of the socket that a descriptor's link names, if it names one.
@@ -63,6 +61,7 @@ pub(crate) fn socket_number<N: FromStr>(link: &Path) -> Option<N> {
 
 /// The numbers of a process' sockets.
 pub(crate) fn sockets(root: &Root, pid: u32) -> io::Result<impl Iterator<Item = u32>> {
+    watched::touch(pid);
     let entries = std::fs::read_dir(root.join(format!("proc/{pid}/fd")))?.flatten();
     Ok(entries.filter_map(|entry| socket_number(&std::fs::read_link(entry.path()).ok()?)))
 }

@@ -9,6 +9,7 @@ use rustix::fs::getxattr;
 use rustix::io::Errno;
 
 use crate::file::{read_into, Root};
+use crate::probe::watched;
 use crate::process::Process;
 use crate::{cgroup, Error};
 
@@ -23,6 +24,9 @@ const PREFERENCES: [(&str, Standing); 2] =
 pub(crate) fn started_by(root: &Root, cgroup: &str, pids: &[u32]) -> Result<Option<String>, Error> {
     let (mut text, mut oldest) = (Vec::new(), None);
     for &pid in pids.iter().take(PROCESSES_MAX) {
+        if !watched::touch(pid) {
+            continue;
+        }
         let Some(process) = Process::open_in(root, cgroup, pid)? else { continue };
         let Ok(Some(stat)) = process.stat(&mut text) else { continue };
         oldest = oldest.into_iter().chain([(stat.start_ticks, stat.pid, stat.parent)]).min();

@@ -12,6 +12,7 @@ use crate::charges::Charges;
 use crate::device::Outsiders;
 use crate::file::{read_into, Root};
 use crate::lasting::{going, Lasting, LEAST_SHARED_BYTES};
+use crate::probe::inspect::Inspect;
 use crate::walk::walk;
 use crate::{importance, proc, Error};
 
@@ -108,7 +109,7 @@ pub(crate) fn holders(
     cgroups.text(cgroup, "memory.stat", &mut text)?;
     let charges = Charges::parse(&text, in_swap_bytes);
     let pids: Vec<u32> = holders.iter().map(|holder| holder.id.pid).collect();
-    let stays_bytes = lasting.of_unit(root, cgroup, &pids, charges.shmem_bytes, &mut text);
+    let stays_bytes = lasting.of_unit(&mut Inspect::Here(root), cgroup, &pids, charges.shmem_bytes);
     let all_bytes = mapped.iter().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
     // A memfd that is written to and never mapped is in nobody's status.
     if charges.shmem_bytes >= LEAST_SHARED_BYTES && (stays_bytes > 0 || all_bytes < charges.shmem_bytes / 2) {

@@ -7,38 +7,39 @@
 //! its answer is never read; the user at whose process it hung is passed over for a while, and everybody else is looked
 //! at by the next probe. The probe has of the daemon's capabilities only those that reading descriptors takes.
 
+mod blame;
+mod child;
 mod frame;
+pub(crate) mod inspect;
+mod inspector;
 mod serve;
+pub(crate) mod task;
 mod waited;
 pub(crate) mod watched;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::mem::{discriminant, Discriminant};
-use std::os::fd::OwnedFd;
+use std::mem::discriminant;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fovea_apps::limits::{PROBE_ANSWER_MS, PROBE_BLAMED_S};
+use fovea_apps::limits::{PROBE_ANSWER_MS, PROBE_WAITS_MS};
 use fovea_apps::Service;
 use serde::{Deserialize, Serialize};
 
 use crate::file::Root;
 use crate::media::MediaUser;
-use crate::net::{Act, Done, Hand};
-use crate::ServiceUser;
-use frame::Incoming;
+use crate::net::{Act, Descriptors, Done, Hand};
+use crate::{Error, ServiceUser};
+use blame::{Blames, Owner};
+use child::{senseless, NotReady, Running, Strays, START_LIMIT};
+use inspect::Probes;
+use inspector::Inspector;
+use task::{Failure, Outcome, Place, Task};
 use waited::Waited;
 
 pub use serve::serve;
-
-/// The command of the program that becomes a probe.
-const COMMAND: &str = "probe";
-
-/// Time a new probe has until it answers at all: on a loaded machine a program takes that long to start.
-const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// Time an answer may take while things are put back, when no loop waits.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -50,20 +51,17 @@ const REST: Duration = Duration::from_secs(1);
 /// A probe that is at work all the time and slow is waited for so long, though not for its answer.
 const SLOW_LIMIT: Duration = Duration::from_secs(3);
 
-/// Probes that were killed and have not ended: more are not started.
-const STRAYS_MAX: usize = 4;
-
 /// What is asked.
 #[derive(Debug, Serialize, Deserialize)]
 enum Question {
     /// First of all, where to look, and whom not to look at.
     Media {
         look_for_video: bool,
-        blamed: Vec<u32>,
+        blamed: Vec<Owner>,
     },
     Services {
         table: Vec<Service>,
-        blamed: Vec<u32>,
+        blamed: Vec<Owner>,
     },
     Connection {
         pid: u32,
@@ -71,18 +69,22 @@ enum Question {
         inode: u64,
         act: Act,
     },
+    Process {
+        task: Task,
+        /// Processes that are passed over.
+        held_up: Vec<u32>,
+    },
 }
 
 /// What is answered.
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
     Ready,
-    /// A process is about to be touched.
-    Touches(u32),
     Media(Result<Vec<MediaUser>, String>),
     Services(Result<Vec<ServiceUser>, String>),
     /// An error is its number.
     Connection(Result<Done, i32>),
+    Process(Result<Outcome, Failure>),
 }
 
 /// Where the probe looks.
@@ -92,19 +94,6 @@ pub(crate) struct Places {
     pub devices: Root,
 }
 
-#[derive(Debug)]
-struct Running {
-    child: Child,
-    link: UnixStream,
-    is_ready: bool,
-    started: Instant,
-    incoming: Incoming,
-    /// When it was asked what it has not answered in time, and what that was.
-    owes: Option<Asked>,
-}
-
-type Asked = (Instant, Discriminant<Question>);
-
 /// The daemon's side.
 #[derive(Debug)]
 pub struct Probe {
@@ -112,9 +101,9 @@ pub struct Probe {
     limit: Duration,
     is_patient: bool,
     running: Option<Running>,
-    strays: Vec<Child>,
-    /// Users at whom a probe hung, and when they are looked at again.
-    blamed: BTreeMap<u32, Instant>,
+    strays: Strays,
+    /// At whom a probe hung.
+    blames: Blames,
     rests_until: Option<Instant>,
     waited: Waited,
     /// A new probe knows of no video device's user.
@@ -135,14 +124,14 @@ impl Probe {
         Probe::of(Path::new("/proc/self/exe"), PATIENCE, true)
     }
 
-    fn of(program: &Path, limit: Duration, is_patient: bool) -> Probe {
+    pub(super) fn of(program: &Path, limit: Duration, is_patient: bool) -> Probe {
         Probe {
             program: program.to_owned(),
             limit,
             is_patient,
             running: None,
-            strays: Vec::new(),
-            blamed: BTreeMap::new(),
+            strays: Strays::default(),
+            blames: Blames::new(limit),
             rests_until: None,
             waited: Waited::full(limit),
             knows_video: false,
@@ -160,7 +149,7 @@ impl Probe {
     /// Who uses sound and video: see [`crate::media::Media::users`].
     pub(crate) fn media_users(&mut self, places: &Places, look_for_video: bool) -> io::Result<Vec<MediaUser>> {
         let look_for_video = look_for_video || !self.knows_video;
-        let blamed = self.blamed();
+        let blamed = self.blames.passed_over();
         let question = Question::Media { look_for_video, blamed: blamed.clone() };
         match self.ask(places, &question) {
             // What was answered a moment ago is as good.
@@ -181,7 +170,7 @@ impl Probe {
 
     /// Who uses services: see [`crate::services::users`].
     pub(crate) fn service_users(&mut self, places: &Places, table: &[Service]) -> io::Result<Vec<ServiceUser>> {
-        let blamed = self.blamed();
+        let blamed = self.blames.passed_over();
         let question = Question::Services { table: table.to_vec(), blamed: blamed.clone() };
         match self.ask(places, &question) {
             Err(e) if is_not_now(&e) => Ok(self.services.clone()),
@@ -198,15 +187,20 @@ impl Probe {
         }
     }
 
-    fn blamed(&mut self) -> Vec<u32> {
-        let now = Instant::now();
-        self.blamed.retain(|_, until| *until > now);
-        self.blamed.keys().copied().collect()
+    fn senseless(&mut self) -> io::Error {
+        self.kill(None);
+        senseless()
     }
 
-    fn senseless(&mut self) -> io::Error {
-        self.kill();
-        io::Error::other("the probe's answer makes no sense: is the program being replaced?")
+    /// Touches a connection.
+    fn act(&mut self, places: &Places, pid: u32, fd: i32, inode: u64, act: Act) -> io::Result<Done> {
+        if Owner::of_process(pid).is_some_and(|owner| self.blames.is_passed_over(&owner)) {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "its user's processes hold up whoever looks at them"));
+        }
+        match self.ask(places, &Question::Connection { pid, fd, inode, act })? {
+            Answer::Connection(done) => done.map_err(io::Error::from_raw_os_error),
+            _ => Err(self.senseless()),
+        }
     }
 
     /// Asks a probe that is there, starts one where there is none, and is done with one that is late.
@@ -222,22 +216,15 @@ impl Probe {
         let limit = limit.ok_or_else(not_now)?;
         let began = Instant::now();
         let answer = self.wait_for_answer(question, began + limit);
-        self.waited.spend(began);
+        self.waited.spend(began.elapsed());
         answer
     }
 
     fn wait_for_answer(&mut self, question: &Question, deadline: Instant) -> io::Result<Answer> {
-        let Some(Running { child, link, incoming, owes, .. }) = &mut self.running else {
-            return Err(io::ErrorKind::NotFound.into());
-        };
+        let Some(running) = &mut self.running else { return Err(io::ErrorKind::NotFound.into()) };
+        let Running { link, incoming, owes, .. } = &mut *running;
         let kind = discriminant(question);
-        let mut touches = None;
-        let mut next_answer = |link: &mut UnixStream| loop {
-            match incoming.read(link, deadline) {
-                Ok(Answer::Touches(pid)) => touches = Some(pid),
-                other => break other,
-            }
-        };
+        let mut next_answer = |link: &mut UnixStream| incoming.read(link, deadline);
         let mut owed = owes.take();
         let (asked, error) = loop {
             let (asked, answer) = match owed.take() {
@@ -257,96 +244,90 @@ impl Probe {
         self.rests_until = Some(Instant::now() + REST);
         let is_late = error.kind() == io::ErrorKind::TimedOut;
         let may_be_used = !matches!(question, Question::Connection { .. });
-        if is_late && may_be_used && asked.0.elapsed() < SLOW_LIMIT && is_running(child.id()) {
+        if is_late && may_be_used && asked.0.elapsed() < SLOW_LIMIT && running.is_running() {
             // Slow, as the whole machine may be, and not held up by anybody.
-            *owes = Some(asked);
+            running.owes = Some(asked);
         } else {
-            self.blame(touches.filter(|_| is_late));
-            self.kill();
+            // What hangs at a user's process hangs at all of the user's that the user likes.
+            let owner = running.touched().filter(|_| is_late).and_then(Owner::of_process);
+            if let Some(owner) = &owner {
+                self.blames.add(owner, None);
+            }
+            self.kill(owner);
         }
         Err(error)
     }
 
-    /// What hangs at a user's process hangs at all of his that he likes; of root's it is that one that would be passed
-    /// over, and nobody else has such.
-    fn blame(&mut self, pid: Option<u32>) {
-        let Some(user) = pid.and_then(owner) else { return };
-        self.blamed.insert(user, Instant::now() + Duration::from_secs(PROBE_BLAMED_S.into()));
-    }
-
     fn spawn(&mut self, places: &Places) -> io::Result<()> {
-        self.strays.retain_mut(|stray| stray.try_wait().is_ok_and(|status| status.is_none()));
-        if self.strays.len() >= STRAYS_MAX {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "probes that were killed do not end"));
-        }
-        let (link, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(&self.program);
-        command.arg(COMMAND).args([places.root.join(""), places.devices.join("")]);
-        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn()?;
+        self.strays.refuse_too_many()?;
+        self.running = Some(Running::start(&self.program, places)?);
         self.knows_video = false;
-        self.running = Some(Running {
-            child,
-            link,
-            is_ready: false,
-            started: Instant::now(),
-            incoming: Incoming::default(),
-            owes: None,
-        });
         Ok(())
     }
 
     fn wait_until_ready(&mut self, at_most: Duration) -> io::Result<()> {
-        let Some(Running { link, incoming, is_ready, started, .. }) = &mut self.running else { return Ok(()) };
-        if *is_ready {
-            return Ok(());
-        }
-        match incoming.read(link, Instant::now() + at_most) {
-            Ok(Answer::Ready) => {
-                *is_ready = true;
-                Ok(())
+        match self.running.as_mut().map_or(Ok(()), |running| running.wait_until_ready(at_most)) {
+            Ok(()) => Ok(()),
+            Err(NotReady::Starting) => {
+                Err(io::Error::new(io::ErrorKind::TimedOut, "the probe has only just been started"))
             }
-            Ok(_) => Err(self.senseless()),
-            // Before it answers at all it is not late.
-            Err(e) if e.kind() == io::ErrorKind::TimedOut && started.elapsed() < START_LIMIT => {
-                Err(io::Error::new(e.kind(), "the probe has only just been started"))
-            }
-            Err(e) => {
-                self.kill();
+            Err(NotReady::Failed(e)) => {
+                self.kill(None);
                 self.rests_until = Some(Instant::now() + REST);
                 Err(e)
             }
         }
     }
 
-    /// Its end is not waited for: it may hang where no signal reaches it.
-    fn kill(&mut self) {
-        let Some(Running { mut child, .. }) = self.running.take() else { return };
-        let _ = child.kill();
-        if !child.try_wait().is_ok_and(|status| status.is_some()) {
-            self.strays.push(child);
+    fn kill(&mut self, owner: Option<Owner>) {
+        if let Some(running) = self.running.take() {
+            self.strays.kill(running, owner);
         }
+    }
+
+    /// With the one that looks into processes, which is started alike.
+    pub(crate) fn with_inspector(self, places: Places) -> Probes {
+        let limit = if self.is_patient { PATIENCE } else { Duration::from_millis(PROBE_WAITS_MS.into()) };
+        let processes = Inspector::new(self.program.clone(), limit, self.is_patient);
+        Probes { files: self, processes, places }
     }
 }
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        self.kill();
+        self.kill(None);
     }
 }
 
-/// A probe and where it looks, as the hand by which connections are touched.
-pub(crate) struct ByProbe<'a>(pub &'a mut Probe, pub &'a Places);
+/// The probes as the hand by which connections are touched and looked for.
+pub(crate) struct ByProbe<'a>(pub &'a mut Probes);
 
 impl Hand for ByProbe<'_> {
     fn act(&mut self, pid: u32, fd: i32, inode: u64, act: Act) -> io::Result<Done> {
-        let ByProbe(probe, places) = self;
-        if owner(pid).is_some_and(|user| probe.blamed().contains(&user)) {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "its user's processes hold up whoever looks at them"));
+        self.0.files.act(&self.0.places, pid, fd, inode, act)
+    }
+
+    fn sockets(
+        &mut self,
+        _root: &Root,
+        cgroup: &str,
+        pids: &[u32],
+        wanted: &[u64],
+        known: &Descriptors,
+    ) -> Result<Descriptors, Error> {
+        let of_these = |&(_, (pid, _)): &(&u64, &(u32, i32))| pids.contains(pid);
+        let known: Vec<Place> = known.iter().filter(of_these).map(|(inode, (pid, fd))| (*inode, *pid, *fd)).collect();
+        let task = Task::Sockets { pids: pids.to_vec(), wanted: wanted.to_vec(), known };
+        match self.0.ask(cgroup, task)? {
+            Outcome::Places(found) => Ok(found.into_iter().map(|(inode, pid, fd)| (inode, (pid, fd))).collect()),
+            _ => Err(inspect::senseless()),
         }
-        match probe.ask(places, &Question::Connection { pid, fd, inode, act })? {
-            Answer::Connection(done) => done.map_err(io::Error::from_raw_os_error),
-            _ => Err(probe.senseless()),
+    }
+
+    fn namespaces(&mut self, _root: &Root, cgroup: &str, pids: Vec<u32>) -> Result<BTreeMap<u64, u32>, Error> {
+        match self.0.ask(cgroup, Task::Namespaces { pids })? {
+            Outcome::Places(found) => Ok(found.into_iter().map(|(id, pid, _)| (id, pid)).collect()),
+            _ => Err(inspect::senseless()),
         }
     }
 }
@@ -361,20 +342,8 @@ pub(crate) fn is_not_now(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
-fn is_of(users: &[u32], pid: u32) -> bool {
-    !users.is_empty() && owner(pid).is_some_and(|user| users.contains(&user))
-}
-
-/// Whether a process wants the CPU, and waits for nothing else.
-fn is_running(pid: u32) -> bool {
-    let mut text = Vec::new();
-    let read = crate::file::read_into(Path::new(&format!("/proc/{pid}/stat")), &mut text);
-    read.is_ok() && crate::proc::Stat::parse(&text).is_some_and(|stat| stat.state == b'R')
-}
-
-/// The user of a process, who cannot be root here: root need not hold anybody up.
-fn owner(pid: u32) -> Option<u32> {
-    crate::process::user_of_process(pid).filter(|&user| user != 0)
+fn is_of(owners: &[Owner], pid: u32) -> bool {
+    !owners.is_empty() && Owner::of_process(pid).is_some_and(|owner| owners.contains(&owner))
 }
 
 #[cfg(test)]

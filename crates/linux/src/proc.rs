@@ -3,6 +3,7 @@
 //! lines and an older one lack them.
 
 use memchr::{memchr, memmem, memrchr};
+use serde::{Deserialize, Serialize};
 
 /// Reads the decimal number at the beginning of a text, blanks before it skipped; `None` if there is none or it does not fit.
 pub fn number(text: &[u8]) -> Option<u64> {
@@ -132,7 +133,7 @@ impl Vmstat {
 }
 
 /// The fields of /proc/PID/stat that we use (proc_pid_stat(5)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     /// Field 1.
     pub pid: u32,

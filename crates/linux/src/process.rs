@@ -13,6 +13,7 @@ use rustix::time::{clock_gettime, ClockId};
 use crate::cgroup::is_member;
 use crate::error::is_gone;
 use crate::file::Root;
+use crate::probe::inspect::Inspect;
 use crate::proc::Stat;
 use crate::{sys, Error};
 
@@ -34,7 +35,7 @@ impl Process {
     /// hands; the cgroup is read through the folder, and the pidfd's process, asked last, still lives, so that its PID was
     /// taken all along and the folder is its own.
     pub fn open_in(root: &Root, cgroup: &str, pid: u32) -> Result<Option<Process>, Error> {
-        Process::open_listed(root, cgroup, pid, 0)
+        Process::open_listed(&mut Inspect::Here(root), root, cgroup, pid, 0)
     }
 
     /// The same of one that was found among the cgroup's processes after so many ticks since boot.
@@ -42,7 +43,13 @@ impl Process {
     /// Some kernels do not say where a process is that its user nested deeper than a path can say (ENAMETOOLONG,
     /// kernel/cgroup/cgroup.c, proc_cgroup_show), others cut the path. One that began before it was listed and lives has had its PID all along: the
     /// list meant it.
-    pub(crate) fn open_listed(root: &Root, cgroup: &str, pid: u32, ticks: u64) -> Result<Option<Process>, Error> {
+    pub(crate) fn open_listed(
+        inspect: &mut Inspect<'_>,
+        root: &Root,
+        cgroup: &str,
+        pid: u32,
+        ticks: u64,
+    ) -> Result<Option<Process>, Error> {
         let process = match Process::open(root, pid) {
             Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::EINVAL) => return Ok(None),
             Err(e) => return Err(Error::call("opening", format!("process {pid}"), e)),
@@ -52,7 +59,8 @@ impl Process {
         let inside = match process.read("cgroup", &mut text) {
             Err(e) if is_gone(&e) => false,
             Err(e) if e.raw_os_error() == Some(libc::ENAMETOOLONG) => {
-                process.stat(&mut text).is_ok_and(|stat| stat.is_some_and(|stat| stat.start_ticks < ticks))
+                let stat = if ticks > 0 { inspect.stat(cgroup, &process) } else { Ok(None) };
+                stat.is_ok_and(|stat| stat.is_some_and(|stat| stat.start_ticks < ticks))
             }
             Err(e) => return Err(Error::file("reading", format!("/proc/{pid}/cgroup"), e)),
             Ok(()) => is_member(&text, cgroup),
@@ -110,7 +118,7 @@ impl Process {
         read_at(&self.folder, name, text)
     }
 
-    /// Start time and state.
+    /// Start time and state. It may wait for the process: the loop asks by [`Inspect`].
     pub(crate) fn stat(&self, text: &mut Vec<u8>) -> io::Result<Option<Stat>> {
         self.read("stat", text)?;
         Ok(Stat::parse(text))

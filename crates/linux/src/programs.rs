@@ -4,6 +4,7 @@
 use rustix::fs::readlinkat;
 
 use crate::file::Root;
+use crate::probe::watched;
 use crate::process::Process;
 use crate::Error;
 
@@ -19,6 +20,9 @@ pub(crate) fn programs(root: &Root, cgroup: &str, pids: &[u32]) -> Result<Vec<St
     let mut found = Vec::new();
     let mut text = Vec::new();
     for &pid in pids.iter().take(PROCESSES_MAX) {
+        if !watched::touch(pid) {
+            continue;
+        }
         let Some(process) = Process::open_in(root, cgroup, pid)? else { continue };
         let (Some(path), Ok(Some(stat))) = (program(&process), process.stat(&mut text)) else { continue };
         found.push((stat.start_ticks, pid, path));

@@ -26,6 +26,8 @@ use crate::memory::MemoryReader;
 use crate::net::Network;
 use crate::pageout::Pager;
 use crate::prefetch::Prefetcher;
+use crate::probe::inspect::{Inspect, Probes};
+use crate::probe::task::{Outcome, Task};
 use crate::probe::{Places, Probe};
 use crate::psi::{Kind, Trigger};
 use crate::sums::Sums;
@@ -43,7 +45,7 @@ pub struct System {
     pager: Pager,
     prefetcher: Prefetcher,
     media: Media,
-    probe: Option<(Probe, Places)>,
+    probes: Option<Probes>,
     net: Network,
     ksmd: Option<crate::merging::Ksmd>,
     pids: Vec<u32>,
@@ -65,7 +67,7 @@ impl System {
         let root = Root::at(root);
         System {
             media: Media::at(root.clone()),
-            probe: None,
+            probes: None,
             root,
             cgroups: OnceCell::new(),
             memory: MemoryReader::default(),
@@ -92,16 +94,23 @@ impl System {
     /// until it answers.
     pub fn with_probe(mut self, mut probe: Probe) -> (System, Result<(), Error>) {
         let places = Places { root: self.root.clone(), devices: self.media.devices().clone() };
-        let started = probe.start(&places).map_err(|e| Error::call("starting", "a probe (this program again)", e));
-        self.probe = Some((probe, places));
-        (self, started)
+        let started = probe.start(&places);
+        let mut probes = probe.with_inspector(places);
+        let started = started.and_then(|()| probes.processes.start(&probes.places));
+        self.probes = Some(probes);
+        (self, started.map_err(|e| Error::call("starting", "a probe (this program again)", e)))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_probes(&mut self, probes: Probes) {
+        self.probes = Some(probes);
     }
 
     /// The same for who can wait, and may never need it: it is started when it is first asked.
     #[must_use]
     pub fn with_patient_probe(mut self) -> System {
-        self.probe =
-            Some((Probe::patient(), Places { root: self.root.clone(), devices: self.media.devices().clone() }));
+        let places = Places { root: self.root.clone(), devices: self.media.devices().clone() };
+        self.probes = Some(Probe::patient().with_inspector(places));
         self
     }
 
@@ -181,6 +190,19 @@ impl System {
         // One that is not listed any more has ended, and is hidden by nobody.
         self.list_processes(cgroup)?;
         Ok(unseen.iter().any(|pid| self.pids.contains(pid)))
+    }
+
+    /// Has the probe look into an app's processes; `None` without one: whoever asks does it, and may wait.
+    fn by_probe(&mut self, cgroup: &str, task: impl FnOnce() -> Task) -> Option<Result<Outcome, Error>> {
+        self.probes.as_mut().map(|probes| probes.ask(cgroup, task()))
+    }
+
+    /// The cgroups, and how their processes are looked into.
+    fn looking(&mut self) -> Result<(&Root, Inspect<'_>, &Cgroups, &mut Asked), Error> {
+        self.cgroups()?;
+        let System { root, probes, cgroups, asked, .. } = self;
+        let cgroups = cgroups.get().ok_or_else(|| Error::Missing { what: "cgroup v2", mend: "mount it".into() })?;
+        Ok((root, Inspect::new(root, probes), cgroups, asked))
     }
 
     fn list_processes(&mut self, cgroup: &str) -> Result<(), Error> {

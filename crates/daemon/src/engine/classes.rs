@@ -9,7 +9,7 @@ use fovea_linux::{Device, Error, ServiceUser};
 use serde_json::json;
 
 use super::engine_state::EngineState;
-use super::perceptible::leased;
+use super::perceptible::{leased, SAID_APART_NS};
 
 /// How old what is known of services may be where something is looked at anyway.
 const FRESH_NS: u64 = 10_000_000_000;
@@ -24,8 +24,8 @@ pub(super) struct ServiceLooks {
     pub(super) matter: bool,
     looked_ns: Option<u64>,
     again_ns: Option<u64>,
-    /// They could not be read the last time.
-    unread: bool,
+    /// When it was last said that they could not be read.
+    said_ns: Option<u64>,
     /// Names that processes have on a message bus, as each source that knows says.
     names: BTreeMap<SourceId, Vec<BusName>>,
 }
@@ -80,14 +80,14 @@ impl<D: Device> EngineState<D> {
         looks.again_ns = is_new.then_some(now_ns + SETTLES_NS);
         match self.read_services() {
             Ok(found) => {
-                self.service_looks.unread = false;
                 for (name, known) in &mut self.apps {
                     known.services = found.get(name).cloned().unwrap_or_default();
                 }
                 self.classify(now_ns);
             }
             Err(e) => {
-                if !std::mem::replace(&mut self.service_looks.unread, true) {
+                if self.service_looks.said_ns.is_none_or(|then_ns| now_ns.saturating_sub(then_ns) > SAID_APART_NS) {
+                    self.service_looks.said_ns = Some(now_ns);
                     say!("fovea: {e}: which services apps use stays as it was last known");
                 }
                 self.service_looks.again_ns = Some(now_ns + SETTLES_NS);

@@ -38,7 +38,9 @@ impl<D: Device> EngineState<D> {
             let programs = match self.device.programs(&app.cgroup) {
                 Ok(programs) => programs,
                 Err(e) => {
-                    say!("fovea: {e}: going by the name of {name} alone");
+                    if !e.is_put_off() {
+                        say!("fovea: {e}: going by the name of {name} alone");
+                    }
                     Vec::new()
                 }
             };

@@ -56,7 +56,9 @@ impl Merge {
             false => shared.device.kinship(&cgroup),
         };
         let kin = kin.unwrap_or_else(|e| {
-            say!("fovea: {e}: {name} counts as not registered for merging");
+            if !e.is_put_off() {
+                say!("fovea: {e}: {name} counts as not registered for merging");
+            }
             None
         });
         let before = self.apps.get(name).and_then(|known| known.merge);

@@ -107,7 +107,9 @@ impl Net {
                 json!({ "window_bytes": window_bytes, "connections": outcome.held, "missed": outcome.missed })
             }
             Err(e) => {
-                say!("fovea: {e}");
+                if !e.is_put_off() {
+                    say!("fovea: {e}");
+                }
                 json!({ "error": e.to_string() })
             }
         }

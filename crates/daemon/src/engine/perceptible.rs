@@ -19,6 +19,9 @@ const SETTLES_NS: u64 = 1_000_000_000;
 /// Time after which they are looked at again that could not be read.
 const AGAIN_NS: u64 = 1_000_000_000;
 
+/// Time after which it is said again that they cannot be read.
+pub(super) const SAID_APART_NS: u64 = 600_000_000_000;
+
 /// What is known beside each app's [`SharedAppState::perceived`].
 #[derive(Debug)]
 pub(super) struct Perceptions {
@@ -30,6 +33,8 @@ pub(super) struct Perceptions {
     told: BTreeMap<(SourceId, Perceived), Vec<u32>>,
     /// Users of sound and video could not be read the last time.
     unread: bool,
+    /// When that was last said.
+    said_ns: Option<u64>,
 }
 
 /// Why an app is perceptible.
@@ -43,7 +48,7 @@ struct Found {
 impl Default for Perceptions {
     fn default() -> Self {
         // Somebody may have had a camera open before we began.
-        Self { looked_ns: None, video_changed_ns: Some(0), told: BTreeMap::new(), unread: false }
+        Self { looked_ns: None, video_changed_ns: Some(0), told: BTreeMap::new(), unread: false, said_ns: None }
     }
 }
 
@@ -128,7 +133,9 @@ impl<D: Device> EngineState<D> {
         };
         let is_partial = failure.is_some();
         if let Some(e) = &failure {
-            if !self.perceptions.unread {
+            // Once a while, for who holds the probe up lets it go and holds it up again.
+            if self.perceptions.said_ns.is_none_or(|then_ns| now_ns.saturating_sub(then_ns) > SAID_APART_NS) {
+                self.perceptions.said_ns = Some(now_ns);
                 say!("fovea: {e}: whoever plays and records, and is not seen, stays as it was last known");
             }
             // Looked at again as soon as that may come to something.

@@ -72,7 +72,7 @@ impl<D: Device> Mechanism<D> for Rank {
                 shared.journal_step(step, json!({ "oom_score_adj": oom_score_adj, "changed": ranked.changed }));
             }
             Err(e) => {
-                if !std::mem::replace(&mut score.failed, true) {
+                if !std::mem::replace(&mut score.failed, true) && !e.is_put_off() {
                     say!("fovea: ranking {name} for the kernel's OOM killer: {e}");
                 }
             }

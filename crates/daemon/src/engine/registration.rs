@@ -46,7 +46,9 @@ impl<D: Device> Engine<D> {
         // Of an app nobody asks: it is seen by its own windows.
         let started_by = match placed.place {
             Place::Job => self.shared.device.started_by(cgroup).unwrap_or_else(|e| {
-                say!("fovea: {e}: nobody knows who started what runs in {cgroup}");
+                if !e.is_put_off() {
+                    say!("fovea: {e}: nobody knows who started what runs in {cgroup}");
+                }
                 None
             }),
             _ => None,

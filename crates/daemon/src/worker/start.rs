@@ -130,6 +130,7 @@ pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
         media_change: MediaChange::default(),
         media_due_ns: None,
         media_looked_ns: None,
+        media_rate: Rate::per_minute(limits::PERCEIVED_PER_MIN, limits::PERCEIVED_AT_ONCE, now_ns()),
         next_id: FIRST_ID,
         own_cgroup,
         renamed: Vec::new(),

@@ -28,6 +28,7 @@ pub(crate) fn clients(root: &Root, server: u32) -> io::Result<BTreeSet<u32>> {
     if !watched::may_touch(server) {
         return Ok(BTreeSet::new());
     }
+    watched::touch(server);
     let accepted = accepted(root, server, &mut Vec::new())?;
     let mut clients = BTreeSet::new();
     for entry in std::fs::read_dir(root.join(format!("proc/{server}/fd")))?.flatten().take(SERVER_DESCRIPTORS_MAX) {
@@ -35,7 +36,6 @@ pub(crate) fn clients(root: &Root, server: u32) -> io::Result<BTreeSet<u32>> {
         let is_accepted_one = link.is_ok_and(|to| socket_number(&to).is_some_and(|number| accepted.contains(&number)));
         let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
         let Some(number) = number.filter(|_| is_accepted_one) else { continue };
-        watched::touch(server);
         // Closed in between, or opened anew as something else: what it is now is asked of it.
         let socket = match pidfd_getfd(&pidfd, number, PidfdGetfdFlags::empty()) {
             Ok(socket) => socket,

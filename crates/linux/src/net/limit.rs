@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use super::{namespace, Complaints, Network, PROCESSES_MAX};
+use super::{namespace, Complaints, Hand, Network, PROCESSES_MAX};
 use crate::cgroup::{is_within, Cgroups};
 use crate::file::Root;
 use crate::nftables::{why, Cgroup, Count, Rule, Table};
@@ -67,6 +67,7 @@ impl Limits {
     /// Limits an app, or lets it receive as it likes. `apps` are the cgroups of all, of which those below a limited one are left alone.
     pub fn set(
         &mut self,
+        hand: &mut dyn Hand,
         root: &Root,
         cgroups: &Cgroups,
         apps: &[String],
@@ -81,7 +82,7 @@ impl Limits {
                 self.by_cgroup.entry(cgroup.to_owned()).or_insert(new).rate_bytes_per_s = rate_bytes_per_s;
             }
         }
-        self.rule(root, cgroups, apps).map_err(|e| {
+        self.rule(hand, root, cgroups, apps).map_err(|e| {
             // Whatever is in force is not what was asked for; then rather nothing.
             *self = Limits::default();
             let (wrong, mend) = why(&e);
@@ -93,6 +94,7 @@ impl Limits {
     /// in other namespaces by now.
     pub fn refresh(
         &mut self,
+        hand: &mut dyn Hand,
         root: &Root,
         cgroups: &Cgroups,
         apps: &[String],
@@ -106,28 +108,29 @@ impl Limits {
         if self.is_empty() || !(anyway || self.by_cgroup.iter().any(is_stale)) {
             return;
         }
-        if let Err(e) = self.rule(root, cgroups, apps) {
+        if let Err(e) = self.rule(hand, root, cgroups, apps) {
             let (wrong, mend) = why(&e);
             complaints.add(format!("limits of UDP: {wrong}: {mend}"));
         }
     }
 
-    fn rule(&mut self, root: &Root, cgroups: &Cgroups, apps: &[String]) -> io::Result<()> {
+    fn rule(&mut self, hand: &mut dyn Hand, root: &Root, cgroups: &Cgroups, apps: &[String]) -> io::Result<()> {
         if self.is_empty() {
             *self = Limits::default();
             return Ok(());
         }
-        let mut pids = Vec::new();
+        let mut there = BTreeMap::new();
         for (cgroup, limit) in &mut self.by_cgroup {
             (limit.id, limit.ruled_packet_bytes) = (id(cgroups, cgroup), limit.packet_bytes);
             let mut own = Vec::new();
             // One that has ended has none.
             if cgroups.processes(cgroup, &mut own).is_ok() {
-                pids.extend(own.into_iter().take(PROCESSES_MAX));
+                own.truncate(PROCESSES_MAX);
+                // One that cannot be looked into keeps none of the others from their limit.
+                there.extend(hand.namespaces(root, cgroup, own).unwrap_or_default());
             }
         }
         let rules = self.rules(cgroups, apps);
-        let there = namespace::of_processes(root, &pids);
         self.tables.retain(|namespace, _| there.contains_key(namespace));
         let tables = &self.tables;
         self.counts.retain(|(namespace, _), _| tables.contains_key(namespace));
@@ -137,7 +140,7 @@ impl Limits {
                 // Nothing rather than rules of which nobody knows; closing it takes them with it.
                 self.tables.remove(&namespace);
                 // A process that has ended took its namespace with it.
-                if namespace::id(root, &pid.to_string()).is_ok_and(|id| id == namespace) {
+                if root.join(format!("proc/{pid}")).exists() {
                     failure = Some(e);
                 }
             }
@@ -222,11 +225,12 @@ impl Network {
     /// Limits what arrives by UDP for an app, or lets it receive as it likes.
     pub fn limit_udp(
         &mut self,
+        hand: &mut dyn Hand,
         root: &Root,
         cgroups: &Cgroups,
         cgroup: &str,
         rate_bytes_per_s: Option<u64>,
     ) -> Result<(), Error> {
-        self.limits.set(root, cgroups, &self.asked, cgroup, rate_bytes_per_s)
+        self.limits.set(hand, root, cgroups, &self.asked, cgroup, rate_bytes_per_s)
     }
 }

@@ -6,11 +6,15 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
+use rustix::io::Errno;
+use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 
 use super::diag;
 use crate::file::{read_into, Root};
+use crate::probe::watched;
 use crate::{sock_diag, Error};
 
 /// One of them.
@@ -35,13 +39,25 @@ pub(super) fn within<T: Send + 'static>(
     pid: u32,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    let file = File::open(root.join(format!("proc/{pid}/ns/net")))?;
+    let path = root.join(format!("proc/{pid}/ns/net"));
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
     let there = move || {
-        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
+        enter(process, &path)?;
         work()
     };
     let thread = std::thread::Builder::new().name("net".into()).spawn(there)?;
     thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread panicked")))
+}
+
+/// By the pidfd: opening the link waits where the process can make it ([`crate::probe::inspect`]). Kernels that take no pidfd
+/// there (before 5.8) do not wait at the link.
+fn enter(process: Pid, link: &Path) -> io::Result<()> {
+    let network = Some(LinkNameSpaceType::Network);
+    let pidfd = pidfd_open(process, PidfdFlags::empty());
+    match pidfd.and_then(|pidfd| move_into_link_name_space(pidfd.as_fd(), network)) {
+        Err(Errno::NOSYS | Errno::INVAL) => Ok(move_into_link_name_space(File::open(link)?.as_fd(), network)?),
+        entered => Ok(entered?),
+    }
 }
 
 /// Has the calling thread leave its namespace for one with nothing in it, for as long as it lives.
@@ -99,9 +115,10 @@ pub(super) fn interfaces(text: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
 }
 
 /// The namespaces of processes, one of the processes of each.
-pub(super) fn of_processes(root: &Root, pids: &[u32]) -> BTreeMap<u64, u32> {
+pub(crate) fn of_processes(root: &Root, pids: &[u32]) -> BTreeMap<u64, u32> {
     // One that ends meanwhile has none.
-    pids.iter().filter_map(|&pid| Some((id(root, &pid.to_string()).ok()?, pid))).collect()
+    let id = |pid: u32| watched::touch(pid).then(|| id(root, &pid.to_string()).ok())?;
+    pids.iter().filter_map(|&pid| Some((id(pid)?, pid))).collect()
 }
 
 /// Whether the kernel answers at all, and says whose sockets are.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::file::Root;
 use crate::open_files::socket_number;
 use crate::probe::watched;
-use crate::sys;
+use crate::{sys, Error};
 
 /// What is set beside what the app has locked: the kernel does not tune the receive buffer any more, and with it the window.
 const RECEIVE_LOCK: u32 = 2;
@@ -54,6 +54,9 @@ pub(crate) enum Act {
     Release(HeldSocket),
 }
 
+/// Sockets by their numbers: the process that has each, and its descriptor there.
+pub(crate) type Descriptors = BTreeMap<u64, (u32, i32)>;
+
 /// What came of it: `None` if that process has not got it there any more, else its locks and largest window (0 where they were not asked
 /// for).
 pub(crate) type Done = Option<(u32, u32)>;
@@ -62,6 +65,23 @@ pub(crate) type Done = Option<(u32, u32)>;
 pub(crate) trait Hand {
     /// Does it to the connection of that number, if the process has it at that descriptor.
     fn act(&mut self, pid: u32, fd: i32, inode: u64, act: Act) -> io::Result<Done>;
+
+    /// Where a cgroup's processes have these sockets.
+    fn sockets(
+        &mut self,
+        root: &Root,
+        _cgroup: &str,
+        pids: &[u32],
+        wanted: &[u64],
+        known: &Descriptors,
+    ) -> Result<Descriptors, Error> {
+        Ok(find_descriptors(root, pids, wanted, known))
+    }
+
+    /// The network namespaces of a cgroup's processes, one of the processes of each.
+    fn namespaces(&mut self, root: &Root, _cgroup: &str, pids: Vec<u32>) -> Result<BTreeMap<u64, u32>, Error> {
+        Ok(super::namespace::of_processes(root, &pids))
+    }
 }
 
 impl Hand for Source {
@@ -151,7 +171,7 @@ pub(super) fn descriptors(root: &Root, pids: &[u32]) -> BTreeMap<u64, (u32, i32)
 
 /// Where processes have these sockets. Descriptors that are known to be something else are not read, for that is what looking costs; unless not all
 /// are found elsewhere: an app may have put another socket where it had one.
-pub(super) fn find_descriptors(
+pub(crate) fn find_descriptors(
     root: &Root,
     pids: &[u32],
     wanted: &[u64],
@@ -180,12 +200,18 @@ pub(super) fn find_descriptors(
 }
 
 fn read_descriptors(root: &Root, pid: u32, known: &BTreeSet<i32>, found: &mut BTreeMap<u64, (u32, i32)>) {
+    if !watched::touch(pid) {
+        return;
+    }
     let Ok(entries) = std::fs::read_dir(root.join(format!("proc/{pid}/fd"))) else { return };
     let names = entries.flatten().take(DESCRIPTORS_MAX).filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     names.filter(|fd| !known.contains(fd)).for_each(|fd| read_descriptor(root, pid, fd, found));
 }
 
 fn read_descriptor(root: &Root, pid: u32, fd: i32, found: &mut BTreeMap<u64, (u32, i32)>) {
+    if !watched::touch(pid) {
+        return;
+    }
     let link = std::fs::read_link(root.join(format!("proc/{pid}/fd/{fd}")));
     if let Some(inode) = link.ok().and_then(|link| socket_number(&link)) {
         found.entry(inode).or_insert((pid, fd));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The probe's side: answers what it is asked on its standard input, until that is closed.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -9,13 +10,16 @@ use std::path::PathBuf;
 use rustix::process::{set_parent_process_death_signal, Signal};
 use rustix::thread::{capabilities, set_capabilities, set_no_new_privs, CapabilitySet, CapabilitySets};
 
+use super::blame::Owner;
 use super::{frame, watched, Answer, Question};
 use crate::file::Root;
 use crate::media::Media;
 use crate::net::{Hand, Source};
+use crate::System;
 
-/// What it takes to see what other users' processes have open.
-const NEEDED: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
+/// What it takes to see what other users' processes have open and in memory, and to advise on it.
+const NEEDED: CapabilitySet =
+    CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH).union(CapabilitySet::SYS_NICE);
 
 /// Before most, and far from all: any user decides how much there is to look at.
 const NICE: i32 = -10;
@@ -29,7 +33,8 @@ pub fn serve(root: PathBuf, devices: PathBuf) -> io::Result<()> {
     let _ = rustix::process::setpriority_process(None, NICE);
     drop_capabilities()?;
     let mut link = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let (root, mut media) = (Root::at(root), Media::at(Root::at(devices)));
+    let touches = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let (mut system, mut media) = (System::at(root), Media::at(Root::at(devices)));
     frame::write(&mut link, &Answer::Ready, frame::never())?;
     let mut incoming = frame::Incoming::default();
     loop {
@@ -38,24 +43,34 @@ pub fn serve(root: PathBuf, devices: PathBuf) -> io::Result<()> {
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(e) => return Err(e),
         };
-        let answer = answer(&root, &mut media, question, &link)?;
+        let watch = |blamed, held_up| touches.try_clone().map(|touches| watched::begin(touches, blamed, held_up));
+        let answer = answer(&mut system, &mut media, question, &watch)?;
         frame::write(&mut link, &answer, frame::never())?;
     }
 }
 
-fn answer(root: &Root, media: &mut Media, question: Question, link: &UnixStream) -> io::Result<Answer> {
-    let watch = |blamed| link.try_clone().map(|link| watched::begin(link, blamed));
+fn answer(
+    system: &mut System,
+    media: &mut Media,
+    question: Question,
+    watch: &dyn Fn(Vec<Owner>, Vec<u32>) -> io::Result<()>,
+) -> io::Result<Answer> {
+    let root = system.root();
     Ok(match question {
+        Question::Process { task, held_up } => {
+            watch(Vec::new(), held_up)?;
+            Answer::Process(task.run(system))
+        }
         Question::Media { look_for_video, blamed } => {
-            watch(blamed)?;
+            watch(blamed, Vec::new())?;
             Answer::Media(media.users(root, look_for_video).map_err(|e| e.to_string()))
         }
         Question::Services { table, blamed } => {
-            watch(blamed)?;
+            watch(blamed, Vec::new())?;
             Answer::Services(crate::services::users(root, media.devices(), &table).map_err(|e| e.to_string()))
         }
         Question::Connection { pid, fd, inode, act } => {
-            watch(Vec::new())?;
+            watch(Vec::new(), Vec::new())?;
             let done = Source::default().act(pid, fd, inode, act);
             Answer::Connection(done.map_err(|e| e.raw_os_error().unwrap_or(libc::EIO)))
         }

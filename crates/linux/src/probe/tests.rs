@@ -3,8 +3,9 @@
 //! system that never answers.
 
 use std::os::fd::AsRawFd;
-use std::process::ExitStatus;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
+use super::frame::Incoming;
 use super::*;
 
 fn places() -> Places {
@@ -13,6 +14,19 @@ fn places() -> Places {
 
 /// A probe that is a shell, which says what it is told to and then nothing any more.
 fn probe_that_says(answers: &[Answer]) -> Probe {
+    probe_that_touches(0, answers)
+}
+
+/// The same that touches a process before.
+fn probe_that_touches(pid: u32, answers: &[Answer]) -> Probe {
+    let (program, folder) = program_that_touches(pid, answers);
+    let mut probe = Probe::of(&program, Duration::from_millis(20), false);
+    probe.start(&places()).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    probe
+}
+
+fn program_that_touches(pid: u32, answers: &[Answer]) -> (PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap().keep();
     let mut said = Vec::new();
     for answer in answers {
@@ -21,14 +35,13 @@ fn probe_that_says(answers: &[Answer]) -> Probe {
         said.extend(text);
     }
     std::fs::write(folder.join("said"), said).unwrap();
+    std::fs::write(folder.join("touched"), pid.to_ne_bytes()).unwrap();
     // As the probe does: what is written to its standard input's socket is the answer.
     let program = folder.join("program");
-    let script = "#!/bin/sh\nd=$(dirname \"$0\")\ncat \"$d/said\" >&0\nrm -r \"$d\"\nexec sleep 1000\n";
+    let script = "#!/bin/sh\nd=$(dirname \"$0\")\ncat \"$d/touched\"\ncat \"$d/said\" >&0\nexec sleep 1000\n";
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let mut probe = Probe::of(&program, Duration::from_millis(20), false);
-    probe.start(&places()).unwrap();
-    probe
+    (program, folder)
 }
 
 fn ended(child: &mut Child) -> ExitStatus {
@@ -45,20 +58,23 @@ fn a_probe_that_does_not_answer_is_killed_and_its_user_passed_over() {
         std::os::unix::process::CommandExt::uid(&mut theirs, 65534);
     }
     let mut theirs = theirs.spawn().unwrap();
-    let mut probe = probe_that_says(&[Answer::Ready, Answer::Touches(theirs.id())]);
+    let mut probe = probe_that_touches(theirs.id(), &[Answer::Ready]);
+    let comm = format!("/proc/{}/comm", probe.running.as_ref().unwrap().child.id());
+    while std::fs::read_to_string(&comm).unwrap() != "sleep\n" {
+        std::thread::yield_now();
+    }
     let error = probe.media_users(&places(), true).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     assert!(probe.running.is_none());
     if is_root {
-        assert_eq!(probe.blamed(), [65534]);
-        let mut by_probe = ByProbe(&mut probe, &places());
-        let refused = by_probe.act(theirs.id(), 0, 1, Act::Find).unwrap_err();
+        assert_eq!(probe.blames.passed_over(), [Owner::of_process(theirs.id()).unwrap()]);
+        let refused = probe.act(&places(), theirs.id(), 0, 1, Act::Find).unwrap_err();
         assert!(refused.to_string().contains("hold up"), "{refused}");
     }
     // At once again: nothing is asked, and nobody waits.
     assert!(probe.media_users(&places(), true).unwrap_err().to_string().contains("a moment ago"));
     assert!(probe.running.is_none());
-    for mut stray in probe.strays.drain(..) {
+    for mut stray in probe.strays.take_all() {
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended(&mut stray)), Some(9));
     }
     theirs.kill().unwrap();
@@ -68,11 +84,11 @@ fn a_probe_that_does_not_answer_is_killed_and_its_user_passed_over() {
 #[test]
 fn what_a_probe_answers_is_what_is_known() {
     let user = MediaUser { pid: 7, perceived: fovea_apps::Perceived::PlaysSound };
-    let mut probe = probe_that_says(&[Answer::Ready, Answer::Touches(1), Answer::Media(Ok(vec![user]))]);
+    let mut probe = probe_that_says(&[Answer::Ready, Answer::Media(Ok(vec![user]))]);
     assert_eq!(probe.media_users(&places(), true).unwrap(), [user]);
-    assert!(probe.knows_video && probe.blamed().is_empty());
+    assert!(probe.knows_video && probe.blames.passed_over().is_empty());
     let mut probe = probe_that_says(&[Answer::Ready, Answer::Connection(Err(libc::EPERM))]);
-    let refused = ByProbe(&mut probe, &places()).act(1, 0, 1, Act::Find).unwrap_err();
+    let refused = probe.act(&places(), 1, 0, 1, Act::Find).unwrap_err();
     assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
     let mut probe = probe_that_says(&[Answer::Ready, Answer::Ready]);
     assert!(probe.service_users(&places(), &[]).unwrap_err().to_string().contains("makes no sense"));
@@ -108,7 +124,7 @@ fn answers_that_come_late_again_and_again_are_not_waited_for() {
     let mut probe = probe_that_says(&[Answer::Ready, Answer::Media(Ok(vec![user])), Answer::Connection(Ok(None))]);
     probe.media_users(&places(), true).unwrap();
     probe.waited = left(9);
-    let refused = ByProbe(&mut probe, &places()).act(1, 0, 1, Act::Find).unwrap_err();
+    let refused = probe.act(&places(), 1, 0, 1, Act::Find).unwrap_err();
     assert!(is_not_now(&refused), "{refused}");
     probe.waited = left(9);
     assert_eq!(probe.media_users(&places(), false).unwrap(), [user], "what was answered a moment ago");
@@ -116,13 +132,13 @@ fn answers_that_come_late_again_and_again_are_not_waited_for() {
     assert!(probe.media_users(&places(), true).is_err(), "and what was not is not known");
     assert!(probe.running.is_some() && probe.rests_until.is_none(), "nobody is to blame");
     probe.waited = left(20);
-    assert!(ByProbe(&mut probe, &places()).act(1, 0, 1, Act::Find).is_ok());
+    assert!(probe.act(&places(), 1, 0, 1, Act::Find).is_ok());
 }
 
 #[test]
 fn a_frame_that_comes_in_parts_is_whole_at_last() {
     let (mut ours, mut theirs) = UnixStream::pair().unwrap();
-    let text = serde_json::to_vec(&Answer::Touches(9)).unwrap();
+    let text = serde_json::to_vec(&Answer::Connection(Err(9))).unwrap();
     let bytes = [&(text.len() as u32).to_ne_bytes()[..], &text].concat();
     let mut incoming = Incoming::default();
     for byte in &bytes[..bytes.len() - 1] {
@@ -130,7 +146,7 @@ fn a_frame_that_comes_in_parts_is_whole_at_last() {
         assert!(incoming.read::<Answer>(&mut ours, Instant::now()).is_err());
     }
     std::io::Write::write_all(&mut theirs, &bytes[bytes.len() - 1..]).unwrap();
-    assert!(matches!(incoming.read(&mut ours, Instant::now()), Ok(Answer::Touches(9))));
+    assert!(matches!(incoming.read(&mut ours, Instant::now()), Ok(Answer::Connection(Err(9)))));
 }
 
 #[test]

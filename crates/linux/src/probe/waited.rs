@@ -35,8 +35,8 @@ impl Waited {
         (self.left >= most / 2).then_some(self.left)
     }
 
-    pub(super) fn spend(&mut self, began: Instant) {
-        self.left = self.left.saturating_sub(began.elapsed());
+    pub(super) fn spend(&mut self, waited: Duration) {
+        self.left = self.left.saturating_sub(waited);
     }
 }
 
@@ -49,7 +49,7 @@ mod tests {
         let (most, ms) = (Duration::from_millis(40), Duration::from_millis);
         let mut waited = Waited::full(most);
         assert_eq!(waited.may_wait(most), Some(most));
-        waited.spend(Instant::now() - ms(21));
+        waited.spend(ms(21));
         waited.filled = Instant::now() + Duration::from_secs(3600);
         assert_eq!(waited.may_wait(most), None);
         waited.filled = Instant::now() - ms(200);

@@ -10,6 +10,8 @@ use crate::charges::Charges;
 use crate::device_traits::{Apps, Scores};
 use crate::importance::Live;
 use crate::media::MediaUser;
+use crate::probe::inspect::{senseless, Inspect, Probes};
+use crate::probe::task::{Outcome, Task};
 use crate::{importance, kill, kill_part, Error, KillOutcome, MarkTable, OldScore, Outsiders, Ranked, ServiceUser};
 
 fn late(error: std::io::Error) -> Error {
@@ -50,7 +52,9 @@ impl Apps for System {
             }
         };
         if usage.shmem_bytes > 0 {
-            usage.lasting_bytes = self.lasting.of_unit(&self.root, cgroup, &self.pids, usage.shmem_bytes, &mut text);
+            let System { lasting, root, probes, pids, .. } = self;
+            let inspect = &mut Inspect::new(root, probes);
+            usage.lasting_bytes = lasting.of_unit(inspect, cgroup, pids, usage.shmem_bytes);
         }
         self.text = text;
         Ok(usage)
@@ -71,25 +75,23 @@ impl Apps for System {
     }
 
     fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
-        self.cgroups()?;
-        let Some(cgroups) = self.cgroups.get() else { return Ok(KillOutcome::default()) };
-        kill::kill(&self.root, cgroups, cgroup, &mut self.asked)
+        let (root, mut inspect, cgroups, asked) = self.looking()?;
+        kill::kill(root, &mut inspect, cgroups, cgroup, asked)
     }
 
     fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
-        self.cgroups()?;
-        let Some(cgroups) = self.cgroups.get() else { return Ok(0) };
-        kill::terminate(&self.root, cgroups, cgroup, &mut self.asked)
+        let (root, mut inspect, cgroups, asked) = self.looking()?;
+        kill::terminate(root, &mut inspect, cgroups, cgroup, asked)
     }
 
     fn kill_left(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
-        self.cgroups()?;
-        let Some(cgroups) = self.cgroups.get() else { return Ok(KillOutcome::default()) };
-        kill::kill_left(&self.root, cgroups, cgroup, &mut self.asked)
+        let (root, mut inspect, cgroups, asked) = self.looking()?;
+        kill::kill_left(root, &mut inspect, cgroups, cgroup, asked)
     }
 
     fn kill_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
-        let mut outcome = kill_part::kill(&self.root, self.cgroups()?, cgroup, part)?;
+        let (root, mut inspect, cgroups, _) = self.looking()?;
+        let mut outcome = kill_part::kill(root, &mut inspect, cgroups, cgroup, part)?;
         // Those of the part that were asked to end, and have left the cgroup.
         let left = self.kill_left(cgroup)?;
         outcome.signalled += left.signalled;
@@ -99,11 +101,12 @@ impl Apps for System {
     }
 
     fn terminate_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
-        kill_part::terminate(&self.root, cgroup, part, &mut self.asked)
+        let (root, mut inspect, _, asked) = self.looking()?;
+        kill_part::terminate(root, &mut inspect, cgroup, part, asked)
     }
 
     fn process_name(&mut self, id: ProcessId) -> String {
-        kill_part::name(&self.root, id)
+        kill_part::name(&self.root, &mut Inspect::new(&self.root, &mut self.probes), id)
     }
 
     fn cgroup_of_pid(&mut self, pid: u32) -> Result<Option<String>, Error> {
@@ -119,16 +122,30 @@ impl Apps for System {
     }
 
     fn started_by(&mut self, cgroup: &str) -> Result<Option<String>, Error> {
+        if let Some(done) = self.by_probe(cgroup, || Task::StartedBy { cgroup: cgroup.to_owned() }) {
+            return match done? {
+                Outcome::Texts(texts) => Ok(texts.into_iter().next()),
+                _ => Err(senseless()),
+            };
+        }
         self.list_processes(cgroup)?;
         crate::origin::started_by(&self.root, cgroup, &self.pids)
     }
 
     fn program_tree(&mut self, pid: u32, windows: &[u32]) -> Result<Option<ProgramTree>, Error> {
-        adopt::program_tree(&self.root, pid, windows)
+        let of = self.cgroup_of(pid)?.unwrap_or_default();
+        match self.by_probe(&of, || Task::ProgramTree { pid, windows: windows.to_vec() }) {
+            None => adopt::program_tree(&self.root, pid, windows),
+            Some(done) => match done? {
+                Outcome::Tree(tree) => Ok(tree),
+                _ => Err(senseless()),
+            },
+        }
     }
 
     fn adopt(&mut self, tree: &ProgramTree, to: &str) -> Result<usize, Error> {
-        adopt::adopt(&self.root, self.cgroups()?, tree, to)
+        let (root, mut inspect, cgroups, _) = self.looking()?;
+        adopt::adopt(root, &mut inspect, cgroups, tree, to)
     }
 
     fn give_back(&mut self, cgroup: &str, to: &str) -> Result<(), Error> {
@@ -155,26 +172,38 @@ impl Apps for System {
     }
 
     fn holders(&mut self, cgroup: &str) -> Result<Vec<Holder>, Error> {
+        if let Some(done) = self.by_probe(cgroup, || Task::Holders { cgroup: cgroup.to_owned() }) {
+            return match done? {
+                Outcome::Holders(holders) => Ok(holders),
+                _ => Err(senseless()),
+            };
+        }
         self.cgroups()?;
         let Some(cgroups) = self.cgroups.get() else { return Ok(Vec::new()) };
         crate::others::holders(&self.root, cgroups, &mut self.lasting, cgroup, crate::process::slept_ns())
     }
 
     fn programs(&mut self, cgroup: &str) -> Result<Vec<String>, Error> {
+        if let Some(done) = self.by_probe(cgroup, || Task::Programs { cgroup: cgroup.to_owned() }) {
+            return match done? {
+                Outcome::Texts(texts) => Ok(texts),
+                _ => Err(senseless()),
+            };
+        }
         self.list_processes(cgroup)?;
         crate::programs::programs(&self.root, cgroup, &self.pids)
     }
 
     fn media_users(&mut self, look_for_video: bool) -> Result<Vec<MediaUser>, Error> {
-        match &mut self.probe {
-            Some((probe, places)) => probe.media_users(places, look_for_video).map_err(late),
+        match &mut self.probes {
+            Some(Probes { files, places, .. }) => files.media_users(places, look_for_video).map_err(late),
             None => self.media.users(&self.root, look_for_video),
         }
     }
 
     fn service_users(&mut self, table: &[Service]) -> Result<Vec<ServiceUser>, Error> {
-        match &mut self.probe {
-            Some((probe, places)) => probe.service_users(places, table).map_err(late),
+        match &mut self.probes {
+            Some(Probes { files, places, .. }) => files.service_users(places, table).map_err(late),
             None => crate::services::users(&self.root, self.media.devices(), table),
         }
     }
@@ -182,9 +211,9 @@ impl Apps for System {
 
 impl Scores for System {
     fn rank(&mut self, cgroup: &str, wanted: i32, marks: &mut dyn MarkTable) -> Result<Ranked, Error> {
-        let cgroups = self.cgroups()?;
+        let (root, inspect, cgroups, _) = self.looking()?;
         cgroups.path(cgroup)?;
-        let mut processes = Live::new(&self.root, Some((cgroups, cgroup)));
+        let mut processes = Live::new(root, inspect, Some((cgroups, cgroup)));
         let ranked = importance::rank(&mut processes, wanted, marks).map_err(Live::named)?;
         // As if they were young: their turn comes.
         Ok(Ranked { young: ranked.young.saturating_add(processes.put_off), ..ranked })
@@ -194,10 +223,12 @@ impl Scores for System {
         if marks.is_empty() {
             return Ok(Ranked::default());
         }
-        importance::unmark(&mut Live::new(&self.root, None), marks).map_err(Live::named)
+        let inspect = Inspect::new(&self.root, &mut self.probes);
+        importance::unmark(&mut Live::new(&self.root, inspect, None), marks).map_err(Live::named)
     }
 
     fn lower_scores(&mut self, scores: &[OldScore]) -> Result<(), Error> {
-        importance::lower(&self.root, scores).map(drop)
+        let mut inspect = Inspect::new(&self.root, &mut self.probes);
+        importance::lower(&self.root, &mut inspect, scores).map(drop)
     }
 }

@@ -5,6 +5,9 @@ use fovea_apps::{Kinship, MergeReading, MergeSettings, SpareReading};
 
 use super::System;
 use crate::device_traits::Merging;
+use crate::probe::inspect::senseless;
+use crate::probe::task::{Outcome, Task};
+use crate::probe::watched;
 use crate::process::Process;
 use crate::{merging, Error};
 
@@ -18,8 +21,17 @@ impl Merging for System {
     }
 
     fn kinship(&mut self, cgroup: &str) -> Result<Option<Kinship>, Error> {
+        if let Some(done) = self.by_probe(cgroup, || Task::Kinship { cgroup: cgroup.to_owned() }) {
+            return match done? {
+                Outcome::Kin(kin) => Ok(kin),
+                _ => Err(senseless()),
+            };
+        }
         self.list_processes(cgroup)?;
         for &pid in &self.pids {
+            if !watched::touch(pid) {
+                continue;
+            }
             let Some(process) = Process::open_in(&self.root, cgroup, pid)? else { continue };
             let found =
                 merging::kinship(&process).map_err(|e| Error::file("reading", format!("/proc/{pid}/smaps"), e))?;

@@ -18,10 +18,10 @@ impl System {
     ) -> Result<T, Error> {
         // Looked for, so that it is there.
         self.cgroups()?;
-        let System { net, root, cgroups, probe, .. } = self;
+        let System { net, root, cgroups, probes, .. } = self;
         let cgroups = cgroups.get().ok_or_else(|| Error::Missing { what: "cgroup v2", mend: "mount it".into() })?;
-        match probe {
-            Some((probe, places)) => call(net, &mut ByProbe(probe, places), root, cgroups),
+        match probes {
+            Some(probes) => call(net, &mut ByProbe(probes), root, cgroups),
             None => call(net, &mut Source::default(), root, cgroups),
         }
     }
@@ -50,7 +50,7 @@ impl Net for System {
     }
 
     fn limit_udp(&mut self, cgroup: &str, rate_bytes_per_s: Option<u64>) -> Result<(), Error> {
-        self.by_hand(|net, _, root, all| net.limit_udp(root, all, cgroup, rate_bytes_per_s))
+        self.by_hand(|net, hand, root, all| net.limit_udp(hand, root, all, cgroup, rate_bytes_per_s))
     }
 
     fn forget_traffic(&mut self) {

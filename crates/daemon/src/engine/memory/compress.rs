@@ -34,6 +34,7 @@ impl Memory {
         if is_of_use && known.returned && known.looked_through && known.resume_set.is_none() {
             match shared.device.resident(&app.cgroup, RESUME_RANGES_MAX) {
                 Ok(ranges) => known.resume_set = Some(ranges),
+                Err(e) if e.is_put_off() => (),
                 Err(e) => say!("fovea: {e}"),
             }
         }
@@ -43,7 +44,7 @@ impl Memory {
                 // Not again for this app until it was in front or has grown.
                 known.exhausted_at_bytes = Some(known.usage.anon_bytes);
                 // What the kernel lacks has been said at the start, and is the same for every app.
-                if !matches!(e, Error::Missing { .. }) {
+                if !matches!(e, Error::Missing { .. }) && !e.is_put_off() {
                     say!("fovea: compressing {name}: {e}");
                 }
                 return false;

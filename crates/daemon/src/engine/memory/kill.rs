@@ -130,13 +130,18 @@ impl Memory {
     ) -> Result<(), Error> {
         let Some(app) = shared.registry.get(name) else { return Ok(()) };
         let (cgroup, importance) = (app.cgroup.clone(), shared.registry.importance(app));
+        let may_die_whole = app.kind != Kind::Login;
         let list = list_of(shared, name);
         // Read before the kill: afterwards only what is left is to be seen.
         let known = self.apps.get(name).map(|known| known.usage);
         let usage = shared.device.usage(&cgroup).or_else(|e| known.ok_or(e))?;
         let process = part.as_ref().map_or(Value::Null, |part| describe(shared, part));
         let (killed, size_bytes) = match &part {
-            Some(part) => (shared.device.kill_part(&cgroup, &part.processes)?, part.bytes),
+            Some(part) => match shared.device.kill_part(&cgroup, &part.processes) {
+                // Its processes hold up whoever looks into them: it must not be spared for that, and others die.
+                Err(e) if e.is_put_off() && may_die_whole => (shared.device.kill(&cgroup)?, held_bytes(&usage)),
+                killed => (killed?, part.bytes),
+            },
             None => (shared.device.kill(&cgroup)?, held_bytes(&usage)),
         };
         self.kills += 1;

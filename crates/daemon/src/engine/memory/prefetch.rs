@@ -42,7 +42,7 @@ impl Memory {
                 let step = Step { action: &due.action, reason: due.reason, snapshot: &due.snapshot };
                 shared.journal_step(&step, json!({ "pages": pages, "known": due.ranges.is_some() }));
             }
-            Err(Error::Missing { .. }) => {}
+            Err(Error::Missing { .. } | Error::PutOff { .. }) => {}
             Err(e) => say!("fovea: reading {} back: {e}", due.app),
         }
     }
