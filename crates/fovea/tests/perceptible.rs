@@ -88,7 +88,7 @@ fn who_plays_is_left_alone_until_he_stops_and_the_story_says_so() {
     show_and_leave(&client, "music");
     show_and_leave(&client, "game");
     game.until_frozen(&daemon);
-    assert!(!music.is_frozen(), "{}", story(&daemon, "music"));
+    assert!(!music.is_frozen(), "{}{}", story(&daemon, "music"), daemon.stderr());
     assert!(story(&daemon, "music").contains("it plays sound, and is left alone"));
     fs::write(&status, "closed\n").unwrap();
     drop(open);
