@@ -23,7 +23,7 @@ fn with_future(requests: &[(u32, u32)], unit: u64) -> Vec<Asked> {
 }
 
 /// Policies with other parameters than the defaults: others draw more, or learn sooner.
-const VARIANTS: [&str; 7] = [
+const VARIANTS: [&str; 11] = [
     "s3-fifo:fill=1",
     "belady-size:sample=4:seed=7",
     "hyperbolic:sample=5",
@@ -31,6 +31,10 @@ const VARIANTS: [&str; 7] = [
     "lhd:sample=3:period=6:ages=24:shift=2:seed=9",
     "lecar:seed=5",
     "cacheus:seed=5",
+    "random:seed=6",
+    "mq:queues=3:out=1:life=1",
+    "mq:queues=4:out=0:life=0",
+    "adaptsize:period=40:seed=3",
 ];
 
 fn check(requests: &[(u32, u32)], capacity: u64, unit: u64) -> Result<(), TestCaseError> {

@@ -13,6 +13,7 @@ import libcachesim as lcs
 POLICIES = {
     "lru": lcs.LRU,
     "fifo": lcs.FIFO,
+    "lfu": lcs.LFU,
     "clock": lcs.Clock,
     "sieve": lcs.Sieve,
     "s3-fifo": lcs.S3FIFO,

@@ -2,8 +2,11 @@
 //! Slow and obvious caches, written from the papers' descriptions and not from the fast ones: plain vectors, linear searches.
 
 mod adaptive;
+mod adaptsize;
+mod clock_pro;
 mod drawn;
 mod experts;
+mod frequency;
 mod lirs;
 mod newer;
 mod queues;
@@ -84,6 +87,15 @@ pub fn of(name: &str, capacity: u64) -> Option<Box<dyn Reference>> {
         "lecar:seed=5" => Box::new(experts::LeCaR::new(capacity, 5)),
         "cacheus" => Box::new(experts::Cacheus::new(capacity, 1)),
         "cacheus:seed=5" => Box::new(experts::Cacheus::new(capacity, 5)),
+        "lfu" => Box::new(frequency::Lfu { capacity, cached: Vec::new() }),
+        "random" => Box::new(frequency::Random::new(capacity, 1)),
+        "random:seed=6" => Box::new(frequency::Random::new(capacity, 6)),
+        "mq" => Box::new(frequency::Mq::new(capacity, 8, 4, 4)),
+        "mq:queues=3:out=1:life=1" => Box::new(frequency::Mq::new(capacity, 3, 1, 1)),
+        "mq:queues=4:out=0:life=0" => Box::new(frequency::Mq::new(capacity, 4, 0, 0)),
+        "clock-pro" => Box::new(clock_pro::ClockPro::new(capacity)),
+        "adaptsize" => Box::new(adaptsize::AdaptSize::new(capacity, 500_000, 1)),
+        "adaptsize:period=40:seed=3" => Box::new(adaptsize::AdaptSize::new(capacity, 40, 3)),
         _ => return None,
     })
 }
