@@ -235,7 +235,7 @@ pub fn import(options: &ImportOptions, progress: impl Fn(u64, u64)) -> Result<Im
 pub fn import_until(options: &ImportOptions, stop: &Stop, progress: impl Fn(u64, u64)) -> Result<ImportReport> {
     distinct(&options.input, &options.output)?;
     let mut writer = Writer::create(&options.output)?;
-    let report = read(options, stop, progress, &mut |record| writer.push(record))?;
+    let report = read_to(options, stop, progress, &mut writer)?;
     writer.finish(&report.notes(options))?;
     Ok(report)
 }
@@ -249,7 +249,55 @@ pub fn read(
     options: &ImportOptions,
     stop: &Stop,
     progress: impl Fn(u64, u64),
-    sink: &mut dyn FnMut(Record) -> Result<()>,
+    mut sink: &mut dyn FnMut(Record) -> Result<()>,
+) -> Result<ImportReport> {
+    read_to(options, stop, progress, &mut sink)
+}
+
+/// Counts what goes by, and lets itself be stopped.
+struct Counted<'a, P> {
+    counter: sanity::Counter,
+    records: u64,
+    stop: &'a Stop,
+    progress: P,
+    sink: &'a mut dyn Sink,
+}
+
+/// Records between looks at whether to stop.
+const LOOK_RECORDS: u64 = 65_536;
+
+impl<P: Fn()> Counted<'_, P> {
+    fn count(&mut self, records: u64) -> Result<()> {
+        let before = self.records / LOOK_RECORDS;
+        self.records += records;
+        if self.records / LOOK_RECORDS > before {
+            self.stop.check()?;
+            (self.progress)();
+        }
+        Ok(())
+    }
+}
+
+impl<P: Fn()> Sink for Counted<'_, P> {
+    fn record(&mut self, record: Record) -> Result<()> {
+        self.counter.look(&record);
+        self.count(1)?;
+        self.sink.record(record)
+    }
+
+    fn objects(&mut self, objects: &Objects<'_>) -> Result<()> {
+        self.counter.look_at_objects(objects);
+        self.count(objects.objects.len() as u64)?;
+        self.sink.objects(objects)
+    }
+}
+
+/// As [`read`], to a sink that may take columns.
+fn read_to(
+    options: &ImportOptions,
+    stop: &Stop,
+    progress: impl Fn(u64, u64),
+    sink: &mut dyn Sink,
 ) -> Result<ImportReport> {
     // Standard input tells no size.
     let size = match options.input == Path::new(STANDARD_INPUT) {
@@ -257,26 +305,19 @@ pub fn read(
         false => std::fs::metadata(&options.input).map_err(|e| Error::read(&options.input, e))?.len(),
     };
     let (input, bytes_read) = Input::open(&options.input)?;
-    let (mut records, mut counter) = (0, sanity::Counter::new());
-    let mut take = |record: Record| {
-        counter.look(&record);
-        records += 1;
-        if records % 65_536 == 0 {
-            stop.check()?;
-            progress(bytes_read.get(), size);
-        }
-        sink(record)
-    };
+    let progress = || progress(bytes_read.get(), size);
+    let mut counted = Counted { counter: sanity::Counter::new(), records: 0, stop, progress, sink };
     let Done { format, tally, understood } = match options.order {
         Order::Sort => {
             let mut sorter = sort::Sorter::new(&options.output);
             let done = read_all(input, options, &mut |record| sorter.push(record))?;
-            sorter.finish(&mut take)?;
+            sorter.finish(&mut |record| counted.record(record))?;
             done
         }
-        _ => read_all(input, options, &mut take)?,
+        _ => read_all(input, options, &mut counted)?,
     };
-    Ok(ImportReport { format, understood, records, sanity: counter.finish(), tally })
+    let (records, sanity) = (counted.records, counted.counter.finish());
+    Ok(ImportReport { format, understood, records, sanity, tally })
 }
 
 impl ImportReport {

@@ -245,6 +245,11 @@ impl Input {
         }
     }
 
+    /// So many more lines of [`Input::lines`] are looked at, none of which is too long.
+    pub fn took_lines(&mut self, lines: u64) {
+        self.position += lines;
+    }
+
     fn too_long(&self) -> Error {
         self.bad(
             &format!("longer than {LINE_LIMIT_BYTES} bytes"),

@@ -3,6 +3,7 @@
 
 mod checksum;
 mod columns;
+mod group;
 mod read;
 mod schema;
 mod sink;

@@ -150,6 +150,12 @@ impl Builder {
             return Ok(());
         }
         let space = self.space(objects.space);
+        if self.reads_only && objects.writes.contains(&true) {
+            let each = 0..objects.objects.len();
+            return each
+                .into_iter()
+                .try_for_each(|at| self.access(space, &Access::of(&objects.record(at))).map_err(|what| (at, what)));
+        }
         let volume = self.volume(space, None).map_err(|what| (0, what))?;
         self.requests(volume, objects.objects, objects.sizes_bytes, objects.times_ns)
     }

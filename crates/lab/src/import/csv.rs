@@ -7,6 +7,7 @@ mod known;
 mod layout;
 mod number;
 mod options;
+mod plain;
 mod split;
 mod text_ids;
 mod understood;
@@ -20,6 +21,7 @@ pub use text_ids::TextIds;
 pub use words::{does, role_of_title, Does};
 
 use layout::Layout;
+use plain::Plain;
 use split::{Row, Splitter};
 
 use super::{source::Block, Format, Source};
@@ -175,11 +177,22 @@ fn read(source: &mut Source<'_>) -> Result<()> {
     let mut splitter = Splitter::new(layout.delimiter);
     let (mut header, mut comments) = (layout.header, layout.comments);
     let ids = TextIds::new(source.csv.text_ids);
+    let mut plain = Plain::of(&layout);
     let mut reader = Reader { layout, ids, disk: String::new(), shift_ns: None };
     let (mut lines, mut number) = (Vec::new(), 0u64);
     while source.lines(&mut lines)? {
         let mut start = 0;
         while start < lines.len() {
+            // The first row says when the trace begins.
+            let last_ns = source.last_ns().filter(|_| reader.shift_ns.is_none_or(|shift_ns| shift_ns == 0));
+            if let (Some(plain), Some(last_ns)) = (&mut plain, last_ns) {
+                let (rows, bytes) = plain.decode(&lines[start..], &mut reader.ids, last_ns, number);
+                if rows > 0 {
+                    plain.emit(source)?;
+                    (start, number) = (start + bytes, number + rows as u64);
+                    continue;
+                }
+            }
             let end = memchr::memchr(b'\n', &lines[start..]).map_or(lines.len(), |end| start + end);
             let line = &lines[start..end];
             let line = line.strip_suffix(b"\r").unwrap_or(line);

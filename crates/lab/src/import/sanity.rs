@@ -7,7 +7,7 @@ use std::hash::BuildHasherDefault;
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
-use super::csv::AsItIs;
+use super::{csv::AsItIs, Objects};
 use crate::{dense::LONGEST_BYTES, store::Checksum, Op, Record, PAGE_BYTES};
 
 /// Objects that are told apart at a time; past it one of two is drawn, and so on. 32 MiB.
@@ -125,12 +125,7 @@ impl Counter {
         let size_bytes = record.size_bytes.filter(|_| record.op == Op::Object).unwrap_or(record.length_bytes);
         self.sizes = [self.sizes[0].min(size_bytes), self.sizes[1].max(size_bytes)];
         self.bytes += u128::from(size_bytes);
-        if !std::sync::Arc::ptr_eq(&self.space.0, &record.space) {
-            let mut hash = Checksum::default();
-            hash.add(record.space.as_bytes());
-            self.space = (record.space.clone(), hash.finish());
-        }
-        let space = self.space.1;
+        let space = self.space(&record.space);
         if record.op == Op::Object {
             return self.request(mixed(space, record.object), size_bytes.max(1));
         }
@@ -142,6 +137,35 @@ impl Counter {
         for page in record.offset_bytes / PAGE_BYTES..=last / PAGE_BYTES {
             self.request(mixed(volume, page), PAGE_BYTES);
         }
+    }
+
+    /// Looks at requests for objects.
+    pub fn look_at_objects(&mut self, objects: &Objects<'_>) {
+        let space = self.space(objects.space);
+        self.records += objects.objects.len() as u64;
+        self.writes += objects.writes.iter().filter(|&&write| write).count() as u64;
+        let (sizes, times_ns) = (objects.sizes_bytes, objects.times_ns);
+        let ([mut least, mut most], mut bytes) = (self.sizes, 0u128);
+        for &size_bytes in sizes {
+            (least, most, bytes) = (least.min(size_bytes), most.max(size_bytes), bytes + u128::from(size_bytes));
+        }
+        (self.sizes, self.bytes) = ([least, most], self.bytes + bytes);
+        for &time_ns in times_ns {
+            self.times_ns = [self.times_ns[0].min(time_ns), self.times_ns[1].max(time_ns)];
+        }
+        for (&object, &size_bytes) in objects.objects.iter().zip(sizes) {
+            self.request(mixed(space, object), size_bytes.max(1));
+        }
+    }
+
+    /// The hash of a namespace.
+    fn space(&mut self, name: &std::sync::Arc<str>) -> u64 {
+        if !std::sync::Arc::ptr_eq(&self.space.0, name) {
+            let mut hash = Checksum::default();
+            hash.add(name.as_bytes());
+            self.space = (name.clone(), hash.finish());
+        }
+        self.space.1
     }
 
     #[inline]

@@ -2,15 +2,19 @@
 //! What an importer reads from and gives its records to.
 
 mod block;
+mod sink;
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 pub use block::Block;
+pub use sink::{Objects, Sink};
+
+use sink::object_record;
 
 use super::{AppRule, CsvOptions, ImportOptions};
-use crate::{input::Input, Error, Names, Op, Record, Result};
+use crate::{input::Input, Error, Names, Record, Result};
 
 /// What to do with a record that is earlier than the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,66 +101,6 @@ impl Tally {
         let unattributed = self.unattributed.iter().map(|(kind, count)| format!("no app for {count} ({kind})"));
         let backwards = (self.backwards > 0).then(|| format!("{} earlier than the record before", self.backwards));
         dropped.chain(unattributed).chain(backwards).collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// What takes an importer's records.
-pub trait Sink {
-    /// Takes the next record.
-    ///
-    /// # Errors
-    /// If it cannot; the import then ends.
-    fn record(&mut self, record: Record) -> Result<()>;
-
-    /// Takes the next records, all of them requests for objects of one namespace and of no known app.
-    ///
-    /// # Errors
-    /// As [`Sink::record`].
-    fn objects(&mut self, objects: &Objects<'_>) -> Result<()> {
-        (0..objects.objects.len()).try_for_each(|at| self.record(objects.record(at)))
-    }
-}
-
-impl<F: FnMut(Record) -> Result<()>> Sink for F {
-    fn record(&mut self, record: Record) -> Result<()> {
-        self(record)
-    }
-}
-
-/// Requests for objects in a row, as columns.
-pub struct Objects<'a> {
-    /// The objects' namespace.
-    pub space: &'a Arc<str>,
-    /// The name of no app.
-    pub nobody: &'a Arc<str>,
-    /// When.
-    pub times_ns: &'a [u64],
-    /// Object numbers.
-    pub objects: &'a [u64],
-    /// Sizes.
-    pub sizes_bytes: &'a [u64],
-}
-
-impl Objects<'_> {
-    fn record(&self, at: usize) -> Record {
-        let size_bytes = self.sizes_bytes[at];
-        object_record(self.times_ns[at], self.nobody.clone(), self.space.clone(), self.objects[at], size_bytes)
-    }
-}
-
-fn object_record(time_ns: u64, app: Arc<str>, space: Arc<str>, object: u64, size_bytes: u64) -> Record {
-    Record {
-        time_ns,
-        app,
-        importance: None,
-        op: Op::Object,
-        space,
-        object,
-        offset_bytes: 0,
-        length_bytes: size_bytes,
-        write: false,
-        sync: false,
-        size_bytes: Some(size_bytes),
     }
 }
 
@@ -389,9 +333,23 @@ impl<'a> Source<'a> {
         length: usize,
     ) -> Result<()> {
         self.input.took_records(objects.len(), length);
+        self.emit_columns(space, [times_ns, objects, sizes_bytes], &[])
+    }
+
+    /// The same of lines, one of each, and some may write.
+    ///
+    /// # Errors
+    /// As [`Source::emit_objects`].
+    pub fn emit_lines(&mut self, space: &str, columns: [&[u64]; 3], writes: &[bool]) -> Result<()> {
+        self.input.took_lines(columns[0].len() as u64);
+        self.emit_columns(space, columns, writes)
+    }
+
+    fn emit_columns(&mut self, space: &str, columns: [&[u64]; 3], writes: &[bool]) -> Result<()> {
+        let [times_ns, objects, sizes_bytes] = columns;
         self.records += objects.len() as u64;
         self.last_ns = times_ns.last().copied().unwrap_or(self.last_ns);
         let space = self.names.share(space);
-        self.sink.objects(&Objects { space: &space, nobody: &self.nobody, times_ns, objects, sizes_bytes })
+        self.sink.objects(&Objects { space: &space, nobody: &self.nobody, times_ns, objects, sizes_bytes, writes })
     }
 }

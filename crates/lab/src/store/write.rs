@@ -9,20 +9,19 @@ use std::{
 
 use parquet::{
     basic::{Compression, ZstdLevel},
-    data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type},
-    errors::ParquetError,
     file::{
         metadata::KeyValue,
         properties::{EnabledStatistics, WriterProperties},
-        writer::{SerializedFileWriter, SerializedRowGroupWriter},
+        writer::SerializedFileWriter,
     },
     schema::parser::parse_message_type,
 };
 
 use super::checksum;
+use super::group::{Group, Known};
 use super::schema::{parquet_error, SCHEMA, VERSION, VERSION_KEY};
 use super::sink::Sink;
-use crate::{record::importance_name, Error, Record, Result};
+use crate::{import, Error, Record, Result};
 
 /// Records of a row group, the most that writer and reader hold in memory.
 pub(super) const ROW_GROUP_RECORDS: usize = 65_536;
@@ -34,7 +33,8 @@ const RESERVED_GROUP_RECORDS: usize = 16_384;
 pub struct Writer {
     path: PathBuf,
     writer: SerializedFileWriter<Sink>,
-    rows: Vec<Record>,
+    group: Group,
+    known: Known,
     group_records: usize,
     records: u64,
 }
@@ -77,7 +77,14 @@ impl Writer {
             .build();
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
             .map_err(|e| parquet_error(path, e, WRITE_MEND))?;
-        Ok(Writer { path: path.to_owned(), writer, rows: Vec::with_capacity(group_records), group_records, records: 0 })
+        Ok(Writer {
+            path: path.to_owned(),
+            writer,
+            group: Group::default(),
+            known: Known::default(),
+            group_records,
+            records: 0,
+        })
     }
 
     /// Adds a record.
@@ -85,9 +92,9 @@ impl Writer {
     /// # Errors
     /// If the disk is full or fails.
     pub fn push(&mut self, record: Record) -> Result<()> {
-        self.rows.push(record);
+        self.group.push(&record);
         self.records += 1;
-        if self.rows.len() >= self.group_records {
+        if self.group.rows() >= self.group_records {
             self.flush()
         } else {
             Ok(())
@@ -105,14 +112,11 @@ impl Writer {
     }
 
     fn flush(&mut self) -> Result<()> {
-        if self.rows.is_empty() {
+        if self.group.rows() == 0 {
             return Ok(());
         }
-        let rows = std::mem::take(&mut self.rows);
-        write_rows(&mut self.writer, &rows).map_err(|e| parquet_error(&self.path, e, WRITE_MEND))?;
-        self.rows = rows;
-        self.rows.clear();
-        Ok(())
+        let written = self.group.write(&mut self.writer, &mut self.known);
+        written.map_err(|e| parquet_error(&self.path, e, WRITE_MEND))
     }
 
     /// Finishes the file, with notes about where it comes from, and puts it in its place.
@@ -133,50 +137,22 @@ impl Writer {
     }
 }
 
-/// Values of a string column; equal neighbours share their bytes.
-fn strings<'r>(rows: &'r [Record], text: impl Fn(&'r Record) -> Option<&'r str>) -> Vec<ByteArray> {
-    let mut last: Option<(&str, ByteArray)> = None;
-    rows.iter()
-        .filter_map(text)
-        .map(|text| match &last {
-            Some((known, bytes)) if *known == text => bytes.clone(),
-            _ => {
-                let bytes = ByteArray::from(text);
-                last = Some((text, bytes.clone()));
-                bytes
+impl import::Sink for Writer {
+    fn record(&mut self, record: Record) -> Result<()> {
+        self.push(record)
+    }
+
+    fn objects(&mut self, objects: &import::Objects<'_>) -> Result<()> {
+        let (mut start, all) = (0, objects.objects.len());
+        self.records += all as u64;
+        while start < all {
+            let end = all.min(start + self.group_records - self.group.rows());
+            self.group.push_objects(objects, start..end);
+            start = end;
+            if self.group.rows() >= self.group_records {
+                self.flush()?;
             }
-        })
-        .collect()
-}
-
-fn column<T: DataType, W: std::io::Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    values: &[T::T],
-    present: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    let mut writer = group.next_column()?.ok_or_else(|| ParquetError::General("a column too many".into()))?;
-    writer.typed::<T>().write_batch(values, present, None)?;
-    writer.close()
-}
-
-fn write_rows(writer: &mut SerializedFileWriter<Sink>, rows: &[Record]) -> Result<(), ParquetError> {
-    let numbers = |of: fn(&Record) -> u64| rows.iter().map(|r| of(r) as i64).collect::<Vec<_>>();
-    let flags = |of: fn(&Record) -> bool| rows.iter().map(of).collect::<Vec<_>>();
-    let levels = |of: fn(&Record) -> bool| rows.iter().map(|r| i16::from(of(r))).collect::<Vec<_>>();
-    let mut group = writer.next_row_group()?;
-    column::<Int64Type, _>(&mut group, &numbers(|r| r.time_ns), None)?;
-    column::<ByteArrayType, _>(&mut group, &strings(rows, |r| Some(&r.app)), None)?;
-    let importances = strings(rows, |r| r.importance.map(importance_name));
-    column::<ByteArrayType, _>(&mut group, &importances, Some(&levels(|r| r.importance.is_some())))?;
-    column::<ByteArrayType, _>(&mut group, &strings(rows, |r| Some(r.op.name())), None)?;
-    column::<ByteArrayType, _>(&mut group, &strings(rows, |r| Some(&r.space)), None)?;
-    column::<Int64Type, _>(&mut group, &numbers(|r| r.object), None)?;
-    column::<Int64Type, _>(&mut group, &numbers(|r| r.offset_bytes), None)?;
-    column::<Int64Type, _>(&mut group, &numbers(|r| r.length_bytes), None)?;
-    column::<BoolType, _>(&mut group, &flags(|r| r.write), None)?;
-    column::<BoolType, _>(&mut group, &flags(|r| r.sync), None)?;
-    let sizes: Vec<i64> = rows.iter().filter_map(|r| r.size_bytes.map(|s| s as i64)).collect();
-    column::<Int64Type, _>(&mut group, &sizes, Some(&levels(|r| r.size_bytes.is_some())))?;
-    group.close()?;
-    Ok(())
+        }
+        Ok(())
+    }
 }

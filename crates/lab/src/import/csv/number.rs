@@ -45,7 +45,7 @@ impl TimeUnit {
     }
 
     /// The power of ten that makes nanoseconds of it.
-    fn power(self) -> Option<i32> {
+    pub(super) fn power(self) -> Option<i32> {
         match self {
             TimeUnit::Seconds => Some(9),
             TimeUnit::Millis => Some(6),

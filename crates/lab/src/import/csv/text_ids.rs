@@ -99,6 +99,9 @@ fn canonical(id: &[u8]) -> Option<u64> {
 
 /// `1.2345678901234567e+18`, or a float of 2^53 and more: what a program writes whose ids went through floating point.
 fn lost_digits(id: &[u8]) -> bool {
+    if !id.first().is_some_and(|&byte| byte.is_ascii_digit() || b"+-.".contains(&byte)) {
+        return false;
+    }
     if !id.iter().any(|byte| b".eE".contains(byte)) || !id.iter().any(|&byte| byte == b'.' || byte == b'+') {
         return false;
     }
