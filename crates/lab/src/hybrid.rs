@@ -15,7 +15,7 @@ mod trace;
 
 pub use clock_dwf::ClockDwf;
 pub use ledger::{Class, Ledger};
-pub use mix::{AppMix, Mix, MIXED_PERMILLE};
+pub use mix::{AppMix, Mix, LIFETIME_WRITES, MIXED_PERMILLE, REQUESTS_PER_S};
 pub use oblivious::{Lru, TopLru, TwoQueue};
 pub use readings::{Candidate, CaseE, OnSwitch, Place, ReadOnly, Readings};
 pub use seed::SeedPolicy;

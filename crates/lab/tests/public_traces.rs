@@ -115,13 +115,11 @@ fn mobile_traces_import_whole() {
     }
 }
 
-/// What the traces that are made for hybrid memory are fitted to (`fovea_lab::hybrid::MIXED_PERMILLE`).
+/// As `calibration/phone_traces.py` counts them, which found much more than that in other traces of the set.
 #[test]
 fn pages_of_phones_are_read_or_written_and_few_are_both() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, permille) in
-        [("mobile-telegram_precond.csv.gz", 0), ("mobile-slideshow_exec.csv.gz", fovea_lab::hybrid::MIXED_PERMILLE)]
-    {
+    for (name, permille) in [("mobile-telegram_precond.csv.gz", 0), ("mobile-slideshow_exec.csv.gz", 22)] {
         let Some((trace, _)) = imported(name, folder.path()) else { return };
         let mut counts = std::collections::HashMap::<u64, [u32; 2]>::new();
         let mut reader = fovea_lab::store::Reader::open(&trace).unwrap();

@@ -41,3 +41,26 @@ fn unknown_workloads_are_refused() {
     let error = generate(&GenerateOptions::new("X", 10, 1)).unwrap_err();
     assert_eq!(error.exit_code(), 2);
 }
+
+/// What the generator's text says of the phone that it plays.
+#[test]
+fn two_or_three_apps_stay_alive_behind_the_one_in_front_and_the_page_cache_is_the_papers() {
+    let mean = |of: &[u64]| of.iter().sum::<u64>() as f64 / of.len() as f64;
+    let (trace, record) = generate_recorded(&GenerateOptions::new("N", 400, 1)).unwrap();
+    let (behind, mib) =
+        (mean(&record.alive_behind), mean(&record.cached_pages) * PAGE_BYTES as f64 / f64::from(1 << 20));
+    assert!((2.0..=3.0).contains(&behind), "{behind} apps");
+    assert!((32.0..=40.0).contains(&mib), "{mib} MiB");
+    // Table 9: 2.3 GB asked of the eCache.
+    let asked = trace.gets() as f64 * PAGE_BYTES as f64 / 1e9;
+    assert!((2.2..2.4).contains(&asked), "{asked} GB");
+}
+
+#[test]
+fn pages_are_asked_for_again_during_a_session() {
+    let (_, record) = generate_recorded(&GenerateOptions::new("N", 40, 1)).unwrap();
+    let requests: usize = record.reads.values().map(Vec::len).sum();
+    let pages: usize =
+        record.reads.values().map(|reads| reads.iter().collect::<std::collections::BTreeSet<_>>().len()).sum();
+    assert!(requests as f64 > 2.0 * pages as f64, "{requests} requests for {pages} pages");
+}

@@ -10,6 +10,8 @@ pub struct Record {
     pub reads: BTreeMap<String, Vec<u32>>,
     /// Pages in the page cache, at the end of each second.
     pub cached_pages: Vec<u64>,
+    /// Apps alive behind the one in front at the end of each second, without services.
+    pub alive_behind: Vec<u64>,
 }
 
 impl Record {

@@ -9,7 +9,8 @@ use super::{cost::TABLE_1, Frames, HybridTrace, Ledger, Policy};
 use crate::{parallel, replay, size::Footprint, Error, Result, Size, Weight, PAGE_BYTES};
 
 /// The figures of one run.
-pub fn figures(ledger: &Ledger, frames: Frames) -> BTreeMap<String, f64> {
+/// `span_ns` is the trace's time by its own clock, 0 if it tells none.
+pub fn figures(ledger: &Ledger, frames: Frames, span_ns: u64) -> BTreeMap<String, f64> {
     let (all, front) = (ledger.all(), TABLE_1.of_class(&ledger.foreground));
     let figures = [
         ("requests", all.requests as f64),
@@ -26,7 +27,12 @@ pub fn figures(ledger: &Ledger, frames: Frames) -> BTreeMap<String, f64> {
         ("migrations", (all.promotions + all.demotions) as f64),
         ("write_backs", all.write_backs as f64),
     ];
-    figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    let by_clock = [
+        ("energy_by_clock_nj", TABLE_1.energy_by_clock_nj(ledger, frames, span_ns)),
+        ("requests_per_s", all.requests as f64 / (span_ns.max(1) as f64 / 1e9)),
+    ];
+    let by_clock = by_clock.into_iter().filter(|_| span_ns > 0);
+    figures.into_iter().chain(by_clock).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The results document of every policy at every size: a case per size, a configuration per policy.
@@ -50,7 +56,7 @@ pub fn compare(trace: &HybridTrace, policies: &[Policy], sizes: &[Size], dram_pe
     let case = |((size, frames, policy), ledger): (&(Size, Frames, Policy), &Ledger)| Case {
         case: size.to_string(),
         configuration: policy.to_string(),
-        figures: figures(ledger, *frames),
+        figures: figures(ledger, *frames, trace.span_ns),
     };
     Ok(replay::document("lab hybrid", cells.iter().zip(&ledgers).map(case).collect()))
 }

@@ -70,11 +70,34 @@ impl Prices {
         let cost = self.of_class(&ledger.all());
         cost.dynamic_nj + self.static_nj(frames, cost.busy_ns)
     }
+
+    /// The same for all of a trace's time: memory is held whether somebody asks or not. Requests cannot be served sooner than they are.
+    pub fn energy_by_clock_nj(&self, ledger: &Ledger, frames: Frames, span_ns: u64) -> f64 {
+        let cost = self.of_class(&ledger.all());
+        cost.dynamic_nj + self.static_nj(frames, cost.busy_ns.max(span_ns as f64))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_costs_energy_for_all_of_a_traces_time() {
+        let ledger =
+            Ledger { foreground: Class { requests: 1, pcm_read_hits: 1, ..Class::default() }, ..Ledger::default() };
+        let frames = Frames { dram: 1, pcm: 19 };
+        let (busy, second) = (TABLE_1.energy_nj(&ledger, frames), 1_000_000_000);
+        // A trace without times, or one that asks faster than memory serves, costs what it takes to serve.
+        assert_eq!(TABLE_1.energy_by_clock_nj(&ledger, frames, 0), busy);
+        let held = TABLE_1.energy_by_clock_nj(&ledger, frames, second)
+            - TABLE_1.energy_by_clock_nj(&ledger, frames, second / 2);
+        let half = TABLE_1.static_nj(frames, 0.5e9);
+        assert!(half > 0.0 && (held / half - 1.0).abs() < 1e-9, "{held} and {half}");
+        // DRAM alone is the dearer one to hold.
+        let dram = TABLE_1.energy_by_clock_nj(&ledger, Frames { dram: 20, pcm: 0 }, second);
+        assert!(dram > 2.0 * TABLE_1.energy_by_clock_nj(&ledger, frames, second));
+    }
 
     #[test]
     fn prices_are_those_of_the_table() {

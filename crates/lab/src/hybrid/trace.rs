@@ -15,6 +15,8 @@ pub struct HybridTrace {
     pub requests: Vec<Request>,
     /// Distinct pages: the footprint.
     pub pages: u32,
+    /// From its first request to its last, by its own clock; 0 if it tells no times.
+    pub span_ns: u64,
 }
 
 /// Whether the record is a foreground app's: as the trace says, or if it does not, whether the app's name holds one of `names`.
@@ -35,13 +37,14 @@ impl HybridTrace {
         let mut known: HashMap<(std::sync::Arc<str>, u64, u64), u32> = HashMap::new();
         let mut reader = store::Reader::open(path)?;
         let taken = Requests::of(&reader.notes(), None);
-        let mut place = 0;
+        let (mut place, mut times_ns) = (0, [u64::MAX, 0]);
         while let Some(records) = reader.batch()? {
             for record in records {
                 place += 1;
                 if !taken.takes(&record) || record.length_bytes == 0 {
                     continue;
                 }
+                times_ns = [times_ns[0].min(record.time_ns), times_ns[1].max(record.time_ns)];
                 let length_bytes = taken.length_bytes(&record);
                 let last_byte = record.offset_bytes.checked_add(length_bytes - 1);
                 let Some(last_byte) = last_byte.filter(|_| length_bytes <= LONGEST_BYTES) else {
@@ -61,6 +64,7 @@ impl HybridTrace {
             }
         }
         trace.pages = known.len() as u32;
+        trace.span_ns = times_ns[1].saturating_sub(times_ns[0]);
         if !trace.requests.iter().any(|r| r.foreground) {
             return Err(Error::Usage(format!(
                 "{}: no request of a foreground app; name its apps with --foreground, `fovea trace info` lists them",

@@ -9,7 +9,7 @@ use fovea_report::verdict::Bound;
 use super::entry::{Entry, Settings};
 use super::hybrid_grid::{averages, check, requests, Cell, Grid, SEED, SIZES_PERCENT, TRACES, TRACES_NOTE};
 use crate::{
-    hybrid::{compare::figures, cost::TABLE_1, Frames, Ledger, Mix, Place, Policy},
+    hybrid::{compare::figures, cost::TABLE_1, Frames, Ledger, Mix, Place, Policy, REQUESTS_PER_S},
     parallel, Result,
 };
 
@@ -26,14 +26,15 @@ fn energy_of(cell: &Cell) -> f64 {
     TABLE_1.energy_nj(&cell.ledger, cell.frames)
 }
 
-/// Requests for pages a second (4 MB/s), at which memory of DRAM alone is compared: a busy phone's, to PCM's disadvantage.
-const A_PHONES_RATE: f64 = 1000.0;
+/// By the trace's own clock: memory is held whether somebody asks or not.
+fn energy_by_clock(cell: &Cell) -> f64 {
+    TABLE_1.energy_by_clock_nj(&cell.ledger, cell.frames, cell.span_ns)
+}
 
 /// Energy if requests come at that rate, or as fast as they are served if that is slower.
 fn energy_at_rate(ledger: &Ledger, frames: Frames, per_second: f64) -> f64 {
-    let cost = TABLE_1.of_class(&ledger.all());
-    let time_ns = cost.busy_ns.max(ledger.all().requests as f64 / per_second * 1e9);
-    cost.dynamic_nj + TABLE_1.static_nj(frames, time_ns)
+    let span_ns = ledger.all().requests as f64 / per_second * 1e9;
+    TABLE_1.energy_by_clock_nj(ledger, frames, span_ns as u64)
 }
 
 fn dynamic_energy(cell: &Cell) -> f64 {
@@ -44,6 +45,7 @@ fn energy(settings: &Settings) -> Result<Findings> {
     let grid = Grid::run(settings)?;
     let (mean, _) = grid.savings(energy_of);
     let (dynamic, _) = grid.savings(dynamic_energy);
+    let (by_clock, _) = grid.savings(energy_by_clock);
     // The paper's introduction argues against memory of DRAM alone: its energy, for the same requests.
     let length = requests(settings);
     let traces = [Mix::first(length).trace(settings.seed), Mix::second(length).trace(settings.seed)];
@@ -56,9 +58,10 @@ fn energy(settings: &Settings) -> Result<Findings> {
     }
     let all_dram =
         parallel::map(&plan, settings.threads, |(_, t, _, frames)| Policy::Lru(Place::Free).run(t, *frames), |_| {});
-    let mut cases = grid.cases(&["energy_nj", "dynamic_energy_nj", "pcm_page_writes", "migrations"]);
-    for ((name, _, percent, frames), ledger) in plan.iter().zip(&all_dram) {
-        let mut kept = figures(ledger, *frames);
+    let mut cases =
+        grid.cases(&["energy_nj", "energy_by_clock_nj", "dynamic_energy_nj", "pcm_page_writes", "migrations"]);
+    for ((name, trace, percent, frames), ledger) in plan.iter().zip(&all_dram) {
+        let mut kept = figures(ledger, *frames, trace.span_ns);
         kept.retain(|name, _| name.contains("energy"));
         cases.push(Case { case: format!("{name}/{percent}%"), configuration: "lru-dram-only".into(), figures: kept });
     }
@@ -73,11 +76,15 @@ fn energy(settings: &Settings) -> Result<Findings> {
     let mut charts = grid.charts("Energy of memory", "mJ", |c| energy_of(c) / 1e6);
     let mut by_rate =
         Chart::new("Energy saved against DRAM alone", Kind::Lines, "requests for pages per second", "saving, %");
-    by_rate.line("seed", [10.0, 100.0, 1e3, 1e4, 1e5].map(|rate| (rate, against_dram(rate))));
+    by_rate.line("seed", [1.0, 10.0, 100.0, 1e3, 1e4, 1e5].map(|rate| (rate, against_dram(rate))));
     charts.push(by_rate);
     charts.push(averages(
         "Energy, change on average",
-        [("paper", -23.0), ("against LRU and 2QLRU", -mean), ("against DRAM only", -against_dram(A_PHONES_RATE))],
+        [
+            ("paper", -23.0),
+            ("against LRU and 2QLRU", -mean),
+            ("against DRAM only, by the clock", -against_dram(REQUESTS_PER_S)),
+        ],
     ));
     Ok(Findings {
         cases,
@@ -90,17 +97,24 @@ fn energy(settings: &Settings) -> Result<Findings> {
                 Bound::AtLeast(23.0),
             ),
             check(
-                "against-dram",
-                "mean saving of energy against LRU with DRAM alone, requests as fast as they are served, as elsewhere, percent",
-                "Hybrid15, sections 1 and 4",
-                against_dram(f64::INFINITY),
+                "mean-by-clock",
+                "the same by the trace's clock, with memory held for all of it, percent",
+                ENERGY.source,
+                by_clock,
                 Bound::AtLeast(23.0),
             ),
             check(
-                "against-dram-at-1000-per-s",
-                "the same at 1000 requests for pages a second, a rate that this project chose, percent",
+                "against-dram",
+                "mean saving of energy against LRU with DRAM alone, by the trace's clock, at 11.2 requests for pages a second, percent",
+                "Hybrid15, sections 1 and 4",
+                against_dram(REQUESTS_PER_S),
+                Bound::AtLeast(23.0),
+            ),
+            check(
+                "against-dram-back-to-back",
+                "the same, requests as fast as they are served and no time between them, percent",
                 "this project",
-                against_dram(A_PHONES_RATE),
+                against_dram(f64::INFINITY),
                 Bound::AtLeast(23.0),
             ),
         ],
@@ -108,15 +122,17 @@ fn energy(settings: &Settings) -> Result<Findings> {
         notes: vec![
             TRACES_NOTE.into(),
             format!(
-                "energy is that of reads, writes and moves, and of holding data while requests are served, reads from flash \
-                 included; of reads, writes and moves alone the saving is {dynamic:.1} %"
+                "energy is that of reads, writes and moves, and of holding data: while requests are served, reads from flash included \
+                 ({mean:.1} % less), or by the clock, for all of the trace's time ({by_clock:.1} %); of reads, writes and moves alone the \
+                 saving is {dynamic:.1} %"
             ),
             format!(
-                "which memory the paper's LRU and 2QLRU had is not said: both readings are shown. Against DRAM alone the saving \
-                 is that of holding data, and depends on the rate of requests: {:.0} % at 100 a second, {:.0} % at 1000, {:.0} % \
-                 at 10,000, {:.0} % if they never pause; below 0 it costs energy",
+                "the clock is that of {REQUESTS_PER_S} requests for pages a second, the median of seven public traces of phones. Against \
+                 DRAM alone the saving is that of holding data, and depends on the rate: {:.0} % at 1 a second, {:.0} % at 100, {:.0} % \
+                 at 1000, {:.0} % at 10,000, {:.0} % if they never pause; below 0 it costs energy",
+                against_dram(1.0),
                 against_dram(100.0),
-                against_dram(A_PHONES_RATE),
+                against_dram(1000.0),
                 against_dram(1e4),
                 against_dram(f64::INFINITY)
             ),

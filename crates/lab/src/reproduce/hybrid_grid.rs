@@ -7,7 +7,7 @@ use fovea_report::verdict::{verdict, Bound, Verdict};
 
 use super::entry::Settings;
 use crate::{
-    hybrid::{compare::figures, Frames, Ledger, Mix, Place, Policy, POLICIES},
+    hybrid::{compare::figures, Frames, HybridTrace, Ledger, Mix, Place, Policy, POLICIES},
     parallel, Result,
 };
 
@@ -27,6 +27,8 @@ pub(super) struct Cell {
     pub percent: u32,
     pub policy: Policy,
     pub frames: Frames,
+    /// The trace's time by its own clock.
+    pub span_ns: u64,
     pub ledger: Ledger,
 }
 
@@ -56,7 +58,14 @@ impl Grid {
             }
         }
         let ledgers = parallel::map(&plan, settings.threads, |(_, t, _, policy, f)| policy.run(t, *f), |_| {});
-        let cell = |((trace, _, percent, policy, frames), ledger)| Cell { trace, percent, policy, frames, ledger };
+        let cell = |((trace, made, percent, policy, frames), ledger): ((_, &HybridTrace, _, _, _), _)| Cell {
+            trace,
+            percent,
+            policy,
+            frames,
+            span_ns: made.span_ns,
+            ledger,
+        };
         Ok(Grid { cells: plan.into_iter().zip(ledgers).map(cell).collect() })
     }
 
@@ -67,7 +76,7 @@ impl Grid {
 
     pub fn cases(&self, names: &[&str]) -> Vec<Case> {
         let case = |cell: &Cell| {
-            let all = figures(&cell.ledger, cell.frames);
+            let all = figures(&cell.ledger, cell.frames, cell.span_ns);
             Case {
                 case: format!("{}/{}%", cell.trace, cell.percent),
                 configuration: cell.policy.to_string(),
@@ -132,7 +141,8 @@ pub(super) fn check(id: &str, claim: &str, source: &str, figure: f64, bound: Bou
 
 pub(super) const TRACES_NOTE: &str =
     "the paper's traces were not published: these are made after its description (request ratios \
-    15:1 and 3:1, which apps, how concentrated); shares of writes and of fresh pages, and footprints, are choices";
+    15:1 and 3:1, which apps, how concentrated); how many pages are both read and written, how fast hot pages drift and how many \
+    requests come in a second are fitted to public traces of phones; shares of writes and of fresh pages, and footprints, are choices";
 
 pub(super) fn averages(title: &str, bars: [(&str, f64); 3]) -> Chart {
     let mut chart = Chart::new(title, Kind::Bars, "", "change, %");

@@ -75,6 +75,7 @@ fn variants(length: u32) -> Vec<(String, Mix)> {
     for share in [1.0, 3.0, 7.0, 31.0] {
         variants.push((format!("foreground-{share}to1"), Mix { foreground_share: share, ..Mix::first(length) }));
     }
+    variants.push(("no-drift".to_owned(), Mix { lifetime_writes: 0.0, ..Mix::first(length) }));
     let with = |change: &dyn Fn(&mut AppMix)| {
         let mut mix = Mix::first(length);
         mix.apps.iter_mut().for_each(change);
