@@ -201,6 +201,7 @@ fn file_systems() -> Vec<Case> {
         case("crypt-above", false, layers::crypt_above),
         case("snapshot-above", false, layers::snapshot_above),
         case("thin-above", false, layers::thin_above),
+        case("two-targets", false, layers::two_targets),
         case("resized", false, layers::resized),
         case("swap-partition", false, layers::swap_partition),
         case("swap-file", false, layers::swap_file),

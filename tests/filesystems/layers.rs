@@ -146,6 +146,20 @@ pub fn thin_above(lab: &mut Lab) -> Outcome<()> {
     EXT4.test_on(lab, &volume, &thin)
 }
 
+/// A device of two targets, whose border lies inside of the file system, and files.
+pub fn two_targets(lab: &mut Lab) -> Outcome<()> {
+    const FIRST: u64 = (9 << 20) / SECTOR;
+    let disk = lab.bed.disk(32, 4096)?;
+    let volume = lab.bed.volume(&disk)?;
+    let (mapper, number, name) = (lab.bed.mapper(), lab.bed.number(&disk)?, &volume.name);
+    let part = |start, sectors| target(lab.kind, start, sectors, format!("{number} {start}"));
+    // dm-linear has the same arguments.
+    at("load", mapper.load(name, &[part(0, FIRST), part(FIRST, volume.size_bytes / SECTOR - FIRST)]))?;
+    at("suspend", mapper.suspend(name, Suspend::Flush))?;
+    at("resume", mapper.resume(name))?;
+    EXT4.test_on(lab, &volume, &volume.node)
+}
+
 /// The target grows and shrinks behind the file system's end while its files are worked on.
 pub fn resized(lab: &mut Lab) -> Outcome<()> {
     const SMALL: u64 = (32 << 20) / SECTOR;
