@@ -13,8 +13,6 @@
 #include "classes.h"
 #include "queue.h"
 
-static struct workqueue_struct *submitters;
-
 /* All queues, and who shares in each. */
 static DEFINE_MUTEX(disks_mutex);
 static LIST_HEAD(disks);
@@ -97,7 +95,7 @@ static bool decide(struct queue *q, u64 now_ns, struct aciom_request *mine, bool
 		urgent = false;
 	}
 	if (!bio_list_empty(&q->decided))
-		queue_work(submitters, &q->work);
+		queue_work(q->submitter, &q->work);
 	arm(q);
 	settle(q);
 	return found;
@@ -311,6 +309,8 @@ void queue_app_remove(struct queue *q, u32 app)
 
 static void free_queue(struct queue *q)
 {
+	if (q->submitter)
+		destroy_workqueue(q->submitter);
 	free_percpu(q->observed);
 	kvfree(q->core);
 	kfree(q);
@@ -330,10 +330,15 @@ static struct queue *make_queue(const struct request_queue *disk)
 		return NULL;
 	memory = kvzalloc(size, GFP_KERNEL);
 	q->observed = alloc_percpu(struct observed);
-	if (!memory || !q->observed) {
+	/*
+	 * Others' memory may hang on what is submitted here, and their deadlines. Each disk has its
+	 * own: a volume may lie on a loop device on another volume, and one that waits there for a
+	 * tag must not have the only thread that is left when memory is short.
+	 */
+	q->submitter = alloc_workqueue("dm-aciom", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 1);
+	if (!memory || !q->observed || !q->submitter) {
 		kvfree(memory);
-		free_percpu(q->observed);
-		kfree(q);
+		free_queue(q);
 		return NULL;
 	}
 	aciom_init(memory, size, &config, &q->core);
@@ -383,17 +388,4 @@ void queue_put(struct queue *q)
 		free_queue(q);
 	}
 	mutex_unlock(&disks_mutex);
-}
-
-int queues_init(void)
-{
-	/* Others' memory may hang on what is submitted here, and their deadlines. */
-	submitters = alloc_workqueue("dm-aciom", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI,
-				     0);
-	return submitters ? 0 : -ENOMEM;
-}
-
-void queues_exit(void)
-{
-	destroy_workqueue(submitters);
 }

@@ -87,6 +87,7 @@ struct queue {
 	const struct request_queue *disk;
 	unsigned int volumes;		/* under queue.c's mutex */
 	struct work_struct work;
+	struct workqueue_struct *submitter;
 	struct hrtimer timer;
 	struct list_head link;		/* classes.c's */
 	struct list_head disks;		/* queue.c's */
@@ -139,8 +140,5 @@ void queue_wake_all_writers(struct queue *q);
 bool queue_throttle_write(struct queue *q, const struct bio *bio, u32 class,
 			 const bool *active);
 void queue_passed(struct queue *q, const struct io *io);
-
-int queues_init(void);
-void queues_exit(void);
 
 #endif /* FOVEA_ACIOM_QUEUE_H */

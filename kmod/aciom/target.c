@@ -349,21 +349,13 @@ static struct target_type aciom_target = {
 
 static int __init aciom_module_init(void)
 {
-	int error = queues_init();
-
-	if (error)
-		return error;
-	error = dm_register_target(&aciom_target);
-	if (error)
-		queues_exit();
-	return error;
+	return dm_register_target(&aciom_target);
 }
 
 /* Targets hold the module: there are none by now. */
 static void __exit aciom_module_exit(void)
 {
 	dm_unregister_target(&aciom_target);
-	queues_exit();
 	classes_forget_all();
 	/* Entries that are still on their way out. */
 	rcu_barrier();
