@@ -262,7 +262,7 @@ install-small:
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(SMALL) $(DESTDIR)$(PREFIX)/bin/fovea
 	install -d $(DESTDIR)$(PREFIX)/share/doc/fovea $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/systemd/user
-	install -m 644 packaging/fovea.toml README.md $(DESTDIR)$(PREFIX)/share/doc/fovea/
+	install -m 644 packaging/fovea.toml packaging/expert.toml README.md $(DESTDIR)$(PREFIX)/share/doc/fovea/
 	$(call install-modules,$(DESTDIR)/usr/src/fovea-$(VERSION))
 	tools/dkms-conf.sh $(VERSION) >$(DESTDIR)/usr/src/fovea-$(VERSION)/dkms.conf
 	for u in packaging/*.service; do sed 's|/usr/local/bin|$(PREFIX)/bin|g; s|/usr/local/lib|$(PREFIX)/lib|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u#packaging/}; done

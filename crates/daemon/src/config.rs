@@ -13,7 +13,7 @@ use fovea_contract::{ecache_parameters, ecache_zero};
 use fovea_linux::StorageSwap;
 use fovea_policy::memory::Mode;
 
-pub use guard::Loaded;
+pub use guard::{drop_ins, Loaded};
 pub use read::BadConfig;
 
 fovea_policy::with_sections! {
@@ -21,6 +21,8 @@ fovea_policy::with_sections! {
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct Config {
+        /// What the device is.
+        pub preset: Preset,
         /// Apps that the device's owner wants treated otherwise than their importance says.
         pub lists: fovea_apps::Lists,
         /// Services by which apps' I/O is classified.
@@ -33,6 +35,30 @@ fovea_policy::with_sections! {
         pub watch: WatchConfig,
         /// Files and discovery.
         pub daemon: DaemonConfig,
+    }
+}
+
+/// What the device is: defaults of its own for some keys, which a file's keys go before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// A desktop or laptop.
+    #[default]
+    Desktop,
+    /// A phone, tablet or console: one app is seen, and what was left does nothing that its user would miss.
+    Handheld,
+    /// One app for ever, and nobody who reads notifications.
+    Kiosk,
+}
+
+impl Preset {
+    /// The keys it sets.
+    pub fn text(name: &str) -> Option<&'static str> {
+        match name {
+            "handheld" => Some("[freeze]\nclasses = [\"hidden\", \"empty\"]\ndebounce_ms = 10000\n"),
+            "kiosk" => Some("[watch]\nnotifications = false\n"),
+            _ => None,
+        }
     }
 }
 
@@ -227,9 +253,18 @@ mod tests {
     }
 
     #[test]
-    fn the_packaged_file_states_the_defaults() {
-        let text = include_str!("../../../packaging/fovea.toml");
-        assert_eq!(Config::parse(text, Path::new("fovea.toml")).unwrap(), Config::default());
+    fn the_packaged_files_state_the_defaults() {
+        for text in [include_str!("../../../packaging/fovea.toml"), include_str!("../../../packaging/expert.toml")] {
+            assert_eq!(Config::parse(text, Path::new("fovea.toml")).unwrap(), Config::default());
+        }
+    }
+
+    #[test]
+    fn a_preset_sets_keys_that_there_are() {
+        for name in ["desktop", "handheld", "kiosk"] {
+            Config::parse(Preset::text(name).unwrap_or_default(), Path::new(name)).unwrap();
+            Config::parse(&format!("preset = \"{name}\""), Path::new(name)).unwrap();
+        }
     }
 
     /// What the manual and the unknown keys go by.
@@ -239,6 +274,7 @@ mod tests {
         let mut names: Vec<_> = sections.iter().map(|(name, _)| *name).collect();
         assert!(sections.iter().all(|(_, keys)| !keys.is_empty()), "{sections:?}");
         let mut all = fovea_apps::keys_of::<Config>().to_vec();
+        all.retain(|name| *name != "preset");
         names.sort_unstable();
         all.sort_unstable();
         assert_eq!(names, all);

@@ -64,7 +64,7 @@ mod watch;
 mod whom_tests;
 mod worker;
 
-pub use config::{AboveStorage, BadConfig, Config, DaemonConfig, Loaded, ZramConfig};
+pub use config::{drop_ins, AboveStorage, BadConfig, Config, DaemonConfig, Loaded, Preset, ZramConfig};
 pub use engine::{Engine, Turn};
 pub use journal::{Entry, Journal};
 pub use supervisor::{restore_alone, run};

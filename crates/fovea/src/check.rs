@@ -31,7 +31,8 @@ pub fn check(json: bool, settings: &Settings, strict: bool) -> Result<(), Failur
 
 /// The row of the configuration, and what is wrong with it as one line.
 fn configuration(settings: &Settings, strict: bool) -> (Row, Option<String>) {
-    let file = settings.file().map_or("no file: the defaults count".to_owned(), |file| file.display().to_string());
+    let files: Vec<_> = settings.files().iter().map(|file| file.display().to_string()).collect();
+    let file = if files.is_empty() { "no file: the defaults count".to_owned() } else { files.join(", ") };
     let (state, found, wrong) = match settings.read() {
         Ok(Loaded { problems, .. }) => {
             let found = [&[file][..], &problems].concat().join("; ");

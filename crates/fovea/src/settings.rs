@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Which configuration is in force, and which run folder by it: every command that speaks to the daemon or undoes what it did must agree with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fovea_client::protocol::RUN_FOLDER;
-use fovea_daemon::{Config, Loaded};
+use fovea_daemon::{drop_ins, Config, Loaded};
 
 use crate::failure::Failure;
 
-/// The configuration file that is read when none is named.
-const DEFAULT_CONFIG: &str = "/etc/fovea.toml";
+/// The distribution's configuration, and the owner's, which are read when no file is named. A later one's keys go before an earlier one's.
+const VENDOR_FOLDER: &str = "/usr/lib/fovea";
+const OWNERS_FILE: &str = "/etc/fovea.toml";
 
 /// What the command line says of them.
 pub struct Settings {
@@ -22,18 +23,25 @@ impl Settings {
         Self { config, run_folder }
     }
 
-    /// The file, if there is one: looked for each time, for it may come while the daemon runs.
-    pub fn file(&self) -> Option<PathBuf> {
-        let default = || Some(PathBuf::from(DEFAULT_CONFIG)).filter(|path| path.exists());
-        self.config.clone().or_else(default)
+    /// The files that there are, looked for each time, for they may come while the daemon runs: the vendor's, the owner's file, and those in its
+    /// folder, as `/etc/fovea.toml.d`. One that the command line names is read if it is there or not, and its folder; the vendor's are not.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut files = match &self.config {
+            Some(named) => vec![named.clone()],
+            None => {
+                let owners = Some(PathBuf::from(OWNERS_FILE)).filter(|path| path.exists());
+                drop_ins(Path::new(VENDOR_FOLDER)).into_iter().chain(owners).collect()
+            }
+        };
+        let mut folder = self.config.clone().unwrap_or_else(|| OWNERS_FILE.into()).into_os_string();
+        folder.push(".d");
+        files.extend(drop_ins(Path::new(&folder)));
+        files
     }
 
     /// The configuration, and the keys in it that nobody knows.
     pub fn read(&self) -> Result<Loaded, Failure> {
-        let loaded = match self.file() {
-            Some(path) => Loaded::read(&path).map_err(|e| Failure::failed(e.to_string()))?,
-            None => Loaded::default(),
-        };
+        let loaded = Loaded::read(&self.files()).map_err(|e| Failure::failed(e.to_string()))?;
         Ok(self.at_home(loaded))
     }
 
@@ -47,7 +55,7 @@ impl Settings {
     pub fn guarded(&self) -> Loaded {
         let state = std::env::var_os("STATE_DIRECTORY").map(PathBuf::from);
         let folder = state.or_else(|| self.run_folder.clone()).unwrap_or_else(|| RUN_FOLDER.into());
-        let mut loaded = Loaded::guarded(self.file().as_deref(), &folder.join("last-good.toml"));
+        let mut loaded = Loaded::guarded(&self.files(), &folder.join("last-good"));
         let configured = &loaded.config.daemon.run_folder;
         if self.run_folder.is_none() {
             if let Err(e) = std::fs::create_dir_all(configured) {
@@ -83,7 +91,7 @@ impl Settings {
     /// neither does a folder that cannot be: the daemon is not there then either.
     pub fn run_folder(&self) -> PathBuf {
         let configured =
-            || Some(Loaded::read(&self.file()?).ok()?.config.daemon.run_folder).filter(|folder| folder.is_dir());
+            || Some(Loaded::read(&self.files()).ok()?.config.daemon.run_folder).filter(|folder| folder.is_dir());
         self.run_folder.clone().or_else(configured).unwrap_or_else(|| RUN_FOLDER.into())
     }
 }

@@ -170,6 +170,31 @@ fn a_broken_configuration_names_file_line_and_mend() {
 }
 
 #[test]
+fn files_in_the_configurations_folder_go_before_it_and_check_names_them_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("fovea.toml");
+    let drop_in = folder.path().join("fovea.toml.d/10-mine.toml");
+    fs::create_dir(drop_in.parent().unwrap()).unwrap();
+    fs::write(&config, "[zram]\nsize_percent = 0\n").unwrap();
+    fs::write(&drop_in, "[zram]\nsize_percent = 30\n").unwrap();
+    fs::write(folder.path().join("fovea.toml.d/README"), "not read").unwrap();
+    let row = || {
+        let output = fovea(Path::new(NOWHERE)).args(["check", "--json", "--config"]).arg(&config).output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let rows = report["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["name"] == "config").unwrap()["found"].as_str().unwrap().to_owned()
+    };
+    let both = row();
+    assert!(both.contains("fovea.toml, ") && both.ends_with("10-mine.toml"), "{both}");
+    fs::write(&drop_in, "[zram]\npriority = 40000\n").unwrap();
+    let wrong = row();
+    assert!(
+        wrong.contains("fovea.toml:2: zram.size_percent") || wrong.contains("10-mine.toml:2: zram.priority"),
+        "{wrong}"
+    );
+}
+
+#[test]
 fn a_run_folder_that_cannot_be_is_named_with_the_mend() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("fovea.toml");

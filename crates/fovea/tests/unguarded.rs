@@ -43,7 +43,7 @@ fn a_start_with_a_bad_file_goes_by_the_last_good_one_and_says_so() {
     assert_eq!(problems(&daemon), "null");
     let daemon = started_with(ended(daemon), "[memory]\nwatch_ms = \"soon\"\n");
     let said = problems(&daemon);
-    assert!(said.contains("fovea.toml:2: watch_ms") && said.contains("last-good.toml"), "{said}");
+    assert!(said.contains("fovea.toml:2: watch_ms") && said.contains("last-good"), "{said}");
     assert!(daemon.stderr().contains("fovea.toml:2: watch_ms"), "{}", daemon.stderr());
     let lists = run(&daemon.run_folder(), &["list", "show"]);
     assert!(String::from_utf8(lists.stdout).unwrap().contains("mine"), "what was good last counts");

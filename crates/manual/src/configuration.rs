@@ -5,12 +5,19 @@
 use std::path::Path;
 
 use fovea_apps::{keys_of, Service};
-use fovea_daemon::Config;
+use fovea_daemon::{Config, Preset};
 use toml::{Table, Value};
 
 use crate::roff::{escaped, Page};
 
-const PACKAGED: &str = include_str!("../../../packaging/fovea.toml");
+const PACKAGED: &str = include_str!("../../../packaging/expert.toml");
+
+/// The presets, and whom each is for.
+const PRESETS: [(&str, &str); 3] = [
+    ("desktop", "A desktop or laptop."),
+    ("handheld", "A phone, tablet or console, whose apps do nothing in the background that their user would miss."),
+    ("kiosk", "One app for ever, and nobody who reads notifications."),
+];
 
 /// What each key of a row of services means.
 const ROW: [(&str, &str); 5] = [
@@ -161,15 +168,33 @@ fn said_of(section: &str, name: &str) -> (String, String) {
 /// The page.
 pub fn page() -> String {
     let mut page = Page::new("fovea.toml", 5, "configuration of the daemon fovea");
-    page.section("SYNOPSIS").line(".I /etc/fovea.toml");
+    page.section("SYNOPSIS").line(".I /usr/lib/fovea/*.toml").line(".br").line(".I /etc/fovea.toml").line(".br");
+    page.line(".I /etc/fovea.toml.d/*.toml");
     page.section("DESCRIPTION").text(
-        "The file is optional, and so is every key in it; without it the defaults count. It is read when the daemon starts, and again by \
-         `systemctl reload fovea` or `fovea reload`. [zram], [ecache], [watch] and [daemon] count from the next start on.\n\n\
+        "The files are read in this order, each folder's by their names; a later file's keys go before an earlier one's. `--config FILE` reads \
+         FILE and FILE.d/*.toml instead. Each file and each key is optional; without them the defaults count. They are read when the daemon \
+         starts, and again by `systemctl reload fovea` or `fovea reload`. [zram], [ecache], [watch] and [daemon] count from the next start on.\n\n\
          A file that cannot be used is said in the log, by `fovea status` and by `fovea check`, and a reload of it fails. Until it is mended the \
-         last good one counts, of which a copy is kept in /var/lib/fovea/last-good.toml, or else the defaults. A key that this version does not \
-         know is said and left out; `fovea check --strict` and `fovea run --strict` refuse it.\n\n\
+         last good configuration counts, of which a copy is kept in /var/lib/fovea/last-good, or else the defaults. A key that this version does \
+         not know is said and left out; `fovea check --strict` and `fovea run --strict` refuse it.\n\n\
          The format is TOML: sections in brackets, `key = value`, texts in quotes.",
     );
+    page.section("PRESET")
+        .text("Before the first section stands what the device is; each preset is defaults of its own for some keys.");
+    for (name, meaning) in PRESETS {
+        let keys = Preset::text(name).map_or("The defaults below.".to_owned(), |keys| {
+            let mut section = "";
+            let mut said = Vec::new();
+            for line in keys.lines() {
+                match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                    Some(header) => section = header,
+                    None => said.push(format!("{section}.{line}")),
+                }
+            }
+            format!("Sets {}.", said.join(", "))
+        });
+        page.item(&format!(".B preset = \\(dq{name}\\(dq"), &format!("{meaning} {keys}"));
+    }
     let mut last = "";
     for key in keys() {
         if key.section != last {
@@ -194,7 +219,8 @@ pub fn page() -> String {
     }
     page.section("EXAMPLE").line(".EX");
     page.line(&escaped("[lists]\nprotect = [\"org.mozilla.firefox\"]\n\n[freeze]\nclasses = [\"empty\"]")).line(".EE");
-    page.section("FILES").item(".I /usr/share/doc/fovea/fovea.toml", "All keys with their defaults.");
+    page.section("FILES").item(".I /usr/share/doc/fovea/fovea.toml", "The keys that most need, with their defaults.");
+    page.item(".I /usr/share/doc/fovea/expert.toml", "All keys with their defaults.");
     page.section("SEE ALSO").line(".BR fovea (1),").line(".BR fovea (7)");
     page.done()
 }

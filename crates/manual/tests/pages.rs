@@ -31,7 +31,7 @@ fn each_key_has_its_meaning_type_unit_range_and_default() {
     assert!(all.len() > 60, "{}", all.len());
     for key in &all {
         let of = format!("{}.{}", key.section, key.name);
-        assert!(!key.meaning.is_empty(), "{of}: packaging/fovea.toml has no comment above it");
+        assert!(!key.meaning.is_empty(), "{of}: packaging/expert.toml has no comment above it");
         assert!(!key.kind.is_empty() && !key.range.is_empty() && !key.default.is_empty(), "{of}");
         assert!(page.contains(&format!(".B {}\n", key.name)), "{of}");
     }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use fovea_apps::{keys_of, Service};
 use serde::Deserialize;
 use thiserror::Error;
-use toml_edit::{ImDocument, Item, TableLike};
+use toml_edit::{DocumentMut, ImDocument, Item, Table, TableLike};
 
-use super::Config;
+use super::{Config, Preset};
 
 /// A section's name, and what says its keys.
 type Section = (&'static str, fn() -> &'static [&'static str]);
@@ -64,26 +64,41 @@ impl Config {
 
     /// Parses a text, and names the unknown keys, which are left out.
     pub fn read(text: &str, path: &Path) -> Result<(Self, Vec<BadConfig>), BadConfig> {
-        let broken = |line, message: String| BadConfig::Broken { path: path.to_owned(), line, message };
-        let line_at = |at: Option<Range<usize>>| at.map_or(1, |at| 1 + newlines(&text[..at.start.min(text.len())]));
-        let wrong = |at: Option<Range<usize>>, message: &str| {
-            let line = line_at(at);
-            // The key that the value is of.
-            let key = text.lines().nth(line - 1).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
-            let message = in_words(&message.replace('\n', "; "));
-            broken(
-                line,
-                key.filter(|key| !message.contains(*key)).map_or(String::new(), |key| format!("{key}: ")) + &message,
-            )
-        };
-        let document = ImDocument::parse(text).map_err(|e| wrong(e.span(), e.message()))?;
+        Self::read_all(&[(path.to_owned(), text.to_owned())])
+    }
+
+    /// Parses files of which a later one's keys go before an earlier one's, and names the unknown keys, which are left out. Below all of
+    /// them is the preset that the last of them names.
+    pub fn read_all(files: &[(PathBuf, String)]) -> Result<(Self, Vec<BadConfig>), BadConfig> {
         let mut unknown = Vec::new();
-        unknown_keys(document.as_table(), &mut |at, what| unknown.push(broken(line_at(at), what)));
-        let document = toml_edit::de::Deserializer::from(document);
-        let config = Self::deserialize(document).map_err(|e| wrong(e.span(), e.message()))?;
-        config
-            .check()
-            .map_err(|(section, key, wrong)| broken(line_of(text, section, key), format!("{section}.{key} {wrong}")))?;
+        let mut merged = Table::new();
+        for (path, text) in files {
+            let (document, left_out) = parsed(path, text)?;
+            unknown.extend(left_out);
+            merge(&mut merged, document);
+        }
+        let preset = merged.get("preset").and_then(Item::as_str).and_then(Preset::text);
+        if let Some(preset) = preset {
+            let mut below =
+                ImDocument::parse(preset).map(|document| document.into_mut().into_table()).unwrap_or_default();
+            merge(&mut below, merged);
+            merged = below;
+        }
+        // Each file was read alone: what is wrong now has come with the merging, and no file's line says where.
+        let at = |line, message| {
+            let path = files.last().map_or_else(PathBuf::new, |(path, _)| path.clone());
+            BadConfig::Broken { path, line, message }
+        };
+        let config: Self = toml_edit::de::from_document(DocumentMut::from(merged))
+            .map_err(|e| at(1, in_words(&e.message().replace('\n', "; "))))?;
+        config.check().map_err(|(section, key, wrong)| {
+            let message = format!("{section}.{key} {wrong}");
+            let said = files.iter().rev().find_map(|(path, text)| Some((path.clone(), line_of(text, section, key)?)));
+            said.map_or_else(
+                || at(1, message.clone()),
+                |(path, line)| BadConfig::Broken { path, line, message: message.clone() },
+            )
+        })?;
         Ok((config, unknown))
     }
 
@@ -109,10 +124,42 @@ impl Config {
     }
 }
 
+/// One file's keys, if it is right by itself, and those in it that nobody knows.
+fn parsed(path: &Path, text: &str) -> Result<(Table, Vec<BadConfig>), BadConfig> {
+    let broken = |line, message: String| BadConfig::Broken { path: path.to_owned(), line, message };
+    let line_at = |at: Option<Range<usize>>| at.map_or(1, |at| 1 + newlines(&text[..at.start.min(text.len())]));
+    let wrong = |at: Option<Range<usize>>, message: &str| {
+        let line = line_at(at);
+        // The key that the value is of.
+        let key = text.lines().nth(line - 1).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
+        let message = in_words(&message.replace('\n', "; "));
+        broken(
+            line,
+            key.filter(|key| !message.contains(*key)).map_or(String::new(), |key| format!("{key}: ")) + &message,
+        )
+    };
+    let document = ImDocument::parse(text).map_err(|e| wrong(e.span(), e.message()))?;
+    let mut unknown = Vec::new();
+    unknown_keys(document.as_table(), &mut |at, what| unknown.push(broken(line_at(at), what)));
+    let table = document.clone().into_mut().into_table();
+    Config::deserialize(toml_edit::de::Deserializer::from(document)).map_err(|e| wrong(e.span(), e.message()))?;
+    Ok((table, unknown))
+}
+
+/// Puts the second's keys over the first's. A list is one value: it replaces what was there.
+fn merge(below: &mut Table, above: Table) {
+    for (key, item) in above {
+        match (below.get_mut(&key).and_then(Item::as_table_mut), item) {
+            (Some(table), Item::Table(above)) => merge(table, above),
+            (_, item) => drop(below.insert(&key, item)),
+        }
+    }
+}
+
 /// Names each key that no section has.
 fn unknown_keys(document: &dyn TableLike, tell: &mut dyn FnMut(Option<Range<usize>>, String)) {
     let at = |table: &dyn TableLike, key: &str| table.key(key).and_then(|key| key.span());
-    for (name, item) in document.iter() {
+    for (name, item) in document.iter().filter(|(name, _)| *name != "preset") {
         let Some((_, keys)) = Config::sections().find(|(section, _)| *section == name) else {
             tell(at(document, name), format!("unknown section [{name}]: left out; fovea.toml(5) has those there are"));
             continue;
@@ -150,13 +197,12 @@ fn newlines(text: &str) -> usize {
     text.matches('\n').count()
 }
 
-/// Where a key of a section stands; the file's first line if it does not.
-fn line_of(text: &str, section: &str, key: &str) -> usize {
+/// Where a key of a section stands, if it does.
+fn line_of(text: &str, section: &str, key: &str) -> Option<usize> {
     // A key of a row is behind its table's name.
     let key = key.rsplit('.').next().unwrap_or(key);
     let is_key =
         |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
-    let header =
-        text.lines().position(|line| line.trim_start().trim_start_matches('[').starts_with(section)).unwrap_or(0);
-    1 + text.lines().skip(header).position(is_key).map_or(0, |after| header + after)
+    let header = text.lines().position(|line| line.trim_start().trim_start_matches('[').starts_with(section))?;
+    text.lines().skip(header).position(is_key).map(|after| 1 + header + after)
 }

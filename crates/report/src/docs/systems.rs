@@ -148,6 +148,19 @@ const ROWS: [Row; 14] = [
     },
 ];
 
+/// What a configuration is, where its name alone does not say it.
+fn in_words(configuration: &str) -> &str {
+    match configuration {
+        "stock" => "no swap",
+        "migrate" => "pages moved away, as CMA does",
+        "off" => "mapped anew each time",
+        "none" => "no scheduler",
+        "always" => "KSM as it comes, always on",
+        "numa-balancing" => "the kernel's NUMA balancing",
+        name => name,
+    }
+}
+
 /// What is left of all, in percent, where a verdict says how much is saved.
 fn left_percent(document: &Document, verdict: &str) -> Option<f64> {
     document.verdicts.iter().find(|v| v.id == verdict).map(|v| 100.0 - v.figure)
@@ -174,7 +187,7 @@ impl Row {
         match self.figures {
             Figures::Of { case, figure, without, with } => {
                 let of = |configuration: &str| document.figure(case, configuration, figure);
-                Some(shown(figure, (of(without)?, without), (of(with)?, "")))
+                Some(shown(figure, (of(without)?, in_words(without)), (of(with)?, "")))
             }
             Figures::Two { case, configuration, without, with } => {
                 let of = |figure: &str| document.figure(case, configuration, figure);
