@@ -166,6 +166,23 @@ impl Choice {
         self.parameters.get(at).copied()
     }
 
+    /// What decides what it draws, or what is let in; nothing if neither draws.
+    pub fn seed(&self) -> Option<f64> {
+        self.parameter(Drawn::SEED.name).or_else(|| self.hooks.seed())
+    }
+
+    /// The same with another seed; nothing if nothing is drawn.
+    pub fn with_seed(&self, seed: f64) -> Option<Choice> {
+        self.seed()?;
+        let mut other = self.clone();
+        let own = self.policy.parameters.iter().position(|p| p.name == Drawn::SEED.name);
+        match own.and_then(|at| other.parameters.get_mut(at)) {
+            Some(value) => *value = seed,
+            None => other.hooks.set_seed(seed),
+        }
+        Some(other)
+    }
+
     /// An empty cache of that capacity.
     pub fn build(&self, capacity: u64) -> Box<dyn Policy> {
         self.build_until(capacity, &Stop::default())

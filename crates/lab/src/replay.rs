@@ -2,6 +2,7 @@
 //! Replay of policies on a trace.
 
 mod counting;
+mod seeds;
 
 use std::{
     collections::BTreeMap,
@@ -13,6 +14,7 @@ use std::{
 use fovea_report::document::{Case, Document, Input};
 
 pub use counting::{intervals, Counting, Interval, WarmUp};
+pub use seeds::{over_seeds, with_seeds, OverSeeds};
 
 use crate::{
     dense::{Dense, DenseOptions, CHUNK_REQUESTS},

@@ -8,7 +8,7 @@ mod documents;
 mod jackknife;
 mod mean;
 
-use mean::{arithmetic, Mean, T};
+use mean::{Mean, T};
 
 use crate::chart::{Chart, Point, Series};
 use crate::document::Case;
@@ -19,6 +19,7 @@ use crate::verdict::{Bound, Seeds, Verdict};
 pub const MOST_SEEDS: u32 = T.len() as u32 + 1;
 
 pub use documents::documents;
+pub use mean::arithmetic;
 
 /// A value of every seed, or not a number if one has none.
 fn each<'f, T: 'f>(found: &'f [(u64, Findings)], of: impl Fn(&'f Findings) -> Option<T>) -> Vec<Option<T>> {

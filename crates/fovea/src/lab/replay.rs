@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fovea_lab::dense::DenseOptions;
 use fovea_lab::policy::{self, Choice};
-use fovea_lab::replay::{Counting, Interval, Outcome, ReplayOptions, WarmUp};
+use fovea_lab::replay::{over_seeds, with_seeds, Counting, Interval, Outcome, OverSeeds, ReplayOptions, WarmUp};
 use fovea_lab::sweep::{Cell, SweepOptions};
 use fovea_lab::{Op, Result, Size, Weight};
 
@@ -120,6 +120,10 @@ pub struct ReplayArgs {
     grid: GridArgs,
     #[command(flatten)]
     counting: CountingArgs,
+    /// Replay policies that draw under so many seeds; the table has the mean of their misses and half of its 95 % confidence interval, the
+    /// document each of them.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=31))]
+    seeds: u32,
     /// Write the results document there; - for standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -143,8 +147,24 @@ pub struct SweepArgs {
     threads: Option<usize>,
 }
 
+fn heads() -> String {
+    format!("{:24} {:24} {:>12} {:>12} {:>9}\n", "size", "policy", "requests", "misses", "miss %")
+}
+
+/// Of several seeds the mean, with half of its 95 % confidence interval.
+fn line_over_seeds(found: &OverSeeds, outcome: &Outcome) -> String {
+    let percent = |misses: f64| 100.0 * misses / outcome.requests.max(1) as f64;
+    let (size, requests) = (size_of(outcome), outcome.requests);
+    let OverSeeds { policy, mean_misses, half_interval, seeds, .. } = found;
+    let mut line = format!("{size:24} {policy:24} {requests:>12} {mean_misses:>12.0} {:>9.3}", percent(*mean_misses));
+    if *seeds > 1 {
+        line += &format!(" ± {:.3} ({seeds} seeds)", percent(*half_interval));
+    }
+    line + "\n"
+}
+
 fn table<'o>(rows: impl Iterator<Item = (String, &'o str, u64, u64)>) -> String {
-    let mut text = format!("{:24} {:24} {:>12} {:>12} {:>9}\n", "size", "policy", "requests", "misses", "miss %");
+    let mut text = heads();
     for (size, policy, requests, misses) in rows {
         let percent = 100.0 * misses as f64 / requests.max(1) as f64;
         text += &format!("{size:24} {policy:24} {requests:>12} {misses:>12} {percent:>9.3}\n");
@@ -182,7 +202,7 @@ fn size_of(outcome: &Outcome) -> String {
 impl ReplayArgs {
     pub fn run(self) -> Result<(), Failure> {
         let options = ReplayOptions {
-            policies: self.grid.policies()?,
+            policies: with_seeds(&self.grid.policies()?, self.seeds),
             sizes: self.grid.sizes()?,
             dense: self.grid.dense(),
             counting: self.counting.counting()?,
@@ -201,8 +221,11 @@ impl ReplayArgs {
         if to_stdout(json) {
             return Ok(());
         }
-        let rows = report.outcomes.iter().map(|o| (size_of(o), o.policy.as_str(), o.requests, o.misses()));
-        let mut text = table(rows);
+        let mut text = heads();
+        for found in over_seeds(&options.policies, &report.outcomes) {
+            let of = report.outcomes.iter().find(|outcome| outcome.size == found.size);
+            text += &of.map_or_else(String::new, |outcome| line_over_seeds(&found, outcome));
+        }
         text += &interval_table(report.outcomes.iter().map(|o| (size_of(o), o.policy.as_str(), &*o.intervals)));
         for (why, count) in &report.left_out {
             text += &format!("left out: {count} {why}\n");

@@ -93,6 +93,10 @@ impl Hooks {
         (self.0[PROBABILITY] < 1.0).then_some(self.0[SEED])
     }
 
+    pub(super) fn set_seed(&mut self, seed: f64) {
+        self.0[SEED] = seed;
+    }
+
     /// The same for a sample with such a share of the requests and objects: what counts these counts fewer. A
     /// sample's clock is the trace's.
     pub(crate) fn scaled(mut self, rate: f64) -> Hooks {

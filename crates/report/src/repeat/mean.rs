@@ -12,7 +12,7 @@ pub(super) const T: [f64; 30] = [
 const RATIO_SCALED: [&str; 5] = ["_ns", "_bytes", "_nj", "_bytes_per_s", "_insns"];
 
 /// A mean, and its margin: none of what is the same with every seed, as the paper's own numbers are.
-pub(super) type Mean = (f64, Option<f64>);
+pub type Mean = (f64, Option<f64>);
 
 /// The mean of a scenario's figure, by its name: geometric of times, sizes and the like if all are positive, else arithmetic.
 pub(super) fn by_name(name: &str, values: &[f64]) -> Mean {
@@ -24,8 +24,8 @@ pub(super) fn by_name(name: &str, values: &[f64]) -> Mean {
     }
 }
 
-/// Not a number if one is none. Summed from the least up, so that no bit depends on the order of the seeds.
-pub(super) fn arithmetic(values: &[f64]) -> Mean {
+/// Their mean; not a number if one is none. Summed from the least up, so that no bit depends on the order of the seeds.
+pub fn arithmetic(values: &[f64]) -> Mean {
     let first = values[0];
     if values.iter().all(|&v| v == first) {
         return (first, None);
