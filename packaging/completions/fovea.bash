@@ -1887,7 +1887,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__lab__subcmd__replay)
-            opts="-h --trace --policy --policies --size --sizes --reads-only --ops --repeat --no-keep --warm-up --interval --json --run-folder --config --help"
+            opts="-h --trace --policy --policies --size --sizes --reads-only --ops --repeat --no-keep --warm-up --interval --seeds --json --run-folder --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1926,6 +1926,10 @@ _fovea() {
                     return 0
                     ;;
                 --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -367,6 +367,7 @@ complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcomm
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from replay" -l repeat -d 'Replay each trace so many times in a row' -r
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from replay" -l warm-up -d 'Requests at the beginning that fill the caches and are not counted: a number, or a share of all (10%)' -r
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from replay" -l interval -d 'Tell the misses of so many requests at a time too, beside those of all' -r
+complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from replay" -l seeds -d 'Replay policies that draw under so many seeds; the table has the mean of their misses and half of its 95 % confidence interval, the document each of them' -r
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from replay" -l json -d 'Write the results document there; - for standard output' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from replay" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand lab; and __fish_seen_subcommand_from replay" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
