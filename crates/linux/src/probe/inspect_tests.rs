@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! A process that holds up whoever looks into it: in execve, which closes a file whose server (FUSE) is silent.
+//! Processes that hold up whoever looks into them: one in execve, which closes a file whose server (FUSE) is silent, and one
+//! that reads such a file by its mapping.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -7,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,11 +25,12 @@ use fovea_apps::{Marks, ProcessId};
 /// Requests of linux/fuse.h.
 const GETATTR: u32 = 3;
 const OPEN: u32 = 14;
+const READ: u32 = 15;
 const FLUSH: u32 = 25;
 const INIT: u32 = 26;
 
-/// A process that holds its `exec_update_lock` until this is dropped.
-struct InExec {
+/// A process that holds a lock of its own until this is dropped.
+struct Held {
     at: PathBuf,
     pid: u32,
     starting: Option<JoinHandle<std::io::Result<Child>>>,
@@ -36,8 +38,15 @@ struct InExec {
     _folder: tempfile::TempDir,
 }
 
-impl InExec {
-    fn new() -> Option<InExec> {
+/// A file whose server is this process.
+struct Served {
+    at: PathBuf,
+    device: File,
+    folder: tempfile::TempDir,
+}
+
+impl Served {
+    fn new() -> Option<Served> {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("file");
         std::fs::write(&at, "").unwrap();
@@ -48,6 +57,14 @@ impl InExec {
             println!("skipped: no FUSE file system can be mounted here: {e}");
             return None;
         }
+        Some(Served { at, device, folder })
+    }
+}
+
+impl Held {
+    /// Its `exec_update_lock`.
+    fn in_exec() -> Option<Held> {
+        let Served { at, device, folder } = Served::new()?;
         let path = std::ffi::CString::new(at.as_os_str().as_encoded_bytes()).unwrap();
         // The child alone has the file, at a number above all that this process has open, so that it is closed last. The first
         // one of it is closed here, which is answered.
@@ -69,14 +86,40 @@ impl InExec {
         unsafe { command.arg("1000").pre_exec(open) };
         // Spawning it does not return before its execve does.
         let starting = std::thread::spawn(move || command.spawn());
-        let pid = serve_until_closed(&device);
-        let held = InExec { at, pid, starting: Some(starting), device: Some(device), _folder: folder };
+        let pid = serve_until_second(FLUSH, &device);
+        let held = Held { at, pid, starting: Some(starting), device: Some(device), _folder: folder };
         assert!(pid > 0, "the file was never closed");
+        Some(held)
+    }
+
+    /// Its `mmap_lock`: a fault that is tried again holds it to read, and who waits to write keeps others from reading.
+    fn in_fault() -> Option<Held> {
+        let Served { at, device, folder } = Served::new()?;
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "probe::inspect::tests::holds_its_mappings", "--ignored", "--nocapture"]);
+        let mut child = command.env("FOVEA_TEST_FILE", &at).stdin(Stdio::piped()).spawn().unwrap();
+        let pid = child.id();
+        let is_served = serve_until_second(READ, &device) > 0;
+        // From now on it waits to write.
+        child.stdin.take().unwrap().write_all(b"\n").unwrap();
+        let starting = Some(std::thread::spawn(move || Ok(child)));
+        let held = Held { at, pid, starting, device: Some(device), _folder: folder };
+        assert!(is_served, "the file was never read");
+        let waiting = || {
+            let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+            let status = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
+            status.filter(|status| status.contains("State:\tD")).count()
+        };
+        let began = std::time::Instant::now();
+        while waiting() == 0 {
+            assert!(began.elapsed() < Duration::from_secs(60), "it does not wait to write");
+            std::thread::yield_now();
+        }
         Some(held)
     }
 }
 
-impl Drop for InExec {
+impl Drop for Held {
     fn drop(&mut self) {
         if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::KILL);
@@ -88,11 +131,10 @@ impl Drop for InExec {
     }
 }
 
-/// Answers what opening the file takes, and that it is closed, but not the second time: says who then
-/// waits. Gives up after a minute, for what waits
-/// here is waited for by whoever looks at it.
-fn serve_until_closed(device: &File) -> u32 {
-    let mut flushes = 0;
+/// Answers what opening the file takes, and that it is read (it cannot be) and closed, but not the second time of one of these:
+/// says who then waits. Gives up after a minute, for what waits here is waited for by whoever looks at it.
+fn serve_until_second(last: u32, device: &File) -> u32 {
+    let mut times = 0;
     let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
     while matches!(poll(&mut [PollFd::new(device, PollFlags::IN)], Some(&limit)), Ok(1)) {
         let mut request = [0u8; 1 << 17];
@@ -105,12 +147,12 @@ fn serve_until_closed(device: &File) -> u32 {
             // Version 7.31, and pages of 4 KiB.
             INIT => (words(&[7 | 31 << 32, 0, 4096 << 32, 0, 0, 0, 0, 0]), 0),
             // struct fuse_attr_out: valid for no time, then inode, size, blocks, three times, their nanoseconds with mode, …
-            GETATTR => (words(&[0, 0, 1, 0, 0, 0, 0, 0, 0, 0o100_644 << 32, 1, 0, 4096]), 0),
+            GETATTR => (words(&[0, 0, 1, 4096, 8, 0, 0, 0, 0, 0o100_644 << 32, 1, 0, 4096]), 0),
             OPEN => (vec![0; 16], 0),
-            FLUSH if flushes == 1 => return number(32),
-            FLUSH => {
-                flushes += 1;
-                (Vec::new(), 0)
+            request if request == last && times == 1 => return number(32),
+            request @ (FLUSH | READ) => {
+                times += u32::from(request == last);
+                (Vec::new(), if request == READ { -libc::EIO } else { 0 })
             }
             _ => (Vec::new(), -libc::ENOSYS),
         };
@@ -125,6 +167,25 @@ fn serve_until_closed(device: &File) -> u32 {
 #[ignore = "what the other tests start"]
 fn serves_as_a_probe() {
     crate::probe::serve("/".into(), "/nowhere".into()).unwrap();
+}
+
+/// What the process does that holds its mappings' lock.
+#[test]
+#[ignore = "what another test starts"]
+fn holds_its_mappings() {
+    use rustix::mm::{mmap, mmap_anonymous, MapFlags, ProtFlags};
+    let file = File::open(std::env::var_os("FOVEA_TEST_FILE").unwrap()).unwrap();
+    // So that its size is known.
+    file.metadata().unwrap();
+    let page = fovea_apps::PAGE_BYTES as usize;
+    // SAFETY: a fresh mapping, which is read only.
+    let at =
+        unsafe { mmap(std::ptr::null_mut(), page, ProtFlags::READ, MapFlags::PRIVATE, &file, 0) }.unwrap() as usize;
+    // SAFETY: within the mapping.
+    std::thread::spawn(move || unsafe { (at as *const u8).read_volatile() });
+    std::io::stdin().read_exact(&mut [0]).unwrap();
+    // SAFETY: a fresh mapping, of which nothing is used.
+    let _ = unsafe { mmap_anonymous(std::ptr::null_mut(), page, ProtFlags::READ, MapFlags::PRIVATE) };
 }
 
 fn probes(folder: &std::path::Path) -> Probes {
@@ -142,7 +203,7 @@ fn probes(folder: &std::path::Path) -> Probes {
 
 #[test]
 fn an_owner_whose_process_holds_a_probe_up_is_passed_over_and_nobody_else_is() {
-    let Some(held) = InExec::new() else { return };
+    let Some(held) = Held::in_exec() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut probes = probes(folder.path());
     let own = std::process::id();
@@ -180,15 +241,23 @@ impl MarkTable for NoMarks {
     }
 }
 
-/// All that the daemon does to an app or asks about it, with one of its processes in that state. Whatever waits for that
-/// process, ever, keeps this from its end.
 #[test]
 fn an_app_with_such_a_process_holds_up_nothing_and_can_be_killed() {
-    let Some(held) = InExec::new() else { return };
+    Held::in_exec().into_iter().for_each(all_is_done_beside);
+}
+
+#[test]
+fn an_app_with_a_process_that_holds_its_mappings_holds_up_nothing_and_can_be_killed() {
+    Held::in_fault().into_iter().for_each(all_is_done_beside);
+}
+
+/// All that the daemon does to an app or asks about it, with one of its processes in that state. Whatever waits for that
+/// process, ever, keeps this from its end.
+fn all_is_done_beside(held: Held) {
     let folder = tempfile::tempdir().unwrap();
     let mut system = System::at("/");
     let Ok(mount) = system.cgroup_mount() else { return };
-    let cgroup = format!("fovea-test-in-exec-{}", std::process::id());
+    let cgroup = format!("fovea-test-held-{}-{}", std::process::id(), held.pid);
     if std::fs::create_dir(mount.join(&cgroup)).is_err() {
         println!("skipped: no cgroup can be made here");
         return;
@@ -225,7 +294,9 @@ fn an_app_with_such_a_process_holds_up_nothing_and_can_be_killed() {
     drop(held);
     let _ = std::fs::remove_dir(mount.join(&cgroup));
     assert_eq!(done.last().map(String::as_str), Some("killed 1"), "what came after {done:?} waits for the process");
+    // It has ended, or would if it did not wait.
     let pending = |line: &&str| line.starts_with("SigPnd") || line.starts_with("ShdPnd");
-    let is_killed = status.lines().filter(pending).any(|line| line.trim_end().ends_with("100"));
+    let is_killed =
+        status.contains("State:\tZ") || status.lines().filter(pending).any(|line| line.trim_end().ends_with("100"));
     assert!(is_killed || status.is_empty(), "{status}");
 }
