@@ -17,6 +17,8 @@ pub(super) enum Manner {
     Thrash,
     /// Much, until it has five times what the largest app has.
     Stops,
+    /// Little, all the time, until it has what it came for, and memory is not yet short for good.
+    Fits,
     /// It has it before any app is there, and takes no more.
     Quiet,
     /// Little, until not much is available.
@@ -80,9 +82,10 @@ const fn shared(name: &'static str, place: Place) -> OneCase {
     OneCase { shared: true, ..leak(name, place, Manner::Leak) }
 }
 
-pub(super) const CASES: [OneCase; 31] = [
+pub(super) const CASES: [OneCase; 32] = [
     leak("vte", Place::Vte, Manner::Leak),
     leak("vte-slow", Place::Vte, Manner::Slow),
+    OneCase { wanted: Wanted::Nobody, usual: false, ..leak("vte-fits", Place::Vte, Manner::Fits) },
     leak("vte-steps", Place::Vte, Manner::Steps),
     leak("vte-thrash", Place::Vte, Manner::Thrash),
     leak("vte-stops", Place::Vte, Manner::Stops),

@@ -69,6 +69,8 @@ pub struct Outsiders {
     pub quiet_mib: f64,
     /// Memory at which the session part stops to leak.
     pub session_part_mib: f64,
+    /// Memory at which the job in `vte-fits` stops.
+    pub fits_mib: f64,
     /// Names that are looked up in `slab`, so that the kernel caches them.
     pub names: u64,
     /// Available memory at which the service stops, in `slab`.
@@ -96,6 +98,7 @@ impl Default for Outsiders {
             file_mib: 120.0,
             quiet_mib: 440.0,
             session_part_mib: 360.0,
+            fits_mib: 230.0,
             names: 400_000,
             available_mib: 40.0,
             forks: 10_000,
@@ -123,6 +126,7 @@ impl Parameters for Outsiders {
         in_range("file_mib", self.file_mib, 0.01, 65536.0)?;
         in_range("quiet_mib", self.quiet_mib, 1.0, 65536.0)?;
         in_range("session_part_mib", self.session_part_mib, 1.0, 65536.0)?;
+        in_range("fits_mib", self.fits_mib, 1.0, 65536.0)?;
         in_range("available_mib", self.available_mib, 1.0, 65536.0)?;
         in_range("names", self.names, 1, 100_000_000)?;
         in_range("forks", self.forks, 1, 10_000_000)?;
@@ -219,7 +223,7 @@ impl Outsiders {
     fn outsider(&self, case: OneCase, scenario: &Scenario, scale: f64, catalog: &Catalog) -> Result<Outsider, Error> {
         let pages = |mib: f64| mib_pages(mib * scale);
         let rate = match case.manner {
-            Manner::Slow | Manner::Mild => 1,
+            Manner::Slow | Manner::Fits | Manner::Mild => 1,
             Manner::Steps => 2,
             _ => 0,
         };
@@ -235,6 +239,7 @@ impl Outsiders {
                 (largest as f64 * scale) as u64 * STOPS_AT_LARGEST
             }
             Manner::Bounded => pages(self.session_part_mib),
+            Manner::Fits => pages(self.fits_mib),
             _ => u64::MAX,
         };
         Ok(Outsider {
