@@ -191,7 +191,7 @@ torture-fs: setup-tests fetch
 		$(CARGO) test --release -p fovea-tests --test ecache_filesystems -- --nocapture every_file_system
 
 # The tests' build: what takes time is the guest's kernel.
-torture-heap: setup fetch
+torture-heap: setup-tests fetch
 	FOVEA_MAPCACHE_OPERATIONS=1000000 FOVEA_MAPCACHE_LOGS=$(CURDIR)/results/torture-heap \
 		$(CARGO) test -p fovea-tests --test mapping_cache -- --nocapture --include-ignored
 	# Importers that are the kernel's own.
