@@ -107,8 +107,15 @@ impl App {
         self.starts = self.starts.saturating_add(1);
     }
 
-    /// Forgets a file.
+    /// Forgets a file. If that was over a quarter of what is expected, as after an upgrade, all is learned anew from the next start on; a
+    /// file that each start writes to is less.
     pub fn forget(&mut self, file: FileKey) {
+        let expected = self.expected();
+        let all: u64 = expected.values().map(Pages::count).sum();
+        if !self.stopped && expected.get(&file).is_some_and(|lost| 4 * lost.count() > all) {
+            // In those starts the new version was not there to be read, which would count against it.
+            self.history.clear();
+        }
         for start in &mut self.history {
             start.files.remove(&file);
         }
@@ -185,6 +192,24 @@ mod tests {
         assert_eq!((app.score.standing(), app.stopped), (Standing::Bad, false));
         app.observed(1, read(200..300, 0..0));
         assert_eq!(app.mode(), Mode::Prefetch);
+    }
+
+    #[test]
+    fn an_upgrade_is_learned_at_the_next_start_and_a_small_file_that_changes_is_not_waited_for() {
+        let mut app = App::default();
+        let small = FileKey(8);
+        for _ in 0..2 {
+            let mut seen = read(0..100, 0..0);
+            seen.note(small, &Pages::new(), &Pages::from(0..20));
+            app.observed(1, seen);
+        }
+        app.forget(small);
+        assert_eq!((expects(&app), app.mode()), (100, Mode::Prefetch));
+        app.forget(FILE);
+        app.left(1, 0, 0);
+        assert_eq!((expects(&app), app.mode()), (0, Mode::Observe));
+        app.observed(1, read(0..100, 0..0));
+        assert_eq!((expects(&app), app.mode()), (100, Mode::Prefetch));
     }
 
     #[test]

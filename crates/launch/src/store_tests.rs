@@ -60,8 +60,8 @@ fn a_torn_a_foreign_and_a_later_file_are_told_apart() {
 #[test]
 fn a_file_that_changed_is_forgotten_by_every_app() {
     let mut store = UserStore::default();
-    start(&mut store, "gimp", 10, 0..3, 5);
-    start(&mut store, "firefox", 10, 0..3, 5);
+    start(&mut store, "gimp", 10, 0..6, 5);
+    start(&mut store, "firefox", 10, 0..6, 5);
     let path = b"/usr/lib/some-folder/lib1.so";
     let old = store.key(path, id(1)).unwrap();
     for changed in [
@@ -75,7 +75,7 @@ fn a_file_that_changed_is_forgotten_by_every_app() {
         assert!(store.key(path, changed).is_some());
         for name in ["gimp", "firefox"] {
             let expected = store.app(name).unwrap().expected();
-            assert_eq!(expected.len(), 2);
+            assert_eq!(expected.len(), 5);
             assert!(!expected.contains_key(&old) || store.file(old).unwrap().id == changed);
         }
     }
