@@ -11,6 +11,9 @@ use console::Console;
 use fovea_linux::cgroup::Cgroups;
 use fovea_linux::Root;
 
+/// What the program may have resident at any time.
+const RESIDENT_MAX_KIB: u64 = 12 << 10;
+
 /// Runs the script in a cgroup of its own; `None` with a word where that cannot be.
 fn run(folder: &Path) -> Option<Console> {
     let skip = |why: &str| {
@@ -58,5 +61,12 @@ fn what_a_user_may_read_is_there_before_the_app_asks_and_nothing_else() {
         console.lines("prefetched pages:")[0].split_whitespace().map(|number| number.parse().unwrap()).collect();
     assert!(pages.iter().all(|pages| *pages >= 64), "{pages:?}");
     assert!(console.number("pages of what may be read:") >= 64);
+    assert_eq!(console.number("pages of an upgraded file:"), 0);
+    assert_eq!(console.number("wake-ups in 10 s:"), 0);
+    let resident = console.lines("VmHWM:")[0].trim().trim_end_matches(" kB").parse::<u64>().unwrap();
+    assert!(resident <= RESIDENT_MAX_KIB, "{resident} KiB");
+    if Path::new("/dev/fuse").exists() {
+        assert_eq!((console.lines("served:").len(), console.lines("silent:").len()), (1, 1));
+    }
     assert_eq!((console.number("pages of what may not:"), console.number("bytes through a link:")), (0, 0));
 }

@@ -20,7 +20,7 @@ sync data/*
 mkfifo go
 "$prefetch" --state "$folder/state" run 2>said &
 running=$!
-status() { "$prefetch" --state "$folder/state" status --json | tr -d ' \n' | grep -o "\"$1\":[^,}]*" | cut -d: -f2; }
+status() { "$prefetch" --state "$folder/state" status viewer --json 2>/dev/null | tr -d ' \n' | grep -o "\"$1\":[^,}]*" | cut -d: -f2; }
 pages() { fincore --noheadings --output PAGES "data/$1" | tr -d ' '; }
 until [ -e state/lock ] && grep -q '^State:.*S' /proc/$running/status; do :; done
 
@@ -75,6 +75,43 @@ kept
 echo "pages of what may be read: $(pages code)"
 echo "pages of what may not: $(pages private)"
 end
+# Another file in its place, as an upgrade has it: what was learned of the old one does not count.
+head -c 2M /dev/urandom >data/new
+chmod 644 data/new
+sync data/new
+mv data/new data/code
+begin ""
+kept
+echo "pages of an upgraded file: $(pages code)"
+end
+for turn in again scored; do
+	begin "code"
+	echo go >&3
+	kept
+	end
+done
+# A file system that never answers, mounted over what the app reads: that start goes without, and another app's is attended to meanwhile.
+rest() { # rest APP: one that only rests.
+	scope=$slice/app-gnome-$1-99.scope
+	mkdir "$scope"
+	setpriv --reuid=$user --regid=$user --clear-groups sleep 60 3>&- 9>&- &
+	until grep -q "^Uid:.$user" /proc/$!/status; do :; done
+	echo $! >"$scope/cgroup.procs"
+	resting="${resting:-} $!"
+}
+if [ -c /dev/fuse ] && grep -qw fuse /proc/filesystems; then
+	exec 9<>/dev/fuse
+	mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 silent "$folder/data"
+	rest viewer
+	rest other
+	until grep -aq other state/$user.launch; do kill -0 $running; sleep 0.1; done
+	grep -q 'did not answer' said || echo "served: beside a silent file system"
+	until grep -q 'did not answer' said; do kill -0 $running; sleep 0.1; done
+	exec 9>&-
+	umount -l "$folder/data"
+	echo "silent: one start went without"
+	kill $resting
+fi
 # A link in place of a folder on the way, to the same file.
 mv data elsewhere
 ln -s elsewhere data
@@ -84,6 +121,17 @@ kept
 echo "bytes through a link: $(($(status prefetched_bytes) - before))"
 end
 sed 's/^/said: /' said
+wakeups() { grep ^voluntary /proc/$running/status | tr -cd 0-9; }
+# The last start's process has been buried by then.
+until [ -z "$(cat /proc/$running/task/$running/children)" ]; do sleep 0.1; done
+sleep 1
+before=$(wakeups)
+sleep 10
+echo "wake-ups in 10 s: $(($(wakeups) - before))"
+# That the count can tell: a cgroup that comes wakes it.
+mkdir "$slice/some.slice"
+until [ "$(wakeups)" -gt "$before" ]; do :; done
+grep '^VmHWM:' /proc/$running/status | tr -s '\t ' ' '
 kill $running
 wait $running || true
 find "$mounted/user.slice" -depth -type d -exec rmdir {} \;
