@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a page on every device we support.
+/// Bytes of a page as policy, configuration and journal count them, whatever the kernel's pages are: `linux` converts.
 pub const PAGE_BYTES: u64 = 4096;
 
 /// State of the device's memory at one moment.
@@ -181,7 +181,7 @@ pub struct BufferHolder {
     pub bytes: u64,
 }
 
-/// State of the pool, in pages and in counts since the module was loaded.
+/// State of the pool, in pages of [`PAGE_BYTES`] and in counts since the module was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolReading {
     /// Pages in all.

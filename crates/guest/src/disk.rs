@@ -6,7 +6,6 @@ mod open;
 mod volume;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 
 use fovea_apps::IoClass;
 use fovea_client::protocol::Request;
@@ -139,7 +138,7 @@ fn kill_daemon(phone: &mut Phone, apps: &[&str], setting: DiskSetting) -> Outcom
     for app in apps {
         let path = cgroup_path(&cgroup_of(app));
         if setting == DiskSetting::FoveaDm {
-            let id = std::fs::metadata(&path).at(|| format!("looking at {}", path.display()))?.ino();
+            let id = fovea_linux::cgroup::number(&path).at(|| format!("looking at {}", path.display()))?;
             let mapper = DeviceMapper::open(&Root::at("/")).at(|| "device-mapper".into())?;
             // Of whom nothing is known, nothing can be forgotten.
             left += u64::from(mapper.message(volume::NAME, 0, &format!("{ACIOM_FORGET} {id}")).is_ok());

@@ -4,7 +4,7 @@
 
 use fovea_contract::{HEAP_SHARED_FOLDER, SYSTEM_NODE};
 use fovea_heap::{Buffer, Heap};
-use fovea_scenario::PAGE_BYTES;
+use fovea_linux::PageSize;
 
 use crate::outcome::{read_file, At, Outcome};
 
@@ -44,7 +44,7 @@ pub fn pieces(buddyinfo: &str) -> Vec<u64> {
 
 fn large_bytes(buddyinfo: &str) -> u64 {
     let large = pieces(buddyinfo).into_iter().enumerate().skip(LARGE_ORDER);
-    large.map(|(order, count)| count << order).sum::<u64>() * PAGE_BYTES as u64
+    large.map(|(order, count)| count << order).sum::<u64>() * PageSize::of_system().bytes()
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use fovea_contract::contig_parameters::{DEVICES as CONTIG_DEVICES, REGION};
 use fovea_contract::ecache_parameters::{CACHING, CARVEOUTS, DEVICES, MEASURE, MEASURE_HELD};
 use fovea_contract::{CONTIG_MODULE, ECACHE_DROP, ECACHE_MODULE, ECACHE_TARGET};
 use fovea_linux::dm::{device_number, DeviceMapper, Target};
-use fovea_linux::Root;
-use fovea_scenario::{PhoneProfile, Plan, Reservation, PAGE_BYTES};
+use fovea_linux::{PageSize, Root};
+use fovea_scenario::{PhoneProfile, Plan, Reservation};
 
 use crate::outcome::{read_file, write_file, At, Outcome};
 use crate::readings::{field, list};
@@ -83,7 +83,9 @@ fn ecache_parameters(phone: &PhoneProfile, reservation: Reservation) -> Outcome<
     // Idle: devices are served and nothing is cached.
     let caching = if reservation == Reservation::Idle { "N" } else { "Y" };
     let (size, address) = (carveout.size_bytes, carveout.address);
-    Ok(format!("{CARVEOUTS}={size}@{address} {DEVICES}={} {CACHING}={caching}", devices(phone)))
+    // Where memory is reserved by a device tree, its node says where.
+    let carveout = if cfg!(target_arch = "x86_64") { format!("{size}@{address}") } else { "of:fovea,carveout".into() };
+    Ok(format!("{CARVEOUTS}={carveout} {DEVICES}={} {CACHING}={caching}", devices(phone)))
 }
 
 /// The lower end of ZONE_MOVABLE: at its upper end lies what was allocated at boot before there were zones, which cannot be moved.
@@ -94,10 +96,11 @@ fn contig_parameters(phone: &PhoneProfile, zoneinfo: &str) -> Outcome<String> {
         let lines = zone?.lines().map(str::trim_start);
         lines.filter_map(|line| field(line, name)).next()
     };
-    let pages = size / PAGE_BYTES as u64;
+    let page_bytes = PageSize::of_system().bytes();
+    let pages = size / page_bytes;
     match (of("start_pfn:"), of("spanned")) {
         (Some(first), Some(spanned)) if spanned >= pages => {
-            Ok(format!("{REGION}={size}@{} {CONTIG_DEVICES}={}", first * PAGE_BYTES as u64, devices(phone)))
+            Ok(format!("{REGION}={size}@{} {CONTIG_DEVICES}={}", first * page_bytes, devices(phone)))
         }
         _ => Err(format!(
             "/proc/zoneinfo: no Movable zone of {pages} pages: is movablecore= on the kernel's command line?"

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsFd;
 use std::path::{Component, Path, PathBuf};
 
 use fovea_apps::limits;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::is_gone;
 use crate::file::{read_into, write_named, Root};
+use crate::sys::cgroup_number;
 use crate::walk::{remove_below, walk};
 use crate::{proc, Error};
 
@@ -179,12 +181,11 @@ impl Cgroups {
         walked.err().or(failure).map_or(Ok(()), |e| Err(Error::file("listing the processes of", path, e)))
     }
 
-    /// The numbers (inodes of their folders) of the cgroups of a subtree, at most so many; none once it is gone.
+    /// The numbers of the cgroups of a subtree, at most so many; none once it is gone.
     pub fn numbers(&self, cgroup: &str, most: usize) -> Result<Vec<u64>, Error> {
-        use std::os::unix::fs::MetadataExt;
         let path = self.path(cgroup)?;
-        let Ok(top) = fs::metadata(&path) else { return Ok(Vec::new()) };
-        let mut numbers = vec![top.ino()];
+        let Ok(top) = number(&path) else { return Ok(Vec::new()) };
+        let mut numbers = vec![top];
         let walked = walk(&path, most.saturating_sub(1), &mut |seen| {
             numbers.push(seen.number);
             true
@@ -299,6 +300,13 @@ pub fn parse_processes(text: &[u8], pids: &mut Vec<u32>) {
 /// Whether the cgroup `member` is `cgroup` or below it.
 pub fn is_within(member: &str, cgroup: &str) -> bool {
     member.strip_prefix(cgroup).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The number that the kernel knows a cgroup by, of its folder.
+pub fn number(folder: &Path) -> io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let folder = fs::File::open(folder)?;
+    Ok(cgroup_number(folder.as_fd(), c"", folder.metadata()?.ino()))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cgroup::Cgroups;
 use crate::file::{read, read_into, Root};
+use crate::page::PageSize;
 use crate::proc::{self, Status};
 use crate::psi::Pressure;
 use crate::sample::Codec;
@@ -125,7 +126,7 @@ pub(crate) fn check(root: &Root) -> Report {
             "one policy: nobody else who kills apps, freezes or ranks them, or sets swap up",
             neighbours::look(root),
         ),
-        ("page-size", "page counts that are right", page_size(root)),
+        ("page-size", "pages counted and swap laid out as this kernel has them", page_size(root)),
     ];
     let rows = rows.into_iter().map(|(name, gives, finding)| row(name, gives, finding)).collect();
     Report { kernel, rows }
@@ -354,12 +355,13 @@ fn locked_memory(root: &Root) -> Finding {
     }
 }
 
+/// Which sizes the kernel's modules know is theirs to say: they refuse to load where it is not this one.
 fn page_size(root: &Root) -> Finding {
-    if !root.is_live() {
-        return Unknown("captured files do not tell".into());
-    }
-    match rustix::param::page_size() as u64 {
-        fovea_apps::PAGE_BYTES => Present(format!("{} bytes", fovea_apps::PAGE_BYTES)),
-        other => missing(format!("{other} bytes"), "boot a kernel with 4 KiB pages"),
+    match root.page_size() {
+        PageSize::SMALLEST => Present("4 KiB".into()),
+        page => Present(format!(
+            "{} KiB; pages in the configuration and the journal are of 4 KiB here too",
+            page.bytes() >> 10
+        )),
     }
 }

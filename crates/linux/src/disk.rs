@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What this machine has to treat disk requests by whose they are: dm-aciom's volumes, else cgroup v2's `io` controller (docs/design/aciom.md).
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use fovea_apps::{DiskControl, IoClass};
@@ -76,13 +75,13 @@ pub(crate) fn set_rate(root: &Root, bytes_per_s: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The kernel's name of a cgroup: its folder's inode.
+/// The kernel's number of a cgroup.
 pub(crate) fn id(cgroups: &Cgroups, cgroup: &str) -> Result<Option<u64>, Error> {
     let path = cgroups.path(cgroup)?;
-    match std::fs::metadata(&path) {
+    match crate::cgroup::number(&path) {
         Err(e) if is_gone(&e) => Ok(None),
         Err(e) => Err(Error::file("looking at", path, e)),
-        Ok(folder) => Ok(Some(folder.ino())),
+        Ok(number) => Ok(Some(number)),
     }
 }
 

@@ -45,16 +45,18 @@ pub fn pool(root: &Root) -> Result<Option<PoolReading>, Error> {
         return Ok(None);
     }
     let of = |name: &str| file_number(folder.join(name));
+    // A frame is a page of the kernel's.
+    let pages = |name: &str| of(name).map(|frames| root.page_size().to_policy(frames));
     Ok(Some(PoolReading {
-        frames: of(statistics::FRAMES)?,
-        cached: of(statistics::CACHED)?,
-        device: of(statistics::DEVICE)? + of(statistics::TOMBSTONES)?,
-        free: of(statistics::FREE)?,
-        puts: of(statistics::PUTS)?,
-        gets: of(statistics::GETS)?,
-        hits: of(statistics::HITS)?,
+        frames: pages(statistics::FRAMES)?,
+        cached: pages(statistics::CACHED)?,
+        device: pages(statistics::DEVICE)? + pages(statistics::TOMBSTONES)?,
+        free: pages(statistics::FREE)?,
+        puts: pages(statistics::PUTS)?,
+        gets: pages(statistics::GETS)?,
+        hits: pages(statistics::HITS)?,
         allocs: of(statistics::ALLOCS)?,
-        discarded: of(statistics::DISCARDED)?,
+        discarded: pages(statistics::DISCARDED)?,
         memory_bytes: of(statistics::MEMORY_BYTES)?,
     }))
 }
@@ -127,6 +129,10 @@ mod tests {
         let pool = pool(&root).unwrap().unwrap();
         assert_eq!((pool.frames, pool.device, pool.memory_bytes), (10, 112, 19));
         assert_eq!(pool.size_bytes(), 10 * 4096);
+        // An auxiliary vector of one entry: AT_PAGESZ, 16384.
+        capture(dir.path(), "proc/self/auxv", "\u{6}\0\0\0\0\0\0\0\0@\0\0\0\0\0\0");
+        let larger = super::pool(&Root::at(dir.path())).unwrap().unwrap();
+        assert_eq!((larger.size_bytes(), larger.hits, larger.allocs), (10 * 16384, 4 * 16, 17), "frames of 16 KiB");
         let names: Vec<_> = reservations(&root).unwrap().into_iter().map(|r| (r.name, r.size_bytes >> 20)).collect();
         assert_eq!(names, [("fimc".to_owned(), 12), ("mfc1".to_owned(), 36)]);
     }

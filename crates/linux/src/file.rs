@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::page::PageSize;
 use crate::Error;
 
 /// No kernel file that we read whole is longer; a runaway one is cut here.
@@ -14,12 +15,27 @@ pub(crate) const READ_MAX_BYTES: usize = 4 << 20;
 #[derive(Clone, Debug)]
 pub struct Root {
     path: PathBuf,
+    page: PageSize,
 }
 
 impl Root {
     /// Any folder.
     pub fn at(path: impl Into<PathBuf>) -> Root {
-        Root { path: path.into() }
+        let path = path.into();
+        // Captured files say it themselves; those of before did not, and are of 4 KiB.
+        let page = match path == Path::new("/") {
+            true => PageSize::of_system(),
+            false => std::fs::read(path.join("proc/self/auxv"))
+                .ok()
+                .and_then(|auxv| PageSize::of_auxv(&auxv))
+                .unwrap_or(PageSize::SMALLEST),
+        };
+        Root { path, page }
+    }
+
+    /// The size of its kernel's pages.
+    pub fn page_size(&self) -> PageSize {
+        self.page
     }
 
     /// Whether this is the running machine, so that system calls say something about it.

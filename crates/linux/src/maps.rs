@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use memchr::memchr;
 
+use crate::page::PageSize;
 use crate::proc;
 use crate::sys::{procmap_query, ProcmapQuery};
 
@@ -71,7 +72,7 @@ impl Maps {
                 Err(e) => return Err(e),
             }
             // hugetlb pages are larger than a page, cannot be paged out, and are always file-backed.
-            if query.vma_flags & QUERY_SHARED == 0 && query.vma_page_size == fovea_apps::PAGE_BYTES {
+            if query.vma_flags & QUERY_SHARED == 0 && query.vma_page_size == PageSize::of_system().bytes() {
                 let (start, end) = (query.vma_start, query.vma_end);
                 return Ok(Some(Mapping { start, end, anonymous: query.inode == 0 }));
             }

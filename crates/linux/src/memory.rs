@@ -3,6 +3,7 @@
 
 use crate::arc::Arc;
 use crate::file::{read, KernelFile, Root};
+use crate::page::PageSize;
 use crate::proc::{Meminfo, Vmstat};
 use crate::psi::Pressure;
 use crate::sample::Codec;
@@ -12,12 +13,12 @@ use crate::Error;
 use fovea_apps::{MemoryReading, ZramReading};
 
 /// The sum of the zones' low watermarks in a /proc/zoneinfo. A CPU's list of pages has a `high:` of its own, with a colon.
-pub(crate) fn low_watermark_bytes(zoneinfo: &[u8]) -> u64 {
+pub(crate) fn low_watermark_bytes(zoneinfo: &[u8], page: PageSize) -> u64 {
     let lows = zoneinfo.split(|&b| b == b'\n').filter_map(|line| {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         (words.next()? == b"low").then(|| crate::proc::number(words.next()?)).flatten()
     });
-    lows.fold(0u64, u64::saturating_add).saturating_mul(fovea_apps::PAGE_BYTES)
+    lows.fold(0u64, u64::saturating_add).saturating_mul(page.bytes())
 }
 
 /// Open files and what was last found out about the swap areas.
@@ -199,14 +200,17 @@ Node 0, zone    DMA32
 
     #[test]
     fn the_low_watermarks_of_all_zones_are_summed() {
-        assert_eq!(low_watermark_bytes(ZONEINFO), (82 + 14000) * 4096);
-        assert_eq!(low_watermark_bytes(b""), 0);
+        for bytes in [4096, 16384] {
+            let page = PageSize::new(bytes).unwrap();
+            assert_eq!(low_watermark_bytes(ZONEINFO, page), (82 + 14000) * bytes);
+            assert_eq!(low_watermark_bytes(b"", page), 0);
+        }
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..200), line in "( low +[0-9]{0,30}\n){0,4}") {
-            let _ = (low_watermark_bytes(&text), low_watermark_bytes(line.as_bytes()));
+            let _ = [&text, line.as_bytes()].map(|text| low_watermark_bytes(text, PageSize::SMALLEST));
         }
     }
 }

@@ -69,7 +69,7 @@ fn settings(root: &Root) -> Result<Option<MergeSettings>, Error> {
     let Some(run) = value(root, "run")? else { return Ok(None) };
     Ok(Some(MergeSettings {
         run,
-        pages_to_scan: value(root, "pages_to_scan")?.unwrap_or(0),
+        pages_to_scan: root.page_size().to_policy(value(root, "pages_to_scan")?.unwrap_or(0)),
         sleep_ms: value(root, "sleep_millisecs")?.unwrap_or(0),
         advisor: read(&file(root, "advisor_mode")).ok().and_then(|text| chosen(&text)),
     }))
@@ -78,17 +78,18 @@ fn settings(root: &Root) -> Result<Option<MergeSettings>, Error> {
 /// Its state; `None` on a kernel without it.
 pub(crate) fn reading(root: &Root, ksmd: &mut Option<Ksmd>) -> Result<Option<MergeReading>, Error> {
     let Some(settings) = settings(root)? else { return Ok(None) };
-    let count = |name: &str| value(root, name).map(Option::unwrap_or_default);
+    let page = root.page_size();
+    let count = |name: &str| value(root, name).map(|pages| page.to_policy(pages.unwrap_or_default()));
     let vmstat = read(&root.join("proc/vmstat")).unwrap_or_default();
-    let in_vmstat = |key: &[u8]| proc::value(&vmstat, key).unwrap_or(0);
+    let in_vmstat = |key: &[u8]| page.to_policy(proc::value(&vmstat, key).unwrap_or(0));
     Ok(Some(MergeReading {
         settings,
-        full_scans: count("full_scans")?,
+        full_scans: value(root, "full_scans")?.unwrap_or(0),
         shared_pages: count("pages_shared")?,
         sharing_pages: count("pages_sharing")?,
         unshared_pages: count("pages_unshared")?,
         volatile_pages: count("pages_volatile")?,
-        scanned_pages: value(root, "pages_scanned")?,
+        scanned_pages: value(root, "pages_scanned")?.map(|pages| page.to_policy(pages)),
         skipped_pages: count("pages_skipped")?,
         parted_pages: in_vmstat(b"cow_ksm "),
         anon_pages: in_vmstat(b"nr_anon_pages "),
@@ -107,7 +108,7 @@ pub(crate) fn set(root: &Root, settings: &MergeSettings) -> Result<(), Error> {
         write_named(&file(root, "advisor_mode"), NO_ADVISOR)?;
     }
     if scan_differs {
-        write_named(&file(root, "pages_to_scan"), &settings.pages_to_scan.to_string())?;
+        write_named(&file(root, "pages_to_scan"), &root.page_size().of_policy(settings.pages_to_scan).to_string())?;
     }
     if now.sleep_ms != settings.sleep_ms {
         write_named(&file(root, "sleep_millisecs"), &settings.sleep_ms.to_string())?;

@@ -4,9 +4,8 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use fovea_apps::PAGE_BYTES;
-
 use crate::file::retry;
+use crate::page::PageSize;
 use crate::sys::{pagemap_scan, PagemapScan};
 
 /// Pages that one read covers: what one page table of the lowest level maps, so that one read takes the kernel one walk.
@@ -49,18 +48,19 @@ pub(crate) enum Wanted {
 #[derive(Debug)]
 pub(crate) struct Pagemap {
     fd: OwnedFd,
+    page: PageSize,
     scan: bool,
 }
 
 impl Pagemap {
     /// Takes an open /proc/PID/pagemap.
-    pub(crate) fn new(fd: OwnedFd) -> Pagemap {
-        Pagemap { fd, scan: true }
+    pub(crate) fn new(fd: OwnedFd, page: PageSize) -> Pagemap {
+        Pagemap { fd, page, scan: true }
     }
 
     /// Reads the entries of the pages from `address` on; returns how many were read, fewer at the end of the address space.
     pub(crate) fn read(&self, address: u64, entries: &mut [u64]) -> io::Result<usize> {
-        let offset = address / PAGE_BYTES * 8;
+        let offset = address / self.page.bytes() * 8;
         let length = entries.len();
         // The kernel writes whole words in the machine's byte order, so they are read in place.
         let bytes = as_bytes(entries);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn own() -> Pagemap {
-        Pagemap::new(std::fs::File::open("/proc/self/pagemap").unwrap().into())
+        Pagemap::new(std::fs::File::open("/proc/self/pagemap").unwrap().into(), PageSize::of_system())
     }
 
     #[test]
@@ -114,6 +114,19 @@ mod tests {
         assert!(!Entry(1 << 63 | 1 << 61 | 1 << 56).is_private_resident());
         assert!(!Entry(1 << 62 | 1 << 56).is_private_resident());
         assert!(Entry(1 << 62).is_swapped() && !Entry(1 << 63).is_swapped() && !Entry(0).is_swapped());
+    }
+
+    #[test]
+    fn entries_lie_where_the_kernels_pages_are() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [1u64, 2, 3, 4, 5].map(u64::to_ne_bytes).concat()).unwrap();
+        let read = |page: u64| {
+            let map = Pagemap::new(std::fs::File::open(file.path()).unwrap().into(), PageSize::new(page).unwrap());
+            let mut entry = [0];
+            map.read(16384, &mut entry).unwrap();
+            entry[0]
+        };
+        assert_eq!((read(4096), read(16384)), (5, 2));
     }
 
     #[test]
@@ -136,12 +149,13 @@ mod tests {
         unsafe { (touched as *mut u8).write_volatile(1) };
         let mut map = own();
         let mut entries = [0; 3];
-        assert_eq!(map.read(touched - PAGE_BYTES, &mut entries).unwrap(), 3);
+        let page = PageSize::of_system().bytes();
+        assert_eq!(map.read(touched - page, &mut entries).unwrap(), 3);
         assert_eq!(entries.map(|e| Entry(e).is_private_resident()), [false, true, false]);
         let found = map.skip_to(Wanted::Resident, start, start + length as u64).unwrap();
         assert_eq!(found, Some(if map.scan { touched } else { start }));
         if map.scan {
-            assert_eq!(map.skip_to(Wanted::Resident, touched + PAGE_BYTES, start + length as u64).unwrap(), None);
+            assert_eq!(map.skip_to(Wanted::Resident, touched + page, start + length as u64).unwrap(), None);
         }
         // SAFETY: our mapping, not used any more.
         unsafe { rustix::mm::munmap(area, length).unwrap() };

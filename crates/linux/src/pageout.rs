@@ -7,17 +7,17 @@
 
 use std::io;
 
-use fovea_apps::PAGE_BYTES;
 use rustix::fs::OFlags;
 
 use crate::maps::{Mapping, Maps};
+use crate::page::PageSize;
 use crate::pagemap::{Entry, Pagemap, Wanted, BLOCK_PAGES};
 use crate::process::Process;
 use crate::sample::Sampler;
 use crate::sys::{process_madvise, RemoteRange, RANGES_MAX};
 use crate::CompressOutcome;
 
-/// Pages judged and paged out together.
+/// Pages of policy judged and paged out together: 128 KiB, in fewer pages where the kernel's are larger.
 const WINDOW_PAGES: usize = 32;
 
 /// Pages of a window that are compressed for a trial.
@@ -44,7 +44,9 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(pages: u64, under_permille: u32) -> Budget {
+    /// `pages` are policy's; all that is counted here is the kernel's.
+    pub(crate) fn new(pages: u64, under_permille: u32, page: PageSize) -> Budget {
+        let pages = page.of_policy(pages);
         let blocks = BLOCK_PAGES as u64;
         Budget {
             swap: pages,
@@ -69,7 +71,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn finish(mut self) -> CompressOutcome {
+    /// In policy's pages.
+    pub(crate) fn finish(mut self, page: PageSize) -> CompressOutcome {
+        let CompressOutcome { swapped_pages, scanned_pages, incompressible_pages, .. } = &mut self.outcome;
+        for count in [swapped_pages, scanned_pages, incompressible_pages] {
+            *count = page.to_policy(*count);
+        }
         self.outcome.sample_permille = self.sample_sum.checked_div(self.samples).map_or(1000, |mean| mean as u32);
         self.outcome
     }
@@ -79,7 +86,8 @@ impl Tally {
 #[derive(Debug)]
 pub(crate) struct Pager {
     entries: Box<[u64; BLOCK_PAGES]>,
-    pages: Box<[u8; SAMPLES * PAGE_BYTES as usize]>,
+    pages: Vec<u8>,
+    page: PageSize,
     pub(crate) sampler: Sampler,
 }
 
@@ -110,11 +118,12 @@ enum Block {
 }
 
 impl Pager {
-    pub(crate) fn new() -> Pager {
+    pub(crate) fn new(page: PageSize) -> Pager {
         Pager {
             entries: Box::new([0; BLOCK_PAGES]),
-            pages: Box::new([0; SAMPLES * PAGE_BYTES as usize]),
-            sampler: Sampler::new(),
+            pages: vec![0; SAMPLES * page.bytes() as usize],
+            page,
+            sampler: Sampler::new(page),
         }
     }
 
@@ -127,7 +136,7 @@ impl Pager {
         tally: &mut Tally,
     ) -> io::Result<Option<u64>> {
         let mut maps = Maps::new(process.open_file("maps", OFlags::RDONLY)?);
-        let mut pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?);
+        let mut pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?, self.page);
         while let Some(mapping) = maps.next(address)? {
             address = address.max(mapping.start);
             while address < mapping.end {
@@ -153,9 +162,11 @@ impl Pager {
         budget: &mut Budget,
         tally: &mut Tally,
     ) -> io::Result<Block> {
-        let block_bytes = BLOCK_PAGES as u64 * PAGE_BYTES;
+        let page_bytes = self.page.bytes();
+        let window_pages = self.page.of_policy(WINDOW_PAGES as u64) as usize;
+        let block_bytes = BLOCK_PAGES as u64 * page_bytes;
         let end = mapping.end.min((start / block_bytes + 1) * block_bytes);
-        let wanted = ((end - start) / PAGE_BYTES) as usize;
+        let wanted = ((end - start) / page_bytes) as usize;
         let count = pagemap.read(start, &mut self.entries[..wanted])?;
         budget.entries = budget.entries.saturating_sub(wanted as u64);
         if !self.entries[..count].iter().any(|&e| Entry(e).is_private_resident()) {
@@ -168,8 +179,8 @@ impl Pager {
         // Pages advised in this block are not counted yet, and may all leave: enough is enough.
         while at < count && result.is_none() && !budget.is_spent() && advised.count < budget.swap {
             // Windows lie at multiples of their size, so that a call that goes on sees the same ones.
-            let page = (start / PAGE_BYTES) as usize + at;
-            let stop = count.min(at + WINDOW_PAGES - page % WINDOW_PAGES);
+            let page = (start / page_bytes) as usize + at;
+            let stop = count.min(at + window_pages - page % window_pages);
             match self.window(process, start, at..stop, &mut advised, budget, tally) {
                 Ok(next) => at = next,
                 Err(e) if e.raw_os_error() == Some(libc::EINVAL) => result = Some(Ok(Block::Unpageable)),
@@ -187,7 +198,7 @@ impl Pager {
         tally.outcome.swapped_pages += swapped;
         budget.swap = budget.swap.saturating_sub(swapped);
         // A short read is the end of the address space.
-        let next = if count == 0 { mapping.end } else { start + at as u64 * PAGE_BYTES };
+        let next = if count == 0 { mapping.end } else { start + at as u64 * page_bytes };
         result.unwrap_or(Ok(Block::UpTo(next)))
     }
 
@@ -201,6 +212,7 @@ impl Pager {
         budget: &mut Budget,
         tally: &mut Tally,
     ) -> io::Result<usize> {
+        let page_bytes = self.page.bytes();
         let mut eligible = [0u16; WINDOW_PAGES];
         let mut count = 0;
         for index in range.clone() {
@@ -224,11 +236,11 @@ impl Pager {
         let mut ranges: [RemoteRange; RANGES_MAX] = [(0, 0); RANGES_MAX];
         let mut runs = 0usize;
         for &index in taken {
-            let address = start + u64::from(index) * PAGE_BYTES;
+            let address = start + u64::from(index) * page_bytes;
             match runs.checked_sub(1).map(|last| &mut ranges[last]) {
-                Some((from, length)) if *from + *length == address => *length += PAGE_BYTES,
+                Some((from, length)) if *from + *length == address => *length += page_bytes,
                 _ => {
-                    ranges[runs] = (address, PAGE_BYTES);
+                    ranges[runs] = (address, page_bytes);
                     runs += 1;
                 }
             }
@@ -246,9 +258,9 @@ impl Pager {
         let picks = if picks[0] == picks[1] { &picks[..1] } else { &picks[..] };
         let mut ranges: [RemoteRange; SAMPLES] = [(0, 0); SAMPLES];
         for (range, &index) in ranges.iter_mut().zip(picks) {
-            *range = (start + u64::from(index) * PAGE_BYTES, PAGE_BYTES);
+            *range = (start + u64::from(index) * self.page.bytes(), self.page.bytes());
         }
-        let page = PAGE_BYTES as usize;
+        let page = self.page.bytes() as usize;
         let copied = process.copy_memory(&ranges[..picks.len()], &mut self.pages[..picks.len() * page])? / page;
         let sum: u32 = self.pages.chunks_exact(page).take(copied).map(|bytes| self.sampler.permille(bytes)).sum();
         tally.sample_sum += u64::from(sum);
@@ -262,7 +274,7 @@ impl Pager {
         let Some(last) = (0..BLOCK_PAGES).rev().find(|&i| advised.has(i)) else { return 0 };
         let first = (0..last).find(|&i| advised.has(i)).unwrap_or(last);
         // A process that ended has no map any more, and its memory is free: nothing is in swap.
-        let Ok(count) = pagemap.read(start + first as u64 * PAGE_BYTES, &mut self.entries[first..=last]) else {
+        let Ok(count) = pagemap.read(start + first as u64 * self.page.bytes(), &mut self.entries[first..=last]) else {
             return 0;
         };
         let after = &self.entries[first..first + count];

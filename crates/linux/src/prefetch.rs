@@ -4,10 +4,10 @@
 
 use std::io;
 
-use fovea_apps::PAGE_BYTES;
 use rustix::fs::OFlags;
 
 use crate::maps::{Mapping, Maps};
+use crate::page::PageSize;
 use crate::pagemap::{Entry, Pagemap, Wanted, BLOCK_PAGES};
 use crate::process::Process;
 use crate::sys::{process_madvise, RemoteRange, RANGES_MAX};
@@ -24,21 +24,22 @@ const ENTRIES_PER_PAGE: u64 = 64;
 pub(crate) struct Prefetcher {
     entries: Box<[u64; BLOCK_PAGES]>,
     mappings: Vec<Mapping>,
+    page: PageSize,
 }
 
 impl Prefetcher {
-    pub(crate) fn new() -> Prefetcher {
-        Prefetcher { entries: Box::new([0; BLOCK_PAGES]), mappings: Vec::new() }
+    pub(crate) fn new(page: PageSize) -> Prefetcher {
+        Prefetcher { entries: Box::new([0; BLOCK_PAGES]), mappings: Vec::new(), page }
     }
 
-    /// Asks for at most `pages` pages of a process; returns how many were asked for.
+    /// Asks for at most `pages` pages of a process; returns how many were asked for. Both are the kernel's pages, as everywhere here.
     ///
     /// The largest anonymous mapping, which is the main heap, comes first, then the others in ascending order: what a resuming app
     /// touches is in its heap first of all, and within a mapping the kernel keeps no order that could be read. A page that waits in
     /// the swap cache since an earlier call still counts as swapped and is asked for again, at little cost.
     pub(crate) fn prefetch(&mut self, process: &Process, pages: u64) -> io::Result<u64> {
         let mut maps = Maps::new(process.open_file("maps", OFlags::RDONLY)?);
-        let mut pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?);
+        let mut pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?, self.page);
         self.mappings.clear();
         let mut address = 0;
         while let Some(mapping) = maps.next(address)?.filter(|_| self.mappings.len() < MAPPINGS_MAX) {
@@ -55,9 +56,9 @@ impl Prefetcher {
                 if asked >= pages || entries == 0 {
                     return Ok(asked);
                 }
-                let end = mapping.end.min(start + BLOCK_PAGES as u64 * PAGE_BYTES);
+                let end = mapping.end.min(start + BLOCK_PAGES as u64 * self.page.bytes());
                 asked += self.block(process, &pagemap, start, end, pages - asked)?;
-                entries = entries.saturating_sub((end - start) / PAGE_BYTES);
+                entries = entries.saturating_sub((end - start) / self.page.bytes());
                 address = end;
             }
         }
@@ -66,12 +67,12 @@ impl Prefetcher {
 
     /// Asks for at most `pages` of the swapped pages within ranges of this process; returns how many were asked for.
     pub(crate) fn prefetch_ranges(&mut self, process: &Process, ranges: &[PageRange], pages: u64) -> io::Result<u64> {
-        let pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?);
+        let pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?, self.page);
         let mut asked = 0;
         for range in ranges.iter().filter(|r| r.pid == process.pid) {
             let mut start = range.start;
             while start < range.end && asked < pages {
-                let end = range.end.min(start + BLOCK_PAGES as u64 * PAGE_BYTES);
+                let end = range.end.min(start + BLOCK_PAGES as u64 * self.page.bytes());
                 asked += self.block(process, &pagemap, start, end, pages - asked)?;
                 start = end;
             }
@@ -82,20 +83,20 @@ impl Prefetcher {
     /// Adds the resident private pages of a process to `found`, until there are `most` ranges.
     pub(crate) fn resident(&mut self, process: &Process, found: &mut Vec<PageRange>, most: usize) -> io::Result<()> {
         let mut maps = Maps::new(process.open_file("maps", OFlags::RDONLY)?);
-        let mut pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?);
+        let mut pagemap = Pagemap::new(process.open_file("pagemap", OFlags::RDONLY)?, self.page);
         let mut address = 0;
         while let Some(mapping) = maps.next(address)? {
             address = mapping.start;
             while let Some(start) = pagemap.skip_to(Wanted::Resident, address, mapping.end)? {
-                let end = mapping.end.min(start + BLOCK_PAGES as u64 * PAGE_BYTES);
-                let count = pagemap.read(start, &mut self.entries[..((end - start) / PAGE_BYTES) as usize])?;
+                let end = mapping.end.min(start + BLOCK_PAGES as u64 * self.page.bytes());
+                let count = pagemap.read(start, &mut self.entries[..((end - start) / self.page.bytes()) as usize])?;
                 for index in (0..count).filter(|&i| Entry(self.entries[i]).is_private_resident()) {
-                    let page = start + index as u64 * PAGE_BYTES;
+                    let page = start + index as u64 * self.page.bytes();
                     let full = found.len() == most;
                     match found.last_mut() {
-                        Some(last) if last.pid == process.pid && last.end == page => last.end += PAGE_BYTES,
+                        Some(last) if last.pid == process.pid && last.end == page => last.end += self.page.bytes(),
                         _ if full => return Ok(()),
-                        _ => found.push(PageRange { pid: process.pid, start: page, end: page + PAGE_BYTES }),
+                        _ => found.push(PageRange { pid: process.pid, start: page, end: page + self.page.bytes() }),
                     }
                 }
                 address = end;
@@ -106,19 +107,20 @@ impl Prefetcher {
     }
 
     fn block(&mut self, process: &Process, pagemap: &Pagemap, start: u64, end: u64, pages: u64) -> io::Result<u64> {
-        let count = pagemap.read(start, &mut self.entries[..((end - start) / PAGE_BYTES) as usize])?;
+        let page_bytes = self.page.bytes();
+        let count = pagemap.read(start, &mut self.entries[..((end - start) / page_bytes) as usize])?;
         let mut ranges: [RemoteRange; RANGES_MAX] = [(0, 0); RANGES_MAX];
         let (mut runs, mut asked) = (0usize, 0);
         for index in (0..count).filter(|&i| Entry(self.entries[i]).is_swapped()).take(pages as usize) {
-            let address = start + index as u64 * PAGE_BYTES;
+            let address = start + index as u64 * page_bytes;
             match runs.checked_sub(1).map(|last| &mut ranges[last]) {
-                Some((from, length)) if *from + *length == address => *length += PAGE_BYTES,
+                Some((from, length)) if *from + *length == address => *length += page_bytes,
                 _ => {
                     if runs == RANGES_MAX {
                         advise(process, &ranges)?;
                         runs = 0;
                     }
-                    ranges[runs] = (address, PAGE_BYTES);
+                    ranges[runs] = (address, page_bytes);
                     runs += 1;
                 }
             }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! How well a page would compress, told from compressing it with the codec that the swap uses.
 
-use fovea_apps::PAGE_BYTES;
 use lz4_flex::block::{compress_into_with_table, CompressTable};
 
-const PAGE: usize = PAGE_BYTES as usize;
+use crate::page::PageSize;
 
 /// zram's default level for zstd (drivers/block/zram/backend_zstd.c: `zstd_default_clevel()`).
 const ZSTD_LEVEL: i32 = 3;
@@ -42,8 +41,9 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    pub(crate) fn new() -> Sampler {
-        let room = zstd::zstd_safe::compress_bound(PAGE).max(lz4_flex::block::get_maximum_output_size(PAGE));
+    pub(crate) fn new(page: PageSize) -> Sampler {
+        let bytes = page.bytes() as usize;
+        let room = zstd::zstd_safe::compress_bound(bytes).max(lz4_flex::block::get_maximum_output_size(bytes));
         Sampler { codec: Codec::Lz4, table: CompressTable::small(), zstd: None, output: vec![0; room] }
     }
 
@@ -87,6 +87,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const PAGE: usize = 4096;
+
+    fn sampler() -> Sampler {
+        Sampler::new(PageSize::SMALLEST)
+    }
+
     fn noise(seed: u64) -> Vec<u8> {
         let mut state = seed | 1;
         let mut page = Vec::with_capacity(PAGE);
@@ -102,11 +108,23 @@ mod tests {
     #[test]
     fn same_filled_pages_count_as_nothing_and_noise_as_all() {
         for codec in [Codec::Lz4, Codec::Zstd] {
-            let mut sampler = Sampler::new();
+            let mut sampler = sampler();
             sampler.set_codec(codec);
             assert_eq!(sampler.permille(&[0; PAGE]), 0);
             assert_eq!(sampler.permille(&[0x5a; PAGE]), 0);
             assert_eq!(sampler.permille(&noise(3)), 1000, "{codec:?}");
+        }
+    }
+
+    /// A larger page compresses better than its quarters; zram compresses it whole.
+    #[test]
+    fn a_page_of_16_kib_is_compressed_whole() {
+        let page = noise(7).repeat(4);
+        for codec in [Codec::Lz4, Codec::Zstd] {
+            let mut sampler = Sampler::new(PageSize::new(4 * PAGE as u64).unwrap());
+            sampler.set_codec(codec);
+            let permille = sampler.permille(&page);
+            assert!((245..=300).contains(&permille), "{codec:?}: {permille}");
         }
     }
 
@@ -115,7 +133,7 @@ mod tests {
         let mut page = noise(9);
         page[PAGE * 40 / 100..].fill(7);
         for codec in [Codec::Lz4, Codec::Zstd] {
-            let mut sampler = Sampler::new();
+            let mut sampler = sampler();
             sampler.set_codec(codec);
             let permille = sampler.permille(&page);
             assert!((395..=440).contains(&permille), "{codec:?}: {permille}");
@@ -126,11 +144,11 @@ mod tests {
     fn the_result_does_not_depend_on_what_was_sampled_before() {
         let mut page = noise(5);
         page[1000..].fill(1);
-        let mut used = Sampler::new();
+        let mut used = sampler();
         for seed in 0..50 {
             used.permille(&noise(seed));
         }
-        assert_eq!(used.permille(&page), Sampler::new().permille(&page));
+        assert_eq!(used.permille(&page), sampler().permille(&page));
     }
 
     proptest! {
@@ -147,7 +165,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_sampled_without_panic(page in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let mut sampler = Sampler::new();
+            let mut sampler = sampler();
             prop_assert!(sampler.permille(&page) <= 1000);
         }
     }

@@ -7,9 +7,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use fovea_apps::PAGE_BYTES;
-
 use crate::file::{read, Root};
+use crate::page::PageSize;
 use crate::{proc, sys};
 
 /// A line of /proc/swaps.
@@ -51,23 +50,29 @@ fn parse_line(line: &[u8]) -> Option<SwapArea> {
     Some(SwapArea { path, size_bytes, used_bytes, priority })
 }
 
-/// Makes a device of `size_bytes` a swap area (mkswap's version 1 header: union swap_header in linux/swap.h).
+/// Makes a device of `size_bytes` a swap area of this kernel (mkswap's version 1 header: union swap_header in linux/swap.h).
 pub fn make(device: &Path, size_bytes: u64) -> io::Result<()> {
-    let header = header(size_bytes).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+    make_of(device, size_bytes, PageSize::of_system())
+}
+
+/// The same of a kernel with such pages: the signature ends the first of them, and the area is counted in them.
+pub(crate) fn make_of(device: &Path, size_bytes: u64, page: PageSize) -> io::Result<()> {
+    let header = header(size_bytes, page).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
     let file = OpenOptions::new().write(true).open(device)?;
     file.write_all_at(&header, 0)?;
     file.sync_all()
 }
 
 /// The first page; `None` for less than ten pages (mkswap's own bound) or more than the field can say.
-fn header(size_bytes: u64) -> Option<[u8; PAGE_BYTES as usize]> {
-    let pages = size_bytes / PAGE_BYTES;
+fn header(size_bytes: u64, page: PageSize) -> Option<Vec<u8>> {
+    let pages = size_bytes / page.bytes();
     let last_page = u32::try_from(pages.checked_sub(1)?).ok().filter(|&last| last >= 9)?;
-    let mut page = [0; PAGE_BYTES as usize];
+    let page_bytes = usize::try_from(page.bytes()).ok()?;
+    let mut page = vec![0; page_bytes];
     page[1024..1028].copy_from_slice(&1u32.to_ne_bytes());
     page[1028..1032].copy_from_slice(&last_page.to_ne_bytes());
     page[1052..1057].copy_from_slice(b"fovea");
-    page[PAGE_BYTES as usize - 10..].copy_from_slice(b"SWAPSPACE2");
+    page[page_bytes - 10..].copy_from_slice(b"SWAPSPACE2");
     Some(page)
 }
 
@@ -108,12 +113,15 @@ mod tests {
 
     #[test]
     fn the_header_is_mkswaps() {
-        let header = header(1 << 20).unwrap();
-        assert_eq!(&header[4086..], b"SWAPSPACE2");
-        assert_eq!(header[1028..1032], 255u32.to_ne_bytes());
-        assert!(
-            super::header(9 * PAGE_BYTES).is_none() && super::header(0).is_none() && super::header(u64::MAX).is_none()
-        );
+        for (bytes, last_page) in [(4096, 255u32), (16384, 63), (65536, 15)] {
+            let page = PageSize::new(bytes as u64).unwrap();
+            let header = super::header(1 << 20, page).unwrap();
+            assert_eq!((header.len(), &header[bytes - 10..]), (bytes, &b"SWAPSPACE2"[..]));
+            assert_eq!(header[1028..1032], last_page.to_ne_bytes());
+            for size_bytes in [9 * page.bytes(), 0, u64::MAX] {
+                assert!(super::header(size_bytes, page).is_none(), "{size_bytes} bytes");
+            }
+        }
     }
 
     proptest! {

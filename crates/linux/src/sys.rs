@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! System calls that no library wraps, made safe to call.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -48,6 +48,45 @@ pub(crate) fn probe_process_madvise() -> io::Result<()> {
 pub(crate) fn process_mrelease(pidfd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: takes integers only.
     checked(unsafe { libc::syscall(libc::SYS_process_mrelease, pidfd.as_raw_fd(), 0 as libc::c_uint) }).map(drop)
+}
+
+/// `struct file_handle` (linux/fcntl.h) with room for what kernfs has to say.
+#[repr(C)]
+struct KernfsHandle {
+    bytes: libc::c_uint,
+    kind: libc::c_int,
+    id: [u8; 8],
+}
+
+/// `FILEID_KERNFS` (linux/exportfs.h).
+const KERNFS: libc::c_int = 0xfe;
+
+/// A cgroup's number, by name_to_handle_at(2). `ino` is the inode's, which on 64 bits is the same; on 32 bits it is the lower half.
+pub(crate) fn cgroup_number(above: BorrowedFd<'_>, name: &CStr, ino: u64) -> u64 {
+    match cfg!(target_pointer_width = "64") {
+        true => ino,
+        false => kernfs_id(above, name).unwrap_or(ino),
+    }
+}
+
+fn kernfs_id(above: BorrowedFd<'_>, name: &CStr) -> io::Result<u64> {
+    let mut handle = KernfsHandle { bytes: 8, kind: 0, id: [0; 8] };
+    let mut mount: libc::c_int = 0;
+    // SAFETY: the kernel reads a C string, and writes one integer and a handle of at most `bytes` bytes, for which there is room.
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_name_to_handle_at,
+            above.as_raw_fd(),
+            name.as_ptr(),
+            &raw mut handle,
+            &raw mut mount,
+            libc::AT_EMPTY_PATH,
+        )
+    })?;
+    match (handle.kind, handle.bytes) {
+        (KERNFS, 8) => Ok(u64::from_ne_bytes(handle.id)),
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
 }
 
 /// sched_setscheduler(2) of the calling thread, by the kernel's own call: musl's wrapper does nothing. Not inherited by what it starts.
@@ -282,9 +321,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_cgroups_handle_holds_its_number() {
+        use std::os::fd::AsFd;
+        use std::os::unix::fs::MetadataExt;
+        let Ok(root) =
+            std::fs::File::open("/sys/fs/cgroup").and_then(|root| kernfs_id(root.as_fd(), c"").map(|id| (root, id)))
+        else {
+            println!("not tried: no cgroup v2 on /sys/fs/cgroup");
+            return;
+        };
+        // On 64 bits both are the number.
+        assert_eq!(root.1, root.0.metadata().unwrap().ino());
+        assert!(kernfs_id(root.0.as_fd(), c"no-such-cgroup").is_err());
+    }
+
+    #[test]
     fn structures_have_the_kernels_sizes() {
         assert_eq!(size_of::<ProcmapQuery>(), 104);
         assert_eq!(size_of::<PagemapScan>(), 96);
+        assert_eq!(size_of::<KernfsHandle>(), 16);
         assert_eq!(ProcmapQuery::REQUEST as u32, 0xc068_6611);
         assert_eq!(PagemapScan::REQUEST as u32, 0xc060_6610);
         assert_eq!(iowr(0xfd, 9, DM_HEAD_BYTES) as u32, 0xc138_fd09);

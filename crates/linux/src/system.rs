@@ -65,6 +65,7 @@ impl System {
     /// A folder that holds `proc`, `sys`, `dev` and `lib/modules`. System calls still go to the running kernel.
     pub fn at(root: impl Into<PathBuf>) -> System {
         let root = Root::at(root);
+        let page = root.page_size();
         System {
             media: Media::at(root.clone()),
             probes: None,
@@ -74,8 +75,8 @@ impl System {
             lasting: Lasting::default(),
             sums: Sums::default(),
             asked: Asked::default(),
-            pager: Pager::new(),
-            prefetcher: Prefetcher::new(),
+            pager: Pager::new(page),
+            prefetcher: Prefetcher::new(page),
             net: Network::default(),
             ksmd: None,
             pids: Vec::new(),

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fovea_apps::{MemoryNode, MemoryTiers, PAGE_BYTES};
+use fovea_apps::{MemoryNode, MemoryTiers};
 use rustix::io::Errno;
 
 use crate::cgroup::{has_controller, Cgroups, Controller};
 use crate::check::{missing, Finding};
 use crate::device::TierSetting;
 use crate::file::{read, write, write_named, Root};
+use crate::page::PageSize;
 use crate::{generations, proc, Error};
 
 const NODES: &str = "sys/devices/system/node";
@@ -56,7 +57,7 @@ pub(crate) fn nodes(root: &Root) -> Result<Vec<MemoryNode>, Error> {
     let tiers = tiers(root);
     let with_cpus =
         read(&root.join(NODES).join("has_cpu")).ok().and_then(|text| parse_nodes(&text)).unwrap_or_default();
-    let kept = read(&root.join("proc/zoneinfo")).map(|text| kept_bytes(&text)).unwrap_or_default();
+    let kept = read(&root.join("proc/zoneinfo")).map(|text| kept_bytes(&text, root.page_size())).unwrap_or_default();
     let node = |node: u32| {
         let folder = root.join(NODES).join(format!("node{node}"));
         // Memory may be taken away at any time, and its node with it.
@@ -77,7 +78,7 @@ pub(crate) fn nodes(root: &Root) -> Result<Vec<MemoryNode>, Error> {
 
 /// What the kernel keeps free of each node before it moves pages there: the mark above which `kswapd` stops where it promotes (WMARK_PROMO), which
 /// lies as far above `high` as that above `low`.
-fn kept_bytes(zoneinfo: &[u8]) -> BTreeMap<u32, u64> {
+fn kept_bytes(zoneinfo: &[u8], page: PageSize) -> BTreeMap<u32, u64> {
     let mut kept = BTreeMap::new();
     let (mut node, mut low) = (None, 0u64);
     for line in String::from_utf8_lossy(zoneinfo).lines() {
@@ -89,7 +90,8 @@ fn kept_bytes(zoneinfo: &[u8]) -> BTreeMap<u32, u64> {
             Some("high") if line.starts_with(' ') => {
                 if let (Some(node), Some(high)) = (node, number(words.next())) {
                     let sum: &mut u64 = kept.entry(node).or_default();
-                    *sum = sum.saturating_add(high.saturating_add(high.saturating_sub(low)).saturating_mul(PAGE_BYTES));
+                    *sum =
+                        sum.saturating_add(high.saturating_add(high.saturating_sub(low)).saturating_mul(page.bytes()));
                 }
             }
             _ => {}

@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::sys::cgroup_number;
 use rustix::fs::{openat, unlinkat, AtFlags, FileType, Mode, OFlags, RawDir, CWD};
 
 use crate::error::is_gone;
@@ -127,7 +128,8 @@ fn list(
             return false;
         }
         *left -= 1;
-        if visit(&Seen { above: folder.as_fd(), name, path, number: entry.ino() }) {
+        if visit(&Seen { above: folder.as_fd(), name, path, number: cgroup_number(folder.as_fd(), name, entry.ino()) })
+        {
             names.push(name.to_owned());
         }
     }

@@ -153,7 +153,7 @@ fn configure(root: &Root, zram: &ZramDevice, wish: &ZramWish) -> Result<(), Erro
     set("mem_limit", &wish.limit_bytes.to_string())?;
     let device = device(root, zram.number);
     make_node(root, zram.number, &device)?;
-    swap::make(&device, wish.disk_bytes).map_err(|e| Error::file("making swap on", &device, e))?;
+    swap::make_of(&device, wish.disk_bytes, root.page_size()).map_err(|e| Error::file("making swap on", &device, e))?;
     swap::on(&device, wish.priority).map_err(|e| Error::call("swapon", device.display(), e))
 }
 

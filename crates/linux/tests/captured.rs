@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fovea_apps::MergeSettings;
 use fovea_linux::device_traits::*;
 use fovea_linux::{CompressCursor, Error, Report, State, System};
 
@@ -50,6 +51,42 @@ fn a_phone_lacks_nothing_that_files_tell() {
     assert_eq!(report.row("process_madvise").unwrap().state, State::Unknown);
     let json = serde_json::to_string(&report).unwrap();
     assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
+}
+
+/// Pages are policy's, of 4 KiB, and bytes are bytes.
+#[test]
+fn a_machine_with_pages_of_16_kib_counts_in_bytes() {
+    let mut board = system("arm64-16k");
+    assert_eq!(board.low_watermark_bytes().unwrap(), (213 + 32) * 16384);
+    let report = board.check();
+    assert!(report.row("page-size").unwrap().found.starts_with("16 KiB"), "{report:#?}");
+    assert_eq!(states(&report, &["page-size"]), [State::Present]);
+    assert!(system("phone-6.12").check().row("page-size").unwrap().found.starts_with("4 KiB"));
+}
+
+#[test]
+fn ksmd_is_read_and_set_in_pages_of_its_kernel() {
+    let dir = tempfile::tempdir().unwrap();
+    let ksm = "sys/kernel/mm/ksm";
+    for file in
+        ["proc/self/auxv", &format!("{ksm}/run"), &format!("{ksm}/sleep_millisecs"), &format!("{ksm}/advisor_mode")]
+    {
+        std::fs::create_dir_all(dir.path().join(file).parent().unwrap()).unwrap();
+        std::fs::copy(folder("arm64-16k").join(file), dir.path().join(file)).unwrap();
+    }
+    let path = |name: &str| dir.path().join(ksm).join(name);
+    for (name, count) in [("pages_to_scan", 100), ("pages_sharing", 30), ("full_scans", 7)] {
+        std::fs::write(path(name), format!("{count}\n")).unwrap();
+    }
+    let mut board = System::at(dir.path());
+    let before = board.merging().unwrap().unwrap();
+    assert_eq!((before.settings.pages_to_scan, before.sharing_pages, before.full_scans), (400, 120, 7));
+    let faster = MergeSettings { pages_to_scan: 1001, ..before.settings.clone() };
+    let kernels = || std::fs::read_to_string(path("pages_to_scan")).unwrap().trim_end().to_owned();
+    board.set_merging(&faster).unwrap();
+    assert_eq!(kernels(), "251");
+    board.set_merging(&before.settings).unwrap();
+    assert_eq!(kernels(), "100", "what it was is put back exactly");
 }
 
 #[test]

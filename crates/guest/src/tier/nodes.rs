@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 use std::io;
 
+use fovea_linux::PageSize;
 use fovea_scenario::PAGE_BYTES;
 
 use crate::outcome::{read_file, At, Outcome};
@@ -52,7 +53,7 @@ fn kept_bytes(node: u32) -> Outcome<u64> {
             sum += field(line.trim_start(), "high ").unwrap_or(0);
         }
     }
-    Ok(sum * PAGE_BYTES as u64)
+    Ok(sum * PageSize::of_system().bytes())
 }
 
 /// Takes of a node all but so much, and what the kernel keeps free, for good.
@@ -135,5 +136,6 @@ pub fn addresses(node: u32) -> Outcome<[u64; 2]> {
             ends = Some([low.min(first), high.max(first + spanned)]);
         }
     }
-    ends.map(|ends| ends.map(|page| page * PAGE_BYTES as u64)).ok_or_else(|| format!("/proc/zoneinfo: no node {node}"))
+    ends.map(|ends| ends.map(|page| page * PageSize::of_system().bytes()))
+        .ok_or_else(|| format!("/proc/zoneinfo: no node {node}"))
 }

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 
 use super::{namespace, Complaints, Hand, Network, PROCESSES_MAX};
 use crate::cgroup::{is_within, Cgroups};
@@ -56,7 +55,7 @@ fn level(cgroup: &str) -> u32 {
 }
 
 fn id(cgroups: &Cgroups, cgroup: &str) -> Option<u64> {
-    Some(std::fs::metadata(cgroups.path(cgroup).ok()?).ok()?.ino())
+    crate::cgroup::number(&cgroups.path(cgroup).ok()?).ok()
 }
 
 impl Limits {

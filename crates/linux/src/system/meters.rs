@@ -20,7 +20,7 @@ impl Meters for System {
         match read_into(&path, &mut self.text) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
             Err(e) => Err(Error::file("reading", path, e)),
-            Ok(()) => Ok(crate::memory::low_watermark_bytes(&self.text)),
+            Ok(()) => Ok(crate::memory::low_watermark_bytes(&self.text, self.root.page_size())),
         }
     }
 

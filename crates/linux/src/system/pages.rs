@@ -66,7 +66,8 @@ impl Pages for System {
         }
         let _normal_priority = NormalPriority::of_thread();
         self.list_processes(cgroup)?;
-        let mut asked = 0;
+        let page = self.root.page_size();
+        let (pages, mut asked) = (page.of_policy(pages), 0);
         for &pid in &self.pids {
             if asked >= pages {
                 break;
@@ -85,7 +86,7 @@ impl Pages for System {
                 Err(e) => return Err(explain("process_madvise", "MADV_WILLNEED", pid, cgroup, e)),
             }
         }
-        Ok(asked)
+        Ok(page.to_policy(asked))
     }
 }
 
@@ -102,7 +103,7 @@ impl System {
         let _normal_priority = NormalPriority::of_thread();
         self.list_processes(cgroup)?;
         self.pager.sampler.set_codec(codec);
-        let mut budget = Budget::new(pages, under_permille);
+        let mut budget = Budget::new(pages, under_permille, self.root.page_size());
         let mut tally = Tally::default();
         for &pid in self.pids.iter().filter(|&&pid| pid >= cursor.pid) {
             let mut address = if pid == cursor.pid { cursor.address } else { 0 };
@@ -121,7 +122,7 @@ impl System {
             tally.outcome.next = Some(CompressCursor { pid, address });
             break;
         }
-        Ok(tally.finish())
+        Ok(tally.finish(self.root.page_size()))
     }
 }
 

@@ -42,7 +42,9 @@ impl Tiers for System {
     ) -> Result<DemoteOutcome, Error> {
         let _normal_priority = crate::NormalPriority::of_thread();
         self.cgroups()?.path(cgroup)?;
-        crate::generations::demote(&self.root, cgroup, nodes, pages, unused_ms)
+        let page = self.root.page_size();
+        let outcome = crate::generations::demote(&self.root, cgroup, nodes, page.of_policy(pages), unused_ms)?;
+        Ok(DemoteOutcome { pages: page.to_policy(outcome.pages), ..outcome })
     }
 
     fn tier_setting(&mut self, setting: TierSetting) -> Result<Option<String>, Error> {

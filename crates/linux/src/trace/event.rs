@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::format::{Field, Format};
+use crate::page::PageSize;
 
 /// A device number as the kernel holds it: 12 bits major, 20 bits minor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -94,7 +95,7 @@ impl Rwbs {
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Pages of a file, both ends included.
+    /// Pages of a file, of 4 KiB whatever the kernel's are, both ends included.
     Pages {
         /// What happened.
         op: PageOp,
@@ -258,12 +259,18 @@ struct Known {
 }
 
 /// Turns bytes into events.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Decoder {
     known: Vec<Known>,
+    page: PageSize,
 }
 
 impl Decoder {
+    /// Of a kernel with such pages.
+    pub fn new(page: PageSize) -> Decoder {
+        Decoder { known: Vec::new(), page }
+    }
+
     /// Learns a tracepoint's format; false if it lacks a field that we need.
     pub fn learn(&mut self, tracepoint: Tracepoint, format: &Format) -> bool {
         let field = |name: &&str| format.field(name).cloned();
@@ -290,17 +297,19 @@ impl Decoder {
         if known.tracepoint.is_block() && flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ) != 0 {
             pid = 0;
         }
-        Some(Seen { time_ns, pid, event: decode(known, bytes)? })
+        Some(Seen { time_ns, pid, event: decode(known, self.page, bytes)? })
     }
 }
 
-fn decode(known: &Known, bytes: &[u8]) -> Option<Event> {
+fn decode(known: &Known, page: PageSize, bytes: &[u8]) -> Option<Event> {
     let number = |at: usize| number(bytes, &known.fields[at]);
     let small = |at: usize| u32::try_from(number(at)?).ok();
     let text = |at: usize| text(bytes, &known.fields[at]);
     let pages = |op: PageOp, more: Option<u64>| {
         let (first, inode) = (number(2)?, number(1)?);
-        Some(Event::Pages { op, dev: Dev(small(0)?), inode, first, last: more.unwrap_or(first).max(first) })
+        let last = more.unwrap_or(first).max(first).saturating_add(1);
+        let (first, last) = (page.to_policy(first), page.to_policy(last) - 1);
+        Some(Event::Pages { op, dev: Dev(small(0)?), inode, first, last })
     };
     // A folio of 2^order pages; older kernels had no order, and told of each page.
     let folio = || {

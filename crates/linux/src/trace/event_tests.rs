@@ -28,11 +28,26 @@ fn formats() -> Vec<(Tracepoint, Format)> {
 }
 
 fn decoder() -> Decoder {
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoder::new(PageSize::SMALLEST);
     for (tracepoint, format) in formats() {
         assert!(decoder.learn(tracepoint, &format), "{tracepoint:?}");
     }
     decoder
+}
+
+#[test]
+fn pages_of_16_kib_are_told_as_those_of_4() {
+    let fields = [("s_dev", 8 << 20), ("i_ino", 5), ("index", 3), ("last_index", 4)];
+    let bytes = bytes(Tracepoint::GetPages, &fields, &[]);
+    let decoded = |page| {
+        let mut decoder = Decoder::new(PageSize::new(page).unwrap());
+        formats().iter().for_each(|(tracepoint, format)| assert!(decoder.learn(*tracepoint, format)));
+        match decoder.decode(0, &bytes).unwrap().event {
+            Event::Pages { first, last, .. } => (first, last),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((decoded(4096), decoded(16384)), ((3, 4), (12, 19)));
 }
 
 /// An event with these fields set; texts of `__data_loc` go behind the rest.
@@ -139,7 +154,7 @@ fn tasks_come_become_go_and_move() {
 fn a_format_without_a_field_that_is_needed_is_not_learnt() {
     let (tracepoint, mut format) = formats().remove(0);
     format.fields.retain(|field| field.name != "last_index");
-    assert!(!Decoder::default().learn(tracepoint, &format));
+    assert!(!Decoder::new(PageSize::SMALLEST).learn(tracepoint, &format));
 }
 
 proptest! {
@@ -158,7 +173,7 @@ proptest! {
             field.offset = field.offset.wrapping_add(shift.wrapping_mul(usize::MAX / 69));
             field.size = field.size.wrapping_mul(shift);
         }
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::new(PageSize::SMALLEST);
         decoder.learn(tracepoint, &format);
         let _ = decoder.decode(0, &event);
     }

@@ -11,6 +11,7 @@ use super::format::Format;
 use super::ring::{Layout, Lost};
 use super::{Decoder, Seen, Tracepoint};
 use crate::file::{self, retry, Root};
+use crate::page::PageSize;
 use crate::{proc, Error};
 
 /// Instances of ours are `fovea-record-PID-START-…`: their maker's PID and start time tell whether it still lives.
@@ -93,7 +94,7 @@ impl Instance {
             folder,
             cpus: Vec::new(),
             layout,
-            decoder: Decoder::default(),
+            decoder: Decoder::new(PageSize::of_system()),
             damage: Damage::default(),
         };
         instance.set("trace_clock", "mono")?;
