@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Builds kmod/ against the headers of every line of kernels that Debian offers for amd64, with the compiler each was built with; and sees
-# to it that PREEMPT_RT refuses. Headers and, on an older Debian than theirs, compilers are unpacked into the cache, and never installed.
+# Builds kmod/ against the headers of every line of kernels that Debian offers for amd64, with the compiler each was built with, against
+# those of arm64 (4 and 16 KiB pages) and armhf where a cross compiler of that version is installed (apt-get install gcc-aarch64-linux-gnu
+# gcc-arm-linux-gnueabihf), and once as without function tracing; and sees to it that PREEMPT_RT refuses. Headers and, on an older Debian than theirs, compilers are unpacked into the cache, and never installed.
 #   tools/kernels.sh [SUITE...]       bookworm bookworm-backports trixie trixie-backports
 # The host's mirror serves, or FOVEA_MIRROR.
 set -eu
@@ -26,7 +27,7 @@ private() { # private SUITE PROGRAM ARGUMENT...
 		mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/state"
 		# Backports have what is theirs, and for the rest the suite that they are for.
 		for one in $(printf '%s\n' "${1%-backports}" "$1" | uniq); do
-			echo "deb [arch=amd64 signed-by=$keyring lang=none target=Packages] $mirror $one main"
+			echo "deb [arch=amd64,arm64,armhf signed-by=$keyring lang=none target=Packages] $mirror $one main"
 		done >"$apt/sources.list"
 		: >"$apt/status"
 		private "$1" apt-get update -qq
@@ -36,7 +37,7 @@ private() { # private SUITE PROGRAM ARGUMENT...
 	"$program" -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null \
 		-o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null -o Dir::State="$apt/state" \
 		-o Dir::State::Lists="$apt/lists" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" \
-		-o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Default-Release= -o APT::Sandbox::User=root "$@"
+		-o APT::Architecture=amd64 -o APT::Architectures=amd64,arm64,armhf -o APT::Default-Release= -o APT::Sandbox::User=root "$@"
 }
 
 unpack() { # unpack SUITE FOLDER PACKAGE...
@@ -49,7 +50,7 @@ unpack() { # unpack SUITE FOLDER PACKAGE...
 }
 
 newest() { # newest SUITE FLAVOUR: the newest headers of the suite's main line
-	private "$1" apt-cache search --names-only "^linux-headers-[0-9].*[0-9]-$2-amd64\$|^linux-headers-[0-9].*deb[0-9]*-$2-amd64\$" |
+	private "$1" apt-cache search --names-only "^linux-headers-[0-9].*[0-9]-$2\$|^linux-headers-[0-9].*deb[0-9]*-$2\$" |
 		cut -d' ' -f1 | sort -V | tail -1
 }
 
@@ -66,21 +67,21 @@ wrap() { # wrap FILE...
 	done
 }
 
-fetch() { # fetch SUITE HEADERS: into $cache/HEADERS, as a whole or not at all
+fetch() { # fetch SUITE HEADERS [:ARCHITECTURE]: into $cache/HEADERS, as a whole or not at all
 	[ ! -d "$cache/$2" ] || return 0
 	root=$cache/$2.part final=$cache/$2
 	rm -rf "$root"
-	needed=$(private "$1" apt-cache show "$2" | sed -n 's/^Depends: //p' | head -1 | tr ',' '\n' |
+	needed=$(private "$1" apt-cache show "$2${3:-}" | sed -n 's/^Depends: //p' | head -1 | tr ',' '\n' |
 		sed -n 's/^ *\(linux-headers-[^ ]*-common[^ ]*\|linux-kbuild-[^ ]*\).*/\1/p')
 	# shellcheck disable=SC2086 # one word per package
-	unpack "$1" "$root" "$2" $needed
+	unpack "$1" "$root" "$2${3:-}" $needed
 	# No BTF, which needs pahole. Absolute paths become those of the cache.
 	rm -f "$root/usr/src/$2/vmlinux"
 	sed -i "s#/usr/src/#$cache/$2/usr/src/#" "$root/usr/src/$2/Makefile"
 	compiler=$(sed -n 's/.*\(gcc-[0-9]*\).*/\1/p' "$root/usr/src/$2/.kernelvariables" | head -1)
 	[ -n "$compiler" ] || compiler=gcc-12
 	echo "$compiler" >"$root/compiler"
-	if ! command -v "$compiler" >/dev/null; then
+	if [ -z "${3:-}" ] && ! command -v "$compiler" >/dev/null; then
 		elf=$(private "$1" apt-cache search --names-only '^libelf1(t64)?$' | cut -d' ' -f1 | tail -1)
 		unpack "$1" "$root/tools" libc6 "$elf" zlib1g libzstd1 libisl23 libmpc3 libmpfr6 libgmp10 \
 			"$compiler-x86-64-linux-gnu" "cpp-${compiler#gcc-}-x86-64-linux-gnu" "lib$compiler-dev"
@@ -94,38 +95,71 @@ fetch() { # fetch SUITE HEADERS: into $cache/HEADERS, as a whole or not at all
 	mv "$root" "$final"
 }
 
-build() { # build HEADERS: the log is in $work/log
+build() { # build HEADERS [MAKE-ARGUMENT]: the log is in $work/log
 	rm -rf "$work/src"
 	mkdir "$work/src"
 	cp -r "$here/kmod" "$here/core" "$work/src"
 	compiler=$(cat "$cache/$1/compiler")
+	# That of another CPU is named by the headers themselves.
+	cross=
+	case $1 in
+	*-arm64*) cross=aarch64-linux-gnu- ;;
+	*-armmp*) cross=arm-linux-gnueabihf- ;;
+	esac
 	[ ! -d "$cache/$1/tools" ] || compiler=$cache/$1/tools/usr/bin/x86_64-linux-gnu-$compiler
-	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL nice -n 10 make -k -j"$(nproc)" -C "$work/src/kmod" CC="$compiler" \
-		KDIR="$cache/$1/usr/src/$1" >"$work/log" 2>&1 && ! grep -q 'WARNING: modpost' "$work/log"
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL nice -n 10 make -k -j"$(nproc)" -C "$work/src/kmod" CC="$cross$compiler" \
+		KDIR="$cache/$1/usr/src/$1" ${2:+"$2"} >"$work/log" 2>&1 && ! grep -q 'WARNING: modpost' "$work/log"
 }
 
 failed=0
 for suite; do
-	for flavour in cloud rt; do
+	for flavour in cloud-amd64 rt-amd64; do
 		headers=$(newest "$suite" "$flavour")
 		[ -n "$headers" ] || { echo "$suite has no headers for $flavour" >&2; failed=1; continue; }
 		fetch "$suite" "$headers"
 		if build "$headers"; then built=1; else built=0; fi
 		case $flavour$built in
-		cloud1) echo "ok   $suite: builds against $headers" ;;
-		rt0) if grep -q 'error: #error.*PREEMPT_RT' "$work/log"; then
+		cloud-amd641) echo "ok   $suite: builds against $headers" ;;
+		rt-amd640) if grep -q 'error: #error.*PREEMPT_RT' "$work/log"; then
 			echo "ok   $suite: refuses $headers"
 		else
 			echo "FAIL $suite: $headers: neither builds nor says why it does not"
 			failed=1
 		fi ;;
-		cloud0)
+		cloud-amd640)
 			echo "FAIL $suite: does not build against $headers:"
 			grep -E 'error|WARNING|undefined' "$work/log" | grep -v '^make' | sort -u | head -20
 			failed=1
 			;;
-		rt1) echo "FAIL $suite: builds against $headers, where it would sleep in atomic context"; failed=1 ;;
+		rt-amd641) echo "FAIL $suite: builds against $headers, where it would sleep in atomic context"; failed=1 ;;
 		esac
+	done
+	# What GKI is built without; the modules say so when they are loaded.
+	headers=$(newest "$suite" cloud-amd64)
+	if [ -n "$headers" ] && ! build "$headers" KCFLAGS=-DFOVEA_FTRACE=0; then
+		echo "FAIL $suite: does not build against $headers as without function tracing:"
+		grep -E 'error|WARNING|undefined' "$work/log" | grep -v '^make' | sort -u | head -20
+		failed=1
+	fi
+	for flavour in cloud-arm64 arm64-16k armmp-lpae; do
+		headers=$(newest "$suite" "$flavour")
+		# Debian 12 has none of 16 KiB.
+		[ -n "$headers" ] || continue
+		case $flavour in
+		*arm64*) of=:arm64 gnu=aarch64-linux-gnu ;;
+		*) of=:armhf gnu=arm-linux-gnueabihf ;;
+		esac
+		fetch "$suite" "$headers" "$of"
+		compiler=$gnu-$(cat "$cache/$headers/compiler")
+		if ! command -v "$compiler" >/dev/null; then
+			echo "skip $suite: $headers: no $compiler here"
+		elif build "$headers"; then
+			echo "ok   $suite: builds against $headers"
+		else
+			echo "FAIL $suite: does not build against $headers:"
+			grep -E 'error|WARNING|undefined' "$work/log" | grep -v '^make' | sort -u | head -20
+			failed=1
+		fi
 	done
 done
 exit $failed

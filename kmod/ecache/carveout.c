@@ -109,6 +109,7 @@ static int take_linear(struct carveout *c)
 	return 0;
 }
 
+#ifdef CONFIG_ZONE_DEVICE
 /* Outside of Linux's memory: gets struct pages and a mapping. */
 static int take_reserved(struct carveout *c)
 {
@@ -149,6 +150,24 @@ static int take_reserved(struct carveout *c)
 	return 0;
 }
 
+static void leave_reserved(struct carveout *c)
+{
+	memunmap_pages(&c->pgmap);
+	release_mem_region(c->start, c->size_bytes);
+}
+#else
+static int take_reserved(struct carveout *c)
+{
+	pr_err("carveouts: %#llx bytes at %pa have no struct pages, and this kernel cannot make them (CONFIG_ZONE_DEVICE): take no-map out of their reserved-memory node\n",
+	       c->size_bytes, &c->start);
+	return -EOPNOTSUPP;
+}
+
+static void leave_reserved(struct carveout *c)
+{
+}
+#endif
+
 static int take_range(struct carveout *c, const struct carveout *list)
 {
 	const struct carveout *other;
@@ -161,7 +180,7 @@ static int take_range(struct carveout *c, const struct carveout *list)
 		return -EINVAL;
 	}
 	if (check_add_overflow((u64)c->start, c->size_bytes - 1, &end) ||
-	    end >> MAX_PHYSMEM_BITS) {
+	    end > FOVEA_PHYS_MAX) {
 		pr_err("carveouts: %#llx bytes at %pa: beyond what this machine can address\n",
 		       c->size_bytes, &c->start);
 		return -EINVAL;
@@ -355,8 +374,7 @@ void carveouts_give_back(struct carveout *list, int count)
 
 		switch (c->source) {
 		case CARVEOUT_RESERVED:
-			memunmap_pages(&c->pgmap);
-			release_mem_region(c->start, c->size_bytes);
+			leave_reserved(c);
 			break;
 		case CARVEOUT_CONTIG:
 			free_contig_range(PHYS_PFN(c->start),

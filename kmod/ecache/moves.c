@@ -8,7 +8,8 @@
  * permanent one: it is refused while tracing is off, and tracing cannot be switched off
  * while it is there. If calls are not seen all the same (a compiler that put the function
  * into its callers, tracing that disabled itself), the kernel's own count of moves tells.
- * What is not seen costs hits, and does no harm: follow.h.
+ * What is not seen costs hits, and does no harm: follow.h. A kernel that cannot trace
+ * functions at all is served so from the beginning.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -38,6 +39,7 @@ static void look(struct work_struct *work);
 /* Does not wake a CPU that sleeps. */
 static DECLARE_DEFERRABLE_WORK(look_work, look);
 
+#if FOVEA_FTRACE
 static void move_page(unsigned long to, unsigned long from)
 {
 	struct track_entry *entry = track_entry(from);
@@ -75,6 +77,39 @@ static struct ftrace_ops moves_ops = {
 	.flags = FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_RECURSION |
 		 FOVEA_FTRACE_FLAGS,
 };
+
+static int watch(void)
+{
+	int error = ftrace_set_filter_ip(&moves_ops, (unsigned long)folio_migrate_flags,
+					 0, 0);
+
+	if (!error)
+		error = register_ftrace_function(&moves_ops);
+	if (error) {
+		/* What was to be traced is kept by the kernel until it is told. */
+		ftrace_free_filter(&moves_ops);
+		pr_err("cannot follow page migration: tracing folio_migrate_flags(): error %d: is kernel.ftrace_enabled 1?\n",
+		       error);
+	}
+	return error;
+}
+
+static void unwatch(void)
+{
+	unregister_ftrace_function(&moves_ops);
+	ftrace_free_filter(&moves_ops);
+}
+#else
+static int watch(void)
+{
+	pr_notice("this kernel cannot trace functions (CONFIG_FUNCTION_TRACER): pages that it moves in memory are not cached\n");
+	return 0;
+}
+
+static void unwatch(void)
+{
+}
+#endif
 
 static unsigned long seen(void)
 {
@@ -135,19 +170,10 @@ static void look(struct work_struct *work)
 
 int moves_init(void)
 {
-	int error;
+	int error = watch();
 
-	error = ftrace_set_filter_ip(&moves_ops, (unsigned long)folio_migrate_flags,
-				     0, 0);
-	if (!error)
-		error = register_ftrace_function(&moves_ops);
-	if (error) {
-		/* What was to be traced is kept by the kernel until it is told. */
-		ftrace_free_filter(&moves_ops);
-		pr_err("cannot follow page migration: tracing folio_migrate_flags(): error %d: is kernel.ftrace_enabled 1?\n",
-		       error);
+	if (error)
 		return error;
-	}
 	counted_then = counted();
 	seen_then = seen();
 	schedule_delayed_work(&look_work, LOOK_EVERY);
@@ -157,6 +183,5 @@ int moves_init(void)
 void moves_exit(void)
 {
 	cancel_delayed_work_sync(&look_work);
-	unregister_ftrace_function(&moves_ops);
-	ftrace_free_filter(&moves_ops);
+	unwatch();
 }

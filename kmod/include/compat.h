@@ -43,11 +43,26 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define fovea_assign_str(dst, src) __assign_str(dst)
 #endif
 
+/*
+ * Whether calls of a function can be watched with their arguments. GKI kernels are built
+ * without function tracing.
+ */
+#ifdef FOVEA_FTRACE
+/* A build that tries the other way. */
+#elif defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS)
+#define FOVEA_FTRACE	1
+#else
+#define FOVEA_FTRACE	0
+#endif
+
 /* A function's arguments as ftrace saw them; those alone can be had since 6.2. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) && \
 	defined(CONFIG_HAVE_DYNAMIC_FTRACE_WITH_ARGS)
 #define FOVEA_FTRACE_FLAGS	0
 #define fovea_ftrace_argument(fregs, n) ftrace_regs_get_argument(fregs, n)
+#elif defined(CONFIG_ARM)
+#define FOVEA_FTRACE_FLAGS	FTRACE_OPS_FL_SAVE_REGS
+#define fovea_ftrace_argument(fregs, n) (ftrace_get_regs(fregs)->uregs[n])
 #else
 #define FOVEA_FTRACE_FLAGS	FTRACE_OPS_FL_SAVE_REGS
 #define fovea_ftrace_argument(fregs, n) \
@@ -124,6 +139,16 @@ static inline void fovea_shrinker_remove(struct fovea_shrinker *s)
 	} while (0)
 #else
 #define fovea_hrtimer_setup hrtimer_setup
+#endif
+
+/* Kernels with flat memory, as most for 32-bit ARM, have no sections to make pages for. */
+#ifndef PAGES_PER_SUBSECTION
+#define PAGES_PER_SUBSECTION	((2ul << 20) >> PAGE_SHIFT)
+#endif
+#ifdef MAX_PHYSMEM_BITS
+#define FOVEA_PHYS_MAX	((1ull << MAX_PHYSMEM_BITS) - 1)
+#else
+#define FOVEA_PHYS_MAX	PHYS_ADDR_MAX
 #endif
 
 #endif /* FOVEA_COMPAT_H */
