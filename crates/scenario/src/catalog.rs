@@ -31,6 +31,8 @@ const PHONES: &[(&str, &str)] = builtin![
     "phones/netbook.toml",
     "phones/player.toml",
     "phones/hybrid.toml",
+    "phones/phone-2020.toml",
+    "phones/pi.toml",
 ];
 const FOOTPRINTS: &[(&str, &str)] = builtin!["footprints/android-2.3.toml"];
 const WORKLOADS: &[(&str, &str)] = builtin![

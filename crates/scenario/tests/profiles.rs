@@ -104,14 +104,20 @@ fn devices_that_people_own_have_debians_huge_pages_and_the_daemons_own_threshold
     let gmail = |kind: &str, profile: &str| {
         plans(kind, profile)[0].apps.iter().find(|a| a.name == "gmail").unwrap().anon_bytes as f64
     };
-    for (profile, memory_mib, app_scale) in [("handheld", 1536, 4.0), ("laptop", 2048, 5.5)] {
+    let devices = [
+        ("handheld", 1536, 4.0, HugePages::Always, 80_000),
+        ("laptop", 2048, 5.5, HugePages::Always, 80_000),
+        ("pi", 1024, 2.75, HugePages::Always, 655_360),
+        ("phone-2020", 4096, 11.7, HugePages::Never, 90_909),
+    ];
+    for (profile, memory_mib, app_scale, huge_pages, request_ns) in devices {
         for kind in ["lowmem", "workload", "monkey"] {
             let plans = plans(kind, profile);
             assert!(!plans.is_empty());
             for plan in plans {
                 assert_eq!((plan.phone.name.as_str(), plan.phone.memory_bytes), (profile, memory_mib << 20));
-                assert_eq!(plan.phone.huge_pages, HugePages::Always);
-                assert!(plan.phone.reserved_bytes.is_empty() && plan.phone.flash.request_ns < 100_000);
+                assert_eq!((plan.phone.huge_pages, plan.phone.flash.request_ns), (huge_pages, request_ns));
+                assert!(plan.phone.reserved_bytes.is_empty());
                 assert!(!plan.daemon_config.contains("minfree") && !plan.daemon_config.contains("thrash"));
             }
         }
