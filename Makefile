@@ -17,6 +17,9 @@
 #   make test-deep    longer tests: broken builds and sanitizers of core, every fuzz target, the long torture test
 #   make test-scores  10,000 forks, 50 changes of focus and the daemon's death: nobody keeps another oom_score_adj (as root)
 #   make test-debian  builds and tries all of it in fresh chroots of Debian 12 and 13 (as root, with mmdebstrap)
+#   make guest    programs for the virtual phone of another machine: MACHINE=virt-arm64 (virt-arm64-16k has the same) or virt-armhf
+#   make binding  checks the device-tree binding of carve-outs with dt-schema
+#   make test-arm the phone on arm64 with pages of 4 and of 16 KiB
 #   make small    what goes on a device: daemon, command line and libfovea-heap, no phone and no lab
 #   make build    that, the phone, the lab, fovea-top and fovea-metrics
 #                 Both need cargo, cc and make, and no network where cargo has its crates (CARGO_FLAGS=--offline). TARGET=aarch64-unknown-linux-gnu
@@ -53,11 +56,11 @@ SMALL := target/$(TARGET)/small/fovea
 SMALL_BYTES_MAX := 4000000
 # libfovea-heap, for programs in C: lib/heap.
 HEAP_LIBRARY := target/$(TARGET)/libfovea-heap
-ifneq ($(TARGET),$(HOST))
 CROSS_aarch64-unknown-linux-gnu := aarch64-linux-gnu-gcc
 CROSS_armv7-unknown-linux-gnueabihf := arm-linux-gnueabihf-gcc
 CROSS_riscv64gc-unknown-linux-gnu := riscv64-linux-gnu-gcc
 CROSS_x86_64-unknown-linux-gnu := x86_64-linux-gnu-gcc
+ifneq ($(TARGET),$(HOST))
 HEAP_CC ?= $(or $(CROSS_$(TARGET)),cc)
 export CARGO_TARGET_$(TARGET_IN_CAPITALS)_LINKER ?= $(HEAP_CC)
 endif
@@ -69,7 +72,7 @@ TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 # Who takes memory beside the apps: a boot each (docs/design/outsiders.md); `make bench` plays all of them.
 TEST_OUTSIDERS ?= zram0
 .PHONY: demo test test-quick test-deep test-scores test-debian bench soak torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 torture-kernels xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks man package-deb \
-	setup setup-tests fetch test-rust test-modules test-phone test-python
+	binding guest setup setup-tests fetch test-arm test-rust test-modules test-phone test-python
 
 demo: setup whole
 	$(FOVEA) phone demo
@@ -79,7 +82,7 @@ test: setup-tests check-style
 	$(TESTS)/examples/fetch --newest
 	tools/guide.sh $(TESTS)/fovea
 	# The longest first, so that none is left over.
-	tools/test-parts.sh '$(MAKE)' test-modules test-phone test-rust test-python
+	tools/test-parts.sh '$(MAKE)' test-modules test-phone test-rust test-arm test-python
 
 # All but those of the modules, with the features that the whole workspace was built with.
 test-rust:
@@ -384,6 +387,22 @@ test-phone: setup
 		'leak cases=front configurations=kernel,earlyoom,fovea --exact' $(TEST_SCENARIOS) | xargs -P 2 -I@ sh -c '$(FOVEA) phone run @ --results results/test'
 	$(CARGO) test --workspace --test heap_phone -- --ignored
 	tools/same-twice.sh $(FOVEA) results/twice
+
+# The device-tree binding, by dt-schema.
+binding:
+	@sh tools/binding.sh
+
+# Programs for the guest of a machine that is not this one's.
+MACHINE ?= virt-arm64
+GUEST_TARGET := $(if $(filter virt-armhf,$(MACHINE)),armv7-unknown-linux-gnueabihf,aarch64-unknown-linux-gnu)
+guest:
+	@sh tools/setup.sh arm $(GUEST_TARGET)
+	$(CARGO) build --profile phone -p fovea -p fovea-guest --no-default-features --target $(GUEST_TARGET) \
+		--config 'target.$(GUEST_TARGET).linker="$(CROSS_$(GUEST_TARGET))"'
+
+# The daemon on Debian's arm64 kernels.
+test-arm: guest
+	$(CARGO) test --workspace --test arm_phone -- --ignored
 
 # Part of the tree, so that whoever installs or packages needs none of this.
 man:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Installs what building and running the virtual phone needs and this machine lacks; with `tests`, `tests-pc`, `xfstests` or `debug-kernel`
-# also what those need. Says nothing when all is there. Never a kernel.
+# Installs what building and running the virtual phone needs and this machine lacks; with `tests`, `tests-pc`, `xfstests`, `debug-kernel`, or
+# `arm TARGET` (a machine of ARM, by Rust's name of it) also what those need. Says nothing when all is there. Never a kernel.
 set -eu
 
 packages=
@@ -59,6 +59,15 @@ if [ "${1:-}" = tests-pc ]; then
 	need f2fs-tools /usr/sbin/mkfs.f2fs
 	need jfsutils /usr/sbin/mkfs.jfs
 fi
+if [ "${1:-}" = arm ]; then
+	need qemu-system-arm qemu-system-aarch64
+	case $2 in
+	aarch64-*) gnu=aarch64-linux-gnu libc=arm64 ;;
+	*) gnu=arm-linux-gnueabihf libc=armhf ;;
+	esac
+	need "gcc-$gnu" "$gnu-gcc"
+	need "libc6-dev-$libc-cross" "/usr/$gnu/include/stdio.h"
+fi
 if [ "${1:-}" = xfstests ]; then
 	need autoconf autoconf
 	need automake automake
@@ -105,4 +114,12 @@ if [ "${1:-}" = tests ] && command -v rustup >/dev/null 2>&1; then
 	for component in rustfmt clippy; do
 		cargo "${component#rust}" --version >/dev/null 2>&1 || rustup component add "$component" || true
 	done
+fi
+
+if [ "${1:-}" = arm ] && ! [ -d "$(rustc --print target-libdir --target "$2" 2>/dev/null)" ]; then
+	command -v rustup >/dev/null 2>&1 || {
+		echo "Rust has no standard library for $2 here; install Rust by rustup, or Debian's libstd-rust-dev of that architecture" >&2
+		exit 3
+	}
+	rustup target add "$2"
 fi

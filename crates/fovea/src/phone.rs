@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use fovea_phone::fetch::Line;
 use fovea_phone::kmod::{self, Sources};
-use fovea_phone::{desktop, fetch, guard, Cache, Kernel, Phone as Machine, Programs, Progress, RunOptions};
+use fovea_phone::{desktop, fetch, guard, Cache, Kernel, Phone as Machine, Platform, Programs, Progress, RunOptions};
 use fovea_report::document::{distinct, Document, FileError};
 use fovea_report::gather::Saved;
 use fovea_report::page::{panels as drawn, picture, Report};
@@ -20,6 +21,9 @@ use crate::output::{print, print_line};
 
 /// Modules that the guest needs: storage and compressed swap.
 const MODULES: [&str; 2] = ["null_blk", "zram"];
+
+/// The flash's file system and the checksum that it asks modprobe for, where they are modules; what is built in is passed over.
+const FILE_SYSTEM_MODULES: [&str; 2] = ["crc32c_generic", "ext4"];
 
 /// Those of a phone with a network: a link and its queues, and what tells of connections.
 const NETWORK_MODULES: [&str; 11] = [
@@ -85,6 +89,9 @@ pub enum Phone {
         /// Look for a newer one though there is one.
         #[arg(long)]
         refresh: bool,
+        /// The machine whose kernel it is: x86-64, virt-arm64, virt-arm64-16k, virt-armhf.
+        #[arg(long, value_name = "M", default_value = "x86-64", value_parser = platform)]
+        machine: Platform,
     },
     /// List the scenarios that come with the program.
     List,
@@ -99,6 +106,13 @@ pub struct KernelChoice {
     /// Its modules (a folder as /lib/modules/RELEASE is).
     #[arg(long, value_name = "DIR", requires = "kernel")]
     modules: Option<PathBuf>,
+    /// Machine that QEMU plays: x86-64, virt-arm64 (4 KiB pages), virt-arm64-16k, virt-armhf. Figures of docs are of x86-64.
+    #[arg(long, value_name = "M", default_value = "x86-64", value_parser = platform, conflicts_with = "kernel")]
+    machine: Platform,
+}
+
+fn platform(name: &str) -> Result<Platform, String> {
+    name.parse().map_err(|e: fovea_phone::Error| e.to_string())
 }
 
 /// How boots are run.
@@ -197,10 +211,10 @@ pub fn phone(phone: Phone) -> Result<(), Failure> {
                 plans.iter().rfind(|_| true).ok_or_else(|| Failure::failed(format!("{scenario}: it has no boot")))?;
             Ok(machine(&kernel, std::slice::from_ref(plan), &Progress::auto())?.shell(plan)?)
         }
-        Phone::Fetch { refresh } => {
+        Phone::Fetch { refresh, machine } => {
             let (cache, progress) = (Cache::open()?, Progress::auto());
-            let kernel = fetch::kernel(&cache, refresh, &progress)?;
-            fetch::busybox(&cache, &progress)?;
+            let kernel = fetch::kernel_of(&cache, Line::of(machine), refresh, &progress)?;
+            fetch::busybox_of(&cache, machine, &progress)?;
             print_line(format!("{} ({})", kernel.release, kernel.package_version))
         }
         Phone::List => builtin_scenarios().try_for_each(print_line),
@@ -211,10 +225,14 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
     let cache = Cache::open()?;
     let kernel = match &choice.kernel {
         Some(image) => Kernel::from_files(&cache, image, choice.modules.as_deref())?,
-        None => fetch::kernel(&cache, false, progress)?,
+        None => fetch::kernel_of(&cache, Line::of(choice.machine), false, progress)?,
     };
-    let programs = Programs::find(fetch::busybox(&cache, progress)?)?;
+    let platform = kernel.platform;
+    let programs = Programs::find_for(platform, fetch::busybox_of(&cache, platform, progress)?)?;
     let (mut modules, mut own) = (MODULES.to_vec(), None);
+    if platform.is_arm() {
+        modules.extend(FILE_SYSTEM_MODULES);
+    }
     // All boots of a comparison have the same image.
     let reserves = plans.iter().any(|plan| plan.configuration.reservation != Reservation::Absent);
     let imports = plans.iter().any(|plan| plan.importers.is_some());
@@ -252,6 +270,9 @@ fn command(scenario: &str, parameters: &[String], how: &How) -> Vec<String> {
     let mut words: Vec<String> = ["phone", "run", scenario].map(str::to_owned).to_vec();
     words.extend_from_slice(parameters);
     words.extend(how.exact.then(|| "--exact".to_owned()));
+    if how.kernel.machine != Platform::default() {
+        words.extend(["--machine".to_owned(), how.kernel.machine.to_string()]);
+    }
     for (option, path) in [("--kernel", &how.kernel.kernel), ("--modules", &how.kernel.modules)] {
         words.extend(path.iter().flat_map(|path| [option.to_owned(), path.display().to_string()]));
     }

@@ -5,8 +5,14 @@ use fovea_scenario::Syscall;
 
 use crate::outcome::Outcome;
 
-/// AUDIT_ARCH_X86_64 (linux/audit.h): numbers of calls mean something on one architecture only.
-const ARCH: u32 = 0xc000_003e;
+/// AUDIT_ARCH_X86_64, _AARCH64, _ARM (linux/audit.h): numbers of calls mean something on one architecture only.
+const ARCH: u32 = if cfg!(target_arch = "x86_64") {
+    0xc000_003e
+} else if cfg!(target_arch = "aarch64") {
+    0xc000_00b7
+} else {
+    0x4000_0028
+};
 
 /// Offsets in `struct seccomp_data` (linux/seccomp.h).
 const NUMBER_AT: u32 = 0;

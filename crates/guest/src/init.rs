@@ -153,7 +153,7 @@ fn run_shell() -> Outcome<()> {
 
 /// The serial console as a terminal; /dev/console cannot be a controlling one.
 fn console() -> Outcome<std::fs::File> {
-    let path = "/dev/ttyS0";
+    let path = if cfg!(target_arch = "x86_64") { "/dev/ttyS0" } else { "/dev/ttyAMA0" };
     std::fs::OpenOptions::new().read(true).write(true).open(path).at(|| format!("opening {path}"))
 }
 

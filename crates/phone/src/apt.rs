@@ -9,8 +9,11 @@ use std::process::Command;
 
 use crate::command;
 use crate::error::{Error, Result};
+use crate::platform::Platform;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/// Of what builds and what PCs boot.
+const HOST: &str = "amd64";
 const MEND: &str = "use a Debian 12 or 13 host, or name a kernel with --kernel and --modules";
 
 /// Where Debian packages come from.
@@ -27,6 +30,8 @@ pub(crate) struct Origin {
 pub(crate) struct Package {
     pub name: String,
     pub version: String,
+    /// The architecture it is asked for with; none for the host's own and for what all have.
+    pub architecture: Option<String>,
     /// Names this package depends on, first alternative or not, in order.
     pub depends: Vec<String>,
 }
@@ -77,12 +82,12 @@ impl Apt {
     ///
     /// # Errors
     /// No keyring, no apt, no network, or a Debian without Linux 6.12.
-    pub(crate) fn new(dir: &Path, origin: &Origin) -> Result<Apt> {
-        Apt::of_suites(dir, &origin.mirror, vec![origin.codename.clone(), origin.kernel_suite()?])
+    pub(crate) fn new(dir: &Path, origin: &Origin, platform: Platform) -> Result<Apt> {
+        Apt::of_suites(dir, &origin.mirror, vec![origin.codename.clone(), origin.kernel_suite()?], platform)
     }
 
     /// The same of suites by name.
-    pub(crate) fn of_suites(dir: &Path, mirror: &str, mut suites: Vec<String>) -> Result<Apt> {
+    pub(crate) fn of_suites(dir: &Path, mirror: &str, mut suites: Vec<String>, platform: Platform) -> Result<Apt> {
         if !Path::new(KEYRING).exists() {
             return Err(Error::missing(format!("{KEYRING} is missing"), "apt-get install debian-archive-keyring"));
         }
@@ -91,12 +96,12 @@ impl Apt {
             fs::create_dir_all(&path).map_err(Error::io("make", &path))?;
         }
         suites.dedup();
-        let sources: String = suites.iter().map(|suite| source_line(mirror, suite)).collect();
+        let sources: String = suites.iter().map(|suite| source_line(mirror, suite, platform)).collect();
         let list = dir.join("sources.list");
         fs::write(&list, sources).map_err(Error::io("write", &list))?;
         let status = dir.join("status");
         fs::write(&status, "").map_err(Error::io("write", &status))?;
-        let apt = Apt { options: options(dir, rustix::process::geteuid().is_root()) };
+        let apt = Apt { options: options(dir, platform, rustix::process::geteuid().is_root()) };
         command::stdout(apt.command("apt-get").args(["update", "-qq"]), MEND)?;
         Ok(apt)
     }
@@ -120,7 +125,8 @@ impl Apt {
     pub(crate) fn download(&self, package: &Package, dir: &Path) -> Result<PathBuf> {
         let sub = dir.join(&package.name);
         fs::create_dir_all(&sub).map_err(Error::io("make", &sub))?;
-        let wanted = format!("{}={}", package.name, package.version);
+        let architecture = package.architecture.as_ref().map(|name| format!(":{name}")).unwrap_or_default();
+        let wanted = format!("{}{architecture}={}", package.name, package.version);
         command::stdout(self.command("apt-get").args(["download", "-qq", &wanted]).current_dir(&sub), MEND)?;
         let deb = fs::read_dir(&sub).map_err(Error::io("read", &sub))?.find_map(|entry| {
             let path = entry.ok()?.path();
@@ -151,12 +157,21 @@ impl Apt {
     }
 }
 
-fn source_line(mirror: &str, suite: &str) -> String {
-    // Package lists only: no translations, no desktop metadata.
-    format!("deb [arch=amd64 signed-by={KEYRING} lang=none target=Packages] {mirror} {suite} main\n")
+/// The host's, for programs that build, and the machine's.
+fn architectures(platform: Platform) -> String {
+    match platform.debian() {
+        HOST => HOST.to_owned(),
+        other => format!("{HOST},{other}"),
+    }
 }
 
-fn options(dir: &Path, root: bool) -> Vec<String> {
+fn source_line(mirror: &str, suite: &str, platform: Platform) -> String {
+    let architectures = architectures(platform);
+    // Package lists only: no translations, no desktop metadata.
+    format!("deb [arch={architectures} signed-by={KEYRING} lang=none target=Packages] {mirror} {suite} main\n")
+}
+
+fn options(dir: &Path, platform: Platform, root: bool) -> Vec<String> {
     let at = |name: &str| dir.join(name).display().to_string();
     let mut options = vec![
         format!("Dir::Etc::SourceList={}", at("sources.list")),
@@ -167,8 +182,8 @@ fn options(dir: &Path, root: bool) -> Vec<String> {
         format!("Dir::State::Lists={}", at("lists")),
         format!("Dir::State::status={}", at("status")),
         format!("Dir::Cache={}", at("cache")),
-        "APT::Architecture=amd64".into(),
-        "APT::Architectures=amd64".into(),
+        format!("APT::Architecture={HOST}"),
+        format!("APT::Architectures={}", architectures(platform)),
         "APT::Default-Release=".into(),
         "Acquire::Retries=3".into(),
     ];
@@ -197,9 +212,11 @@ fn parse_packages(text: &str) -> Vec<Package> {
             let field =
                 |name: &str| stanza.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
             let depends = field("Depends").unwrap_or("").split([',', '|']);
+            let architecture = field("Architecture").filter(|name| ![HOST, "all"].contains(name));
             Some(Package {
                 name: field("Package")?.to_owned(),
                 version: field("Version")?.to_owned(),
+                architecture: architecture.map(str::to_owned),
                 depends: depends.filter_map(|one| one.split_whitespace().next()).map(str::to_owned).collect(),
             })
         })
@@ -260,12 +277,13 @@ mod tests {
 
     #[test]
     fn stanzas_are_read() {
-        let text = "Package: a\nVersion: 1:2-3\nDepends: b (= 1), c | d:any (>= 2)\nDescription: x\n more\n\n\
-                    Package: e\nVersion: 4\n\n";
+        let text = "Package: a\nVersion: 1:2-3\nArchitecture: arm64\nDepends: b (= 1), c | d:any (>= 2)\nDescription: x\n more\n\n\
+                    Package: e\nVersion: 4\nArchitecture: all\n\n";
         let packages = parse_packages(text);
         assert_eq!(packages.len(), 2);
         assert_eq!(packages[0].depends, ["b", "c", "d:any"]);
         assert_eq!((packages[1].version.as_str(), packages[1].depends.len()), ("4", 0));
+        assert_eq!(packages.iter().map(|p| p.architecture.as_deref()).collect::<Vec<_>>(), [Some("arm64"), None]);
     }
 
     #[test]
@@ -274,16 +292,25 @@ mod tests {
             println!("skipped: no dpkg here");
             return;
         }
-        let package =
-            |version: &str| Package { name: version.to_owned(), version: version.to_owned(), depends: Vec::new() };
+        let package = |version: &str| parse_packages(&format!("Package: {version}\nVersion: {version}\n")).remove(0);
         let versions = ["6.12.9-1", "6.12.95-1~bpo12+1", "6.12.95-1", "6.12.90-2"];
         assert_eq!(newest(versions.map(package).to_vec()).unwrap().unwrap().version, "6.12.95-1");
         assert_eq!(newest(Vec::new()).unwrap(), None);
     }
 
     #[test]
+    fn packages_of_another_machine_come_beside_the_hosts() {
+        let line = |platform| source_line("http://a.example", "trixie", platform);
+        assert!(line(Platform::VirtArm64).starts_with("deb [arch=amd64,arm64 signed-by="));
+        assert!(line(Platform::X86_64).starts_with("deb [arch=amd64 signed-by="));
+        let options = options(Path::new("/x"), Platform::VirtArmhf, false);
+        assert!(options.contains(&"APT::Architectures=amd64,armhf".to_owned()));
+    }
+
+    #[test]
     fn the_sandbox_user_is_named_for_root_only() {
-        let sandbox = |root| options(Path::new("/x"), root).iter().any(|o| o.starts_with("APT::Sandbox"));
+        let sandbox =
+            |root| options(Path::new("/x"), Platform::X86_64, root).iter().any(|o| o.starts_with("APT::Sandbox"));
         assert!(sandbox(true) && !sandbox(false));
     }
 }

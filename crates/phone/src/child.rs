@@ -10,10 +10,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::qemu::{Machine, QEMU};
+use crate::qemu::Machine;
 
 /// A running QEMU; killed when dropped.
 pub(crate) struct Running {
+    program: &'static str,
     child: Child,
     chunks: Receiver<Vec<u8>>,
 }
@@ -32,9 +33,11 @@ impl Running {
     /// Starts a machine whose console goes to a file. What QEMU itself says goes to `log`.
     pub(crate) fn start(machine: &Machine, log: &Path) -> Result<Running> {
         let stderr = File::create(log).map_err(Error::io("write", log))?;
+        let program = machine.platform.qemu();
         let mut command = machine.command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
-        let mut child = command.spawn().map_err(|e| Error::Command { program: QEMU.into(), detail: e.to_string() })?;
+        let mut child =
+            command.spawn().map_err(|e| Error::Command { program: program.into(), detail: e.to_string() })?;
         let (sender, chunks) = mpsc::channel();
         let stdout = child.stdout.take();
         // The thread ends with the pipe, that is, with QEMU.
@@ -47,7 +50,7 @@ impl Running {
                 }
             }
         });
-        Ok(Running { child, chunks })
+        Ok(Running { program, child, chunks })
     }
 
     /// The next piece of the event stream, waited for at most so long.
@@ -61,7 +64,7 @@ impl Running {
 
     /// How QEMU ended; to be called once the stream has.
     pub(crate) fn wait(&mut self) -> Result<ExitStatus> {
-        self.child.wait().map_err(|e| Error::Command { program: QEMU.into(), detail: e.to_string() })
+        self.child.wait().map_err(|e| Error::Command { program: self.program.into(), detail: e.to_string() })
     }
 }
 

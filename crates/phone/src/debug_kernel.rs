@@ -16,6 +16,7 @@ use crate::error::{BuildFailure, Error, Result};
 use crate::fetch;
 use crate::kernel::Kernel;
 use crate::kmod::clean_make;
+use crate::platform::Platform;
 use crate::progress::Progress;
 
 const SOURCE: &str = "linux-source-6.12";
@@ -52,7 +53,7 @@ pub fn cached(cache: &Cache) -> Result<Option<Kernel>> {
     }
     let record: Record = serde_json::from_slice(&text)
         .map_err(|e| Error::bad(dir.join(RECORD), format!("{e}; delete the folder it is in")))?;
-    Ok(Some(Kernel::unpacked(&dir, record.release, record.package_version)))
+    Ok(Some(Kernel::unpacked(&dir, Platform::X86_64, record.release, record.package_version)))
 }
 
 /// The debug kernel from the cache, or built: half an hour of two CPUs. A build that is broken off goes on where it was.
@@ -105,7 +106,7 @@ fn check_tools() -> Result<()> {
 fn unpack(cache: &Cache, progress: &Progress) -> Result<(String, PathBuf)> {
     let scratch = cache.scratch_dir()?;
     let stage = progress.stage("fetch: kernel source", 0);
-    let apt = Apt::new(&scratch.path().join("apt"), &Origin::of_host()?)?;
+    let apt = Apt::new(&scratch.path().join("apt"), &Origin::of_host()?, Platform::X86_64)?;
     let package = source(&apt, fetch::cached(cache)?.map(|kernel| kernel.package_version).as_deref())?;
     let dir = cache.path("build").join(format!("{}-{}", package.version, configuration()));
     let tree = dir.join(SOURCE);

@@ -8,14 +8,19 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::apt::{newest, Apt, Origin, Package};
+use crate::apt::{newest, Apt, Package};
 use crate::cache::{Cache, CacheLock};
 use crate::command;
 use crate::error::{Error, Result};
 use crate::foreign;
 use crate::kernel::Kernel;
+use crate::platform::Platform;
 use crate::progress::Progress;
 use crate::unpack;
+
+mod line;
+
+pub use line::Line;
 
 /// Names the kernel in use; a file in the kernels' folder that holds the folder's name.
 const CURRENT: &str = "current";
@@ -29,73 +34,6 @@ const RECORD: &str = "kernel.json";
 struct Record {
     release: String,
     package_version: String,
-}
-
-/// A line of Debian's kernels; the newest of it is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// What the phone boots: Debian 13's, and Debian 12's backport.
-    Linux6_12,
-    /// The oldest that our modules are for: Debian 12's.
-    Linux6_1,
-    /// The one of PCs, which has drivers and file systems (f2fs) that the cloud's is built without.
-    Linux6_12Pc,
-    /// The newest there is: that of Debian 13's backports.
-    Newest,
-}
-
-/// The Debian that [`Line::Newest`] is of.
-const NEWEST_CODENAME: &str = "trixie";
-
-impl Line {
-    /// Where its kernels are below the cache.
-    fn folder(self) -> &'static str {
-        match self {
-            Line::Linux6_12 => "kernel",
-            Line::Linux6_1 => "kernel-6.1",
-            Line::Linux6_12Pc => "kernel-pc",
-            Line::Newest => "kernel-newest",
-        }
-    }
-
-    fn image_pattern(self) -> &'static str {
-        match self {
-            Line::Linux6_12 => r"^linux-image-6\.12\.[0-9].*-cloud-amd64-unsigned$",
-            Line::Linux6_1 => r"^linux-image-6\.1\.0-[0-9]*-cloud-amd64-unsigned$",
-            Line::Linux6_12Pc => r"^linux-image-6\.12\.[0-9]*\+deb[0-9]*-amd64-unsigned$",
-            Line::Newest => r"^linux-binary-unsigned-[0-9.]*\+deb[0-9]*-cloud-amd64$",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Line::Linux6_12 => "Linux 6.12 for cloud-amd64",
-            Line::Linux6_1 => "Linux 6.1 for cloud-amd64",
-            Line::Linux6_12Pc => "Linux 6.12 for amd64",
-            Line::Newest => "Linux of Debian 13's backports for cloud-amd64",
-        }
-    }
-
-    /// Where packages come from: those of 6.1 from Debian 12, whatever the host is.
-    fn origin(self) -> Result<Origin> {
-        let host = Origin::of_host()?;
-        match self {
-            Line::Linux6_12 | Line::Linux6_12Pc => Ok(host),
-            Line::Linux6_1 => Ok(Origin { codename: "bookworm".into(), ..host }),
-            Line::Newest => Ok(Origin { codename: NEWEST_CODENAME.into(), ..host }),
-        }
-    }
-
-    fn apt(self, dir: &Path) -> Result<Apt> {
-        let origin = self.origin()?;
-        match self {
-            Line::Newest => {
-                let backports = format!("{NEWEST_CODENAME}-backports");
-                Apt::of_suites(dir, &origin.mirror, vec![origin.codename, backports])
-            }
-            _ => Apt::new(dir, &origin),
-        }
-    }
 }
 
 /// The stock kernel from the cache, fetched first if there is none or `refresh` asks for the newest.
@@ -132,7 +70,7 @@ pub fn kernel_of(cache: &Cache, line: Line, refresh: bool, progress: &Progress) 
     if !cache.path(&name).join(RECORD).exists() {
         let debs = download(&apt, packages.all(), scratch.path(), progress)?;
         cache.install_dir(&lock, &name, |dir| {
-            unpack_kernel(dir, &packages, &debs, progress)?;
+            unpack_kernel(dir, line.platform(), &packages, &debs, progress)?;
             // The others are of the host's own Debian, or build with what it has.
             if line != Line::Newest {
                 return Ok(());
@@ -140,8 +78,9 @@ pub fn kernel_of(cache: &Cache, line: Line, refresh: bool, progress: &Progress) 
             foreign::bring_tools(dir, &cache.path(&name), &packages.headers, &apt, scratch.path(), progress)
         })?;
     }
-    if !busybox_path(cache).exists() {
-        fetch_busybox(cache, &lock, &apt, scratch.path(), progress)?;
+    let platform = line.platform();
+    if !busybox_path(cache, platform).exists() {
+        fetch_busybox(cache, platform, &lock, &apt, scratch.path(), progress)?;
     }
     cache.write_file(&format!("{}/{CURRENT}", line.folder()), packages.image.version.as_bytes())?;
     cached_of(cache, line)?
@@ -153,21 +92,36 @@ pub fn kernel_of(cache: &Cache, line: Line, refresh: bool, progress: &Progress) 
 /// # Errors
 /// It is not in the cache and cannot be fetched.
 pub fn busybox(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
-    let path = busybox_path(cache);
-    if !path.exists() {
-        let lock = cache.lock()?;
-        if !path.exists() {
-            let scratch = cache.scratch_dir()?;
-            let apt = Apt::new(&scratch.path().join("apt"), &Origin::of_host()?)?;
-            fetch_busybox(cache, &lock, &apt, scratch.path(), progress)?;
-        }
-    }
-    Ok(path)
+    busybox_of(cache, Platform::X86_64, progress)
 }
 
-fn busybox_path(cache: &Cache) -> PathBuf {
+/// The same for another machine.
+///
+/// # Errors
+/// As [`busybox`].
+pub fn busybox_of(cache: &Cache, platform: Platform, progress: &Progress) -> Result<PathBuf> {
+    if !busybox_path(cache, platform).exists() {
+        let lock = cache.lock()?;
+        if !busybox_path(cache, platform).exists() {
+            let scratch = cache.scratch_dir()?;
+            let apt = Line::of(platform).apt(&scratch.path().join("apt"))?;
+            fetch_busybox(cache, platform, &lock, &apt, scratch.path(), progress)?;
+        }
+    }
+    Ok(busybox_path(cache, platform))
+}
+
+/// Below the cache; one that is not the PC's has its architecture in its name.
+fn busybox_dir(platform: Platform) -> String {
+    match platform {
+        Platform::X86_64 => BUSYBOX_DIR.to_owned(),
+        _ => format!("{BUSYBOX_DIR}-{}", platform.debian()),
+    }
+}
+
+fn busybox_path(cache: &Cache, platform: Platform) -> PathBuf {
     // Debian 13 moved it to /usr/bin, and its package has no /bin.
-    let at = |place: &str| cache.path(BUSYBOX_DIR).join(place);
+    let at = |place: &str| cache.path(busybox_dir(platform)).join(place);
     if at("usr/bin/busybox").exists() {
         at("usr/bin/busybox")
     } else {
@@ -175,11 +129,18 @@ fn busybox_path(cache: &Cache) -> PathBuf {
     }
 }
 
-fn fetch_busybox(cache: &Cache, lock: &CacheLock, apt: &Apt, scratch: &Path, progress: &Progress) -> Result<()> {
-    let package = newest(apt.show(&["busybox-static"])?)?
+fn fetch_busybox(
+    cache: &Cache,
+    platform: Platform,
+    lock: &CacheLock,
+    apt: &Apt,
+    scratch: &Path,
+    progress: &Progress,
+) -> Result<()> {
+    let package = newest(apt.show(&[&platform.package("busybox-static")])?)?
         .ok_or_else(|| Error::missing("the mirror has no busybox-static", "choose another with FOVEA_MIRROR"))?;
     let debs = download(apt, vec![&package], scratch, progress)?;
-    cache.install_dir(lock, BUSYBOX_DIR, |dir| debs.iter().try_for_each(|deb| unpack_deb(deb, dir)))?;
+    cache.install_dir(lock, &busybox_dir(platform), |dir| debs.iter().try_for_each(|deb| unpack_deb(deb, dir)))?;
     Ok(())
 }
 
@@ -191,7 +152,11 @@ pub fn cached(cache: &Cache) -> Result<Option<Kernel>> {
     cached_of(cache, Line::Linux6_12)
 }
 
-fn cached_of(cache: &Cache, line: Line) -> Result<Option<Kernel>> {
+/// The same of another line.
+///
+/// # Errors
+/// As [`cached`].
+pub fn cached_of(cache: &Cache, line: Line) -> Result<Option<Kernel>> {
     let folder = cache.path(line.folder());
     let Ok(version) = fs::read_to_string(folder.join(CURRENT)) else { return Ok(None) };
     let dir = folder.join(version.trim());
@@ -199,7 +164,7 @@ fn cached_of(cache: &Cache, line: Line) -> Result<Option<Kernel>> {
     let Ok(text) = fs::read(&record) else { return Ok(None) };
     let record: Record =
         serde_json::from_slice(&text).map_err(|e| Error::bad(&record, format!("{e}; delete the folder it is in")))?;
-    Ok(Some(Kernel::unpacked(&dir, record.release, record.package_version)))
+    Ok(Some(Kernel::unpacked(&dir, line.platform(), record.release, record.package_version)))
 }
 
 /// The packages that make one kernel.
@@ -224,7 +189,8 @@ fn kernel_packages(apt: &Apt, line: Line) -> Result<KernelPackages> {
     let found = apt.search(line.image_pattern())?;
     let image = newest(found)?.ok_or_else(none)?;
     let release = release_of(&image.name).ok_or_else(none)?;
-    let headers = exactly(apt, &format!("linux-headers-{release}"), Some(&image.version))?;
+    let of_platform = |name: String| line.platform().package(&name);
+    let headers = exactly(apt, &of_platform(format!("linux-headers-{release}")), Some(&image.version))?;
     // Which common headers and kbuild belong to it is the package's own word, so that a change of naming does no harm.
     let needed = header_dependencies(&headers);
     let mut rest = Vec::new();
@@ -245,7 +211,9 @@ const BINARY: &str = "linux-binary-unsigned-";
 /// `uname -r` from the image package's name.
 fn release_of(image: &str) -> Option<String> {
     let whole = || image.strip_prefix("linux-image-")?.strip_suffix("-unsigned");
-    image.strip_prefix(BINARY).or_else(whole).map(str::to_owned)
+    // Nobody signs those of 32 bits.
+    let never_signed = || image.strip_prefix("linux-image-").filter(|release| release.ends_with(line::NEVER_SIGNED));
+    image.strip_prefix(BINARY).or_else(whole).or_else(never_signed).map(str::to_owned)
 }
 
 fn header_dependencies(headers: &Package) -> Vec<String> {
@@ -257,6 +225,8 @@ fn header_dependencies(headers: &Package) -> Vec<String> {
 
 fn exactly(apt: &Apt, name: &str, version: Option<&str>) -> Result<Package> {
     let mut found = apt.show(&[name])?;
+    // "NAME:ARCHITECTURE" asks for one that is not the host's.
+    let name = name.split(':').next().unwrap_or(name);
     found.retain(|package| package.name == name && version.is_none_or(|v| package.version == v));
     newest(found)?.ok_or_else(|| {
         Error::missing(format!("the mirror has no {name}"), "try again later: the mirror is being updated")
@@ -287,7 +257,13 @@ pub(crate) fn unpack_deb(deb: &Path, dir: &Path) -> Result<()> {
     command::stdout(Command::new("dpkg-deb").arg("-x").arg(deb).arg(dir), "use a Debian host").map(drop)
 }
 
-fn unpack_kernel(dir: &Path, packages: &KernelPackages, debs: &[PathBuf], progress: &Progress) -> Result<()> {
+fn unpack_kernel(
+    dir: &Path,
+    platform: Platform,
+    packages: &KernelPackages,
+    debs: &[PathBuf],
+    progress: &Progress,
+) -> Result<()> {
     let stage = progress.stage("unpack: kernel", debs.len() as u64 + 1);
     let root = dir.join("root");
     fs::create_dir(&root).map_err(Error::io("make", &root))?;
@@ -298,10 +274,13 @@ fn unpack_kernel(dir: &Path, packages: &KernelPackages, debs: &[PathBuf], progre
     find_modules(&root)?;
     relocate_headers(&root, &packages.release)?;
     let vmlinuz = find_image(&root, &packages.release)?;
-    let image = fs::read(&vmlinuz).map_err(Error::io("read", &vmlinuz))?;
-    let vmlinux = unpack::vmlinux(&image).map_err(Error::io("unpack", &vmlinuz))?;
-    let target = dir.join("vmlinux");
-    fs::write(&target, vmlinux).map_err(Error::io("write", &target))?;
+    // QEMU boots ARM's image as it is.
+    if !platform.is_arm() {
+        let image = fs::read(&vmlinuz).map_err(Error::io("read", &vmlinuz))?;
+        let vmlinux = unpack::vmlinux(&image).map_err(Error::io("unpack", &vmlinuz))?;
+        let target = dir.join("vmlinux");
+        fs::write(&target, vmlinux).map_err(Error::io("write", &target))?;
+    }
     let record = Record { release: packages.release.clone(), package_version: packages.image.version.clone() };
     let text = serde_json::to_vec(&record).map_err(|e| Error::bad(RECORD, e.to_string()))?;
     fs::write(dir.join(RECORD), text).map_err(Error::io("write", dir.join(RECORD)))

@@ -12,6 +12,17 @@ fn the_release_is_in_the_image_packages_name() {
     let release = release_of("linux-binary-unsigned-7.3.4+deb13-cloud-amd64");
     assert_eq!(release.as_deref(), Some("7.3.4+deb13-cloud-amd64"));
     assert_eq!(release_of("linux-image-6.12.95+deb12-cloud-amd64"), None);
+    let release = release_of("linux-image-6.12.95+deb12-armmp-lpae");
+    assert_eq!(release.as_deref(), Some("6.12.95+deb12-armmp-lpae"), "nobody signs those");
+}
+
+#[test]
+fn every_machine_has_a_line_of_its_own() {
+    for platform in Platform::ALL {
+        assert_eq!(Line::of(platform).platform(), platform);
+    }
+    let folders: std::collections::BTreeSet<_> = Platform::ALL.map(|platform| Line::of(platform).folder()).into();
+    assert_eq!(folders.len(), Platform::ALL.len());
 }
 
 #[test]
@@ -23,7 +34,12 @@ fn headers_bring_the_common_ones_and_kbuild_and_no_image() {
         "linux-kbuild-6.12.95+deb12",
         "gcc-12",
     ];
-    let headers = Package { name: "h".into(), version: "1".into(), depends: depends.map(String::from).to_vec() };
+    let headers = Package {
+        name: "h".into(),
+        version: "1".into(),
+        architecture: None,
+        depends: depends.map(String::from).to_vec(),
+    };
     assert_eq!(header_dependencies(&headers), [depends[1], depends[3]]);
 }
 

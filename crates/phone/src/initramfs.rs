@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use cpio::newc;
 use fovea_scenario::Plan;
-use object::read::elf::{ElfFile64, ProgramHeader};
-use object::Endianness;
 
 use crate::error::{Error, Result};
 use crate::modules::Module;
+use crate::platform::Platform;
+use crate::static_program::static_program;
 
 /// Something in an archive.
 #[derive(Clone, Debug)]
@@ -45,31 +45,58 @@ impl Programs {
     /// # Errors
     /// One is in none of these places.
     pub fn find(busybox: PathBuf) -> Result<Programs> {
+        Programs::find_for(Platform::X86_64, busybox)
+    }
+
+    /// The same for another machine: in each of those places in the folder named after its Rust target; in a checkout the folder `target`
+    /// has one beside the host's.
+    ///
+    /// # Errors
+    /// As [`Programs::find`].
+    pub fn find_for(platform: Platform, busybox: PathBuf) -> Result<Programs> {
         let named = std::env::var_os("FOVEA_GUEST_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         let here = std::env::current_exe().map_err(Error::io("find the running program", "/proc/self/exe"))?;
-        let places = places(named, &here);
-        let fovea = find("fovea-lab", &places).or_else(|_| find("fovea", &places))?;
-        Ok(Programs { init: find("fovea-guest", &places)?, fovea, busybox })
+        let places = places(named, &here, platform);
+        let mend = match platform {
+            Platform::X86_64 => "run `make build`".to_owned(),
+            other => format!("run `make guest MACHINE={other}`"),
+        };
+        let fovea = find("fovea-lab", &places, &mend).or_else(|_| find("fovea", &places, &mend))?;
+        Ok(Programs { init: find("fovea-guest", &places, &mend)?, fovea, busybox })
     }
 }
 
-fn places(named: Option<PathBuf>, exe: &Path) -> Vec<PathBuf> {
+fn places(named: Option<PathBuf>, exe: &Path, platform: Platform) -> Vec<PathBuf> {
     let beside = exe.parent().unwrap_or(Path::new("."));
-    named.map_or_else(|| vec![beside.to_path_buf(), beside.join("../lib/fovea")], |dir| vec![dir])
+    let places = named.map_or_else(|| vec![beside.to_path_buf(), beside.join("../lib/fovea")], |dir| vec![dir]);
+    if platform == Platform::X86_64 {
+        return places;
+    }
+    let target = platform.rust_target();
+    let other = |dir: &PathBuf| {
+        // TARGET/PROFILE; of another machine's programs there is one profile.
+        let is_target = |dir: &Path| dir.file_name().is_some_and(|name| name == Platform::X86_64.rust_target());
+        let above = dir.ancestors().find(|dir| is_target(dir)).and_then(Path::parent);
+        above.map_or_else(|| dir.join(target), |above| above.join(target).join(GUEST_PROFILE))
+    };
+    places.iter().map(other).collect()
 }
 
-fn find(name: &str, places: &[PathBuf]) -> Result<PathBuf> {
+/// The profile that programs for the guest of another machine are built in.
+const GUEST_PROFILE: &str = "phone";
+
+fn find(name: &str, places: &[PathBuf], mend: &str) -> Result<PathBuf> {
     places.iter().map(|dir| dir.join(name)).find(|path| path.is_file()).ok_or_else(|| {
         let looked: Vec<String> = places.iter().map(|dir| dir.display().to_string()).collect();
-        Error::missing(format!("no {name} in {}", looked.join(" or ")), "run `make build`")
+        Error::missing(format!("no {name} in {}", looked.join(" or ")), mend)
     })
 }
 
 /// The archive that all boots share: programs, modules as `/modules/NN-name.ko` in load order, device nodes, empty folders.
 ///
 /// # Errors
-/// A program cannot be read or is not static.
-pub fn base(programs: &Programs, modules: &[Module]) -> Result<Vec<u8>> {
+/// A program cannot be read, is not static, or is another machine's.
+pub fn base(programs: &Programs, platform: Platform, modules: &[Module]) -> Result<Vec<u8>> {
     let mut nodes = BTreeMap::new();
     for dir in ["bin", "dev", "etc", "mnt", "modules", "proc", "run", "sys", "tmp"] {
         nodes.insert(dir.to_owned(), Node::Dir);
@@ -78,7 +105,7 @@ pub fn base(programs: &Programs, modules: &[Module]) -> Result<Vec<u8>> {
     nodes.insert("dev/console".into(), Node::CharDevice { permissions: 0o600, major: 5, minor: 1 });
     nodes.insert("dev/null".into(), Node::CharDevice { permissions: 0o666, major: 1, minor: 3 });
     for (name, path) in [("init", &programs.init), ("bin/fovea", &programs.fovea), ("bin/busybox", &programs.busybox)] {
-        nodes.insert(name.into(), Node::File { permissions: 0o755, bytes: static_program(path)? });
+        nodes.insert(name.into(), Node::File { permissions: 0o755, bytes: static_program(path, platform)? });
     }
     nodes.insert("bin/sh".into(), Node::Symlink("busybox".into()));
     for (index, module) in modules.iter().enumerate() {
@@ -215,18 +242,6 @@ fn write_archive(nodes: &BTreeMap<String, Node>) -> io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Reads a program, and refuses one that would look for a loader or libraries, which the guest has not.
-fn static_program(path: &Path) -> Result<Vec<u8>> {
-    let bytes = fs::read(path).map_err(Error::io("read", path))?;
-    let elf = ElfFile64::<Endianness>::parse(&bytes[..])
-        .map_err(|e| Error::bad(path, format!("is no 64-bit ELF program ({e}); run `make build`")))?;
-    let endian = elf.endian();
-    if elf.elf_program_headers().iter().any(|header| header.p_type(endian) == object::elf::PT_INTERP) {
-        return Err(Error::bad(path, "is dynamically linked and cannot run in the guest; run `make build`"));
-    }
-    Ok(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,9 +299,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let programs = programs(dir.path());
         let modules = ["null_blk", "zram"].map(|name| Module { name: name.into(), bytes: name.as_bytes().to_vec() });
-        let base = base(&programs, &modules).unwrap();
+        let base = base(&programs, Platform::X86_64, &modules).unwrap();
         assert_eq!(base.len() % 512, 0);
-        assert_eq!(base, super::base(&programs, &modules).unwrap(), "the same bytes every time");
+        assert_eq!(base, super::base(&programs, Platform::X86_64, &modules).unwrap(), "the same bytes every time");
         let plan = crate::testing::plan();
         let found = read_back(&with_plan(&base, &plan).unwrap());
         let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
@@ -342,18 +357,27 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let programs = programs(dir.path());
         fs::write(&programs.fovea, elf(object::elf::PT_INTERP)).unwrap();
-        let error = base(&programs, &[]).unwrap_err().to_string();
+        let error = base(&programs, Platform::X86_64, &[]).unwrap_err().to_string();
         assert!(error.contains("dynamically linked") && error.contains("make build"), "{error}");
+        fs::write(&programs.fovea, elf(object::elf::PT_LOAD)).unwrap();
+        let error = base(&programs, Platform::VirtArm64, &[]).unwrap_err().to_string();
+        assert!(error.contains("another machine than virt-arm64"), "{error}");
         fs::write(&programs.fovea, "#!/bin/sh").unwrap();
-        assert!(base(&programs, &[]).is_err());
+        assert!(base(&programs, Platform::X86_64, &[]).is_err());
     }
 
     #[test]
     fn programs_are_looked_for_beside_us_and_in_lib_unless_a_folder_is_named() {
         let exe = Path::new("/usr/bin/fovea");
-        assert_eq!(places(None, exe), [Path::new("/usr/bin"), Path::new("/usr/bin/../lib/fovea")]);
-        assert_eq!(places(Some("/x".into()), exe), [Path::new("/x")]);
-        let error = find("fovea-guest", &places(Some("/nowhere".into()), exe)).unwrap_err();
+        let pc = Platform::X86_64;
+        assert_eq!(places(None, exe, pc), [Path::new("/usr/bin"), Path::new("/usr/bin/../lib/fovea")]);
+        assert_eq!(places(Some("/x".into()), exe, pc), [Path::new("/x")]);
+        let arm = Platform::VirtArm64Pages16K;
+        assert_eq!(places(None, exe, arm)[1], Path::new("/usr/bin/../lib/fovea/aarch64-unknown-linux-gnu"));
+        let checkout = Path::new("/c/target/x86_64-unknown-linux-gnu/debug/deps");
+        let built = Path::new("/c/target/aarch64-unknown-linux-gnu/phone");
+        assert_eq!(places(Some(checkout.to_owned()), exe, arm), [built]);
+        let error = find("fovea-guest", &places(Some("/nowhere".into()), exe, pc), "run `make build`").unwrap_err();
         assert_eq!(error.to_string(), "no fovea-guest in /nowhere; run `make build`");
     }
 }

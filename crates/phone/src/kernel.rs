@@ -9,12 +9,15 @@ use tempfile::TempDir;
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
+use crate::platform::Platform;
 use crate::unpack;
 
 /// A kernel to boot.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// The uncompressed kernel.
+    /// The kind of machine it is for.
+    pub platform: Platform,
+    /// The kernel as QEMU boots it: uncompressed for a PC, Debian's image on ARM.
     pub vmlinux: PathBuf,
     /// The kernel as boot loaders and kexec take it; none if only the uncompressed one was named.
     pub vmlinuz: Option<PathBuf>,
@@ -32,11 +35,12 @@ pub struct Kernel {
 
 impl Kernel {
     /// A kernel in the cache.
-    pub(crate) fn unpacked(dir: &Path, release: String, package_version: String) -> Kernel {
+    pub(crate) fn unpacked(dir: &Path, platform: Platform, release: String, package_version: String) -> Kernel {
         let root = dir.join("root");
         let vmlinuz = root.join("boot").join(format!("vmlinuz-{release}"));
         Kernel {
-            vmlinux: dir.join("vmlinux"),
+            platform,
+            vmlinux: if platform.is_arm() { vmlinuz.clone() } else { dir.join("vmlinux") },
             // One that was built here has none.
             vmlinuz: vmlinuz.exists().then_some(vmlinuz),
             modules: Some(root.join("lib/modules").join(&release)),
@@ -70,7 +74,8 @@ impl Kernel {
         }
         let modules = modules.map(Path::to_path_buf);
         let package_version = String::new();
-        Ok(Kernel { vmlinux, vmlinuz, modules, headers: None, release, package_version, _unpacked: scratch })
+        let platform = Platform::X86_64;
+        Ok(Kernel { platform, vmlinux, vmlinuz, modules, headers: None, release, package_version, _unpacked: scratch })
     }
 }
 

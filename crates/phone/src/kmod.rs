@@ -16,6 +16,7 @@ use crate::command;
 use crate::error::{BuildFailure, Error, Result};
 use crate::foreign;
 use crate::kernel::Kernel;
+use crate::platform::Platform;
 use crate::progress::Progress;
 
 pub use sources::Sources;
@@ -83,11 +84,11 @@ pub fn build(
         let label =
             broken.map_or_else(|| "build: kernel modules".to_owned(), |b| format!("build: modules without {b}"));
         let _stage = progress.stage(label, 0);
-        check_tools(headers)?;
+        check_tools(kernel.platform, headers)?;
         cache.install_dir(&lock, &name, |staged| {
             let package = sources::digest(&BTreeMap::new(), &[&kernel.package_version]);
             let tree = cache.path(format!("kmod-build/{}-{package:016x}", kernel.release));
-            if compile(&tree, &files, headers, broken, staged)? == 0 {
+            if compile(&tree, &files, kernel.platform, headers, broken, staged)? == 0 {
                 return Err(Error::bad(sources.root(), "make was content, and yet there is no .ko below kmod/"));
             }
             Ok(())
@@ -100,6 +101,7 @@ pub fn build(
 fn compile(
     tree: &Path,
     files: &BTreeMap<PathBuf, Vec<u8>>,
+    platform: Platform,
     headers: &Path,
     broken: Option<&str>,
     to: &Path,
@@ -112,7 +114,7 @@ fn compile(
     fs::create_dir_all(tree).map_err(Error::io("make", tree))?;
     fs::write(&unfinished, "").map_err(Error::io("write", &unfinished))?;
     let kmod = tree.join("kmod");
-    let made = sources::update(files, tree).and_then(|()| make(&kmod, headers, broken));
+    let made = sources::update(files, tree).and_then(|()| make(&kmod, platform, headers, broken));
     match made.and_then(|()| take_modules(&kmod, to)) {
         Ok(taken) => fs::remove_file(&unfinished).map_err(Error::io("remove", &unfinished)).map(|()| taken),
         Err(error) => {
@@ -123,9 +125,14 @@ fn compile(
 }
 
 /// The compiler, `make`, and the programs that come with the headers, which are built for Debian's libraries.
-fn check_tools(headers: &Path) -> Result<()> {
-    for tool in ["make", "gcc"] {
-        command::stdout(Command::new(tool).arg("--version"), TOOLS_MEND)?;
+fn check_tools(platform: Platform, headers: &Path) -> Result<()> {
+    let cross = platform.cross_compiler();
+    let (compiler, mend) = match cross {
+        None => ("gcc".to_owned(), TOOLS_MEND.to_owned()),
+        Some(gnu) => (format!("{gnu}-gcc"), format!("apt-get install make gcc-{gnu}")),
+    };
+    for tool in ["make", &compiler] {
+        command::stdout(Command::new(tool).arg("--version"), &mend)?;
     }
     for tool in ["scripts/basic/fixdep", "scripts/mod/modpost"] {
         let path = headers.join(tool);
@@ -155,12 +162,14 @@ fn loader_complaint(stderr: &str) -> Option<String> {
     lines.find(|line| line.contains("error while loading") || line.contains("GLIBC_")).map(str::to_owned)
 }
 
-fn make(kmod: &Path, headers: &Path, broken: Option<&str>) -> Result<()> {
+fn make(kmod: &Path, platform: Platform, headers: &Path, broken: Option<&str>) -> Result<()> {
     let mut make = clean_make("make");
     let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
     make.arg(format!("-j{jobs}")).arg("-C").arg(kmod);
     make.arg(assignment("KDIR", headers.as_os_str())).arg(assignment("BROKEN", broken.unwrap_or("").as_ref()));
-    if let Some(compiler) = foreign::compiler(headers) {
+    if let Some(gnu) = platform.cross_compiler() {
+        make.arg(format!("ARCH={}", platform.kernel_arch())).arg(format!("CROSS_COMPILE={gnu}-"));
+    } else if let Some(compiler) = foreign::compiler(headers) {
         make.arg(assignment("CC", compiler.as_os_str()));
     }
     let out = command::output(&mut make, TOOLS_MEND)?;

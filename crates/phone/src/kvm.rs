@@ -29,7 +29,8 @@ struct Probe {
 
 /// The faster of what works here. The probe's result is kept until the host boots again or QEMU changes.
 pub(crate) fn best(cache: &Cache, kernel: &Kernel, qemu: &str) -> Result<Accel> {
-    if File::options().read(true).write(true).open("/dev/kvm").is_err() {
+    // A PC's is what the probe knows.
+    if kernel.platform.is_arm() || File::options().read(true).write(true).open("/dev/kvm").is_err() {
         return Ok(Accel::Tcg);
     }
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -55,6 +56,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
     let scratch = cache.scratch_dir()?;
     let log = scratch.path().join("console.log");
     let machine = Machine {
+        platform: kernel.platform,
         exact: false,
         accel,
         // Two, because a KVM that does one CPU may still fail at starting others.
@@ -65,6 +67,7 @@ pub(crate) fn boots(cache: &Cache, kernel: &Kernel, accel: Accel, limit: Duratio
         nodes: 1,
         tiers: None,
         kernel: kernel.vmlinux.clone(),
+        device_tree: None,
         initrd: None,
         huge_pages: HugePages::Never,
         kernel_args: Vec::new(),

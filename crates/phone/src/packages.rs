@@ -7,6 +7,7 @@ use crate::apt::{Apt, Origin};
 use crate::cache::Cache;
 use crate::error::Result;
 use crate::fetch::unpack_deb;
+use crate::platform::Platform;
 use crate::progress::Progress;
 
 /// Debian has merged these into /usr; older packages still name them.
@@ -41,7 +42,7 @@ impl Packages {
         }
         let scratch = cache.scratch_dir()?;
         let stage = progress.stage(format!("fetch: {}", self.what), 0);
-        let apt = Apt::new(&scratch.path().join("apt"), &origin)?;
+        let apt = Apt::new(&scratch.path().join("apt"), &origin, Platform::X86_64)?;
         let debs = apt.download_all(self.names, &scratch.path().join("debs"))?;
         drop(stage);
         let stage = progress.stage(format!("unpack: {}", self.what), debs.len() as u64);

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fovea_scenario::{Plan, Swap};
+use fovea_scenario::{Carveout, Plan, Reservation, Swap};
 
 use crate::cache::Cache;
+use crate::device_tree;
 use crate::error::{Error, Result};
 use crate::guard::{self, Guard};
 use crate::hardware::Hardware;
@@ -53,9 +54,10 @@ impl Phone {
         own: Option<&BuiltModules>,
         progress: &Progress,
     ) -> Result<Phone> {
-        let qemu = qemu::version()?;
+        let platform = kernel.platform;
+        let qemu = qemu::version(platform)?;
         let stage = progress.stage("image", 0);
-        let base = initramfs::base(programs, &load_order(&kernel, modules, own)?)?;
+        let base = initramfs::base(programs, platform, &load_order(&kernel, modules, own)?)?;
         stage.message("does KVM work?");
         let accel = kvm::best(cache, &kernel, &qemu)?;
         drop(stage);
@@ -157,12 +159,16 @@ impl Phone {
             // Their requests end when the host has done them, which no run repeats.
             return Err(Error::bad(format!("plan {}", plan.scenario), "has disks, which exact mode cannot have"));
         }
+        self.check_platform(plan)?;
         let reservation = plan.configuration.reservation;
         // What the phone lacks has the last word.
-        let mut kernel_args = qemu::reservation_args(&plan.phone, reservation)?;
+        let mut kernel_args = qemu::reservation_args(&plan.phone, reservation, self.kernel.platform)?;
         kernel_args.extend(plan.importers.iter().flat_map(|i| i.kernel_args()).map(ToString::to_string));
         kernel_args.extend(plan.lacks.kernel_args.iter().cloned());
-        Ok(Machine {
+        let reserved = matches!(reservation, Reservation::Idle | Reservation::Ecache);
+        let carveout = plan.phone.carveout().filter(|_| reserved && self.kernel.platform.is_arm());
+        let machine = Machine {
+            platform: self.kernel.platform,
             exact: plan.exact,
             accel: self.accel,
             cpus: plan.phone.cpus,
@@ -173,13 +179,39 @@ impl Phone {
             nodes: if plan.exact { 1 } else { self.nodes },
             tiers: qemu::checked_tiers(&plan.phone)?,
             kernel: self.kernel.vmlinux.clone(),
+            device_tree: None,
             initrd: Some(initrd),
             huge_pages: plan.phone.huge_pages,
             kernel_args,
             disks: self.disks.clone(),
             hardware: plan.importers.map_or_else(|| self.hardware.clone(), Hardware::importers),
             console,
-        })
+        };
+        match carveout {
+            None => Ok(machine),
+            Some(carveout) => with_device_tree(machine, carveout),
+        }
+    }
+
+    /// What a machine of ARM cannot play yet is refused before it boots.
+    fn check_platform(&self, plan: &Plan) -> Result<()> {
+        let platform = self.kernel.platform;
+        if !platform.is_arm() {
+            return Ok(());
+        }
+        let lacking = [
+            (plan.desktop.is_some(), "a desktop"),
+            (plan.phone.tiers.is_some(), "two kinds of memory"),
+            (plan.importers.is_some(), "devices that import buffers"),
+            (self.guard(plan).is_some(), "another system's memory killer"),
+        ];
+        match lacking.iter().find(|(wanted, _)| *wanted) {
+            None => Ok(()),
+            Some((_, what)) => Err(Error::missing(
+                format!("machine {platform} has no {}", what.trim_start_matches("a ")),
+                "leave --machine out",
+            )),
+        }
     }
 
     /// What there is beside the phone's memory: what stands for its disk, which is its system's files and a desktop's swap partition. The latter
@@ -218,6 +250,14 @@ impl Phone {
         std::fs::write(&path, image).map_err(Error::io("write", &path))?;
         Ok((scratch, path))
     }
+}
+
+/// With a device tree beside the image, which has the carve-out.
+fn with_device_tree(mut machine: Machine, carveout: Carveout) -> Result<Machine> {
+    let path = machine.initrd.as_deref().unwrap_or(Path::new("initrd")).with_extension("dtb");
+    device_tree::write(&machine, carveout, &path)?;
+    machine.device_tree = Some(path);
+    Ok(machine)
 }
 
 fn load_order(kernel: &Kernel, modules: &[&str], own: Option<&BuiltModules>) -> Result<Vec<Module>> {

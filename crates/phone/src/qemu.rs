@@ -16,10 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::command;
 use crate::error::{Error, Result};
 use crate::hardware::Hardware;
+use crate::platform::Platform;
 
-/// The program.
-pub(crate) const QEMU: &str = "qemu-system-x86_64";
-pub(crate) const QEMU_MEND: &str = "apt-get install qemu-system-x86";
+mod arm;
 
 /// What runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +42,8 @@ pub enum Console {
 /// A machine to boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
+    /// What kind of machine.
+    pub platform: Platform,
     /// One instruction is one nanosecond, and every run is the same. Always TCG.
     pub exact: bool,
     /// CPUs in exact mode, which run by turns: time goes on with the instructions of all.
@@ -59,8 +60,10 @@ pub struct Machine {
     pub nodes: u32,
     /// Memory of two kinds, instead of such nodes.
     pub tiers: Option<Tiers>,
-    /// The uncompressed kernel.
+    /// The kernel, as [`Kernel::vmlinux`](crate::Kernel) is.
     pub kernel: PathBuf,
+    /// The device tree, where QEMU's own will not do. On ARM only.
+    pub device_tree: Option<PathBuf>,
     /// The guest's image; none for a probe.
     pub initrd: Option<PathBuf>,
     /// Transparent huge pages.
@@ -106,11 +109,11 @@ const ABOVE_CARVEOUT_BYTES: u64 = 64 << 20;
 /// hash tables, the image. As much more is made movable, so that the devices' regions can lie below them.
 const EARLY_BYTES: u64 = 64 << 20;
 
-/// Kernel arguments for what the boot does with reserved memory.
+/// Kernel arguments for what the boot does with reserved memory. On ARM the device tree says it.
 ///
 /// # Errors
 /// The phone has no reserved memory, or too little other memory for it.
-pub fn reservation_args(phone: &PhoneProfile, reservation: Reservation) -> Result<Vec<String>> {
+pub fn reservation_args(phone: &PhoneProfile, reservation: Reservation, platform: Platform) -> Result<Vec<String>> {
     let bad = |why: &str| Error::bad(format!("phone profile {}", phone.name), why);
     let carveout = || {
         let carveout = phone.carveout().ok_or_else(|| bad("reserves no memory; add reserved_bytes"))?;
@@ -121,6 +124,7 @@ pub fn reservation_args(phone: &PhoneProfile, reservation: Reservation) -> Resul
     };
     Ok(match reservation {
         Reservation::Absent | Reservation::Returned => Vec::new(),
+        Reservation::Idle | Reservation::Ecache if platform.is_arm() => carveout().map(|_| Vec::new())?,
         // No shell sees the dollar sign.
         Reservation::Idle | Reservation::Ecache => {
             let carveout = carveout()?;
@@ -155,14 +159,18 @@ pub fn checked_tiers(phone: &PhoneProfile) -> Result<Option<Tiers>> {
 impl Machine {
     /// The kernel's command line.
     pub fn kernel_command_line(&self) -> String {
-        let mut line = String::from("console=ttyS0");
-        // No randomness in addresses, none from the CPU; the timer and clock checks fail by chance on a loaded host.
-        line += " nokaslr norandmaps random.trust_cpu=off no_timer_check tsc=reliable";
+        let mut line = format!("console={}", self.platform.console());
+        // No randomness in addresses, none from the CPU.
+        line += " nokaslr norandmaps random.trust_cpu=off";
+        if !self.platform.is_arm() {
+            // Checks of timer and clock fail by chance on a loaded host.
+            line += " no_timer_check tsc=reliable";
+        }
         // The kernel's checks of its ciphers take a fifth of a boot's instructions, and nothing here enciphers.
         line += " cryptomgr.notests";
         line += &format!(" transparent_hugepage={} psi=1", self.huge_pages.name());
-        // A panic leaves by a triple fault at once, and -no-reboot makes that QEMU's end.
-        line += " panic=-1 reboot=t";
+        // A panic resets the machine at once, on a PC by a triple fault, and -no-reboot makes that QEMU's end.
+        line += if self.platform.is_arm() { " panic=-1" } else { " panic=-1 reboot=t" };
         // Console output costs guest time; what goes wrong is printed all the same.
         line += " quiet";
         for arg in &self.kernel_args {
@@ -175,6 +183,9 @@ impl Machine {
     /// QEMU's arguments.
     pub fn args(&self) -> Vec<OsString> {
         let cpus = if self.exact { self.exact_cpus } else { self.cpus }.max(1);
+        if self.platform.is_arm() {
+            return self.arm_args(cpus);
+        }
         let mut args = Args::default();
         // Of the speed of memory only ACPI tells, which microvm has not.
         let hmat = if self.tiers.is_some() { ",hmat=on" } else { "" };
@@ -219,13 +230,7 @@ impl Machine {
         args.pair("-append", self.kernel_command_line());
         self.hardware.block_devices.iter().for_each(|disk| args.pair("-blockdev", disk));
         self.hardware.arguments().for_each(|device| args.pair("-device", device));
-        if !self.disks.is_empty() {
-            args.pair("-device", "nvme,id=storage,serial=fovea");
-        }
-        for (number, disk) in (1..).zip(&self.disks) {
-            args.pair("-drive", format!("if=none,format=raw,id=disk{number},file={}", list_item(disk)));
-            args.pair("-device", format!("nvme-ns,bus=storage,nsid={number},drive=disk{number}"));
-        }
+        args.disks(&self.disks);
         match &self.console {
             Console::File(path) => {
                 args.pair("-chardev", format!("file,id=console,path={}", list_item(path)));
@@ -247,9 +252,9 @@ impl Machine {
         let mut command;
         if Path::new(SETPRIV).exists() {
             command = Command::new(SETPRIV);
-            command.args(["--pdeathsig", "KILL", "--", QEMU]);
+            command.args(["--pdeathsig", "KILL", "--", self.platform.qemu()]);
         } else {
-            command = Command::new(QEMU);
+            command = Command::new(self.platform.qemu());
         }
         command.args(self.args());
         command
@@ -267,6 +272,17 @@ impl Args {
     fn pair(&mut self, option: &str, value: impl Into<OsString>) {
         self.0.push(option.into());
         self.0.push(value.into());
+    }
+
+    /// Raw images as namespaces of one NVMe controller.
+    fn disks(&mut self, disks: &[PathBuf]) {
+        if !disks.is_empty() {
+            self.pair("-device", "nvme,id=storage,serial=fovea");
+        }
+        for (number, disk) in (1..).zip(disks) {
+            self.pair("-drive", format!("if=none,format=raw,id=disk{number},file={}", list_item(disk)));
+            self.pair("-device", format!("nvme-ns,bus=storage,nsid={number},drive=disk{number}"));
+        }
     }
 
     /// Memory in nodes of the same size; the last has what does not divide, since QEMU wants the sizes to add up.
@@ -311,9 +327,10 @@ fn list_item(path: &Path) -> String {
 ///
 /// # Errors
 /// QEMU is not installed.
-pub fn version() -> Result<String> {
-    let text = command::stdout(Command::new(QEMU).arg("--version"), QEMU_MEND)?;
-    parse_version(&text).ok_or_else(|| Error::Command { program: QEMU.into(), detail: "told no version".into() })
+pub fn version(platform: Platform) -> Result<String> {
+    let program = platform.qemu();
+    let text = command::stdout(Command::new(program).arg("--version"), &platform.qemu_mend())?;
+    parse_version(&text).ok_or_else(|| Error::Command { program: program.into(), detail: "told no version".into() })
 }
 
 fn parse_version(text: &str) -> Option<String> {

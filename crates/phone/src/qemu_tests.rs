@@ -5,6 +5,7 @@ use super::*;
 
 fn machine(exact: bool) -> Machine {
     Machine {
+        platform: Platform::X86_64,
         exact,
         accel: Accel::Tcg,
         cpus: 2,
@@ -14,6 +15,7 @@ fn machine(exact: bool) -> Machine {
         nodes: 1,
         tiers: None,
         kernel: "/k/vmlinux".into(),
+        device_tree: None,
         initrd: Some("/t/initrd".into()),
         huge_pages: HugePages::Never,
         kernel_args: vec!["fovea.test".into()],
@@ -178,17 +180,17 @@ fn reserved_memory_is_there_if_something_is_done_with_it() {
     for reservation in [Reservation::Idle, Reservation::Ecache, Reservation::Returned, Reservation::Migrate] {
         assert_eq!(memory_bytes(&phone, reservation).unwrap(), (512 + 100 + 2) << 20, "{reservation:?}");
     }
-    let args = |reservation| reservation_args(&phone, reservation).unwrap();
+    let args = |reservation| reservation_args(&phone, reservation, Platform::X86_64).unwrap();
     assert!(args(Reservation::Absent).is_empty() && args(Reservation::Returned).is_empty());
     assert_eq!(args(Reservation::Idle), ["memmap=44040192$0x10000000"]);
     assert_eq!(args(Reservation::Idle), args(Reservation::Ecache));
     assert_eq!(args(Reservation::Migrate), [format!("movablecore={}", (42 + 64) << 20)]);
     let mut small = phone.clone();
     small.memory_bytes = 320 << 20;
-    assert!(reservation_args(&small, Reservation::Idle).unwrap_err().to_string().contains("256 MiB"));
+    assert!(reservation_args(&small, Reservation::Idle, Platform::X86_64).unwrap_err().to_string().contains("256 MiB"));
     small.reserved_bytes.clear();
-    assert!(reservation_args(&small, Reservation::Migrate).is_err());
-    assert!(reservation_args(&small, Reservation::Absent).is_ok());
+    assert!(reservation_args(&small, Reservation::Migrate, Platform::X86_64).is_err());
+    assert!(reservation_args(&small, Reservation::Absent, Platform::X86_64).is_ok());
 }
 
 #[test]
@@ -196,4 +198,23 @@ fn the_version_is_read() {
     let text = "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)\nCopyright";
     assert_eq!(parse_version(text).as_deref(), Some("7.2.22"));
     assert_eq!(parse_version("nonsense"), None);
+}
+
+#[test]
+fn a_machine_of_arm_is_virt_whose_events_go_by_semihosting() {
+    let arm = |platform| line(&Machine { platform, kernel: "/k/vmlinuz".into(), ..machine(true) });
+    let expected =
+        "-machine virt,gic-version=2 -cpu cortex-a76 -smp 1 -m size=572M -nodefaults -no-user-config -display none \
+        -no-reboot -accel tcg,thread=single -icount shift=0,sleep=off,rr=record,rrfile=/dev/null \
+        -rtc base=2026-01-01,clock=vm -kernel /k/vmlinuz -initrd /t/initrd -append console=ttyAMA0 nokaslr norandmaps \
+        random.trust_cpu=off cryptomgr.notests transparent_hugepage=never psi=1 panic=-1 quiet fovea.test \
+        -chardev file,id=console,path=/r/a,,b/console.log -serial chardev:console -chardev stdio,id=events,signal=off \
+        -semihosting-config enable=on,target=native,userspace=on,chardev=events";
+    assert_eq!(arm(Platform::VirtArm64), expected);
+    assert_eq!(arm(Platform::VirtArm64Pages16K), expected, "the kernel makes the difference");
+    assert_eq!(arm(Platform::VirtArmhf), expected.replace("cortex-a76", "cortex-a15"));
+    let tree = Machine { platform: Platform::VirtArm64, device_tree: Some("/t/x.dtb".into()), ..machine(true) };
+    assert!(line(&tree).contains(" -dtb /t/x.dtb "));
+    let dump = tree.device_tree_args(Path::new("/t/x.dtb")).join(std::ffi::OsStr::new(" ")).into_string().unwrap();
+    assert_eq!(dump, "-machine virt,gic-version=2,dumpdtb=/t/x.dtb -cpu cortex-a76 -smp 1 -m size=572M");
 }

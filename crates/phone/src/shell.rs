@@ -5,7 +5,7 @@ use fovea_scenario::Plan;
 
 use crate::error::{Error, Result};
 use crate::phone::Phone;
-use crate::qemu::{Console, QEMU};
+use crate::qemu::Console;
 
 /// Kernel argument that makes the guest start `/bin/sh` in place of following its plan.
 pub const SHELL_ARG: &str = "fovea.shell";
@@ -26,7 +26,8 @@ impl Phone {
         let mut machine = self.machine(plan, initrd, Console::Terminal)?;
         machine.kernel_args.push(SHELL_ARG.into());
         eprintln!("Starting {}; leave with Ctrl-A X.", plan.phone.name);
-        let failed = |detail: String| Error::Command { program: QEMU.into(), detail };
+        let program = machine.platform.qemu();
+        let failed = |detail: String| Error::Command { program: program.into(), detail };
         let status = machine.command().status().map_err(|e| failed(e.to_string()))?;
         // 0: Ctrl-A X, or the shell ended and the kernel with it; 1: the guest left by its exit port.
         match status.code() {
