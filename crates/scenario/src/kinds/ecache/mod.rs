@@ -39,8 +39,28 @@ pub const RETURNED: Configuration = reserved("returned", Reservation::Returned);
 /// Movable pages fill the reserved memory and are migrated away when a device needs it: what CMA does.
 pub const MIGRATE: Configuration = reserved("migrate", Reservation::Migrate);
 
+/// The same with zram, and another who manages memory.
+const fn beside_zram(name: &'static str, daemon: Daemon, reservation: Reservation) -> Configuration {
+    let mut configuration = Configuration::new(name, daemon);
+    configuration.zram = true;
+    configuration.reservation = reservation;
+    configuration
+}
+
+/// Reserved memory and the policy for all other memory at once: each of the first with each of the second. The four above have no swap and the ladder.
+const WITH_POLICIES: &[Configuration] = &[
+    beside_zram("migrate-zram", Daemon::Ladder, Reservation::Migrate),
+    beside_zram("migrate-fovea", Daemon::Full, Reservation::Migrate),
+    beside_zram("normal-fovea", Daemon::Full, Reservation::Idle),
+    beside_zram("ecache-zram", Daemon::Ladder, Reservation::Ecache),
+    beside_zram("ecache-fovea", Daemon::Full, Reservation::Ecache),
+    beside_zram("returned-zram", Daemon::Ladder, Reservation::Returned),
+    beside_zram("returned-fovea", Daemon::Full, Reservation::Returned),
+];
+
 pub(super) const ABOUT: About = About {
     configurations: &[NORMAL, ECACHE, RETURNED, MIGRATE],
+    peers: WITH_POLICIES,
     scenarios: builtin!["scenarios/ecache.toml"],
     lists: &["cases", "traced"],
     shorthands: &[("workload", "cases")],
