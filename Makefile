@@ -21,7 +21,7 @@
 #   make binding  checks the device-tree binding of carve-outs with dt-schema
 #   make test-arm the phone on arm64 with pages of 4 and of 16 KiB
 #   make small    what goes on a device: daemon, command line and libfovea-heap, no phone and no lab
-#   make build    that, the phone, the lab, fovea-top and fovea-metrics
+#   make build    that, the phone, the lab, fovea-top, fovea-metrics and fovea-prefetch
 #                 Both need cargo, cc and make, and no network where cargo has its crates (CARGO_FLAGS=--offline). TARGET=aarch64-unknown-linux-gnu
 #                 is for another CPU than this machine's; STATIC=0 links the C library dynamically.
 #   make heap-library  libfovea-heap for programs in C (lib/heap); HEAP_CC is another compiler
@@ -237,14 +237,16 @@ kernels: setup
 
 # Builds nothing: root may have no cargo.
 install: install-small
-	@[ -x $(FOVEA) ] && [ -x $(RELEASE)/fovea-top ] && [ -x $(RELEASE)/fovea-metrics ] || { echo "the phone, the lab, fovea-top and fovea-metrics are not built: run make build first, as yourself" >&2; exit 1; }
+	@[ -x $(FOVEA) ] && [ -x $(RELEASE)/fovea-top ] && [ -x $(RELEASE)/fovea-metrics ] && [ -x $(RELEASE)/fovea-prefetch ] || { echo "the phone, the lab, fovea-top, fovea-metrics and fovea-prefetch are not built: run make build first, as yourself" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/lib/fovea
 	# The whole program, which the small one runs for `fovea phone|trace|lab`.
 	install -m 755 $(FOVEA) $(DESTDIR)$(PREFIX)/lib/fovea/fovea-lab
 	install -m 755 $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
 	# And what it runs for `fovea top|metrics`, with a timer and a dashboard for monitors.
 	install -m 755 $(RELEASE)/fovea-top $(RELEASE)/fovea-metrics $(DESTDIR)$(PREFIX)/lib/fovea/
-	for u in packaging/metrics/*; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/}; done
+	# What reads ahead at apps' starts, with its unit.
+	install -m 755 $(RELEASE)/fovea-prefetch $(DESTDIR)$(PREFIX)/bin/
+	for u in packaging/metrics/* packaging/prefetch/*; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/}; done
 	install -D -m 644 packaging/grafana/fovea.json $(DESTDIR)$(PREFIX)/share/fovea/grafana/fovea.json
 	# For cache policies of one's own, with an example: docs/guide/lab-policies.md.
 	install -m 644 lib/policy/fovea-policy.h $(DESTDIR)$(PREFIX)/include/
@@ -345,7 +347,7 @@ needs-cargo:
 REMAP := "--remap-path-prefix=$(CURDIR)=/fovea","--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo"
 
 whole: needs-cargo
-	$(CARGO) build --release -p fovea -p fovea-guest -p fovea-top -p fovea-metrics $(CARGO_FLAGS) $(LINKED) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
+	$(CARGO) build --release -p fovea -p fovea-guest -p fovea-top -p fovea-metrics -p fovea-prefetch $(CARGO_FLAGS) $(LINKED) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
 comma := ,
 # Has a profile, and so a folder, of its own: else it and the whole program would take each other's place.
