@@ -290,8 +290,18 @@ impl Subject<'_> {
         if start + length >= self.model.len() {
             return Ok(());
         }
-        self.model.drain(start..start + length);
-        fallocate(&self.file, FallocateFlags::COLLAPSE_RANGE, start as u64, length as u64).map_err(Into::into)
+        if self.shift(start, length, FallocateFlags::COLLAPSE_RANGE)? {
+            self.model.drain(start..start + length);
+        }
+        Ok(())
+    }
+
+    /// Moves what is behind a range; whether this file system can: btrfs cannot.
+    fn shift(&mut self, start: usize, length: usize, how: FallocateFlags) -> std::io::Result<bool> {
+        match fallocate(&self.file, how, start as u64, length as u64).map_err(std::io::Error::from) {
+            Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
+            done => done.map(|()| true),
+        }
     }
 
     fn insert(&mut self, start: usize, length: usize) -> std::io::Result<()> {
@@ -299,8 +309,10 @@ impl Subject<'_> {
         if start >= self.model.len() || self.model.len() + length > SIZE_MAX {
             return Ok(());
         }
-        self.model.splice(start..start, std::iter::repeat_n(0, length));
-        fallocate(&self.file, FallocateFlags::INSERT_RANGE, start as u64, length as u64).map_err(Into::into)
+        if self.shift(start, length, FallocateFlags::INSERT_RANGE)? {
+            self.model.splice(start..start, std::iter::repeat_n(0, length));
+        }
+        Ok(())
     }
 
     /// From one place of the file to another that does not overlap it.
