@@ -2393,7 +2393,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__phone__subcmd__demo)
-            opts="-h --launches --results --kernel --modules --run-folder --config --help"
+            opts="-h --launches --results --kernel --modules --machine --run-folder --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2415,6 +2415,10 @@ _fovea() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --run-folder)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2431,12 +2435,16 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__phone__subcmd__fetch)
-            opts="-h --refresh --run-folder --config --help"
+            opts="-h --refresh --machine --run-folder --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --run-folder)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2573,7 +2581,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__phone__subcmd__run)
-            opts="-h --json --picture --exact --jobs --results --limit-s --kernel --modules --run-folder --config --help"
+            opts="-h --json --picture --exact --jobs --results --limit-s --kernel --modules --machine --run-folder --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2607,6 +2615,10 @@ _fovea() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --run-folder)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2623,7 +2635,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__phone__subcmd__shell)
-            opts="-h --kernel --modules --run-folder --config --help"
+            opts="-h --kernel --modules --machine --run-folder --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2634,6 +2646,10 @@ _fovea() {
                     return 0
                     ;;
                 --modules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --machine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -252,6 +252,7 @@ complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subco
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l limit-s -d 'Seconds in which a boot must say something; it ends after eight times as long, whatever it says' -r
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l kernel -d 'Kernel to boot (vmlinux or vmlinuz), in place of Debian\'s' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l modules -d 'Its modules (a folder as /lib/modules/RELEASE is)' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l machine -d 'Machine that QEMU plays: x86-64, virt-arm64 (4 KiB pages), virt-arm64-16k, virt-armhf. Figures of docs are of x86-64' -r
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l exact -d 'One instruction is one nanosecond: the same figures on every run and machine'
@@ -260,14 +261,17 @@ complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subco
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -l results -d 'Folder for results and the page' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -l kernel -d 'Kernel to boot (vmlinux or vmlinuz), in place of Debian\'s' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -l modules -d 'Its modules (a folder as /lib/modules/RELEASE is)' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -l machine -d 'Machine that QEMU plays: x86-64, virt-arm64 (4 KiB pages), virt-arm64-16k, virt-armhf. Figures of docs are of x86-64' -r
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -s h -l help -d 'Print help'
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from shell" -l kernel -d 'Kernel to boot (vmlinux or vmlinuz), in place of Debian\'s' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from shell" -l modules -d 'Its modules (a folder as /lib/modules/RELEASE is)' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from shell" -l machine -d 'Machine that QEMU plays: x86-64, virt-arm64 (4 KiB pages), virt-arm64-16k, virt-armhf. Figures of docs are of x86-64' -r
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from shell" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from shell" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from shell" -s h -l help -d 'Print help'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from fetch" -l machine -d 'The machine whose kernel it is: x86-64, virt-arm64, virt-arm64-16k, virt-armhf' -r
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from fetch" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from fetch" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from fetch" -l refresh -d 'Look for a newer one though there is one'
