@@ -103,28 +103,6 @@ fn the_status_names_the_largest_holders_of_device_buffers() {
 }
 
 #[test]
-fn the_ecaches_settings_are_given_and_come_back() {
-    let device = FakeDevice::default();
-    let there = [("salvage_pages", "7"), ("zero", "alloc")];
-    for (name, value) in there {
-        device.0.borrow_mut().parameters.insert(format!("dm_ecache/{name}"), value.into());
-    }
-    device.0.borrow_mut().ecache = Some(fovea_apps::PoolReading { frames: 23040, ..Default::default() });
-    let folder = tempfile::tempdir().unwrap();
-    let mut engine = engine_in(folder.path(), &device);
-    engine.set_up(0).unwrap();
-    assert_eq!(device.0.borrow().parameters["dm_ecache/zero"], "lazy");
-    assert_eq!(device.0.borrow().parameters["dm_ecache/salvage_pages"], "16384");
-    let Reply::Status(status) = engine.handle(Request::status(), 0) else { panic!("no status") };
-    assert_eq!(status.ecache.map(|pool| pool.frames), Some(23040));
-    drop(engine);
-    restore(folder.path(), &mut device.clone()).unwrap();
-    for (name, value) in there {
-        assert_eq!(device.0.borrow().parameters[&format!("dm_ecache/{name}")], value);
-    }
-}
-
-#[test]
 fn between_a_request_and_the_look_that_follows_the_daemon_is_busy() {
     let mut b = bench(&[]);
     let busy = |b: &mut Bench| match b.engine.handle(Request::status(), 0) {

@@ -24,6 +24,8 @@ mod classes_tests;
 mod config;
 #[cfg(test)]
 mod disk_tests;
+#[cfg(test)]
+mod ecache_tests;
 mod engine;
 #[cfg(test)]
 mod engine_tests;

@@ -17,7 +17,7 @@ use std::os::fd::OwnedFd;
 use fovea_apps::{App, AppName, MemoryReading};
 use fovea_client::Status;
 use fovea_linux::{Device, Error};
-use fovea_policy::memory::{self, Growth, MemoryState, Rate};
+use fovea_policy::memory::{self, Growth, MemoryState, Rate, RecentHits};
 use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
 use super::engine_state::EngineState;
@@ -41,6 +41,7 @@ pub(super) struct Memory {
     /// When the next look is due that was put off.
     look_at_ns: Option<u64>,
     storage_refaults: Rate,
+    recent_hits: RecentHits,
     set_up_ns: u64,
     usage_read_ns: Option<u64>,
     /// When the zones' low watermarks were read, and their sum.

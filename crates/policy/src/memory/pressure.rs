@@ -77,13 +77,14 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let target_pages = limits.free_pages[Importance::Empty.index()];
     // A working set of files larger than any threshold can thrash as well: then the time that is lost counts. Not where much memory is left,
     // for a cgroup that is held to a limit of its own waits without anything being short.
-    let little_left = memory.available_bytes < memory.total_bytes / LITTLE_LEFT;
-    let very_little_left = memory.available_bytes < memory.total_bytes / VERY_LITTLE_LEFT;
+    let waits_for_memory = MemoryState { second_level: None, ..*memory }.is_less_left_than(LITTLE_LEFT);
+    let little_left = memory.is_less_left_than(LITTLE_LEFT);
+    let very_little_left = memory.is_less_left_than(VERY_LITTLE_LEFT);
     if ladder.is_none()
         && config.minfree_pages.is_none()
         && everybody_waits
         && refaulting
-        && little_left
+        && waits_for_memory
         && free_pages < target_pages
     {
         ladder = Some(Importance::Hidden);
@@ -99,6 +100,7 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::SecondLevel;
 
     const MB: u64 = 1 << 20;
 
@@ -205,6 +207,22 @@ mod tests {
         assert!(!thrash(&waited(30.0, 2.0)), "over");
         assert!(!thrash(&waited(2.0, 60.0)), "of a moment");
         assert!(thrash(&MemoryState { polled: true, ..waited(30.0, 0.0) }), "who is not called cannot tell");
+    }
+
+    /// With the eCache at HM, 61 MB of 661 were left when an app was killed to make room for files, and 90 MB of reserved memory cached them.
+    #[test]
+    fn a_second_level_that_serves_is_room_for_files() {
+        let left = |second_level| {
+            let memory =
+                MemoryState { total_bytes: 661 * MB, available_bytes: 52 * MB, second_level, ..memory(10, 62) };
+            let p = pressure(&memory, &paper());
+            (p.little_left, p.very_little_left)
+        };
+        let second = |mb: u64, hit_permille| Some(SecondLevel { usable_bytes: mb * MB, hit_permille });
+        assert_eq!(left(None), (true, true));
+        assert_eq!(left(second(90, 170)), (false, false));
+        assert_eq!(left(second(90, 20)), (true, true), "nothing comes back from it");
+        assert_eq!(left(second(5, 170)), (true, false), "devices hold the rest");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use fovea_apps::{ZramReading, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
+use super::SecondLevel;
 use crate::snapshot::is_zero;
 
 /// Swap is nearly full when less than such a part of it is left.
@@ -28,6 +29,9 @@ pub struct MemoryState {
     /// What the kernel can give back beside it: dentries, inodes, ZFS's cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kernel_caches_bytes: u64,
+    /// Reserved memory that caches evicted file pages; read only where little is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_level: Option<SecondLevel>,
     /// Swap, if there is any.
     pub swap: Option<SwapState>,
     /// Time some task waited for memory since the last look; the kernel's reclaim thread at work counts.
@@ -96,6 +100,13 @@ impl MemoryState {
     /// Page cache and the kernel's other caches.
     pub fn caches_bytes(&self) -> u64 {
         self.file_bytes.saturating_add(self.kernel_caches_bytes)
+    }
+
+    /// Whether less than such a part of memory can be had, with what can be dropped of the file cache. Where evicted file pages come back from a
+    /// second level, that is part of both.
+    pub fn is_less_left_than(&self, part: u64) -> bool {
+        let second_bytes = self.second_level.map_or(0, |second| second.file_room_bytes());
+        self.available_bytes.saturating_add(second_bytes) < self.total_bytes.saturating_add(second_bytes) / part
     }
 
     /// What can be had without taking anything from a process.

@@ -2,7 +2,7 @@
 //! Whose kill failed, who stays for a while, and who is not worth the file cache.
 
 use fovea_apps::Importance;
-use fovea_policy::memory::{decide, MemoryConfig};
+use fovea_policy::memory::{decide, MemoryConfig, SecondLevel};
 use fovea_policy::{Action, AppState, Reason, Snapshot};
 
 use crate::{app, done, freezing, household, only_step, phone, MB, SECOND_NS};
@@ -127,6 +127,23 @@ fn with_swap_nearly_full_background_apps_die_before_files_are_read_again_and_aga
     assert!(!decision.actions.iter().any(ends), "a desktop's apps hold what nobody saved");
     open.retain(|a| a.importance < Importance::Hidden);
     assert_eq!(step(TENTH_MB, 100, open), None, "what is in use is worth more");
+}
+
+/// A phone whose evicted file pages come back from reserved memory killed two apps for files in a day in which Android's ladder killed none.
+#[test]
+fn nobody_dies_for_files_while_the_ecache_has_room_for_them_and_serves() {
+    let with = |usable_mb: u64, hit_permille| {
+        let mut s = little_left(TENTH_MB, 100, household());
+        s.memory.second_level = Some(SecondLevel { usable_bytes: usable_mb * MB, hit_permille });
+        s
+    };
+    let dies = Some(("new-empty".to_owned(), Reason::SwapFull));
+    assert_eq!(killed(&with(90, 170)), None);
+    assert_eq!(killed(&with(0, 170)), dies, "devices hold it");
+    assert_eq!(killed(&with(90, 10)), dies, "what is evicted is read from flash all the same");
+    let mut short = with(90, 170);
+    (short.memory.free_bytes, short.memory.file_bytes, short.memory.stalled_us) = (14 * MB, 14 * MB, 9000);
+    assert_eq!(killed(&short), dies, "memory itself is short");
 }
 
 #[test]

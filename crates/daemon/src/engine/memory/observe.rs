@@ -142,7 +142,13 @@ impl Memory {
             _ => 1,
         };
         let polled = shared.polls_memory || now.psi_some_total_us.is_none();
-        MemoryState { stalled_us, polled, ..state_of_memory(now, self.low_bytes(shared, now_ns)) }
+        let state = MemoryState { stalled_us, polled, ..state_of_memory(now, self.low_bytes(shared, now_ns)) };
+        // Reading the pool costs as much as reading memory.
+        let second_level = match pressure(&state, &shared.policy.memory).little_left {
+            true => shared.device.ecache().ok().flatten().map(|pool| self.recent_hits.record(&pool)),
+            false => None,
+        };
+        MemoryState { second_level, ..state }
     }
 
     /// The kernel's low watermarks; 0 with Android's thresholds, which do not count from them. They
