@@ -7,7 +7,8 @@ use fovea_scenario::{AppProfile, EventBody};
 
 use crate::outcome::Outcome;
 use crate::phone::{Answer, Phone};
-use crate::readings::now_ns;
+use crate::readings::{now_ns, processes, Activity};
+use crate::setup::{cgroup_path, DAEMON};
 use crate::wire::{FromApp, ToApp};
 use crate::{flash, merging, reserved};
 
@@ -71,6 +72,11 @@ pub fn report(phone: &mut Phone, name: &str) -> Outcome<()> {
 pub fn sample(phone: &mut Phone, label: &str) -> Outcome<()> {
     phone.sample(label)?;
     pool(phone, label)?;
+    if phone.plan.configuration.combined.is_some() {
+        let daemon = processes(&cgroup_path(DAEMON)).into_iter().map(|pid| Activity::of(pid).peak_bytes).sum();
+        let written_bytes = flash::written_bytes()?;
+        phone.channel.emit(EventBody::Wrote { label: label.to_owned(), written_bytes, daemon_bytes: daemon })?;
+    }
     if phone.plan.configuration.merging.is_some() {
         phone.channel.emit(EventBody::Merging { label: label.to_owned(), values: merging::values()? })?;
     }

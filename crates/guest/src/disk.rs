@@ -3,28 +3,32 @@
 
 mod apps;
 mod open;
-mod volume;
+pub mod volume;
 
 use std::collections::BTreeMap;
 
-use fovea_apps::IoClass;
+use fovea_apps::{IoClass, Role};
 use fovea_client::protocol::Request;
-use fovea_contract::ACIOM_FORGET;
+use fovea_contract::{ACIOM_FORGET, HEAP_MODULE};
 use fovea_linux::dm::DeviceMapper;
 use fovea_linux::Root;
-use fovea_scenario::{DiskLoad, DiskSetting, DiskUse, EventBody};
+use fovea_scenario::{DiskLoad, DiskSetting, DiskUse, EventBody, Play};
 use rustix::process::{kill_process, Pid, Signal};
 
 pub use apps::{main, WORD};
 
 use crate::outcome::{write_file, At, Outcome};
 use crate::phone::Phone;
+use crate::play::{self, Film};
 use crate::program::Program;
 use crate::readings::now_ns;
 use crate::setup::{cgroup_path, APPS};
 
 /// Time between the processes' start and that of their work: the daemon is told of them meanwhile.
 const LEAD_NS: u64 = 1_000_000_000;
+
+/// Who plays the film.
+const PLAYER: &str = "player";
 
 /// How long the player's start waits for the others: the copy is under way by then.
 const BEHIND_NS: u64 = 500_000_000;
@@ -48,6 +52,10 @@ pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
         running.insert(app, start(app, load, start_ns)?);
     }
     tell(phone, load, apps, setting)?;
+    let film = match &load.play {
+        Some(play) => Some(start_film(phone, load, play, start_ns)?),
+        None => None,
+    };
     let mut left = None;
     if load.label == DiskLoad::DEATH {
         phone.pass(LEAD_NS + load.ns / 4)?;
@@ -63,6 +71,12 @@ pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
         uses.insert(app.to_owned(), done);
     }
     prepared.undo()?;
+    if let Some(film) = film {
+        let text = film.all(phone, deadline)?;
+        let film: Film = serde_json::from_str(&text).at(|| format!("the film ended without a result: {text:?}"))?;
+        phone.channel.emit(EventBody::Buffers { app: PLAYER.into(), buffers: film.buffers })?;
+        phone.channel.emit(EventBody::Played(film.played))?;
+    }
     phone.channel.emit(EventBody::DiskLoad {
         label: load.label.clone(),
         apps: uses,
@@ -74,6 +88,15 @@ pub fn run(phone: &mut Phone, load: &DiskLoad) -> Outcome<()> {
         let _ = std::fs::remove_dir(cgroup_path(&cgroup_of(app)));
     }
     Ok(())
+}
+
+/// Starts what hands the film's frames on, in the player's cgroup.
+fn start_film(phone: &Phone, load: &DiskLoad, play: &Play, start_ns: u64) -> Outcome<Program> {
+    let keeps = phone.plan.configuration.combined.is_some_and(|combined| combined.mapcache);
+    write_file(format!("/sys/module/{HEAP_MODULE}/parameters/mapcache"), if keeps { "1" } else { "0" })?;
+    let text = serde_json::to_string(&Play { mapcache: keeps, ..play.clone() }).at(|| "a film as text".into())?;
+    let (start_ns, frame_ns) = (start_ns.to_string(), load.disk.frame_ns.to_string());
+    Program::start(&cgroup_of(PLAYER), &[play::WORD, &start_ns, &frame_ns, &text])
 }
 
 /// Starts an app in its cgroup; it prints its result.
@@ -88,7 +111,12 @@ fn tell(phone: &mut Phone, load: &DiskLoad, apps: &[&str], setting: DiskSetting)
     for &app in apps {
         let io_class = (app == "plain").then_some(IoClass::Plain);
         let name = app.parse().at(|| "registering".into())?;
-        let request = Request::Register { app: name, cgroup: cgroup_of(app), role: Default::default(), io_class };
+        // What updates while a film plays would tell its user so: it is a service, and not to be frozen.
+        let role = match load.label == DiskLoad::UPDATE && app != PLAYER {
+            true => Role::Service,
+            false => Role::App,
+        };
+        let request = Request::Register { app: name, cgroup: cgroup_of(app), role, io_class };
         phone.daemon.insist(&request)?;
     }
     let front = match apps.iter().find(|&&app| ["player", "front"].contains(&app)) {
@@ -104,6 +132,7 @@ fn tell(phone: &mut Phone, load: &DiskLoad, apps: &[&str], setting: DiskSetting)
         DiskSetting::BfqWeights if apps.len() > 1 => {
             by_hand("player", "io.bfq.weight", "1000")?;
             by_hand("dperf", "io.bfq.weight", "10")?;
+            by_hand("updater", "io.bfq.weight", "10")?;
             by_hand("writer", "io.bfq.weight", "10")
         }
         DiskSetting::IoMax if apps.len() > 1 => {

@@ -12,6 +12,7 @@ use std::process::Command;
 use fovea_scenario::{Flash, Plan, PAGE_BYTES};
 use rustix::mount::MountFlags;
 
+use crate::disk::volume;
 use crate::file_content::{file_seed, write_page};
 use crate::files::FLASH_ROOT;
 use crate::memory::WORDS;
@@ -52,7 +53,12 @@ impl Chunk {
 pub fn set_up(plan: &Plan) -> Outcome<()> {
     let files = files_of(plan)?;
     make_device(DEVICE, &plan.phone.flash)?;
-    let volume = reserved::volume(plan, &Path::new("/dev").join(DEVICE))?;
+    let mut lower = Path::new("/dev").join(DEVICE);
+    let is_ordered = plan.configuration.combined.is_some();
+    if let Some(setting) = plan.configuration.disk.filter(|_| is_ordered) {
+        lower = volume::ordered(&lower, plan.phone.flash.size_bytes, plan.phone.flash.rate_bytes(), setting)?;
+    }
+    let volume = reserved::volume(plan, &lower)?;
     let device = volume.display().to_string();
     let output = Command::new("/bin/busybox")
         .args(["mke2fs", "-F", "-b", "4096", "-m", "0", &device])
@@ -69,6 +75,9 @@ pub fn set_up(plan: &Plan) -> Outcome<()> {
         write_app_file(Path::new(FLASH_ROOT), path, *size_bytes)
             .map_err(|e| format!("{e}: is the phone's flash.size_bytes large enough?"))?;
     }
+    if is_ordered {
+        volume::fill_flash(Path::new(FLASH_ROOT))?;
+    }
     rustix::fs::sync();
     write_file("/proc/sys/vm/drop_caches", "3")
 }
@@ -79,9 +88,20 @@ pub fn read_bytes() -> Outcome<u64> {
     parse_sectors_read(&read_file(&path)?).ok_or_else(|| format!("{path}: no third field"))
 }
 
+/// Bytes written to the flash since boot.
+pub fn written_bytes() -> Outcome<u64> {
+    let path = format!("/sys/block/{DEVICE}/stat");
+    parse_sectors(&read_file(&path)?, 6).ok_or_else(|| format!("{path}: no seventh field"))
+}
+
 /// Third field of a block device's `stat`: sectors of 512 bytes read (Documentation/block/stat.rst).
 fn parse_sectors_read(stat: &str) -> Option<u64> {
-    stat.split_ascii_whitespace().nth(2)?.parse::<u64>().ok().map(|sectors| sectors * 512)
+    parse_sectors(stat, 2)
+}
+
+/// A field that counts sectors, in bytes.
+fn parse_sectors(stat: &str, field: usize) -> Option<u64> {
+    stat.split_ascii_whitespace().nth(field)?.parse::<u64>().ok().map(|sectors| sectors * 512)
 }
 
 /// The device's read-ahead: left as the kernel sets it, and said on the console.
@@ -182,6 +202,7 @@ mod tests {
         let stat =
             "     446       10     7168      734       52        0      416       21        0      724      755\n";
         assert_eq!(parse_sectors_read(stat), Some(7168 * 512));
+        assert_eq!(parse_sectors(stat, 6), Some(416 * 512), "written");
         assert_eq!(parse_sectors_read("1 2"), None);
         assert_eq!(parse_sectors_read("a b c"), None);
     }

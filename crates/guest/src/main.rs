@@ -51,6 +51,7 @@ fn main() {
         Some("app") => app::run(zygote::Preloaded::none()),
         Some(disk::WORD) => disk::main(),
         Some(tier::WORD) => tier::main(),
+        Some(play::WORD) => play::main(),
         Some("desktop") => desktop::service::run(),
         Some(desktop::outsider::WORD) => desktop::outsider::run(),
         Some(desktop::outside::DENTRIES) => desktop::outside::look_for_names(),

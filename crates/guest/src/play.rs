@@ -3,14 +3,16 @@
 //! shows the one before. Each maps a buffer when it needs it and unmaps it again, or it stays mapped. Decoding and drawing are not done:
 //! the devices (QEMU's `edu`) attach, map, unmap and detach. Some frames' content goes through them, as a transfer takes a tenth of a second.
 
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
-use fovea_contract::{HEAP_MODULE, HEAP_SHARED_FOLDER, SYSTEM_MODULE, SYSTEM_NODE, WRAP_MODULE};
+use fovea_contract::{HEAP_FOLDER, HEAP_MODULE, HEAP_SHARED_FOLDER, SYSTEM_MODULE, SYSTEM_NODE, WRAP_MODULE};
 use fovea_edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_heap::{Access, Buffer, Heap, Mapping};
 use fovea_linux::{module, Root};
-use fovea_scenario::{Exporter, Importers, Play, Played, PAGE_BYTES};
+use fovea_scenario::{BufferUse, Exporter, Importers, Play, Played, PAGE_BYTES};
+use serde::{Deserialize, Serialize};
 
 use crate::buffers::sleep_ns;
 use crate::fragment;
@@ -22,6 +24,9 @@ use crate::recording::Recording;
 
 /// The kernel's system heap (CONFIG_DMABUF_HEAPS_SYSTEM).
 const STOCK_HEAP: &str = "/dev/dma_heap/system";
+
+/// The devices whose reservations hold compressed frames and decoded ones.
+const RESERVED: [&str; 2] = ["mfc1", "mfc0"];
 
 /// Frames in which calls of `iommu_map` are counted.
 const COUNTED_FRAMES: u32 = 4;
@@ -55,8 +60,8 @@ pub fn run(phone: &mut Phone, play: &Play) -> Outcome<Played> {
     }
     let mut played = Played { label: play.label.clone(), mapcache: play.mapcache, ..Played::default() };
     for frame in 0..play.frames {
-        let (devices_ns, player_ns) = stage.frame(frame)?;
-        played.devices_ns += devices_ns;
+        let (uses_ns, player_ns) = stage.frame(frame)?;
+        played.devices_ns += uses_ns.iter().sum::<u64>();
         played.player_ns += player_ns;
     }
     played.frames = play.frames;
@@ -80,6 +85,69 @@ pub fn run(phone: &mut Phone, play: &Play) -> Outcome<Played> {
     }
     Ok(played)
 }
+
+/// The first argument that makes this program the player of a film beside other work.
+pub const WORD: &str = "play";
+
+/// What such a player prints at its end.
+#[derive(Serialize, Deserialize)]
+pub struct Film {
+    /// Of each frame.
+    pub played: Played,
+    /// What it had of the decoder's memory.
+    pub buffers: Vec<BufferUse>,
+}
+
+/// Runs as that player: `fovea-guest play START_NS FRAME_NS PLAY`.
+pub fn main() -> ! {
+    let args: Vec<String> = std::env::args().collect();
+    let done = match args.as_slice() {
+        [_, _, start_ns, frame_ns, play] => film(start_ns, frame_ns, play),
+        other => Err(format!("{other:?}: START_NS FRAME_NS PLAY")),
+    };
+    match done {
+        Ok(text) => {
+            print!("{text}");
+            let _ = std::io::stdout().flush();
+            std::process::exit(0);
+        }
+        Err(error) => {
+            eprintln!("fovea-guest: {error}");
+            std::process::exit(1);
+        }
+    }
+}
+
+/// Hands each frame on when it is due. Without the decoder's memory there is nothing to hand on, which is told.
+fn film(start_ns: &str, frame_ns: &str, play: &str) -> Outcome<String> {
+    let number = |text: &str| text.parse::<u64>().at(|| format!("{text:?} as a time"));
+    let (start_ns, frame_ns) = (number(start_ns)?, number(frame_ns)?);
+    let play: Play = serde_json::from_str(play).at(|| format!("{play:?}"))?;
+    sleep_ns(start_ns.saturating_sub(now_ns()));
+    let mut film = Film { played: Played { label: play.label.clone(), ..Played::default() }, buffers: Vec::new() };
+    if let Some(stage) = Stage::timed(&play, &mut film.buffers)? {
+        let mut uses_ns = [const { Vec::new() }; USE_KINDS];
+        for frame in 0..play.frames {
+            sleep_ns((start_ns + u64::from(frame) * frame_ns).saturating_sub(now_ns()));
+            let (each_ns, player_ns) = stage.hand_on(frame)?;
+            uses_ns.iter_mut().zip(each_ns).for_each(|(all, ns)| all.push(ns));
+            film.played.devices_ns += each_ns.iter().sum::<u64>();
+            film.played.player_ns += player_ns;
+            film.played.frames += 1;
+        }
+        // What else ran meanwhile falls into some.
+        film.played.use_ns = uses_ns.map(median).into();
+    }
+    serde_json::to_string(&film).at(|| "a result as text".into())
+}
+
+fn median(mut times: Vec<u64>) -> u64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// Video to decoder, frame to decoder, frame to display.
+const USE_KINDS: usize = 3;
 
 /// Buffers and who hands them on.
 struct Stage {
@@ -109,32 +177,58 @@ fn turn(buffers: &[Buffer], frame: u32) -> usize {
 
 impl Stage {
     fn set(play: &Play) -> Outcome<Stage> {
-        let path = match play.exporter {
-            Exporter::Ours => format!("/dev/{HEAP_SHARED_FOLDER}/{SYSTEM_NODE}"),
-            Exporter::Stock | Exporter::Wrapped => STOCK_HEAP.to_owned(),
+        let mut uses = Vec::new();
+        let stage = Stage::timed(play, &mut uses)?;
+        let why = || uses.into_iter().find_map(|buffer| buffer.error).unwrap_or_default();
+        stage.ok_or_else(why)
+    }
+
+    /// With what its buffers took, one for each kind; none if they are not to be had.
+    fn timed(play: &Play, uses: &mut Vec<BufferUse>) -> Outcome<Option<Stage>> {
+        let [video, frames] = match play.exporter {
+            Exporter::Ours => [SYSTEM_NODE; 2].map(|node| format!("/dev/{HEAP_SHARED_FOLDER}/{node}")),
+            Exporter::Stock | Exporter::Wrapped => [STOCK_HEAP; 2].map(str::to_owned),
+            Exporter::Reserved => RESERVED.map(|device| format!("/dev/{HEAP_FOLDER}/{device}")),
         };
-        let heap = Heap::open(&path).map_err(|e| e.to_string())?;
-        let buffers = |count: u32, bytes: u64| {
-            (0..count)
-                .map(|_| heap.allocate(bytes))
-                .collect::<Result<Vec<_>, _>>()
-                .at(|| format!("{path}: allocating {bytes} bytes"))
+        let mut buffers = |path: &str, count: u32, bytes: u64| -> Outcome<Option<Vec<Buffer>>> {
+            let heap = Heap::open(path).map_err(|e| e.to_string())?;
+            let began = now_ns();
+            let had = (0..count).map(|_| heap.allocate(bytes)).collect::<Result<Vec<_>, _>>();
+            let alloc_ns = now_ns() - began;
+            let error = had.as_ref().err().map(|e| format!("{path}: allocating {bytes} bytes: {e}"));
+            uses.push(BufferUse {
+                device: path.rsplit('/').next().unwrap_or_default().to_owned(),
+                size_bytes: bytes * u64::from(count),
+                alloc_ns,
+                fill_ns: 0,
+                wrong_pages: 0,
+                error,
+            });
+            Ok(had.ok())
         };
+        let video = buffers(&video, play.video_buffers, play.video_bytes)?;
+        let frames = buffers(&frames, play.frame_buffers, play.frame_bytes)?;
+        let (Some(video), Some(frames)) = (video, frames) else { return Ok(None) };
         let device = |slot| Edu::open(slot).at(|| format!("opening /dev/edu-{slot}"));
         let [decoder, display] = Importers::SLOTS;
-        Ok(Stage {
-            video: buffers(play.video_buffers, play.video_bytes)?,
-            frames: buffers(play.frame_buffers, play.frame_bytes)?,
+        Ok(Some(Stage {
+            video,
+            frames,
             decoder: device(decoder)?,
             display: device(display)?,
             keeps: play.mapcache,
             compressed_bytes: usize::try_from(play.compressed_bytes).unwrap_or(usize::MAX),
-        })
+        }))
     }
 
-    /// What a frame does with its buffers: for how long devices, and player.
-    fn frame(&self, frame: u32) -> Outcome<(u64, u64)> {
+    /// The same after a while, as frames come.
+    fn frame(&self, frame: u32) -> Outcome<([u64; USE_KINDS], u64)> {
         sleep_ns(PERIOD_NS);
+        self.hand_on(frame)
+    }
+
+    /// What a frame does with its buffers: for how long devices, by kind of use, and player.
+    fn hand_on(&self, frame: u32) -> Outcome<([u64; USE_KINDS], u64)> {
         let pages = self.compressed_bytes.div_ceil(PAGE_BYTES);
         let video = turn(&self.video, frame);
         let began = now_ns();
@@ -143,15 +237,16 @@ impl Stage {
             words.for_each(|page| page[0].store(frame.into(), Ordering::Relaxed));
         })?;
         let player_ns = now_ns() - began;
-        let mut devices_ns = 0;
+        let mut devices_ns = [0; USE_KINDS];
         let shown = turn(&self.frames, frame + self.frames.len() as u32 - 1);
-        for (device, shared, direction) in [
+        let uses = [
             (&self.decoder, &self.video[turn(&self.video, frame)], Direction::ToDevice),
             (&self.decoder, &self.frames[turn(&self.frames, frame)], Direction::FromDevice),
             // The one before.
             (&self.display, &self.frames[shown], Direction::ToDevice),
-        ] {
-            devices_ns += device.touch(shared.as_fd(), direction, 1).at(|| "a device's use".into())?.elapsed_ns;
+        ];
+        for (ns, (device, shared, direction)) in devices_ns.iter_mut().zip(uses) {
+            *ns = device.touch(shared.as_fd(), direction, 1).at(|| "a device's use".into())?.elapsed_ns;
         }
         Ok((devices_ns, player_ns))
     }
@@ -232,6 +327,12 @@ fn counted(work: impl FnOnce() -> Outcome<()>) -> Outcome<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_what_frames_took_the_middle_counts() {
+        assert_eq!(median(vec![7, 900, 3]), 7);
+        assert_eq!(median(Vec::new()), 0);
+    }
 
     #[test]
     fn patterns_differ_by_their_number() {

@@ -177,7 +177,10 @@ impl follow::phone::Phone for Phone {
 
     /// Where our daemon kills nobody, that an app cannot be opened is what is compared, and no defect of ours.
     fn gives_up(&self) -> bool {
-        self.desktop.is_some() || matches!(self.plan.configuration.daemon, Daemon::Idle | Daemon::Ranks)
+        let configuration = &self.plan.configuration;
+        self.desktop.is_some()
+            || configuration.combined.is_some()
+            || matches!(configuration.daemon, Daemon::Idle | Daemon::Ranks)
     }
 
     /// On a desktop once, at the end.

@@ -25,6 +25,7 @@ const PHONES: &[(&str, &str)] = builtin![
     "phones/nexus-s.toml",
     "phones/nexus-s-emmc.toml",
     "phones/nexus-s-roomy.toml",
+    "phones/nexus-s-day.toml",
     "phones/pocket.toml",
     "phones/handheld.toml",
     "phones/laptop.toml",

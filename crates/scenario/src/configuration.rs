@@ -37,6 +37,20 @@ pub struct Configuration {
     /// Where there is memory of two kinds: who moves pages between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiering: Option<Tiering>,
+    /// Where all of it is on one phone at once: the apps' flash is the disk that is ordered, and the daemon's file says which mechanisms run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub combined: Option<Combined>,
+}
+
+/// What runs beside the memory policy, the eCache and the disk's ordering, where all are on one phone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Combined {
+    /// The daemon holds receive windows.
+    pub net: bool,
+    /// The daemon has ksmd merge pages that are alike.
+    pub merge: bool,
+    /// Device buffers stay mapped.
+    pub mapcache: bool,
 }
 
 /// Who moves pages between fast and slow memory.
@@ -198,6 +212,7 @@ impl Configuration {
             merging: None,
             queue: None,
             tiering: None,
+            combined: None,
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The daemon's configuration file for each configuration of a comparison.
 
-use crate::{Configuration, Daemon, Ksmd, Merging, PhoneProfile, Thresholds, Tiering, MEDIA_ROOT};
+use crate::{Combined, Configuration, Daemon, Ksmd, Merging, PhoneProfile, Thresholds, Tiering, MEDIA_ROOT};
 
 /// What a kernel keeps for itself on a phone of this age, unless a scenario says otherwise: an estimate, made before any boot.
 pub const KERNEL_BYTES: u64 = 78 << 20;
@@ -27,6 +27,12 @@ pub(crate) fn daemon_config(
     user_bytes: u64,
     zram_percent: Option<u64>,
 ) -> String {
+    if let Some(Combined { net, merge, .. }) = configuration.combined {
+        let single = Configuration { combined: None, queue: None, merging: None, ..configuration.clone() };
+        // The network's section is the last: what the link brings is added to it.
+        return daemon_config(&single, thresholds, user_bytes, zram_percent)
+            + &format!("\n[merge]\nenabled = {merge}\n\n[net]\nenabled = {net}\n");
+    }
     if configuration.queue.is_some() {
         // What the link brings is told, as in the paper; nothing is frozen, for what is in the background downloads.
         let enabled = configuration.daemon == Daemon::Full;
@@ -101,6 +107,7 @@ mod tests {
     use super::*;
     use crate::kinds::desktop::FOVEA as DESKTOP;
     use crate::kinds::managed::MANAGED;
+    use crate::{Catalog, Scenario};
 
     #[test]
     fn each_configuration_is_toml_and_differs() {
@@ -126,6 +133,24 @@ mod tests {
         assert_eq!(table["memory"].as_table().unwrap().keys().collect::<Vec<_>>(), ["mode"]);
         assert_eq!(table["zram"]["user_memory_bytes"].as_integer(), Some(400_000_000));
         assert!(table.get("freeze").is_none());
+    }
+
+    #[test]
+    fn where_all_run_at_once_the_file_says_which_and_ends_with_the_network() {
+        let all = Catalog::builtin().unwrap();
+        let scenario = Scenario::load("day", &[]).unwrap();
+        for plan in scenario.plans(&all, true).unwrap() {
+            let table = plan.daemon_config.parse::<toml::Table>().unwrap();
+            let name = plan.configuration.name();
+            let combined = plan.configuration.combined.unwrap();
+            assert_eq!(table["net"]["enabled"].as_bool(), Some(combined.net), "{name}");
+            assert_eq!(table["net"]["capacity_bytes_per_s"].as_integer(), Some(300_000), "{name}");
+            assert_eq!(table["merge"]["enabled"].as_bool(), Some(combined.merge), "{name}");
+            assert_eq!(table["zram"]["enabled"].as_bool(), Some(true), "{name}");
+            let disk = plan.configuration.disk.unwrap();
+            assert_eq!(table["disk"]["enabled"].as_bool(), Some(disk.is_managed()), "{name}");
+            assert!(table["disk"]["cmax_bytes_per_s"].as_integer().is_some_and(|rate| rate > 10_000_000), "{name}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Play;
+
 /// The disk, and who uses it how: the parameters of the scenario `disk`, explained in `profiles/scenarios/disk.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -110,6 +112,9 @@ pub struct DiskLoad {
     pub ns: u64,
     /// The disk and its users.
     pub disk: Disk,
+    /// The player hands the film's frames to a decoder and a display, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub play: Option<Play>,
 }
 
 impl DiskLoad {
@@ -119,6 +124,8 @@ impl DiskLoad {
     pub const ALONE: &'static str = "alone";
     /// All apps; the daemon is killed meanwhile, and what it leaves is looked for.
     pub const DEATH: &'static str = "death";
+    /// A film while an app updates and mail syncs, on the flash that all apps use.
+    pub const UPDATE: &'static str = "update";
 
     /// Size of the disk.
     pub const SIZE_MIB: u64 = 128;
@@ -126,11 +133,15 @@ impl DiskLoad {
     /// The apps: the film's player, which is in front; the copy; one of no class; one that writes files.
     pub const APPS: [&'static str; 4] = ["player", "dperf", "plain", "writer"];
 
+    /// Those of [`DiskLoad::UPDATE`]: the player; what copies for an update, and what flushes each of its files; mail, which saves what it gets.
+    pub const UPDATE_APPS: [&'static str; 4] = ["player", "dperf", "updater", "writer"];
+
     /// Who uses the disk in this stretch.
     pub fn apps(&self) -> &'static [&'static str] {
         match OpenLoop::ALL.into_iter().find(|open| open.label() == self.label) {
             Some(open) => open.apps(),
             None if self.label == DiskLoad::ALONE => &["dperf"],
+            None if self.label == DiskLoad::UPDATE => &DiskLoad::UPDATE_APPS,
             None => &DiskLoad::APPS,
         }
     }

@@ -224,6 +224,15 @@ pub enum EventBody {
         /// In all.
         full_ns: u64,
     },
+    /// What was written to the flash since the phone started, and what the daemon occupied at most.
+    Wrote {
+        /// Label given by the plan.
+        label: String,
+        /// Written.
+        written_bytes: u64,
+        /// Peaks of the daemon's processes, added up.
+        daemon_bytes: u64,
+    },
     /// What the phone's CPUs have done since it started.
     Worked(CpuTimes),
     /// What the sound server has played since somebody first did.

@@ -35,7 +35,7 @@ mod tier_load;
 pub mod touch;
 
 pub use catalog::{Catalog, Workload};
-pub use configuration::{Configuration, Daemon, DiskSetting, Ksmd, Merging, Queue, Reservation, Tiering};
+pub use configuration::{Combined, Configuration, Daemon, DiskSetting, Ksmd, Merging, Queue, Reservation, Tiering};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
 pub use disk_load::{DiskLoad, DiskUse, OpenLoop};

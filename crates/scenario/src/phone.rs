@@ -120,6 +120,13 @@ pub struct Flash {
     pub command_bytes: Option<u64>,
 }
 
+impl Flash {
+    /// What it does in a second if its commands, one after the other, are all of full length; 0 if these are not bounded.
+    pub fn rate_bytes(&self) -> u64 {
+        self.command_bytes.map_or(0, |bytes| bytes * 1_000_000_000 / self.request_ns.max(1))
+    }
+}
+
 /// Memory reserved for devices, in one piece (eCache12, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carveout {

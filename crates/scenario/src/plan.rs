@@ -224,6 +224,8 @@ pub enum Exporter {
     Stock,
     /// The same with `fovea-heap-wrap`.
     Wrapped,
+    /// Those that the phone reserves for its video decoder: compressed frames in mfc1, decoded ones in mfc0.
+    Reserved,
 }
 
 impl Exporter {

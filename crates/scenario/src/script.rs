@@ -130,6 +130,11 @@ impl Day {
     /// An app is opened as the day's `launch`th, used, and closed or left; then the screen may go off.
     pub fn use_app(&self, launch: u32, app: &str, rng: &mut ChaCha8Rng, steps: &mut Vec<Step>) {
         steps.extend([open(app), Step::Wait { ns: self.use_ns }]);
+        self.leave_app(launch, app, rng, steps);
+    }
+
+    /// The same from when it has been used.
+    pub fn leave_app(&self, launch: u32, app: &str, rng: &mut ChaCha8Rng, steps: &mut Vec<Step>) {
         steps.push(if rng.gen_range(0..100) < self.close_percent { close(app) } else { Step::Home {} });
         if self.session_launches > 0 && launch % self.session_launches == 0 {
             steps.extend([

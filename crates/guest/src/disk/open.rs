@@ -85,16 +85,16 @@ pub fn sync(end_ns: u64) -> Outcome<DiskUse> {
     Ok(done)
 }
 
-/// `installer`: writes pieces of up to `FILE_BYTES_MAX` and flushes each.
-pub fn install(end_ns: u64) -> Outcome<DiskUse> {
-    let file = open("writer", false)?;
+/// `installer`, `updater`: writes pieces of up to `FILE_BYTES_MAX` of a file, with the content that it has, and flushes each.
+pub fn install(of: &str, end_ns: u64) -> Outcome<DiskUse> {
+    let file = open(of, false)?;
     let mut draw = Draw(5);
     let mut done = DiskUse::default();
     while now_ns() < end_ns {
         let size = (1 + draw.below(FILE_BYTES_MAX / PAGE as u64)) * PAGE as u64;
-        let place = draw.below((bytes_of("writer") - FILE_BYTES_MAX) / PAGE as u64) * PAGE as u64;
+        let place = draw.below((bytes_of(of) - FILE_BYTES_MAX) / PAGE as u64) * PAGE as u64;
         let mut blocks = Blocks::new(size as usize);
-        blocks.write(id_of("writer"), place, 0);
+        blocks.write(id_of(of), place, 0);
         let began_ns = now_ns();
         file.write_all_at(blocks.bytes(), place).at(|| "installing".into())?;
         file.sync_data().at(|| "flushing".into())?;

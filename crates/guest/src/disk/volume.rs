@@ -32,22 +32,14 @@ pub fn number() -> Outcome<String> {
     device_number(&node()).at(|| format!("/dev/{DEVICE}"))
 }
 
-/// Makes all of it, once.
+/// Makes all of it, once; nothing where the flash is the disk.
 pub fn set_up(load: &DiskLoad, setting: DiskSetting) -> Outcome<()> {
     if Path::new(ROOT).exists() {
         return Ok(());
     }
     make_device(load)?;
-    let scheduler = format!("/sys/block/{DEVICE}/queue/scheduler");
-    write_file(&scheduler, setting.scheduler())?;
-    let chosen = read_file(&scheduler)?;
-    if !chosen.contains(&format!("[{}]", setting.scheduler())) {
-        return Err(format!("{scheduler} says {:?}, not {}", chosen.trim(), setting.scheduler()));
-    }
-    let node = match setting {
-        DiskSetting::FoveaDm => ordered(load)?,
-        _ => node(),
-    };
+    let rate = if load.disk.rate_known { load.disk.rate_bytes() } else { 0 };
+    let node = ordered(&node(), DiskLoad::SIZE_MIB << 20, rate, setting)?;
     let device = node.display().to_string();
     let output = Command::new("/bin/busybox").args(["mke2fs", "-F", "-b", "4096", "-m", "0", &device]).output();
     let output = output.at(|| "running /bin/busybox mke2fs".into())?;
@@ -81,19 +73,37 @@ fn make_device(load: &DiskLoad) -> Outcome<()> {
     Ok(())
 }
 
-/// dm-aciom on the device.
-fn ordered(load: &DiskLoad) -> Outcome<PathBuf> {
+/// A device whose requests are ordered: by its scheduler, or by dm-aciom on it. `rate` is what it does in a second, 0 if that is not told.
+pub fn ordered(device: &Path, size_bytes: u64, rate: u64, setting: DiskSetting) -> Outcome<PathBuf> {
+    let name = device.file_name().unwrap_or_default().to_string_lossy();
+    let scheduler = format!("/sys/block/{name}/queue/scheduler");
+    write_file(&scheduler, setting.scheduler())?;
+    let chosen = read_file(&scheduler)?;
+    if !chosen.contains(&format!("[{}]", setting.scheduler())) {
+        return Err(format!("{scheduler} says {:?}, not {}", chosen.trim(), setting.scheduler()));
+    }
+    if setting != DiskSetting::FoveaDm {
+        return Ok(device.to_owned());
+    }
     let mapper = DeviceMapper::open(&Root::at("/")).at(|| "device-mapper".into())?;
-    let rate = if load.disk.rate_known { load.disk.rate_bytes() } else { 0 };
+    let number = device_number(device).at(|| device.display().to_string())?;
     let table = Target {
         start_sectors: 0,
-        size_sectors: (DiskLoad::SIZE_MIB << 20) / 512,
+        size_sectors: size_bytes / 512,
         kind: ACIOM_TARGET.into(),
-        parameters: format!("{} {}={rate}", number()?, aciom_options::CMAX),
+        parameters: format!("{number} {}={rate}", aciom_options::CMAX),
     };
     mapper.create(NAME).at(|| NAME.into())?;
     mapper.load(NAME, &[table]).at(|| NAME.into())?;
     Ok(mapper.resume(NAME).at(|| NAME.into())?.node())
+}
+
+/// The apps' files on the flash, in the place where they look for them.
+pub fn fill_flash(flash_root: &Path) -> Outcome<()> {
+    let folder = flash_root.join("disk");
+    std::fs::create_dir_all(&folder).at(|| format!("making {}", folder.display()))?;
+    apps::fill(&folder)?;
+    std::os::unix::fs::symlink(&folder, ROOT).at(|| format!("making {ROOT}"))
 }
 
 /// What the volume says of itself: pairs of name and number.

@@ -89,8 +89,13 @@ pub fn run(phone: &mut Phone, traffic: &Traffic) -> Outcome<()> {
     for (role, app) in [("player", "player"), ("bulk", "download")] {
         let cgroup = format!("{APPS}/{app}");
         programs.push(start(role, &cgroup, traffic, began_ns)?);
+        // Where what is in the background is frozen, a download is a service that tells its user so.
+        let role = match role == "bulk" && phone.plan.configuration.combined.is_some() {
+            true => Role::Service,
+            false => Role::App,
+        };
         let app = app.parse().at(|| "naming an app".into())?;
-        let request = Request::Register { app, cgroup, role: Role::App, io_class: None };
+        let request = Request::Register { app, cgroup, role, io_class: None };
         phone.daemon.insist(&request)?;
     }
     // Nothing is said of classes: who is looked at must receive in time, who is not can wait.

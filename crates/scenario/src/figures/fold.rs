@@ -89,6 +89,8 @@ pub(crate) struct Folded {
     pub psi_full_ns: Option<f64>,
     /// CPU time that was not idle, of programs and kernel, since the phone started.
     pub cpu_busy_ns: Option<f64>,
+    /// Written to the flash until then, and the daemon's memory at most, by label.
+    pub wrote: BTreeMap<String, (f64, f64)>,
     /// By label.
     pub disk: BTreeMap<String, DiskStretch>,
     /// For how long the stream's picture stood still; what came of it and of the download, by second.
@@ -135,6 +137,7 @@ impl Folded {
             desktop: Desktop::new(culprits(boot.plan)),
             psi_full_ns: None,
             cpu_busy_ns: None,
+            wrote: BTreeMap::new(),
             disk: BTreeMap::new(),
             traffic: None,
             merging: Vec::new(),
@@ -265,6 +268,9 @@ impl Folded {
             EventBody::Tier(tier) => {
                 self.wrong_pages += tier.apps.values().map(|app| app.wrong_pages as f64).sum::<f64>();
                 self.tier = Some(tier.clone());
+            }
+            EventBody::Wrote { label, written_bytes, daemon_bytes } => {
+                self.wrote.insert(label.clone(), (*written_bytes as f64, *daemon_bytes as f64));
             }
             EventBody::Stalled { full_ns } => self.psi_full_ns = Some(*full_ns as f64),
             EventBody::Worked(cpus) => self.cpu_busy_ns = Some((cpus.user_ns + cpus.system_ns) as f64),

@@ -96,7 +96,8 @@ impl Parameters for Disk {
     }
 
     fn scripts(&self, scenario: &Scenario, _scale: f64, _catalog: &Catalog) -> Result<Vec<Script>, Error> {
-        let load = |label: &str, ns| Step::Disk { load: DiskLoad { label: label.into(), ns, disk: self.clone() } };
+        let load =
+            |label: &str, ns| Step::Disk { load: DiskLoad { label: label.into(), ns, disk: self.clone(), play: None } };
         let mut steps = vec![load(DiskLoad::FILM, self.play_ns), load(DiskLoad::ALONE, self.alone_ns)];
         steps.extend(self.open_loops.iter().map(|open| load(open.label(), self.open_ns)));
         steps.push(load(DiskLoad::DEATH, 3_000_000_000));

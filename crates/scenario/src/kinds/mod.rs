@@ -4,6 +4,7 @@
 
 pub mod burst;
 pub mod cold;
+pub mod day;
 pub mod desktop;
 pub mod disk;
 pub mod ecache;
@@ -75,6 +76,8 @@ macro_rules! kinds {
                 "net" => net::Net,
                 /// Apps in fast and slow memory (Hybrid15).
                 "tier" => tier::Tier,
+                /// A day in which all happens at once.
+                "day" => day::Day,
             }
             keys {
                 /// The steps that the file lists.
