@@ -168,6 +168,9 @@ enum Command {
     /// Print the daemon's state and its decisions as OpenMetrics text.
     #[command(disable_help_flag = true)]
     Metrics(beside::Words),
+    /// Read what an app's start will want before it asks, and show how well that went.
+    #[command(disable_help_flag = true)]
+    Prefetch(beside::Words),
     /// Tell an app's story: what was done to it, when and why.
     Explain {
         /// App; all of them without it.
@@ -275,6 +278,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Status { json, offset, limit } => status::status(folder, json, offset, limit),
         Command::Top(words) => Err(beside::ask("top", folder, words)),
         Command::Metrics(words) => Err(beside::ask("metrics", folder, words)),
+        Command::Prefetch(words) => Err(beside::ask("prefetch", folder, words)),
         #[cfg(feature = "lab")]
         Command::Explain { export: Some(to), replay, .. } => export::export(&to, replay, folder),
         #[cfg(not(feature = "lab"))]
