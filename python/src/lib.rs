@@ -5,6 +5,7 @@ mod commands;
 mod interrupt;
 mod naming;
 mod records;
+mod steps;
 mod trace;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use fovea_report::document::Input;
 use pyo3::prelude::*;
 
 use interrupt::{fail, interruptible};
+use steps::Steps;
 use trace::Trace;
 
 /// A trace: a file's path, or one in memory.
@@ -295,6 +297,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Trace>()?;
     module.add_class::<Requests>()?;
+    module.add_class::<Steps>()?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add_function(wrap_pyfunction!(mrc, module)?)?;
     module.add_function(wrap_pyfunction!(sweep, module)?)?;
