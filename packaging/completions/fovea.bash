@@ -49,6 +49,9 @@ _fovea() {
             fovea,phone)
                 cmd="fovea__subcmd__phone"
                 ;;
+            fovea,prefetch)
+                cmd="fovea__subcmd__prefetch"
+                ;;
             fovea,probe)
                 cmd="fovea__subcmd__probe"
                 ;;
@@ -139,6 +142,9 @@ _fovea() {
             fovea__subcmd__help,phone)
                 cmd="fovea__subcmd__help__subcmd__phone"
                 ;;
+            fovea__subcmd__help,prefetch)
+                cmd="fovea__subcmd__help__subcmd__prefetch"
+                ;;
             fovea__subcmd__help,probe)
                 cmd="fovea__subcmd__help__subcmd__probe"
                 ;;
@@ -228,6 +234,15 @@ _fovea() {
                 ;;
             fovea__subcmd__help__subcmd__phone,shell)
                 cmd="fovea__subcmd__help__subcmd__phone__subcmd__shell"
+                ;;
+            fovea__subcmd__help__subcmd__prefetch,forget)
+                cmd="fovea__subcmd__help__subcmd__prefetch__subcmd__forget"
+                ;;
+            fovea__subcmd__help__subcmd__prefetch,run)
+                cmd="fovea__subcmd__help__subcmd__prefetch__subcmd__run"
+                ;;
+            fovea__subcmd__help__subcmd__prefetch,status)
+                cmd="fovea__subcmd__help__subcmd__prefetch__subcmd__status"
                 ;;
             fovea__subcmd__help__subcmd__trace,export)
                 cmd="fovea__subcmd__help__subcmd__trace__subcmd__export"
@@ -388,6 +403,30 @@ _fovea() {
             fovea__subcmd__phone__subcmd__help,shell)
                 cmd="fovea__subcmd__phone__subcmd__help__subcmd__shell"
                 ;;
+            fovea__subcmd__prefetch,forget)
+                cmd="fovea__subcmd__prefetch__subcmd__forget"
+                ;;
+            fovea__subcmd__prefetch,help)
+                cmd="fovea__subcmd__prefetch__subcmd__help"
+                ;;
+            fovea__subcmd__prefetch,run)
+                cmd="fovea__subcmd__prefetch__subcmd__run"
+                ;;
+            fovea__subcmd__prefetch,status)
+                cmd="fovea__subcmd__prefetch__subcmd__status"
+                ;;
+            fovea__subcmd__prefetch__subcmd__help,forget)
+                cmd="fovea__subcmd__prefetch__subcmd__help__subcmd__forget"
+                ;;
+            fovea__subcmd__prefetch__subcmd__help,help)
+                cmd="fovea__subcmd__prefetch__subcmd__help__subcmd__help"
+                ;;
+            fovea__subcmd__prefetch__subcmd__help,run)
+                cmd="fovea__subcmd__prefetch__subcmd__help__subcmd__run"
+                ;;
+            fovea__subcmd__prefetch__subcmd__help,status)
+                cmd="fovea__subcmd__prefetch__subcmd__help__subcmd__status"
+                ;;
             fovea__subcmd__trace,export)
                 cmd="fovea__subcmd__trace__subcmd__export"
                 ;;
@@ -497,7 +536,7 @@ _fovea() {
 
     case "${cmd}" in
         fovea)
-            opts="-h -V --run-folder --config --help --version check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab top metrics help"
+            opts="-h -V --run-folder --config --help --version check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab top metrics prefetch help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -785,7 +824,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help)
-            opts="check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab top metrics help"
+            opts="check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab top metrics prefetch help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1205,6 +1244,62 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help__subcmd__phone__subcmd__shell)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__prefetch)
+            opts="run status forget"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__prefetch__subcmd__forget)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__prefetch__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__prefetch__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2654,6 +2749,168 @@ _fovea() {
                     return 0
                     ;;
                 --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__prefetch)
+            opts="-h --state --run-folder --config --help run status forget help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__prefetch__subcmd__forget)
+            opts="-h --state --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__prefetch__subcmd__help)
+            opts="run status forget help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__prefetch__subcmd__help__subcmd__forget)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__prefetch__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__prefetch__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__prefetch__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__prefetch__subcmd__run)
+            opts="-h --state --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__prefetch__subcmd__status)
+            opts="-h --json --state --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

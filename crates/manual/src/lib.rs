@@ -14,11 +14,8 @@ use clap_complete::{generate, Shell};
 
 /// What can be said on the command line, in words that programs beside `fovea` judge too.
 fn command() -> Command {
-    let beside = [
-        ("top", fovea_top::command()),
-        ("metrics", fovea_metrics::command()),
-        ("prefetch", fovea_prefetch::command()),
-    ];
+    let beside =
+        [("top", fovea_top::command()), ("metrics", fovea_metrics::command()), ("prefetch", fovea_prefetch::command())];
     beside.into_iter().fold(fovea::command(), |whole, (name, program)| {
         // The run folder is an option of the whole.
         whole.mut_subcommand(name, |_| program.name(name).version(None).mut_arg("run_folder", |arg| arg.hide(true)))

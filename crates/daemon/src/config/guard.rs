@@ -127,7 +127,7 @@ mod tests {
         let (file, good) = (folder.path().join("fovea.toml"), folder.path().join("state/last-good"));
         let load = |text: &str| {
             std::fs::write(&file, text).unwrap();
-            Loaded::guarded(&[file.clone()], &good)
+            Loaded::guarded(std::slice::from_ref(&file), &good)
         };
         let bad = load("[zram]\nsize_percent = 0\n");
         assert_eq!(bad.config, Config::default());
@@ -141,7 +141,11 @@ mod tests {
         assert_eq!(bad.config.zram.size_percent, 30);
         assert!(bad.problems.len() == 1 && bad.problems[0].contains("last-good"), "{:?}", bad.problems);
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(Loaded::guarded(&[file.clone()], &good).config.zram.size_percent, 30, "a file that went");
+        assert_eq!(
+            Loaded::guarded(std::slice::from_ref(&file), &good).config.zram.size_percent,
+            30,
+            "a file that went"
+        );
         // Nobody wants a file any more.
         assert!(Loaded::guarded(&[], &good).problems.is_empty());
         assert_eq!(load("[zram\n").config, Config::default());
@@ -185,7 +189,7 @@ mod tests {
         let (file, good) = (folder.path().join("fovea.toml"), folder.path().join("last-good"));
         let load = |text: &str| {
             std::fs::write(&file, text).unwrap();
-            Loaded::guarded(&[file.clone()], &good).config.zram.size_percent
+            Loaded::guarded(std::slice::from_ref(&file), &good).config.zram.size_percent
         };
         assert_eq!(load("[zram]\nsize_percent = 30\n"), 30);
         // The daemon died when the new copies were whole and the old ones gone.
@@ -215,7 +219,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("fovea.toml");
         std::fs::write(&file, "[zram]\nsize_percent = 30\n").unwrap();
-        let loaded = Loaded::guarded(&[file.clone()], &file.join("below"));
+        let loaded = Loaded::guarded(std::slice::from_ref(&file), &file.join("below"));
         assert_eq!(loaded.config.zram.size_percent, 30);
         assert!(loaded.problems.len() == 1 && loaded.problems[0].contains("no copy"), "{:?}", loaded.problems);
     }
