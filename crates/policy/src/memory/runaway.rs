@@ -57,7 +57,8 @@ pub(crate) fn runaway<'a>(
     suspects.sort_by(|a, b| (speed(b), b.hog_bytes, &a.name).cmp(&(speed(a), a.hog_bytes, &b.name)));
     // The bystander.
     victim(&snapshot.apps, &need, least_important)?;
-    let in_background = suspects.iter().find(|a| a.dies_as() > Importance::Visible && !is_starting(a, snapshot));
+    let is_let_start = |a: &AppState| is_starting(a, snapshot) && !is_job_beyond_all(a, snapshot);
+    let in_background = suspects.iter().find(|a| a.dies_as() > Importance::Visible && !is_let_start(a));
     if let Some(suspect) = in_background {
         return Some(suspect);
     }
@@ -148,6 +149,15 @@ fn is_hog(app: &AppState, snapshot: &Snapshot) -> bool {
     let others = snapshot.apps.iter().filter(|other| other.name != app.name);
     app.hog_bytes >= snapshot.memory.left_bytes().max(LEAST_GAINED_BYTES)
         && is_several_times_any_other(app.hog_bytes, others.map(AppState::taken_bytes))
+}
+
+/// Whether a job that nobody has seen holds several times as much as any other. It may be starting, but no start of a job needs that, and
+/// a bystander that died for it would only feed it for as long as it takes to know.
+fn is_job_beyond_all(app: &AppState, snapshot: &Snapshot) -> bool {
+    let others = snapshot.apps.iter().filter(|other| other.name != app.name);
+    app.kind != Kind::App
+        && !app.seen
+        && is_several_times_any_other(app.taken_bytes(), others.map(AppState::taken_bytes))
 }
 
 /// The same of a job that is seen, in a terminal that is; 0 if it is none. What has a window in front may be merely large: a game.

@@ -84,6 +84,25 @@ fn a_leak_in_a_background_service_dies_and_not_the_bystanders() {
     assert_eq!(killed(&s), None, "at 30 MB only empty apps may, and none dies for it");
 }
 
+/// With a leak of 34 MB/s in a terminal swap was full 9.99 s after it had begun, and another app died 10 ms before the leak was no start any more.
+#[test]
+fn a_job_that_holds_several_times_as_much_as_any_other_is_not_waited_for_as_a_start() {
+    let killed_with = |kind, seen, mb| {
+        let job = AppState { kind, seen, ..growing("job", Importance::Service, mb, 34) };
+        let job = AppState { background_since_ns: 91 * SECOND_NS, ..job };
+        killed(&short(10, vec![app("front", Importance::Foreground, 60), app("web", Importance::Hidden, 90), job]))
+    };
+    let (job, web) = (Some(("job".into(), true)), Some(("web".into(), false)));
+    assert_eq!(killed_with(Kind::Job, false, 330), job);
+    assert_eq!(killed_with(Kind::Job, false, 200), web, "a build may need twice what others do");
+    assert_eq!(
+        killed_with(Kind::App, false, 330),
+        web,
+        "an app that starts may be a large one, and its user waits for it"
+    );
+    assert_eq!(killed_with(Kind::Job, true, 330), web, "it was just left");
+}
+
 /// Memory is short, and an app of 200 processes that nobody has seen, the second one, has so much and grows by so much.
 fn with_bomb(bomb_mb: u64, mb_per_s: u64, big_mb: u64) -> Snapshot {
     let bomb = growing("bomb", Importance::Service, bomb_mb, mb_per_s);
