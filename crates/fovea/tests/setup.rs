@@ -119,7 +119,7 @@ fn what_was_agreed_to_is_done_and_taken_back() {
     let (code, text) = machine.run(&["--yes"]);
     assert_eq!(code, 0, "{text}");
     let root = machine.0.path().join("root");
-    assert!(fs::read_to_string(root.join("etc/fovea.toml")).unwrap().contains("[freeze]"));
+    assert!(fs::read_to_string(root.join("etc/fovea.toml")).unwrap().contains("preset = \"handheld\""));
     assert!(fs::read_to_string(root.join("etc/fstab")).unwrap().contains("/dev/mapper/home /home"));
     assert_eq!(fs::read_to_string(root.join("etc/fovea/volumes")).unwrap(), "home /dev/mmcblk0p3\n");
     assert!(machine.log().contains("enable --now fovea\n") && machine.log().contains("disable --now earlyoom\n"));
