@@ -48,7 +48,8 @@ def test_a_sweep_counts_as_replay_and_says_so(git, sqlite, tmp_path):
 @pytest.mark.parametrize(("warm_up", "interval"), COUNTED)
 def test_replay_is_the_command_line_s(git, warm_up, interval):
     policies = "lru,s3-fifo:small=0.2,lecar:ttl-s=0.01,belady"
-    words = ["lab", "replay", git, "--policies", policies, "--sizes", "10%,1MiB", "--warm-up", str(warm_up), "--json", "-"]
+    words = ["lab", "replay", git, "--policies", policies, "--sizes", "10%,1MiB", "--seeds", "1", "--warm-up"]
+    words += [str(warm_up), "--json", "-"]
     words += [] if interval is None else ["--interval", str(interval)]
     told = json.loads(subprocess.run([os.environ["FOVEA_CLI"], *words], check=True, capture_output=True).stdout)
     ours = fovea.replay(git, policies, "10%,1MiB", warm_up=warm_up, interval=interval).document
