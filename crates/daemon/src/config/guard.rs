@@ -175,6 +175,10 @@ mod tests {
         let bad = Loaded::guarded(&[vendors.clone(), owners.clone()], &good);
         assert!(bad.problems[0].contains("fovea.toml:2: zram.size_percent"), "{:?}", bad.problems);
         assert_eq!(bad.config, both.config);
+        // A section in braces takes no key of another file's away.
+        file("fovea.toml", "zram = { size_percent = 40 }\n");
+        let braces = Loaded::guarded(&[vendors.clone(), owners.clone()], &good).config.zram;
+        assert_eq!((braces.size_percent, braces.priority), (40, 7));
         // A preset may be taken back, and its keys with it.
         file("fovea.toml", "preset = \"desktop\"\n");
         let desktop = Loaded::guarded(&[vendors.clone(), owners.clone()], &good).config;

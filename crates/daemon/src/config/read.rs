@@ -70,34 +70,31 @@ impl Config {
     /// Parses files of which a later one's keys go before an earlier one's, and names the unknown keys, which are left out. Below all of
     /// them is the preset that the last of them names.
     pub fn read_all(files: &[(PathBuf, String)]) -> Result<(Self, Vec<BadConfig>), BadConfig> {
-        let mut unknown = Vec::new();
-        let mut merged = Table::new();
+        let (mut tables, mut unknown) = (Vec::new(), Vec::new());
         for (path, text) in files {
-            let (document, left_out) = parsed(path, text)?;
+            let (table, left_out) = parsed(path, text)?;
+            tables.push(table);
             unknown.extend(left_out);
-            merge(&mut merged, document);
         }
-        let preset = merged.get("preset").and_then(Item::as_str).and_then(Preset::text);
-        if let Some(preset) = preset {
-            let mut below =
-                ImDocument::parse(preset).map(|document| document.into_mut().into_table()).unwrap_or_default();
-            merge(&mut below, merged);
-            merged = below;
-        }
-        // Each file was read alone: what is wrong now has come with the merging, and no file's line says where.
-        let at = |line, message| {
-            let path = files.last().map_or_else(PathBuf::new, |(path, _)| path.clone());
-            BadConfig::Broken { path, line, message }
+        let preset = tables.iter().rev().find_map(|table| table.get("preset")?.as_str()).and_then(Preset::text);
+        let mut merged = match preset {
+            Some(preset) => parsed(Path::new("preset"), preset)?.0,
+            None => Table::new(),
+        };
+        tables.into_iter().for_each(|table| merge(&mut merged, table));
+        // Each file was read alone: what is wrong now has come with the merging.
+        let broken = |place: Option<(&Path, usize)>, message| {
+            let last = || files.last().map(|(path, _)| (path.as_path(), 1));
+            let (path, line) = place.or_else(last).unwrap_or((Path::new(""), 1));
+            BadConfig::Broken { path: path.to_owned(), line, message }
         };
         let config: Self = toml_edit::de::from_document(DocumentMut::from(merged))
-            .map_err(|e| at(1, in_words(&e.message().replace('\n', "; "))))?;
+            .map_err(|e| broken(None, in_words(&e.message().replace('\n', "; "))))?;
         config.check().map_err(|(section, key, wrong)| {
-            let message = format!("{section}.{key} {wrong}");
-            let said = files.iter().rev().find_map(|(path, text)| Some((path.clone(), line_of(text, section, key)?)));
-            said.map_or_else(
-                || at(1, message.clone()),
-                |(path, line)| BadConfig::Broken { path, line, message: message.clone() },
-            )
+            let place =
+                |(path, text): &'_ (PathBuf, String)| line_of(text, section, key).map(|line| (path.clone(), line));
+            let found = files.iter().rev().find_map(place);
+            broken(found.as_ref().map(|(path, line)| (path.as_path(), *line)), format!("{section}.{key} {wrong}"))
         })?;
         Ok((config, unknown))
     }
@@ -146,12 +143,13 @@ fn parsed(path: &Path, text: &str) -> Result<(Table, Vec<BadConfig>), BadConfig>
     Ok((table, unknown))
 }
 
-/// Puts the second's keys over the first's. A list is one value: it replaces what was there.
+/// Puts the second's keys over the first's, whether a section has a header or stands in braces. A list is one value: it replaces what was there.
 fn merge(below: &mut Table, above: Table) {
     for (key, item) in above {
-        match (below.get_mut(&key).and_then(Item::as_table_mut), item) {
-            (Some(table), Item::Table(above)) => merge(table, above),
-            (_, item) => drop(below.insert(&key, item)),
+        match (below.get_mut(&key).and_then(Item::as_table_mut), item.into_table()) {
+            (Some(table), Ok(above)) => merge(table, above),
+            (None, Ok(above)) => drop(below.insert(&key, Item::Table(above))),
+            (_, Err(item)) => drop(below.insert(&key, item)),
         }
     }
 }
