@@ -77,14 +77,14 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let target_pages = limits.free_pages[Importance::Empty.index()];
     // A working set of files larger than any threshold can thrash as well: then the time that is lost counts. Not where much memory is left,
     // for a cgroup that is held to a limit of its own waits without anything being short.
-    let waits_for_memory = MemoryState { second_level: None, ..*memory }.is_less_left_than(LITTLE_LEFT);
+    let little_memory_left = MemoryState { second_level: None, ..*memory }.is_less_left_than(LITTLE_LEFT);
     let little_left = memory.is_less_left_than(LITTLE_LEFT);
     let very_little_left = memory.is_less_left_than(VERY_LITTLE_LEFT);
     if ladder.is_none()
         && config.minfree_pages.is_none()
         && everybody_waits
         && refaulting
-        && waits_for_memory
+        && little_memory_left
         && free_pages < target_pages
     {
         ladder = Some(Importance::Hidden);

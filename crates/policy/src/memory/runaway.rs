@@ -91,10 +91,7 @@ pub(crate) fn runaway_beyond_swap<'a>(snapshot: &'a Snapshot, config: &MemoryCon
         return None;
     }
     let need = Need::new(snapshot, config);
-    let holds_most = |app: &AppState| {
-        let mut others = snapshot.apps.iter().filter(|other| other.name != app.name);
-        others.all(|other| other.taken_bytes() < app.taken_bytes())
-    };
+    let holds_most = |app: &AppState| others_bytes(app, snapshot).all(|bytes| bytes < app.taken_bytes());
     let is_runaway = |app: &&AppState| {
         app.dies_as() > Importance::Visible
             && app.gained_bytes > 0
@@ -143,21 +140,22 @@ pub fn is_several_times_any_other(held_bytes: u64, others_bytes: impl IntoIterat
     held_bytes >= others_bytes.into_iter().max().unwrap_or(0).saturating_mul(SEVERAL)
 }
 
+/// What each of the others holds.
+fn others_bytes<'a>(app: &'a AppState, snapshot: &'a Snapshot) -> impl Iterator<Item = u64> + 'a {
+    snapshot.apps.iter().filter(move |other| other.name != app.name).map(AppState::taken_bytes)
+}
+
 /// Whether a process holds far more than anybody else, and what is left: whether it grows now or not, memory is short by what it
 /// holds. A leak may pause, be slowed by the shortage that it made, or have ended.
 fn is_hog(app: &AppState, snapshot: &Snapshot) -> bool {
-    let others = snapshot.apps.iter().filter(|other| other.name != app.name);
     app.hog_bytes >= snapshot.memory.left_bytes().max(LEAST_GAINED_BYTES)
-        && is_several_times_any_other(app.hog_bytes, others.map(AppState::taken_bytes))
+        && is_several_times_any_other(app.hog_bytes, others_bytes(app, snapshot))
 }
 
 /// Whether a job that nobody has seen holds several times as much as any other. It may be starting, but no start of a job needs that, and
 /// a bystander that died for it would only feed it for as long as it takes to know.
 fn is_job_beyond_all(app: &AppState, snapshot: &Snapshot) -> bool {
-    let others = snapshot.apps.iter().filter(|other| other.name != app.name);
-    app.kind != Kind::App
-        && !app.seen
-        && is_several_times_any_other(app.taken_bytes(), others.map(AppState::taken_bytes))
+    app.kind != Kind::App && !app.seen && is_several_times_any_other(app.taken_bytes(), others_bytes(app, snapshot))
 }
 
 /// The same of a job that is seen, in a terminal that is; 0 if it is none. What has a window in front may be merely large: a game.
