@@ -3,7 +3,6 @@
 //! shows the one before. Each maps a buffer when it needs it and unmaps it again, or it stays mapped. Decoding and drawing are not done:
 //! the devices (QEMU's `edu`) attach, map, unmap and detach. Some frames' content goes through them, as a transfer takes a tenth of a second.
 
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
@@ -105,17 +104,7 @@ pub fn main() -> ! {
         [_, _, start_ns, frame_ns, play] => film(start_ns, frame_ns, play),
         other => Err(format!("{other:?}: START_NS FRAME_NS PLAY")),
     };
-    match done {
-        Ok(text) => {
-            print!("{text}");
-            let _ = std::io::stdout().flush();
-            std::process::exit(0);
-        }
-        Err(error) => {
-            eprintln!("fovea-guest: {error}");
-            std::process::exit(1);
-        }
-    }
+    crate::spawn::end_with(done)
 }
 
 /// Hands each frame on when it is due. Without the decoder's memory there is nothing to hand on, which is told.

@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -176,6 +177,21 @@ pub fn exec_into(cgroup: &File, program: &Path, args: &[&str], setting: Setting<
             unsafe { libc::execve(path.as_ptr(), argv.as_ptr(), env.as_ptr()) };
             eprintln!("fovea-guest: starting {}: {}", program.display(), std::io::Error::last_os_error());
             std::process::exit(127);
+        }
+    }
+}
+
+/// The end of a program that the first process started: what it found on standard output, or why it found nothing.
+pub fn end_with(done: Outcome<String>) -> ! {
+    match done {
+        Ok(text) => {
+            print!("{text}");
+            let _ = std::io::stdout().flush();
+            std::process::exit(0);
+        }
+        Err(error) => {
+            eprintln!("fovea-guest: {error}");
+            std::process::exit(1);
         }
     }
 }

@@ -128,17 +128,7 @@ pub fn main() -> ! {
         [_, _, app, start_ns, load] => run(app, start_ns, load),
         other => Err(format!("{other:?}: NAME START_NS LOAD")),
     };
-    match done {
-        Ok(text) => {
-            print!("{text}");
-            let _ = std::io::stdout().flush();
-            std::process::exit(0);
-        }
-        Err(error) => {
-            eprintln!("fovea-guest: {error}");
-            std::process::exit(1);
-        }
-    }
+    crate::spawn::end_with(done)
 }
 
 fn run(app: &str, start_ns: &str, load: &str) -> Outcome<String> {
