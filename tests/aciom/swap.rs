@@ -61,13 +61,14 @@ pub fn all(volume: &Volume, options: &Options, report: &Report) -> Outcome<()> {
     let node = volume.node.to_string_lossy().into_owned();
     let mut children = Vec::new();
     for (nth, app) in (0..).zip(&apps) {
-        write_file(app.path.join("memory.max"), &KEPT_BYTES.to_string())?;
+        // `memory.max` would have the kernel end an app whose swap stands still while the volume is suspended, on any device.
+        write_file(app.path.join("memory.high"), &KEPT_BYTES.to_string())?;
         let words = [options.seconds * 1000, options.seed + nth].map(|word| word.to_string());
         children.push(app.start(&["memory", &node, &words[0], &words[1]])?);
     }
     churn(volume, &apps, &mut children, options, report)?;
     let swapped = volume.written_pages()? - before;
     report.check("memory went through the volume", swapped > 1000, format_args!("{swapped} pages"));
-    apps.iter().try_for_each(|app| write_file(app.path.join("memory.max"), "max"))?;
+    apps.iter().try_for_each(|app| write_file(app.path.join("memory.high"), "max"))?;
     at("swapoff", swap::off(&volume.node))
 }

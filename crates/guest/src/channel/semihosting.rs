@@ -24,6 +24,7 @@ pub struct Host(usize);
 
 impl Host {
     pub fn open() -> Outcome<Self> {
+        fault_in(CONSOLE);
         let block = [CONSOLE.as_ptr() as usize, MODE_WRITE, CONSOLE.len() - 1];
         // SAFETY: the block and the name outlive the call.
         match unsafe { call(SYS_OPEN, &block) } {
@@ -38,11 +39,7 @@ impl Host {
     pub fn write(&self, bytes: &[u8]) {
         let mut left = bytes;
         for _ in 0..TRIES {
-            // Faults the buffer's pages in.
-            left.iter().step_by(1024).for_each(|byte| {
-                // SAFETY: a reference is valid for reading.
-                unsafe { (byte as *const u8).read_volatile() };
-            });
+            fault_in(left);
             let block = [self.0, left.as_ptr() as usize, left.len()];
             // SAFETY: the buffer outlives the call, which only reads it and returns how many bytes it did not take.
             let refused = unsafe { call(SYS_WRITE, &block) }.min(left.len());
@@ -59,6 +56,14 @@ impl Host {
         // SAFETY: the block outlives the call.
         unsafe { call(SYS_EXIT_EXTENDED, &block) };
     }
+}
+
+/// Has the kernel map what QEMU is to read: a page of the program's own file is not there before its first use either.
+fn fault_in(bytes: &[u8]) {
+    bytes.iter().step_by(1024).chain(bytes.last()).for_each(|byte| {
+        // SAFETY: a reference is valid for reading.
+        unsafe { (byte as *const u8).read_volatile() };
+    });
 }
 
 /// # Safety
