@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! `fovea phone`: scenarios in the virtual phone.
 
+mod merge;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -74,6 +76,8 @@ const TIER_DEMO: [&str; 3] = ["fast_percent=5", "ratio=15", "configurations=defa
 pub enum Phone {
     /// Run a scenario: a name from `fovea phone list`, or a file.
     Run(Run),
+    /// Make one results document of several, each of other cases or configurations of one scenario.
+    Merge(merge::Merge),
     /// Run `lowmem`, a short workload, a short `ecache`, a video, a film beside a copy and beside a download, apps that are alike, and fast and slow memory, show the results beside the papers', and make one page of them.
     Demo(Demo),
     /// A shell in the phone, with the daemon running.
@@ -204,6 +208,7 @@ pub fn phone(phone: Phone) -> Result<(), Failure> {
             let document = one(&scenario, command, &run.how, run.json.as_deref(), run.picture.as_deref())?;
             verdict([&document].into_iter())
         }
+        Phone::Merge(merge) => merge.run(),
         Phone::Demo(demo) => show(&demo),
         Phone::Shell { scenario, kernel } => {
             let plans = Scenario::load(&scenario, &[])?.plans(&Catalog::builtin()?, false)?;

@@ -53,6 +53,9 @@ pub struct Document {
     /// What the figures depend on beside case and configuration, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
+    /// The runs that the document was merged of, if it was; `commit` then names the commits of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// Figures by case and configuration.
     pub cases: Vec<Case>,
     /// Margins of figures that are means over seeds, by case and configuration: half the widths of their 95 % confidence intervals.
@@ -77,6 +80,16 @@ pub struct Interval {
     pub first_request: u64,
     /// Figures; names end in their unit.
     pub figures: BTreeMap<String, f64>,
+}
+
+/// A run of some of a scenario's cases or configurations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Part {
+    /// As [`Document::commit`].
+    pub commit: String,
+    /// As [`Document::command`].
+    pub command: Vec<String>,
 }
 
 /// A file that figures were made of.
@@ -141,6 +154,13 @@ impl Document {
             let _ = fs::remove_file(part);
             failed(e)
         })
+    }
+
+    /// Reads a document.
+    pub fn read(path: &Path) -> Result<Document, FileError> {
+        let failed = |cause| FileError { path: path.to_owned(), cause };
+        let text = fs::read(path).map_err(failed)?;
+        serde_json::from_slice(&text).map_err(|e| failed(e.into()))
     }
 
     /// One of figures that were computed on the host; what computed them is for the caller to fill in.

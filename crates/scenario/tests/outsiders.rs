@@ -6,7 +6,9 @@ mod events;
 use events::{launch, sample};
 use fovea_report::Document;
 use fovea_scenario::outsider::{LEAKER, SIBLINGS};
-use fovea_scenario::{document, Boot, Catalog, Event, EventBody, LaunchKind, Plan, Provenance, Scenario, Step, Swap};
+use fovea_scenario::{
+    document, merge, Boot, Catalog, Event, EventBody, LaunchKind, Plan, Provenance, Scenario, Step, Swap,
+};
 
 const S: u64 = 1_000_000_000;
 
@@ -122,4 +124,74 @@ fn a_control_under_which_nobody_has_to_die_is_said_to_prove_nothing() {
     assert!(!nothing.pass && nothing.not_shown.is_some(), "{nothing:?}");
     let proof = verdict(&events(&[LEAKER, "shell"], 10, true));
     assert!(proof.pass && proof.claim.contains("1 siblings, 1 by its OOM killer"), "{proof:?}");
+}
+
+/// A run of one case, in which the leaker ended after so long under each of these configurations.
+fn part(case: &str, commit: &str, ends_s: &[(&str, u64)]) -> Document {
+    let names: Vec<&str> = ends_s.iter().map(|(name, _)| *name).collect();
+    let parameters = [format!("cases={case}"), format!("configurations={}", names.join(","))];
+    let scenario = Scenario::load("outsiders", &parameters).unwrap();
+    let plans = plans(&scenario);
+    let all: Vec<Vec<Event>> = ends_s.iter().map(|&(_, end_s)| events(&[LEAKER], end_s, true)).collect();
+    let boots: Vec<Boot> = plans.iter().zip(&all).map(|(plan, events)| Boot { plan, events }).collect();
+    let words = ["phone", "run", "outsiders"].map(str::to_owned).into_iter();
+    let command = words.chain(parameters).chain(["--exact".to_owned()]).collect();
+    document(&scenario, &boots, &Provenance { commit: commit.into(), command, ..Provenance::default() })
+}
+
+#[test]
+fn what_was_run_in_parts_is_judged_as_what_was_run_at_once() {
+    let peers = [("kernel", 10), ("earlyoom", 8), ("systemd-oomd", 9)];
+    let all = [("kernel", 10), ("earlyoom", 8), ("systemd-oomd", 9), ("fovea", 11)];
+    let parts = [part("vte", "b", &[("fovea", 11)]), part("vte", "a", &peers)];
+    assert!(parts.iter().all(|part| part.verdicts.iter().all(|v| v.id != "leaker-end-vte" || v.pass)));
+    let merged = merge(&parts).unwrap();
+    let whole = part("vte", "a", &all);
+    assert_eq!(failing(&merged), ["leaker-end-vte"], "11 s less 8 s");
+    assert_eq!((&merged.verdicts, &merged.cases), (&whole.verdicts, &whole.cases));
+    assert_eq!(merged.command.join(" "), "phone run outsiders cases=vte --exact", "all configurations");
+    assert_eq!((merged.commit.as_str(), merged.parts.len()), ("b, a", 2));
+    let read: Document = serde_json::from_str(&serde_json::to_string(&merged).unwrap()).unwrap();
+    assert_eq!(read, merged);
+}
+
+#[test]
+fn cases_of_several_parts_come_in_the_scenarios_order() {
+    let of = |case| part(case, "a", &[("kernel", 10), ("fovea", 11)]);
+    let merged = merge(&["vte-fits", "ssh", "vte"].map(of)).unwrap();
+    assert_eq!(merged.command[3..5], ["cases=vte,ssh,vte-fits", "configurations=kernel,fovea"]);
+    assert_eq!(
+        merged.cases.iter().map(|c| c.case.as_str()).collect::<Vec<_>>(),
+        ["vte", "vte", "ssh", "ssh", "vte-fits", "vte-fits"]
+    );
+    assert_eq!((merged.commit.as_str(), merged.verdicts[0].figure), ("a", 100.0));
+}
+
+#[test]
+fn parts_that_do_not_fit_are_refused_in_one_line() {
+    let of = |case| part(case, "a", &[("kernel", 10), ("fovea", 11)]);
+    let with = |change: &dyn Fn(&mut Document)| {
+        let mut other = of("ssh");
+        change(&mut other);
+        merge(&[of("vte"), other]).unwrap_err().to_string()
+    };
+    for (what, error) in [
+        ("another scenario", with(&|d| d.scenario = "leak".into())),
+        ("another mode", with(&|d| d.mode = "fast".into())),
+        ("another seed", with(&|d| d.seed = 2)),
+        ("another kernel", with(&|d| d.kernel = "6.1".into())),
+        ("another qemu", with(&|d| d.qemu = "8.0".into())),
+        ("another command", with(&|d| d.command.insert(3, "interactions=2".into()))),
+        ("another command", with(&|d| d.command.extend(["--machine".into(), "virt-arm64".into()]))),
+        ("how it was run", with(&|d| d.command.clear())),
+        ("no part has \"ssh\" under fovea", with(&|d| d.cases.truncate(1))),
+        ("two parts have \"vte\" under kernel", merge(&[of("vte"), of("vte")]).unwrap_err().to_string()),
+        ("no document", merge(&[]).unwrap_err().to_string()),
+        ("need the boots", {
+            let one = |d: Document| Document { command: vec!["phone".into(), "run".into(), "workload".into()], ..d };
+            merge(&[one(of("vte")), one(of("ssh"))]).unwrap_err().to_string()
+        }),
+    ] {
+        assert!(error.contains(what) && !error.contains('\n'), "{what}: {error}");
+    }
 }

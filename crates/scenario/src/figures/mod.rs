@@ -73,14 +73,12 @@ fn of_one_seed(scenario: &Scenario, boots: &[Boot<'_>], provenance: &Provenance)
 /// What is claimed of the figures, and that there are all.
 fn verdicts(scenario: &Scenario, cases: &[Case], boots: &[Boot<'_>], complete: usize) -> Vec<Verdict> {
     let share = (!boots.is_empty()).then(|| complete as f64 / boots.len() as f64 * 100.0);
-    let completed = verdict(
-        "boots-completed",
-        "every boot follows its plan to the end",
-        "this project",
-        share,
-        Bound::Equal(100.0),
-    );
-    [completed].into_iter().chain(scenario.parameters().verdicts(scenario, cases, boots)).collect()
+    [completed(share)].into_iter().chain(scenario.parameters().verdicts(scenario, cases, boots)).collect()
+}
+
+/// That so many percent of the boots came to their end.
+pub(crate) fn completed(share: Option<f64>) -> Verdict {
+    verdict("boots-completed", "every boot follows its plan to the end", "this project", share, Bound::Equal(100.0))
 }
 
 /// Whether what the papers claim is claimed here: they claim it of phones like theirs.

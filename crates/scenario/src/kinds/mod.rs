@@ -141,6 +141,8 @@ pub(crate) struct About {
     pub lists: &'static [&'static str],
     /// What the command line may call another key, and which one: `workload=N`.
     pub shorthands: &'static [(&'static str, &'static str)],
+    /// Its verdicts need figures alone, no boots: documents of its parts can be merged.
+    pub is_judged_by_figures: bool,
     /// What its paper prints.
     pub paper: Option<Paper>,
     /// What a person notices of it.
@@ -188,6 +190,7 @@ impl About {
         scenarios: &[],
         lists: &[],
         shorthands: &[],
+        is_judged_by_figures: false,
         paper: None,
         panels: &[],
     };

@@ -27,6 +27,7 @@ pub(super) const ABOUT: About = About {
     peers: &[BESIDE_EARLYOOM, BESIDE_SYSTEMD_OOMD],
     scenarios: builtin!["scenarios/outsiders.toml"],
     lists: &["cases", "apps"],
+    is_judged_by_figures: true,
     ..About::NONE
 };
 
