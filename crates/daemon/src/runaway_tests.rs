@@ -85,6 +85,25 @@ fn the_leak_dies_and_not_the_largest() {
     assert_eq!(b.dies(now_ns), ["big"], "3 MB a second are nobody's emergency");
 }
 
+/// The user goes to and fro between it and others, and swap is full 4 s after memory was first short.
+#[test]
+fn what_grows_each_time_that_it_was_left_is_known_though_memory_was_not_short() {
+    for (grows_unseen, dead) in [(true, "leak"), (false, "big")] {
+        let mut b = bench_with(&[("leak", 40), ("big", 600), ("front", 60)], freezing());
+        b.engine.handle(focus("big"), 0);
+        b.engine.handle(focus("front"), 0);
+        let mut now_ns = 10 * SECOND_NS;
+        for name in ["leak", "front"].repeat(3) {
+            b.engine.handle(focus(name), now_ns);
+            b.engine.turn(now_ns).unwrap();
+            b.grow("leak", if grows_unseen || name == "leak" { 64 } else { 0 });
+            now_ns += 2 * SECOND_NS;
+        }
+        let now_ns = b.watch(now_ns, 5, |b, _| b.grow("leak", 8));
+        assert_eq!(b.dies(now_ns), [dead]);
+    }
+}
+
 #[test]
 fn a_job_of_many_short_lived_processes_is_no_leak_though_it_is_looked_at_when_it_has_the_most() {
     // By hand in a terminal, in an editor that has more itself, and as wide as a fork bomb that somebody has seen.

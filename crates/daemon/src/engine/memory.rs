@@ -56,6 +56,9 @@ pub(super) struct Memory {
     compressing: bool,
     /// Who has come to the screen, and may have something read back.
     returning: Option<AppName>,
+    front: Option<AppName>,
+    /// Who has come to the front or left it since the last look, and when.
+    crossed: Vec<(AppName, u64)>,
     prefetch: Option<prefetch::Due>,
     outside: runaways::Outside,
     only_listed: only_listed::OnlyListed,
@@ -136,13 +139,15 @@ impl<D: Device> Mechanism<D> for Memory {
             // Where compression has come to it goes on: what lies before was judged, and what came back of it is needed.
             known.exhausted_at_bytes = None;
             known.returned = known.was_compressed;
-            known.growth.fronted(now_ns);
         }
+        let left = self.front.replace(app.clone()).filter(|left| left != app);
+        self.crossed.extend(left.into_iter().chain([app.clone()]).map(|app| (app, now_ns)));
         self.returning = Some(app.clone());
     }
 
     fn gone(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
         self.apps.remove(&app.name);
+        self.crossed.retain(|(name, _)| *name != app.name);
         if self.session.as_ref().is_some_and(|session| session.app == app.name) {
             self.end_session(shared, now_ns);
         }
@@ -165,6 +170,7 @@ impl<D: Device> Mechanism<D> for Memory {
     }
 
     fn observe(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
+        self.read_crossed(shared, now_ns);
         self.look(shared, now_ns)
     }
 

@@ -74,9 +74,7 @@ pub(crate) fn runaway<'a>(
 /// Whether compressing is for nothing: a runaway in the background would use up within the horizon what is left and all that swap can take.
 /// By the time that swap is full, whoever could end it waits for memory too, and the kernel's OOM killer is nearer.
 pub(crate) fn outruns_swap(snapshot: &Snapshot, config: &MemoryConfig, least_important: Importance) -> bool {
-    let memory = &snapshot.memory;
-    let room_bytes = memory.room_pages().saturating_mul(PAGE_BYTES);
-    let left_bytes = memory.left_bytes().saturating_add(room_bytes);
+    let left_bytes = snapshot.memory.left_with_swap_bytes();
     runaway(snapshot, config, least_important).is_some_and(|app| {
         app.dies_as() > Importance::Visible && bytes_per_s(app, snapshot).saturating_mul(HORIZON_S) >= left_bytes
     })

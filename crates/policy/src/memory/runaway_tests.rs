@@ -9,6 +9,8 @@ use crate::memory::victim::tests::app;
 use crate::memory::{MemoryConfig, Mode, SwapState};
 use crate::{decide, Action, Config, Reason};
 
+#[path = "left_tests.rs"]
+mod left;
 #[path = "outside_tests.rs"]
 mod outside;
 #[path = "start_tests.rs"]

@@ -109,20 +109,18 @@ impl MemoryState {
         self.available_bytes.saturating_add(second_bytes) < self.total_bytes.saturating_add(second_bytes) / part
     }
 
-    /// What can be had without taking anything from a process.
+    /// What can be had without taking anything from a process: memory that the kernel does not keep for itself, and caches.
     pub fn left_bytes(&self) -> u64 {
-        self.free_bytes.saturating_add(self.caches_bytes())
+        self.free_bytes.saturating_sub(self.low_bytes).saturating_add(self.caches_bytes())
     }
 
-    /// What can be had in all, swap included: memory that the kernel does not keep for itself, caches, and what moving pages to swap gives.
-    /// A page that zram takes occupies memory there.
+    /// What can be had in all: that, and what moving pages to swap gives. A page that zram takes occupies memory there.
     pub fn left_with_swap_bytes(&self) -> u64 {
-        let free_bytes = self.free_bytes.saturating_sub(self.low_bytes);
         let swap_bytes = self.swap.map_or(0, |swap| {
             let cost_bytes = swap.zram.map_or(0, |zram| zram.page_cost_bytes());
             swap.zram_room_pages() * PAGE_BYTES.saturating_sub(cost_bytes) + swap.storage().free_bytes
         });
-        free_bytes.saturating_add(self.caches_bytes()).saturating_add(swap_bytes)
+        self.left_bytes().saturating_add(swap_bytes)
     }
 
     /// Pages that swap can really still take.
@@ -196,7 +194,7 @@ mod tests {
         let mut both = memory(Some(zram(0, 150)), 1000, 850);
         assert_eq!(both.left_with_swap_bytes(), (25 + 800) * MB, "50 MB of zram's are free, and take half of that");
         (both.free_bytes, both.low_bytes, both.file_bytes) = (50 * MB, 40 * MB, 7 * MB);
-        assert_eq!(both.left_with_swap_bytes(), (10 + 7 + 25 + 800) * MB);
+        assert_eq!((both.left_bytes(), both.left_with_swap_bytes()), (17 * MB, (10 + 7 + 25 + 800) * MB));
         both.free_bytes = 30 * MB;
         assert_eq!(MemoryState { swap: None, ..both }.left_with_swap_bytes(), 7 * MB);
     }

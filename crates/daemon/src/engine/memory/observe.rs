@@ -182,6 +182,36 @@ impl Memory {
         }
     }
 
+    /// Reads what an app occupies as it comes to the front and as it leaves it, short or not: what it took between the two its user may have
+    /// wanted, and what it took in the background meanwhile nobody did. With readings from the shortage on alone, an app that the user goes
+    /// to and fro between has been seen to grow for too short a time when swap is full.
+    pub(super) fn read_crossed<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
+        for (name, crossed_ns) in std::mem::take(&mut self.crossed) {
+            let (Some(app), Some(known)) = (shared.registry.get(&name), self.apps.get_mut(&name)) else { continue };
+            let has_come = shared.registry.importance(app) == Importance::Foreground;
+            let is_read = shared.config.memory.mode == Mode::Full
+                && match shared.device.usage(&app.cgroup) {
+                    Ok(usage) => {
+                        known.sized = Some((now_ns, usage.current_bytes));
+                        known.usage = usage;
+                        true
+                    }
+                    // Gone by now: its end is told next.
+                    Err(_) => false,
+                };
+            if !has_come {
+                let since_ns = shared.apps.get(&name).map_or(0, |known| known.background_since_ns);
+                known.growth.left(since_ns);
+            }
+            if is_read {
+                known.growth.record(now_ns, known.usage.own_bytes());
+            }
+            if has_come {
+                known.growth.fronted(crossed_ns);
+            }
+        }
+    }
+
     /// Reads what the apps occupy. A kill may have to wait for this. So an app is read in full only
     /// if it went to the background since the last full reading, or if its charge has changed. Of
     /// the others the charge alone is read, at a tenth of the cost. Pages that the daemon
