@@ -95,9 +95,11 @@ fn what_grows_each_time_that_it_was_left_is_known_though_memory_was_not_short() 
         let mut now_ns = 10 * SECOND_NS;
         for name in ["leak", "front"].repeat(3) {
             b.engine.handle(focus(name), now_ns);
-            b.engine.turn(now_ns).unwrap();
-            b.grow("leak", if grows_unseen || name == "leak" { 64 } else { 0 });
-            now_ns += 2 * SECOND_NS;
+            for _ in 0..2 {
+                b.engine.turn(now_ns).unwrap();
+                b.grow("leak", if grows_unseen || name == "leak" { 32 } else { 0 });
+                now_ns += SECOND_NS;
+            }
         }
         let now_ns = b.watch(now_ns, 5, |b, _| b.grow("leak", 8));
         assert_eq!(b.dies(now_ns), [dead]);

@@ -57,8 +57,10 @@ pub(super) struct Memory {
     /// Who has come to the screen, and may have something read back.
     returning: Option<AppName>,
     front: Option<AppName>,
-    /// Who has come to the front or left it since the last look, and when.
-    crossed: Vec<(AppName, u64)>,
+    /// Who has come to the front since the last turn, and when.
+    came_to_front: Vec<(AppName, u64)>,
+    /// Who has left the front since apps were last read.
+    left_front: Vec<AppName>,
     prefetch: Option<prefetch::Due>,
     outside: runaways::Outside,
     only_listed: only_listed::OnlyListed,
@@ -140,14 +142,14 @@ impl<D: Device> Mechanism<D> for Memory {
             known.exhausted_at_bytes = None;
             known.returned = known.was_compressed;
         }
-        let left = self.front.replace(app.clone()).filter(|left| left != app);
-        self.crossed.extend(left.into_iter().chain([app.clone()]).map(|app| (app, now_ns)));
+        self.left_front.extend(self.front.replace(app.clone()).filter(|left| left != app));
+        self.came_to_front.push((app.clone(), now_ns));
         self.returning = Some(app.clone());
     }
 
     fn gone(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
         self.apps.remove(&app.name);
-        self.crossed.retain(|(name, _)| *name != app.name);
+        self.left_front.retain(|name| *name != app.name);
         if self.session.as_ref().is_some_and(|session| session.app == app.name) {
             self.end_session(shared, now_ns);
         }
@@ -170,7 +172,7 @@ impl<D: Device> Mechanism<D> for Memory {
     }
 
     fn observe(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
-        self.read_crossed(shared, now_ns);
+        self.read_who_came(shared, now_ns);
         self.look(shared, now_ns)
     }
 

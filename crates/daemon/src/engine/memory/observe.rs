@@ -76,7 +76,11 @@ impl Memory {
             self.describe_all(&mut snapshot);
             is_due_ahead(&snapshot, &shared.policy.memory)
         };
-        let may_harm = !is_left_to_the_front(&self.moment(shared, now_ns), &short, &shared.policy.memory)
+        let is_left_to_the_front = is_left_to_the_front(&self.moment(shared, now_ns), &short, &shared.policy.memory);
+        if !is_left_to_the_front {
+            self.read_who_left(shared, now_ns);
+        }
+        let may_harm = !is_left_to_the_front
             && (short.shortage.is_some()
                 || short.ladder.is_some()
                 || !shared.attention.screen_on
@@ -182,32 +186,31 @@ impl Memory {
         }
     }
 
-    /// Reads what an app occupies as it comes to the front and as it leaves it, short or not: what it took between the two its user may have
-    /// wanted, and what it took in the background meanwhile nobody did. With readings from the shortage on alone, an app that the user goes
-    /// to and fro between has been seen to grow for too short a time when swap is full.
-    pub(super) fn read_crossed<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
-        for (name, crossed_ns) in std::mem::take(&mut self.crossed) {
+    /// Reads what an app occupies as it comes to the front, short or not, if it has more than when it was left: nobody wanted that. With
+    /// readings from a shortage on alone, an app that its user goes to and fro between has grown for too short a time when swap is full.
+    pub(super) fn read_who_came<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
+        for (name, came_ns) in std::mem::take(&mut self.came_to_front) {
             let (Some(app), Some(known)) = (shared.registry.get(&name), self.apps.get_mut(&name)) else { continue };
-            let has_come = shared.registry.importance(app) == Importance::Foreground;
-            let is_read = shared.config.memory.mode == Mode::Full
-                && match shared.device.usage(&app.cgroup) {
-                    Ok(usage) => {
-                        known.sized = Some((now_ns, usage.current_bytes));
-                        known.usage = usage;
-                        true
-                    }
-                    // Gone by now: its end is told next.
-                    Err(_) => false,
-                };
-            if !has_come {
-                let since_ns = shared.apps.get(&name).map_or(0, |known| known.background_since_ns);
-                known.growth.left(since_ns);
+            let is_read = shared.config.memory.mode == Mode::Full && shared.registry.importance(app) == Importance::Foreground;
+            // The charge alone at first: the CPU is the app's that comes.
+            let then_bytes = known.sized.filter(|_| is_read).map(|(_, then_bytes)| then_bytes);
+            let charge = then_bytes.and_then(|then_bytes| {
+                shared.device.charge(&app.cgroup).ok().filter(|now_bytes| *now_bytes >= then_bytes + LEAST_GAINED_BYTES)
+            });
+            if charge.is_some() {
+                read_growth(&mut shared.device, &app.cgroup, known, now_ns);
             }
-            if is_read {
-                known.growth.record(now_ns, known.usage.own_bytes());
-            }
-            if has_come {
-                known.growth.fronted(crossed_ns);
+            known.growth.fronted(came_ns);
+        }
+    }
+
+    /// Reads what an app has that was left, to be compared with what it has when its user comes back.
+    fn read_who_left<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
+        for name in std::mem::take(&mut self.left_front) {
+            let (Some(app), Some(known)) = (shared.registry.get(&name), self.apps.get_mut(&name)) else { continue };
+            if shared.config.memory.mode == Mode::Full && shared.registry.importance(app) != Importance::Foreground {
+                known.growth.left(shared.apps.get(&name).map_or(0, |known| known.background_since_ns));
+                read_growth(&mut shared.device, &app.cgroup, known, now_ns);
             }
         }
     }
@@ -277,6 +280,14 @@ impl Memory {
         let stays = |holder: &&Holder| now_ns.saturating_sub(holder.started_ns) >= STAYS_NS;
         let largest_bytes = holders.iter().filter(stays).map(|holder| holder.bytes).max().unwrap_or(0);
         known.hog_bytes = largest_bytes.min(most_bytes);
+    }
+}
+
+/// Reads an app in full, for its growth. One that cannot be read is gone, and its end is told next.
+fn read_growth<D: Device>(device: &mut D, cgroup: &str, known: &mut AppMemory, now_ns: u64) {
+    let how = How { in_full: true, changed_bytes: 0, fresh_ns: 0, since_ns: 0 };
+    if read_usage(device, cgroup, known, &how, now_ns).is_ok() {
+        known.growth.record(now_ns, known.usage.own_bytes());
     }
 }
 
