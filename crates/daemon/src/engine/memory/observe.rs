@@ -69,6 +69,10 @@ impl Memory {
         shared.psi_fired = false;
         let short = pressure(&self.state, &shared.policy.memory);
         shared.short = short.shortage.is_some() || short.ladder.is_some();
+        let is_fronts = is_left_to_the_front(&self.moment(shared, now_ns), &short, &shared.policy.memory);
+        if !is_fronts {
+            self.read_who_left(shared, now_ns);
+        }
         let full = shared.config.memory.mode == Mode::Full;
         let read_of_late = self.usage_read_ns.is_some_and(|then_ns| now_ns.saturating_sub(then_ns) < USAGE_IDLE_NS);
         let is_due = || {
@@ -76,11 +80,7 @@ impl Memory {
             self.describe_all(&mut snapshot);
             is_due_ahead(&snapshot, &shared.policy.memory)
         };
-        let is_left_to_the_front = is_left_to_the_front(&self.moment(shared, now_ns), &short, &shared.policy.memory);
-        if !is_left_to_the_front {
-            self.read_who_left(shared, now_ns);
-        }
-        let may_harm = !is_left_to_the_front
+        let may_harm = !is_fronts
             && (short.shortage.is_some()
                 || short.ladder.is_some()
                 || !shared.attention.screen_on
