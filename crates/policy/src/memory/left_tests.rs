@@ -6,9 +6,11 @@ use super::*;
 /// Debian's huge pages have the kernel keep 47 MB free of 1.25 GiB: nobody can have them.
 #[test]
 fn what_the_kernel_keeps_for_itself_is_not_left_to_anybody() {
-    let device = Config { memory: MemoryConfig { minfree_pages: None, ..config(Mode::Full).memory }, ..Config::default() };
+    let device =
+        Config { memory: MemoryConfig { minfree_pages: None, ..config(Mode::Full).memory }, ..Config::default() };
     let with = |low_mb: u64, leak: AppState| {
-        let mut s = short(60, vec![app("front", Importance::Foreground, 90), leak, app("left", Importance::Hidden, 60)]);
+        let mut s =
+            short(60, vec![app("front", Importance::Foreground, 90), leak, app("left", Importance::Hidden, 60)]);
         (s.memory.total_bytes, s.memory.low_bytes, s.memory.file_bytes) = (1280 * MB, low_mb * MB, 12 * MB);
         let kill = decide(&s, &device).actions.into_iter().find_map(|(action, reason)| match action {
             Action::Kill { app } => Some((app.to_string(), reason == Reason::Runaway)),
@@ -20,7 +22,8 @@ fn what_the_kernel_keeps_for_itself_is_not_left_to_anybody() {
     let fast = growing("indexer", Importance::Service, 50, 6);
     assert_eq!(with(47, fast.clone()), runaway, "25 MB are left");
     assert_eq!(with(30, fast), bystander, "42 MB are");
-    let long = AppState { growing_since_ns: 80 * SECOND_NS, gained_bytes: 30 * MB, ..app("indexer", Importance::Service, 50) };
+    let long =
+        AppState { growing_since_ns: 80 * SECOND_NS, gained_bytes: 30 * MB, ..app("indexer", Importance::Service, 50) };
     assert_eq!(with(47, long.clone()), runaway);
     assert_eq!(with(30, long), bystander);
 }

@@ -191,7 +191,8 @@ impl Memory {
     pub(super) fn read_who_came<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
         for (name, came_ns) in std::mem::take(&mut self.came_to_front) {
             let (Some(app), Some(known)) = (shared.registry.get(&name), self.apps.get_mut(&name)) else { continue };
-            let is_read = shared.config.memory.mode == Mode::Full && shared.registry.importance(app) == Importance::Foreground;
+            let is_read =
+                shared.config.memory.mode == Mode::Full && shared.registry.importance(app) == Importance::Foreground;
             // The charge alone at first: the CPU is the app's that comes.
             let then_bytes = known.sized.filter(|_| is_read).map(|(_, then_bytes)| then_bytes);
             let charge = then_bytes.and_then(|then_bytes| {
