@@ -229,6 +229,9 @@ _fovea() {
             fovea__subcmd__help__subcmd__phone,list)
                 cmd="fovea__subcmd__help__subcmd__phone__subcmd__list"
                 ;;
+            fovea__subcmd__help__subcmd__phone,merge)
+                cmd="fovea__subcmd__help__subcmd__phone__subcmd__merge"
+                ;;
             fovea__subcmd__help__subcmd__phone,run)
                 cmd="fovea__subcmd__help__subcmd__phone__subcmd__run"
                 ;;
@@ -379,6 +382,9 @@ _fovea() {
             fovea__subcmd__phone,list)
                 cmd="fovea__subcmd__phone__subcmd__list"
                 ;;
+            fovea__subcmd__phone,merge)
+                cmd="fovea__subcmd__phone__subcmd__merge"
+                ;;
             fovea__subcmd__phone,run)
                 cmd="fovea__subcmd__phone__subcmd__run"
                 ;;
@@ -396,6 +402,9 @@ _fovea() {
                 ;;
             fovea__subcmd__phone__subcmd__help,list)
                 cmd="fovea__subcmd__phone__subcmd__help__subcmd__list"
+                ;;
+            fovea__subcmd__phone__subcmd__help,merge)
+                cmd="fovea__subcmd__phone__subcmd__help__subcmd__merge"
                 ;;
             fovea__subcmd__phone__subcmd__help,run)
                 cmd="fovea__subcmd__phone__subcmd__help__subcmd__run"
@@ -1174,7 +1183,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help__subcmd__phone)
-            opts="run demo shell fetch list"
+            opts="run merge demo shell fetch list"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1216,6 +1225,20 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help__subcmd__phone__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__phone__subcmd__merge)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2466,7 +2489,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__phone)
-            opts="-h --run-folder --config --help run demo shell fetch list help"
+            opts="-h --run-folder --config --help run merge demo shell fetch list help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2556,7 +2579,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__phone__subcmd__help)
-            opts="run demo shell fetch list help"
+            opts="run merge demo shell fetch list help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2625,6 +2648,20 @@ _fovea() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        fovea__subcmd__phone__subcmd__help__subcmd__merge)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         fovea__subcmd__phone__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -2660,6 +2697,32 @@ _fovea() {
                 return 0
             fi
             case "${prev}" in
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__phone__subcmd__merge)
+            opts="-h --json --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --run-folder)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

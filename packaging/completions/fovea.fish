@@ -237,15 +237,16 @@ complete -c fovea -n "__fish_fovea_using_subcommand heap; and __fish_seen_subcom
 complete -c fovea -n "__fish_fovea_using_subcommand heap; and __fish_seen_subcommand_from help" -f -a "alloc" -d 'Allocate a device\'s buffer, look at all of it, and give it back'
 complete -c fovea -n "__fish_fovea_using_subcommand heap; and __fish_seen_subcommand_from help" -f -a "bench" -d 'Allocate and give back many times, and print how long it took'
 complete -c fovea -n "__fish_fovea_using_subcommand heap; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run demo shell fetch list help" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
-complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run demo shell fetch list help" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
-complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run demo shell fetch list help" -s h -l help -d 'Print help'
-complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run demo shell fetch list help" -f -a "run" -d 'Run a scenario: a name from `fovea phone list`, or a file'
-complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run demo shell fetch list help" -f -a "demo" -d 'Run `lowmem`, a short workload, a short `ecache`, a video, a film beside a copy and beside a download, apps that are alike, and fast and slow memory, show the results beside the papers\', and make one page of them'
-complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run demo shell fetch list help" -f -a "shell" -d 'A shell in the phone, with the daemon running'
-complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run demo shell fetch list help" -f -a "fetch" -d 'Fetch the kernel into the cache, without running anything'
-complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run demo shell fetch list help" -f -a "list" -d 'List the scenarios that come with the program'
-complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run demo shell fetch list help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -s h -l help -d 'Print help'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -f -a "run" -d 'Run a scenario: a name from `fovea phone list`, or a file'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -f -a "merge" -d 'Make one results document of several, each of other cases or configurations of one scenario'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -f -a "demo" -d 'Run `lowmem`, a short workload, a short `ecache`, a video, a film beside a copy and beside a download, apps that are alike, and fast and slow memory, show the results beside the papers\', and make one page of them'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -f -a "shell" -d 'A shell in the phone, with the daemon running'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -f -a "fetch" -d 'Fetch the kernel into the cache, without running anything'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -f -a "list" -d 'List the scenarios that come with the program'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and not __fish_seen_subcommand_from run merge demo shell fetch list help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l json -d 'Write the results document' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l picture -d 'Draw free memory over time, with kills marked (SVG)' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l jobs -d 'Boots side by side' -r
@@ -258,6 +259,10 @@ complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subco
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -l exact -d 'One instruction is one nanosecond: the same figures on every run and machine'
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from merge" -l json -d 'Write the results document' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from merge" -l run-folder -d 'Folder of the daemon\'s socket and state, in place of the configured one' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from merge" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from merge" -s h -l help -d 'Print help'
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -l launches -d 'Launches of the workload' -r
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -l results -d 'Folder for results and the page' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from demo" -l kernel -d 'Kernel to boot (vmlinux or vmlinuz), in place of Debian\'s' -r -F
@@ -281,6 +286,7 @@ complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subco
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from list" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a scenario: a name from `fovea phone list`, or a file'
+complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from help" -f -a "merge" -d 'Make one results document of several, each of other cases or configurations of one scenario'
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from help" -f -a "demo" -d 'Run `lowmem`, a short workload, a short `ecache`, a video, a film beside a copy and beside a download, apps that are alike, and fast and slow memory, show the results beside the papers\', and make one page of them'
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from help" -f -a "shell" -d 'A shell in the phone, with the daemon running'
 complete -c fovea -n "__fish_fovea_using_subcommand phone; and __fish_seen_subcommand_from help" -f -a "fetch" -d 'Fetch the kernel into the cache, without running anything'
@@ -535,6 +541,7 @@ complete -c fovea -n "__fish_fovea_using_subcommand help; and __fish_seen_subcom
 complete -c fovea -n "__fish_fovea_using_subcommand help; and __fish_seen_subcommand_from heap" -f -a "alloc" -d 'Allocate a device\'s buffer, look at all of it, and give it back'
 complete -c fovea -n "__fish_fovea_using_subcommand help; and __fish_seen_subcommand_from heap" -f -a "bench" -d 'Allocate and give back many times, and print how long it took'
 complete -c fovea -n "__fish_fovea_using_subcommand help; and __fish_seen_subcommand_from phone" -f -a "run" -d 'Run a scenario: a name from `fovea phone list`, or a file'
+complete -c fovea -n "__fish_fovea_using_subcommand help; and __fish_seen_subcommand_from phone" -f -a "merge" -d 'Make one results document of several, each of other cases or configurations of one scenario'
 complete -c fovea -n "__fish_fovea_using_subcommand help; and __fish_seen_subcommand_from phone" -f -a "demo" -d 'Run `lowmem`, a short workload, a short `ecache`, a video, a film beside a copy and beside a download, apps that are alike, and fast and slow memory, show the results beside the papers\', and make one page of them'
 complete -c fovea -n "__fish_fovea_using_subcommand help; and __fish_seen_subcommand_from phone" -f -a "shell" -d 'A shell in the phone, with the daemon running'
 complete -c fovea -n "__fish_fovea_using_subcommand help; and __fish_seen_subcommand_from phone" -f -a "fetch" -d 'Fetch the kernel into the cache, without running anything'

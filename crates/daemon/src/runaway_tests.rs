@@ -89,7 +89,7 @@ fn the_leak_dies_and_not_the_largest() {
 #[test]
 fn what_grows_each_time_that_it_was_left_is_known_though_memory_was_not_short() {
     for (grows_unseen, dead) in [(true, "leak"), (false, "big")] {
-        let mut b = bench_with(&[("leak", 40), ("big", 600), ("front", 60)], freezing());
+        let mut b = bench_with(&[("leak", 40), ("big", 400), ("front", 60)], freezing());
         b.engine.handle(focus("big"), 0);
         b.engine.handle(focus("front"), 0);
         let mut now_ns = 10 * SECOND_NS;
