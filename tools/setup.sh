@@ -36,6 +36,8 @@ if [ "${1:-}" = tests ]; then
 	need libgstreamer-plugins-base1.0-dev /usr/include/gstreamer-1.0/gst/allocators/gstdmabuf.h
 	need gstreamer1.0-plugins-base "/usr/lib/$(uname -m)-linux-gnu/gstreamer-1.0/libgstvideotestsrc.so"
 	need gstreamer1.0-plugins-good "/usr/lib/$(uname -m)-linux-gnu/gstreamer-1.0/libgstvideo4linux2.so"
+	# The log of the daemon's system calls.
+	need strace strace
 	# The desktops that the focus sources are tested with.
 	need xvfb Xvfb
 	need openbox openbox

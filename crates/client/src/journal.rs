@@ -37,6 +37,9 @@ pub struct Line {
     /// What came of it.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub outcome: Value,
+    /// It was decided, and not done (`[daemon] act = false`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_decided: bool,
 }
 
 /// A [`Snapshot`] without its memory, and of the apps only those that are not as they were in the last basis of the file: a journal lies in

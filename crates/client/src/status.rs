@@ -13,6 +13,9 @@ use crate::protocol::REPLY_MAX_BYTES;
 pub struct Status {
     /// The daemon's PID.
     pub pid: u32,
+    /// What is decided is only written to the journal (`[daemon] act = false`): what is told here as done is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_decides: bool,
     /// Whether the screen is on.
     pub screen_on: bool,
     /// Who tells of focus and screen, by name.

@@ -50,6 +50,9 @@ pub fn event(entry: &Value) -> String {
                 ": it receives by UDP ({sockets} connected sockets: QUIC, calls), which no receive window can hold ([net] limit_udp limits it)"
             );
     }
+    if entry["only_decided"] == true {
+        line += " (decided, not done)";
+    }
     let readings = &entry["readings"];
     if let (Some(free), Some(file)) = (readings["free_bytes"].as_u64(), readings["file_bytes"].as_u64()) {
         line += &format!(" (free {} MiB, file cache {} MiB)", free >> 20, file >> 20);

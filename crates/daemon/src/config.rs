@@ -195,6 +195,8 @@ impl ZramConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DaemonConfig {
+    /// Whether what is decided is done. If not, it is only written to the journal, and the device stays as it is.
+    pub act: bool,
     /// Folder of the control socket and of what is to be undone; must not outlive a reboot.
     pub run_folder: PathBuf,
     /// The journal; relative to the run folder.
@@ -217,6 +219,7 @@ pub const PSI_WINDOW_US: u64 = 500_000;
 impl Default for DaemonConfig {
     fn default() -> Self {
         Self {
+            act: true,
             run_folder: RUN_FOLDER.into(),
             journal: "journal.jsonl".into(),
             journal_max_bytes: 8 << 20,

@@ -50,6 +50,9 @@ pub struct Entry<'a> {
     /// What came of it.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub outcome: Value,
+    /// It was decided, and not done. Set when the line is written.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub only_decided: bool,
 }
 
 /// Whether a line is kept apart from what is written more often.
@@ -78,6 +81,8 @@ pub struct Journal {
     buffer: Vec<u8>,
     encoder: Encoder,
     unix_ms: fn() -> u64,
+    /// Decisions are not carried out.
+    only_decides: bool,
 }
 
 /// Not for everybody to read, whatever the umask is or was: it says who used which app when.
@@ -101,12 +106,18 @@ impl Journal {
             buffer: Vec::new(),
             encoder: Encoder::default(),
             unix_ms: time_of_day_ms,
+            only_decides: false,
         })
     }
 
     /// With another clock, for a device whose time is not ours: in milliseconds since 1970.
     pub fn with_time_of_day(self, unix_ms: fn() -> u64) -> Self {
         Self { unix_ms, ..self }
+    }
+
+    /// Of a daemon that carries out what it decides, or not.
+    pub fn with_acts(self, acts: bool) -> Self {
+        Self { only_decides: !acts, ..self }
     }
 
     /// By what is decided from now on.
@@ -133,7 +144,8 @@ impl Journal {
             self.all.rotate();
             self.encoder.restart();
         }
-        let mut entry = Entry { unix_ms: (self.unix_ms)(), ..entry.clone() };
+        let only_decided = self.only_decides && entry.snapshot.is_some();
+        let mut entry = Entry { unix_ms: (self.unix_ms)(), only_decided, ..entry.clone() };
         if let Some(snapshot) = entry.snapshot {
             let (readings, basis) = self.encoder.encode(snapshot);
             // Who reads of a kill wants to know how short memory was; of a focus, which is one line and several of these, nobody does.

@@ -5,6 +5,8 @@ use crate::engine_tests::{bench, bench_with, close, engine_in, focus, freezing, 
 use fovea_apps::PAGE_BYTES;
 use fovea_client::protocol::{Reply, Request};
 
+use crate::config::Config;
+
 #[test]
 fn a_kill_that_fails_is_written_down_and_tried_again_later_not_at_once() {
     let mut bench = bench(&[("mail", 40)]);
@@ -301,4 +303,29 @@ fn what_the_user_comes_back_to_outlives_what_he_hardly_opens() {
     assert_eq!(dies(&["chat", "once", "front"]), ["kill apps/chat"], "nothing is known, so it is the largest");
     let often = ["once", "chat", "front", "chat", "front", "chat", "front", "chat", "front"];
     assert_eq!(dies(&often), ["kill apps/once"]);
+}
+
+/// What is decided and not done gives no memory back: without a rest, every app would be named in turn.
+#[test]
+fn where_nothing_is_done_one_kill_is_decided_and_then_half_a_minute_none() {
+    let mut config = Config::default();
+    config.daemon.act = false;
+    let mut bench = bench_with(&[("mail", 40), ("game", 40), ("web", 40)], config);
+    // As the real device does that only looks.
+    bench.device.0.borrow_mut().unkillable = Some("apps/mail".into());
+    for app in ["mail", "game", "web"] {
+        bench.engine.handle(close(app), 0);
+    }
+    short(&bench, 9000, 5);
+    let kills = |bench: &mut Bench| match bench.engine.handle(Request::Explain { app: None, limit: None }, 0) {
+        Reply::Story { entries } => entries.iter().filter(|e| e["action"] == "kill").count(),
+        other => panic!("{other:?}"),
+    };
+    let mut told = 0;
+    for second in 1..30 {
+        bench.device.0.borrow_mut().memory.psi_some_total_us = Some(second * 99_000);
+        bench.engine.pressure();
+        told += bench.engine.turn(second * SECOND_NS).unwrap().killed.len();
+    }
+    assert_eq!((kills(&mut bench), told), (1, 0), "and no user is told that his app was killed");
 }

@@ -30,7 +30,8 @@ const COMPACT_BYTES: u64 = 64 << 10;
 /// The log.
 #[derive(Debug)]
 pub struct UndoLog {
-    file: LogFile,
+    /// None where nothing is done, so that there is nothing to undo.
+    file: Option<LogFile>,
     written_bytes: u64,
     changed: Changed,
     /// The log could not be written anew the last time.
@@ -48,18 +49,25 @@ impl UndoLog {
         let kept = read.keep_senseless(&path)?;
         read.senseless.iter().chain(&kept).for_each(|what| say!("fovea: {what}"));
         let file = LogFile::open(&path)?;
-        let mut log = Self { file, written_bytes: 0, changed: read.changed, complained: false };
-        if let Some(e) = log.file.unreserved() {
+        let unreserved = file.unreserved().map(ToString::to_string);
+        let mut log = Self { file: Some(file), written_bytes: 0, changed: read.changed, complained: false };
+        if let Some(e) = unreserved {
             say!("fovea: {}: {e}: going on without space reserved for undoing: free some there", path.display());
         }
         log.compact_or_say();
         Ok(log)
     }
 
+    /// The log of a daemon that does nothing: it knows what would stand changed, and writes nothing more down.
+    #[must_use]
+    pub fn that_writes_nothing(self) -> Self {
+        Self { file: None, ..self }
+    }
+
     /// Leaves in a log only what still stands.
     fn keep(path: &Path, left: Changed) -> std::io::Result<()> {
         let file = LogFile::open(path)?;
-        Self { file, written_bytes: 0, changed: left, complained: false }.compact()
+        Self { file: Some(file), written_bytes: 0, changed: left, complained: false }.compact()
     }
 
     /// What stands changed.
@@ -70,8 +78,10 @@ impl UndoLog {
     fn push(&mut self, line: Line) -> std::io::Result<()> {
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
-        self.file.append(&text)?;
-        self.written_bytes += text.len() as u64;
+        if let Some(file) = &mut self.file {
+            file.append(&text)?;
+            self.written_bytes += text.len() as u64;
+        }
         self.changed.apply(line);
         if self.written_bytes > COMPACT_BYTES {
             self.compact_or_say();
@@ -98,7 +108,9 @@ impl UndoLog {
             serde_json::to_writer(&mut text, &line)?;
             text.push(b'\n');
         }
-        self.file.replace(&text)?;
+        if let Some(file) = &mut self.file {
+            file.replace(&text)?;
+        }
         self.written_bytes = 0;
         Ok(())
     }

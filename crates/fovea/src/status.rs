@@ -79,6 +79,9 @@ fn table(status: &Status, offset: usize) -> String {
     let untold =
         if status.focus_told { "" } else { "; who is in front is a guess, so nothing is frozen or compressed ahead" };
     out += &format!("told by  {sources}{untold}\n");
+    if status.only_decides {
+        out += "acts     not at all ([daemon] act = false): nothing of what follows is done, see `fovea explain`\n";
+    }
     out += &format!("so far   {} kills, {} pages compressed\n", status.kills, status.compressed_pages);
     if status.only_listed {
         out += "short    only apps on the owner's lists are left to kill: take some off, or the kernel's OOM killer may choose\n";

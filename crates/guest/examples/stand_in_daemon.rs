@@ -151,6 +151,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
     };
     Reply::Status(Box::new(Status {
         pid: std::process::id(),
+        only_decides: false,
         screen_on: true,
         sources: vec!["phone".into()],
         focus_told: registry.is_told(),

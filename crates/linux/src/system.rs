@@ -37,6 +37,8 @@ use crate::{check, selfcare, Error, Report};
 #[derive(Debug)]
 pub struct System {
     root: Root,
+    /// What would change the device is done; else it only counts as done.
+    acts: bool,
     cgroups: OnceCell<Cgroups>,
     memory: MemoryReader,
     lasting: Lasting,
@@ -70,6 +72,7 @@ impl System {
             media: Media::at(root.clone()),
             probes: None,
             root,
+            acts: true,
             cgroups: OnceCell::new(),
             memory: MemoryReader::default(),
             lasting: Lasting::default(),
@@ -82,6 +85,13 @@ impl System {
             pids: Vec::new(),
             text: Vec::new(),
         }
+    }
+
+    /// The same for who may only look: every method of the device's traits that would change something returns as if it had, and nothing is done.
+    #[must_use]
+    pub fn that_only_looks(mut self) -> System {
+        self.acts = false;
+        self
     }
 
     /// The same, with sound and video devices looked for in another folder's `proc/asound` and `dev`.

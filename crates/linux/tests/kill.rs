@@ -272,3 +272,20 @@ fn a_part_that_is_asked_may_end_in_its_own_way() {
     let left: Vec<u32> = system.holders(&group.1).unwrap().iter().map(|holder| holder.id.pid).collect();
     assert!(left.contains(&shell) && left.contains(&first));
 }
+
+/// Each way to end somebody counts as done, and nobody ends.
+#[test]
+fn a_device_that_is_only_looked_at_kills_nobody() {
+    let Some(group) = Group::new("looked-at", "echo there; exec sleep 1000") else { return };
+    let mut system = System::new().unwrap().that_only_looks();
+    assert_eq!(system.kill(&group.1).unwrap().signalled, 1);
+    assert_eq!(system.terminate(&group.1).unwrap(), 1);
+    let pid = group.2.as_ref().unwrap().id();
+    let part = [ProcessId { pid, start_ticks: 0 }];
+    assert_eq!(system.kill_part(&group.1, &part).unwrap().signalled, 1);
+    assert_eq!(system.terminate_part(&group.1, &part).unwrap().signalled, 1);
+    assert_eq!(system.kill_left(&group.1).unwrap().signalled, 0);
+    system.set_frozen(&group.1, true).unwrap();
+    assert_eq!(fs::read_to_string(group.0.join("cgroup.freeze")).unwrap(), "0\n");
+    assert_eq!(group.processes(), 1);
+}

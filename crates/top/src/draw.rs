@@ -144,6 +144,9 @@ fn memory_lines(view: &View, width: u16) -> Vec<Line<'static>> {
 /// What the owner should know.
 fn warnings(status: &Status, width: u16) -> Vec<Line<'static>> {
     let mut words = Vec::new();
+    if status.only_decides {
+        words.push("[daemon] act = false: nothing is done of what is decided".to_owned());
+    }
     if status.only_listed {
         words.push("only apps on the owner's lists are left to kill: the kernel's OOM killer may be next".to_owned());
     }

@@ -272,6 +272,7 @@ impl<D: Device> EngineState<D> {
         });
         Status {
             pid: std::process::id(),
+            only_decides: !self.config.daemon.act,
             screen_on: self.attention.screen_on,
             sources: self.attention.sources.values().cloned().collect(),
             focus_told: self.registry.is_told(),

@@ -276,6 +276,6 @@ impl<D: Device> Mechanism<D> for Memory {
 fn patience_ns(victim: &Victim, config: &crate::config::Config) -> u64 {
     match victim.asked {
         Some(_) => config.memory.kill_grace_ms * 1_000_000,
-        None => kill::VICTIM_PATIENCE_NS,
+        None => kill::patience_ns(config),
     }
 }

@@ -152,7 +152,7 @@ fn a_log_that_is_torn_anywhere_is_undone_as_far_as_it_goes() {
 fn on_a_disk_that_somebody_fills_lines_go_on_being_written() {
     let Some(disk) = SmallDisk::of(400 << 10) else { return };
     let mut log = UndoLog::open(disk.path()).unwrap();
-    assert!(log.file.unreserved().is_none());
+    assert!(log.file.as_ref().unwrap().unreserved().is_none());
     disk.fill();
     // Several times what makes it be written anew.
     for _ in 0..6000 {
@@ -174,7 +174,7 @@ fn on_a_disk_that_somebody_fills_lines_go_on_being_written() {
 fn a_line_that_was_cut_off_spoils_no_other() {
     let Some(disk) = SmallDisk::of(16 << 10) else { return };
     let mut log = UndoLog::open(disk.path()).unwrap();
-    assert!(log.file.unreserved().is_some());
+    assert!(log.file.as_ref().unwrap().unreserved().is_some());
     disk.fill();
     let long = format!("apps/{}", "x".repeat(700));
     while log.freezing(&long).is_ok() {}

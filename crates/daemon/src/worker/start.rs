@@ -27,9 +27,13 @@ fn listen(run_folder: &Path) -> std::io::Result<OwnedFd> {
 
 /// Runs the daemon until it is told to stop. Restoring the device is the caller's part.
 pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
-    let Loaded { config, problems } = loaded;
+    let Loaded { mut config, problems } = loaded;
     let mut missing = Vec::new();
+    let acts = config.daemon.act;
+    // Whom a source is told to make a scope for is moved into it.
+    config.daemon.windows_make_apps &= acts;
     let system = System::new().map_err(|e| e.to_string())?;
+    let system = if acts { system } else { system.that_only_looks() };
     let system = system.with_media_at(&config.daemon.media_root);
     let (mut system, probing) = system.with_probe(Probe::for_loop());
     if let Err(e) = probing {
@@ -82,7 +86,9 @@ pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
     let file_error = |e: std::io::Error| format!("{}: {e}", run_folder.display());
     let journal = Journal::open(&config.journal_path(), config.daemon.journal_max_bytes)
         .map_err(|e| format!("{}: {e}: name a writable journal in [daemon]", config.journal_path().display()))?;
+    let journal = journal.with_acts(acts);
     let undo = UndoLog::open(&run_folder).map_err(file_error)?;
+    let undo = if acts { undo } else { undo.that_writes_nothing() };
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| file_error(e.into()))?;
     let add = |fd: &dyn AsFd, source: Source, flags| {
         epoll::add(&epoll, fd.as_fd(), source.data(), flags).map_err(|e| file_error(e.into()))
@@ -141,6 +147,11 @@ pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
         all.seen(seen);
     }
     // First on the CPU too: between a pressure event and the kill signal nobody else should run.
-    System::run_first().unwrap_or_else(|e| say!("fovea: {e}: a kill may have to wait for the CPU"));
+    // Where nothing is done, nobody waits for it.
+    if acts {
+        System::run_first().unwrap_or_else(|e| say!("fovea: {e}: a kill may have to wait for the CPU"));
+    } else {
+        say!("fovea: [daemon] act = false: what is decided is written to the journal, and nothing is done");
+    }
     all.run()
 }

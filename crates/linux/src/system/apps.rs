@@ -18,6 +18,18 @@ fn late(error: std::io::Error) -> Error {
     Error::call("asking the probe", "open files and sockets", error)
 }
 
+/// What a kill of so many processes that is not done comes to: nobody's end can be waited for.
+fn would_signal(signalled: usize) -> KillOutcome {
+    KillOutcome { signalled: signalled as u32, ..KillOutcome::default() }
+}
+
+impl System {
+    fn would_signal(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
+        self.list_processes(cgroup)?;
+        Ok(would_signal(self.pids.len()))
+    }
+}
+
 impl Apps for System {
     fn usage(&mut self, cgroup: &str) -> Result<AppUsage, Error> {
         // The unit's own files tell of all below it: a list that fails must not make it weigh nothing.
@@ -71,25 +83,40 @@ impl Apps for System {
     }
 
     fn set_frozen(&mut self, cgroup: &str, frozen: bool) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         self.cgroups()?.set_frozen(cgroup, frozen)
     }
 
     fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
+        if !self.acts {
+            return Ok(self.would_signal(cgroup)?);
+        }
         let (root, mut inspect, cgroups, asked) = self.looking()?;
         kill::kill(root, &mut inspect, cgroups, cgroup, asked)
     }
 
     fn terminate(&mut self, cgroup: &str) -> Result<u32, Error> {
+        if !self.acts {
+            return Ok(self.would_signal(cgroup)?.signalled);
+        }
         let (root, mut inspect, cgroups, asked) = self.looking()?;
         kill::terminate(root, &mut inspect, cgroups, cgroup, asked)
     }
 
     fn kill_left(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
+        if !self.acts {
+            return Ok(KillOutcome::default());
+        }
         let (root, mut inspect, cgroups, asked) = self.looking()?;
         kill::kill_left(root, &mut inspect, cgroups, cgroup, asked)
     }
 
     fn kill_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
+        if !self.acts {
+            return Ok(would_signal(part.len()));
+        }
         let (root, mut inspect, cgroups, _) = self.looking()?;
         let mut outcome = kill_part::kill(root, &mut inspect, cgroups, cgroup, part)?;
         // Those of the part that were asked to end, and have left the cgroup.
@@ -101,6 +128,9 @@ impl Apps for System {
     }
 
     fn terminate_part(&mut self, cgroup: &str, part: &[ProcessId]) -> Result<KillOutcome, Error> {
+        if !self.acts {
+            return Ok(would_signal(part.len()));
+        }
         let (root, mut inspect, _, asked) = self.looking()?;
         kill_part::terminate(root, &mut inspect, cgroup, part, asked)
     }
@@ -118,6 +148,9 @@ impl Apps for System {
     }
 
     fn pass_controller_on(&mut self, cgroup: &str, controller: Controller, on: bool) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         self.cgroups()?.pass_on(cgroup, controller, on)
     }
 
@@ -144,11 +177,17 @@ impl Apps for System {
     }
 
     fn adopt(&mut self, tree: &ProgramTree, to: &str) -> Result<usize, Error> {
+        if !self.acts {
+            return Ok(0);
+        }
         let (root, mut inspect, cgroups, _) = self.looking()?;
         adopt::adopt(root, &mut inspect, cgroups, tree, to)
     }
 
     fn give_back(&mut self, cgroup: &str, to: &str) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         adopt::give_back(self.cgroups()?, cgroup, to)
     }
 
@@ -211,6 +250,9 @@ impl Apps for System {
 
 impl Scores for System {
     fn rank(&mut self, cgroup: &str, wanted: i32, marks: &mut dyn MarkTable) -> Result<Ranked, Error> {
+        if !self.acts {
+            return Ok(Ranked::default());
+        }
         let (root, inspect, cgroups, _) = self.looking()?;
         cgroups.path(cgroup)?;
         let mut processes = Live::new(root, inspect, Some((cgroups, cgroup)));
@@ -220,7 +262,7 @@ impl Scores for System {
     }
 
     fn unmark(&mut self, marks: &Marks) -> Result<Ranked, Error> {
-        if marks.is_empty() {
+        if marks.is_empty() || !self.acts {
             return Ok(Ranked::default());
         }
         let inspect = Inspect::new(&self.root, &mut self.probes);
@@ -228,6 +270,9 @@ impl Scores for System {
     }
 
     fn lower_scores(&mut self, scores: &[OldScore]) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         let mut inspect = Inspect::new(&self.root, &mut self.probes);
         importance::lower(&self.root, &mut inspect, scores).map(drop)
     }

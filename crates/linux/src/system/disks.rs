@@ -26,14 +26,23 @@ impl Disks for System {
     }
 
     fn set_disk_class(&mut self, id: u64, class: IoClass) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         disk::set_class(&self.root, id, class)
     }
 
     fn forget_disk_class(&mut self, id: u64) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         disk::forget_class(&self.root, id)
     }
 
     fn set_disk_rate(&mut self, bytes_per_s: u64) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         disk::set_rate(&self.root, bytes_per_s)
     }
 
@@ -46,6 +55,9 @@ impl Disks for System {
     }
 
     fn set_io_setting(&mut self, cgroup: &str, file: &str, value: &str) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         disk::set_setting(self.cgroups()?, cgroup, file, value)
     }
 

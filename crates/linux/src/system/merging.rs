@@ -17,6 +17,9 @@ impl Merging for System {
     }
 
     fn set_merging(&mut self, settings: &MergeSettings) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         merging::set(&self.root, settings)
     }
 

@@ -42,14 +42,23 @@ impl Net for System {
         window_bytes: u32,
         claimed: &mut dyn FnMut(&[HeldSocket]) -> io::Result<()>,
     ) -> Result<HoldOutcome, Error> {
+        if !self.acts {
+            return Ok(HoldOutcome::default());
+        }
         self.by_hand(|net, hand, root, all| net.hold(hand, root, all, cgroup, window_bytes, claimed))
     }
 
     fn release_windows(&mut self, cgroup: &str, sockets: &[HeldSocket]) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         self.by_hand(|net, hand, root, all| net.release(hand, root, all, cgroup, sockets))
     }
 
     fn limit_udp(&mut self, cgroup: &str, rate_bytes_per_s: Option<u64>) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         self.by_hand(|net, hand, root, all| net.limit_udp(hand, root, all, cgroup, rate_bytes_per_s))
     }
 

@@ -21,6 +21,9 @@ impl Pages for System {
         pages: u64,
         under_permille: u32,
     ) -> Result<CompressOutcome, Error> {
+        if !self.acts {
+            return Ok(CompressOutcome::default());
+        }
         let codec = self.memory.codec(&self.root);
         let is_zstd = codec == Codec::Zstd;
         let task = || Task::Compress { cgroup: cgroup.to_owned(), cursor, pages, under_permille, is_zstd };
@@ -59,6 +62,9 @@ impl Pages for System {
     }
 
     fn prefetch(&mut self, cgroup: &str, ranges: Option<&[PageRange]>, pages: u64) -> Result<u64, Error> {
+        if !self.acts {
+            return Ok(0);
+        }
         let owned = || ranges.map(<[PageRange]>::to_vec);
         let task = || Task::Prefetch { cgroup: cgroup.to_owned(), ranges: owned(), pages };
         if let Some(done) = self.by_probe(cgroup, task) {

@@ -42,6 +42,9 @@ impl Settings for System {
     }
 
     fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         write_named(&self.sysctl_path(name)?, value)
     }
 
@@ -50,6 +53,9 @@ impl Settings for System {
     }
 
     fn set_parameter(&mut self, module: &str, name: &str, value: &str) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         write_named(&self.parameter_path(module, name)?, value)
     }
 }
@@ -64,11 +70,18 @@ impl Swap for System {
         wish: &ZramWish,
         claimed: &mut dyn FnMut(&ZramDevice) -> io::Result<()>,
     ) -> Result<ZramDevice, Error> {
+        if !self.acts {
+            let algorithm = wish.algorithm.clone().unwrap_or_default();
+            return Ok(ZramDevice { number: 0, algorithm, loaded_module: false, hot_added: false });
+        }
         self.memory.forget_swaps();
         zram::setup(&self.root, wish, claimed)
     }
 
     fn zram_teardown(&mut self, zram: &ZramDevice) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         // Its open files would keep the module from being unloaded.
         self.memory.forget_swaps();
         zram::teardown(&self.root, zram)

@@ -30,6 +30,9 @@ impl Tiers for System {
     }
 
     fn set_allowed_nodes(&mut self, cgroup: &str, nodes: &str) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         crate::tiers::set_allowed(self.cgroups()?, cgroup, nodes)
     }
 
@@ -40,6 +43,9 @@ impl Tiers for System {
         pages: u64,
         unused_ms: u64,
     ) -> Result<DemoteOutcome, Error> {
+        if !self.acts {
+            return Ok(DemoteOutcome::default());
+        }
         let _normal_priority = crate::NormalPriority::of_thread();
         self.cgroups()?.path(cgroup)?;
         let page = self.root.page_size();
@@ -52,6 +58,9 @@ impl Tiers for System {
     }
 
     fn set_tier_setting(&mut self, setting: TierSetting, value: &str) -> Result<(), Error> {
+        if !self.acts {
+            return Ok(());
+        }
         crate::tiers::set_setting(&self.root, setting, value)
     }
 }

@@ -9,11 +9,12 @@ use fovea_policy::{Action, Reason};
 use serde_json::{json, Value};
 
 use super::{Memory, Victim};
+use crate::config::Config;
 use crate::engine::engine_state::EngineState;
 use crate::engine::mechanism::{Step, Turn};
 
 /// A victim that has not ended by then is given up waiting for.
-pub(super) const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
+const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// Time in which an app that could not be killed, or lived on, is not tried again.
 const KILL_FAILED_NS: u64 = 30_000_000_000;
@@ -74,10 +75,12 @@ impl Memory {
             if shared.apps.get(&app).is_some_and(|known| known.standing().is_spared()) {
                 self.victim = None;
             }
-        } else if now_ns.saturating_sub(victim.since_ns) > VICTIM_PATIENCE_NS {
+        } else if now_ns.saturating_sub(victim.since_ns) > patience_ns(&shared.config) {
             let was_part = victim.part.is_some();
             self.victim = None;
-            shared.write(now_ns, "kill-in-vain", Some(&app), None, Value::Null);
+            if shared.config.daemon.act {
+                shared.write(now_ns, "kill-in-vain", Some(&app), None, Value::Null);
+            }
             match self.apps.get_mut(&app).filter(|_| was_part) {
                 Some(known) => known.whole_until_ns = now_ns + KILL_FAILED_NS,
                 None => self.spare(&app, now_ns),
@@ -151,14 +154,18 @@ impl Memory {
         }
         let process_name = process["name"].as_str().map(str::to_owned);
         let whom = process_name.as_ref().map_or_else(|| name.to_string(), |process| format!("{process} of {name}"));
-        shared.syslog(&format!("killed {whom} ({} MiB): {}", size_bytes >> 20, why(step.reason)));
-        turn.killed.push(Killed {
-            app: name.clone(),
-            uid: fovea_apps::owner_of_cgroup(&cgroup),
-            reason: step.reason,
-            process: process_name,
-            size_bytes,
-        });
+        let acts = shared.config.daemon.act;
+        let done = if acts { "killed" } else { "would have killed" };
+        shared.syslog(&format!("{done} {whom} ({} MiB): {}", size_bytes >> 20, why(step.reason)));
+        if acts {
+            turn.killed.push(Killed {
+                app: name.clone(),
+                uid: fovea_apps::owner_of_cgroup(&cgroup),
+                reason: step.reason,
+                process: process_name,
+                size_bytes,
+            });
+        }
         let outcome = json!({
             "importance": importance,
             "list": list,
@@ -256,6 +263,16 @@ impl Memory {
         shared.write(now_ns, "victim-gone", Some(&victim.app), None, json!({ "took_ns": took_ns }));
         // Of one of which a part has died the rest lives on.
         victim.part.is_none().then_some(victim.app)
+    }
+}
+
+/// What is decided where nothing is done gives no memory back, so the next decision waits for as long as one that failed does: else it would
+/// name every app in turn, of which it would have killed one.
+pub(super) fn patience_ns(config: &Config) -> u64 {
+    if config.daemon.act {
+        VICTIM_PATIENCE_NS
+    } else {
+        KILL_FAILED_NS
     }
 }
 
