@@ -27,7 +27,7 @@ use fovea_client::{Assumed, Simulation};
 use fovea_linux::{Device, Error, NormalPriority, Report, State};
 use fovea_policy::{Action, Decision, Snapshot};
 pub use mechanism::Turn;
-use mechanism::{Mechanism, Step};
+use mechanism::{About, Event, Mechanism, Step};
 pub(crate) use memory::state_of_memory;
 
 use crate::config::Config;
@@ -61,7 +61,8 @@ fn all<D: Device>() -> Vec<Box<dyn Mechanism<D>>> {
 /// The report of `fovea check`, with what each mechanism uses each row for.
 pub(crate) fn check<D: Device>(mut report: Report) -> Report {
     for mechanism in all::<D>() {
-        mechanism.needs().iter().for_each(|need| report.used(need.row, mechanism.name(), need.gives));
+        let About { name, needs } = mechanism.about();
+        needs.iter().for_each(|need| report.used(need.row, name, need.gives));
     }
     report
 }
@@ -69,7 +70,7 @@ pub(crate) fn check<D: Device>(mut report: Report) -> Report {
 /// What the mechanisms need and the machine lacks, a line each, where they would not notice by
 /// themselves.
 pub(crate) fn lacks<D: Device>(report: &Report) -> Vec<String> {
-    let needs = all::<D>().into_iter().flat_map(|mechanism| mechanism.needs().iter());
+    let needs = all::<D>().into_iter().flat_map(|mechanism| mechanism.about().needs);
     let rows = needs.filter(|need| need.told).filter_map(|need| report.row(need.row));
     rows.filter(|row| row.state == State::Missing)
         .map(|row| format!("{}: {}: {}", row.name, row.found, row.mend))
@@ -235,11 +236,8 @@ impl<D: Device> Engine<D> {
 
     /// One of the processes of the last [`Turn::awaited`] has ended.
     pub fn victim_ended(&mut self, now_ns: u64) {
-        let mut ended = None;
-        for mechanism in &mut self.mechanisms {
-            ended = ended.or(mechanism.victim_ended(&mut self.shared, now_ns));
-        }
-        if let Some(app) = ended {
+        self.mechanisms.iter_mut().for_each(|m| m.on(&mut self.shared, Event::VictimEnded, now_ns));
+        for app in std::mem::take(&mut self.shared.dead) {
             self.ended(&app, now_ns);
         }
     }
@@ -249,7 +247,7 @@ impl<D: Device> Engine<D> {
         let mut turn = Turn::default();
         self.answer(now_ns);
         for mechanism in &mut self.mechanisms {
-            mechanism.begin(&mut self.shared, now_ns);
+            mechanism.on(&mut self.shared, Event::TurnBegins, now_ns);
         }
         for mechanism in &mut self.mechanisms {
             mechanism.observe(&mut self.shared, now_ns)?;
@@ -260,13 +258,14 @@ impl<D: Device> Engine<D> {
         let mut watch_at_ns = due_ns.into_iter().flatten().min();
         for at in 0..self.mechanisms.len() {
             let decision = self.mechanisms[at].decide(&snapshot, &self.shared.policy);
-            self.mechanisms[at].decided(&mut self.shared, &decision, &snapshot);
+            let decided = Event::Decided { decision: &decision, snapshot: &snapshot };
+            self.mechanisms[at].on(&mut self.shared, decided, now_ns);
             decision.wake_at_ns.into_iter().for_each(|at_ns| turn.wake_by(at_ns));
             watch_at_ns = watch_at_ns.into_iter().chain(decision.watch_at_ns).min();
             self.perform(decision, &mut snapshot, &mut turn);
         }
         for mechanism in &mut self.mechanisms {
-            mechanism.finish(&mut self.shared, now_ns, &mut turn);
+            mechanism.on(&mut self.shared, Event::TurnEnds(&mut turn), now_ns);
         }
         for app in std::mem::take(&mut turn.ended) {
             self.ended(&app, now_ns);
@@ -288,13 +287,13 @@ impl<D: Device> Engine<D> {
             return;
         }
         for app in std::mem::take(&mut self.shared.attention.fronted) {
-            self.mechanisms.iter_mut().for_each(|m| m.fronted(&app, now_ns));
+            self.mechanisms.iter_mut().for_each(|m| m.on(&mut self.shared, Event::Fronted(&app), now_ns));
         }
         let mut snapshot = self.snapshot(now_ns);
         for at in 0..self.mechanisms.len() {
             let decision = self.mechanisms[at].at_once(&snapshot, &self.shared.policy);
             self.perform(decision, &mut snapshot, &mut Turn::default());
-            self.mechanisms[at].answered();
+            self.mechanisms[at].on(&mut self.shared, Event::Answered, now_ns);
         }
     }
 
@@ -327,7 +326,7 @@ impl<D: Device> Engine<D> {
     fn status(&mut self, offset: usize, limit: usize, now_ns: u64) -> fovea_client::Status {
         let shown = self.shared.registry.iter().skip(offset).take(limit);
         let shown: Vec<_> = shown.map(|app| app.name.clone()).collect();
-        self.mechanisms.iter_mut().for_each(|m| m.refresh(&mut self.shared, &shown, now_ns));
+        self.mechanisms.iter_mut().for_each(|m| m.on(&mut self.shared, Event::Asked(&shown), now_ns));
         self.shared.perceive(now_ns);
         let mut status = self.shared.status();
         status.busy = self.busy;
@@ -356,10 +355,11 @@ mod tests {
     fn what_a_mechanism_needs_is_a_row_of_fovea_check_and_each_row_is_of_use() {
         let report = check::<FakeDevice>(fovea_linux::System::new().unwrap().check());
         for mechanism in all::<FakeDevice>() {
-            for need in mechanism.needs() {
+            let About { name, needs } = mechanism.about();
+            for need in needs {
                 let row = report.row(need.row);
                 assert!(row.is_some(), "{}: nobody looks for it, so nobody would be told", need.row);
-                assert!(row.unwrap().used_by.contains(&mechanism.name().to_owned()));
+                assert!(row.unwrap().used_by.contains(&name.to_owned()));
             }
         }
         for row in &report.rows {

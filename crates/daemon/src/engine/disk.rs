@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fovea_apps::{App, AppName, DiskControl, IoClass};
+use fovea_apps::{AppName, DiskControl, IoClass};
 use fovea_client::Status;
 use fovea_linux::{Controller, Device, Error};
 use fovea_policy::disk::{self, DiskState};
@@ -11,7 +11,7 @@ use fovea_policy::{Action, Config, Decision, Snapshot};
 use serde_json::json;
 
 use super::engine_state::EngineState;
-use super::mechanism::{Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
 
 /// The file of limits.
 const LIMITS: &str = "io.max";
@@ -246,13 +246,9 @@ fn enable_controller<D: Device>(shared: &mut EngineState<D>, cgroup: &str) -> Re
 }
 
 impl<D: Device> Mechanism<D> for Disk {
-    fn name(&self) -> &'static str {
-        "disk"
-    }
-
-    fn needs(&self) -> &'static [Need] {
+    fn about(&self) -> About {
         const NEEDS: [Need; 1] = [Need::shown("disk", "a player's or camera's disk requests in time beside a copy's")];
-        &NEEDS
+        About { name: "disk", needs: &NEEDS }
     }
 
     fn set_up(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
@@ -260,30 +256,32 @@ impl<D: Device> Mechanism<D> for Disk {
         Ok(())
     }
 
-    // A volume may have come with its first user.
-    fn came(&mut self, _app: &AppName, _now_ns: u64) {
-        self.looked_for = None;
-    }
-
-    fn fronted(&mut self, _app: &AppName, _now_ns: u64) {
-        self.looked_for = None;
-        // It may begin to use the disk at once.
-        self.state.idle_looks = 0;
-    }
-
-    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, _now_ns: u64) {
-        self.moved.remove(&app.name);
-        if let Some(mut told) = self.told.remove(&app.name) {
-            forget(shared, &mut told, &app.cgroup);
-        }
-    }
-
-    fn undo(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
-        if let Some(mut told) = self.told.remove(&app.name) {
-            forget(shared, &mut told, &app.cgroup);
-            put_back(shared, &app.cgroup, None);
-            // Nobody's decision, and so without a reason: a replay would look for what it depended on.
-            shared.write(now_ns, "disk-forget", Some(&app.name), None, json!(null));
+    fn on(&mut self, shared: &mut EngineState<D>, event: Event, now_ns: u64) {
+        match event {
+            // A volume may have come with its first user.
+            Event::Came(_) => {
+                self.looked_for = None;
+            }
+            Event::Fronted(_) => {
+                self.looked_for = None;
+                // It may begin to use the disk at once.
+                self.state.idle_looks = 0;
+            }
+            Event::Gone(app) => {
+                self.moved.remove(&app.name);
+                if let Some(mut told) = self.told.remove(&app.name) {
+                    forget(shared, &mut told, &app.cgroup);
+                }
+            }
+            Event::Undo(app) => {
+                if let Some(mut told) = self.told.remove(&app.name) {
+                    forget(shared, &mut told, &app.cgroup);
+                    put_back(shared, &app.cgroup, None);
+                    // Nobody's decision, and so without a reason: a replay would look for what it depended on.
+                    shared.write(now_ns, "disk-forget", Some(&app.name), None, json!(null));
+                }
+            }
+            _ => {}
         }
     }
 

@@ -87,6 +87,8 @@ pub(super) struct EngineState<D> {
     pub(super) apps: BTreeMap<AppName, SharedAppState>,
     /// Those that ended a short time ago, the last one last.
     pub(super) ended: Vec<EndedApp>,
+    /// Those that ended with the victim whose end was told last.
+    pub(super) dead: Vec<AppName>,
     pub(super) attention: Attention,
     /// The lists that were set by command, and these with the configuration's.
     pub(super) said: Lists,
@@ -122,6 +124,7 @@ impl<D: Device> EngineState<D> {
             device,
             policy: config.policy(),
             ended: Vec::new(),
+            dead: Vec::new(),
             said: Lists::default(),
             lists: config.lists.clone(),
             services: config.services.rows(),

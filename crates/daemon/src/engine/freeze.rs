@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use fovea_apps::{App, AppName};
+use fovea_apps::AppName;
 use fovea_client::Status;
 use fovea_linux::Device;
 use fovea_policy::{freeze, Action, Config, Decision, Snapshot};
 use serde_json::Value;
 
 use super::engine_state::EngineState;
-use super::mechanism::{Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
 
 #[derive(Debug, Default)]
 pub(super) struct Freeze {
@@ -49,27 +49,26 @@ impl Freeze {
 }
 
 impl<D: Device> Mechanism<D> for Freeze {
-    fn name(&self) -> &'static str {
-        "freeze"
-    }
-
-    fn needs(&self) -> &'static [Need] {
+    fn about(&self) -> About {
         const NEEDS: [Need; 1] = [Need::told("freezer", "stopping background apps")];
-        &NEEDS
+        About { name: "freeze", needs: &NEEDS }
     }
 
-    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, _now_ns: u64) {
-        // Killed while it was frozen, it leaves a cgroup in which nothing that comes next could run.
-        if self.frozen.remove(&app.name) {
-            shared.device.set_frozen(&app.cgroup, false).unwrap_or_else(|e| say!("fovea: {e}"));
-        }
-    }
-
-    fn undo(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
-        if self.frozen.contains(&app.name) {
-            self.thaw(shared, &app.name, &app.cgroup);
-            // Nobody's decision, and so without a reason: a replay would look for what it depended on.
-            shared.write(now_ns, "thaw", Some(&app.name), None, Value::Null);
+    fn on(&mut self, shared: &mut EngineState<D>, event: Event, now_ns: u64) {
+        match event {
+            Event::Gone(app) => {
+                // Killed while it was frozen, it leaves a cgroup in which nothing that comes next could run.
+                let was_frozen = self.frozen.remove(&app.name);
+                if was_frozen {
+                    shared.device.set_frozen(&app.cgroup, false).unwrap_or_else(|e| say!("fovea: {e}"));
+                }
+            }
+            Event::Undo(app) if self.frozen.contains(&app.name) => {
+                self.thaw(shared, &app.name, &app.cgroup);
+                // Nobody's decision, and so without a reason: a replay would look for what it depended on.
+                shared.write(now_ns, "thaw", Some(&app.name), None, Value::Null);
+            }
+            _ => {}
         }
     }
 

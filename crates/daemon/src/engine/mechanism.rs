@@ -67,45 +67,60 @@ pub(super) struct Step<'a> {
     pub(super) snapshot: &'a Snapshot,
 }
 
+/// What a mechanism is called, as in `policy`'s list, and the rows of `fovea check` that it needs.
+pub(super) struct About {
+    pub(super) name: &'static str,
+    pub(super) needs: &'static [Need],
+}
+
+/// What a mechanism may have to take note of.
+pub(super) enum Event<'a> {
+    /// An app was registered.
+    Came(&'a AppName),
+    /// An app has come to the foreground.
+    Fronted(&'a AppName),
+    /// An app's cgroup has no process any more. Comes before the app is gone.
+    Emptied(&'a AppName),
+    /// An app that lives on is about to be forgotten: what was done to it is to be undone.
+    Undo(&'a App),
+    /// An app has ended, or gets another name: it is to be forgotten.
+    Gone(&'a App),
+    /// The actions of [`Mechanism::at_once`] have been performed.
+    Answered,
+    /// A turn begins.
+    TurnBegins,
+    /// This mechanism has decided; the actions follow.
+    Decided { decision: &'a Decision, snapshot: &'a Snapshot },
+    /// All have acted.
+    TurnEnds(&'a mut Turn),
+    /// One of the processes of the last [`Turn::awaited`] has ended. An app that has ended with it is added to
+    /// [`EngineState::dead`].
+    VictimEnded,
+    /// A status was asked for: what it shows of these apps and in all is to be read. No decision depends on it.
+    Asked(&'a [AppName]),
+}
+
 /// One of the things that the daemon does for the app in the foreground.
 ///
 /// A change of importance is first answered by [`at_once`](Mechanism::at_once), because its source
 /// waits for the daemon's answer: nothing is read. The next turn of the loop then has each
 /// mechanism [`observe`](Mechanism::observe), and each [`decide`](Mechanism::decide).
 pub(super) trait Mechanism<D: Device> {
-    /// As in `policy`'s list.
-    fn name(&self) -> &'static str;
-
-    /// Rows of `fovea check` that it needs.
-    fn needs(&self) -> &'static [Need];
+    /// Its name and needs.
+    fn about(&self) -> About;
 
     /// Sets the device up, at the start.
     fn set_up(&mut self, _shared: &mut EngineState<D>, _now_ns: u64) -> Result<(), Error> {
         Ok(())
     }
 
-    /// An app was registered.
-    fn came(&mut self, _app: &AppName, _now_ns: u64) {}
-
-    /// An app has come to the foreground.
-    fn fronted(&mut self, _app: &AppName, _now_ns: u64) {}
-
-    /// An app has ended, or gets another name. Forgets the app.
-    fn gone(&mut self, _shared: &mut EngineState<D>, _app: &App, _now_ns: u64) {}
-
-    /// Undoes what was done to an app that lives on but is about to be forgotten.
-    fn undo(&mut self, _shared: &mut EngineState<D>, _app: &App, _now_ns: u64) {}
+    /// Takes note of an event.
+    fn on(&mut self, shared: &mut EngineState<D>, event: Event, now_ns: u64);
 
     /// Decides on what is known already; nothing is read.
     fn at_once(&self, _snapshot: &Snapshot, _config: &Config) -> Decision {
         Decision::default()
     }
-
-    /// The actions of [`at_once`](Mechanism::at_once) have been performed.
-    fn answered(&mut self) {}
-
-    /// A turn begins.
-    fn begin(&mut self, _shared: &mut EngineState<D>, _now_ns: u64) {}
 
     /// Reads what its decision depends on.
     fn observe(&mut self, _shared: &mut EngineState<D>, _now_ns: u64) -> Result<(), Error> {
@@ -120,26 +135,8 @@ pub(super) trait Mechanism<D: Device> {
         Decision::default()
     }
 
-    /// Takes in its decision, before the actions are performed.
-    fn decided(&mut self, _shared: &mut EngineState<D>, _decision: &Decision, _snapshot: &Snapshot) {}
-
     /// Performs an action; false if the action is another mechanism's.
     fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, turn: &mut Turn) -> bool;
-
-    /// A turn ends.
-    fn finish(&mut self, _shared: &mut EngineState<D>, _now_ns: u64, _turn: &mut Turn) {}
-
-    /// One of the processes of the last [`Turn::awaited`] has ended. Returns the app that has ended
-    /// with it, if one has.
-    fn victim_ended(&mut self, _shared: &mut EngineState<D>, _now_ns: u64) -> Option<AppName> {
-        None
-    }
-
-    /// An app's cgroup has no process any more. Called before the app is forgotten.
-    fn cgroup_emptied(&mut self, _shared: &mut EngineState<D>, _app: &AppName, _now_ns: u64) {}
-
-    /// Reads what a status shows of these apps and in all. No decision depends on it.
-    fn refresh(&mut self, _shared: &mut EngineState<D>, _shown: &[AppName], _now_ns: u64) {}
 
     /// Completes a snapshot for a dry run; returns notes for the user.
     fn preview(&mut self, _shared: &mut EngineState<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {

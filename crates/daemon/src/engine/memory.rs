@@ -14,14 +14,14 @@ mod state;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use fovea_apps::{App, AppName, MemoryReading};
+use fovea_apps::{AppName, MemoryReading};
 use fovea_client::Status;
 use fovea_linux::{Device, Error};
 use fovea_policy::memory::{self, Growth, MemoryState, Rate, RecentHits};
 use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
 use super::engine_state::EngineState;
-use super::mechanism::{Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
 pub(crate) use observe::state_of_memory;
 use state::{AppMemory, Session, Victim};
 
@@ -106,12 +106,18 @@ impl Memory {
     }
 }
 
-impl<D: Device> Mechanism<D> for Memory {
-    fn name(&self) -> &'static str {
-        "memory"
+impl Memory {
+    /// One of the victim's processes has ended: the app, if it has ended with it.
+    fn victim_ended<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Option<AppName> {
+        let victim = self.victim.as_mut()?;
+        victim.awaited = victim.awaited.saturating_sub(1);
+        // Of many processes only some are held; the end of the last is then told by its cgroup.
+        (victim.awaited == 0 && victim.all_held).then(|| self.victim_done(shared, now_ns))?
     }
+}
 
-    fn needs(&self) -> &'static [Need] {
+impl<D: Device> Mechanism<D> for Memory {
+    fn about(&self) -> About {
         const NEEDS: [Need; 8] = [
             Need::told("memory-controller", "an app's memory in one figure, and its pressure"),
             Need::told("process_madvise", "compressing idle apps ahead of need"),
@@ -122,53 +128,93 @@ impl<D: Device> Mechanism<D> for Memory {
             Need::shown("swap", "room for what is paged out"),
             Need::shown("ecache", "reserved memory as file cache while its device is idle"),
         ];
-        &NEEDS
+        About { name: "memory", needs: &NEEDS }
     }
 
     fn set_up(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
         self.set_up_all(shared, now_ns)
     }
 
-    fn came(&mut self, app: &AppName, now_ns: u64) {
-        // What is found as the daemon starts may have been there for long.
-        let has_begun = now_ns.saturating_sub(self.set_up_ns) >= SETTLED_NS;
-        let growth = if has_begun { Growth::born(now_ns) } else { Growth::default() };
-        self.apps.insert(app.clone(), AppMemory { growth, ..AppMemory::default() });
-    }
-
-    fn fronted(&mut self, app: &AppName, now_ns: u64) {
-        if let Some(known) = self.apps.get_mut(app) {
-            // Where compression has come to it goes on: what lies before was judged, and what came back of it is needed.
-            known.exhausted_at_bytes = None;
-            known.returned = known.was_compressed;
-        }
-        self.left_front.extend(self.front.replace(app.clone()).filter(|left| left != app));
-        self.came_to_front.push((app.clone(), now_ns));
-        self.returning = Some(app.clone());
-    }
-
-    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
-        self.apps.remove(&app.name);
-        self.left_front.retain(|name| *name != app.name);
-        if self.session.as_ref().is_some_and(|session| session.app == app.name) {
-            self.end_session(shared, now_ns);
+    fn on(&mut self, shared: &mut EngineState<D>, event: Event, now_ns: u64) {
+        match event {
+            Event::Came(app) => {
+                // What is found as the daemon starts may have been there for long.
+                let has_begun = now_ns.saturating_sub(self.set_up_ns) >= SETTLED_NS;
+                let growth = if has_begun { Growth::born(now_ns) } else { Growth::default() };
+                self.apps.insert(app.clone(), AppMemory { growth, ..AppMemory::default() });
+            }
+            Event::Fronted(app) => {
+                if let Some(known) = self.apps.get_mut(app) {
+                    // Where compression has come to it goes on: what lies before was judged, and what came back of it is needed.
+                    known.exhausted_at_bytes = None;
+                    known.returned = known.was_compressed;
+                }
+                self.left_front.extend(self.front.replace(app.clone()).filter(|left| left != app));
+                self.came_to_front.push((app.clone(), now_ns));
+                self.returning = Some(app.clone());
+            }
+            Event::Gone(app) => {
+                self.apps.remove(&app.name);
+                self.left_front.retain(|name| *name != app.name);
+                if self.session.as_ref().is_some_and(|session| session.app == app.name) {
+                    self.end_session(shared, now_ns);
+                }
+            }
+            Event::TurnBegins => {
+                self.lose_patience(shared, now_ns);
+                self.read_back(shared);
+            }
+            Event::Answered => {
+                // What a return touches is resident then, or nothing was ever compressed.
+                if let Some(known) = self.returning.take().and_then(|app| self.apps.get_mut(&app)) {
+                    known.all_out = false;
+                }
+            }
+            Event::Decided { decision, snapshot } => {
+                self.compressing = false;
+                self.only_listed.note(shared, decision, snapshot);
+                if self.outside.note(shared, decision, &snapshot.memory, snapshot.now_ns) {
+                    shared.changed = true;
+                }
+            }
+            Event::TurnEnds(turn) => {
+                if !self.compressing {
+                    self.end_session(shared, now_ns);
+                }
+                if shared.changed {
+                    turn.wake_by(now_ns);
+                }
+                turn.awaited.append(&mut self.left);
+                if let Some(victim) = &self.victim {
+                    turn.wake_by(victim.since_ns + patience_ns(victim, &shared.config));
+                }
+            }
+            Event::VictimEnded => {
+                let ended = self.victim_ended(shared, now_ns);
+                shared.dead.extend(ended);
+            }
+            Event::Emptied(app) => {
+                let is_its = self.victim.as_ref().is_some_and(|victim| victim.app == *app && victim.awaited == 0);
+                if is_its && !self.kill_left(shared, app, now_ns) {
+                    self.victim_done(shared, now_ns);
+                }
+            }
+            Event::Asked(shown) => {
+                self.read_sizes(shared, shown, now_ns);
+                if let Ok(reading) = shared.device.memory() {
+                    // Only shown: the rates of the next decision still count from the last look.
+                    let (some, file, anon) =
+                        (self.reading.psi_some_total_us, self.reading.refault_file, self.reading.refault_anon);
+                    self.reading =
+                        MemoryReading { psi_some_total_us: some, refault_file: file, refault_anon: anon, ..reading };
+                }
+            }
+            _ => {}
         }
     }
 
     fn at_once(&self, snapshot: &Snapshot, config: &Config) -> Decision {
         memory::read_back(snapshot, &config.memory)
-    }
-
-    fn answered(&mut self) {
-        // What a return touches is resident then, or nothing was ever compressed.
-        if let Some(known) = self.returning.take().and_then(|app| self.apps.get_mut(&app)) {
-            known.all_out = false;
-        }
-    }
-
-    fn begin(&mut self, shared: &mut EngineState<D>, now_ns: u64) {
-        self.lose_patience(shared, now_ns);
-        self.read_back(shared);
     }
 
     fn observe(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
@@ -186,14 +232,6 @@ impl<D: Device> Mechanism<D> for Memory {
         decision
     }
 
-    fn decided(&mut self, shared: &mut EngineState<D>, decision: &Decision, snapshot: &Snapshot) {
-        self.compressing = false;
-        self.only_listed.note(shared, decision, snapshot);
-        if self.outside.note(shared, decision, &snapshot.memory, snapshot.now_ns) {
-            shared.changed = true;
-        }
-    }
-
     fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, turn: &mut Turn) -> bool {
         match step.action {
             Action::Compress { app, pages } => {
@@ -207,44 +245,6 @@ impl<D: Device> Mechanism<D> for Memory {
             _ => return false,
         }
         true
-    }
-
-    fn finish(&mut self, shared: &mut EngineState<D>, now_ns: u64, turn: &mut Turn) {
-        if !self.compressing {
-            self.end_session(shared, now_ns);
-        }
-        if shared.changed {
-            turn.wake_by(now_ns);
-        }
-        turn.awaited.append(&mut self.left);
-        if let Some(victim) = &self.victim {
-            turn.wake_by(victim.since_ns + patience_ns(victim, &shared.config));
-        }
-    }
-
-    fn victim_ended(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Option<AppName> {
-        let victim = self.victim.as_mut()?;
-        victim.awaited = victim.awaited.saturating_sub(1);
-        // Of many processes only some are held; the end of the last is then told by its cgroup.
-        (victim.awaited == 0 && victim.all_held).then(|| self.victim_done(shared, now_ns))?
-    }
-
-    fn cgroup_emptied(&mut self, shared: &mut EngineState<D>, app: &AppName, now_ns: u64) {
-        if self.victim.as_ref().is_some_and(|victim| victim.app == *app && victim.awaited == 0)
-            && !self.kill_left(shared, app, now_ns)
-        {
-            self.victim_done(shared, now_ns);
-        }
-    }
-
-    fn refresh(&mut self, shared: &mut EngineState<D>, shown: &[AppName], now_ns: u64) {
-        self.read_sizes(shared, shown, now_ns);
-        if let Ok(reading) = shared.device.memory() {
-            // Only shown: the rates of the next decision still count from the last look.
-            let (some, file, anon) =
-                (self.reading.psi_some_total_us, self.reading.refault_file, self.reading.refault_anon);
-            self.reading = MemoryReading { psi_some_total_us: some, refault_file: file, refault_anon: anon, ..reading };
-        }
     }
 
     fn preview(&mut self, shared: &mut EngineState<D>, snapshot: &mut Snapshot) -> Result<Vec<String>, Error> {

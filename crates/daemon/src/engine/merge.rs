@@ -5,7 +5,7 @@ mod window;
 
 use std::collections::BTreeMap;
 
-use fovea_apps::{App, AppName, Identity, Importance, Lists, MergeReading};
+use fovea_apps::{AppName, Identity, Importance, Lists, MergeReading};
 use fovea_client::Status;
 use fovea_linux::{Device, Error};
 use fovea_policy::merge::{self, AppMerge, MergeState};
@@ -13,7 +13,7 @@ use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 use serde_json::json;
 
 use super::engine_state::EngineState;
-use super::mechanism::{Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
 use window::Progress;
 
 /// `run` while the kernel's thread works.
@@ -169,13 +169,9 @@ fn is_excluded<D: Device>(shared: &mut EngineState<D>, name: &AppName, cgroup: &
 }
 
 impl<D: Device> Mechanism<D> for Merge {
-    fn name(&self) -> &'static str {
-        "merge"
-    }
-
-    fn needs(&self) -> &'static [Need] {
+    fn about(&self) -> About {
         const NEEDS: [Need; 1] = [Need::shown("ksm", "one copy of pages that apps of one ancestor have in common")];
-        &NEEDS
+        About { name: "merge", needs: &NEEDS }
     }
 
     fn set_up(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
@@ -200,8 +196,24 @@ impl<D: Device> Mechanism<D> for Merge {
         Ok(())
     }
 
-    fn gone(&mut self, _house: &mut EngineState<D>, app: &App, _now_ns: u64) {
-        self.apps.remove(&app.name);
+    fn on(&mut self, shared: &mut EngineState<D>, event: Event, _now_ns: u64) {
+        match event {
+            Event::Gone(app) => {
+                self.apps.remove(&app.name);
+            }
+            Event::Decided { .. } => {
+                // A pass is judged once.
+                if let Some(window) = &mut self.state.window {
+                    window.passed = false;
+                }
+            }
+            Event::Asked(_) => {
+                if let (true, Ok(Some(reading))) = (self.is_anyone_registered(), shared.device.merging()) {
+                    self.reading = reading;
+                }
+            }
+            _ => {}
+        }
     }
 
     fn at_once(&self, snapshot: &Snapshot, config: &Config) -> Decision {
@@ -234,13 +246,6 @@ impl<D: Device> Mechanism<D> for Merge {
         decision
     }
 
-    fn decided(&mut self, _house: &mut EngineState<D>, _decision: &Decision, _snapshot: &Snapshot) {
-        // A pass is judged once.
-        if let Some(window) = &mut self.state.window {
-            window.passed = false;
-        }
-    }
-
     fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, _turn: &mut Turn) -> bool {
         let now_ns = step.snapshot.now_ns;
         let outcome = match step.action {
@@ -254,12 +259,6 @@ impl<D: Device> Mechanism<D> for Merge {
         };
         shared.journal_step(step, outcome);
         true
-    }
-
-    fn refresh(&mut self, shared: &mut EngineState<D>, _shown: &[AppName], _now_ns: u64) {
-        if let (true, Ok(Some(reading))) = (self.is_anyone_registered(), shared.device.merging()) {
-            self.reading = reading;
-        }
     }
 
     fn report(&self, status: &mut Status, _now_ns: u64) {

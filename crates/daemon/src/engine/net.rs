@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fovea_apps::{App, AppName};
+use fovea_apps::AppName;
 use fovea_client::Status;
 use fovea_linux::{AppTraffic, Device, Error, Traffic};
 use fovea_policy::net::{self, AppNet, NetState};
@@ -11,7 +11,7 @@ use fovea_policy::{Action, Config, Decision, Snapshot};
 use serde_json::{json, Value};
 
 use super::engine_state::EngineState;
-use super::mechanism::{Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
 
 /// For how long what the network has been seen to bring is believed, at least; at most twice that.
 const PEAK_NS: u64 = 300_000_000_000;
@@ -191,38 +191,50 @@ impl Net {
 }
 
 impl<D: Device> Mechanism<D> for Net {
-    fn name(&self) -> &'static str {
-        "net"
-    }
-
-    fn needs(&self) -> &'static [Need] {
+    fn about(&self) -> About {
         const NEEDS: [Need; 2] = [
             Need::told("sock-diag", "leaving the network to apps that must receive in time"),
             Need::shown("udp-limit", "limiting UDP of the others too ([net] limit_udp)"),
         ];
-        &NEEDS
+        About { name: "net", needs: &NEEDS }
     }
 
-    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, _now_ns: u64) {
-        // Its processes have ended, its connections perhaps not: it may have handed one on.
-        if self.window_of(&app.name) > 0 {
-            self.release(shared, &app.name, &app.cgroup);
-        }
-        if self.udp_limit_of(&app.name) > 0 {
-            self.limit_udp(shared, &app.name, &app.cgroup, None);
-        }
-        self.apps.remove(&app.name);
-        self.told.remove(&app.name);
-    }
-
-    fn undo(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
-        if self.window_of(&app.name) > 0 {
-            let outcome = self.release(shared, &app.name, &app.cgroup);
-            shared.write(now_ns, "release-window", Some(&app.name), None, outcome);
-        }
-        if self.udp_limit_of(&app.name) > 0 {
-            let outcome = self.limit_udp(shared, &app.name, &app.cgroup, None);
-            shared.write(now_ns, "release-udp", Some(&app.name), None, outcome);
+    fn on(&mut self, shared: &mut EngineState<D>, event: Event, now_ns: u64) {
+        match event {
+            Event::Gone(app) => {
+                // Its processes have ended, its connections perhaps not: it may have handed one on.
+                if self.window_of(&app.name) > 0 {
+                    self.release(shared, &app.name, &app.cgroup);
+                }
+                if self.udp_limit_of(&app.name) > 0 {
+                    self.limit_udp(shared, &app.name, &app.cgroup, None);
+                }
+                self.apps.remove(&app.name);
+                self.told.remove(&app.name);
+            }
+            Event::Undo(app) => {
+                if self.window_of(&app.name) > 0 {
+                    let outcome = self.release(shared, &app.name, &app.cgroup);
+                    shared.write(now_ns, "release-window", Some(&app.name), None, outcome);
+                }
+                if self.udp_limit_of(&app.name) > 0 {
+                    let outcome = self.limit_udp(shared, &app.name, &app.cgroup, None);
+                    shared.write(now_ns, "release-udp", Some(&app.name), None, outcome);
+                }
+            }
+            Event::Answered => {
+                // Who matters has changed: it may be that somebody begins to receive.
+                self.state.idle_looks = 0;
+            }
+            Event::Decided { snapshot, .. } => {
+                self.state.window_bytes = net::window_bytes(snapshot, &shared.policy.net);
+                self.state.udp_bytes_per_s = net::udp_bytes_per_s(snapshot, &shared.policy.net);
+                self.state.period_ns = 0;
+            }
+            Event::TurnEnds(_) => {
+                self.rest(shared);
+            }
+            _ => {}
         }
     }
 
@@ -261,19 +273,8 @@ impl<D: Device> Mechanism<D> for Net {
         net::release(snapshot, &config.net)
     }
 
-    fn answered(&mut self) {
-        // Who matters has changed: it may be that somebody begins to receive.
-        self.state.idle_looks = 0;
-    }
-
     fn decide(&self, snapshot: &Snapshot, config: &Config) -> Decision {
         net::decide(snapshot, &config.net)
-    }
-
-    fn decided(&mut self, shared: &mut EngineState<D>, _decision: &Decision, snapshot: &Snapshot) {
-        self.state.window_bytes = net::window_bytes(snapshot, &shared.policy.net);
-        self.state.udp_bytes_per_s = net::udp_bytes_per_s(snapshot, &shared.policy.net);
-        self.state.period_ns = 0;
     }
 
     fn perform(&mut self, shared: &mut EngineState<D>, step: &Step, _turn: &mut Turn) -> bool {
@@ -295,10 +296,6 @@ impl<D: Device> Mechanism<D> for Net {
         };
         shared.journal_step(step, outcome);
         true
-    }
-
-    fn finish(&mut self, shared: &mut EngineState<D>, _now_ns: u64, _turn: &mut Turn) {
-        self.rest(shared);
     }
 
     fn report(&self, status: &mut Status, _now_ns: u64) {

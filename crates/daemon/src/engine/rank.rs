@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use fovea_apps::{App, AppName};
+use fovea_apps::AppName;
 use fovea_linux::Device;
 use fovea_policy::{rank, Action, Config, Decision, Snapshot};
 use serde_json::json;
 
 use super::engine_state::EngineState;
-use super::mechanism::{Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Step, Turn};
 
 /// Time after which processes that were too young to be ranked are tried again.
 const AGAIN_NS: u64 = 1_000_000_000;
@@ -30,20 +30,20 @@ pub(super) struct Rank {
 }
 
 impl<D: Device> Mechanism<D> for Rank {
-    fn name(&self) -> &'static str {
-        "rank"
+    fn about(&self) -> About {
+        About { name: "rank", needs: &[] }
     }
 
-    fn needs(&self) -> &'static [Need] {
-        &[]
-    }
-
-    fn came(&mut self, app: &AppName, _now_ns: u64) {
-        self.scores.insert(app.clone(), Score::default());
-    }
-
-    fn gone(&mut self, _house: &mut EngineState<D>, app: &App, _now_ns: u64) {
-        self.scores.remove(&app.name);
+    fn on(&mut self, _shared: &mut EngineState<D>, event: Event, _now_ns: u64) {
+        match event {
+            Event::Came(app) => {
+                self.scores.insert(app.clone(), Score::default());
+            }
+            Event::Gone(app) => {
+                self.scores.remove(&app.name);
+            }
+            _ => {}
+        }
     }
 
     fn describe(&self, snapshot: &mut Snapshot) {

@@ -6,6 +6,7 @@ use fovea_linux::Device;
 use serde_json::{json, Value};
 
 use super::engine_state::{EndedApp, SharedAppState};
+use super::mechanism::Event;
 use super::Engine;
 
 /// What ended so short a time ago may be started anew: a job in the same cgroup, an app by the same name.
@@ -92,7 +93,7 @@ impl<D: Device> Engine<D> {
         self.undo(app, now_ns);
         if let Some(app) = self.shared.registry.remove(app) {
             self.shared.apps.remove(&app.name);
-            self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.shared, &app, now_ns));
+            self.mechanisms.iter_mut().for_each(|m| m.on(&mut self.shared, Event::Gone(&app), now_ns));
         }
         true
     }
@@ -115,7 +116,7 @@ impl<D: Device> Engine<D> {
 
     /// An app's cgroup has no process any more.
     pub fn ended(&mut self, name: &AppName, now_ns: u64) {
-        self.mechanisms.iter_mut().for_each(|m| m.cgroup_emptied(&mut self.shared, name, now_ns));
+        self.mechanisms.iter_mut().for_each(|m| m.on(&mut self.shared, Event::Emptied(name), now_ns));
         let Some(app) = self.shared.registry.remove(name) else { return };
         if let Some(known) = self.shared.apps.remove(name) {
             let is_late = |then_ns: u64| now_ns.saturating_sub(then_ns) < AGAIN_NS;
@@ -132,7 +133,7 @@ impl<D: Device> Engine<D> {
             let over = ended.len().saturating_sub(ENDED_MAX);
             ended.drain(..over);
         }
-        self.mechanisms.iter_mut().for_each(|m| m.gone(&mut self.shared, &app, now_ns));
+        self.mechanisms.iter_mut().for_each(|m| m.on(&mut self.shared, Event::Gone(&app), now_ns));
         match self.shared.undo.ended(&app.cgroup) {
             // What is written down stands: of one that has ended nothing does.
             Ok(()) => debug_assert!(!self.shared.undo.changed().frozen.contains(&app.cgroup)),
@@ -153,13 +154,13 @@ impl<D: Device> Engine<D> {
             ..SharedAppState::default()
         };
         self.shared.apps.insert(app.clone(), state);
-        self.mechanisms.iter_mut().for_each(|m| m.came(app, now_ns));
+        self.mechanisms.iter_mut().for_each(|m| m.on(&mut self.shared, Event::Came(app), now_ns));
     }
 
     /// What was done to an app is taken back, for it is to be known by another name or in another cgroup.
     fn undo(&mut self, app: &AppName, now_ns: u64) {
         if let Some(app) = self.shared.registry.get(app).cloned() {
-            self.mechanisms.iter_mut().for_each(|m| m.undo(&mut self.shared, &app, now_ns));
+            self.mechanisms.iter_mut().for_each(|m| m.on(&mut self.shared, Event::Undo(&app), now_ns));
         }
     }
 }

@@ -5,7 +5,7 @@ mod kernel;
 
 use std::collections::BTreeMap;
 
-use fovea_apps::{App, AppName, MemoryNode, MemoryTiers, PAGE_BYTES};
+use fovea_apps::{AppName, MemoryNode, MemoryTiers, PAGE_BYTES};
 use fovea_client::Status;
 use fovea_linux::{Device, Error, TierSetting};
 use fovea_policy::tier::{self, AppTier, Budget, TierState};
@@ -13,7 +13,7 @@ use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 use serde_json::{json, Value};
 
 use super::engine_state::EngineState;
-use super::mechanism::{Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
 use kernel::{keep_out, let_in, set};
 
 const BALANCING: &str = "kernel/numa_balancing";
@@ -268,14 +268,10 @@ fn cgroup_of<D: Device>(shared: &EngineState<D>, name: &AppName) -> Option<Strin
 }
 
 impl<D: Device> Mechanism<D> for Tier {
-    fn name(&self) -> &'static str {
-        "tier"
-    }
-
-    fn needs(&self) -> &'static [Need] {
+    fn about(&self) -> About {
         const NEEDS: [Need; 1] =
             [Need::shown("tiers", "fast memory for the app in front, where there is memory of two speeds")];
-        &NEEDS
+        About { name: "tier", needs: &NEEDS }
     }
 
     fn set_up(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Result<(), Error> {
@@ -290,23 +286,17 @@ impl<D: Device> Mechanism<D> for Tier {
         Ok(())
     }
 
-    fn came(&mut self, _app: &AppName, _now_ns: u64) {
-        self.look_soon();
-    }
-
-    fn fronted(&mut self, _app: &AppName, _now_ns: u64) {
-        self.look_soon();
-    }
-
-    // Its cgroup may stay, and be its next start's.
-    fn gone(&mut self, shared: &mut EngineState<D>, app: &App, now_ns: u64) {
-        self.undo(shared, app, now_ns);
-    }
-
-    fn undo(&mut self, shared: &mut EngineState<D>, app: &App, _now_ns: u64) {
-        self.had.remove(&app.name);
-        if self.apps.remove(&app.name).is_some_and(|known| known.steered) {
-            let_in(shared, &app.cgroup).unwrap_or_else(|e| say!("fovea: {e}"));
+    fn on(&mut self, shared: &mut EngineState<D>, event: Event, _now_ns: u64) {
+        match event {
+            Event::Came(_) | Event::Fronted(_) => self.look_soon(),
+            // Its cgroup may stay, and be its next start's.
+            Event::Gone(app) | Event::Undo(app) => {
+                self.had.remove(&app.name);
+                if self.apps.remove(&app.name).is_some_and(|known| known.steered) {
+                    let_in(shared, &app.cgroup).unwrap_or_else(|e| say!("fovea: {e}"));
+                }
+            }
+            _ => {}
         }
     }
 

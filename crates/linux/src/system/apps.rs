@@ -91,7 +91,7 @@ impl Apps for System {
 
     fn kill(&mut self, cgroup: &str) -> Result<KillOutcome, Error> {
         if !self.acts {
-            return Ok(self.would_signal(cgroup)?);
+            return self.would_signal(cgroup);
         }
         let (root, mut inspect, cgroups, asked) = self.looking()?;
         kill::kill(root, &mut inspect, cgroups, cgroup, asked)
