@@ -13,7 +13,7 @@ use fovea_contract::{ecache_parameters, ecache_zero};
 use fovea_linux::StorageSwap;
 use fovea_policy::memory::Mode;
 
-pub use guard::{drop_ins, Loaded};
+pub use guard::{files, Loaded};
 pub use read::BadConfig;
 
 fovea_policy::with_sections! {

@@ -66,7 +66,7 @@ mod watch;
 mod whom_tests;
 mod worker;
 
-pub use config::{drop_ins, AboveStorage, BadConfig, Config, DaemonConfig, Loaded, Preset, ZramConfig};
+pub use config::{files as config_files, AboveStorage, BadConfig, Config, DaemonConfig, Loaded, Preset, ZramConfig};
 pub use engine::{Engine, Turn};
 pub use journal::{Entry, Journal};
 pub use supervisor::{restore_alone, run};

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use fovea_client::protocol::RUN_FOLDER;
-use fovea_daemon::{drop_ins, Config, Loaded};
+use fovea_daemon::{Config, Loaded};
 
 use crate::failure::Failure;
 
@@ -23,20 +23,13 @@ impl Settings {
         Self { config, run_folder }
     }
 
-    /// The files that there are, looked for each time, for they may come while the daemon runs: the vendor's, the owner's file, and those in its
-    /// folder, as `/etc/fovea.toml.d`. One that the command line names is read if it is there or not, and its folder; the vendor's are not.
+    /// The files that there are, looked for each time, for they may come while the daemon runs. Beside one that the command line names the
+    /// vendor's are not read.
     pub fn files(&self) -> Vec<PathBuf> {
-        let mut files = match &self.config {
-            Some(named) => vec![named.clone()],
-            None => {
-                let owners = Some(PathBuf::from(OWNERS_FILE)).filter(|path| path.exists());
-                drop_ins(Path::new(VENDOR_FOLDER)).into_iter().chain(owners).collect()
-            }
-        };
-        let mut folder = self.config.clone().unwrap_or_else(|| OWNERS_FILE.into()).into_os_string();
-        folder.push(".d");
-        files.extend(drop_ins(Path::new(&folder)));
-        files
+        match &self.config {
+            Some(named) => fovea_daemon::config_files(None, named),
+            None => fovea_daemon::config_files(Some(Path::new(VENDOR_FOLDER)), Path::new(OWNERS_FILE)),
+        }
     }
 
     /// The configuration, and the keys in it that nobody knows.

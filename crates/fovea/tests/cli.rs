@@ -163,10 +163,10 @@ fn a_broken_configuration_names_file_line_and_mend() {
         told(expected, mend);
     }
     fs::write(&path, [0xff, 0xfe, b'\n']).unwrap();
-    told(": stream did not contain valid UTF-8", "name a readable file with --config");
+    told(": stream did not contain valid UTF-8", "save it as UTF-8");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    told(": no regular file", "name a readable file with --config");
+    told(": no regular file", "mend or remove it");
 }
 
 #[test]

@@ -172,7 +172,8 @@ pub fn page() -> String {
     page.line(".I /etc/fovea.toml.d/*.toml");
     page.section("DESCRIPTION").text(
         "The files are read in this order, each folder's by their names; a later file's keys go before an earlier one's. `--config FILE` reads \
-         FILE and FILE.d/*.toml instead. Each file and each key is optional; without them the defaults count. They are read when the daemon \
+         FILE and FILE.d/*.toml instead. A file in /etc/fovea.toml.d stands in the place of the vendor's of the same name; a link to /dev/null masks \
+         it. Each file and each key is optional; without them the defaults count. They are read when the daemon \
          starts, and again by `systemctl reload fovea` or `fovea reload`. [zram], [ecache], [watch] and [daemon] count from the next start on.\n\n\
          A file that cannot be used is said in the log, by `fovea status` and by `fovea check`, and a reload of it fails. Until it is mended the \
          last good configuration counts, of which a copy is kept in /var/lib/fovea/last-good, or else the defaults. A key that this version does \

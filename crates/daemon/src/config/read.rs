@@ -28,7 +28,7 @@ const SECTIONS: &[Section] = &[
 #[derive(Debug, Error)]
 pub enum BadConfig {
     /// The file cannot be read.
-    #[error("{path}: {source}: name a readable file with --config", path = .path.display())]
+    #[error("{path}: {why}", path = .path.display(), why = unreadable(.path, .source))]
     Unreadable {
         /// File.
         path: PathBuf,
@@ -45,6 +45,18 @@ pub enum BadConfig {
         /// What is wrong, and the mend.
         message: String,
     },
+}
+
+/// Why a file cannot be read, and the mend.
+fn unreadable(path: &Path, source: &std::io::Error) -> String {
+    use std::io::ErrorKind::{InvalidData, NotFound, PermissionDenied};
+    match source.kind() {
+        NotFound if path.is_symlink() => "the link leads nowhere: mend or remove it".into(),
+        // Of the others only those that there are were asked for.
+        NotFound | PermissionDenied => format!("{source}: name a readable file with --config"),
+        InvalidData => format!("{source}: save it as UTF-8"),
+        _ => format!("{source}: mend or remove it"),
+    }
 }
 
 impl Config {
