@@ -21,7 +21,8 @@
 #   make binding  checks the device-tree binding of carve-outs with dt-schema
 #   make test-arm the phone on arm64 with pages of 4 and of 16 KiB
 #   make small    what goes on a device: daemon, command line and libfovea-heap, no phone and no lab
-#   make build    that, the phone, the lab, fovea-top, fovea-metrics and fovea-prefetch
+#   make extra    programs that stand beside it: fovea-top, fovea-metrics, fovea-prefetch
+#   make build    all of that, the phone and the lab
 #                 Both need cargo, cc and make, and no network where cargo has its crates (CARGO_FLAGS=--offline). TARGET=aarch64-unknown-linux-gnu
 #                 is for another CPU than this machine's; STATIC=0 links the C library dynamically.
 #   make heap-library  libfovea-heap for programs in C (lib/heap); HEAP_CC is another compiler
@@ -29,9 +30,10 @@
 #   make reproducible  builds `small` in two folders and compares
 #   make man      the man pages and the shells' completions, of the command line and the configuration's types
 #   make package-deb  packages for Debian, in target/deb
+#   make test-packages  builds them in chroots of Debian 12 and 13, and installs, upgrades, removes and purges them on fresh machines of these
 #   make hooks    has git check commit messages here
 #   make release-check  what is to be done before a release
-#   make install  into $(DESTDIR)$(PREFIX) and LIBDIR, what `make build` built; install-small: only what goes on a device; uninstall
+#   make install  into $(DESTDIR)$(PREFIX) and LIBDIR, what `make build` built; install-small: only what goes on a device; install-extra; uninstall
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 CARGO ?= cargo
@@ -71,7 +73,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 TEST_SCENARIOS ?= crash no-memory-controller no-pidfd no-psi no-zram
 # Who takes memory beside the apps: a boot each (docs/design/outsiders.md); `make bench` plays all of them.
 TEST_OUTSIDERS ?= zram0
-.PHONY: demo test test-quick test-deep test-scores test-debian bench soak torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 torture-kernels xfstests kernels install install-small uninstall modules modules_install reproducible build whole small heap-library clean check-style release-check hooks man package-deb \
+.PHONY: demo test test-quick test-deep test-scores test-debian test-packages bench soak torture torture-debug torture-fs torture-heap torture-aciom torture-6.1 torture-kernels xfstests kernels install install-small install-extra uninstall modules modules_install reproducible build whole small extra heap-library clean check-style release-check hooks man package-deb \
 	binding guest setup setup-tests fetch test-arm test-rust test-modules test-phone test-python
 
 demo: setup whole
@@ -128,6 +130,9 @@ soak: setup-tests fetch
 DEBIAN_SUITES ?= bookworm trixie
 test-debian:
 	FOVEA_DEBIAN_RUN="$(DEBIAN_RUN)" tools/debian.sh $(DEBIAN_SUITES)
+
+test-packages:
+	tools/debian-packages.sh $(DEBIAN_SUITES)
 
 # Full length: the figures of docs/, those of the lab with five seeds. Two hours on two cores. Whatever falls short, the page is made, and says so; a verdict of
 # the phone's that fails then fails the target. Those of `lab reproduce` do not: some claims are known not to be repeated (docs/results/lab.md).
@@ -235,25 +240,28 @@ torture-6.1: setup-tests fetch
 kernels: setup
 	@sh tools/kernels.sh
 
-# Builds nothing: root may have no cargo.
-install: install-small
-	@[ -x $(FOVEA) ] && [ -x $(RELEASE)/fovea-top ] && [ -x $(RELEASE)/fovea-metrics ] && [ -x $(RELEASE)/fovea-prefetch ] || { echo "the phone, the lab, fovea-top, fovea-metrics and fovea-prefetch are not built: run make build first, as yourself" >&2; exit 1; }
-	install -d $(DESTDIR)$(PREFIX)/lib/fovea
+# Builds nothing: root may have no cargo. What runs already goes on with what is new.
+install: install-small install-extra
+	@[ -x $(FOVEA) ] || { echo "the phone and the lab are not built: run make build first, as yourself" >&2; exit 1; }
 	# The whole program, which the small one runs for `fovea phone|trace|lab`.
 	install -m 755 $(FOVEA) $(DESTDIR)$(PREFIX)/lib/fovea/fovea-lab
 	install -m 755 $(RELEASE)/fovea-guest $(DESTDIR)$(PREFIX)/lib/fovea/
-	# And what it runs for `fovea top|metrics`, with a timer and a dashboard for monitors.
-	install -m 755 $(RELEASE)/fovea-top $(RELEASE)/fovea-metrics $(DESTDIR)$(PREFIX)/lib/fovea/
-	# What reads ahead at apps' starts, with its unit.
-	install -m 755 $(RELEASE)/fovea-prefetch $(DESTDIR)$(PREFIX)/bin/
-	for u in packaging/metrics/* packaging/prefetch/*; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/}; done
-	install -D -m 644 packaging/grafana/fovea.json $(DESTDIR)$(PREFIX)/share/fovea/grafana/fovea.json
 	# For cache policies of one's own, with an example: docs/guide/lab-policies.md.
 	install -m 644 lib/policy/fovea-policy.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 lib/policy/clock.c $(DESTDIR)$(PREFIX)/share/doc/fovea/
 	# What versions before fovea-lab left here.
 	rm -f $(DESTDIR)$(PREFIX)/lib/fovea/fovea
 	$(call install-modules,$(DESTDIR)$(PREFIX)/share/fovea/src)
+
+# What the small program runs for `fovea top|metrics|prefetch`, with units, and a dashboard for monitors.
+EXTRA := fovea-top fovea-metrics fovea-prefetch
+install-extra: install-small
+	@for p in $(EXTRA); do [ -x $(RELEASE)/$$p ] || { echo "$$p is not built: run make build (or make extra) first, as yourself" >&2; exit 1; }; done
+	install -m 755 $(RELEASE)/fovea-top $(RELEASE)/fovea-metrics $(DESTDIR)$(PREFIX)/lib/fovea/
+	install -m 755 $(RELEASE)/fovea-prefetch $(DESTDIR)$(PREFIX)/bin/
+	for u in packaging/metrics/* packaging/prefetch/*; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/}; done
+	install -D -m 644 packaging/grafana/fovea.json $(DESTDIR)$(PREFIX)/share/fovea/grafana/fovea.json
+	$(restart)
 
 install-small:
 	@[ -x $(SMALL) ] || { echo "$(SMALL) is not built: run make build (or make small) first, as yourself" >&2; exit 1; }
@@ -297,6 +305,11 @@ install-small:
 	for f in hooks/fovea-aciom scripts/local-top/fovea-aciom; do \
 		install -D -m 755 packaging/initramfs-tools/$$f $(DESTDIR)/usr/share/initramfs-tools/$$f || exit 1; \
 	done
+	$(restart)
+
+# Nothing runs on from a program that is gone. Not fovea-volumes: disks in use are on it.
+restart = @[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || { systemctl daemon-reload; \
+	systemctl try-restart fovea fovea-prefetch $(patsubst %,'fovea-%@*',watch session auto kde gnome); }
 
 # What install would put there now goes, and the folders that are then empty; the configuration in /etc is its owner's. What runs is
 # stopped first, so that nothing of it is left on the device, and what `fovea setup` did is undone.
@@ -307,11 +320,8 @@ uninstall:
 		systemctl --global disable fovea-kills 2>/dev/null; true; }
 	@[ -n "$(DESTDIR)" ] || rm -rf /var/lib/fovea /run/fovea
 	@[ -n "$(DESTDIR)" ] || ! command -v dkms >/dev/null 2>&1 || dkms remove fovea/$(VERSION) --all 2>/dev/null || true
-	@staged=$$(mktemp -d) && trap 'rm -rf "$$staged"' EXIT && \
-	what=install-small && { [ ! -x $(DESTDIR)$(PREFIX)/lib/fovea/fovea-lab ] || what=install; } && \
-	$(MAKE) --no-print-directory $$what DESTDIR="$$staged" >/dev/null && \
-	(cd "$$staged" && find . ! -type d) | while read -r file; do rm -f "$(DESTDIR)/$$file"; done && \
-	(cd "$$staged" && find . -mindepth 1 -depth -type d) | while read -r folder; do rmdir "$(DESTDIR)/$$folder" 2>/dev/null || true; done
+	@tools/staged.sh uninstall '$(MAKE)' '$(DESTDIR)' '$(PREFIX)' '$(LIBDIR)'
+	@[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 modules:
@@ -347,7 +357,10 @@ needs-cargo:
 REMAP := "--remap-path-prefix=$(CURDIR)=/fovea","--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo"
 
 whole: needs-cargo
-	$(CARGO) build --release -p fovea -p fovea-guest -p fovea-top -p fovea-metrics -p fovea-prefetch $(CARGO_FLAGS) $(LINKED) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
+	$(CARGO) build --release -p fovea -p fovea-guest $(EXTRA:%=-p %) $(CARGO_FLAGS) $(LINKED) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
+
+extra: needs-cargo
+	$(CARGO) build --release $(EXTRA:%=-p %) $(CARGO_FLAGS) $(LINKED) --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
 comma := ,
 # Has a profile, and so a folder, of its own: else it and the whole program would take each other's place.
@@ -435,6 +448,7 @@ check-style:
 	@$(call needs-tool,clippy,clippy) && $(CARGO) clippy --workspace --all-targets -- -D warnings
 	@tools/reuse.sh
 	@tools/docs.sh
+	@MAKE='$(MAKE)' tools/recipes.sh
 
 # rustup's minimal profile and Debian's cargo have neither rustfmt nor clippy: skipped here, a failure
 # where CI is set, for a check that may be skipped holds nobody to anything.

@@ -5,7 +5,7 @@
 # FOVEA_DEBIAN_RUN is what is done there, a line for the shell; by default make build, the tests that boot nothing, and one scenario.
 # 13 has a rustc of its own. That of 12 is too old, as its users know, so the host's toolchain is lent to it. Crates are the host's too:
 # they are fetched first, and cargo stays offline inside. What a chroot is made of is kept in the cache; the tree and all that is built
-# are new each time. Needs root and mmdebstrap.
+# are new each time, unless FOVEA_DEBIAN_KEEP=1 keeps target/. Needs root and mmdebstrap.
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -23,7 +23,7 @@ command -v cargo >/dev/null && command -v rustc >/dev/null || {
 crates=${CARGO_HOME:-$HOME/.cargo}
 toolchain=$(rustc --print sysroot)
 mkdir -p "$cache"
-(cd "$here" && cargo fetch --locked --quiet)
+(cd "$here" && cargo fetch --locked --quiet && cd python && cargo fetch --locked --quiet)
 
 for suite; do
 	root=$cache/$suite
@@ -40,8 +40,12 @@ for suite; do
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
 	# A mirror may be reached by a certificate that the host was given.
 	[ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-	rm -rf "$root/fovea"
-	mkdir "$root/fovea"
+	if [ -n "${FOVEA_DEBIAN_KEEP:-}" ] && [ -d "$root/fovea" ]; then
+		find "$root/fovea" -mindepth 1 -maxdepth 1 ! -name target -exec rm -rf {} +
+	else
+		rm -rf "$root/fovea"
+		mkdir "$root/fovea"
+	fi
 	# What git knows, as it is now.
 	(cd "$here" && git ls-files -z | tar --null --files-from=- --create) | tar -x --no-same-owner -C "$root/fovea"
 	echo "== $suite: $run"

@@ -15,15 +15,24 @@ built=$top/target/deb/fovea-$version
 mkdir -p "$built"
 # All but what was built there: files that are gone from the tree go.
 find "$built" -mindepth 1 -maxdepth 1 ! -name target ! -name python -exec rm -rf {} +
-(cd "$top" && git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read --files-from=- --create 2>/dev/null) |
-	tar -x -C "$built"
+# A release that was unpacked is no checkout.
+is_checkout() { [ -e "$top/.git" ] && command -v git >/dev/null; }
+sources() {
+	if is_checkout; then git ls-files -z --cached --others --exclude-standard; else
+		find . -name target -prune -o -name .git -prune -o ! -type d -print0
+	fi
+}
+(cd "$top" && sources | tar --null --ignore-failed-read --files-from=- --create 2>/dev/null) | tar -x -C "$built"
 cp -r "$built/packaging/debian" "$built/debian"
 who="${DEBFULLNAME:-The Fovea developers} <${DEBEMAIL:-$(id -un)@$(hostname -f)}>"
-when=@${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct)}
+is_checkout && changed=$(git -C "$top" log -1 --format=%ct) || changed=$(stat -c %Y "$top/CHANGELOG.md")
+when=@${SOURCE_DATE_EPOCH:-$changed}
 sed -i "s/@MAINTAINER@/$who/; s/@VERSION@/$version/; s/@DATE@/$(date -R -d "$when")/; s/@YEAR@/$(date +%Y -d "$when")/" \
 	"$built/debian/control" "$built/debian/changelog" "$built/debian/copyright"
-FOVEA_COMMIT=$(git -C "$top" describe --always --dirty --abbrev=12 --exclude='*')
-export FOVEA_COMMIT
+if is_checkout; then
+	FOVEA_COMMIT=$(git -C "$top" describe --always --dirty --abbrev=12 --exclude='*')
+	export FOVEA_COMMIT
+fi
 profiles=
 for what in ${FOVEA_WITHOUT:-}; do profiles="$profiles fovea.$what"; done
 # Whoever has cargo from elsewhere has not Debian's package of it.

@@ -18,8 +18,8 @@
           nativeBuildInputs = [ pkgs.cargo pkgs.rustc pkgs.rustPlatform.cargoSetupHook ];
           # Linked to the C library of the store, and offline.
           makeFlags = [ "STATIC=0" "CARGO_FLAGS=--offline" "PREFIX=${placeholder "out"}" ];
-          buildFlags = [ "small" ];
-          installTargets = [ "install-small" ];
+          buildFlags = [ "small" "extra" ];
+          installTargets = [ "install-extra" ];
           # Modules are the kernel's packages' own; there is no /usr here.
           preInstall = "export DESTDIR=$NIX_BUILD_TOP/staged";
           postInstall = ''

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck shell=sh
+# On a fresh machine of Debian (tools/debian-machine.sh) with Fovea's packages in /given: installs them as a user would, uses, upgrades, removes
+# and purges them. Ends at the first thing that is not as it should be, and names it.
+set -u
+must() { # must WHAT COMMAND...
+	what=$1
+	shift
+	"$@" >/root/output 2>&1 || { echo "FAILED: $what: $*"; tail -n 15 /root/output; exit 1; }
+}
+no() { # no WHAT COMMAND...: the command must fail
+	what=$1
+	shift
+	if "$@" >/root/output 2>&1; then echo "FAILED: $what: $*"; cat /root/output; exit 1; fi
+}
+has() { grep -q -- "$1" /root/output || { echo "FAILED: '$1' is not in:"; cat /root/output; exit 1; }; }
+files() { find / -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /root -o -path /var/cache -o -path /var/log \
+	-o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/lib/systemd/deb-systemd-helper-enabled \) -prune -o -print | sort; }
+answers() { # the daemon takes a moment from its start to its first answer
+	tries=0
+	until fovea status >/root/output 2>&1; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 100 ] || { echo "FAILED: the daemon does not answer"; cat /root/output; journalctl -u fovea --no-pager | tail -n 20; exit 1; }
+		sleep 0.1
+	done
+}
+became() { # became STATE UNIT: systemd has taken the unit there
+	tries=0
+	until [ "$(systemctl is-active "$2")" = "$1" ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 100 ] || { echo "FAILED: $2 is $(systemctl is-active "$2"), not $1"; journalctl -u "$2" --no-pager | tail -n 20; exit 1; }
+		sleep 0.1
+	done
+}
+pid() { systemctl show -P MainPID fovea; }
+
+apt-get update -qq >/dev/null
+# What the packages need, so that it is no difference later.
+must dependencies apt-get install -y -qq --no-install-recommends adduser libpam-systemd dkms man-db python3 make procps
+useradd -m -u 1000 somebody
+files >/root/before
+
+echo "one package, as the guide says"
+begun=$(date +%s%N)
+must install apt-get install -y -qq --no-install-recommends /given/fovea_*.deb
+answers
+echo "from the package to a daemon that answers: $((($(date +%s%N) - begun) / 1000000)) ms"
+became active fovea
+must "on at the next boot" systemctl is-enabled fovea
+must "notifications are on" systemctl --global is-enabled fovea-kills
+must manual man -w fovea.toml
+fovea check >/root/output 2>&1 || [ $? = 3 ] || { echo "FAILED: fovea check"; cat /root/output; exit 1; }
+# Whoever logs in is found.
+must login loginctl enable-linger somebody
+became active fovea-auto@1000.service
+became active fovea-session@1000.service
+must "the package's own test" sh /given/fovea-*/packaging/debian/tests/service
+for helper in top metrics prefetch lab; do
+	fovea $helper --help >/root/output 2>&1 && continue
+	has "fovea-$helper"
+done
+
+echo "all packages"
+must install apt-get install -y -qq --no-install-recommends /given/*.deb
+must top fovea top --once
+must metrics fovea metrics
+has fovea_
+must prefetch fovea prefetch status
+must lab fovea lab --help
+must python python3 -c 'import fovea'
+for page in fovea-top fovea-metrics fovea-prefetch fovea-ecache fovea.toml fovea.7; do
+	case $page in fovea.7) must manual man -w 7 fovea ;; *) must manual man -w $page ;; esac
+done
+mkdir -p /var/lib/prometheus/node-exporter
+must timer systemctl enable --now fovea-metrics.timer
+must prefetch systemctl enable --now fovea-prefetch
+became active fovea-prefetch
+must metrics systemctl start fovea-metrics
+must metrics grep -q fovea_ /var/lib/prometheus/node-exporter/fovea.prom
+
+echo "upgrade"
+mkdir /root/newer
+for deb in /given/*.deb; do
+	name=$(basename "$deb" .deb)
+	dpkg-deb -R "$deb" /root/unpacked
+	sed -i 's/^Version: \(.*\)/Version: \1+next/; s/(= \([0-9.]*\))/(= \1+next)/' /root/unpacked/DEBIAN/control
+	dpkg-deb -b /root/unpacked "/root/newer/$name.deb" >/dev/null
+	rm -r /root/unpacked
+done
+printf '[lists]\nprotect = ["mine"]\n' >/etc/fovea.toml
+must reload systemctl reload fovea
+must off systemctl disable fovea-kills --global
+before=$(pid)
+must upgrade apt-get install -y -qq --no-install-recommends /root/newer/*.deb
+answers
+[ "$(pid)" != "$before" ] || { echo "FAILED: the old daemon runs on after the upgrade"; exit 1; }
+became active fovea
+became active fovea-auto@1000.service
+became active fovea-prefetch
+must "what the owner wrote stays" grep -q mine /etc/fovea.toml
+no "what the owner turned off stays off" systemctl --global is-enabled fovea-kills
+for process in /proc/[0-9]*/exe; do
+	case $(readlink "$process") in *fovea*deleted*) echo "FAILED: runs on from a deleted file: $process"; exit 1 ;; esac
+done
+
+echo "remove"
+must remove apt-get remove -y -qq '?name(fovea)'
+no "no process is left" pgrep -l fovea
+became inactive fovea
+no "no user is watched" systemctl is-active fovea-auto@1000
+must "the owner's file stays" test -f /etc/fovea.toml
+no "units are gone" ls /usr/lib/systemd/system/fovea*
+
+echo "installed again"
+must install apt-get install -y -qq --no-install-recommends /given/fovea_*.deb
+answers
+must "on at the next boot" systemctl is-enabled fovea
+must purge apt-get purge -y -qq '?name(fovea)'
+no "no process is left" pgrep -l fovea
+no "no unit is known" systemctl cat fovea
+
+echo "from the sources"
+must make make -C /given/fovea-* install
+must setup fovea setup --dry-run
+must enable systemctl enable --now fovea
+answers
+before=$(pid)
+must "installed over itself" make -C /given/fovea-* install
+answers
+[ "$(pid)" != "$before" ] || { echo "FAILED: the old daemon runs on after make install"; exit 1; }
+must uninstall make -C /given/fovea-* uninstall
+no "no process is left" pgrep -l fovea
+no "no unit is known" systemctl cat fovea
+loginctl disable-linger somebody
+files >/root/after
+# The owner's folder was made above, and Python keeps what it compiled of its own.
+diff /root/before /root/after | grep '^[<>]' | grep -v -e /var/lib/prometheus -e __pycache__ -e /etc/resolv.conf >/root/output && {
+	echo "FAILED: purged, and this is not as it was:"
+	cat /root/output
+	exit 1
+}
+echo "passed"
