@@ -60,6 +60,14 @@ for helper in top metrics prefetch lab; do
 	has "fovea-$helper"
 done
 
+
+# The guide's commands, as a user types them.
+guide=$(echo /given/fovea-*/docs/guide/install.md)
+awk '/^```sh (run|daemon)$/ { code = 1; next } /^```/ { code = 0 } code' "$guide" >/root/typed
+while read -r line; do
+	must "typed by a user" su somebody -s /bin/sh -c "cd; $line"
+done <"/root/typed"
+
 echo "all packages"
 must install apt-get install -y -qq --no-install-recommends /given/*.deb
 must top fovea top --once

@@ -7,8 +7,8 @@
 set -eu
 make=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
-for tool in dpkg-buildpackage dh dh_dkms cargo; do
-	command -v "$tool" >/dev/null || { echo "$tool is missing; apt-get install dpkg-dev debhelper dh-dkms cargo" >&2; exit 3; }
+for tool in dpkg-buildpackage dh dh_dkms cc cargo; do
+	command -v "$tool" >/dev/null || { echo "$tool is missing; apt-get install build-essential debhelper dh-dkms cargo" >&2; exit 3; }
 done
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$top/Cargo.toml")
 built=$top/target/deb/fovea-$version

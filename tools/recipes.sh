@@ -166,8 +166,10 @@ if has kconfig-conf; then
 fi
 if has nix-instantiate; then try packaging/nix/flake.nix nix-instantiate --parse "$packaging/nix/flake.nix"; fi
 if has shellcheck; then
-	try "scripts of packaging" shellcheck -S warning "$packaging/openrc/fovea" "$packaging/openrc/fovea-prefetch" "$packaging/buildroot/S50fovea" \
-		"$packaging/arch/PKGBUILD" "$packaging/alpine/APKBUILD" "$packaging/alpine/AKMBUILD" "$packaging/fovea-setup"
+	# OpenRC's interpreter is a shell, and reads the variables.
+	try "scripts of OpenRC" shellcheck -S warning -s sh -e SC1008,SC2034 "$packaging"/openrc/*
+	try "scripts of packaging" shellcheck -S warning "$packaging/buildroot/S50fovea" "$packaging/arch/PKGBUILD" "$packaging/alpine/APKBUILD" \
+		"$packaging/alpine/AKMBUILD" "$packaging/fovea-setup"
 fi
 [ -z "$skipped" ] || echo "recipes: not looked at for want of it:$skipped"
 [ "$failed" = 0 ] && echo "recipes: versions, files and needs are in step"

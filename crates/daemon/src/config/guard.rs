@@ -76,7 +76,8 @@ pub fn files(vendors: Option<&Path>, owners: &Path) -> Vec<PathBuf> {
 /// The files of a folder that end in .toml, by their names. Those that editors hide are theirs.
 fn drop_ins(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let seen = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b".")).map(|entry| entry.path());
+    let seen =
+        entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b".")).map(|entry| entry.path());
     let mut files: Vec<_> = seen.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
     files.sort();
     files
