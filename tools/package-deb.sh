@@ -24,7 +24,7 @@ sources() {
 }
 (cd "$top" && sources | tar --null --ignore-failed-read --files-from=- --create 2>/dev/null) | tar -x -C "$built"
 cp -r "$built/packaging/debian" "$built/debian"
-who="${DEBFULLNAME:-The Fovea developers} <${DEBEMAIL:-$(id -un)@$(hostname -f)}>"
+who="${DEBFULLNAME:-The Fovea developers} <${DEBEMAIL:-$(id -un)@$(hostname -f 2>/dev/null || uname -n)}>"
 is_checkout && changed=$(git -C "$top" log -1 --format=%ct) || changed=$(stat -c %Y "$top/CHANGELOG.md")
 when=@${SOURCE_DATE_EPOCH:-$changed}
 sed -i "s/@MAINTAINER@/$who/; s/@VERSION@/$version/; s/@DATE@/$(date -R -d "$when")/; s/@YEAR@/$(date +%Y -d "$when")/" \
