@@ -19,7 +19,7 @@ if [ "${1:-}" != inside ]; then
 	trap end EXIT
 	trap 'exit 1' HUP INT TERM
 	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cgroup" unshare -C -m -p -u -i --propagation private --fork --kill-child -- \
-		"$0" inside "$1" "$2" "$3" "$work" </dev/null >"$work/console" 2>&1 &
+		"$(realpath "$0")" inside "$(realpath "$1")" "$(realpath "$2")" "$(realpath "$3")" "$work" </dev/null >"$work/console" 2>&1 &
 	machine=$!
 	until [ -e "$work/ended" ]; do
 		kill -0 "$machine" 2>/dev/null || { echo "the machine did not start or ended:" >&2; tail -n 5 "$work/console" >&2; exit 1; }
