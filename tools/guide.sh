@@ -3,7 +3,7 @@
 # usage: guide.sh PROGRAM
 # Tests the commands of docs/: the fenced blocks that say how, behind their language.
 #   sh run       run as they stand, without root, in an empty folder
-#   sh daemon    the same, beside a daemon that knows no app and changes nothing
+#   sh daemon    the same, beside a daemon that knows no app and changes nothing; with sudo, for only root may ask it
 #   sh parse     commands of fovea, whose words the program's own parser takes
 #   sh make      targets of the Makefile
 #   sh root      what needs root or hardware: names of units, modules, their parameters, targets and
@@ -12,12 +12,14 @@
 set -eu
 program=$(realpath "$1")
 cd "$(dirname "$0")/.."
-top=$PWD
 scratch=$(mktemp -d)
 daemon=
 trap 'if [ -n "$daemon" ]; then kill "$daemon" && wait "$daemon" || true; fi; rm -rf "$scratch"' EXIT
 mkdir "$scratch/bin" "$scratch/work" "$scratch/run"
 ln -s "$program" "$scratch/bin/fovea"
+# Only root may ask the daemon; here it is that of whoever tests.
+printf '#!/bin/sh\nexec "$@"\n' >"$scratch/bin/sudo"
+chmod 755 "$scratch/bin/sudo"
 PATH="$scratch/bin:$PATH"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 checked=0 others=0 failed=0
@@ -41,6 +43,7 @@ awk -v folder="$scratch" '
 parses() { # parses WHERE WORDS...
 	where=$1
 	shift
+	[ "$1" = sudo ] && shift
 	[ "$1" = fovea ] || { wrong "$where" "not a command of fovea: $*"; return; }
 	shift
 	said=$(

@@ -28,7 +28,7 @@ pub enum ClientError {
         path: PathBuf,
     },
     /// The socket is there and may not be used.
-    #[error("{path}: permission denied: only root may steer the daemon", path = .path.display())]
+    #[error("{path}: permission denied: only root may ask the daemon: run this by sudo", path = .path.display())]
     NotAllowed {
         /// Socket.
         path: PathBuf,

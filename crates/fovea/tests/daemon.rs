@@ -167,7 +167,7 @@ fn another_user_is_refused() {
     let output = as_nobody(daemon.folder.path(), &["screen", "off"]);
     assert_eq!(output.status.code(), Some(1));
     let line = one_line(&output);
-    assert!(line.contains("permission denied: only root may steer the daemon"), "{line}");
+    assert!(line.contains("permission denied: only root may ask the daemon: run this by sudo"), "{line}");
     // Even if somebody opens the socket to all.
     fs::set_permissions(daemon.run_folder().join("control.sock"), PermissionsExt::from_mode(0o666)).unwrap();
     let output = as_nobody(daemon.folder.path(), &["screen", "off"]);
