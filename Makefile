@@ -294,8 +294,10 @@ install-small:
 	install -D -m 644 packaging/user@.service.d/fovea.conf $(DESTDIR)$(PREFIX)/lib/systemd/system/user@.service.d/fovea.conf
 	install -D -m 644 packaging/udev/60-fovea.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-fovea.rules
 	install -D -m 755 packaging/initramfs-tools/scripts/local-top/fovea-aciom $(DESTDIR)$(PREFIX)/lib/fovea/fovea-volumes
-	sed 's|/usr/local|$(PREFIX)|g' packaging/fovea-setup >$(DESTDIR)$(PREFIX)/lib/fovea/fovea-setup
-	chmod 755 $(DESTDIR)$(PREFIX)/lib/fovea/fovea-setup
+	for s in setup users; do \
+		sed 's|/usr/local|$(PREFIX)|g' packaging/fovea-$$s >$(DESTDIR)$(PREFIX)/lib/fovea/fovea-$$s && \
+		chmod 755 $(DESTDIR)$(PREFIX)/lib/fovea/fovea-$$s || exit 1; \
+	done
 	for p in man/*.[1457]; do \
 		s=$${p##*.} && install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p#man/} || exit 1; \
 	done
@@ -309,7 +311,8 @@ install-small:
 
 # Nothing runs on from a program that is gone. Not fovea-volumes: disks in use are on it.
 restart = @[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || { systemctl daemon-reload; \
-	systemctl try-restart fovea fovea-prefetch $(patsubst %,'fovea-%@*',watch session auto kde gnome); }
+	for u in fovea fovea-prefetch $(patsubst %,'fovea-%@*',watch session auto kde gnome); do systemctl try-restart "$$u" 2>/dev/null; done; \
+	$(PREFIX)/lib/fovea/fovea-users restart; }
 
 # What install would put there now goes, and the folders that are then empty; the configuration in /etc is its owner's. What runs is
 # stopped first, so that nothing of it is left on the device, and what `fovea setup` did is undone.
@@ -317,7 +320,7 @@ uninstall:
 	@[ -n "$(DESTDIR)" ] || [ ! -x $(PREFIX)/lib/fovea/fovea-setup ] || $(PREFIX)/lib/fovea/fovea-setup --undo || true
 	@[ -n "$(DESTDIR)" ] || ! command -v systemctl >/dev/null 2>&1 || { \
 		systemctl disable --now fovea fovea-volumes 2>/dev/null; systemctl stop 'fovea-*' 2>/dev/null; \
-		systemctl --global disable fovea-kills 2>/dev/null; true; }
+		systemctl --global disable fovea-kills 2>/dev/null; $(PREFIX)/lib/fovea/fovea-users stop 2>/dev/null; true; }
 	@[ -n "$(DESTDIR)" ] || rm -rf /var/lib/fovea /run/fovea
 	@[ -n "$(DESTDIR)" ] || ! command -v dkms >/dev/null 2>&1 || dkms remove fovea/$(VERSION) --all 2>/dev/null || true
 	@tools/staged.sh uninstall '$(MAKE)' '$(DESTDIR)' '$(PREFIX)' '$(LIBDIR)'

@@ -61,7 +61,7 @@ fovea check >/root/output 2>&1 || [ $? = 3 ] || wrong "fovea check"
 must login loginctl enable-linger somebody
 became active fovea-auto@1000.service
 became active fovea-session@1000.service
-must "the package's own test" sh /given/fovea-*/packaging/debian/tests/service
+must "the package's own test" sh /given/fovea-[0-9]*/packaging/debian/tests/service
 for helper in top metrics prefetch lab; do
 	fovea $helper --help >/root/output 2>&1 && continue
 	has "fovea-$helper"
@@ -69,7 +69,7 @@ done
 
 
 # The guide's commands, as a user types them.
-guide=$(echo /given/fovea-*/docs/guide/install.md)
+guide=$(echo /given/fovea-[0-9]*/docs/guide/install.md)
 awk '/^```sh (run|daemon)$/ { code = 1; next } /^```/ { code = 0 } code' "$guide" >/root/typed
 while read -r line; do
 	must "typed by a user" su somebody -s /bin/sh -c "cd; $line"
@@ -115,7 +115,7 @@ became active fovea-prefetch
 must "what the owner wrote stays" grep -q mine /etc/fovea.toml
 no "what the owner turned off stays off" systemctl --global is-enabled fovea-kills
 for process in /proc/[0-9]*/exe; do
-	case $(readlink "$process") in *fovea*deleted*) wrong "runs on from a deleted file: $process" ;; esac
+	case $(readlink "$process") in *fovea*deleted*) tr '\0' ' ' <"${process%exe}cmdline" >/root/output; wrong "runs on from a deleted file: $process" ;; esac
 done
 
 echo "remove"
@@ -135,15 +135,15 @@ no "no process is left" pgrep -l fovea
 no "no unit is known" systemctl cat fovea
 
 echo "from the sources"
-must make make -C /given/fovea-* install
+must make make -C /given/fovea-[0-9]* install
 must setup fovea setup --dry-run
 must enable systemctl enable --now fovea
 answers
 before=$(pid)
-must "installed over itself" make -C /given/fovea-* install
+must "installed over itself" make -C /given/fovea-[0-9]* install
 answers
 [ "$(pid)" != "$before" ] || wrong "the old daemon runs on after make install"
-must uninstall make -C /given/fovea-* uninstall
+must uninstall make -C /given/fovea-[0-9]* uninstall
 no "no process is left" pgrep -l fovea
 no "no unit is known" systemctl cat fovea
 loginctl disable-linger somebody

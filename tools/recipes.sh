@@ -116,7 +116,7 @@ find "$pkgdir" ! -type d | sed "s|$pkgdir/||" | grep -v -e '^usr/bin/fovea$' -e 
 END
 try packaging/alpine/APKBUILD sh "$work/alpine.sh" "$packaging/alpine" "$work/alpine" "$top/tools/staged.sh"
 try packaging/alpine/AKMBUILD sh -n "$packaging/alpine/AKMBUILD"
-for init in "$packaging"/openrc/* "$packaging/buildroot/S50fovea" "$packaging/fovea-setup"; do try "${init#"$top"/}" sh -n "$init"; done
+for init in "$packaging"/openrc/* "$packaging/buildroot/S50fovea" "$packaging/fovea-setup" "$packaging/fovea-users"; do try "${init#"$top"/}" sh -n "$init"; done
 
 # Yocto: the licences, and each file in a package.
 recipe=$packaging/yocto/fovea_git.bb
@@ -169,7 +169,7 @@ if has shellcheck; then
 	# OpenRC's interpreter is a shell, and reads the variables.
 	try "scripts of OpenRC" shellcheck -S warning -s sh -e SC1008,SC2034 "$packaging"/openrc/*
 	try "scripts of packaging" shellcheck -S warning "$packaging/buildroot/S50fovea" "$packaging/arch/PKGBUILD" "$packaging/alpine/APKBUILD" \
-		"$packaging/alpine/AKMBUILD" "$packaging/fovea-setup"
+		"$packaging/alpine/AKMBUILD" "$packaging/fovea-setup" "$packaging/fovea-users"
 fi
 [ -z "$skipped" ] || echo "recipes: not looked at for want of it:$skipped"
 [ "$failed" = 0 ] && echo "recipes: versions, files and needs are in step"

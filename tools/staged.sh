@@ -37,6 +37,8 @@ find . -mindepth 1 -depth -type d | sed 's|^\.||' | while read -r path; do
 	# On a machine some folders are the distribution's, and may be empty without us.
 	case $path in
 	*fovea*) ;;
+	# Where there are hooks for it, that package has the folders.
+	/usr/share/initramfs-tools*) [ ! -e /usr/share/initramfs-tools/hook-functions ] || continue ;;
 	"$prefix"/share/man) [ -n "$folder" ] || continue ;;
 	"$prefix"/*/*) [ -n "$folder" ] || [ "$prefix" != /usr ] || continue ;;
 	*) [ -n "$folder" ] || continue ;;
