@@ -135,6 +135,8 @@ no "no process is left" pgrep -l fovea
 no "no unit is known" systemctl cat fovea
 
 echo "from the sources"
+# The shell still knows where the package had it.
+hash -r
 must make make -C /given/fovea-[0-9]* install
 must setup fovea setup --dry-run
 must enable systemctl enable --now fovea
