@@ -24,7 +24,7 @@ fn plans(scenario: &Scenario) -> Vec<Plan> {
 #[test]
 fn every_case_is_planned_under_every_configuration() {
     let plans = plans(&scenario(&[]));
-    assert_eq!(plans.len(), 29 * 4);
+    assert_eq!(plans.len(), 30 * 4);
     for group in plans.chunks(4) {
         assert!(group.iter().all(|plan| plan.steps == group[0].steps && plan.desktop.is_some()));
         let outsiders = group[0].steps.iter().filter(|step| matches!(step, Step::Outsider(_))).count();

@@ -105,7 +105,7 @@ pub(super) const CASES: [OneCase; 32] = [
     leak("container", Place::Container, Manner::Leak),
     leak("container-slow", Place::Container, Manner::Slow),
     shared("app-shared", Place::App),
-    OneCase { to_and_fro: true, usual: false, ..leak("app-alternate", Place::App, Manner::Leak) },
+    OneCase { to_and_fro: true, ..leak("app-alternate", Place::App, Manner::Leak) },
     leak("odd-name", Place::OddName, Manner::Leak),
     OneCase { wanted: Wanted::Background, ..leak("session-part", Place::SessionPart, Manner::Bounded) },
     leak("user-service", Place::UserService, Manner::Leak),
