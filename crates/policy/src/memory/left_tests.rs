@@ -12,11 +12,10 @@ fn what_the_kernel_keeps_for_itself_is_not_left_to_anybody() {
         let mut s =
             short(60, vec![app("front", Importance::Foreground, 90), leak, app("left", Importance::Hidden, 60)]);
         (s.memory.total_bytes, s.memory.low_bytes, s.memory.file_bytes) = (1280 * MB, low_mb * MB, 12 * MB);
-        let kill = decide(&s, &device).actions.into_iter().find_map(|(action, reason)| match action {
+        decide(&s, &device).actions.into_iter().find_map(|(action, reason)| match action {
             Action::Kill { app } => Some((app.to_string(), reason == Reason::Runaway)),
             _ => None,
-        });
-        kill
+        })
     };
     let (runaway, bystander) = (Some(("indexer".into(), true)), Some(("left".into(), false)));
     let fast = growing("indexer", Importance::Service, 50, 6);
