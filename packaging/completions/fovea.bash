@@ -40,9 +40,6 @@ _fovea() {
             fovea,launch)
                 cmd="fovea__subcmd__launch"
                 ;;
-            fovea,list)
-                cmd="fovea__subcmd__list"
-                ;;
             fovea,metrics)
                 cmd="fovea__subcmd__metrics"
                 ;;
@@ -61,6 +58,9 @@ _fovea() {
             fovea,restore)
                 cmd="fovea__subcmd__restore"
                 ;;
+            fovea,rules)
+                cmd="fovea__subcmd__rules"
+                ;;
             fovea,run)
                 cmd="fovea__subcmd__run"
                 ;;
@@ -73,6 +73,9 @@ _fovea() {
             fovea,simulate)
                 cmd="fovea__subcmd__simulate"
                 ;;
+            fovea,source)
+                cmd="fovea__subcmd__source"
+                ;;
             fovea,status)
                 cmd="fovea__subcmd__status"
                 ;;
@@ -81,9 +84,6 @@ _fovea() {
                 ;;
             fovea,trace)
                 cmd="fovea__subcmd__trace"
-                ;;
-            fovea,watch)
-                cmd="fovea__subcmd__watch"
                 ;;
             fovea__subcmd__heap,alloc)
                 cmd="fovea__subcmd__heap__subcmd__alloc"
@@ -133,9 +133,6 @@ _fovea() {
             fovea__subcmd__help,launch)
                 cmd="fovea__subcmd__help__subcmd__launch"
                 ;;
-            fovea__subcmd__help,list)
-                cmd="fovea__subcmd__help__subcmd__list"
-                ;;
             fovea__subcmd__help,metrics)
                 cmd="fovea__subcmd__help__subcmd__metrics"
                 ;;
@@ -154,6 +151,9 @@ _fovea() {
             fovea__subcmd__help,restore)
                 cmd="fovea__subcmd__help__subcmd__restore"
                 ;;
+            fovea__subcmd__help,rules)
+                cmd="fovea__subcmd__help__subcmd__rules"
+                ;;
             fovea__subcmd__help,run)
                 cmd="fovea__subcmd__help__subcmd__run"
                 ;;
@@ -166,6 +166,9 @@ _fovea() {
             fovea__subcmd__help,simulate)
                 cmd="fovea__subcmd__help__subcmd__simulate"
                 ;;
+            fovea__subcmd__help,source)
+                cmd="fovea__subcmd__help__subcmd__source"
+                ;;
             fovea__subcmd__help,status)
                 cmd="fovea__subcmd__help__subcmd__status"
                 ;;
@@ -174,9 +177,6 @@ _fovea() {
                 ;;
             fovea__subcmd__help,trace)
                 cmd="fovea__subcmd__help__subcmd__trace"
-                ;;
-            fovea__subcmd__help,watch)
-                cmd="fovea__subcmd__help__subcmd__watch"
                 ;;
             fovea__subcmd__help__subcmd__heap,alloc)
                 cmd="fovea__subcmd__help__subcmd__heap__subcmd__alloc"
@@ -211,15 +211,6 @@ _fovea() {
             fovea__subcmd__help__subcmd__lab,sweep)
                 cmd="fovea__subcmd__help__subcmd__lab__subcmd__sweep"
                 ;;
-            fovea__subcmd__help__subcmd__list,add)
-                cmd="fovea__subcmd__help__subcmd__list__subcmd__add"
-                ;;
-            fovea__subcmd__help__subcmd__list,remove)
-                cmd="fovea__subcmd__help__subcmd__list__subcmd__remove"
-                ;;
-            fovea__subcmd__help__subcmd__list,show)
-                cmd="fovea__subcmd__help__subcmd__list__subcmd__show"
-                ;;
             fovea__subcmd__help__subcmd__phone,demo)
                 cmd="fovea__subcmd__help__subcmd__phone__subcmd__demo"
                 ;;
@@ -247,6 +238,42 @@ _fovea() {
             fovea__subcmd__help__subcmd__prefetch,status)
                 cmd="fovea__subcmd__help__subcmd__prefetch__subcmd__status"
                 ;;
+            fovea__subcmd__help__subcmd__rules,add)
+                cmd="fovea__subcmd__help__subcmd__rules__subcmd__add"
+                ;;
+            fovea__subcmd__help__subcmd__rules,remove)
+                cmd="fovea__subcmd__help__subcmd__rules__subcmd__remove"
+                ;;
+            fovea__subcmd__help__subcmd__rules,show)
+                cmd="fovea__subcmd__help__subcmd__rules__subcmd__show"
+                ;;
+            fovea__subcmd__help__subcmd__source,auto)
+                cmd="fovea__subcmd__help__subcmd__source__subcmd__auto"
+                ;;
+            fovea__subcmd__help__subcmd__source,gnome)
+                cmd="fovea__subcmd__help__subcmd__source__subcmd__gnome"
+                ;;
+            fovea__subcmd__help__subcmd__source,kde)
+                cmd="fovea__subcmd__help__subcmd__source__subcmd__kde"
+                ;;
+            fovea__subcmd__help__subcmd__source,kills)
+                cmd="fovea__subcmd__help__subcmd__source__subcmd__kills"
+                ;;
+            fovea__subcmd__help__subcmd__source,logind)
+                cmd="fovea__subcmd__help__subcmd__source__subcmd__logind"
+                ;;
+            fovea__subcmd__help__subcmd__source,session)
+                cmd="fovea__subcmd__help__subcmd__source__subcmd__session"
+                ;;
+            fovea__subcmd__help__subcmd__source,sway)
+                cmd="fovea__subcmd__help__subcmd__source__subcmd__sway"
+                ;;
+            fovea__subcmd__help__subcmd__source,top-app)
+                cmd="fovea__subcmd__help__subcmd__source__subcmd__top__subcmd__app"
+                ;;
+            fovea__subcmd__help__subcmd__source,x11)
+                cmd="fovea__subcmd__help__subcmd__source__subcmd__x11"
+                ;;
             fovea__subcmd__help__subcmd__trace,export)
                 cmd="fovea__subcmd__help__subcmd__trace__subcmd__export"
                 ;;
@@ -264,33 +291,6 @@ _fovea() {
                 ;;
             fovea__subcmd__help__subcmd__trace,record)
                 cmd="fovea__subcmd__help__subcmd__trace__subcmd__record"
-                ;;
-            fovea__subcmd__help__subcmd__watch,auto)
-                cmd="fovea__subcmd__help__subcmd__watch__subcmd__auto"
-                ;;
-            fovea__subcmd__help__subcmd__watch,gnome)
-                cmd="fovea__subcmd__help__subcmd__watch__subcmd__gnome"
-                ;;
-            fovea__subcmd__help__subcmd__watch,kde)
-                cmd="fovea__subcmd__help__subcmd__watch__subcmd__kde"
-                ;;
-            fovea__subcmd__help__subcmd__watch,kills)
-                cmd="fovea__subcmd__help__subcmd__watch__subcmd__kills"
-                ;;
-            fovea__subcmd__help__subcmd__watch,logind)
-                cmd="fovea__subcmd__help__subcmd__watch__subcmd__logind"
-                ;;
-            fovea__subcmd__help__subcmd__watch,session)
-                cmd="fovea__subcmd__help__subcmd__watch__subcmd__session"
-                ;;
-            fovea__subcmd__help__subcmd__watch,sway)
-                cmd="fovea__subcmd__help__subcmd__watch__subcmd__sway"
-                ;;
-            fovea__subcmd__help__subcmd__watch,top-app)
-                cmd="fovea__subcmd__help__subcmd__watch__subcmd__top__subcmd__app"
-                ;;
-            fovea__subcmd__help__subcmd__watch,x11)
-                cmd="fovea__subcmd__help__subcmd__watch__subcmd__x11"
                 ;;
             fovea__subcmd__lab,ecache)
                 cmd="fovea__subcmd__lab__subcmd__ecache"
@@ -345,30 +345,6 @@ _fovea() {
                 ;;
             fovea__subcmd__lab__subcmd__help,sweep)
                 cmd="fovea__subcmd__lab__subcmd__help__subcmd__sweep"
-                ;;
-            fovea__subcmd__list,add)
-                cmd="fovea__subcmd__list__subcmd__add"
-                ;;
-            fovea__subcmd__list,help)
-                cmd="fovea__subcmd__list__subcmd__help"
-                ;;
-            fovea__subcmd__list,remove)
-                cmd="fovea__subcmd__list__subcmd__remove"
-                ;;
-            fovea__subcmd__list,show)
-                cmd="fovea__subcmd__list__subcmd__show"
-                ;;
-            fovea__subcmd__list__subcmd__help,add)
-                cmd="fovea__subcmd__list__subcmd__help__subcmd__add"
-                ;;
-            fovea__subcmd__list__subcmd__help,help)
-                cmd="fovea__subcmd__list__subcmd__help__subcmd__help"
-                ;;
-            fovea__subcmd__list__subcmd__help,remove)
-                cmd="fovea__subcmd__list__subcmd__help__subcmd__remove"
-                ;;
-            fovea__subcmd__list__subcmd__help,show)
-                cmd="fovea__subcmd__list__subcmd__help__subcmd__show"
                 ;;
             fovea__subcmd__phone,demo)
                 cmd="fovea__subcmd__phone__subcmd__demo"
@@ -436,6 +412,90 @@ _fovea() {
             fovea__subcmd__prefetch__subcmd__help,status)
                 cmd="fovea__subcmd__prefetch__subcmd__help__subcmd__status"
                 ;;
+            fovea__subcmd__rules,add)
+                cmd="fovea__subcmd__rules__subcmd__add"
+                ;;
+            fovea__subcmd__rules,help)
+                cmd="fovea__subcmd__rules__subcmd__help"
+                ;;
+            fovea__subcmd__rules,remove)
+                cmd="fovea__subcmd__rules__subcmd__remove"
+                ;;
+            fovea__subcmd__rules,show)
+                cmd="fovea__subcmd__rules__subcmd__show"
+                ;;
+            fovea__subcmd__rules__subcmd__help,add)
+                cmd="fovea__subcmd__rules__subcmd__help__subcmd__add"
+                ;;
+            fovea__subcmd__rules__subcmd__help,help)
+                cmd="fovea__subcmd__rules__subcmd__help__subcmd__help"
+                ;;
+            fovea__subcmd__rules__subcmd__help,remove)
+                cmd="fovea__subcmd__rules__subcmd__help__subcmd__remove"
+                ;;
+            fovea__subcmd__rules__subcmd__help,show)
+                cmd="fovea__subcmd__rules__subcmd__help__subcmd__show"
+                ;;
+            fovea__subcmd__source,auto)
+                cmd="fovea__subcmd__source__subcmd__auto"
+                ;;
+            fovea__subcmd__source,gnome)
+                cmd="fovea__subcmd__source__subcmd__gnome"
+                ;;
+            fovea__subcmd__source,help)
+                cmd="fovea__subcmd__source__subcmd__help"
+                ;;
+            fovea__subcmd__source,kde)
+                cmd="fovea__subcmd__source__subcmd__kde"
+                ;;
+            fovea__subcmd__source,kills)
+                cmd="fovea__subcmd__source__subcmd__kills"
+                ;;
+            fovea__subcmd__source,logind)
+                cmd="fovea__subcmd__source__subcmd__logind"
+                ;;
+            fovea__subcmd__source,session)
+                cmd="fovea__subcmd__source__subcmd__session"
+                ;;
+            fovea__subcmd__source,sway)
+                cmd="fovea__subcmd__source__subcmd__sway"
+                ;;
+            fovea__subcmd__source,top-app)
+                cmd="fovea__subcmd__source__subcmd__top__subcmd__app"
+                ;;
+            fovea__subcmd__source,x11)
+                cmd="fovea__subcmd__source__subcmd__x11"
+                ;;
+            fovea__subcmd__source__subcmd__help,auto)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__auto"
+                ;;
+            fovea__subcmd__source__subcmd__help,gnome)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__gnome"
+                ;;
+            fovea__subcmd__source__subcmd__help,help)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__help"
+                ;;
+            fovea__subcmd__source__subcmd__help,kde)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__kde"
+                ;;
+            fovea__subcmd__source__subcmd__help,kills)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__kills"
+                ;;
+            fovea__subcmd__source__subcmd__help,logind)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__logind"
+                ;;
+            fovea__subcmd__source__subcmd__help,session)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__session"
+                ;;
+            fovea__subcmd__source__subcmd__help,sway)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__sway"
+                ;;
+            fovea__subcmd__source__subcmd__help,top-app)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__top__subcmd__app"
+                ;;
+            fovea__subcmd__source__subcmd__help,x11)
+                cmd="fovea__subcmd__source__subcmd__help__subcmd__x11"
+                ;;
             fovea__subcmd__trace,export)
                 cmd="fovea__subcmd__trace__subcmd__export"
                 ;;
@@ -478,66 +538,6 @@ _fovea() {
             fovea__subcmd__trace__subcmd__help,record)
                 cmd="fovea__subcmd__trace__subcmd__help__subcmd__record"
                 ;;
-            fovea__subcmd__watch,auto)
-                cmd="fovea__subcmd__watch__subcmd__auto"
-                ;;
-            fovea__subcmd__watch,gnome)
-                cmd="fovea__subcmd__watch__subcmd__gnome"
-                ;;
-            fovea__subcmd__watch,help)
-                cmd="fovea__subcmd__watch__subcmd__help"
-                ;;
-            fovea__subcmd__watch,kde)
-                cmd="fovea__subcmd__watch__subcmd__kde"
-                ;;
-            fovea__subcmd__watch,kills)
-                cmd="fovea__subcmd__watch__subcmd__kills"
-                ;;
-            fovea__subcmd__watch,logind)
-                cmd="fovea__subcmd__watch__subcmd__logind"
-                ;;
-            fovea__subcmd__watch,session)
-                cmd="fovea__subcmd__watch__subcmd__session"
-                ;;
-            fovea__subcmd__watch,sway)
-                cmd="fovea__subcmd__watch__subcmd__sway"
-                ;;
-            fovea__subcmd__watch,top-app)
-                cmd="fovea__subcmd__watch__subcmd__top__subcmd__app"
-                ;;
-            fovea__subcmd__watch,x11)
-                cmd="fovea__subcmd__watch__subcmd__x11"
-                ;;
-            fovea__subcmd__watch__subcmd__help,auto)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__auto"
-                ;;
-            fovea__subcmd__watch__subcmd__help,gnome)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__gnome"
-                ;;
-            fovea__subcmd__watch__subcmd__help,help)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__help"
-                ;;
-            fovea__subcmd__watch__subcmd__help,kde)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__kde"
-                ;;
-            fovea__subcmd__watch__subcmd__help,kills)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__kills"
-                ;;
-            fovea__subcmd__watch__subcmd__help,logind)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__logind"
-                ;;
-            fovea__subcmd__watch__subcmd__help,session)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__session"
-                ;;
-            fovea__subcmd__watch__subcmd__help,sway)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__sway"
-                ;;
-            fovea__subcmd__watch__subcmd__help,top-app)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__top__subcmd__app"
-                ;;
-            fovea__subcmd__watch__subcmd__help,x11)
-                cmd="fovea__subcmd__watch__subcmd__help__subcmd__x11"
-                ;;
             *)
                 ;;
         esac
@@ -545,7 +545,7 @@ _fovea() {
 
     case "${cmd}" in
         fovea)
-            opts="-h -V --run-folder --config --help --version check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab top metrics prefetch help"
+            opts="-h -V --run-folder --config --help --version check run setup reload probe restore launch focus close screen simulate rules status explain source heap phone trace lab top metrics prefetch help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -833,7 +833,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help)
-            opts="check run setup reload probe restore launch focus close screen simulate list status explain watch heap phone trace lab top metrics prefetch help"
+            opts="check run setup reload probe restore launch focus close screen simulate rules status explain source heap phone trace lab top metrics prefetch help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1112,62 +1112,6 @@ _fovea() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        fovea__subcmd__help__subcmd__list)
-            opts="show add remove"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__list__subcmd__add)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__list__subcmd__remove)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__list__subcmd__show)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         fovea__subcmd__help__subcmd__metrics)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1378,6 +1322,62 @@ _fovea() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        fovea__subcmd__help__subcmd__rules)
+            opts="show add remove"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__rules__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__rules__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__rules__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         fovea__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1423,6 +1423,146 @@ _fovea() {
         fovea__subcmd__help__subcmd__simulate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source)
+            opts="auto x11 sway top-app logind gnome kde session kills"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source__subcmd__auto)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source__subcmd__gnome)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source__subcmd__kde)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source__subcmd__kills)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source__subcmd__logind)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source__subcmd__session)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source__subcmd__sway)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source__subcmd__top__subcmd__app)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__source__subcmd__x11)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1547,146 +1687,6 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help__subcmd__trace__subcmd__record)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch)
-            opts="auto x11 sway top-app logind gnome kde session kills"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch__subcmd__auto)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch__subcmd__gnome)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch__subcmd__kde)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch__subcmd__kills)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch__subcmd__logind)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch__subcmd__session)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch__subcmd__sway)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch__subcmd__top__subcmd__app)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__help__subcmd__watch__subcmd__x11)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2281,164 +2281,6 @@ _fovea() {
                     COMPREPLY=($(compgen -W "app visible service content-provider" -- "${cur}"))
                     return 0
                     ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__list)
-            opts="-h --run-folder --config --help show add remove help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__list__subcmd__add)
-            opts="-h --run-folder --config --help protect avoid prefer ignore"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__list__subcmd__help)
-            opts="show add remove help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__list__subcmd__help__subcmd__add)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__list__subcmd__help__subcmd__help)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__list__subcmd__help__subcmd__remove)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__list__subcmd__help__subcmd__show)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__list__subcmd__remove)
-            opts="-h --run-folder --config --help protect avoid prefer ignore"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__list__subcmd__show)
-            opts="-h --json --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
                 --run-folder)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3054,6 +2896,164 @@ _fovea() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        fovea__subcmd__rules)
+            opts="-h --run-folder --config --help show add remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__rules__subcmd__add)
+            opts="-h --run-folder --config --help protect avoid prefer ignore"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__rules__subcmd__help)
+            opts="show add remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__rules__subcmd__help__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__rules__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__rules__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__rules__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__rules__subcmd__remove)
+            opts="-h --run-folder --config --help protect avoid prefer ignore"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__rules__subcmd__show)
+            opts="-h --json --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         fovea__subcmd__run)
             opts="-h --strict --run-folder --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -3132,6 +3132,448 @@ _fovea() {
                     return 0
                     ;;
                 --file-cache)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source)
+            opts="-h --wait --only --run-folder --config --help auto x11 sway top-app logind gnome kde session kills help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --only)
+                    COMPREPLY=($(compgen -W "focus screen inhibitors playing names" -- "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__auto)
+            opts="-h --uid --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --uid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__gnome)
+            opts="-h --uid --bus --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --uid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help)
+            opts="auto x11 sway top-app logind gnome kde session kills help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__auto)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__gnome)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__kde)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__kills)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__logind)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__session)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__sway)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__top__subcmd__app)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__help__subcmd__x11)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__kde)
+            opts="-h --uid --bus --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --uid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__kills)
+            opts="-h --bus --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --bus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__logind)
+            opts="-h --seat --bus --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seat)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__session)
+            opts="-h --uid --bus --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --uid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__sway)
+            opts="-h --socket --uid --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --uid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__top__subcmd__app)
+            opts="-h --folder --period-ms --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period-ms)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__source__subcmd__x11)
+            opts="-h --display --uid --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --display)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --uid)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3558,448 +4000,6 @@ _fovea() {
                     return 0
                     ;;
                 --buffer-kib)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch)
-            opts="-h --wait --only --run-folder --config --help auto x11 sway top-app logind gnome kde session kills help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --only)
-                    COMPREPLY=($(compgen -W "focus screen inhibitors playing names" -- "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__auto)
-            opts="-h --uid --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --uid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__gnome)
-            opts="-h --uid --bus --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --uid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --bus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help)
-            opts="auto x11 sway top-app logind gnome kde session kills help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__auto)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__gnome)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__help)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__kde)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__kills)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__logind)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__session)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__sway)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__top__subcmd__app)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__help__subcmd__x11)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__kde)
-            opts="-h --uid --bus --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --uid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --bus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__kills)
-            opts="-h --bus --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --bus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__logind)
-            opts="-h --seat --bus --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --seat)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --bus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__session)
-            opts="-h --uid --bus --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --uid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --bus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__sway)
-            opts="-h --socket --uid --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --socket)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --uid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__top__subcmd__app)
-            opts="-h --folder --period-ms --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --period-ms)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --run-folder)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        fovea__subcmd__watch__subcmd__x11)
-            opts="-h --display --uid --run-folder --config --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --display)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --uid)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

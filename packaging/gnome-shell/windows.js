@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // What the extension does, in every version of the shell: an object on the session's bus, /org/fovea/Windows of org.gnome.Shell, that says whose
-// window has the focus and whose can be seen. `fovea watch gnome` asks it.
+// window has the focus and whose can be seen. `fovea source gnome` asks it.
 const INTERFACE = `<node><interface name="org.fovea.Windows">
   <method name="Get"><arg type="s" direction="out"/></method>
   <signal name="Changed"><arg type="s"/></signal>

@@ -163,7 +163,7 @@ fn commands_add_to_the_configuration_and_a_reload_changes_only_its_part() {
     assert_eq!((b.app("game").list.as_deref(), b.score("game")), (Some("prefer g[ao]me"), 726));
     let refused = error(b.engine.handle(remove(Standing::Avoid, "mail"), 0));
     assert!(refused.contains("in the configuration") && refused.contains("SIGHUP"), "{refused}");
-    assert!(error(b.engine.handle(remove(Standing::Avoid, "nobody"), 0)).contains("fovea list show"));
+    assert!(error(b.engine.handle(remove(Standing::Avoid, "nobody"), 0)).contains("fovea rules show"));
     assert!(error(b.engine.handle(add(Standing::Plain, "x"), 0)).contains("no list"));
     assert!(b.engine.reconfigure(listing(Standing::Protect, &["mail"]), 0).is_empty(), "it counts at once");
     assert_eq!(b.app("mail").list.as_deref(), Some("protect mail"));

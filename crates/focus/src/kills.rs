@@ -73,7 +73,7 @@ fn text(killed: &[Killed], more: usize) -> (String, String) {
     let lines = killed.iter().map(|k| format!("{} had {} MiB: {}.", whole(k), k.size_bytes >> 20, why(k.reason)));
     // Names of apps have no character that means anything in markup.
     let spare = format!(
-        "To have one spared from now on: sudo fovea list add protect {}",
+        "To have one spared from now on: sudo fovea rules add protect {}",
         killed.first().map_or("NAME", |k| k.app.as_str())
     );
     (summary, lines.chain([spare]).collect::<Vec<_>>().join("\n"))
@@ -247,7 +247,7 @@ mod tests {
         let (summary, body) = notices.take(began).unwrap();
         assert_eq!(summary, "Fovea closed org.mozilla.firefox");
         assert!(body.contains("had 512 MiB: it took more and more memory"), "{body}");
-        assert!(body.ends_with("sudo fovea list add protect org.mozilla.firefox"), "{body}");
+        assert!(body.ends_with("sudo fovea rules add protect org.mozilla.firefox"), "{body}");
         for n in 0..7 {
             notices.add(killed(&format!("app{n}"), Reason::SwapFull));
             assert_eq!(notices.take(began + APART - Duration::from_millis(1)), None);

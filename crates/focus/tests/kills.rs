@@ -63,7 +63,7 @@ fn kills_are_shown_with_their_reason_and_how_to_spare_the_app() {
     let (summary, body) = shown(&mut service);
     assert_eq!(summary, "Fovea closed org.mozilla.firefox, game");
     assert!(body.contains("firefox had 300 MiB: it took more and more memory"), "{body}");
-    assert!(body.contains("sudo fovea list add protect org.mozilla.firefox"), "{body}");
+    assert!(body.contains("sudo fovea rules add protect org.mozilla.firefox"), "{body}");
 
     // The daemon restarts: it is listened to again.
     drop(client);

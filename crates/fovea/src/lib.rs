@@ -11,7 +11,6 @@ mod heap;
 #[cfg(feature = "lab")]
 mod lab;
 mod launch;
-mod list;
 mod output;
 #[cfg(feature = "lab")]
 mod phone;
@@ -19,13 +18,14 @@ mod phone;
 mod record;
 #[cfg(feature = "lab")]
 mod replay;
+mod rules;
 #[cfg(not(feature = "lab"))]
 mod second;
 mod settings;
 mod simulate;
 mod size;
+mod source;
 mod status;
-mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -148,8 +148,8 @@ enum Command {
     /// Tell what the daemon would do now, and why; nothing is done.
     Simulate(simulate::Simulate),
     /// The owner's lists: apps that are spared, or taken first.
-    #[command(subcommand)]
-    List(list::List),
+    #[command(subcommand, alias = "list")]
+    Rules(rules::Rules),
     /// Print the state of memory and apps.
     Status {
         /// Print JSON.
@@ -190,7 +190,8 @@ enum Command {
         export: Option<PathBuf>,
     },
     /// Tell the daemon who is in front and whether the screen is on, as a compositor or the login manager says; runs until ended.
-    Watch(watch::Watch),
+    #[command(alias = "watch")]
+    Source(source::SourceCommand),
     /// Buffers of devices that have memory reserved.
     #[command(subcommand)]
     Heap(heap::HeapCommand),
@@ -274,7 +275,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Close { name: app } => tell(Request::Close { app }),
         Command::Screen { state } => tell(Request::Screen { on: matches!(state, ScreenState::On) }),
         Command::Simulate(options) => simulate::simulate(&settings, folder, options),
-        Command::List(list) => list::list(folder, list),
+        Command::Rules(rules) => rules::rules(folder, rules),
         Command::Status { json, offset, limit } => status::status(folder, json, offset, limit),
         Command::Top(words) => Err(beside::ask("top", folder, words)),
         Command::Metrics(words) => Err(beside::ask("metrics", folder, words)),
@@ -288,7 +289,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Explain { app, json, replay: Some(file), .. } => replay::replay(&file, &settings, app, json),
         #[cfg(not(feature = "lab"))]
         Command::Explain { replay: Some(_), .. } => Err(second::turn_into("explain --replay")),
-        Command::Watch(watch) => watch::watch(folder, watch),
+        Command::Source(source) => source::source(folder, source),
         Command::Heap(command) => heap::heap(command),
         #[cfg(feature = "lab")]
         Command::Phone(phone) => phone::phone(phone),

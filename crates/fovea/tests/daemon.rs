@@ -247,7 +247,7 @@ fn a_sessions_source_becomes_its_user_and_can_say_nothing_else() {
         .env_remove("FOVEA_RUN")
         .arg("--run-folder")
         .arg(&run_folder)
-        .args(["watch", "--wait", "session", "--uid", "65534", "--bus", "unix:path=/nowhere/bus"])
+        .args(["source", "--wait", "session", "--uid", "65534", "--bus", "unix:path=/nowhere/bus"])
         .spawn()
         .unwrap();
     common::until(&|| "it never tells of the session".into(), || daemon.status()["sources"][0] == "session");

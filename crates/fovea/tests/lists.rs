@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `fovea list` and [lists] of the real program.
+//! `fovea rules` and [lists] of the real program.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{is_root, one_line, run, Daemon, HARMLESS};
 use rustix::process::{kill_process, Signal};
 
 fn shown(daemon: &Daemon) -> serde_json::Value {
-    let output = run(&daemon.run_folder(), &["list", "show", "--json"]);
+    let output = run(&daemon.run_folder(), &["rules", "show", "--json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -18,7 +18,7 @@ fn shown(daemon: &Daemon) -> serde_json::Value {
 fn entries_are_added_and_removed_while_the_daemon_runs_and_reloaded_with_the_configuration() {
     let daemon = Daemon::start();
     let folder = daemon.run_folder();
-    let list = |args: &[&str]| run(&folder, &[&["list"], args].concat());
+    let list = |args: &[&str]| run(&folder, &[&["rules"], args].concat());
     assert!(String::from_utf8(list(&["show"]).stdout).unwrap().starts_with("nothing is listed"));
     assert!(list(&["add", "protect", "org.gnome.*"]).status.success());
     assert!(list(&["add", "ignore", "/opt/*/game"]).status.success());
@@ -57,7 +57,7 @@ fn whoever_may_not_steer_the_daemon_may_not_change_its_lists() {
         return;
     }
     let daemon = Daemon::start();
-    let refused = common::as_nobody(daemon.folder.path(), &["list", "add", "ignore", "x"]);
+    let refused = common::as_nobody(daemon.folder.path(), &["rules", "add", "ignore", "x"]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     assert_eq!(shown(&daemon)["said"]["ignore"], serde_json::json!([]));
     daemon.stop();
@@ -79,4 +79,15 @@ fn check_names_the_line_of_a_bad_pattern_and_the_mend() {
     );
     // The line on which the list begins; the entry is quoted.
     assert!(line.contains("fovea.toml:3:"), "{line}");
+}
+
+/// Units and scripts of whoever installed an earlier version.
+#[test]
+fn the_old_words_still_work_and_are_in_no_help() {
+    let help = |args: &[&str]| String::from_utf8(common::fovea("/nowhere".as_ref()).args(args).output().unwrap().stdout).unwrap();
+    for (old, new) in [("watch", "source"), ("list", "rules")] {
+        assert_eq!(help(&[old, "--help"]), help(&[new, "--help"]));
+        assert!(help(&[new, "--help"]).contains(&format!("Usage: fovea {new}")));
+        assert!(!help(&["--help"]).lines().any(|line| line.trim_start().starts_with(&format!("{old} "))));
+    }
 }

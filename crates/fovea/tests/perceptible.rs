@@ -182,7 +182,7 @@ fn who_holds_an_inhibitor_is_left_alone_for_as_long_as_somebody_tells() {
     client.say(r#"{"request":"attend","name":"test"}"#);
     register(&client, "backup", &backup);
     let address = format!("unix:path={}", socket.display());
-    let watching = fovea(&daemon.run_folder()).args(["watch", "--wait", "logind", "--bus", &address]).spawn().unwrap();
+    let watching = fovea(&daemon.run_folder()).args(["source", "--wait", "logind", "--bus", &address]).spawn().unwrap();
     let watching = Ends(watching);
     let _logind = play_logind(&socket, backup.process.id());
     until_perceptible(&daemon, "backup", Some("inhibits"));

@@ -45,7 +45,7 @@ fn a_start_with_a_bad_file_goes_by_the_last_good_one_and_says_so() {
     let said = problems(&daemon);
     assert!(said.contains("fovea.toml:2: watch_ms") && said.contains("last-good"), "{said}");
     assert!(daemon.stderr().contains("fovea.toml:2: watch_ms"), "{}", daemon.stderr());
-    let lists = run(&daemon.run_folder(), &["list", "show"]);
+    let lists = run(&daemon.run_folder(), &["rules", "show"]);
     assert!(String::from_utf8(lists.stdout).unwrap().contains("mine"), "what was good last counts");
     let table = run(&daemon.run_folder(), &["status"]);
     assert!(String::from_utf8(table.stdout).unwrap().contains("config   /"), "and a person sees it");
@@ -74,7 +74,7 @@ fn a_reload_fails_where_the_file_cannot_be_used_and_nothing_has_changed() {
     fs::write(&file, format!("{HARMLESS}[lists]\nprotect = [\"mine\"]\n")).unwrap();
     assert!(reload().status.success());
     assert_eq!(problems(&daemon), "null");
-    let lists = run(&daemon.run_folder(), &["list", "show"]);
+    let lists = run(&daemon.run_folder(), &["rules", "show"]);
     assert!(String::from_utf8(lists.stdout).unwrap().contains("mine"));
     daemon.stop();
 }

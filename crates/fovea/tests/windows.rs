@@ -106,7 +106,7 @@ fn daemon(more: &str) -> Daemon {
 
 fn watch(daemon: &Daemon, source: &[&str]) -> Running {
     let log = fs::File::create(daemon.folder.path().join("watch")).unwrap();
-    Running(fovea(&daemon.run_folder()).args(["watch", "--wait"]).args(source).stderr(log).spawn().unwrap())
+    Running(fovea(&daemon.run_folder()).args(["source", "--wait"]).args(source).stderr(log).spawn().unwrap())
 }
 
 /// The apps' cgroups, once there are so many.

@@ -32,7 +32,7 @@ pub(crate) fn look(cgroups: Option<&Cgroups>) -> Finding {
         (true, _) => Finding::Present(found),
         (false, Some(login)) => missing(
             format!("{found}; {login} runs its programs in the login's own scope, as desktops do that leave units out"),
-            "have a window source make apps of them (fovea-watch(1)), or start them with `fovea launch`",
+            "have a window source make apps of them (fovea-source(1)), or start them with `fovea launch`",
         ),
         (false, None) => missing(
             format!("{found}; nobody has logged in, or there is no systemd and no elogind"),
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(found, "1 system, 1 app, 1 job");
         let Finding::Missing { found, mend } = machine(&[service, &login]) else { panic!("an app") };
         assert!(found.contains("1 job; user.slice/user-1000.slice/session-4.scope runs"), "{found}");
-        assert!(mend.contains("fovea-watch(1)"));
+        assert!(mend.contains("fovea-source(1)"));
         let Finding::Missing { found, .. } = machine(&[service]) else { panic!("an app") };
         assert!(found.starts_with("1 system; nobody"), "{found}");
         let Finding::Missing { found, .. } = machine(&[]) else { panic!("an app") };

@@ -125,7 +125,7 @@ impl<D: Device> EngineState<D> {
             true => {
                 format!("{list} {pattern} is in the configuration: take it out there and reload the daemon (SIGHUP)")
             }
-            false => format!("{list} has no entry {pattern}: see `fovea list show`"),
+            false => format!("{list} has no entry {pattern}: see `fovea rules show`"),
         })
     }
 

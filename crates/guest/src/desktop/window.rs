@@ -30,7 +30,7 @@ pub fn adopted(pid: u32) -> Outcome<()> {
     std::fs::write(&procs, format!("{pid}\n")).at(|| format!("writing {procs}"))?;
     let path = cgroup_path(SESSION);
     let cgroup = File::open(&path).at(|| format!("opening {}", path.display()))?;
-    let args = ["fovea", "watch", "top-app", "--folder", FOLDER];
+    let args = ["fovea", "source", "top-app", "--folder", FOLDER];
     let source = spawn::exec_into(&cgroup, Path::new("/bin/fovea"), &args, Setting::default())?;
     let wanted = format!("0::/{MANAGER}/app.slice/app-");
     let until_ns = now_ns() + LIMIT_NS;

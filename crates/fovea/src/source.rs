@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `fovea watch`: from whoever knows who is in front to the daemon, in a process of its own.
+//! `fovea source`: from whoever knows who is in front to the daemon, in a process of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use fovea_focus::{
 use crate::failure::Failure;
 use crate::output::say;
 
-/// What to watch.
+/// Who is asked.
 #[derive(Args)]
-pub struct Watch {
+pub struct SourceCommand {
     /// Wait for the source to appear instead of ending with exit code 3 when it is not there.
     #[arg(long)]
     wait: bool,
@@ -146,14 +146,14 @@ impl SourceArgument {
 
 /// Runs until a signal ends it: nothing is held that would have to be put back, so that signals keep their default action and end it
 /// at once, whatever a compositor or the daemon makes it wait for.
-pub fn watch(run_folder: &Path, watch: Watch) -> Result<(), Failure> {
+pub fn source(run_folder: &Path, command: SourceCommand) -> Result<(), Failure> {
     let mailbox = Arc::new(Mailbox::new().map_err(|e| Failure::failed(format!("making an eventfd: {e}")))?);
-    let becomes = watch.source.becomes();
-    let (name, mut source) = match watch.source.source() {
+    let becomes = command.source.becomes();
+    let (name, mut source) = match command.source.source() {
         Ok(source) => source,
-        Err(bus) => return show(run_folder, bus, watch.wait),
+        Err(bus) => return show(run_folder, bus, command.wait),
     };
-    let (wait, only) = (watch.wait, watch.only);
+    let (wait, only) = (command.wait, command.only);
     let wanted = move |event: &Event| match only {
         None => true,
         Some(Only::Focus) => matches!(event, Event::Windows(_)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! `fovea list`: what the device's owner says of single apps.
+//! `fovea rules`: what the device's owner says of single apps.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{print, print_json};
 
 #[derive(Subcommand)]
-pub enum List {
+pub enum Rules {
     /// Print the lists, and whether the configuration or a command put an entry there.
     Show {
         /// Print JSON.
@@ -56,11 +56,11 @@ impl From<Name> for Standing {
     }
 }
 
-pub fn list(run_folder: &Path, list: List) -> Result<(), Failure> {
-    match list {
-        List::Show { json } => show(run_folder, json),
-        List::Add(Entry { list, entry }) => Ok(tell(run_folder, &Request::ListAdd { list: list.into(), entry })?),
-        List::Remove(Entry { list, entry }) => Ok(tell(run_folder, &Request::ListRemove { list: list.into(), entry })?),
+pub fn rules(run_folder: &Path, rules: Rules) -> Result<(), Failure> {
+    match rules {
+        Rules::Show { json } => show(run_folder, json),
+        Rules::Add(Entry { list, entry }) => Ok(tell(run_folder, &Request::ListAdd { list: list.into(), entry })?),
+        Rules::Remove(Entry { list, entry }) => Ok(tell(run_folder, &Request::ListRemove { list: list.into(), entry })?),
     }
 }
 
@@ -81,7 +81,7 @@ fn show(run_folder: &Path, json: bool) -> Result<(), Failure> {
         }
     }
     if out.is_empty() {
-        out = "nothing is listed: `fovea list add protect NAME`, or [lists] in the configuration\n".into();
+        out = "nothing is listed: `fovea rules add protect NAME`, or [lists] in the configuration\n".into();
     }
     print(&out)
 }
