@@ -301,23 +301,26 @@ fn a_program_whose_file_system_never_answers_holds_nobody_up() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("program");
     std::fs::write(&at, "").unwrap();
-    let program = std::fs::read("/bin/sleep").unwrap();
+    let program = std::fs::read("/bin/cat").unwrap();
     let Some(served) = Silent::mounted_at(folder, &at, "100755") else { return };
     let silent = std::sync::atomic::AtomicBool::new(false);
     let mut running = std::thread::scope(|scope| {
         let serving = scope.spawn(|| served.serve_a_program(&program, &silent));
-        let mut running = Command::new(&at).arg("1000").spawn();
-        if let Ok(child) = &mut running {
-            // Started is said before the program is mapped.
-            let maps = format!("/proc/{}/maps", child.id());
-            let is_mapped = || std::fs::read_to_string(&maps).is_ok_and(|text| text.contains("/program"));
-            while !is_mapped() && child.try_wait().unwrap().is_none() {
-                std::thread::yield_now();
-            }
-        }
+        let running = Command::new(&at).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let echoed = running.map(|mut child| {
+            let mut line = String::new();
+            let sent = std::io::Write::write_all(child.stdin.as_mut().unwrap(), b"runs\n");
+            let _ = sent.and_then(|()| {
+                std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
+            });
+            (child, line)
+        });
+        // It waits for more now, with all that this takes in memory: a page that it still had to have would hold its locks.
         silent.store(true, std::sync::atomic::Ordering::Release);
         serving.join().unwrap();
-        running.unwrap()
+        let (child, line) = echoed.unwrap();
+        assert_eq!(line, "runs\n");
+        child
     });
     let pid = running.id();
     let (tell, told) = std::sync::mpsc::channel();
