@@ -17,7 +17,7 @@ const UNITS: [(&str, u32); 5] = [
 
 /// What the daemon's unit leaves open, by systemd's name for it, and what for.
 const NEEDED: [(&str, &str); 20] = [
-    ("User=/DynamicUser=", "others' cgroups"),
+    ("User=/DynamicUser=", "/proc/sys/vm"),
     ("CapabilityBoundingSet=~CAP_SYS_ADMIN", "swap, device-mapper, namespaces"),
     ("CapabilityBoundingSet=~CAP_SYS_PTRACE", "advice, samples, descriptors"),
     ("CapabilityBoundingSet=~CAP_(DAC_*|FOWNER|IPC_OWNER)", "users' cgroups"),
