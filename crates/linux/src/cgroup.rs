@@ -17,6 +17,9 @@ use crate::{proc, Error};
 
 const PROCESSES: &str = "cgroup.procs";
 
+/// What a threaded cgroup lists instead.
+const THREADS: &str = "cgroup.threads";
+
 /// A path with its end is no longer (PATH_MAX less what two slashes may take).
 const PATH_MAX_BYTES: usize = 4094;
 
@@ -58,6 +61,8 @@ pub struct Events {
 #[derive(Clone, Debug)]
 pub struct Cgroups {
     mount: PathBuf,
+    /// Where processes are.
+    proc: PathBuf,
 }
 
 impl Cgroups {
@@ -70,7 +75,7 @@ impl Cgroups {
             mend: "mount it: mount -t cgroup2 none /sys/fs/cgroup, or boot with systemd.unified_cgroup_hierarchy=1"
                 .into(),
         })?;
-        Ok(Cgroups { mount: root.join(mount) })
+        Ok(Cgroups { mount: root.join(mount), proc: root.join("proc") })
     }
 
     /// Where it is mounted.
@@ -164,21 +169,38 @@ impl Cgroups {
         let path = self.path(cgroup)?;
         let mut text = Vec::new();
         let mut failure = None;
+        let top = read_into(&path.join(PROCESSES), &mut text);
+        // Whoever owns a cgroup can make it threaded. Its processes are then listed by the domain above it, among others'.
+        let is_threaded = top.as_ref().is_err_and(is_unsupported);
+        let file = if is_threaded { THREADS } else { PROCESSES };
+        let top = if is_threaded { read_into(&path.join(file), &mut text) } else { top };
+        let mut listed = Vec::new();
         let mut take = |read: io::Result<()>, text: &[u8]| match read {
-            Ok(()) => parse_processes(text, pids),
-            // A threaded cgroup does not list processes; the domain above it lists them all.
-            Err(e) if is_gone(&e) || e.raw_os_error() == Some(libc::EOPNOTSUPP) => (),
+            Ok(()) => parse_processes(text, &mut listed),
+            // A threaded one below: the domain above it lists them all.
+            Err(e) if is_gone(&e) || is_unsupported(&e) => (),
             Err(e) => failure = Some(e),
         };
-        take(read_into(&path.join(PROCESSES), &mut text), &text);
+        take(top, &text);
         let walked = walk(&path, most, &mut |seen| {
-            take(seen.read_into(PROCESSES, &mut text), &text);
+            take(seen.read_into(file, &mut text), &text);
             true
         });
+        if is_threaded {
+            listed.retain(|&thread| self.is_process(thread));
+        }
+        pids.append(&mut listed);
         pids.sort_unstable();
         pids.dedup();
         // Named by the unit: what lies below it is named by its user, at any length.
         walked.err().or(failure).map_or(Ok(()), |e| Err(Error::file("listing the processes of", path, e)))
+    }
+
+    /// Whether a thread is its process's first, whose number is the PID.
+    fn is_process(&self, thread: u32) -> bool {
+        let mut text = Vec::new();
+        let read = read_into(&self.proc.join(format!("{thread}/status")), &mut text);
+        read.is_ok() && proc::value(&text, b"Tgid:") == Some(thread.into())
     }
 
     /// The numbers of the cgroups of a subtree, at most so many; none once it is gone.
@@ -275,6 +297,11 @@ impl Cgroups {
             Ok(()) => Ok(true),
         }
     }
+}
+
+/// What the kernel answers in a threaded cgroup to all that is for whole processes: their list, and killing them.
+pub(crate) fn is_unsupported(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EOPNOTSUPP)
 }
 
 /// The cgroup v2 path in a /proc/PID/cgroup, without the leading slash; `None` without a v2 line.

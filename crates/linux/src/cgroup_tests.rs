@@ -12,7 +12,7 @@ const HYBRID: &[u8] = b"\
 
 fn fake() -> (tempfile::TempDir, Cgroups) {
     let folder = tempfile::tempdir().unwrap();
-    let cgroups = Cgroups { mount: folder.path().to_owned() };
+    let cgroups = Cgroups { mount: folder.path().to_owned(), proc: "/proc".into() };
     (folder, cgroups)
 }
 

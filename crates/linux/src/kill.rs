@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::process::{pidfd_send_signal, Signal};
 
-use crate::cgroup::{is_within, parse_membership, Cgroups};
+use crate::cgroup::{is_unsupported, is_within, parse_membership, Cgroups};
 use crate::error::is_gone;
 use crate::file::{read, Root};
 use crate::probe::inspect::Inspect;
@@ -76,7 +76,9 @@ pub(crate) fn kill(
     let signalled = match crate::file::write(&stroke, "1") {
         // No fork escapes it, and no depth (since 5.14): what we could not list dies too.
         Ok(()) => pids.len().max(1),
-        Err(e) if is_gone(&e) => by_signals(inspect, root, cgroups, cgroup, &mut held, &mut pids)?,
+        Err(e) if is_gone(&e) || is_unsupported(&e) => {
+            by_signals(inspect, root, cgroups, cgroup, &mut held, &mut pids)?
+        }
         Err(e) => return Err(Error::file("writing", stroke, e)),
     };
     if signalled == 0 && cgroups.events(cgroup)?.populated {

@@ -254,16 +254,22 @@ fn an_app_with_a_process_that_holds_its_mappings_holds_up_nothing_and_can_be_kil
 /// All that the daemon does to an app or asks about it, with one of its processes in that state. Whatever waits for that
 /// process, ever, keeps this from its end.
 fn all_is_done_beside(held: Held) {
+    let pid = held.pid;
+    all_is_done(pid, &|_| (), || drop(held));
+}
+
+/// The same of any process, which `let_go` lets go; `in_cgroup` is what its owner does in its cgroup.
+fn all_is_done(pid: u32, in_cgroup: &dyn Fn(&std::path::Path), let_go: impl FnOnce()) {
     let folder = tempfile::tempdir().unwrap();
     let mut system = System::at("/");
-    let Ok(mount) = system.cgroup_mount() else { return };
-    let cgroup = format!("fovea-test-held-{}-{}", std::process::id(), held.pid);
+    let Ok(mount) = system.cgroup_mount() else { return let_go() };
+    let cgroup = format!("fovea-test-held-{}-{pid}", std::process::id());
     if std::fs::create_dir(mount.join(&cgroup)).is_err() {
         println!("skipped: no cgroup can be made here");
-        return;
+        return let_go();
     }
-    let pid = held.pid;
     std::fs::write(mount.join(&cgroup).join("cgroup.procs"), pid.to_string()).unwrap();
+    in_cgroup(&mount.join(&cgroup));
     system.set_probes(probes(folder.path()));
     let (tell, told) = channel();
     let at = cgroup.clone();
@@ -290,13 +296,23 @@ fn all_is_done_beside(held: Held) {
     while let Ok(step) = told.recv_timeout(Duration::from_secs(60)) {
         done.push(step);
     }
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    drop(held);
+    // It ends, or would if it did not wait: nobody waits here for its memory.
+    let pending = |line: &&str| line.starts_with("SigPnd") || line.starts_with("ShdPnd");
+    let is_killed = |status: &str| {
+        let is_pending = || status.lines().filter(pending).any(|line| line.trim_end().ends_with("100"));
+        status.is_empty() || status.contains("State:\tZ") || is_pending()
+    };
+    let status = || std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let began = std::time::Instant::now();
+    while !is_killed(&status()) && began.elapsed() < Duration::from_secs(60) {
+        std::thread::yield_now();
+    }
+    let at_last = status();
+    let_go();
     let _ = std::fs::remove_dir(mount.join(&cgroup));
     assert_eq!(done.last().map(String::as_str), Some("killed 1"), "what came after {done:?} waits for the process");
-    // It has ended, or would if it did not wait.
-    let pending = |line: &&str| line.starts_with("SigPnd") || line.starts_with("ShdPnd");
-    let is_killed =
-        status.contains("State:\tZ") || status.lines().filter(pending).any(|line| line.trim_end().ends_with("100"));
-    assert!(is_killed || status.is_empty(), "{status}");
+    assert!(is_killed(&at_last), "{at_last}");
 }
+
+#[path = "stranger_tests.rs"]
+mod stranger;
