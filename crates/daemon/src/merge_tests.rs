@@ -90,6 +90,20 @@ fn a_window_opens_for_newcomers_and_closes_when_a_pass_finds_no_more() {
     assert!(actions.contains(&"stop-merging".to_owned()));
 }
 
+/// As where the probe goes on looking, or the owner's processes hold it up.
+#[test]
+fn whoever_could_not_be_looked_into_is_looked_into_later() {
+    let mut b = kin(stock(), Config::default());
+    b.device.0.borrow_mut().failing = Some("kinship");
+    b.merge_turn(0);
+    assert!(b.status().merging.is_none());
+    b.device.0.borrow_mut().failing = None;
+    b.merge_turn(LOOK_NS);
+    assert_eq!(b.status().merging.map(|merging| merging.registered_apps), Some(2));
+    b.merge_turn(DUE_NS + LOOK_NS);
+    assert_eq!(b.merging().run, 1);
+}
+
 #[test]
 fn a_daemon_that_dies_while_the_kernel_looks_leaves_it_as_it_was() {
     let scans = MergeSettings { advisor: Some("scan-time".into()), pages_to_scan: 777, ..stock() };

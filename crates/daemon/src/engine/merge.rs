@@ -55,12 +55,15 @@ impl Merge {
             true => Ok(None),
             false => shared.device.kinship(&cgroup),
         };
-        let kin = kin.unwrap_or_else(|e| {
-            if !e.is_put_off() {
+        let kin = match kin {
+            Ok(kin) => kin,
+            // It stays as it was known, and is looked at again with whoever comes next.
+            Err(e) if e.is_put_off() => return,
+            Err(e) => {
                 say!("fovea: {e}: {name} counts as not registered for merging");
+                None
             }
-            None
-        });
+        };
         let before = self.apps.get(name).and_then(|known| known.merge);
         let merge = kin.map(|kin| {
             let charged_bytes = shared.device.charge(&cgroup).unwrap_or(0);

@@ -25,6 +25,9 @@ impl Merging for FakeDevice {
 
     fn kinship(&mut self, cgroup: &str) -> Result<Option<Kinship>, Error> {
         self.did(format!("kinship {cgroup}"));
+        if self.0.borrow().failing == Some("kinship") {
+            return Err(Error::PutOff { what: "told to put it off".into() });
+        }
         Ok(self.0.borrow().kin.get(cgroup).copied())
     }
 

@@ -15,6 +15,7 @@ use rustix::fs::MemfdFlags;
 
 use super::blame::Owner;
 use super::frame::Incoming;
+use super::serve::NICE;
 use super::{Answer, Places, Question};
 
 /// The command of the program that becomes a probe.
@@ -98,6 +99,13 @@ impl Running {
         crate::file::read_into(&path, &mut text).ok()?;
         let mut fields = text.split(u8::is_ascii_whitespace).map(crate::proc::number);
         Some(Duration::from_nanos(fields.next()??.saturating_add(fields.next()??)))
+    }
+
+    /// Whether it gets the CPU before most others, as while it is waited for, or like any of them.
+    pub fn before_others(&self, is_first: bool) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        // Where it is refused it is as it was.
+        let _ = rustix::process::setpriority_process(pid, if is_first { NICE } else { 0 });
     }
 
     /// Whether it wants the CPU, and waits for nothing else.

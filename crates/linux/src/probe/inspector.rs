@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The probe that looks into apps' processes, as the daemon has it: always the same one, for its buffers are made once,
 //! and a second that waits to take its place.
+//!
+//! What takes long, and what nothing that is to be decided depends on, is waited for a moment only. Then the second one
+//! answers, for something may have to be killed, while the first one goes on.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::blame::{Blames, Owner};
 use super::child::{senseless, NotReady, Running, Strays, START_LIMIT};
-use super::task::{Outcome, Task};
+use super::task::{Failure, Key, Outcome, Task};
 use super::{frame, Answer, Places, Question};
 use crate::Error;
 
@@ -18,13 +21,61 @@ const SLICE: Duration = Duration::from_millis(10);
 /// One that is at work is waited for so long: far longer than any task takes.
 const WORK_LIMIT: Duration = Duration::from_secs(10);
 
+/// What a probe does since when, and how much of the CPU it had had before.
+#[derive(Debug)]
+struct Work {
+    began: Instant,
+    busy_before: Option<Duration>,
+}
+
+impl Work {
+    fn of(running: &Running) -> Work {
+        Work { began: Instant::now(), busy_before: running.busy() }
+    }
+
+    /// For how long it has waited for others. What it takes of the CPU, and what it waits for one, is its work.
+    fn waited(&self, running: &Running) -> Duration {
+        let took = self.began.elapsed();
+        let busy = running.busy().zip(self.busy_before).map(|(now, before)| now.saturating_sub(before));
+        match busy {
+            Some(busy) => took.saturating_sub(busy),
+            // A kernel that does not count it: one that waits for a CPU now has done so all the time.
+            None if running.is_running() => Duration::ZERO,
+            None => took,
+        }
+    }
+}
+
+/// A probe that goes on with what it was asked while others answer.
+#[derive(Debug)]
+struct Busy {
+    probe: Running,
+    work: Work,
+    owner: Owner,
+    /// What is asked for again, if it is.
+    key: Option<Key>,
+}
+
+/// An answer that was not there when it was waited for.
+#[derive(Debug)]
+struct LateAnswer {
+    key: Key,
+    done: Result<Outcome, Failure>,
+    asked: Instant,
+}
+
 #[derive(Debug)]
 pub(crate) struct Inspector {
     program: PathBuf,
+    limit: Duration,
     is_patient: bool,
     running: Option<Running>,
     /// So that others' work goes on at once when one is given up.
     standby: Option<Running>,
+    /// One that is not waited for any more.
+    busy: Option<Busy>,
+    /// What has come of it since.
+    late: Option<LateAnswer>,
     strays: Strays,
     blames: Blames,
 }
@@ -33,7 +84,7 @@ impl Inspector {
     /// `limit` is for how long it is waited for while it waits for others.
     pub fn new(program: PathBuf, limit: Duration, is_patient: bool) -> Inspector {
         let (strays, blames) = (Strays::default(), Blames::new(limit));
-        Inspector { program, is_patient, running: None, standby: None, strays, blames }
+        Inspector { program, limit, is_patient, running: None, standby: None, busy: None, late: None, strays, blames }
     }
 
     /// Starts it and waits until it answers, as whoever has time does.
@@ -58,7 +109,7 @@ impl Inspector {
                 None => Running::start(&self.program, places)?,
             });
         }
-        if self.standby.is_none() && !self.is_patient {
+        if self.standby.is_none() && self.busy.is_none() && !self.is_patient {
             self.standby = Some(Running::start(&self.program, places)?);
         }
         Ok(())
@@ -66,6 +117,9 @@ impl Inspector {
 
     /// Has it do something about an owner's processes. Where one of them holds it up, it is done once more without that one.
     pub fn ask(&mut self, places: &Places, owner: &Owner, task: Task) -> Result<Outcome, Error> {
+        if let Some(done) = self.hear_busy(&task) {
+            return done;
+        }
         match self.ask_once(places, owner, task.clone()) {
             Err(Late { process: Some(_), error }) => match self.ask_once(places, owner, task) {
                 Ok(outcome) if matches!(error, Error::PutOff { .. }) => Ok(outcome),
@@ -99,8 +153,17 @@ impl Inspector {
             }
         }
         let held_up = self.blames.held_up(owner);
-        match self.wait_for_answer(owner, &Question::Process { task, held_up }, limit) {
-            Ok(Answer::Process(done)) => done.map_err(|failure| failure.into_error().into()),
+        let (under_way, key) = (task.under_way(), task.key());
+        let is_compression = matches!(task, Task::Compress { .. });
+        match self.wait_for_answer(owner, &Question::Process { task, held_up }, limit, under_way.is_some()) {
+            Ok(Asked::Answered(Answer::Process(done))) => done.map_err(|failure| failure.into_error().into()),
+            Ok(Asked::GoesOn(work)) => {
+                self.busy = self.running.take().map(|probe| Busy { probe, work, owner: owner.clone(), key });
+                if let Some(busy) = self.busy.as_ref().filter(|_| !is_compression) {
+                    busy.probe.before_others(false);
+                }
+                under_way.unwrap_or_else(|| Err(passed_over(owner))).map_err(Late::from)
+            }
             Ok(_) => {
                 self.give_up(None);
                 Err(failed(senseless()).into())
@@ -140,30 +203,69 @@ impl Inspector {
         }
     }
 
-    /// The answer, or that the probe has waited for others too long. What it takes of the CPU, and what it waits for one, is
-    /// its work, and is waited for as long as it lasts.
-    fn wait_for_answer(&mut self, owner: &Owner, question: &Question, limit: Duration) -> io::Result<Answer> {
+    /// What comes of the probe that is not waited for any more, if that is what is asked now. Nothing else of the kind is begun
+    /// meanwhile, and a compression is waited for a moment more: it is asked for without a pause.
+    fn hear_busy(&mut self, task: &Task) -> Option<Result<Outcome, Error>> {
+        let key = task.key();
+        let is_asked = |late: &mut LateAnswer| Some(&late.key) == key.as_ref();
+        if let Some(late) = self.late.take_if(is_asked).filter(|late| late.asked.elapsed() < WORK_LIMIT) {
+            return Some(late.done.map_err(Failure::into_error));
+        }
+        let mut busy = self.busy.take()?;
+        let at_most = if matches!(task, Task::Compress { .. }) { self.limit } else { Duration::ZERO };
+        match busy.probe.incoming.read(&mut busy.probe.link, Instant::now() + at_most) {
+            Ok(Answer::Process(done)) => {
+                busy.probe.before_others(true);
+                match self.standby.is_none() {
+                    true => self.standby = Some(busy.probe),
+                    false => self.strays.kill(busy.probe, None),
+                }
+                if key.is_some() && busy.key == key {
+                    return Some(done.map_err(Failure::into_error));
+                }
+                // Others ask meanwhile: it is kept for whoever asks for it.
+                self.late = busy.key.map(|key| LateAnswer { key, done, asked: busy.work.began });
+            }
+            Err(e) if e.kind() == io::ErrorKind::TimedOut => {
+                if busy.work.waited(&busy.probe) < self.limit && busy.work.began.elapsed() < WORK_LIMIT {
+                    self.busy = Some(busy);
+                    return key.and_then(|_| task.under_way());
+                }
+                self.blames.add(&busy.owner, busy.probe.touched());
+                self.strays.kill(busy.probe, Some(busy.owner));
+            }
+            Ok(_) | Err(_) => self.strays.kill(busy.probe, None),
+        }
+        None
+    }
+
+    /// The answer, or that the probe has waited for others too long. Its work is waited for as long as it lasts, unless it may go on.
+    fn wait_for_answer(
+        &mut self,
+        owner: &Owner,
+        question: &Question,
+        limit: Duration,
+        may_go_on: bool,
+    ) -> io::Result<Asked> {
+        let may_go_on = may_go_on && !self.is_patient && self.busy.is_none();
         let Some(running) = &mut self.running else { return Err(io::ErrorKind::NotFound.into()) };
-        let began = Instant::now();
-        let busy_before = running.busy();
-        frame::write(&mut running.link, question, began + limit)?;
+        let work = Work::of(running);
+        frame::write(&mut running.link, question, work.began + limit)?;
         let mut waited = Duration::ZERO;
         let answer = loop {
             match running.incoming.read(&mut running.link, Instant::now() + SLICE.min(limit)) {
                 Err(e) if e.kind() == io::ErrorKind::TimedOut => {
-                    let took = began.elapsed();
-                    let busy = running.busy().zip(busy_before).map(|(now, before)| now.saturating_sub(before));
-                    waited = match busy {
-                        Some(busy) => took.saturating_sub(busy),
-                        // A kernel that does not count it: one that waits for a CPU now has done so all the time.
-                        None if running.is_running() => waited,
-                        None => took,
-                    };
+                    waited = work.waited(running);
+                    let took = work.began.elapsed();
                     if waited >= limit || took >= WORK_LIMIT {
                         break Err(e);
                     }
+                    // Half of it spent waiting may be the beginning of a wait without end.
+                    if may_go_on && took >= limit && waited < limit / 2 {
+                        break Ok(Asked::GoesOn(work));
+                    }
                 }
-                answer => break answer,
+                answer => break answer.map(Asked::Answered),
             }
         };
         self.blames.spend(owner, waited);
@@ -171,11 +273,18 @@ impl Inspector {
     }
 }
 
+/// What came of a question.
+enum Asked {
+    Answered(Answer),
+    /// The probe goes on with it.
+    GoesOn(Work),
+}
+
 impl Drop for Inspector {
     fn drop(&mut self) {
         self.give_up(None);
-        if let Some(standby) = self.standby.take() {
-            self.strays.kill(standby, None);
+        for probe in self.standby.take().into_iter().chain(self.busy.take().map(|busy| busy.probe)) {
+            self.strays.kill(probe, None);
         }
     }
 }
@@ -195,3 +304,7 @@ impl From<Error> for Late {
 fn passed_over(owner: &Owner) -> Error {
     Error::PutOff { what: format!("{owner} holds up whoever looks into its processes, and is passed over") }
 }
+
+#[cfg(test)]
+#[path = "inspector_tests.rs"]
+mod tests;

@@ -22,7 +22,7 @@ const NEEDED: CapabilitySet =
     CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH).union(CapabilitySet::SYS_NICE);
 
 /// Before most, and far from all: any user decides how much there is to look at.
-const NICE: i32 = -10;
+pub(super) const NICE: i32 = -10;
 
 /// Serves until nobody asks any more. `root` is where `proc` is, `devices` where sound and video devices are.
 pub fn serve(root: PathBuf, devices: PathBuf) -> io::Result<()> {

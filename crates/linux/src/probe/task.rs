@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::mem::{discriminant, Discriminant};
 
 use fovea_apps::{Holder, Kinship};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,9 @@ pub(crate) enum Task {
     Sockets { pids: Vec<u32>, wanted: Vec<u64>, known: Vec<Place> },
     Namespaces { pids: Vec<u32> },
 }
+
+/// What is done, and to which cgroup.
+pub(super) type Key = (Discriminant<Task>, String);
 
 /// A socket, the process that has it, and its descriptor there.
 pub(crate) type Place = (u64, u32, i32);
@@ -81,6 +85,29 @@ impl Failure {
 }
 
 impl Task {
+    /// What is answered while a probe goes on with it; `None` where somebody needs its answer.
+    pub(super) fn under_way(&self) -> Option<Result<Outcome, Error>> {
+        match self {
+            Task::Compress { cursor, .. } => {
+                Some(Ok(Outcome::Compressed(CompressOutcome { next: Some(*cursor), ..CompressOutcome::default() })))
+            }
+            Task::Resident { .. } | Task::Prefetch { .. } | Task::Kinship { .. } | Task::Release { .. } => {
+                Some(Err(Error::PutOff { what: "the probe goes on with it".into() }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Of what goes on and is asked for again, as long as nothing has come of it.
+    pub(super) fn key(&self) -> Option<Key> {
+        match self {
+            Task::Compress { cgroup, .. } | Task::Resident { cgroup, .. } | Task::Kinship { cgroup } => {
+                Some((discriminant(self), cgroup.clone()))
+            }
+            _ => None,
+        }
+    }
+
     /// Does it, in whatever process this is.
     pub(super) fn run(self, system: &mut System) -> Result<Outcome, Failure> {
         let root = system.root().clone();
