@@ -69,7 +69,7 @@ limits! {
     PERCEIVED_APART_MS: u32 = 200, "milliseconds apart", "looks that opening a sound or video device brings about", "changes in between wait for the next";
     PERCEIVED_AT_ONCE: u32 = 20, "looks", "those, in a row", "the next ones come at the rate below";
     PERCEIVED_PER_MIN: u32 = 30, "looks a minute", "those, while devices are opened without a pause", "changes wait for the next";
-    WATCH_EVENTS_IN_A_ROW_MAX: usize = 32_768, "events", "cgroups or devices before others are served", "the rest is taken afterwards";
+    WATCH_EVENTS_IN_A_ROW_MAX: usize = 1024, "events", "cgroups or devices before others are served", "the rest is taken afterwards";
     // The probe, which touches what others own.
     PROBE_ANSWER_MS: u32 = 40, "milliseconds", "the probe's answers in a row, then a fifth of the time", "who is late is killed, and the answer dropped";
     PROBE_WAITS_MS: u32 = 20, "milliseconds", "a probe waiting for others inside a process, twice in a row, then a fifth of the time",
