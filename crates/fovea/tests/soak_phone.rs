@@ -20,6 +20,9 @@ const SCRIPT: &str = include_str!("soak/guest.sh");
 /// An answer on the control socket may take so long, but for one in a hundred.
 const ANSWER_P99_MAX_US: u64 = 50_000;
 
+/// A kill follows its wake-up in so much time, whatever else is asked and looked at.
+const SIGNAL_AFTER_MAX_NS: u64 = 50_000_000;
+
 /// What the daemon's processes may have resident at any time.
 const RESIDENT_MAX_KIB: u64 = 16 << 10;
 
@@ -36,8 +39,7 @@ fn boot(dir: &Path, seconds: u64) -> Result<String, Error> {
     fs::write(&script, SCRIPT).unwrap();
     let files =
         [GuestFile { to: "/guest.sh".into(), from: script }, GuestFile { to: "/bin/hostile".into(), from: hostile }];
-    let phone =
-        Phone::prepare(&cache, kernel, &programs, &["zram"], None, &Progress::quiet())?.with_files(&files)?;
+    let phone = Phone::prepare(&cache, kernel, &programs, &["zram"], None, &Progress::quiet())?.with_files(&files)?;
     let mut kernel_args = ["rdinit=/bin/busybox", "loglevel=3", "--", "sh", "/guest.sh"].map(String::from).to_vec();
     kernel_args.push(seconds.to_string());
     let plan = Plan {
@@ -79,6 +81,12 @@ fn beside_a_hostile_user_nobody_dies_wrongly_and_the_daemon_answers_and_stays_sm
     assert!(number("answers:") >= seconds, "it can be asked all the time");
     assert!(lines("no answer:").is_empty());
     assert!(number("answer p99 us:") <= ANSWER_P99_MAX_US);
+    for after in lines("signalled after ns:") {
+        assert!(
+            after.trim().parse::<u64>().unwrap() <= SIGNAL_AFTER_MAX_NS,
+            "{after} ns from the wake-up to the last signal"
+        );
+    }
     let resident = lines("process ");
     assert!(resident.len() >= 2, "of both processes");
     for line in resident {

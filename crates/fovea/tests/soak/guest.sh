@@ -69,6 +69,7 @@ echo "apps that live: $alive"
 echo "oom kills: $(grep ^oom_kill /proc/vmstat | tr -cd 0-9)"
 echo "open to others: $(wc -l </tmp/opened)"
 grep -h '"action":"kill' /run/fovea/journal.kept.jsonl | grep -o '"app":"[^"]*"' | sort | uniq -c | sed 's/^/killed: /'
+grep -h '"action":"kill' /run/fovea/journal.kept.jsonl | sed -n 's/.*"signal_after_ns":\([0-9]*\).*/signalled after ns: \1/p'
 for process in /proc/[0-9]*; do
 	[ "$(readlink $process/exe)" = /bin/fovea ] || continue
 	echo "ran for, waited for a CPU, ns: $(tr '\0' ' ' <$process/cmdline): $(cut -d ' ' -f 1,2 <$process/schedstat)"
@@ -76,4 +77,5 @@ for process in /proc/[0-9]*; do
 done
 sed 's/^/said: /' /tmp/said | tail -40
 echo "at the end"
-poweroff -f
+# The machine of exact mode knows no other end.
+reboot -f
