@@ -10,9 +10,10 @@ use fovea_apps::{Holder, ProcessId};
 use crate::cgroup::Cgroups;
 use crate::charges::Charges;
 use crate::device::Outsiders;
-use crate::file::{read_into, Root};
+use crate::file::Root;
 use crate::lasting::{going, Lasting, LEAST_SHARED_BYTES};
 use crate::probe::inspect::Inspect;
+use crate::process::read_of_memory;
 use crate::walk::walk;
 use crate::{importance, proc, Error};
 
@@ -93,7 +94,7 @@ pub(crate) fn holders(
     importance::each_of(root, cgroup, &pids, |process, text| {
         let Some(stat) = process.stat(text)? else { return Ok(()) };
         let started_ns = crate::process::started_ns(stat.start_ticks, slept_ns);
-        process.read("status", text)?;
+        read_of_memory(root, process.pid, "status", text)?;
         let status = proc::Status::parse(text);
         let bytes = status.anon_bytes.saturating_add(status.swap_bytes);
         process.read(importance::FILE, text)?;
@@ -126,7 +127,7 @@ pub(crate) fn holders(
 
 /// What a process has in memory; 0 if it has ended.
 fn resident_pages(root: &Root, pid: u32, text: &mut Vec<u8>) -> u64 {
-    let read = read_into(&root.join(format!("proc/{pid}/statm")), text).ok();
+    let read = read_of_memory(root, pid, "statm", text).ok();
     read.and_then(|()| proc::number(text.split(|&b| b == b' ').nth(1)?)).unwrap_or(0)
 }
 

@@ -17,6 +17,9 @@ use crate::probe::inspect::Inspect;
 use crate::proc::Stat;
 use crate::{sys, Error};
 
+/// Threads of a process that are asked for its memory: any that runs knows it.
+const THREADS_READ_MAX: usize = 64;
+
 /// A process. Everything done through it reaches that very process or nobody: the pidfd and the open /proc folder both name the
 /// process and not its PID.
 #[derive(Debug)]
@@ -168,6 +171,35 @@ pub(crate) fn read_at(folder: &OwnedFd, name: &str, text: &mut Vec<u8>) -> io::R
     text.clear();
     let fd = openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     File::from(fd).take(1 << 20).read_to_end(text).map(drop)
+}
+
+/// Reads one of the files of a process that tell of its memory: `status` or `statm`.
+///
+/// Those of one whose first thread has ended tell of none (fs/proc/array.c, `get_task_mm`), and it may run on for as long as its user
+/// likes: then another thread's are read.
+pub(crate) fn read_of_memory(root: &Root, pid: u32, file: &str, text: &mut Vec<u8>) -> io::Result<()> {
+    let folder = root.join(format!("proc/{pid}"));
+    crate::file::read_into(&folder.join(file), text)?;
+    if has_memory(text) {
+        return Ok(());
+    }
+    let mut of_thread = Vec::new();
+    for thread in std::fs::read_dir(folder.join("task")).into_iter().flatten().flatten().take(THREADS_READ_MAX) {
+        let is_read = crate::file::read_into(&thread.path().join(file), &mut of_thread).is_ok();
+        if is_read && has_memory(&of_thread) {
+            std::mem::swap(text, &mut of_thread);
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Of a status, or of a statm, which is a line of numbers.
+fn has_memory(text: &[u8]) -> bool {
+    match text.first() {
+        Some(b'0'..=b'9') => !text.starts_with(b"0 "),
+        _ => crate::proc::after_key(text, b"RssAnon:").is_some(),
+    }
 }
 
 /// When a process began that has such a start time (`/proc/PID/stat`, field 22), by the clock that all else is told in, which stands still while

@@ -4,8 +4,9 @@
 use fovea_apps::limits::SUMMED_AT_ONCE_MAX;
 use fovea_apps::AppUsage;
 
-use crate::file::{read_into, Root};
+use crate::file::Root;
 use crate::proc::Status;
+use crate::process::read_of_memory;
 
 /// Apps with more processes than are read at once of which the others are remembered.
 const APPS_MAX: usize = 64;
@@ -38,7 +39,7 @@ impl Sums {
         let known = late.iter().chain(early).filter(|pid| place(&sum.read, pid).is_ok());
         let turn: Vec<u32> = fresh.chain(known).copied().take(SUMMED_AT_ONCE_MAX).collect();
         for pid in turn {
-            let read = read_into(&root.join(format!("proc/{pid}/status")), text);
+            let read = read_of_memory(root, pid, "status", text);
             let status = read.map(|()| Status::parse(text)).unwrap_or_default();
             match place(&sum.read, &pid) {
                 Ok(at) => {

@@ -159,3 +159,33 @@ fn a_process_that_waits_for_a_page_of_userfaultfd_is_killed() {
     }
     all_is_done(child.0.id(), &|_| (), || drop(child));
 }
+
+/// The files of its first thread tell of no memory any more, and the process may be the one that takes it all.
+#[test]
+fn a_process_whose_first_thread_has_ended_holds_what_it_holds() {
+    let script = format!(
+        "import ctypes, threading, time\nmemory = bytearray(b'x') * (32 << 20)\n\
+         threading.Thread(target=lambda: time.sleep(1000)).start()\ninput()\nctypes.CDLL(None).syscall({}, 0)",
+        libc::SYS_exit
+    );
+    let mut command = Command::new("python3");
+    ignore_term(command.args(["-c", &script]).stdin(Stdio::piped()));
+    let Ok(mut child) = command.spawn().map(Ends) else {
+        println!("skipped: no python3 here");
+        return;
+    };
+    let (pid, stdin) = (child.0.id(), child.0.stdin.take().unwrap());
+    // Once it is in its cgroup, for a thread that has ended goes into no other.
+    let is_seen = |folder: &std::path::Path| {
+        (&stdin).write_all(b"\n").unwrap();
+        while !std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap().contains("State:\tZ") {
+            std::thread::yield_now();
+        }
+        let cgroup = folder.file_name().unwrap().to_str().unwrap();
+        let mut system = System::at("/");
+        let holders = system.holders(cgroup).unwrap();
+        assert!(holders.len() == 1 && holders[0].bytes >= 32 << 20, "{holders:?}");
+        assert!(system.usage(cgroup).unwrap().anon_bytes >= 32 << 20);
+    };
+    all_is_done(pid, &is_seen, || drop(child));
+}
