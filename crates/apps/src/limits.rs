@@ -53,7 +53,7 @@ limits! {
         "processes in those beyond are not ranked or judged one by one; a kill ends them all the same";
     CGROUPS_SUMMED_MAX: usize = 64, "cgroups", "an app whose processes are counted for its size",
         "processes in those beyond are not counted; their memory is";
-    RANKED_AT_ONCE_MAX: usize = 256, "processes", "an app that are ranked at once, its first ones always",
+    RANKED_AT_ONCE_MAX: usize = 64, "processes", "an app that are ranked at once, its first ones always",
         "the others' turn comes a second later each";
     SUMMED_AT_ONCE_MAX: usize = 128, "processes", "an app that are read for its size at once, without a memory controller",
         "counted as they were when last read";
