@@ -20,7 +20,7 @@ no() { # no WHAT COMMAND...: the command must fail
 	if "$@" >/root/output 2>&1; then wrong "$what: $*"; fi
 }
 has() { grep -q -- "$1" /root/output || wrong "'$1' is not in:"; }
-files() { find / -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /root -o -path /var/cache -o -path /var/log \
+files() { find / -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /root -o -path /var/tmp -o -path /var/cache -o -path /var/log \
 	-o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/lib/systemd/deb-systemd-helper-enabled \) -prune -o -print | sort; }
 answers() { # the daemon takes a moment from its start to its first answer
 	tries=0
