@@ -61,7 +61,6 @@ mod syslog;
 #[cfg(test)]
 mod tier_tests;
 mod undo;
-mod watch;
 #[cfg(test)]
 mod whom_tests;
 mod worker;

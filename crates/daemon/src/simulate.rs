@@ -9,12 +9,12 @@ use fovea_apps::{
 };
 use fovea_client::{Assumed, Simulation};
 use fovea_linux::device_traits::*;
+use fovea_linux::watch::{Seen, Watcher};
 use fovea_linux::System;
 use fovea_policy::{plan, AppState, Snapshot};
 
 use crate::config::Config;
 use crate::engine::state_of_memory;
-use crate::watch::{Seen, Watcher};
 
 /// What would be done on a snapshot, changed by what is assumed.
 pub(crate) fn simulation(
@@ -155,7 +155,7 @@ fn state_of(
 
 /// Enters the apps that a daemon would find.
 fn find(mount: &Path, registry: &mut Registry) -> std::io::Result<()> {
-    for seen in Watcher::new(mount)?.discover() {
+    for seen in Watcher::new(mount, |line| say!("fovea: {line}"))?.discover() {
         if let Seen::Appeared(cgroup) = seen {
             registry.discover(&place_of_cgroup(&cgroup), None);
         }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use fovea_apps::{limits, AppName};
 use fovea_linux::cgroup::is_within;
+use fovea_linux::watch::{Seen, Watcher};
 use fovea_linux::{Device, MediaChange, MediaWatch, NormalPriority, State, System, Trigger};
 use rustix::event::epoll;
 use rustix::event::Timespec;
@@ -34,7 +35,6 @@ use crate::news::News;
 use crate::notify::Notify;
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
-use crate::watch::{Seen, Watcher};
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::socket::{self, Received};
 

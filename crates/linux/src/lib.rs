@@ -61,6 +61,7 @@ mod tiers;
 pub mod top_app;
 pub mod trace;
 mod walk;
+pub mod watch;
 mod zram;
 mod zram_owner;
 

@@ -55,7 +55,7 @@ pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
     let watcher = match system
         .cgroup_mount()
         .map_err(|e| e.to_string())
-        .and_then(|m| Watcher::new(&m).map_err(|e| e.to_string()))
+        .and_then(|m| Watcher::new(&m, |line| say!("fovea: {line}")).map_err(|e| e.to_string()))
     {
         Ok(watcher) => Some(watcher),
         Err(e) => {

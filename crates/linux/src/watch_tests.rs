@@ -10,7 +10,7 @@ struct Tree(tempfile::TempDir);
 impl Tree {
     fn new() -> (Tree, Watcher) {
         let tree = Tree(tempfile::tempdir().unwrap());
-        let watcher = Watcher::new(tree.0.path()).unwrap();
+        let watcher = Watcher::new(tree.0.path(), |_| ()).unwrap();
         (tree, watcher)
     }
 
@@ -148,7 +148,7 @@ struct Cgroup(std::path::PathBuf);
 
 impl Cgroup {
     fn new() -> Option<Cgroup> {
-        let system = fovea_linux::System::new().ok()?;
+        let system = crate::System::new().ok()?;
         let folder = system.cgroup_mount().ok()?.join(format!("fovea-test-watch-{}", std::process::id()));
         match std::fs::create_dir(&folder) {
             Ok(()) => Some(Cgroup(folder)),
@@ -176,7 +176,7 @@ impl Drop for Cgroup {
 fn ten_thousand_apps_made_and_ended_leave_no_watch_behind() {
     let Some(tree) = Cgroup::new() else { return };
     std::fs::create_dir_all(tree.0.join(APPS)).unwrap();
-    let mut watcher = Watcher::new(&tree.0).unwrap();
+    let mut watcher = Watcher::new(&tree.0, |_| ()).unwrap();
     assert_eq!(watcher.discover(), []);
     let before = watches(&watcher);
     for round in 0..100u64 {
@@ -207,7 +207,7 @@ fn ten_thousand_apps_made_and_ended_leave_no_watch_behind() {
 fn an_app_that_lived_gives_its_watch_back_as_well() {
     let Some(tree) = Cgroup::new() else { return };
     std::fs::create_dir_all(tree.0.join(APPS)).unwrap();
-    let mut watcher = Watcher::new(&tree.0).unwrap();
+    let mut watcher = Watcher::new(&tree.0, |_| ()).unwrap();
     watcher.discover();
     let before = watches(&watcher);
     for n in 0..20 {

@@ -59,11 +59,13 @@ pub struct Watcher {
     looked: BTreeMap<u32, u32>,
     second_ns: u64,
     overdue: BTreeSet<u32>,
+    /// Tells people what is not watched.
+    say: fn(&str),
 }
 
 impl Watcher {
-    /// A watcher on a cgroup v2 mount.
-    pub fn new(mount: &Path) -> std::io::Result<Self> {
+    /// A watcher on a cgroup v2 mount; `say` takes lines for people.
+    pub fn new(mount: &Path, say: fn(&str)) -> std::io::Result<Self> {
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         Ok(Self {
             inotify,
@@ -77,6 +79,7 @@ impl Watcher {
             looked: BTreeMap::new(),
             second_ns: 0,
             overdue: BTreeSet::new(),
+            say,
         })
     }
 
@@ -224,13 +227,13 @@ impl Watcher {
             let user = owner_of_cgroup(cgroup).unwrap_or_default();
             if self.crowded.insert(user) {
                 let most = limits::WATCHES_OF_USER_MAX;
-                say!("fovea: user {user} has more than {most} cgroups of apps: those beyond are not found");
+                (self.say)(&format!("user {user} has more than {most} cgroups of apps: those beyond are not found"));
             }
         } else if error.kind() != std::io::ErrorKind::NotFound && !std::mem::replace(&mut self.complained, true) {
-            say!(
-                "fovea: watching {}: {error}: raise fs.inotify.max_user_watches; apps there are not found",
+            (self.say)(&format!(
+                "watching {}: {error}: raise fs.inotify.max_user_watches; apps there are not found",
                 path.display()
-            );
+            ));
         }
     }
 
