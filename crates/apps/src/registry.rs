@@ -295,6 +295,16 @@ impl Registry {
         self.apps.values().filter(away).map(|app| (&app.name, of(&app.name))).collect()
     }
 
+    /// The same of apps that the user opened before and that do not run, the likeliest first.
+    pub fn expected_permille(&self) -> Vec<(&AppName, u32)> {
+        let returns = self.reuse.returns(self.newest_is_front());
+        let ended = returns.filter(|(name, _)| !self.apps.contains_key(*name));
+        let mut expected: Vec<_> =
+            ended.map(|(name, surely)| (name, (surely * 1000.0).clamp(1.0, 1000.0) as u32)).collect();
+        expected.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        expected
+    }
+
     fn newest_is_front(&self) -> bool {
         self.reuse.newest().is_some_and(|newest| self.is_front(newest))
     }

@@ -15,4 +15,4 @@ pub mod words;
 
 pub use simulation::{Assumed, Simulation};
 pub use socket::{request, status, tell, ClientError, Connection};
-pub use status::{AppStatus, Merging, Status, Tiers};
+pub use status::{AppStatus, Expected, Merging, Status, Tiers};

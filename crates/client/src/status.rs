@@ -58,6 +58,9 @@ pub struct Status {
     /// What is wrong with the configuration file, and what counts instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config_problems: Vec<String>,
+    /// Apps that the user opened before and that do not run, as far as they may come next; the likeliest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected: Vec<Expected>,
     /// What this device lacks, by name.
     pub missing: Vec<String>,
     /// Apps.
@@ -75,6 +78,7 @@ impl Status {
         self.runaways.truncate(NAMES_MAX);
         self.missing.truncate(NAMES_MAX);
         self.config_problems.truncate(NAMES_MAX);
+        self.expected.truncate(NAMES_MAX);
         let apps = std::mem::take(&mut self.apps);
         let (bytes, all) = (json_bytes(&self), apps.len());
         let mut left = REPLY_MAX_BYTES.saturating_sub(bytes + MARGIN_BYTES);
@@ -128,6 +132,15 @@ pub struct Tiers {
     pub kept_out: usize,
     /// What the daemon has had moved to slow memory since it began.
     pub demoted_bytes: u64,
+}
+
+/// An app that does not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expected {
+    /// Name.
+    pub name: AppName,
+    /// How surely it comes to the front soon, thousandths.
+    pub returns_permille: u32,
 }
 
 /// One app in [`Status`].

@@ -167,6 +167,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         buffer_holders: Vec::new(),
         kills: 0,
         compressed_pages: 0,
+        expected: Vec::new(),
         missing: Vec::new(),
         config_problems: Vec::new(),
         apps: registry.iter().map(app).collect(),

@@ -273,6 +273,9 @@ impl<D: Device> EngineState<D> {
                 usage: Default::default(),
             }
         });
+        let expected = self.registry.expected_permille().into_iter();
+        let expected =
+            expected.map(|(name, returns_permille)| fovea_client::Expected { name: name.clone(), returns_permille });
         Status {
             pid: std::process::id(),
             only_decides: !self.config.daemon.act,
@@ -282,6 +285,7 @@ impl<D: Device> EngineState<D> {
             foreground: self.registry.foreground().cloned(),
             ecache,
             buffer_holders,
+            expected: expected.collect(),
             missing: self.missing.clone(),
             config_problems: self.problems.clone(),
             apps: apps.collect(),
