@@ -2787,7 +2787,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__prefetch__subcmd__run)
-            opts="-h --state --config --help"
+            opts="-h --ahead --state --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

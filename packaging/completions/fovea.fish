@@ -481,7 +481,7 @@ complete -c fovea -n "__fish_fovea_using_subcommand metrics" -l run-folder -d 'F
 complete -c fovea -n "__fish_fovea_using_subcommand metrics" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand metrics" -s h -l help -d 'Print help'
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and not __fish_seen_subcommand_from run status forget help" -l state -d 'Folder of what was learned' -r -F
-complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and not __fish_seen_subcommand_from run status forget help" -l run-folder -d 'Folder of the daemon\'s socket and state. Nothing there is needed' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and not __fish_seen_subcommand_from run status forget help" -l run-folder -d 'Folder of the daemon\'s socket, which is asked who is likely to be next' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and not __fish_seen_subcommand_from run status forget help" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and not __fish_seen_subcommand_from run status forget help" -s h -l help -d 'Print help'
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and not __fish_seen_subcommand_from run status forget help" -f -a "run" -d 'Watch for apps that start, learn from them and prefetch for them, until ended'
@@ -490,6 +490,7 @@ complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and not __fish_see
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and not __fish_seen_subcommand_from run status forget help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and __fish_seen_subcommand_from run" -l state -d 'Folder of what was learned' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and __fish_seen_subcommand_from run" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F
+complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and __fish_seen_subcommand_from run" -l ahead -d 'While nothing starts and memory is plentiful, read what the apps that the daemon finds likely to be next would read'
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and __fish_seen_subcommand_from status" -l state -d 'Folder of what was learned' -r -F
 complete -c fovea -n "__fish_fovea_using_subcommand prefetch; and __fish_seen_subcommand_from status" -l config -d 'Configuration file; /etc/fovea.toml without it, and the defaults without that' -r -F

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::learn::{expected, STARTS};
 use crate::score::{percent, EVIDENCE_PAGES};
 use crate::store::FileKey;
-use crate::{Counts, Observation, Pages, Standing};
+use crate::{Ahead, Counts, Observation, Pages, Standing};
 
 /// Of so many starts one is left alone, to be observed.
 pub const OBSERVED_EVERY: u32 = 8;
@@ -44,6 +44,8 @@ pub struct App {
     pub prefetched: u64,
     /// Pages that were expected and missing at those starts.
     pub missing: u64,
+    /// Read before its starts.
+    pub ahead: Ahead,
     /// The starts that are remembered, the oldest first.
     pub history: VecDeque<Observation>,
 }
@@ -65,6 +67,11 @@ impl App {
         expected(&self.history)
     }
 
+    /// Whether something is read before its next start, of so many expected pages. A start that is to be observed must be cold.
+    pub fn may_ahead(&self, pages: u64) -> bool {
+        self.mode() == Mode::Prefetch && self.ahead.may(pages)
+    }
+
     /// Takes in a start at which something was prefetched, or nothing was done.
     pub fn left(&mut self, now_s: u64, prefetched: u64, missing: u64) {
         self.begin(now_s);
@@ -77,8 +84,11 @@ impl App {
     pub fn observed(&mut self, now_s: u64, seen: Observation) {
         self.begin(now_s);
         self.since_observed = 0;
+        let expected = self.expected();
+        let blind = |(file, pages): (&FileKey, &Pages)| Some(pages.both(&seen.files.get(file)?.blind).count());
+        self.ahead.starts(expected.iter().filter_map(blind).sum());
         let retried = std::mem::take(&mut self.stopped);
-        let counts = Counts::of(&self.expected(), &seen);
+        let counts = Counts::of(&expected, &seen);
         let was_warm = !counts.is_evidence() && seen.read_pages() < EVIDENCE_PAGES;
         if was_warm {
             self.stopped = retried;

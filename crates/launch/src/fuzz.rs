@@ -7,7 +7,7 @@ use crate::UserStore;
 /// A user's file: as it is, and with a head that fits, so that what is behind the checksum is reached.
 pub fn launch(bytes: &[u8]) {
     let body = bytes.get(32..).unwrap_or(bytes);
-    let numbers = [1, body.len() as u64, sum(body)].map(u64::to_le_bytes).concat();
+    let numbers = [crate::store::VERSION, body.len() as u64, sum(body)].map(u64::to_le_bytes).concat();
     let sealed = [b"FOVEALCH", &numbers[..], body].concat();
     for bytes in [bytes, &sealed] {
         let Ok(mut store) = UserStore::read(bytes) else { continue };

@@ -3,6 +3,7 @@
 //!
 //! Pure: no clock, no system call. `fovea-prefetch` observes, reads and writes; docs/design/prefetch.md says how.
 
+pub mod ahead;
 pub mod app;
 pub mod bytes;
 #[doc(hidden)]
@@ -15,6 +16,7 @@ mod reference;
 pub mod score;
 pub mod store;
 
+pub use ahead::Ahead;
 pub use app::{App, Mode};
 pub use learn::{Observation, Seen};
 pub use order::{Extent, Piece};

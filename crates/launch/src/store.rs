@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bytes::{put, put_pages, put_text, sum, Reader};
 use crate::learn::{FILES_OF_START_MAX, RANGES_MAX, STARTS};
-use crate::{App, Counts, Observation, Seen};
+use crate::{Ahead, App, Counts, Observation, Seen};
 
 /// Apps of a user; beyond, the one that was started longest ago is dropped.
 pub const APPS_MAX: usize = 256;
@@ -29,7 +29,7 @@ pub const PATH_MAX_BYTES: usize = 4096;
 pub const NAME_MAX_BYTES: usize = 255;
 
 const MAGIC: &[u8; 8] = b"FOVEALCH";
-const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 const HEAD_BYTES: usize = 32;
 
 /// Which version of a file was seen: what is known of it counts while all of this is as it was.
@@ -209,10 +209,13 @@ impl UserStore {
         put(&mut bytes, self.apps.len() as u64);
         for (name, app) in &self.apps {
             put_text(&mut bytes, name.as_bytes());
-            let App { started_s, starts, since_observed, poor, stopped, score, prefetched, missing, history } = app;
+            let App { started_s, starts, since_observed, poor, stopped, score, prefetched, missing, ahead, history } =
+                app;
             let Counts { predicted, used, read } = *score;
             let numbers = [*started_s, *starts, u64::from(*since_observed), u64::from(*poor), u64::from(*stopped)];
-            numbers.into_iter().chain([predicted, used, read, *prefetched, *missing]).for_each(|n| put(&mut bytes, n));
+            let Ahead { read: ahead_read, used: ahead_used, waits } = *ahead;
+            let more = [predicted, used, read, *prefetched, *missing, ahead_read, ahead_used, waits];
+            numbers.into_iter().chain(more).for_each(|n| put(&mut bytes, n));
             put(&mut bytes, history.len() as u64);
             for start in history {
                 put(&mut bytes, start.files.len() as u64);
@@ -269,6 +272,7 @@ fn parse_app(reader: &mut Reader<'_>, files: &BTreeMap<FileKey, Known>) -> Optio
     app.score = Counts { predicted: reader.number()?, used: reader.number()?, read: reader.number()? };
     (app.score.used <= app.score.predicted && app.score.used <= app.score.read).then_some(())?;
     (app.prefetched, app.missing) = (reader.number()?, reader.number()?);
+    app.ahead = Ahead { read: reader.number()?, used: reader.number()?, waits: reader.number()? };
     for _ in 0..reader.at_most(STARTS as u64)? {
         let mut start = Observation::default();
         for _ in 0..reader.at_most(FILES_OF_START_MAX as u64)? {

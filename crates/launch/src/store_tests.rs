@@ -53,7 +53,7 @@ fn a_torn_a_foreign_and_a_later_file_are_told_apart() {
     }
     assert_eq!(UserStore::read(b"{\"apps\": []} and more of a file like that"), Err(Damage::Foreign));
     let mut later = bytes;
-    later[8] = 2;
+    later[8] = VERSION as u8 + 1;
     assert_eq!(UserStore::read(&later), Err(Damage::Version));
 }
 

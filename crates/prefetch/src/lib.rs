@@ -2,26 +2,20 @@
 //! `fovea-prefetch`: reads what an app's start will want before it asks. It learns that from earlier starts (`fovea-launch`), and is a
 //! program of its own, so that neither its reading nor a file system that hangs can hold the daemon up. docs/design/prefetch.md tells more.
 
-/// What the daemon's watcher says, as it says it there.
-macro_rules! say {
-    ($($text:tt)*) => { $crate::say(&format!($($text)*)) };
-}
-
+mod ahead;
+mod files;
 mod keep;
 mod read;
 mod serve;
 mod session;
 mod show;
-// The daemon's watcher of cgroups, by its source: as a library the daemon would bring all else along. It is used for apps' starts alone.
-#[allow(dead_code)]
-#[path = "../../daemon/src/watch.rs"]
-mod watch;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use fovea_client::protocol::RUN_FOLDER;
 
 /// Where what was learned is kept.
 pub const STATE_FOLDER: &str = "/var/lib/fovea/launch";
@@ -30,7 +24,7 @@ pub const STATE_FOLDER: &str = "/var/lib/fovea/launch";
 #[derive(Parser)]
 #[command(name = "fovea-prefetch", version, max_term_width = 80)]
 struct Options {
-    /// Folder of the daemon's socket and state. Nothing there is needed.
+    /// Folder of the daemon's socket, which is asked who is likely to be next.
     #[arg(long, env = "FOVEA_RUN", value_name = "FOLDER", hide = true, overrides_with = "run_folder")]
     run_folder: Option<PathBuf>,
     /// Folder of what was learned.
@@ -43,7 +37,11 @@ struct Options {
 #[derive(Subcommand)]
 enum Command {
     /// Watch for apps that start, learn from them and prefetch for them, until ended.
-    Run,
+    Run {
+        /// While nothing starts and memory is plentiful, read what the apps that the daemon finds likely to be next would read.
+        #[arg(long)]
+        ahead: bool,
+    },
     /// Print what was prefetched for each app, and how much of it was used.
     Status {
         /// Only that app.
@@ -85,7 +83,10 @@ pub fn main() -> ExitCode {
     let options = Options::parse();
     let keeper = keep::Keeper::new(options.state);
     let done = match options.command {
-        Command::Run => serve::run(&keeper),
+        Command::Run { ahead } => {
+            let run_folder = options.run_folder.unwrap_or_else(|| RUN_FOLDER.into());
+            serve::run(&keeper, ahead.then_some(run_folder.as_path()))
+        }
         Command::Status { app, json } => show::status(&keeper, app.as_deref(), json),
         Command::Forget { app } => keeper.forget(app.as_deref()).map_err(Failure::failed),
     };

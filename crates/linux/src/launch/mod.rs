@@ -4,13 +4,15 @@
 //! The daemon uses none of this. Opening and reading may take as long as a file system likes, so it belongs into a process with a deadline.
 
 mod as_user;
+mod battery;
 mod extents;
 mod files;
 mod looked;
 mod memory;
 mod residency;
 
-pub use as_user::{bind_to_parent, AppUser};
+pub use as_user::{bind_to_parent, work_idly, AppUser};
+pub use battery::discharging_percent;
 pub use extents::{command_pages, extents, PhysicalExtent};
 pub use files::{LaunchFile, Version};
 pub use looked::{local_files, Namespace};

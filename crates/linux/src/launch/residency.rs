@@ -70,6 +70,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_that_was_cut_short_meanwhile_does_no_harm() {
+        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        file.write_all(&vec![1u8; 64 * super::super::page_bytes() as usize]).unwrap();
+        file.set_len(1).unwrap();
+        assert_eq!(resident(&file, 0..64).unwrap().len(), 64);
+        read_ahead(&file, &(0..64)).unwrap();
+        read_page(&file, 63).unwrap();
+    }
+
+    #[test]
     fn pages_that_were_read_ahead_are_resident_and_others_are_not() {
         // On the target folder's file system: a file of tmpfs is always in memory.
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();

@@ -120,6 +120,17 @@ begin "code"
 kept
 echo "bytes through a link: $(($(status prefetched_bytes) - before))"
 end
+# No space is left for what is learned: that is said, and what was kept stays.
+cp -a state kept-state
+mount -t tmpfs -o size=256k full "$folder/state"
+cp -a kept-state/. state/
+head -c 1M /dev/zero >state/filler 2>/dev/null || true
+before=$(status starts)
+begin "code"
+until grep -q 'free some space' said; do kill -0 $running; sleep 0.1; done
+end
+echo "starts forgotten on a full disk: $((before - $(status starts)))"
+umount -l "$folder/state"
 sed 's/^/said: /' said
 wakeups() { grep ^voluntary /proc/$running/status | tr -cd 0-9; }
 # The last start's process has been buried by then.
