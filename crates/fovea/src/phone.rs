@@ -260,6 +260,9 @@ fn machine(choice: &KernelChoice, plans: &[Plan], progress: &Progress) -> Result
         modules.extend(IMPORTERS_MODULES);
     }
     let mut machine = Machine::prepare(&cache, kernel, &programs, &modules, own.as_ref(), progress)?;
+    if plans.iter().any(|plan| plan.configuration.prefetch.is_some()) {
+        machine = machine.with_files(&[programs.beside("fovea-prefetch")?])?;
+    }
     if plans.iter().any(|plan| plan.desktop.is_some()) {
         machine = machine.with_desktop(&desktop::fetch(&cache, progress)?)?;
     }

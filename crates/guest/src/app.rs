@@ -42,6 +42,8 @@ struct App {
     profile: AppProfile,
     seed: u64,
     exact: bool,
+    /// It computes between its files, and not after them.
+    spreads: bool,
     anon: Anon,
     preloaded: Preloaded,
     shared: Vec<UsedFile>,
@@ -52,7 +54,7 @@ struct App {
 }
 
 fn live(socket: &OwnedFd, preloaded: Preloaded) -> Outcome<()> {
-    let Some((ToApp::Setup { profile, seed, exact }, _)) = receive(socket)? else {
+    let Some((ToApp::Setup { profile, seed, exact, spreads }, _)) = receive(socket)? else {
         return Err("the first message must be the app's profile".into());
     };
     // For `ps` and the kernel's messages; the kernel keeps the first 15 characters.
@@ -65,6 +67,7 @@ fn live(socket: &OwnedFd, preloaded: Preloaded) -> Outcome<()> {
         profile: *profile,
         seed,
         exact,
+        spreads,
         preloaded,
         shared: Vec::new(),
         private: Vec::new(),
@@ -148,13 +151,18 @@ impl App {
         self.shared = open_all(root, &self.profile.shared_files)?;
         self.private = open_all(root, &self.profile.private_files)?;
         let touch = self.profile.launch;
-        let count = self.touch_files(touch, turn)?;
+        let files = (self.shared.len() + self.private.len()).max(1) as u64;
+        let (between, after) = match self.spreads {
+            true => (touch.compute_insns / files, touch.compute_insns % files),
+            false => (0, touch.compute_insns),
+        };
+        let count = self.touch_files_of(touch, self.seed, turn, between)?;
         self.touch_preloaded(touch, turn);
         self.take_devices();
         for run in touch_set(self.anon.pages(), touch.anon_percent, self.seed, turn) {
             run.for_each(|page| self.anon.fill(page));
         }
-        spin(touch.compute_insns, self.exact);
+        spin(after, self.exact);
         Ok(count)
     }
 
@@ -202,7 +210,7 @@ impl App {
         let mut devices = std::mem::take(&mut self.devices);
         let touch = activity.screens.touch;
         let done = activity::follow(&activity, &mut devices, self.seed, turn, ns, |screen| {
-            let count = self.touch_files_of(touch, hash::mix64(self.seed ^ hash::mix64(screen + 1)), turn)?;
+            let count = self.touch_files_of(touch, hash::mix64(self.seed ^ hash::mix64(screen + 1)), turn, 0)?;
             spin(touch.compute_insns, self.exact);
             Ok(count)
         });
@@ -212,14 +220,16 @@ impl App {
     }
 
     fn touch_files(&self, touch: Touch, turn: u64) -> Outcome<Count> {
-        self.touch_files_of(touch, self.seed, turn)
+        self.touch_files_of(touch, self.seed, turn, 0)
     }
 
-    fn touch_files_of(&self, touch: Touch, seed: u64, turn: u64) -> Outcome<Count> {
+    /// Computes so long after each file.
+    fn touch_files_of(&self, touch: Touch, seed: u64, turn: u64, insns: u64) -> Outcome<Count> {
         let mut count = Count::default();
         for (files, percent) in [(&self.shared, touch.shared_percent), (&self.private, touch.private_percent)] {
             for file in files {
                 count += file.touch(percent, seed, turn)?;
+                spin(insns, self.exact);
             }
         }
         Ok(count)

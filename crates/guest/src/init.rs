@@ -13,7 +13,7 @@ use crate::phone::Phone;
 use crate::readings::{cgroup_cpu_ns, cpu_times, now_ns, psi_full_ns, Memory};
 use crate::restore::Baseline;
 use crate::setup::{cgroup_path, DAEMON};
-use crate::{desktop, flash, guard, merging, reserved, setup, sound};
+use crate::{desktop, flash, guard, merging, prefetch, reserved, setup, sound};
 
 /// Word on the kernel's command line that asks for a shell instead of the plan's steps.
 const SHELL_WORD: &str = "fovea.shell";
@@ -85,6 +85,7 @@ fn up_and_down() -> Outcome<()> {
     phone.start_daemon()?;
     phone.start_zygote()?;
     phone.start_guard()?;
+    prefetch::begin(&phone.plan)?;
     if shell {
         return run_shell();
     }
@@ -113,6 +114,7 @@ fn finish(phone: &mut Phone) -> Outcome<()> {
     if let Some(full_ns) = psi_full_ns() {
         phone.channel.emit(EventBody::Stalled { full_ns })?;
     }
+    prefetch::report(phone)?;
     phone.channel.emit(EventBody::Worked(cpu_times()?))?;
     phone.channel.emit(EventBody::Done { oom_kills: phone.oom_kills()?, kills, daemon_cpu_ns })
 }

@@ -28,6 +28,7 @@ mod outcome;
 mod pagemap;
 mod phone;
 mod play;
+mod prefetch;
 mod program;
 mod readings;
 mod recording;
@@ -52,6 +53,7 @@ fn main() {
         Some(disk::WORD) => disk::main(),
         Some(tier::WORD) => tier::main(),
         Some(play::WORD) => play::main(),
+        Some(prefetch::WORD) => prefetch::main(),
         Some("desktop") => desktop::service::run(),
         Some(desktop::outsider::WORD) => desktop::outsider::run(),
         Some(desktop::outside::DENTRIES) => desktop::outside::look_for_names(),

@@ -135,14 +135,17 @@ fn module_name(file: &str) -> Option<String> {
 /// Makes the cgroups that apps, zygote and daemon live in.
 pub fn cgroups() -> Outcome<()> {
     enable_controllers(Path::new(CGROUP_ROOT))?;
-    for cgroup in [APPS, SYSTEM, UNITS, ZYGOTE, DAEMON] {
-        let path = cgroup_path(cgroup);
-        std::fs::create_dir(&path).at(|| format!("making {}", path.display()))?;
-        if !cgroup.contains('/') {
-            enable_controllers(&path)?;
-        }
+    [APPS, SYSTEM, UNITS, ZYGOTE, DAEMON].into_iter().try_for_each(make_cgroup)
+}
+
+/// Makes a cgroup; those at the top have others in them.
+pub fn make_cgroup(cgroup: &str) -> Outcome<()> {
+    let path = cgroup_path(cgroup);
+    std::fs::create_dir(&path).at(|| format!("making {}", path.display()))?;
+    match cgroup.contains('/') {
+        true => Ok(()),
+        false => enable_controllers(&path),
     }
-    Ok(())
 }
 
 fn enable_controllers(cgroup: &Path) -> Outcome<()> {

@@ -9,7 +9,7 @@ use crate::outcome::{read_file, At, Outcome};
 use crate::phone::{Answer, Phone, Woke};
 use crate::readings::{cpu_times, now_ns, Memory};
 use crate::wire::{Count, FromApp, ToApp};
-use crate::{checks, desktop, devices, disk, flash, fragment, idle, net, play, sound, tier};
+use crate::{checks, desktop, devices, disk, flash, fragment, idle, net, play, prefetch, sound, tier};
 
 /// Takes 1 for the page cache (admin-guide/sysctl/vm.rst).
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
@@ -74,7 +74,7 @@ impl follow::phone::Phone for Phone {
     /// Asked only where the figures want it: it takes a moment of the time between launches.
     fn cpu_times(&mut self) -> Outcome<Option<CpuTimes>> {
         match self.plan.configuration.reservation {
-            Reservation::Absent => Ok(None),
+            Reservation::Absent if self.plan.configuration.prefetch.is_none() => Ok(None),
             _ => cpu_times().map(Some),
         }
     }
@@ -121,6 +121,7 @@ impl follow::phone::Phone for Phone {
     }
 
     fn crash(&mut self, app: &str) -> Outcome<()> {
+        prefetch::before_crash(self, app)?;
         self.kill_app(app)?;
         while self.apps.contains_key(app) {
             if matches!(self.wait(Some(now_ns() + CRASH_LIMIT_NS), None, None)?, Woke::Time) {
@@ -189,6 +190,7 @@ impl follow::phone::Phone for Phone {
     }
 
     fn before_open(&mut self, profile: &AppProfile) -> Outcome<()> {
+        prefetch::before_open(self, profile)?;
         self.hits_before = devices::before_open(self, profile)?;
         Ok(())
     }

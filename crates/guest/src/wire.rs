@@ -33,6 +33,8 @@ pub enum ToApp {
         seed: u64,
         /// Whether time is counted in instructions.
         exact: bool,
+        /// Whether its start computes between its files, and not after them.
+        spreads: bool,
     },
     /// Start: answered by `Ready`, after which the rest of the memory is filled.
     Launch {

@@ -64,6 +64,15 @@ impl Programs {
         let fovea = find("fovea-lab", &places, &mend).or_else(|_| find("fovea", &places, &mend))?;
         Ok(Programs { init: find("fovea-guest", &places, &mend)?, fovea, busybox })
     }
+
+    /// A program that only some phones have, `/bin/NAME` in the guest, from where the command line is.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn beside(&self, name: &str) -> Result<GuestFile> {
+        let places: Vec<PathBuf> = self.fovea.parent().into_iter().map(Path::to_path_buf).collect();
+        Ok(GuestFile { to: Path::new("/bin").join(name), from: find(name, &places, "run `make build`")? })
+    }
 }
 
 fn places(named: Option<PathBuf>, exe: &Path, platform: Platform) -> Vec<PathBuf> {

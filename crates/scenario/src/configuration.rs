@@ -40,6 +40,32 @@ pub struct Configuration {
     /// Where all of it is on one phone at once: the apps' flash is the disk that is ordered, and the daemon's file says which mechanisms run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub combined: Option<Combined>,
+    /// Where starts are compared: who reads what an app will want before it asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefetch: Option<Prefetch>,
+}
+
+/// Who reads what an app's start will want before it asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prefetch {
+    /// Nobody.
+    Nobody,
+    /// A program that reads all files of the app from end to end when it is started, as preload does.
+    WholeFiles,
+    /// All of them were read before it is started: what no prefetching can be better than.
+    Beforehand,
+    /// fovea-prefetch, at the start.
+    AtStart,
+    /// The same, and before the start for those that are likely to be next.
+    Ahead,
+}
+
+impl Prefetch {
+    /// Whether fovea-prefetch runs.
+    pub fn has_program(self) -> bool {
+        matches!(self, Prefetch::AtStart | Prefetch::Ahead)
+    }
 }
 
 /// What runs beside the memory policy, the eCache and the disk's ordering, where all are on one phone.
@@ -213,6 +239,7 @@ impl Configuration {
             queue: None,
             tiering: None,
             combined: None,
+            prefetch: None,
         }
     }
 

@@ -71,6 +71,23 @@ pub struct BufferUse {
     pub error: Option<String>,
 }
 
+/// What fovea-prefetch says of an app's starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartScore {
+    /// Its name.
+    pub app: String,
+    /// What was prefetched at all its starts.
+    pub prefetched_bytes: u64,
+    /// And not used, by the accuracy of the last start that was observed.
+    pub wasted_bytes: u64,
+    /// Of what was expected so much was read; none before a start has shown.
+    pub accuracy_percent: Option<u64>,
+    /// Of what was read so much was expected.
+    pub coverage_percent: Option<u64>,
+    /// Of what was expected and missing so much was prefetched.
+    pub timeliness_percent: Option<u64>,
+}
+
 /// What handing a video's frames from player to decoder to display took.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Played {
@@ -192,6 +209,11 @@ pub enum EventBody {
         label: String,
         /// Hits and misses by kind.
         kinds: BTreeMap<String, [u64; 2]>,
+    },
+    /// What was prefetched at apps' starts, at the end.
+    Prefetched {
+        /// By app.
+        starts: Vec<StartScore>,
     },
     /// A video was played.
     Played(Played),

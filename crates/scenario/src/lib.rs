@@ -36,12 +36,14 @@ mod tier_load;
 pub mod touch;
 
 pub use catalog::{Catalog, Workload};
-pub use configuration::{Combined, Configuration, Daemon, DiskSetting, Ksmd, Merging, Queue, Reservation, Tiering};
+pub use configuration::{
+    Combined, Configuration, Daemon, DiskSetting, Ksmd, Merging, Prefetch, Queue, Reservation, Tiering,
+};
 pub use content::{page_content, page_kind, PageKind, PAGE_BYTES};
 pub use daemon_config::{user_memory_bytes, KERNEL_BYTES};
 pub use disk_load::{DiskLoad, DiskUse, OpenLoop};
 pub use error::Error;
-pub use event::{BufferUse, CpuTimes, Event, EventBody, LaunchKind, Played};
+pub use event::{BufferUse, CpuTimes, Event, EventBody, LaunchKind, Played, StartScore};
 pub use figures::{document, Boot, Provenance};
 pub use file_kind::FileKind;
 pub use footprint::Footprint;

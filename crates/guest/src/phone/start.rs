@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use fovea_apps::Role;
+use fovea_apps::{Role, OWN_SLICE};
 use fovea_scenario::{AppProfile, Load, Spawn};
 
 use super::{Phone, RunningApp};
@@ -14,7 +14,7 @@ use crate::outcome::{write_file, At, Outcome};
 use crate::setup::{cgroup_path, APPS, UNITS, ZYGOTE};
 use crate::spawn::{self, Parent, Setting, Side};
 use crate::wire::{self, receive, send, Fork, Forked, ToApp};
-use crate::{hash, zygote};
+use crate::{hash, prefetch, zygote};
 
 impl Phone {
     /// Starts the zygote and waits until it has preloaded.
@@ -53,7 +53,9 @@ impl Phone {
                 .map(Some)
                 .at(|| format!("app {}: role {:?}", profile.name, profile.role))?,
         };
-        let setup = ToApp::Setup { profile: Box::new(profile.clone()), seed, exact: self.plan.exact };
+        // Reading cannot overlap with computing that comes after all of it.
+        let spreads = self.plan.configuration.prefetch.is_some();
+        let setup = ToApp::Setup { profile: Box::new(profile.clone()), seed, exact: self.plan.exact, spreads };
         let told = send(&socket, &setup, &[])?;
         self.book.ran.insert(profile.name.clone());
         self.apps.insert(profile.name.clone(), RunningApp { pid, socket, cgroup, role, closed: false });
@@ -64,7 +66,12 @@ impl Phone {
     }
 
     fn spawn_phone_app(&self, profile: &AppProfile) -> Outcome<(u32, OwnedFd, String)> {
-        let parent = if profile.is_outside() { UNITS } else { APPS };
+        let parent = match self.plan.configuration.prefetch {
+            _ if profile.is_outside() => UNITS,
+            // Where fovea-prefetch finds them.
+            Some(_) => OWN_SLICE,
+            None => APPS,
+        };
         let cgroup = format!("{parent}/{}", profile.name);
         let path = cgroup_path(&cgroup);
         // An earlier life's may still be there if its last pages were being freed when it ended; a new one has no settings left.
@@ -94,6 +101,7 @@ impl Phone {
                 forked(zygote)?
             }
         };
+        prefetch::started(&self.plan, profile, &folder)?;
         Ok((pid, socket, cgroup))
     }
 }

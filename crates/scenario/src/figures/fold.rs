@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::desktop::{Desktop, Outside};
 use super::{Boot, Figures};
 use crate::{
-    AppProfile, BufferUse, CpuTimes, DiskUse, Event, EventBody, Heard, LaunchKind, Load, Plan, Played, Step, TierUse,
+    AppProfile, BufferUse, CpuTimes, DiskUse, Event, EventBody, Heard, LaunchKind, Load, Plan, Played, StartScore,
+    Step, TierUse,
 };
 
 /// Label of the sample that measuring begins with.
@@ -105,6 +106,8 @@ pub(crate) struct Folded {
     pub heard: Option<Heard>,
     /// Videos played, in order.
     pub played: Vec<Played>,
+    /// What fovea-prefetch says of apps' starts.
+    pub starts: Vec<StartScore>,
     samples: Vec<(String, Sample)>,
     end: Option<End>,
     failed: bool,
@@ -145,6 +148,7 @@ impl Folded {
             pieces: Vec::new(),
             heard: None,
             played: Vec::new(),
+            starts: Vec::new(),
             samples: Vec::new(),
             end: None,
             failed: false,
@@ -201,6 +205,7 @@ impl Folded {
             }
             EventBody::Pieces { launches, free } => self.pieces.push((*launches, free.clone())),
             EventBody::Heard(heard) => self.heard = Some(*heard),
+            EventBody::Prefetched { starts } => self.starts.clone_from(starts),
             EventBody::Played(played) => self.played.push(played.clone()),
             EventBody::Pool { label, values } => {
                 self.devices.pools.insert(label.clone(), values.clone());

@@ -21,6 +21,7 @@ pub mod net;
 pub mod outsiders;
 pub mod pair;
 mod peers;
+pub mod prefetch;
 pub mod steps;
 pub mod tier;
 pub mod workload;
@@ -52,6 +53,8 @@ macro_rules! kinds {
                 "ecache" => ecache::Ecache,
                 /// Launches with and without their files in the page cache (eCache12, figure 3).
                 "cold" => cold::Cold,
+                /// Starts with what they read there before they ask, or not.
+                "prefetch" => prefetch::Prefetching,
                 /// A video played through buffers that stay mapped, or not (MapCache15).
                 "mapcache" => mapcache::Mapcache,
                 /// Apps whose pages are alike (LowMem13, sections 4.3 and 4.4).
