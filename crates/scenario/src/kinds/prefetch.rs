@@ -216,8 +216,11 @@ impl Parameters for Prefetching {
     }
 }
 
-/// Figures of an app's starts that fovea-prefetch knows.
-const SCORES: [(&str, fn(&StartScore) -> Option<u64>); 3] = [
+/// What fovea-prefetch knows of an app's starts.
+type Score = fn(&StartScore) -> Option<u64>;
+
+/// Figures of that.
+const SCORES: [(&str, Score); 3] = [
     ("accuracy_percent", |s| s.accuracy_percent),
     ("coverage_percent", |s| s.coverage_percent),
     ("timeliness_percent", |s| s.timeliness_percent),
