@@ -43,7 +43,7 @@ pub fn deliver(
     let is_given = given.is_some();
     let mut link = given;
     let mut calm_at = Instant::now();
-    let mut told = Wanted::default();
+    let mut sent = Wanted::default();
     let mut backoff = Backoff::new();
     let mut retry_at = None;
     let mut complained = false;
@@ -52,24 +52,24 @@ pub fn deliver(
         if let Some(error) = wanted.ended {
             return Undelivered::Source(error);
         }
-        if took_back(&wanted, &told) {
+        if took_back(&wanted, &sent) {
             if is_given {
                 return Undelivered::Source(SourceError::Lost(format!(
                     "{name}: what it told is so no longer: to be begun anew"
                 )));
             }
-            (link, told) = (None, Wanted::default());
+            (link, sent) = (None, Wanted::default());
         }
         // What programs say of themselves, as often as they like, is told as it stands at most so often.
         let now = Instant::now();
-        let is_put_off = link.is_some() && calm_at > now && !wanted.programs_say_the_same(&told);
+        let is_put_off = link.is_some() && calm_at > now && !wanted.programs_say_the_same(&sent);
         if is_put_off {
-            wanted = Wanted { windows: wanted.windows, screen_on: wanted.screen_on, ..told.clone() };
-        } else if !wanted.programs_say_the_same(&told) {
+            wanted = Wanted { windows: wanted.windows, screen_on: wanted.screen_on, ..sent.clone() };
+        } else if !wanted.programs_say_the_same(&sent) {
             calm_at = now + Duration::from_millis(TOLD_APART_MS.into());
         }
-        if wanted != told && retry_at.is_none_or(|at| at <= Instant::now()) {
-            match tell(run_folder, name, &mut link, &mut adopter, &wanted, &mut told, say) {
+        if wanted != sent && retry_at.is_none_or(|at| at <= Instant::now()) {
+            match tell(run_folder, name, &mut link, &mut adopter, &wanted, &mut sent, say) {
                 Ok(()) => {
                     if complained {
                         say("the daemon is there again");
@@ -83,7 +83,7 @@ pub fn deliver(
                         say(&format!("{error}; waiting for it"));
                     }
                     complained = true;
-                    (link, told) = (None, Wanted::default());
+                    (link, sent) = (None, Wanted::default());
                     retry_at = Some(Instant::now() + backoff.step());
                 }
             }
@@ -96,18 +96,18 @@ pub fn deliver(
                 )));
             }
             // Whoever listens there next knows nothing.
-            (link, told) = (None, Wanted::default());
+            (link, sent) = (None, Wanted::default());
         }
     }
 }
 
 /// Whether something was told that nobody knows any more. There is no word for that but hanging up.
-fn took_back(wanted: &Wanted, told: &Wanted) -> bool {
-    (told.windows.is_some() && wanted.windows.is_none())
-        || (told.inhibitors.is_some() && wanted.inhibitors.is_none())
-        || (told.playing.is_some() && wanted.playing.is_none())
-        || (told.names.is_some() && wanted.names.is_none())
-        || (told.screen_on.is_some() && wanted.screen_on.is_none())
+fn took_back(wanted: &Wanted, sent: &Wanted) -> bool {
+    (sent.windows.is_some() && wanted.windows.is_none())
+        || (sent.inhibitors.is_some() && wanted.inhibitors.is_none())
+        || (sent.playing.is_some() && wanted.playing.is_none())
+        || (sent.names.is_some() && wanted.names.is_none())
+        || (sent.screen_on.is_some() && wanted.screen_on.is_none())
 }
 
 /// Waits for a change, the end of the connection (true), or the time for another attempt.
@@ -126,14 +126,14 @@ fn wait(mailbox: &Mailbox, link: Option<&Connection>, retry_at: Option<Instant>)
     }
 }
 
-/// Tells the daemon what differs from what it was told; `told` is kept in step request by request.
+/// Tells the daemon what differs from what it was told; `sent` is kept in step request by request.
 fn tell(
     run_folder: &Path,
     name: &AppName,
     link: &mut Option<Connection>,
     adopter: &mut Option<Adopter>,
     wanted: &Wanted,
-    told: &mut Wanted,
+    sent: &mut Wanted,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), ClientError> {
     let link = match link {
@@ -145,29 +145,29 @@ fn tell(
         }
     };
     // The screen first: what comes to a screen that is off would be compressed again.
-    if let Some(on) = wanted.screen_on.filter(|_| wanted.screen_on != told.screen_on) {
+    if let Some(on) = wanted.screen_on.filter(|_| wanted.screen_on != sent.screen_on) {
         ask(link, &Request::Screen { on }, say)?;
-        told.screen_on = wanted.screen_on;
+        sent.screen_on = wanted.screen_on;
     }
-    if let Some(pids) = wanted.inhibitors.as_ref().filter(|_| wanted.inhibitors != told.inhibitors) {
+    if let Some(pids) = wanted.inhibitors.as_ref().filter(|_| wanted.inhibitors != sent.inhibitors) {
         ask(link, &Request::Inhibitors { pids: pids.clone() }, say)?;
-        told.inhibitors.clone_from(&wanted.inhibitors);
+        sent.inhibitors.clone_from(&wanted.inhibitors);
     }
-    if let Some(pids) = wanted.playing.as_ref().filter(|_| wanted.playing != told.playing) {
+    if let Some(pids) = wanted.playing.as_ref().filter(|_| wanted.playing != sent.playing) {
         ask(link, &Request::Playing { pids: pids.clone() }, say)?;
-        told.playing.clone_from(&wanted.playing);
+        sent.playing.clone_from(&wanted.playing);
     }
-    if let Some(names) = wanted.names.as_ref().filter(|_| wanted.names != told.names) {
+    if let Some(names) = wanted.names.as_ref().filter(|_| wanted.names != sent.names) {
         ask(link, &Request::Names { names: names.clone() }, say)?;
-        told.names.clone_from(&wanted.names);
+        sent.names.clone_from(&wanted.names);
     }
-    if let Some(windows) = wanted.windows.as_ref().filter(|_| wanted.windows != told.windows) {
+    if let Some(windows) = wanted.windows.as_ref().filter(|_| wanted.windows != sent.windows) {
         if let Some(adopter) = adopter {
             adopter.adopt(link, windows, say)?;
         }
         let Windows { front, visible, .. } = windows.clone();
         ask(link, &Request::Windows { front, visible }, say)?;
-        told.windows.clone_from(&wanted.windows);
+        sent.windows.clone_from(&wanted.windows);
     }
     Ok(())
 }
@@ -177,7 +177,7 @@ fn ask(link: &mut Connection, request: &Request, say: &mut dyn FnMut(&str)) -> R
     match link.tell(request) {
         Err(ClientError::Refused(error)) => say(&format!("the daemon refused: {error}")),
         Err(error @ ClientError::Unexpected(_)) => say(&error.to_string()),
-        told => return told,
+        other => return other,
     }
     Ok(())
 }
