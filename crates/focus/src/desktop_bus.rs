@@ -19,7 +19,7 @@ pub enum End {
     /// The bus has gone.
     Bus(Error),
     /// Anything else.
-    Told(SourceError),
+    Reported(SourceError),
 }
 
 impl From<Error> for End {
@@ -70,7 +70,7 @@ impl<'a> Desktop<'a> {
         };
         match follow(&mut self, &mut link) {
             Ok(never) => match never {},
-            Err(End::Told(error)) => error,
+            Err(End::Reported(error)) => error,
             Err(End::Bus(error)) => bus.lost(self.source, error),
         }
     }
@@ -107,16 +107,16 @@ impl<'a> Desktop<'a> {
 
     /// Not there, or not yet.
     pub fn absent(&self, line: &str) -> End {
-        End::Told(SourceError::Absent(format!("{}: {line}", self.source)))
+        End::Reported(SourceError::Absent(format!("{}: {line}", self.source)))
     }
 
     /// There, and of no use.
     pub fn refused(&self, line: &str) -> End {
-        End::Told(SourceError::Refused(format!("{}: {line}", self.source)))
+        End::Reported(SourceError::Refused(format!("{}: {line}", self.source)))
     }
 
     /// There no longer.
     pub fn lost(&self, line: &str) -> End {
-        End::Told(SourceError::Lost(format!("{}: {line}", self.source)))
+        End::Reported(SourceError::Lost(format!("{}: {line}", self.source)))
     }
 }

@@ -8,7 +8,7 @@ use rustbus::{standard_messages, MessageBuilder, MessageType, RpcConn};
 use crate::bus::call;
 use crate::desktop_bus::{Desktop, End, WINDOWS};
 use crate::user_bus::UserBus;
-use crate::{told_windows, Event, Source, SourceError};
+use crate::{reported_windows, Event, Source, SourceError};
 
 const SHELL: &str = "org.gnome.Shell";
 const OBJECT: &str = "/org/fovea/Windows";
@@ -39,7 +39,7 @@ fn follow(desktop: &mut Desktop, link: &mut RpcConn) -> Result<Infallible, End> 
     let mut get = MessageBuilder::new().call("Get").on(OBJECT).with_interface(WINDOWS).at(SHELL).build();
     let reply = call(link, &mut get)?;
     let now = reply.body.parser().get::<&str>().ok().filter(|_| reply.typ == MessageType::Reply);
-    match now.and_then(told_windows::read) {
+    match now.and_then(reported_windows::read) {
         Some(windows) => desktop.tell(windows),
         None => {
             return Err(desktop.absent("GNOME Shell has not our extension enabled: gnome-extensions enable fovea@fovea"))
@@ -58,7 +58,7 @@ fn follow(desktop: &mut Desktop, link: &mut RpcConn) -> Result<Infallible, End> 
         match header.member.as_deref() {
             Some("Gone") => return Err(desktop.lost("the extension was disabled")),
             Some("Changed") => {
-                let windows = message.body.parser().get::<&str>().ok().and_then(told_windows::read);
+                let windows = message.body.parser().get::<&str>().ok().and_then(reported_windows::read);
                 windows.into_iter().for_each(|windows| desktop.tell(windows));
             }
             _ => {}

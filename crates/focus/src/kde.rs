@@ -13,7 +13,7 @@ use rustbus::{standard_messages, MessageBuilder, MessageType, RpcConn};
 use crate::bus::call;
 use crate::desktop_bus::{Desktop, End, WINDOWS};
 use crate::user_bus::UserBus;
-use crate::{told_windows, Event, Source, SourceError, Windows};
+use crate::{reported_windows, Event, Source, SourceError, Windows};
 
 const KWIN: &str = "org.kde.KWin";
 
@@ -48,9 +48,9 @@ impl Kde {
 }
 
 impl Source for Kde {
-    fn watch(&mut self, report: &mut dyn FnMut(Event)) -> SourceError {
+    fn watch(&mut self, reported: &mut dyn FnMut(Event)) -> SourceError {
         let folder = self.folder();
-        let desktop = Desktop::new("kde", KWIN, "a Plasma session", report);
+        let desktop = Desktop::new("kde", KWIN, "a Plasma session", reported);
         desktop.follow(&self.bus, |desktop, link| follow(desktop, link, &folder))
     }
 }
@@ -74,15 +74,15 @@ fn follow(desktop: &mut Desktop, link: &mut RpcConn, folder: &Path) -> Result<In
         link.send_message(&mut reply)?.write_all().map_err(force_finish_on_error)?;
         // Anybody on the bus may call us; only KWin is believed.
         if message.dynheader.sender.as_deref() == Some(kwin.as_str()) {
-            told(&message).into_iter().for_each(|windows| desktop.tell(windows));
+            reported(&message).into_iter().for_each(|windows| desktop.tell(windows));
         }
     }
 }
 
-fn told(message: &MarshalledMessage) -> Option<Windows> {
+fn reported(message: &MarshalledMessage) -> Option<Windows> {
     let header = &message.dynheader;
     let is_ours = header.member.as_deref() == Some("Changed") && header.interface.as_deref() == Some(WINDOWS);
-    told_windows::read(message.body.parser().get::<&str>().ok().filter(|_| is_ours)?)
+    reported_windows::read(message.body.parser().get::<&str>().ok().filter(|_| is_ours)?)
 }
 
 /// Has KWin load the script and run it, in place of one that an earlier watcher may have left.

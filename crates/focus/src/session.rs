@@ -105,7 +105,7 @@ fn follow(mut ask: RpcConn, mut hear: RpcConn, report: &mut dyn FnMut(Event)) ->
     let (mut last_held, mut last_playing, mut last_names) = (None, None, None);
     loop {
         let held = known.processes(known.holders.names());
-        let (playing, names) = (known.processes(known.playing.iter().map(String::as_str)), known.told());
+        let (playing, names) = (known.processes(known.playing.iter().map(String::as_str)), known.bus_names());
         if last_held.as_ref() != Some(&held) {
             report(Event::Inhibitors(last_held.insert(held).clone()));
         }
@@ -199,7 +199,7 @@ impl Known {
     }
 
     /// Well-known names and their processes, no more than one request holds.
-    fn told(&self) -> Vec<BusName> {
+    fn bus_names(&self) -> Vec<BusName> {
         let mut left = BUS_NAMES_MAX_BYTES;
         let all = self.pids.iter().filter(|(name, _)| !name.starts_with(':'));
         let named = all.map(|(name, &pid)| BusName { pid, name: name.clone() });
@@ -244,10 +244,10 @@ mod tests {
     fn no_more_names_are_told_than_a_request_holds() {
         let names = |count: u32| (0..count).map(|n| (format!("org.example.Name{n:05}"), n)).collect();
         let known = |count| Known { pids: names(count), ..Known::default() };
-        assert_eq!(known(20).told().len(), 20);
-        let told = known(5000).told();
-        let request = fovea_client::protocol::Request::Names { names: told.clone() };
+        assert_eq!(known(20).bus_names().len(), 20);
+        let bus_names = known(5000).bus_names();
+        let request = fovea_client::protocol::Request::Names { names: bus_names.clone() };
         let length = serde_json::to_vec(&request).unwrap().len();
-        assert!(told.len() > 100 && length <= fovea_client::protocol::REQUEST_MAX_BYTES, "{} in {length}", told.len());
+        assert!(bus_names.len() > 100 && length <= fovea_client::protocol::REQUEST_MAX_BYTES, "{} in {length}", bus_names.len());
     }
 }

@@ -10,16 +10,16 @@ const VISIBLE_MAX: usize = 256;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct Report {
     front: Option<i64>,
     visible: Vec<i64>,
 }
 
 /// `None` if it makes no sense. A window whose process the desktop does not know has 0 or less.
 pub fn read(text: &str) -> Option<Windows> {
-    let told: Told = serde_json::from_str(text).ok()?;
+    let report: Report = serde_json::from_str(text).ok()?;
     let pid = |pid: i64| u32::try_from(pid).ok().filter(|&pid| pid > 0);
-    Some(Windows::new(told.front.and_then(pid), told.visible.into_iter().filter_map(pid).take(VISIBLE_MAX)))
+    Some(Windows::new(report.front.and_then(pid), report.visible.into_iter().filter_map(pid).take(VISIBLE_MAX)))
 }
 
 #[cfg(test)]
