@@ -70,7 +70,7 @@ fn sentence(difference: &Difference) -> String {
     let instead: Vec<String> = difference
         .instead
         .iter()
-        .map(|(action, reason): &(Action, Reason)| format!("{} ({})", action.told(), reason.words()))
+        .map(|(action, reason): &(Action, Reason)| format!("{} ({})", action.describe(), reason.words()))
         .collect();
     let instead = if instead.is_empty() { "nothing".to_owned() } else { instead.join(", ") };
     format!("{:12.3} s  {}{app}{was}\n                instead: {instead}", line.t_ns as f64 / 1e9, line.action)

@@ -83,9 +83,9 @@ Some(p) if p.shortage.is_some() => {
 fn sentence(step: &Step) -> String {
     let what = match &step.action {
         Action::Compress { .. } | Action::Ask { .. } | Action::Kill { .. } => {
-            format!("{}, for {} MiB", step.action.told(), step.gives_bytes >> 20)
+            format!("{}, for {} MiB", step.action.describe(), step.gives_bytes >> 20)
         }
-        action => action.told(),
+        action => action.describe(),
     };
     let why = step.reason.words();
     let listed =

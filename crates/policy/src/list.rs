@@ -18,7 +18,7 @@ macro_rules! mechanisms {
                     $(
                         $(#[$action_doc:meta])*
                         $Action:ident { $app:ident $(, $(#[$field_doc:meta])* $field:ident: $Field:ty)* }
-                            $([$harms:ident])? = $name:literal, $told:expr;
+                            $([$harms:ident])? = $name:literal, $described:expr;
                     )*
                 }
                 reasons { $( $(#[$reason_doc:meta])* $Reason:ident = $words:literal; )* }
@@ -65,9 +65,9 @@ macro_rules! mechanisms {
             }
 
             /// It, as an order.
-            pub fn told(&self) -> String {
+            pub fn describe(&self) -> String {
                 match self {
-                    $($( Action::$Action { $app $(, $field)* } => $told, )*)*
+                    $($( Action::$Action { $app $(, $field)* } => $described, )*)*
                 }
             }
         }
