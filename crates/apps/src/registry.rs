@@ -80,7 +80,7 @@ pub struct Registry {
     /// The app of each cgroup.
     by_cgroup: BTreeMap<String, AppName>,
     /// What connected sources say. Each has a screen of its own (a seat, a user's session).
-    told: BTreeMap<SourceId, Attention>,
+    by_source: BTreeMap<SourceId, Attention>,
     /// What a source that has left said last, or a command. Without a connected source it ranks
     /// apps for kills, where a guess is better than none; nothing else depends on it.
     last: Attention,
@@ -168,7 +168,7 @@ impl Registry {
     }
 
     fn attentions(&mut self) -> impl Iterator<Item = &mut Attention> {
-        self.told.values_mut().chain(std::iter::once(&mut self.last))
+        self.by_source.values_mut().chain(std::iter::once(&mut self.last))
     }
 
     /// An app comes to a source's screen, and nothing else is on it. It is open again if it was
@@ -217,7 +217,7 @@ impl Registry {
         let comes = attention.front.clone().filter(|front| !self.is_front(front));
         let mut newest_was_front = self.newest_is_front();
         match source {
-            Some(source) => drop(self.told.insert(source, attention)),
+            Some(source) => drop(self.by_source.insert(source, attention)),
             None => self.last = attention,
         }
         if newest_was_front && !self.newest_is_front() {
@@ -234,14 +234,14 @@ impl Registry {
 
     /// A source has left, and what it said no longer counts. Of the last one it remains as a guess.
     pub fn leave(&mut self, source: SourceId) {
-        if let Some(attention) = self.told.remove(&source) {
+        if let Some(attention) = self.by_source.remove(&source) {
             self.last = attention;
         }
     }
 
     /// Whether a connected source says which app is in the foreground.
     pub fn is_told(&self) -> bool {
-        !self.told.is_empty()
+        !self.by_source.is_empty()
     }
 
     /// The user closed an app; it is kept as an empty one.
@@ -255,8 +255,8 @@ impl Registry {
 
     /// What counts now: what connected sources say, or else the guess.
     fn screens(&self) -> impl Iterator<Item = &Attention> {
-        let last = self.told.is_empty().then_some(&self.last);
-        self.told.values().chain(last)
+        let last = self.by_source.is_empty().then_some(&self.last);
+        self.by_source.values().chain(last)
     }
 
     /// The app in the foreground; with several screens, of the source that connected first.

@@ -228,14 +228,14 @@ proptest! {
     /// Reference: the list of all that was in front for half a second.
     #[test]
     fn going_back_is_counted_as_in_a_list_of_all_visits(
-        told in prop::collection::vec((0usize..5, prop_oneof![2 => Just(SECOND_NS), 1 => Just(SECOND_NS / 5)]), 0..60),
+        steps in prop::collection::vec((0usize..5, prop_oneof![2 => Just(SECOND_NS), 1 => Just(SECOND_NS / 5)]), 0..60),
     ) {
         let names = ["a", "b", "c", "d"];
         let mut r = registry(&names);
         let mut now_ns = 0;
         // What was shown from when on; the same twice is one.
         let mut shown: Vec<(Option<&str>, u64)> = vec![(None, 0)];
-        for (app, lasts_ns) in told {
+        for (app, lasts_ns) in steps {
             let app = names.get(app).copied();
             match app {
                 Some(app) => r.focus(A, &name(app), now_ns).unwrap(),
@@ -292,7 +292,7 @@ proptest! {
                 _ => r.insert(n, "x".into(), Role::App, None),
             }
             let front = r.iter().filter(|a| r.importance(a) == Importance::Foreground).count();
-            prop_assert!(front <= r.told.len().max(1));
+            prop_assert!(front <= r.by_source.len().max(1));
             prop_assert_eq!(front > 0, r.foreground().is_some());
             prop_assert!(r.iter().all(|a| a.seen || r.importance(a) >= Importance::Hidden));
         }
