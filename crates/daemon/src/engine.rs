@@ -71,7 +71,7 @@ pub(crate) fn check<D: Device>(mut report: Report) -> Report {
 /// themselves.
 pub(crate) fn lacks<D: Device>(report: &Report) -> Vec<String> {
     let needs = all::<D>().into_iter().flat_map(|mechanism| mechanism.about().needs);
-    let rows = needs.filter(|need| need.told).filter_map(|need| report.row(need.row));
+    let rows = needs.filter(|need| need.is_reported).filter_map(|need| report.row(need.row));
     rows.filter(|row| row.state == State::Missing)
         .map(|row| format!("{}: {}: {}", row.name, row.found, row.mend))
         .collect()
@@ -225,7 +225,7 @@ impl<D: Device> Engine<D> {
                 return Reply::Status(Box::new(self.status(offset, limit, now_ns).page(offset, Some(limit))));
             }
             Request::Explain { app, limit } => {
-                return crate::journal::told(shared.journal.story(app.as_ref(), crate::journal::at_most(limit)));
+                return crate::journal::story_reply(shared.journal.story(app.as_ref(), crate::journal::at_most(limit)));
             }
         };
         match done {

@@ -149,8 +149,8 @@ impl Journal {
         if let Some(snapshot) = entry.snapshot {
             let (readings, basis) = self.encoder.encode(snapshot);
             // Who reads of a kill wants to know how short memory was; of a focus, which is one line and several of these, nobody does.
-            let told = !matches!(entry.action, "rank" | "thaw");
-            (entry.readings, entry.basis) = (readings.or(told.then_some(snapshot.memory)), Some(basis));
+            let has_readings = !matches!(entry.action, "rank" | "thaw");
+            (entry.readings, entry.basis) = (readings.or(has_readings.then_some(snapshot.memory)), Some(basis));
         }
         if !self.all.write(&entry, &mut self.buffer) {
             // What the next one leaves out would be in no line.
@@ -263,7 +263,7 @@ pub fn at_most(limit: Option<usize>) -> usize {
 }
 
 /// A story as a reply.
-pub fn told(story: std::io::Result<Vec<Value>>) -> Reply {
+pub fn story_reply(story: std::io::Result<Vec<Value>>) -> Reply {
     match story {
         Ok(mut entries) => {
             // The latest, as many as a reply holds.
@@ -274,8 +274,8 @@ pub fn told(story: std::io::Result<Vec<Value>>) -> Reply {
                 left = left.saturating_sub(takes);
                 fits
             };
-            let told = entries.iter().rev().take_while(|entry| fits(entry)).count();
-            entries.drain(..entries.len() - told);
+            let fitting = entries.iter().rev().take_while(|entry| fits(entry)).count();
+            entries.drain(..entries.len() - fitting);
             Reply::Story { entries }
         }
         Err(e) => Reply::Error { error: format!("reading the journal: {e}") },
@@ -325,8 +325,8 @@ mod tests {
         let story = journal.story(Some(&victim), 10).unwrap();
         assert!(story.len() == 1 && story[0]["action"] == "kill", "once, though it stood in both parts");
         // What was left out is counted.
-        let told = all.iter().filter(|e| e["action"] == "perceptible");
-        assert!(told.clone().any(|e| e["outcome"]["folded"].as_u64() > Some(0)));
+        let perceived = all.iter().filter(|e| e["action"] == "perceptible");
+        assert!(perceived.clone().any(|e| e["outcome"]["folded"].as_u64() > Some(0)));
     }
 
     /// A user who changes windows all the time has two apps ranked, frozen and thawed each time.

@@ -248,6 +248,10 @@ mod tests {
         let bus_names = known(5000).bus_names();
         let request = fovea_client::protocol::Request::Names { names: bus_names.clone() };
         let length = serde_json::to_vec(&request).unwrap().len();
-        assert!(bus_names.len() > 100 && length <= fovea_client::protocol::REQUEST_MAX_BYTES, "{} in {length}", bus_names.len());
+        assert!(
+            bus_names.len() > 100 && length <= fovea_client::protocol::REQUEST_MAX_BYTES,
+            "{} in {length}",
+            bus_names.len()
+        );
     }
 }

@@ -21,7 +21,7 @@ const USED_NS: u64 = 2_000_000_000;
 
 /// What the disk knows of an app.
 #[derive(Debug, Default)]
-struct Told {
+struct Sent {
     class: Option<IoClass>,
     /// Its cgroup's name with dm-aciom.
     id: Option<u64>,
@@ -33,7 +33,7 @@ pub(super) struct Disk {
     /// What the disk is treated by is known, and for that rate.
     looked_for: Option<u64>,
     state: DiskState,
-    told: BTreeMap<AppName, Told>,
+    sent: BTreeMap<AppName, Sent>,
     /// What each time-sensitive app had moved at the last look, by device.
     moved: BTreeMap<AppName, BTreeMap<String, u64>>,
     /// The devices that they use.
@@ -74,9 +74,9 @@ impl Disk {
 
     /// Takes back all that was done, for it is done in another way from now on.
     fn leave<D: Device>(&mut self, shared: &mut EngineState<D>) {
-        for (name, mut told) in std::mem::take(&mut self.told) {
+        for (name, mut sent) in std::mem::take(&mut self.sent) {
             if let Some(cgroup) = shared.registry.get(&name).map(|app| app.cgroup.clone()) {
-                forget(shared, &mut told, &cgroup);
+                forget(shared, &mut sent, &cgroup);
                 put_back(shared, &cgroup, None);
             }
         }
@@ -135,15 +135,15 @@ impl Disk {
         class: IoClass,
     ) -> Result<bool, Error> {
         enable_controller(shared, cgroup)?;
-        let told = self.told.entry(name.clone()).or_default();
+        let sent = self.sent.entry(name.clone()).or_default();
         // Whatever comes of it, it is not tried again before something changes.
-        told.class = Some(class);
+        sent.class = Some(class);
         if self.state.control == DiskControl::Volumes {
             let Some(id) = shared.device.disk_id(cgroup)? else { return Ok(false) };
             if !is_written(shared.undo.disk_class(cgroup, id)) {
                 return Ok(false);
             }
-            told.id = Some(id);
+            sent.id = Some(id);
             return shared.device.set_disk_class(id, class).map(|()| true);
         }
         let mut done = false;
@@ -160,7 +160,7 @@ impl Disk {
         cgroup: &str,
         limit: Option<u64>,
     ) -> Result<bool, Error> {
-        self.told.entry(name.clone()).or_default().limit = limit;
+        self.sent.entry(name.clone()).or_default().limit = limit;
         let Some(bytes) = limit else {
             put_back(shared, cgroup, Some(LIMITS));
             return Ok(true);
@@ -178,8 +178,8 @@ impl Disk {
             Action::DiskClass { app, class } => self.tell(shared, app, cgroup, *class),
             Action::DiskLimit { app, bytes_per_s } => self.limit(shared, app, cgroup, *bytes_per_s),
             action => {
-                let mut told = self.told.remove(action.app()).unwrap_or_default();
-                forget(shared, &mut told, cgroup);
+                let mut sent = self.sent.remove(action.app()).unwrap_or_default();
+                forget(shared, &mut sent, cgroup);
                 put_back(shared, cgroup, None);
                 Ok(true)
             }
@@ -227,14 +227,14 @@ fn put_back<D: Device>(shared: &mut EngineState<D>, cgroup: &str, file: Option<&
     }
 }
 
-fn forget<D: Device>(shared: &mut EngineState<D>, told: &mut Told, cgroup: &str) {
-    if let Some(id) = told.id.take() {
+fn forget<D: Device>(shared: &mut EngineState<D>, sent: &mut Sent, cgroup: &str) {
+    if let Some(id) = sent.id.take() {
         match shared.device.forget_disk_class(id) {
             Ok(()) => drop(is_written(shared.undo.disk_forgotten(cgroup))),
             Err(e) => say!("fovea: {e}"),
         }
     }
-    told.class = None;
+    sent.class = None;
 }
 
 /// Sees to it that the kernel tells an app's requests from others', where the owner lets us.
@@ -269,13 +269,13 @@ impl<D: Device> Mechanism<D> for Disk {
             }
             Event::Gone(app) => {
                 self.moved.remove(&app.name);
-                if let Some(mut told) = self.told.remove(&app.name) {
-                    forget(shared, &mut told, &app.cgroup);
+                if let Some(mut sent) = self.sent.remove(&app.name) {
+                    forget(shared, &mut sent, &app.cgroup);
                 }
             }
             Event::Undo(app) => {
-                if let Some(mut told) = self.told.remove(&app.name) {
-                    forget(shared, &mut told, &app.cgroup);
+                if let Some(mut sent) = self.sent.remove(&app.name) {
+                    forget(shared, &mut sent, &app.cgroup);
                     put_back(shared, &app.cgroup, None);
                     // Nobody's decision, and so without a reason: a replay would look for what it depended on.
                     shared.write(now_ns, "disk-forget", Some(&app.name), None, json!(null));
@@ -293,9 +293,9 @@ impl<D: Device> Mechanism<D> for Disk {
     fn describe(&self, snapshot: &mut Snapshot) {
         snapshot.disk = self.state;
         for app in &mut snapshot.apps {
-            let told = self.told.get(&app.name);
-            app.disk_class = told.and_then(|told| told.class);
-            app.disk_limit = told.and_then(|told| told.limit);
+            let sent = self.sent.get(&app.name);
+            app.disk_class = sent.and_then(|sent| sent.class);
+            app.disk_limit = sent.and_then(|sent| sent.limit);
         }
     }
 

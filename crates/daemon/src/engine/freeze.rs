@@ -50,7 +50,7 @@ impl Freeze {
 
 impl<D: Device> Mechanism<D> for Freeze {
     fn about(&self) -> About {
-        const NEEDS: [Need; 1] = [Need::told("freezer", "stopping background apps")];
+        const NEEDS: [Need; 1] = [Need::reported("freezer", "stopping background apps")];
         About { name: "freeze", needs: &NEEDS }
     }
 

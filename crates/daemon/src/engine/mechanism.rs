@@ -46,16 +46,16 @@ pub(super) struct Need {
     pub(super) gives: &'static str,
     /// Whether its absence is reported at the start. Else the mechanism reports it when it sets
     /// itself up.
-    pub(super) told: bool,
+    pub(super) is_reported: bool,
 }
 
 impl Need {
-    pub(super) const fn told(row: &'static str, gives: &'static str) -> Self {
-        Self { row, gives, told: true }
+    pub(super) const fn reported(row: &'static str, gives: &'static str) -> Self {
+        Self { row, gives, is_reported: true }
     }
 
     pub(super) const fn shown(row: &'static str, gives: &'static str) -> Self {
-        Self { row, gives, told: false }
+        Self { row, gives, is_reported: false }
     }
 }
 

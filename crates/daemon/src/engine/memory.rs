@@ -119,10 +119,10 @@ impl Memory {
 impl<D: Device> Mechanism<D> for Memory {
     fn about(&self) -> About {
         const NEEDS: [Need; 8] = [
-            Need::told("memory-controller", "an app's memory in one figure, and its pressure"),
-            Need::told("process_madvise", "compressing idle apps ahead of need"),
-            Need::told("pidfd", "ending the app that was chosen, and no other"),
-            Need::told("process_mrelease", "a killed app's memory at once"),
+            Need::reported("memory-controller", "an app's memory in one figure, and its pressure"),
+            Need::reported("process_madvise", "compressing idle apps ahead of need"),
+            Need::reported("pidfd", "ending the app that was chosen, and no other"),
+            Need::reported("process_mrelease", "a killed app's memory at once"),
             Need::shown("zram", "a compressed swap in memory"),
             Need::shown("swap-codec", "judging pages by the very codec that will compress them"),
             Need::shown("swap", "room for what is paged out"),

@@ -31,9 +31,9 @@ pub(super) struct Net {
     /// It could not be looked at, and that has been said.
     unread: bool,
     /// Whose UDP has been told of.
-    told: BTreeSet<AppName>,
+    reported: BTreeSet<AppName>,
     /// That it cannot be limited has been said.
-    refusal_told: bool,
+    refusal_reported: bool,
 }
 
 impl Net {
@@ -65,7 +65,7 @@ impl Net {
                 // Nobody is limited now; that is tried again when somebody is next to be served.
                 self.apps.values_mut().for_each(|net| net.udp_limit_bytes_per_s = 0);
                 (self.state.udp_refused, self.state.udp_bytes_per_s) = (true, 0);
-                if !std::mem::replace(&mut self.refusal_told, true) {
+                if !std::mem::replace(&mut self.refusal_reported, true) {
                     say!("fovea: {e}: going on without");
                 }
                 json!({ "error": e.to_string() })
@@ -159,17 +159,17 @@ impl Net {
         self.peaks[0] = self.peaks[0].max(self.state.received_bytes_per_s);
         self.state.peak_bytes_per_s = self.peaks[0].max(self.peaks[1]);
         let read = apps.iter().filter_map(|(name, cgroup)| {
-            let told: AppTraffic = *traffic.apps.get(cgroup)?;
+            let measured: AppTraffic = *traffic.apps.get(cgroup)?;
             let net = AppNet {
-                received_bytes_per_s: rate(told.received_bytes),
-                flows: told.flows,
-                active_flows: told.active_flows,
-                unheld_flows: told.unheld_flows,
-                rtt_us: told.rtt_us,
-                segment_bytes: told.segment_bytes,
-                udp_sockets: told.udp_sockets,
-                unconnected_udp_sockets: told.unconnected_udp_sockets,
-                udp_arrived_bytes_per_s: rate(told.udp_arrived_bytes),
+                received_bytes_per_s: rate(measured.received_bytes),
+                flows: measured.flows,
+                active_flows: measured.active_flows,
+                unheld_flows: measured.unheld_flows,
+                rtt_us: measured.rtt_us,
+                segment_bytes: measured.segment_bytes,
+                udp_sockets: measured.udp_sockets,
+                unconnected_udp_sockets: measured.unconnected_udp_sockets,
+                udp_arrived_bytes_per_s: rate(measured.udp_arrived_bytes),
                 udp_limit_bytes_per_s: self.udp_limit_of(name),
                 window_bytes: self.window_of(name),
             };
@@ -183,7 +183,7 @@ impl Net {
         let is_bursty = |app: &&fovea_policy::AppState| app.io_class.class == fovea_apps::IoClass::Bursty;
         for app in snapshot.apps.iter().filter(is_bursty) {
             let sockets = app.net.map_or(0, |net| net.udp_sockets);
-            if sockets > 0 && self.told.insert(app.name.clone()) {
+            if sockets > 0 && self.reported.insert(app.name.clone()) {
                 shared.write(now_ns, "udp", Some(&app.name), None, json!({ "connected_sockets": sockets }));
             }
         }
@@ -193,7 +193,7 @@ impl Net {
 impl<D: Device> Mechanism<D> for Net {
     fn about(&self) -> About {
         const NEEDS: [Need; 2] = [
-            Need::told("sock-diag", "leaving the network to apps that must receive in time"),
+            Need::reported("sock-diag", "leaving the network to apps that must receive in time"),
             Need::shown("udp-limit", "limiting UDP of the others too ([net] limit_udp)"),
         ];
         About { name: "net", needs: &NEEDS }
@@ -210,7 +210,7 @@ impl<D: Device> Mechanism<D> for Net {
                     self.limit_udp(shared, &app.name, &app.cgroup, None);
                 }
                 self.apps.remove(&app.name);
-                self.told.remove(&app.name);
+                self.reported.remove(&app.name);
             }
             Event::Undo(app) => {
                 if self.window_of(&app.name) > 0 {

@@ -30,7 +30,7 @@ pub(super) struct Perceptions {
     /// When a video device was last opened or closed, until who has one open has been looked for in time.
     video_changed_ns: Option<u64>,
     /// The processes that hold an inhibitor, and those whose player plays, as each source that knows says.
-    told: BTreeMap<(SourceId, Perceived), Vec<u32>>,
+    reported: BTreeMap<(SourceId, Perceived), Vec<u32>>,
     /// Users of sound and video could not be read the last time.
     unread: bool,
     /// When that was last said.
@@ -48,7 +48,7 @@ struct Found {
 impl Default for Perceptions {
     fn default() -> Self {
         // Somebody may have had a camera open before we began.
-        Self { looked_ns: None, video_changed_ns: Some(0), told: BTreeMap::new(), unread: false, said_ns: None }
+        Self { looked_ns: None, video_changed_ns: Some(0), reported: BTreeMap::new(), unread: false, said_ns: None }
     }
 }
 
@@ -74,16 +74,16 @@ impl Perceptions {
     }
 
     fn tell(&mut self, source: Option<SourceId>, perceived: Perceived, pids: Vec<u32>) -> Result<(), String> {
-        self.told.insert((leased(source)?, perceived), pids);
+        self.reported.insert((leased(source)?, perceived), pids);
         self.looked_ns = None;
         Ok(())
     }
 
     /// Nobody says any more what a source said.
     pub(super) fn left(&mut self, source: SourceId) {
-        let before = self.told.len();
-        self.told.retain(|(of, _), _| *of != source);
-        if self.told.len() < before {
+        let before = self.reported.len();
+        self.reported.retain(|(of, _), _| *of != source);
+        if self.reported.len() < before {
             self.looked_ns = None;
         }
     }
@@ -174,11 +174,12 @@ impl<D: Device> EngineState<D> {
     fn look_who_is_perceptible(&mut self, now_ns: u64) -> Result<(BTreeMap<AppName, Found>, Option<Error>), Error> {
         let users = self.device.media_users(self.perceptions.video_changed_ns.is_some())?;
         self.perceptions.video_changed_ns.take_if(|then_ns| now_ns.saturating_sub(*then_ns) >= SETTLES_NS);
-        let told = self.perceptions.told.iter().flat_map(|((_, why), pids)| pids.iter().map(|&pid| (pid, *why)));
-        let told: Vec<(u32, Perceived)> = told.collect();
+        let reported =
+            self.perceptions.reported.iter().flat_map(|((_, why), pids)| pids.iter().map(|&pid| (pid, *why)));
+        let reported: Vec<(u32, Perceived)> = reported.collect();
         let media = users.into_iter().map(|user| (user.pid, user.perceived));
         let (mut found, mut failure) = (BTreeMap::new(), None);
-        for (pid, perceived) in media.chain(told) {
+        for (pid, perceived) in media.chain(reported) {
             let looked_up = self.app_of_pid(pid).unwrap_or_else(|e| {
                 failure.get_or_insert(e);
                 None

@@ -17,7 +17,7 @@ impl<D: Device> Loop<D> {
             let _ = rustix::process::setpriority_process(None, 0);
             let story = Journal::story_in(&path, app.as_ref(), journal::at_most(limit));
             telling.store(false, Ordering::Release);
-            let _ = socket::reply(&client, &journal::told(story));
+            let _ = socket::reply(&client, &journal::story_reply(story));
         };
         match std::thread::Builder::new().name("story".into()).spawn(tell) {
             Ok(_) => None,
