@@ -240,7 +240,7 @@ impl Registry {
     }
 
     /// Whether a connected source says which app is in the foreground.
-    pub fn is_told(&self) -> bool {
+    pub fn has_source(&self) -> bool {
         !self.by_source.is_empty()
     }
 
@@ -359,7 +359,7 @@ impl Registry {
             Role::ContentProvider => Importance::ContentProvider,
             Role::App if app.closed => Importance::Empty,
             // Sources would tell of its windows: it has none, and works for somebody.
-            Role::App if app.discovered && !app.seen && self.is_told() => Importance::Service,
+            Role::App if app.discovered && !app.seen && self.has_source() => Importance::Service,
             Role::App => Importance::Hidden,
         }
     }

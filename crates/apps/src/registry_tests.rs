@@ -61,9 +61,9 @@ fn each_source_has_a_screen_and_takes_it_along_when_it_goes() {
     assert_eq!(importance(&r, "game"), Importance::Foreground);
     r.leave(1);
     assert_eq!(importance(&r, "mail"), Importance::Hidden);
-    assert!(r.is_told());
+    assert!(r.has_source());
     r.leave(2);
-    assert!(!r.is_told());
+    assert!(!r.has_source());
     assert_eq!(importance(&r, "game"), Importance::Foreground, "a guess remains");
     r.unfocus(A, 0);
     assert_eq!(importance(&r, "game"), Importance::Hidden);
@@ -73,7 +73,7 @@ fn each_source_has_a_screen_and_takes_it_along_when_it_goes() {
 fn a_word_of_nobody_who_stays_counts_only_where_no_source_lives() {
     let mut r = registry(&["mail", "game"]);
     r.focus(None, &name("mail"), 0).unwrap();
-    assert_eq!((importance(&r, "mail"), r.is_told()), (Importance::Foreground, false));
+    assert_eq!((importance(&r, "mail"), r.has_source()), (Importance::Foreground, false));
     r.focus(A, &name("game"), 0).unwrap();
     assert_eq!(importance(&r, "mail"), Importance::Hidden);
     r.focus(None, &name("mail"), 0).unwrap();

@@ -154,7 +154,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         only_decides: false,
         screen_on: true,
         sources: vec!["phone".into()],
-        focus_told: registry.is_told(),
+        focus_told: registry.has_source(),
         foreground: registry.foreground().cloned(),
         busy: false,
         only_listed: false,

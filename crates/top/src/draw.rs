@@ -233,7 +233,7 @@ fn app_table(view: &View, frame: &mut Frame, area: Rect) {
 }
 
 /// Entries for people: not each rank, of which a change of focus has many.
-fn is_told(entry: &&Value) -> bool {
+fn is_shown(entry: &&Value) -> bool {
     entry["action"] != "rank"
 }
 
@@ -247,7 +247,7 @@ fn entry_line(entry: &Value) -> String {
 
 fn last_decisions(view: &View, frame: &mut Frame, area: Rect) {
     let mut lines = vec![Line::from(bold("last decisions (universal time)"))];
-    lines.extend(latest(view.story.iter().filter(is_told), area));
+    lines.extend(latest(view.story.iter().filter(is_shown), area));
     frame.render_widget(Paragraph::new(lines), area);
 }
 

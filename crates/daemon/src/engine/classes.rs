@@ -116,12 +116,12 @@ impl<D: Device> EngineState<D> {
     pub(super) fn classify(&mut self, now_ns: u64) {
         let mut changed = Vec::new();
         // Else who is in front is a guess, and who is not is nobody's to say.
-        let is_told = self.registry.is_told();
+        let has_source = self.registry.has_source();
         for app in self.registry.iter() {
             let Some(known) = self.apps.get_mut(&app.name) else { continue };
             let services: Vec<_> = known.services.iter().filter_map(|&nth| self.services.get(nth)).collect();
             let importance = known.importance.unwrap_or(Importance::Hidden);
-            let importance = (is_told || importance <= Importance::Visible).then_some(importance);
+            let importance = (has_source || importance <= Importance::Visible).then_some(importance);
             let classified = match known.listed.as_ref().map(|listed| listed.list) {
                 Some(Standing::Ignore) => {
                     Classified { class: IoClass::Plain, by: ClassBy::Ignored, ..Classified::default() }

@@ -220,7 +220,7 @@ impl<D: Device> EngineState<D> {
         Snapshot {
             now_ns,
             screen_on: self.attention.screen_on,
-            focus_told: self.registry.is_told(),
+            focus_told: self.registry.has_source(),
             focused_ns: self.attention.focused_ns,
             goes_back_permille: Some(self.registry.goes_back_permille()),
             cpus: self.cpus,
@@ -281,7 +281,7 @@ impl<D: Device> EngineState<D> {
             only_decides: !self.config.daemon.act,
             screen_on: self.attention.screen_on,
             sources: self.attention.sources.values().cloned().collect(),
-            focus_told: self.registry.is_told(),
+            focus_told: self.registry.has_source(),
             foreground: self.registry.foreground().cloned(),
             ecache,
             buffer_holders,
