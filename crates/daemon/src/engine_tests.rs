@@ -173,6 +173,21 @@ fn a_left_app_is_frozen_after_the_debounce_and_thawed_before_focus_is_answered()
     assert_eq!(b.device.0.borrow().apps["apps/game"].score, 701);
 }
 
+/// While memory was short a process could not be looked into as its app came to the front. The score of the background stayed on it, and the
+/// kernel ended it for a service's leak.
+#[test]
+fn a_score_that_could_not_be_set_is_set_with_the_next_change() {
+    let mut b = bench(&[("mail", 10), ("game", 10), ("web", 10)]);
+    b.engine.handle(focus("mail"), 0);
+    b.engine.handle(focus("game"), SECOND_NS);
+    b.device.0.borrow_mut().failing = Some("rank");
+    b.engine.handle(focus("mail"), 2 * SECOND_NS);
+    b.device.0.borrow_mut().failing = None;
+    b.engine.handle(close("web"), 4 * SECOND_NS);
+    let score = |name: &str| b.device.0.borrow().apps[&format!("apps/{name}")].score;
+    assert_eq!((score("mail"), score("game")), (0, 701));
+}
+
 #[test]
 fn scores_that_others_set_are_left_and_ours_come_back() {
     let mut b = bench(&[]);

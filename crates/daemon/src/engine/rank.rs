@@ -11,14 +11,14 @@ use serde_json::json;
 use super::engine_state::EngineState;
 use super::mechanism::{About, Event, Mechanism, Step, Turn};
 
-/// Time after which processes that were too young to be ranked are tried again.
+/// Time after which processes that were too young to be ranked, or could not be, are tried again.
 const AGAIN_NS: u64 = 1_000_000_000;
 
 /// What an app's processes' scores are by.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     ranked: Option<i32>,
-    /// Some were too young: all are ranked anew at the first turn from then on.
+    /// Some were too young, or could not be ranked: all are ranked anew at the first change from then on.
     again_ns: Option<u64>,
     /// Some could not be ranked the last time, which was said.
     failed: bool,
@@ -64,7 +64,8 @@ impl<D: Device> Mechanism<D> for Rank {
         let score = self.scores.entry(name.clone()).or_default();
         // Whatever comes of it, it is not tried again before something changes.
         score.ranked = Some(*oom_score_adj);
-        score.again_ns = None;
+        // A score of the background that stays on an app in front has the kernel end that, for somebody else's leak.
+        score.again_ns = Some(step.snapshot.now_ns + AGAIN_NS);
         match shared.device.rank(&cgroup, *oom_score_adj, &mut shared.undo) {
             Ok(ranked) => {
                 score.failed = false;
