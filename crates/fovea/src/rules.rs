@@ -60,7 +60,9 @@ pub fn rules(run_folder: &Path, rules: Rules) -> Result<(), Failure> {
     match rules {
         Rules::Show { json } => show(run_folder, json),
         Rules::Add(Entry { list, entry }) => Ok(tell(run_folder, &Request::ListAdd { list: list.into(), entry })?),
-        Rules::Remove(Entry { list, entry }) => Ok(tell(run_folder, &Request::ListRemove { list: list.into(), entry })?),
+        Rules::Remove(Entry { list, entry }) => {
+            Ok(tell(run_folder, &Request::ListRemove { list: list.into(), entry })?)
+        }
     }
 }
 

@@ -84,7 +84,9 @@ fn check_names_the_line_of_a_bad_pattern_and_the_mend() {
 /// Units and scripts of whoever installed an earlier version.
 #[test]
 fn the_old_words_still_work_and_are_in_no_help() {
-    let help = |args: &[&str]| String::from_utf8(common::fovea("/nowhere".as_ref()).args(args).output().unwrap().stdout).unwrap();
+    let help = |args: &[&str]| {
+        String::from_utf8(common::fovea("/nowhere".as_ref()).args(args).output().unwrap().stdout).unwrap()
+    };
     for (old, new) in [("watch", "source"), ("list", "rules")] {
         assert_eq!(help(&[old, "--help"]), help(&[new, "--help"]));
         assert!(help(&[new, "--help"]).contains(&format!("Usage: fovea {new}")));

@@ -34,7 +34,13 @@ impl<D: Device> EngineState<D> {
         self.perceptions.left(source);
         self.service_looks.left(source);
         self.reorder(now_ns);
-        self.write(now_ns, "source-gone", None, None, json!({ "name": name, "focus_told": self.registry.has_source() }));
+        self.write(
+            now_ns,
+            "source-gone",
+            None,
+            None,
+            json!({ "name": name, "focus_told": self.registry.has_source() }),
+        );
         let screens = &mut self.attention.screens;
         if screens.remove(&source).is_some() {
             let on = screens.is_empty() || screens.values().any(|&on| on);

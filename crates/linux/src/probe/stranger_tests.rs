@@ -76,9 +76,9 @@ fn an_app_whose_owner_takes_all_rights_to_its_cgroup_is_killed() {
     let close = |folder: &std::path::Path| {
         write(folder, "cgroup.max.descendants", "0");
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
-            std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0)).unwrap();
+            std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o000)).unwrap();
         }
-        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o000)).unwrap();
     };
     all_is_done(child.0.id(), &close, || drop(child));
 }
