@@ -69,5 +69,5 @@ fn what_a_user_may_read_is_there_before_the_app_asks_and_nothing_else() {
         assert_eq!((console.lines("served:").len(), console.lines("silent:").len()), (1, 1));
     }
     assert_eq!(console.number("starts forgotten on a full disk:"), 0);
-    assert_eq!((console.number("pages of what may not:"), console.number("bytes through a link:")), (0, 0));
+    assert_eq!((console.number("pages of what may not:"), console.number("pages through a link:")), (0, 0));
 }
