@@ -186,7 +186,7 @@ impl<D: Device> Mechanism<D> for Memory {
                 }
                 turn.awaited.append(&mut self.left);
                 if let Some(victim) = &self.victim {
-                    turn.wake_by(victim.since_ns + patience_ns(victim, &shared.config));
+                    turn.wake_by(victim.since_ns + kill::patience_ns(victim, &shared.config));
                 }
             }
             Event::VictimEnded => {
@@ -269,13 +269,5 @@ impl<D: Device> Mechanism<D> for Memory {
         for app in &mut status.apps {
             app.usage = self.apps.get(&app.name).map(|known| known.usage).unwrap_or_default();
         }
-    }
-}
-
-/// How long a victim is waited for.
-fn patience_ns(victim: &Victim, config: &crate::config::Config) -> u64 {
-    match victim.asked {
-        Some(_) => config.memory.kill_grace_ms * 1_000_000,
-        None => kill::patience_ns(config),
     }
 }

@@ -75,7 +75,7 @@ impl Memory {
             if shared.apps.get(&app).is_some_and(|known| known.standing().is_spared()) {
                 self.victim = None;
             }
-        } else if now_ns.saturating_sub(victim.since_ns) > patience_ns(&shared.config) {
+        } else if now_ns.saturating_sub(victim.since_ns) > patience_ns(victim, &shared.config) {
             let was_part = victim.part.is_some();
             self.victim = None;
             if shared.config.daemon.act {
@@ -266,13 +266,13 @@ impl Memory {
     }
 }
 
-/// What is decided where nothing is done gives no memory back, so the next decision waits for as long as one that failed does: else it would
-/// name every app in turn, of which it would have killed one.
-pub(super) fn patience_ns(config: &Config) -> u64 {
-    if config.daemon.act {
-        VICTIM_PATIENCE_NS
-    } else {
-        KILL_FAILED_NS
+/// How long a victim is waited for. What is decided where nothing is done gives no memory back, so the next decision waits for as long as one that
+/// failed does: else it would name every app in turn, of which it would have killed one.
+pub(super) fn patience_ns(victim: &Victim, config: &Config) -> u64 {
+    match victim.asked {
+        Some(_) => config.memory.kill_grace_ms * 1_000_000,
+        None if config.daemon.act => VICTIM_PATIENCE_NS,
+        None => KILL_FAILED_NS,
     }
 }
 
