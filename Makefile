@@ -157,7 +157,7 @@ bench: setup whole
 
 # Scores of processes that fork, with as many forks as a day's; `make test` has a short one. As root.
 test-scores: setup-tests
-	FOVEA_TEST_FORKS=10000 $(CARGO) test -p fovea --test scores -- --nocapture
+	FOVEA_TEST_FORKS=10000 $(CARGO) test --workspace --test scores -- --nocapture
 
 # The long torture test; `make test` has a short one, and the modules that must fail it. Another seed is another test.
 TORTURE_SEED ?= 1
