@@ -62,8 +62,9 @@ const PARTS: [Part; 6] = [
     },
     Part {
         without: "no-policy",
-        row: "warm_geomean_ns",
-        claim: "without the memory policy an app that lives comes back at least 5 % later",
+        // All launches, and not those of apps that live alone: without it the apps that are slow to come back have died, and the rest look quick.
+        row: "launch_geomean_ns",
+        claim: "without the memory policy launches take at least 5 % longer",
         by: By::Times(1.05),
     },
     Part {
