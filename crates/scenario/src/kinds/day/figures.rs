@@ -57,6 +57,10 @@ pub(super) fn fill(figures: &mut Figures, boots: &[&Folded]) {
     put("degraded_ns", &|f| Some(f.traffic.as_ref()?.0));
     put("stream_bytes_per_s", &|f| mean_rate(&f.traffic.as_ref()?.1, 4, 30));
     put("download_bytes_per_s", &|f| mean_rate(&f.traffic.as_ref()?.2, 4, 30));
+    put("link_bytes_per_s", &|f| {
+        let (_, stream, download) = f.traffic.as_ref()?;
+        Some(mean_rate(stream, 4, 30)? + mean_rate(download, 4, 30)?)
+    });
     put("alloc_mfc_insns", &|f| average(allocations(f, &["mfc0", "mfc1"])));
     put("alloc_mfc_worst_insns", &|f| allocations(f, &["mfc0", "mfc1"]).into_iter().reduce(f64::max));
     put("alloc_fimc_insns", &|f| average(allocations(f, &["fimc"])));
@@ -66,6 +70,10 @@ pub(super) fn fill(figures: &mut Figures, boots: &[&Folded]) {
     });
     put("read_bytes", &read_bytes);
     put("written_bytes", &written_bytes);
+    put("written_per_load_byte", &|f| {
+        let loads = f.disk.get(DiskLoad::UPDATE)?.apps.values();
+        Some(written_bytes(f)? / loads.map(|done| done.bytes as f64).sum::<f64>())
+    });
     put("cpu_busy_ns", &|f| f.cpu_busy_ns);
     put("psi_full_ns", &|f| f.psi_full_ns);
     put("daemon_cpu_ns", &|f| Some(f.end()?.daemon_cpu_ns));
