@@ -294,6 +294,9 @@ install-small:
 	install -D -m 644 packaging/user@.service.d/fovea.conf $(DESTDIR)$(PREFIX)/lib/systemd/system/user@.service.d/fovea.conf
 	install -D -m 644 packaging/udev/60-fovea.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-fovea.rules
 	install -D -m 755 packaging/initramfs-tools/scripts/local-top/fovea-aciom $(DESTDIR)$(PREFIX)/lib/fovea/fovea-volumes
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system-generators
+	sed 's|/usr/local/lib|$(PREFIX)/lib|g' packaging/systemd-generators/fovea-volumes-generator >$(DESTDIR)$(PREFIX)/lib/systemd/system-generators/fovea-volumes-generator
+	chmod 755 $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/fovea-volumes-generator
 	for s in setup users; do \
 		sed 's|/usr/local|$(PREFIX)|g' packaging/fovea-$$s >$(DESTDIR)$(PREFIX)/lib/fovea/fovea-$$s && \
 		chmod 755 $(DESTDIR)$(PREFIX)/lib/fovea/fovea-$$s || exit 1; \
@@ -306,6 +309,13 @@ install-small:
 	install -D -m 644 packaging/completions/fovea.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/fovea.fish
 	for f in hooks/fovea-aciom scripts/local-top/fovea-aciom; do \
 		install -D -m 755 packaging/initramfs-tools/$$f $(DESTDIR)/usr/share/initramfs-tools/$$f || exit 1; \
+	done
+	# The same for dracut and mkinitcpio, who look nowhere else.
+	for f in packaging/dracut/90fovea/*.sh; do install -D -m 755 $$f $(DESTDIR)/usr/lib/dracut/modules.d/90fovea/$${f##*/} || exit 1; done
+	install -m 755 packaging/initramfs-tools/scripts/local-top/fovea-aciom $(DESTDIR)/usr/lib/dracut/modules.d/90fovea/fovea-volumes
+	for f in install hooks; do \
+		install -d $(DESTDIR)/usr/lib/initcpio/$$f && \
+		sed 's|/usr/local/lib|$(PREFIX)/lib|g' packaging/mkinitcpio/$$f/fovea >$(DESTDIR)/usr/lib/initcpio/$$f/fovea || exit 1; \
 	done
 	$(restart)
 
@@ -452,6 +462,7 @@ check-style:
 	@tools/reuse.sh
 	@tools/docs.sh
 	@MAKE='$(MAKE)' tools/recipes.sh
+	@tools/test-volumes.sh
 
 # rustup's minimal profile and Debian's cargo have neither rustfmt nor clippy: skipped here, a failure
 # where CI is set, for a check that may be skipped holds nobody to anything.

@@ -127,7 +127,7 @@ patterns=$(sed -n 's/^FILES:.*= "\(.*\)"/\1/p' "$recipe" | sed 's|\${libdir}|/us
 # What the base configuration gives to every recipe.
 patterns="$patterns /usr/bin /usr/share/man /usr/share/doc"
 stage "$work/yocto" install-small PREFIX=/usr LIBDIR=/usr/lib
-rm -r "$work/yocto/usr/share/initramfs-tools"
+rm -r "$work/yocto/usr/share/initramfs-tools" "$work/yocto/usr/lib/dracut" "$work/yocto/usr/lib/initcpio"
 for file in $(files "$work/yocto"); do
 	for pattern in $patterns none; do case /$file in "$pattern" | "$pattern"/*) break ;; esac done
 	[ "$pattern" != none ] || wrong "$recipe: in no package: $file"

@@ -19,7 +19,7 @@ do_compile() {
 do_install() {
     oe_runmake install-small DESTDIR=${D}
     # A board's initramfs is another one.
-    rm -rf ${D}${datadir}/initramfs-tools
+    rm -rf ${D}${datadir}/initramfs-tools ${D}/usr/lib/dracut ${D}/usr/lib/initcpio
 }
 
 PACKAGES =+ "${PN}-modules-source libfovea-heap libfovea-heap-dev"

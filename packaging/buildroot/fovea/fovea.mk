@@ -21,7 +21,7 @@ endef
 
 define FOVEA_INSTALL_TARGET_CMDS
 	$(FOVEA_MAKE) install-small DESTDIR=$(TARGET_DIR)
-	rm -rf $(TARGET_DIR)/usr/share/initramfs-tools $(TARGET_DIR)/usr/src/fovea-$(FOVEA_VERSION)
+	rm -rf $(TARGET_DIR)/usr/share/initramfs-tools $(TARGET_DIR)/usr/lib/dracut $(TARGET_DIR)/usr/lib/initcpio $(TARGET_DIR)/usr/src/fovea-$(FOVEA_VERSION)
 endef
 
 define FOVEA_INSTALL_INIT_SYSV
