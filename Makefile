@@ -92,13 +92,13 @@ test-rust:
 	$(CARGO) test --workspace --no-fail-fast --exclude fovea-tests
 
 # Each boots a kernel with a module, or several. Named one by one, for of their package alone cargo would build other features.
-MODULE_TESTS := $(shell sed -n '/^\[\[test\]\]/{n;s/^name = "\(.*\)"/--test \1/p;}' tests/Cargo.toml)
+MODULE_TESTS := $(shell sed -n '/^\[\[test\]\]/{n;s/^name = "\(.*\)"/--test \1/p;}' proof/tests/Cargo.toml)
 test-modules:
 	$(CARGO) test --workspace --no-fail-fast $(MODULE_TESTS)
 
 # The wheel in a fresh virtual environment. What is missing for it is named, and no failure.
 test-python:
-	python/test.sh
+	lab/python/test.sh
 
 # Daemon and guest as released, without the lab, whose dependencies are most of what there is to compile: in a profile of its own, so that
 # neither takes the other's place. The host's side is the tests' build.
@@ -115,8 +115,8 @@ test-deep: setup-tests
 	crates/core/negative-controls.sh
 	crates/core/sanitize.sh
 	tools/fuzz.sh fuzz $(FUZZ_SECONDS)
-	tools/fuzz.sh crates/lab/fuzz $(FUZZ_SECONDS)
-	FOVEA_PYTHON_RAY=1 python/test.sh
+	tools/fuzz.sh lab/fuzz $(FUZZ_SECONDS)
+	FOVEA_PYTHON_RAY=1 lab/python/test.sh
 	$(MAKE) --no-print-directory torture
 
 # A user of the phone who attacks the daemon in every way at once (docs/design/threat-model.md).
@@ -455,9 +455,9 @@ hooks:
 FILE_LINES_MAX := 400
 check-style:
 	@sh tools/hooks/try.sh
-	@find $(wildcard core crates fuzz kmod lib python tests tools) -name target -prune -o -type f -name '*.[chs]' -print -o -name '*.rs' -print -o -name '*.py' -print -o -name '*.sh' -print | \
+	@find $(wildcard core crates fuzz kmod lab lib proof tools) -name target -prune -o -type f -name '*.[chs]' -print -o -name '*.rs' -print -o -name '*.py' -print -o -name '*.sh' -print | \
 		xargs awk 'FNR == $(FILE_LINES_MAX) + 1 { print FILENAME ": over $(FILE_LINES_MAX) lines; part it"; bad = 1 } END { exit bad }'
-	@$(call needs-tool,fmt,rustfmt) && $(CARGO) fmt --all --check && cd python && $(CARGO) fmt --check
+	@$(call needs-tool,fmt,rustfmt) && $(CARGO) fmt --all --check && cd lab/python && $(CARGO) fmt --check
 	@$(call needs-tool,clippy,clippy) && $(CARGO) clippy --workspace --all-targets -- -D warnings
 	@tools/reuse.sh
 	@tools/docs.sh

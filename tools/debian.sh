@@ -23,7 +23,7 @@ command -v cargo >/dev/null && command -v rustc >/dev/null || {
 crates=${CARGO_HOME:-$HOME/.cargo}
 toolchain=$(rustc --print sysroot)
 mkdir -p "$cache"
-(cd "$here" && cargo fetch --locked --quiet && cd python && cargo fetch --locked --quiet)
+(cd "$here" && cargo fetch --locked --quiet && cd lab/python && cargo fetch --locked --quiet)
 
 for suite; do
 	root=$cache/$suite

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Fuzzes without cargo-fuzz and without a nightly compiler: `tools/fuzz.sh crates/lab/fuzz [SECONDS [TARGET...]]`.
+# Fuzzes without cargo-fuzz and without a nightly compiler: `tools/fuzz.sh lab/fuzz [SECONDS [TARGET...]]`.
 # What is found is left in FOLDER/artifacts/TARGET. Needs a C++ compiler, for libFuzzer.
 set -eu
 [ $# -ge 1 ] || { echo "usage: tools/fuzz.sh FOLDER [SECONDS [TARGET...]]" >&2; exit 2; }
-[ -f "$1/Cargo.toml" ] && [ -d "$1/fuzz_targets" ] || { echo "$1: holds no fuzz targets; name crates/lab/fuzz or fuzz" >&2; exit 2; }
+[ -f "$1/Cargo.toml" ] && [ -d "$1/fuzz_targets" ] || { echo "$1: holds no fuzz targets; name lab/fuzz or fuzz" >&2; exit 2; }
 folder=$1
 cd "$folder"
 seconds=${2:-60}

@@ -14,7 +14,7 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$top/Cargo.toml")
 built=$top/target/deb/fovea-$version
 mkdir -p "$built"
 # All but what was built there: files that are gone from the tree go.
-find "$built" -mindepth 1 -maxdepth 1 ! -name target ! -name python -exec rm -rf {} +
+find "$built" -mindepth 1 -maxdepth 1 ! -name target -exec rm -rf {} +
 # A release that was unpacked is no checkout.
 is_checkout() { [ -e "$top/.git" ] && command -v git >/dev/null; }
 sources() {

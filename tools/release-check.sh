@@ -15,7 +15,7 @@ step() { # step WHAT COMMAND...
 is_clean() { [ -z "$(git status --porcelain)" ]; }
 is_not_tagged() { ! git rev-parse -q --verify "refs/tags/v$version"; }
 has_entry() { grep -q "^## $version" CHANGELOG.md; }
-same_version() { grep -q "^version = \"$version\"" python/Cargo.toml; }
+same_version() { grep -q "^version = \"$version\"" lab/python/Cargo.toml; }
 is_small() { [ "$(stat -c %s "$program")" -le "$bytes_max" ]; }
 docs_are_current() { cargo test -q -p fovea-report; }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Builds the programs that tests/filesystems runs (fsx, fsstress, the tests of asynchronous direct requests) from a checkout of xfstests,
+# Builds the programs that proof/tests/filesystems runs (fsx, fsstress, the tests of asynchronous direct requests) from a checkout of xfstests,
 # which stays as it is:  tools/xfstests.sh CHECKOUT
 # Debian does not package xfstests; its home is https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git. Prints the folder they are in.
 set -eu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * CLOCK, or second chance (Corbato, "A paging experiment with the Multics system", MIT Project MAC report M-384, 1968), as a program
- * for fovea lab. The lab has the same policy built in (crates/lab/src/policies/clock.rs), and a test compares the two.
+ * for fovea lab. The lab has the same policy built in (lab/src/policies/clock.rs), and a test compares the two.
  */
 #include <fovea-policy.h>
 

@@ -2,7 +2,7 @@
 //! `fovea trace record` on a real kernel, of real programs (python3, git, sqlite3 of this machine, from ext4 on a block device of the
 //! virtual phone), and what it makes replayed. Skipped, with a word, where something for it is missing.
 //!
-//! `FOVEA_RECORDINGS=FOLDER` keeps the recordings: the samples in `crates/lab/samples` were made so.
+//! `FOVEA_RECORDINGS=FOLDER` keeps the recordings: the samples in `lab/samples` were made so.
 
 use std::collections::BTreeMap;
 use std::fs;

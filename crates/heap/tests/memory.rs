@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The library on memory of the host's: a memfd stands for a buffer of another process's; `/dev/udmabuf` and the kernel's heap where they are.
-//! On Fovea's own heap, with devices: tests/mapcache, in the virtual phone.
+//! On Fovea's own heap, with devices: proof/tests/mapcache, in the virtual phone.
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};

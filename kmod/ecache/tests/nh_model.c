@@ -3,7 +3,7 @@
  * NH as a program: each implementation this CPU has beside a slow model that is written
  * from the definition, and what the hash is for: pages that differ in the ways in which
  * pages of file systems do have different hashes, with any key. `nh_model pairs N` does
- * that with 2^N pairs. tests/page_hash.rs builds and runs it, and controls that must fail:
+ * that with 2^N pairs. proof/tests/page_hash.rs builds and runs it, and controls that must fail:
  * without a key, with half of the sum, and with two CRC-32C, as the module once had them.
  */
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /*
  * The location tables as a program: against a slow obvious model on random operations,
  * and with threads that look pages up without a lock while others change two tables.
- * tests/location_table.rs builds and runs it.
+ * proof/tests/location_table.rs builds and runs it.
  */
 #include <pthread.h>
 #include <stdbool.h>
