@@ -34,9 +34,9 @@ pub enum Error {
         /// What to do.
         mend: String,
     },
-    /// A simulated boot did not follow its plan to the end.
+    /// An experiment could not be run to its end.
     #[error("{0}")]
-    Boot(String),
+    Experiment(String),
     /// Somebody [asked](crate::Stop) that the work end.
     #[error("stopped; what was finished before is kept where a sweep's journal keeps it")]
     Stopped,
@@ -50,7 +50,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// Wraps an I/O error with the file's name; a full disk gets its own line with the given mend.
-    pub(crate) fn io(path: &Path, error: io::Error, mend: &str) -> Self {
+    pub fn io(path: &Path, error: io::Error, mend: &str) -> Self {
         let path = path.display().to_string();
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull { path, mend: mend.into() },

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::{
     dense::{Dense, DenseOptions},
+    file_notes::{FileNote, FILES_KEY},
     import::Jumps,
-    recording::{FileNote, FILES_KEY},
     store::Reader,
     Requests, Result,
 };

@@ -9,6 +9,7 @@ pub mod dense;
 pub mod ecache;
 mod error;
 mod export;
+mod file_notes;
 mod filter;
 pub mod hybrid;
 pub mod import;
@@ -16,14 +17,12 @@ mod info;
 mod input;
 pub mod mrc;
 pub mod output;
-mod parallel;
+pub mod parallel;
 pub mod policy;
 mod record;
-pub mod recording;
 pub mod replay;
 pub mod reproduce;
 mod requests;
-pub mod sim;
 mod size;
 mod stop;
 pub mod store;
@@ -32,6 +31,7 @@ pub mod synthetic;
 
 pub use error::{Error, Result};
 pub use export::export;
+pub use file_notes::{FileNote, FILES_KEY};
 pub use filter::{filter, Filter};
 pub use import::{import, ImportOptions, ImportReport};
 pub use info::{info, TraceInfo};
@@ -42,6 +42,9 @@ pub use requests::{Requests, FORMAT_KEY, FORMAT_RECORDED};
 pub use size::{Capacity, Footprint, Size, Weight};
 pub use stop::Stop;
 pub use sweep::{sweep, SweepOptions, SweepReport};
+
+/// The commit that was built, for results documents.
+pub const COMMIT: &str = env!("FOVEA_LAB_COMMIT");
 
 /// Bytes of a page, the unit in which block and file traces are replayed.
 pub const PAGE_BYTES: u64 = fovea_apps::PAGE_BYTES;

@@ -12,7 +12,7 @@ pub fn threads(asked: Option<usize>) -> usize {
 }
 
 /// `work` on each item; the results are in the items' order. `done` is told how many are finished.
-pub(crate) fn map<T: Sync, R: Send>(
+pub fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
     work: impl Fn(&T) -> R + Sync,

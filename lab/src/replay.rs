@@ -125,7 +125,7 @@ pub fn document(scenario: &str, cases: Vec<Case>) -> Document {
         kernel: kernel.trim().into(),
         qemu: String::new(),
         seed: 0,
-        commit: env!("FOVEA_LAB_COMMIT").into(),
+        commit: crate::COMMIT.into(),
         version: concat!(env!("CARGO_PKG_VERSION"), "+", env!("FOVEA_LAB_SOURCES")).into(),
         cases,
         ..Document::default()

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{recording::FileNote, Op, Record};
+use crate::{file_notes::FileNote, Op, Record};
 
 /// What a replay needs to know of a record.
 pub(crate) struct Access<'a> {

@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fovea_lab::recording::FileNote;
 use fovea_lab::store::Reader;
-use fovea_lab::{info, replay, Op, Record, ReplayOptions, Requests, Size, PAGE_BYTES};
+use fovea_lab::{info, replay, FileNote, Op, Record, ReplayOptions, Requests, Size, PAGE_BYTES};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name)

@@ -3,6 +3,7 @@
 
 mod daemon;
 mod end;
+mod recording;
 mod summary;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +13,8 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use clap::{ArgGroup, Args};
-use fovea_lab::recording::{FileNote, Recording, FILES_KEY};
 use fovea_lab::store::Writer;
+use fovea_lab::{FileNote, FILES_KEY};
 use fovea_linux::cgroup::Cgroups;
 use fovea_linux::trace::names::Names;
 use fovea_linux::trace::task::{describe, threads, with_descendants, Task};
@@ -22,6 +23,7 @@ use fovea_linux::Root;
 
 use crate::failure::Failure;
 use end::{End, Signals};
+use recording::Recording;
 
 /// What to record.
 #[derive(Args)]

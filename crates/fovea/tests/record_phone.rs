@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use fovea_lab::{info, recording::FileNote, replay, store::Reader, Op, ReplayOptions, Size};
+use fovea_lab::{info, replay, store::Reader, FileNote, Op, ReplayOptions, Size};
 use fovea_phone::{fetch, with_libraries, Cache, Error, GuestFile, Phone, Programs, Progress, RunOptions};
 use fovea_scenario::kinds::managed::STOCK;
 use fovea_scenario::{Lacks, Plan};

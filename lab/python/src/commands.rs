@@ -154,7 +154,7 @@ pub fn reproduce_papers(
 ) -> PyResult<String> {
     interruptible(py, |stop| {
         let mut all = Vec::new();
-        for entry in reproduce::entries(&ids)? {
+        for entry in reproduce::select(reproduce::ENTRIES, &ids)? {
             stop.check()?;
             all.push(entry);
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use fovea_lab::output::write_text;
-use fovea_lab::reproduce::{Entry, Settings, ENTRIES};
+use fovea_lab::reproduce::{Entry, Settings};
 use fovea_lab::{replay, threads};
 use fovea_report::docs;
 use fovea_report::document::Document;
@@ -16,6 +16,7 @@ use fovea_report::page::Report;
 use fovea_report::repeat::MOST_SEEDS;
 use fovea_report::seeds::SeedList;
 use fovea_scenario::kinds::{panels, papers};
+use fovea_sim::experiments;
 
 use super::bar;
 use crate::failure::Failure;
@@ -96,10 +97,10 @@ impl ReportArgs {
     /// The experiments that are asked for; drops the scenarios that are not.
     fn select(&self, gathered: &mut Gathered) -> Result<Vec<&'static Entry>, Failure> {
         if self.only.is_empty() {
-            return Ok(ENTRIES.to_vec());
+            return Ok(experiments());
         }
         let scenarios = gathered.documents.iter().map(|s| s.document.scenario.as_str());
-        let mut known: Vec<&str> = ENTRIES.iter().map(|e| e.id).chain(scenarios).collect();
+        let mut known: Vec<&str> = experiments().iter().map(|e| e.id).chain(scenarios).collect();
         if let Some(id) = self.only.iter().find(|id| !known.contains(&id.as_str())) {
             known.sort_unstable();
             known.dedup();
@@ -110,7 +111,7 @@ impl ReportArgs {
         }
         let wanted = |id: &str| self.only.iter().any(|only| only == id);
         gathered.documents.retain(|s| wanted(&s.document.scenario));
-        Ok(ENTRIES.iter().copied().filter(|e| wanted(e.id)).collect())
+        Ok(experiments().into_iter().filter(|e| wanted(e.id)).collect())
     }
 
     fn report(&self, entries: &[&Entry], gathered: Gathered) -> Result<Report, Failure> {
@@ -157,7 +158,7 @@ impl ReportArgs {
         }
         bar.finish_and_clear();
         if self.only.is_empty() {
-            report.left_out.extend(gathered.unknown(&ENTRIES.iter().map(|e| e.id).collect::<Vec<_>>()));
+            report.left_out.extend(gathered.unknown(&experiments().iter().map(|e| e.id).collect::<Vec<_>>()));
         }
         report.documents = gathered.documents;
         Ok(report)

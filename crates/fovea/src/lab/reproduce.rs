@@ -4,11 +4,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fovea_lab::reproduce::{entries, reproduce, Entry, Settings};
+use fovea_lab::reproduce::{reproduce, select, Entry, Settings};
 use fovea_lab::threads;
 use fovea_report::experiment::{within, Reproduction};
 use fovea_report::repeat::MOST_SEEDS;
 use fovea_report::{Case, Verdict};
+use fovea_sim::experiments;
 
 use super::{bar, to_stdout, verdict, write_results};
 use crate::failure::Failure;
@@ -42,7 +43,7 @@ pub struct ReproduceArgs {
 
 impl ReproduceArgs {
     pub fn run(self) -> Result<(), Failure> {
-        let chosen = entries(&self.ids)?;
+        let chosen = select(&experiments(), &self.ids)?;
         if self.list {
             let line = |e: &&Entry| format!("{:14} {} ({})\n", e.id, e.title, e.source);
             return print(&chosen.iter().map(line).collect::<String>());

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fovea_lab::{sim, threads};
+use fovea_lab::threads;
 use fovea_report::text::render;
 use fovea_scenario::kinds::papers;
 use fovea_scenario::Scenario;
@@ -35,11 +35,11 @@ pub struct SimArgs {
 impl SimArgs {
     pub fn run(self) -> Result<(), Failure> {
         let scenario = Scenario::load(&self.scenario, &self.parameters).map_err(|e| Failure::Usage(e.to_string()))?;
-        let (plans, events) = sim::simulate(&scenario, threads(self.threads.map(usize::from)))?;
+        let (plans, events) = fovea_sim::simulate(&scenario, threads(self.threads.map(usize::from)))?;
         if let Some(folder) = &self.results {
-            sim::write_events(folder, &plans, &events)?;
+            fovea_sim::write_events(folder, &plans, &events)?;
         }
-        let mut document = sim::results(&scenario, &plans, &events);
+        let mut document = fovea_sim::results(&scenario, &plans, &events);
         document.command = ["lab", "sim", &self.scenario].map(str::to_owned).to_vec();
         document.command.extend_from_slice(&self.parameters);
         let json = self.json.as_deref();
@@ -48,7 +48,7 @@ impl SimArgs {
             let near = "Simulated: docs/design/sim.md tells how near this comes to the virtual phone.\n";
             print(&(render(&document, &papers()) + near))?;
         }
-        match sim::failures(&plans, &events).into_iter().next() {
+        match fovea_sim::failures(&plans, &events).into_iter().next() {
             Some(failure) => Err(Failure::failed(failure)),
             None => verdict(&document),
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::time::Duration;
 
-use fovea_lab::recording::{AppNow, Recording};
+use super::recording::{AppNow, Recording};
 use fovea_linux::trace::now_ns;
 
 /// Between two questions: the ranks are that exact. The daemon does not tell by itself.

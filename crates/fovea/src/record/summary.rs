@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fovea_lab::recording::{Recording, Tally};
+use super::recording::{Recording, Tally};
 use fovea_lab::{FORMAT_KEY, FORMAT_RECORDED};
 use fovea_linux::trace::Loss;
 use serde::Serialize;

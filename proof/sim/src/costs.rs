@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What things cost on the simulated device. Times are of the virtual phone in exact mode, where one instruction is one nanosecond.
 //!
-//! "calibration" are the boots of `lab/calibration/costs.toml` and `reclaim.toml`: apps that each do one thing. A time per page is
+//! "calibration" are the boots of `proof/sim/calibration/costs.toml` and `reclaim.toml`: apps that each do one thing. A time per page is
 //! a difference of two launches divided by the pages in which they differ; docs/design/sim.md shows the sums. None is fitted to a verdict.
 
 /// First touch of an anonymous page: the fault, and clearing the page. Calibration: `zero`, `compressible` and `random` agree, 8.34 to

@@ -2,22 +2,19 @@
 //! What the kernel's tracepoints say becomes records of a trace: who did it, how much they mattered then, and to which file or disk.
 //! Pure: what only the running system knows is asked by the caller.
 
-mod files;
 mod who;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use fovea_lab::{Names, Op, Record, PAGE_BYTES};
 use fovea_linux::trace::names::FileId;
 use fovea_linux::trace::task::Task;
 use fovea_linux::trace::{Dev, Event, PageOp, Rwbs, Seen};
 use serde::Serialize;
 
-pub use files::{FileNote, FILES_KEY};
 pub use who::AppNow;
 use who::{Identity, Who};
-
-use crate::{Names, Op, Record, PAGE_BYTES};
 
 /// What was seen, and what of it is not in the records or not known to be anybody's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -8,6 +8,7 @@ mod costs;
 mod device;
 mod files;
 mod job;
+mod lowmem_table;
 mod machine;
 mod memory;
 mod pressure;
@@ -19,6 +20,8 @@ mod tests;
 
 use std::path::Path;
 
+use fovea_lab::reproduce::{Entry, ENTRIES};
+use fovea_lab::{parallel, Error, Result, PAGE_BYTES};
 use fovea_report::document::Document;
 use fovea_scenario::{document, follow, Boot as Followed, Catalog, Event, EventBody, Plan, Provenance, Scenario};
 
@@ -26,7 +29,10 @@ pub use boot::Boot;
 pub use device::SimulatedDevice;
 pub use machine::Machine;
 
-use crate::{parallel, Error, Result};
+/// The lab's experiments, and the one that is run on the simulated phone.
+pub fn experiments() -> Vec<&'static Entry> {
+    ENTRIES.iter().copied().chain([&lowmem_table::TABLE]).collect()
+}
 
 /// What a results document says it was measured on.
 pub const MODE: &str = "simulated";
@@ -60,7 +66,7 @@ pub fn simulate(scenario: &Scenario, threads: usize) -> Result<(Vec<Plan>, Vec<V
 /// simulation cannot know is left out: it has no page contents that could come back wrong.
 pub fn results(scenario: &Scenario, plans: &[Plan], events: &[Vec<Event>]) -> Document {
     let boots: Vec<Followed> = plans.iter().zip(events).map(|(plan, events)| Followed { plan, events }).collect();
-    let provenance = Provenance { qemu: String::new(), commit: env!("FOVEA_LAB_COMMIT").into(), command: Vec::new() };
+    let provenance = Provenance { qemu: String::new(), commit: fovea_lab::COMMIT.into(), command: Vec::new() };
     let mut document = document(scenario, &boots, &provenance);
     document.mode = MODE.into();
     document.kernel = String::new();

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use fovea_lab::reproduce::{Entry, Settings};
+use fovea_lab::{Error, Result};
 use fovea_report::chart::{Chart, Kind, Origin};
 use fovea_report::document::{Case, Document};
 use fovea_report::experiment::Findings;
@@ -11,8 +13,7 @@ use fovea_report::verdict::{ratio, verdict, Bound, Verdict};
 use fovea_scenario::kinds::papers;
 use fovea_scenario::Scenario;
 
-use super::entry::{Entry, Settings};
-use crate::{sim, Error, Result};
+use super::{failures, results, simulate};
 
 /// The table of section 4.2 and its conclusions.
 pub static TABLE: Entry = Entry {
@@ -43,11 +44,11 @@ fn run(settings: &Settings) -> Result<Findings> {
     let rounds = if settings.quick { 1 } else { ROUNDS };
     let parameters = [format!("rounds={rounds}"), format!("seed={}", settings.seed)];
     let scenario = Scenario::load("lowmem", &parameters).map_err(|e| Error::Usage(e.to_string()))?;
-    let (plans, events) = sim::simulate(&scenario, settings.threads)?;
-    if let Some(failure) = sim::failures(&plans, &events).into_iter().next() {
-        return Err(Error::Boot(failure));
+    let (plans, events) = simulate(&scenario, settings.threads)?;
+    if let Some(failure) = failures(&plans, &events).into_iter().next() {
+        return Err(Error::Experiment(failure));
     }
-    let document = sim::results(&scenario, &plans, &events);
+    let document = results(&scenario, &plans, &events);
     let mut cases = Vec::new();
     let papers = papers();
     for configuration in scenario.configurations.iter().map(|c| c.name()) {

@@ -6,11 +6,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use fovea_apps::Importance;
+use fovea_lab::Names;
 use fovea_linux::cgroup::is_within;
 use fovea_linux::trace::task::Task;
 use fovea_linux::trace::Comm;
-
-use crate::Names;
 
 /// An app as the daemon tells of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

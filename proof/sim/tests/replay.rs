@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use fovea_client::journal::Line;
 use fovea_client::replay::Replay;
-use fovea_lab::sim;
 use fovea_policy::memory::PAPER_PAGES;
 use fovea_policy::Config;
 use fovea_scenario::{EventBody, Scenario};
@@ -14,7 +13,7 @@ use fovea_scenario::{EventBody, Scenario};
 fn journals(name: &str, settings: &[&str]) -> Vec<(String, Vec<Line>)> {
     let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
     let scenario = Scenario::load(name, &settings).unwrap();
-    let (plans, events) = sim::simulate(&scenario, 2).unwrap();
+    let (plans, events) = fovea_sim::simulate(&scenario, 2).unwrap();
     let line = |body: EventBody| match body {
         EventBody::Journal { entry } => Some(serde_json::from_value(entry).unwrap()),
         _ => None,

@@ -2,6 +2,7 @@
 //! Events to records.
 
 use fovea_apps::Importance;
+use fovea_lab::{FileNote, FILES_KEY};
 use fovea_linux::trace::Comm;
 use proptest::prelude::*;
 
@@ -124,11 +125,11 @@ fn a_long_read_is_one_record_and_a_repeated_one_is_two() {
 fn requests_of_a_recording_are_the_page_caches_and_end_with_the_file() {
     let file = FileNote { space: "file:254:1".into(), object: 7, size_bytes: Some(5000), path: Some("/x".into()) };
     let notes = BTreeMap::from([
-        (crate::FORMAT_KEY.to_owned(), crate::FORMAT_RECORDED.to_owned()),
+        (fovea_lab::FORMAT_KEY.to_owned(), fovea_lab::FORMAT_RECORDED.to_owned()),
         (FILES_KEY.to_owned(), FileNote::text(std::slice::from_ref(&file))),
     ]);
     assert_eq!(FileNote::all(&notes), [file]);
-    let requests = crate::Requests::of(&notes, None);
+    let requests = fovea_lab::Requests::of(&notes, None);
     let mut recording = Recording::new(None);
     recording.know(1, task("a", ""));
     let mut record =
@@ -142,7 +143,7 @@ fn requests_of_a_recording_are_the_page_caches_and_end_with_the_file() {
     for op in [PageOp::Map, PageOp::Add, PageOp::Delete] {
         assert!(!requests.takes(&record(op, 7, 0, 0)));
     }
-    assert!(crate::Requests::of(&notes, Some(&[Op::PageMap])).takes(&record(PageOp::Map, 7, 0, 0)));
+    assert!(fovea_lab::Requests::of(&notes, Some(&[Op::PageMap])).takes(&record(PageOp::Map, 7, 0, 0)));
     assert_eq!(recording.ends_bytes().collect::<Vec<_>>(), [((DEV, 7), PAGE_BYTES)]);
 }
 

@@ -4,8 +4,8 @@
 use std::{fs, path::Path};
 
 use fovea_lab::replay::Counting;
-use fovea_lab::reproduce::{reproduce, Settings, ENTRIES};
-use fovea_lab::{replay, sim, ReplayOptions, Size};
+use fovea_lab::reproduce::{reproduce, Settings};
+use fovea_lab::{replay, ReplayOptions, Size};
 use fovea_report::schema;
 use fovea_scenario::Scenario;
 use jsonschema::Validator;
@@ -15,7 +15,7 @@ use serde_json::{json, Value};
 const WRITE: &str = "FOVEA_WRITE_DOCS";
 
 fn folder(of: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(of)
 }
 
 fn published() -> Validator {
@@ -38,7 +38,7 @@ fn the_published_schema_is_what_the_types_say() {
         fs::write(&part, &text).and_then(|()| fs::rename(&part, &path)).unwrap();
     }
     let published = fs::read_to_string(&path).unwrap_or_default();
-    assert!(published == text, "docs/results.schema.json is stale: {WRITE}=1 cargo test -p fovea-lab --test schema");
+    assert!(published == text, "docs/results.schema.json is stale: {WRITE}=1 cargo test -p fovea-sim --test schema");
 }
 
 #[test]
@@ -46,25 +46,26 @@ fn what_is_written_obeys_it() {
     let validator = published();
     let write = |name: &str, value: &dyn Fn() -> Value| check(&validator, name, &value());
     let quick = Settings { seed: 1, seeds: 2, quick: true, threads: 1 };
-    let entries: Vec<_> = ENTRIES.iter().copied().filter(|e| ["hybrid-fig2", "lowmem-table"].contains(&e.id)).collect();
+    let entries: Vec<_> =
+        fovea_sim::experiments().into_iter().filter(|e| ["hybrid-fig2", "lowmem-table"].contains(&e.id)).collect();
     assert_eq!(entries.len(), 2);
     write("lab reproduce", &|| serde_json::to_value(reproduce(&entries, &quick, |_| {}).unwrap()).unwrap());
     write("lab sim", &|| {
         let scenario = Scenario::load("lowmem", &["rounds=1".into()]).unwrap();
-        let (plans, events) = sim::simulate(&scenario, 1).unwrap();
-        serde_json::to_value(sim::results(&scenario, &plans, &events)).unwrap()
+        let (plans, events) = fovea_sim::simulate(&scenario, 1).unwrap();
+        serde_json::to_value(fovea_sim::results(&scenario, &plans, &events)).unwrap()
     });
     write("several seeds", &|| {
         let scenario = Scenario::load("pair", &["seeds=1,2".into()]).unwrap();
-        let (plans, events) = sim::simulate(&scenario, 1).unwrap();
-        let document = serde_json::to_value(sim::results(&scenario, &plans, &events)).unwrap();
+        let (plans, events) = fovea_sim::simulate(&scenario, 1).unwrap();
+        let document = serde_json::to_value(fovea_sim::results(&scenario, &plans, &events)).unwrap();
         assert_eq!(document["seeds"], json!([1, 2]));
         document
     });
     // No boot was followed: its figures are `null`.
     write("nothing measured", &|| {
         let scenario = Scenario::load("lowmem", &["rounds=1".into()]).unwrap();
-        serde_json::to_value(sim::results(&scenario, &[], &[])).unwrap()
+        serde_json::to_value(fovea_sim::results(&scenario, &[], &[])).unwrap()
     });
     write("lab replay", &|| {
         let options = ReplayOptions {

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fovea_lab::sim;
 use fovea_report::seeds::SeedList;
 use fovea_report::Document;
 use fovea_scenario::{Event, EventBody, Plan, Scenario};
@@ -11,13 +10,13 @@ use fovea_scenario::{Event, EventBody, Plan, Scenario};
 fn simulated(parameters: &[&str]) -> (Scenario, Vec<Plan>, Vec<Vec<Event>>) {
     let parameters: Vec<String> = parameters.iter().map(|s| (*s).to_owned()).collect();
     let scenario = Scenario::load("workload", &parameters).unwrap();
-    let (plans, events) = sim::simulate(&scenario, 2).unwrap();
+    let (plans, events) = fovea_sim::simulate(&scenario, 2).unwrap();
     (scenario, plans, events)
 }
 
 fn found(parameters: &[&str]) -> Document {
     let (scenario, plans, events) = simulated(parameters);
-    sim::results(&scenario, &plans, &events)
+    fovea_sim::results(&scenario, &plans, &events)
 }
 
 /// A scene in which apps die under both, so that figures differ by the seed.
@@ -81,7 +80,7 @@ fn the_results_folder_has_the_files_of_every_seed() {
     let names = |seeds: &str| {
         let (_, plans, events) = simulated(&["launches=5", "configurations=zram,fovea", seeds]);
         let folder = folder.path().join(seeds);
-        sim::write_events(&folder, &plans, &events).unwrap();
+        fovea_sim::write_events(&folder, &plans, &events).unwrap();
         let mut names: Vec<String> = std::fs::read_dir(&folder)
             .unwrap()
             .map(|entry| {
@@ -110,8 +109,8 @@ fn a_boot_that_failed_is_named_with_its_seed_and_its_figures_are_left_out() {
     let (scenario, plans, mut events) = simulated(&["launches=5", "configurations=zram,fovea", "seeds=21,22"]);
     let at = plans.iter().position(|p| p.of_seed == Some(22) && p.configuration.name() == "zram").unwrap();
     events[at] = vec![Event { t_ns: 0, body: EventBody::Failed { error: "no such app".into() } }];
-    assert_eq!(sim::failures(&plans, &events), ["workload/N/zram/seed-22: no such app"]);
-    let document = sim::results(&scenario, &plans, &events);
+    assert_eq!(fovea_sim::failures(&plans, &events), ["workload/N/zram/seed-22: no such app"]);
+    let document = fovea_sim::results(&scenario, &plans, &events);
     let figures =
         |configuration: &str| document.cases.iter().find(|c| c.configuration == configuration).unwrap().figures.len();
     assert!(figures("zram") == 0 && figures("fovea") > 5);
