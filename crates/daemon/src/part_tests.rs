@@ -79,6 +79,13 @@ fn what_starts_its_processes_anew_dies_with_them() {
     b.engine.victim_ended(20 * SECOND_NS);
     b.runs_job(vec![process(7, 1, 20), begun(21, process(12, 1, 300))]);
     assert_eq!(b.starves(23 * SECOND_NS), ["kill apps/terminal"]);
+    // Its user entered the command again: his shell and editor are not what starts it anew.
+    let mut b = terminal(0);
+    b.runs_job(job());
+    assert_eq!(b.starves(20 * SECOND_NS), ["kill [8] of apps/terminal"]);
+    b.engine.victim_ended(20 * SECOND_NS);
+    b.runs_job(vec![process(7, 1, 20), begun(28, process(12, 1, 300))]);
+    assert_eq!(b.starves(40 * SECOND_NS), ["kill [12] of apps/terminal"]);
     // What was there before is another one's leak.
     let mut b = terminal(0);
     b.runs_job(vec![process(7, 1, 20), process(8, 1, 300), process(9, 1, 60)]);

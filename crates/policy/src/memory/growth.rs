@@ -30,6 +30,9 @@ pub const LEAST_GAINED_BYTES: u64 = 16 << 20;
 /// shorter of its last two pauses: 200 MB every 7 s is growth. What was loaded and stands has no rhythm, nor has it after a second time.
 const PAUSE_NS: u64 = 5_000_000_000;
 
+/// What began so short a time ago, and grows now at least half as fast as it has since, has taken all that it has since.
+pub const YOUNG_NS: u64 = 120_000_000_000;
+
 /// What a reading may be below an earlier one, or processes below their cgroup, without anything being given back: the kernel adds its counters
 /// up now and then.
 const NOISE_BYTES: u64 = 1 << 20;
@@ -46,6 +49,8 @@ pub struct Growth {
     born_ns: Option<u64>,
     run: Run,
     rhythm: Rhythm,
+    /// When its largest process began, and what that holds, if it began a short time ago.
+    youngest: Option<(u64, u64)>,
     /// The least it had since it began, was first read or was left; `None` before the first reading.
     least_bytes: Option<u64>,
     /// When it last went to the background; 0 if it never has.
@@ -179,6 +184,7 @@ impl Growth {
         } else if run.readings > 0 && run.from.0 < at_ns {
             self.run = Run::default();
             self.born_ns = None;
+            self.youngest = None;
             self.least_bytes = None;
             self.rhythm = Rhythm::default();
             let goes_on = at_ns.saturating_sub(run.top.0) <= PAUSE_NS;
@@ -234,11 +240,32 @@ impl Growth {
         run.replaced_bytes = of_run.fold(run.replaced_bytes, u64::max);
     }
 
+    /// Takes note of the largest process. Memory is not looked at while nobody waits for it: of a program that has leaked since it began, the
+    /// readings tell of the last seconds alone, and others die in those. Not to be told of what was in front: its user may have wanted it.
+    pub fn note_largest(&mut self, holders: &[Holder], now_ns: u64) {
+        let is_young = |holder: &&Holder| now_ns.saturating_sub(holder.started_ns) < YOUNG_NS;
+        let largest = holders.iter().max_by_key(|holder| holder.bytes).filter(is_young);
+        self.youngest = largest.map(|holder| (holder.started_ns, holder.bytes));
+    }
+
+    /// Since when a young process has grown all its life, and by how much.
+    fn gained_since_it_began(&self) -> Option<(u64, u64)> {
+        let (started_ns, bytes) = self.youngest?;
+        let for_ns = self.known().last()?.0.saturating_sub(started_ns);
+        (self.bytes_per_s().saturating_mul(2) >= per_s(bytes, for_ns).max(1)).then_some((started_ns, bytes))
+    }
+
     /// Since when it has grown without a pause, and by how much, where that is no chance.
     ///
     /// What goes on growing in the background each time that it was in front takes memory of its own accord. As much as it took in front at
     /// the pace of the background counts too; what it took faster its user may have wanted.
     pub fn gained(&self) -> Option<(u64, u64)> {
+        let read = self.gained_by_readings();
+        let since_it_began = self.gained_since_it_began();
+        since_it_began.filter(|&(_, bytes)| read.is_none_or(|(_, gained_bytes)| bytes > gained_bytes)).or(read)
+    }
+
+    fn gained_by_readings(&self) -> Option<(u64, u64)> {
         let run = &self.run;
         let gained_bytes = (run.top.1 - run.from.1).saturating_sub(run.replaced_bytes);
         if run.readings < LEAST_RUN_READINGS || gained_bytes == 0 {

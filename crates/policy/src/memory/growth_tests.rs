@@ -112,6 +112,28 @@ fn what_an_app_took_while_it_was_in_front_makes_it_no_runaway_in_the_background(
     assert_eq!(growth.gained(), Some((9 * SECOND_NS, 24 * MB)), "and one that goes on is known by that");
 }
 
+/// A job leaked 1.5 MB/s for a minute before memory was short. By readings alone it had gained 2 MB when the first of two apps died for it.
+#[test]
+fn a_young_process_that_grows_as_fast_as_ever_has_grown_since_it_began() {
+    let gained = |started_s: u64, now_kb_per_step: u64| {
+        let mut growth = Growth::default();
+        for i in 0..6 {
+            let (now_ns, bytes) = (60 * SECOND_NS + i * STEP, 90 * MB + i * now_kb_per_step * 1024);
+            growth.record(now_ns, bytes);
+            let largest = Holder { bytes: bytes - MB, started_ns: started_s * SECOND_NS, ..Holder::default() };
+            growth.note_largest(&[Holder { bytes: MB, ..Holder::default() }, largest], now_ns);
+        }
+        growth.gained().map(|(since_ns, bytes)| (since_ns / SECOND_NS, bytes / MB))
+    };
+    assert_eq!(gained(0, 375), Some((0, 90)), "1.5 MB/s, as ever");
+    assert_eq!(gained(0, 100), Some((60, 0)), "what it loaded long ago it does not gain now");
+    assert_eq!(gained(0, 0), None);
+    let mut growth = Growth::default();
+    growth.note_largest(&[Holder { bytes: 90 * MB, ..Holder::default() }], YOUNG_NS);
+    (0..6).for_each(|i| growth.record(YOUNG_NS + i * STEP, 90 * MB + i * MB));
+    assert_eq!(growth.gained().map(|(_, bytes)| bytes / MB), Some(5), "of what has run for long only readings count");
+}
+
 /// Its user goes to and fro: two seconds in the background, in which it takes 10 MB each, and two in front.
 #[test]
 fn what_an_app_took_in_the_background_counts_on_after_it_was_in_front() {

@@ -19,8 +19,11 @@ const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;
 /// Time in which an app that could not be killed, or lived on, is not tried again.
 const KILL_FAILED_NS: u64 = 30_000_000_000;
 
-/// An app that within this time holds again what it held before a part of it died starts such parts anew.
+/// An app that within this time holds again what it held before a part of it died may start such parts anew.
 const PARTS_NS: u64 = 30_000_000_000;
+
+/// What starts them anew does so within this time of the part's kill. A user who enters the command again takes longer.
+const AT_ONCE_NS: u64 = 2_000_000_000;
 
 impl Memory {
     /// Asks a victim to end, or kills it. One that cannot be is left out of the next decision, which follows at once.
@@ -218,7 +221,8 @@ impl Memory {
         let need = Need::new(step.snapshot, &shared.policy.memory);
         let found = extent(&processes, &known.baseline, need.least_bytes, may_die_whole);
         let root_is_new = |part: &Part, then_ns: u64| {
-            processes.iter().any(|process| process.id == part.root && process.started_ns >= then_ns)
+            let at_once = then_ns..then_ns + AT_ONCE_NS;
+            processes.iter().any(|process| process.id == part.root && at_once.contains(&process.started_ns))
         };
         match (found, comes_again) {
             (Extent::Part(part), Some((then_ns, _))) if may_die_whole && root_is_new(&part, then_ns) => Extent::Whole,

@@ -246,8 +246,14 @@ impl Memory {
             // processes takes too long.
             let born_ns = known.growth.born_ns().unwrap_or(0);
             let begins = begins_as_a_bomb(app.seen, known.usage.processes, born_ns, now_ns);
-            if compresses && known.growth.is_suspect() && !begins {
+            // What has a window and was in front its user may have wanted. A terminal's jobs were not, though it was.
+            let is_unasked = !app.seen || app.kind != Kind::App;
+            let grows = known.growth.bytes_per_s() > 0 && known.usage.own_bytes() >= LEAST_GAINED_BYTES;
+            if compresses && (known.growth.is_suspect() || (is_unasked && grows)) && !begins {
                 let holders = shared.device.holders(&app.cgroup).unwrap_or_default();
+                if is_unasked {
+                    known.growth.note_largest(&holders, now_ns);
+                }
                 known.growth.take_off_replaced(&holders);
                 known.baseline.record(&holders);
             }
