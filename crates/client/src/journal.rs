@@ -25,6 +25,9 @@ pub struct Line {
     /// The app concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<AppName>,
+    /// Whose app it is, where that is known by its cgroup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<u32>,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,

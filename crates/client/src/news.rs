@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! News of kills, for the users whose apps they were: what comes on a socket that anybody may listen on and nobody can say anything on.
+//! News. Kills come on a socket that anybody may listen on and nobody can say anything on, each for the user whose app it was. All of it comes
+//! on a connection of the control socket that follows ([`crate::protocol::Request::Follow`]).
 
 use fovea_apps::AppName;
 use fovea_policy::Reason;
@@ -8,14 +9,32 @@ use serde::{Deserialize, Serialize};
 /// Where the socket is, below the run folder.
 pub const SOCKET_NAME: &str = "news.sock";
 
-/// The largest packet.
-pub const NEWS_MAX_BYTES: usize = 1024;
+/// The largest packet: JSON may write each byte of a unit's name as six.
+pub const NEWS_MAX_BYTES: usize = 4096;
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "news", rename_all = "kebab-case")]
+pub enum News {
+    /// An app was killed, or a process of it.
+    Killed(Killed),
+    /// It was asked to end, and is killed if it has not when its grace period is over.
+    AboutToKill(Killed),
+    /// Apps are asked to give memory back, or need not any more.
+    Warning {
+        /// As [`fovea_policy::memory::Warning::level`] has it; 0 if memory is not short.
+        level: u8,
+    },
+}
 
 /// An app was killed, or a process of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Killed {
     /// Its name.
     pub app: AppName,
+    /// Its cgroup's own name: a systemd unit, as a rule.
+    #[serde(default)]
+    pub unit: String,
     /// Whose it was, where that is known by its cgroup.
     pub uid: Option<u32>,
     /// Why.

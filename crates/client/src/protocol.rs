@@ -4,6 +4,7 @@
 use fovea_apps::{AppName, IoClass, Lists, Pattern, Role, Standing};
 use serde::{Deserialize, Serialize};
 
+use crate::news::News;
 use crate::simulation::{Assumed, Simulation};
 use crate::status::Status;
 
@@ -102,6 +103,10 @@ pub enum Request {
         /// Names and whose they are.
         names: Vec<BusName>,
     },
+    /// This connection changes nothing from now on: other requests than those that only ask are refused on it.
+    OnlyAsk {},
+    /// This connection only asks, and is sent [`Reply::News`] from now on. The first is the warning in force.
+    Follow {},
     /// No app is in the foreground any more.
     Home {},
     /// The user closed an app; it is kept.
@@ -155,6 +160,9 @@ pub enum Request {
         /// At most so many of the latest entries.
         #[serde(default)]
         limit: Option<usize>,
+        /// Only entries of this user's apps.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        uid: Option<u32>,
     },
 }
 
@@ -178,7 +186,11 @@ impl Request {
 
     /// Whether it changes nothing.
     pub fn only_asks(&self) -> bool {
-        matches!(self, Self::Status { .. } | Self::Explain { .. } | Self::List {} | Self::Simulate { .. })
+        match self {
+            Self::Status { .. } | Self::Explain { .. } | Self::List {} | Self::Simulate { .. } => true,
+            Self::OnlyAsk {} | Self::Follow {} => true,
+            _ => false,
+        }
     }
 }
 
@@ -209,6 +221,8 @@ pub enum Reply {
         /// By command since the daemon began.
         said: Lists,
     },
+    /// What has happened, on a connection that follows.
+    News(News),
     /// What would be done.
     Simulation(Box<Simulation>),
     /// The state of everything.

@@ -131,9 +131,19 @@ impl Connection {
             Ok(_) | Err(Errno::PIPE | Errno::CONNRESET) => {}
             Err(e) => return Err(broken(e)),
         }
+        match self.next(Some(&ANSWER_LIMIT))? {
+            Some(reply) => Ok(reply),
+            None => Err(ClientError::Broken { path: self.path.clone(), source: Errno::TIMEDOUT.into() }),
+        }
+    }
+
+    /// Waits for the next packet, for so long; of a connection that follows, [`Reply::News`].
+    pub fn next(&mut self, limit: Option<&Timespec>) -> Result<Option<Reply>, ClientError> {
+        let broken = |e: Errno| ClientError::Broken { path: self.path.clone(), source: e.into() };
+        let garbled = |source| ClientError::Garbled { path: self.path.clone(), source };
         let mut wanted = [PollFd::new(&self.socket, PollFlags::IN)];
-        if poll(&mut wanted, Some(&ANSWER_LIMIT)).map_err(broken)? == 0 {
-            return Err(broken(Errno::TIMEDOUT));
+        if poll(&mut wanted, limit).map_err(broken)? == 0 {
+            return Ok(None);
         }
         let mut reply = vec![0; REPLY_MAX_BYTES];
         let length = match recv(&self.socket, &mut reply[..], RecvFlags::empty()) {
@@ -145,7 +155,7 @@ impl Connection {
         if length == 0 {
             return Err(broken(Errno::CONNRESET));
         }
-        serde_json::from_slice(&reply[..length]).map_err(garbled)
+        serde_json::from_slice(&reply[..length]).map(Some).map_err(garbled)
     }
 
     /// Sends one request that is answered with "done", and waits for that. A refusal leaves the connection of use.

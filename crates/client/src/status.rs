@@ -4,6 +4,7 @@
 use fovea_apps::{
     AppName, AppUsage, BufferHolder, Classified, DiskControl, Importance, Kind, MemoryReading, Perceived, PoolReading,
 };
+use fovea_policy::memory::Warning;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::REPLY_MAX_BYTES;
@@ -31,6 +32,9 @@ pub struct Status {
     /// Memory is short, and nobody but apps on the owner's lists could be killed: the kernel's OOM killer may be next.
     #[serde(default)]
     pub only_listed: bool,
+    /// What apps were warned of, as far as it still holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Warning>,
     /// Cgroups of no app that grew fast while memory was short, in the last minute.
     #[serde(default)]
     pub runaways: Vec<String>,

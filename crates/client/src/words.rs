@@ -50,6 +50,10 @@ pub fn event(entry: &Value) -> String {
                 ": it receives by UDP ({sockets} connected sockets: QUIC, calls), which no receive window can hold ([net] limit_udp limits it)"
             );
     }
+    if entry["action"] == "warn" {
+        line += &format!(": apps were asked to give memory back (level {} of 255)", entry["outcome"]["level"]);
+        return line;
+    }
     if entry["only_decided"] == true {
         line += " (decided, not done)";
     }

@@ -31,7 +31,7 @@ use mechanism::{About, Event, Mechanism, Step};
 pub(crate) use memory::state_of_memory;
 
 use crate::config::Config;
-use crate::journal::Journal;
+use crate::journal::{Journal, Of};
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
 
@@ -141,6 +141,11 @@ impl<D: Device> Engine<D> {
         self.shared.psi_fired = true;
     }
 
+    /// What apps were warned of, as far as it still holds.
+    pub fn warning(&self) -> Option<fovea_policy::memory::Warning> {
+        self.shared.warned.now()
+    }
+
     /// Devices of sound or video have been opened or closed.
     pub fn media_changed(&mut self, change: fovea_linux::MediaChange, now_ns: u64) {
         self.shared.perceptions.media_changed(change, now_ns);
@@ -182,7 +187,7 @@ impl<D: Device> Engine<D> {
             }
             // The loop handles these: it knows the connection (`attends`), and how to read the file
             // again.
-            Request::Attend { .. } | Request::Reload {} => Ok(()),
+            Request::Attend { .. } | Request::OnlyAsk {} | Request::Follow {} | Request::Reload {} => Ok(()),
             Request::Focus { app } => {
                 shared.focus(source, app, now_ns);
                 Ok(())
@@ -224,8 +229,9 @@ impl<D: Device> Engine<D> {
                 let limit = limit.unwrap_or(usize::MAX).min(limits::STATUS_APPS_MAX);
                 return Reply::Status(Box::new(self.status(offset, limit, now_ns).page(offset, Some(limit))));
             }
-            Request::Explain { app, limit } => {
-                return crate::journal::story_reply(shared.journal.story(app.as_ref(), crate::journal::at_most(limit)));
+            Request::Explain { app, limit, uid } => {
+                let of = Of { app, uid };
+                return crate::journal::story_reply(shared.journal.story(&of, crate::journal::at_most(limit)));
             }
         };
         match done {

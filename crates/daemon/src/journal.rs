@@ -35,6 +35,9 @@ pub struct Entry<'a> {
     /// The app concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app: Option<&'a AppName>,
+    /// Whose app it is, where that is known by its cgroup.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<u32>,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
@@ -166,24 +169,24 @@ impl Journal {
         }
     }
 
-    /// The latest entries of an app (of all without one), oldest first.
-    pub fn story(&self, app: Option<&AppName>, limit: usize) -> std::io::Result<Vec<Value>> {
-        Self::story_in(&self.all.path, app, limit)
+    /// The latest entries that are asked for, oldest first.
+    pub fn story(&self, of: &Of, limit: usize) -> std::io::Result<Vec<Value>> {
+        Self::story_in(&self.all.path, of, limit)
     }
 
     /// The same of a journal that somebody else writes. Lines that are not JSON are passed over.
-    pub fn story_in(path: &Path, app: Option<&AppName>, limit: usize) -> std::io::Result<Vec<Value>> {
+    pub fn story_in(path: &Path, of: &Of, limit: usize) -> std::io::Result<Vec<Value>> {
         let mut entries = VecDeque::new();
         let mut first_ms = None;
         each_line(path, &mut |value| {
             first_ms = first_ms.or_else(|| value["unix_ms"].as_u64());
-            add(&mut entries, app, limit, value);
+            add(&mut entries, of, limit, value);
         })?;
         // What was kept from before.
         let mut kept = VecDeque::new();
         each_line(&kept_path(path), &mut |value| {
             if first_ms.is_none_or(|first_ms| value["unix_ms"].as_u64().is_some_and(|ms| ms < first_ms)) {
-                add(&mut kept, app, limit, value);
+                add(&mut kept, of, limit, value);
             }
         })?;
         let room = limit.saturating_sub(entries.len());
@@ -193,8 +196,24 @@ impl Journal {
     }
 }
 
-fn add(entries: &mut VecDeque<Value>, app: Option<&AppName>, limit: usize, value: Value) {
-    if app.is_none_or(|app| value["app"] == app.as_str()) {
+/// Which entries are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Of {
+    /// Only those of an app.
+    pub app: Option<AppName>,
+    /// Only those of a user's apps.
+    pub uid: Option<u32>,
+}
+
+impl Of {
+    fn is_of(&self, entry: &Value) -> bool {
+        let is_apps = self.app.as_ref().is_none_or(|app| entry["app"] == app.as_str());
+        is_apps && self.uid.is_none_or(|uid| entry["uid"] == uid)
+    }
+}
+
+fn add(entries: &mut VecDeque<Value>, of: &Of, limit: usize, value: Value) {
+    if of.is_of(&value) {
         entries.push_back(value);
         if entries.len() > limit {
             entries.pop_front();
@@ -286,6 +305,27 @@ pub fn story_reply(story: std::io::Result<Vec<Value>>) -> Reply {
 mod tests {
     use super::*;
 
+    fn of(app: &AppName) -> Of {
+        Of { app: Some(app.clone()), uid: None }
+    }
+
+    #[test]
+    fn a_users_story_has_no_other_users_apps() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(&folder.path().join("journal.jsonl"), 2000).unwrap();
+        let (mail, game): (AppName, AppName) = ("mail".parse().unwrap(), "game".parse().unwrap());
+        for t_ns in 0..100 {
+            // One name after the other: what one user had, another may have later.
+            for (app, uid) in [(&mail, Some(1000)), (&mail, Some(1001)), (&game, Some(1001)), (&game, None)] {
+                journal.write(&Entry { t_ns, action: "kill", app: Some(app), uid, ..Entry::default() });
+            }
+        }
+        journal.write(&Entry { t_ns: 100, action: "start", ..Entry::default() });
+        let story = |app: Option<&AppName>| journal.story(&Of { app: app.cloned(), uid: Some(1001) }, 9).unwrap();
+        assert!(story(None).len() == 9 && story(None).iter().all(|entry| entry["uid"] == 1001));
+        assert!(story(Some(&mail)).iter().all(|entry| entry["uid"] == 1001 && entry["app"] == "mail"));
+    }
+
     #[test]
     fn an_apps_story_survives_a_rotation_and_a_torn_line() {
         let folder = tempfile::tempdir().unwrap();
@@ -297,11 +337,11 @@ mod tests {
             journal.write(&Entry { t_ns, action: "close", app: Some(&game), ..Entry::default() });
         }
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"torn").unwrap();
-        let story = journal.story(Some(&mail), 10).unwrap();
+        let story = journal.story(&of(&mail), 10).unwrap();
         assert!(story.len() >= 2 && story.iter().all(|e| e["app"] == "mail"));
         assert_eq!(story.last().unwrap()["t_ns"], 3);
         assert!(story[0]["unix_ms"].as_u64().unwrap() > 1_700_000_000_000, "time of day");
-        assert_eq!(journal.story(None, 3).unwrap().len(), 3);
+        assert_eq!(journal.story(&Of::default(), 3).unwrap().len(), 3);
     }
 
     /// An app's user can have it be perceptible and not a thousand times a second.
@@ -320,9 +360,9 @@ mod tests {
         }
         // Another minute begins, and what was left out of this one is told.
         journal.write(&Entry { t_ns: 601_000_000_000, action: "focus", app: Some(&names[0]), ..Entry::default() });
-        let all = journal.story(None, usize::MAX).unwrap();
+        let all = journal.story(&Of::default(), usize::MAX).unwrap();
         assert_eq!(all[0]["app"], "victim", "the first that is told");
-        let story = journal.story(Some(&victim), 10).unwrap();
+        let story = journal.story(&of(&victim), 10).unwrap();
         assert!(story.len() == 1 && story[0]["action"] == "kill", "once, though it stood in both parts");
         // What was left out is counted.
         let perceived = all.iter().filter(|e| e["action"] == "perceptible");
@@ -348,8 +388,8 @@ mod tests {
         journal.write(&decision(1, &mail));
         (0..20_000).for_each(|t_ns| journal.write(&decision(2 + t_ns, &flips)));
         journal.write(&decision(61_000_000_000, &flips));
-        assert_eq!(journal.story(Some(&mail), 10).unwrap().len(), 1);
-        let story = journal.story(Some(&flips), usize::MAX).unwrap();
+        assert_eq!(journal.story(&of(&mail), 10).unwrap().len(), 1);
+        let story = journal.story(&of(&flips), usize::MAX).unwrap();
         let folded = story.iter().filter_map(|entry| entry["outcome"]["folded"].as_u64()).sum::<u64>();
         assert_eq!(folded as usize + story.len() - 1, 20_001, "each is told or counted");
     }

@@ -3,6 +3,7 @@
 
 use crate::engine_tests::{bench, bench_with, close, engine_in, focus, freezing, Bench, MB, SECOND_NS};
 use fovea_apps::PAGE_BYTES;
+use fovea_client::news::News;
 use fovea_client::protocol::{Reply, Request};
 
 use crate::config::Config;
@@ -22,10 +23,11 @@ fn a_kill_that_fails_is_written_down_and_tried_again_later_not_at_once() {
     bench.engine.pressure();
     let turn = bench.engine.turn(SECOND_NS).unwrap();
     assert!(turn.awaited.is_empty() && turn.wake_at_ns.is_some());
-    let failures = |bench: &mut Bench| match bench.engine.handle(Request::Explain { app: None, limit: None }, 0) {
-        Reply::Story { entries } => entries.iter().filter(|e| e["action"] == "kill-failed").count(),
-        other => panic!("{other:?}"),
-    };
+    let failures =
+        |bench: &mut Bench| match bench.engine.handle(Request::Explain { app: None, limit: None, uid: None }, 0) {
+            Reply::Story { entries } => entries.iter().filter(|e| e["action"] == "kill-failed").count(),
+            other => panic!("{other:?}"),
+        };
     assert_eq!(failures(&mut bench), 1);
     bench.device.0.borrow_mut().memory.psi_some_total_us = Some(99_000);
     bench.engine.pressure();
@@ -184,7 +186,7 @@ fn short_memory_ends_in_one_kill_when_nothing_can_be_compressed() {
     let kills: Vec<_> = b.device.0.borrow().done.iter().filter(|d| d.starts_with("kill")).cloned().collect();
     assert_eq!(kills, ["kill apps/game"]);
     let Reply::Story { entries } =
-        b.engine.handle(Request::Explain { app: Some("game".parse().unwrap()), limit: None }, 9)
+        b.engine.handle(Request::Explain { app: Some("game".parse().unwrap()), limit: None, uid: None }, 9)
     else {
         panic!("no story")
     };
@@ -317,7 +319,8 @@ fn where_nothing_is_done_one_kill_is_decided_and_then_half_a_minute_none() {
         bench.engine.handle(close(app), 0);
     }
     short(&bench, 9000, 5);
-    let kills = |bench: &mut Bench| match bench.engine.handle(Request::Explain { app: None, limit: None }, 0) {
+    let kills = |bench: &mut Bench| match bench.engine.handle(Request::Explain { app: None, limit: None, uid: None }, 0)
+    {
         Reply::Story { entries } => entries.iter().filter(|e| e["action"] == "kill").count(),
         other => panic!("{other:?}"),
     };
@@ -325,7 +328,53 @@ fn where_nothing_is_done_one_kill_is_decided_and_then_half_a_minute_none() {
     for second in 1..30 {
         bench.device.0.borrow_mut().memory.psi_some_total_us = Some(second * 99_000);
         bench.engine.pressure();
-        told += bench.engine.turn(second * SECOND_NS).unwrap().killed.len();
+        told += bench.engine.turn(second * SECOND_NS).unwrap().killed().count();
     }
     assert_eq!((kills(&mut bench), told), (1, 0), "and no user is told that his app was killed");
+}
+
+/// What is told of one turn after the other, while less and less is left.
+fn told(config: Config) -> (Vec<News>, Bench) {
+    let mut bench = bench_with(&[("mail", 40)], config);
+    bench.engine.handle(close("mail"), 0);
+    let mut told = Vec::new();
+    for (second, free_mb, file_mb) in [(1, 200, 200), (2, 20, 47), (3, 12, 12), (4, 5, 5)] {
+        short(&bench, second * 99_000, free_mb);
+        bench.device.0.borrow_mut().memory.file_bytes = file_mb * MB;
+        bench.engine.pressure();
+        told.append(&mut bench.engine.turn(second * SECOND_NS).unwrap().news);
+    }
+    (told, bench)
+}
+
+#[test]
+fn apps_are_warned_before_one_is_asked_to_end_and_that_before_it_is_killed() {
+    let mut config = Config::default();
+    config.memory.minfree_pages = Some(fovea_policy::memory::PAPER_PAGES);
+    let (told, mut bench) = told(config);
+    let names: Vec<_> = told
+        .iter()
+        .map(|news| match news {
+            News::Warning { level } => format!("warning {level}"),
+            News::AboutToKill(killed) => format!("about to kill {}", killed.app),
+            News::Killed(killed) => format!("killed {}", killed.app),
+        })
+        .collect();
+    assert_eq!(names, ["warning 50", "warning 255", "about to kill mail", "killed mail"]);
+    let Reply::Story { entries } = bench.engine.handle(Request::Explain { app: None, limit: None, uid: None }, 0)
+    else {
+        panic!("no story")
+    };
+    let steps = entries.iter().map(|entry| entry["action"].as_str().unwrap());
+    let steps: Vec<_> = steps.filter(|step| ["warn", "ask", "kill"].contains(step)).collect();
+    assert_eq!(steps, ["warn", "warn", "ask", "kill"]);
+    assert_eq!(bench.status().warning, Some(fovea_policy::memory::Warning::Critical));
+}
+
+#[test]
+fn where_nothing_is_done_nobody_is_warned() {
+    let mut config = Config::default();
+    config.memory.minfree_pages = Some(fovea_policy::memory::PAPER_PAGES);
+    config.daemon.act = false;
+    assert_eq!(told(config).0, []);
 }

@@ -61,14 +61,14 @@ impl Bench {
     }
 
     fn journal_length(&mut self) -> usize {
-        match self.engine.handle(Request::Explain { app: None, limit: None }, 0) {
+        match self.engine.handle(Request::Explain { app: None, limit: None, uid: None }, 0) {
             Reply::Story { entries } => entries.len(),
             other => panic!("{other:?}"),
         }
     }
 
     pub fn journal(&mut self, action: &str) -> Vec<serde_json::Value> {
-        let reply = self.engine.handle(Request::Explain { app: None, limit: None }, 0);
+        let reply = self.engine.handle(Request::Explain { app: None, limit: None, uid: None }, 0);
         let Reply::Story { entries } = reply else { panic!("{reply:?}") };
         entries.into_iter().filter(|entry| entry["action"] == action).collect()
     }

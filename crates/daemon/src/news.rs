@@ -87,7 +87,14 @@ mod tests {
     use rustix::net::{socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
     fn killed(uid: Option<u32>) -> Killed {
-        Killed { app: "mail".parse().unwrap(), uid, reason: Reason::SwapFull, process: None, size_bytes: 7 }
+        Killed {
+            app: "mail".parse().unwrap(),
+            unit: "app-mail-7.scope".into(),
+            uid,
+            reason: Reason::SwapFull,
+            process: None,
+            size_bytes: 7,
+        }
     }
 
     fn pair() -> (OwnedFd, OwnedFd) {

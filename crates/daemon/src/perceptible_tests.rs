@@ -22,7 +22,7 @@ impl Bench {
 
     fn story(&mut self, name: &str) -> Vec<serde_json::Value> {
         let app = Some(name.parse().unwrap());
-        match self.engine.handle(Request::Explain { app, limit: None }, 0) {
+        match self.engine.handle(Request::Explain { app, limit: None, uid: None }, 0) {
             Reply::Story { entries } => entries,
             other => panic!("{other:?}"),
         }

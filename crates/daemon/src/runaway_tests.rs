@@ -349,14 +349,13 @@ fn a_turn_says_whom_it_killed_and_whose_that_was() {
     b.engine.found(cgroup, 0);
     starve(&mut b, 100_000);
     let turn = b.engine.turn(SECOND_NS).unwrap();
-    let killed: Vec<_> = turn.killed.iter().map(|k| (k.app.as_str(), k.uid, k.size_bytes)).collect();
+    let killed: Vec<_> = turn.killed().map(|k| (k.app.as_str(), k.uid, k.size_bytes)).collect();
     assert_eq!(killed, [("mail", Some(1000), 60 * MB)]);
+    assert_eq!(turn.killed().next().unwrap().unit, "app-mail-7.scope");
+    assert_eq!(b.journal("kill")[0]["uid"], 1000);
     b.engine.victim_ended(SECOND_NS);
     starve(&mut b, 200_000);
     let turn = b.engine.turn(2 * SECOND_NS).unwrap();
-    assert_eq!(
-        (turn.killed[0].app.as_str(), turn.killed[0].uid),
-        ("game", None),
-        "said by somebody, in a cgroup of no user's"
-    );
+    let killed: Vec<_> = turn.killed().map(|k| (k.app.as_str(), k.uid)).collect();
+    assert_eq!(killed, [("game", None)], "said by somebody, in a cgroup of no user's");
 }

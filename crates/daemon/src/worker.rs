@@ -30,11 +30,12 @@ use rustix::time::{clock_gettime, ClockId};
 
 use crate::config::Loaded;
 use crate::engine::{self, Engine, Turn};
-use crate::journal::{self, Journal};
-use crate::news::News;
+use crate::journal::{self, Journal, Of};
+use crate::news;
 use crate::notify::Notify;
 use crate::syslog::Syslog;
 use crate::undo::UndoLog;
+use fovea_client::news::News;
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::socket::{self, Received};
 
@@ -58,7 +59,7 @@ struct Loop<D> {
     engine: Engine<D>,
     watcher: Option<Watcher>,
     media: Option<MediaWatch>,
-    news: Option<News>,
+    news: Option<news::News>,
     listener: OwnedFd,
     signals: Signals,
     journal_path: PathBuf,
@@ -71,6 +72,9 @@ struct Loop<D> {
     /// The clients that are focus sources; below, those that report one user's session only.
     sources: BTreeSet<u64>,
     of_user: BTreeMap<u64, OfUser>,
+    /// The clients that change nothing; below, those of them that are told what happens.
+    only_ask: BTreeSet<u64>,
+    followers: BTreeSet<u64>,
     victims: BTreeMap<u64, OwnedFd>,
     real_time: RealTime,
     /// Changes of sound and video devices that are to be looked at, when that is due, and when it
@@ -119,9 +123,10 @@ impl<D: Device> Loop<D> {
             if is_due {
                 let turn = self.turn();
                 self.real_time.turned(turn.short);
-                for killed in &turn.killed {
+                for killed in turn.killed() {
                     self.news.iter_mut().for_each(|news| news.tell(killed));
                 }
+                self.tell_followers(&turn.news);
                 for pidfd in turn.awaited {
                     let id = self.add(&pidfd)?;
                     self.victims.insert(id, pidfd);
@@ -244,7 +249,7 @@ impl<D: Device> Loop<D> {
                 return Ok(self.what_was_put_off(now_ns));
             }
             Source::News => {
-                self.news.iter_mut().for_each(News::accept);
+                self.news.iter_mut().for_each(news::News::accept);
                 return Ok(false);
             }
             Source::Listener => return self.accept(),
@@ -313,7 +318,8 @@ impl<D: Device> Loop<D> {
     /// Closes the oldest client; a source only if there is no other, because what it said goes with
     /// it.
     fn let_one_go(&mut self) {
-        let first = self.clients.keys().find(|id| !self.sources.contains(id)).or(self.clients.keys().next());
+        let is_kept = |id: &&u64| self.sources.contains(id) || self.only_ask.contains(id);
+        let first = self.clients.keys().find(|id| !is_kept(id)).or(self.clients.keys().next());
         if let Some(&id) = first {
             self.clients.remove(&id).into_iter().for_each(|client| forget(&self.epoll, client));
             self.gone(id);
@@ -322,8 +328,34 @@ impl<D: Device> Loop<D> {
 
     fn gone(&mut self, id: u64) {
         self.of_user.remove(&id);
+        self.only_ask.remove(&id);
+        self.followers.remove(&id);
         if self.sources.remove(&id) {
             self.engine.left(id, now_ns());
+        }
+    }
+
+    /// Tells those who follow. Who does not read is closed.
+    fn tell_followers(&mut self, news: &[News]) {
+        for news in news {
+            for id in self.followers.clone() {
+                let is_told = |client: &OwnedFd| socket::reply(client, &Reply::News(news.clone()));
+                if !self.clients.get(&id).is_some_and(is_told) {
+                    self.clients.remove(&id).into_iter().for_each(|client| forget(&self.epoll, client));
+                    self.gone(id);
+                }
+            }
+        }
+    }
+
+    /// Whether a request may come on a connection: one of a user's source says what that user may, one that only asks changes nothing.
+    fn permit(&self, id: u64, request: &mut Request) -> Result<(), String> {
+        if let Some(&OfUser { uid, .. }) = self.of_user.get(&id) {
+            return keep_to(request, uid, &fovea_linux::user_of_process);
+        }
+        match self.only_ask.contains(&id) && !request.only_asks() {
+            true => Err("this connection only asks: steer the daemon on another".into()),
+            false => Ok(()),
         }
     }
 
@@ -343,28 +375,42 @@ impl<D: Device> Loop<D> {
             if let (Some(source), Received::Request(_) | Received::Bad(_)) = (self.of_user.get_mut(&id), &received) {
                 source.rate.spend(now_ns());
             }
+            let received = match received {
+                // First of all: a user's source may not become another user's, or read of other users.
+                Received::Request(mut request) => match self.permit(id, &mut request) {
+                    Ok(()) => Received::Request(request),
+                    Err(error) => match socket::reply(client, &Reply::Error { error }) {
+                        true => continue,
+                        false => return false,
+                    },
+                },
+                other => other,
+            };
             let reply = match received {
-                // Once only: a user's source may not become another user's.
-                Received::Request(Request::Attend { name, uid }) if !self.of_user.contains_key(&id) => {
+                Received::Request(Request::OnlyAsk {}) => {
+                    self.only_ask.insert(id);
+                    Reply::Done {}
+                }
+                Received::Request(Request::Follow {}) => {
+                    self.only_ask.insert(id);
+                    self.followers.insert(id);
+                    let level = self.engine.warning().map_or(0, fovea_policy::memory::Warning::level);
+                    Reply::News(News::Warning { level })
+                }
+                Received::Request(Request::Attend { name, uid }) => {
                     self.sources.insert(id);
                     let rate = Rate::new(limits::SAID_OF_USER_PER_S, now_ns());
                     self.of_user.extend(uid.map(|uid| (id, OfUser { uid, rate, due_ns: None })));
                     self.engine.attends(id, name.as_str(), now_ns());
                     Reply::Done {}
                 }
-                Received::Request(Request::Explain { app, limit }) => match self.tell(client, app, limit) {
-                    Some(reply) => reply,
-                    None => continue,
-                },
-                Received::Request(mut request) => {
-                    if let Some(&OfUser { uid, .. }) = self.of_user.get(&id) {
-                        if let Err(error) = keep_to(&mut request, uid, &fovea_linux::user_of_process) {
-                            if !socket::reply(client, &Reply::Error { error }) {
-                                return false;
-                            }
-                            continue;
-                        }
+                Received::Request(Request::Explain { app, limit, uid }) => {
+                    match self.tell(client, Of { app, uid }, limit) {
+                        Some(reply) => reply,
+                        None => continue,
                     }
+                }
+                Received::Request(request) => {
                     // Requests that no user waits for are served without priority.
                     let is_pressed = self.real_time.is_pressed(now_ns());
                     let _normal_priority =

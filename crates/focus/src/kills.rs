@@ -235,7 +235,14 @@ mod tests {
     use super::*;
 
     fn killed(app: &str, reason: Reason) -> Killed {
-        Killed { app: app.parse().unwrap(), uid: Some(1000), reason, process: None, size_bytes: 512 << 20 }
+        Killed {
+            app: app.parse().unwrap(),
+            unit: "app-mail-7.scope".into(),
+            uid: Some(1000),
+            reason,
+            process: None,
+            size_bytes: 512 << 20,
+        }
     }
 
     #[test]

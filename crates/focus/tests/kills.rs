@@ -29,7 +29,14 @@ fn shown(service: &mut RpcConn) -> (String, String) {
 }
 
 fn tell(client: &OwnedFd, app: &str, reason: Reason) {
-    let killed = Killed { app: app.parse().unwrap(), uid: Some(1000), reason, process: None, size_bytes: 300 << 20 };
+    let killed = Killed {
+        app: app.parse().unwrap(),
+        unit: "app-mail-7.scope".into(),
+        uid: Some(1000),
+        reason,
+        process: None,
+        size_bytes: 300 << 20,
+    };
     send(client, &serde_json::to_vec(&killed).unwrap(), SendFlags::NOSIGNAL).unwrap();
 }
 

@@ -13,7 +13,7 @@ use crate::output::{print_json_line, print_line};
 
 /// Prints an app's story, oldest entry first.
 pub fn explain(run_folder: &Path, app: Option<AppName>, limit: usize, json: bool) -> Result<(), Failure> {
-    let request = Request::Explain { app: app.clone(), limit: Some(limit) };
+    let request = Request::Explain { app: app.clone(), limit: Some(limit), uid: None };
     let entries = match fovea_client::request(run_folder, &request)? {
         Reply::Story { entries } => entries,
         other => return Err(ClientError::from(other).into()),

@@ -350,3 +350,51 @@ fn a_daemon_whose_messages_nobody_reads_any_more_goes_on() {
     daemon.status();
     daemon.stop();
 }
+
+#[test]
+fn a_connection_that_only_asks_steers_nothing_and_one_that_follows_is_told() {
+    let daemon = Daemon::start();
+    let client = Client::connect(&daemon.run_folder());
+    client.say(r#"{"request":"only-ask"}"#);
+    for request in [
+        r#"{"request":"screen","on":false}"#,
+        r#"{"request":"reload"}"#,
+        r#"{"request":"attend","name":"sway"}"#,
+        r#"{"request":"list-add","list":"prefer","entry":"mail"}"#,
+    ] {
+        assert!(client.refused(request.as_bytes()).contains("only asks"), "{request}");
+    }
+    for request in [r#"{"request":"status"}"#, r#"{"request":"explain"}"#, r#"{"request":"list"}"#] {
+        client.send(request.as_bytes()).unwrap();
+        assert_ne!(client.reply().unwrap()["reply"], "error", "{request}");
+    }
+    assert_eq!(daemon.status()["screen_on"], true);
+
+    let follower = Client::connect(&daemon.run_folder());
+    follower.send(br#"{"request":"follow"}"#).unwrap();
+    let first = serde_json::json!({ "reply": "news", "news": "warning", "level": 0 });
+    assert_eq!(follower.reply().unwrap(), first);
+    assert!(follower.refused(br#"{"request":"home"}"#).contains("only asks"));
+    // Idle clients do not push it out.
+    let _idle: Vec<Client> = (0..200).map(|_| Client::connect(&daemon.run_folder())).collect();
+    follower.send(br#"{"request":"follow"}"#).unwrap();
+    assert_eq!(follower.reply().unwrap(), first);
+    daemon.stop();
+}
+
+/// Whoever takes a user's source over must not read what other users do.
+#[test]
+fn a_source_of_a_users_session_reads_no_journal() {
+    let daemon = Daemon::start();
+    let source = Client::connect(&daemon.run_folder());
+    source.say(r#"{"request":"attend","name":"kde","uid":1000}"#);
+    for request in [
+        r#"{"request":"explain"}"#,
+        r#"{"request":"follow"}"#,
+        r#"{"request":"only-ask"}"#,
+        r#"{"request":"attend","name":"kde"}"#,
+    ] {
+        assert!(source.refused(request.as_bytes()).contains("user 1000"), "{request}");
+    }
+    daemon.stop();
+}

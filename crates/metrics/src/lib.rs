@@ -126,7 +126,7 @@ impl Source {
 
     fn asked(&mut self) -> Result<String, ClientError> {
         let status = fovea_client::status(&self.run_folder, 0, None)?;
-        let request = Request::Explain { app: None, limit: Some(ENTRIES) };
+        let request = Request::Explain { app: None, limit: Some(ENTRIES), uid: None };
         let entries: Vec<Value> = match fovea_client::request(&self.run_folder, &request)? {
             Reply::Story { entries } => entries,
             other => return Err(other.into()),

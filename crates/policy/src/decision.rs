@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory::Pressure;
+use crate::memory::{Pressure, Warning};
 use crate::{Action, Reason};
 
 /// What to do now, and when to look again if nothing happens before.
@@ -19,6 +19,9 @@ pub struct Decision {
     pub watch_at_ns: Option<u64>,
     /// The pressure the decision rests on.
     pub pressure: Option<Pressure>,
+    /// What apps are to be warned of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Warning>,
     /// A kill is due, and all that could be killed for it is on the owner's lists: the kernel's OOM killer may be next.
     #[serde(default)]
     pub only_listed: bool,
@@ -38,6 +41,7 @@ impl Decision {
         other.wake_at_ns.into_iter().for_each(|at_ns| self.wake_by(at_ns));
         other.watch_at_ns.into_iter().for_each(|at_ns| self.watch_by(at_ns));
         self.pressure = self.pressure.or(other.pressure);
+        self.warning = self.warning.or(other.warning);
         self.only_listed |= other.only_listed;
         self.aside_for = self.aside_for.or(other.aside_for);
         self

@@ -43,7 +43,7 @@ impl Daemon {
     }
 
     fn story(&self, app: Option<AppName>) -> Result<Vec<Value>, ClientError> {
-        match request(&self.run_folder, &Request::Explain { app, limit: Some(ENTRIES) })? {
+        match request(&self.run_folder, &Request::Explain { app, limit: Some(ENTRIES), uid: None })? {
             Reply::Story { entries } => Ok(entries),
             other => Err(other.into()),
         }

@@ -86,7 +86,7 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
             }
             Request::Close { app } => registry.close(&app)?,
             Request::Status { .. } => status = true,
-            Request::Screen { .. } | Request::Explain { .. } => {}
+            Request::Screen { .. } | Request::Explain { .. } | Request::OnlyAsk {} | Request::Follow {} => {}
             Request::Simulate { .. } | Request::List {} | Request::ListAdd { .. } | Request::ListRemove { .. } => {}
         }
         if freeze {

@@ -105,6 +105,8 @@ pub(super) struct EngineState<D> {
     pub(super) psi_fired: bool,
     /// PSI cannot fire: the kernel has none, or refuses the trigger. Memory is polled.
     pub(super) polls_memory: bool,
+    /// What apps were warned of.
+    pub(super) warned: memory::Warned,
     /// Memory was short at the last look.
     pub(super) short: bool,
     /// CPUs that can run the daemon beside an app.
@@ -144,6 +146,7 @@ impl<D: Device> EngineState<D> {
             changed: false,
             psi_fired: false,
             polls_memory: false,
+            warned: memory::Warned::default(),
             short: false,
             cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
             journal,
@@ -286,11 +289,17 @@ impl<D: Device> EngineState<D> {
             ecache,
             buffer_holders,
             expected: expected.collect(),
+            warning: self.warned.now(),
             missing: self.missing.clone(),
             config_problems: self.problems.clone(),
             apps: apps.collect(),
             ..Status::default()
         }
+    }
+
+    /// Whose app it is, where that is known by its cgroup.
+    pub(super) fn uid_of(&self, app: &AppName) -> Option<u32> {
+        self.registry.get(app).and_then(|app| fovea_apps::owner_of_cgroup(&app.cgroup))
     }
 
     /// Journals an event, or an action that no decision asked for.
@@ -302,7 +311,8 @@ impl<D: Device> EngineState<D> {
         reason: Option<Reason>,
         outcome: Value,
     ) {
-        self.journal.write(&Entry { t_ns, action, app, reason, outcome, ..Entry::default() });
+        let uid = app.and_then(|app| self.uid_of(app));
+        self.journal.write(&Entry { t_ns, action, app, uid, reason, outcome, ..Entry::default() });
     }
 
     /// Journals an action of a decision, with the snapshot that it was decided on.
@@ -311,6 +321,7 @@ impl<D: Device> EngineState<D> {
             t_ns: step.snapshot.now_ns,
             action: step.action.name(),
             app: Some(step.action.app()),
+            uid: self.uid_of(step.action.app()),
             reason: Some(step.reason),
             snapshot: Some(step.snapshot),
             outcome,

@@ -5,7 +5,7 @@
 use std::os::fd::OwnedFd;
 
 use fovea_apps::{App, AppName};
-use fovea_client::news::Killed;
+use fovea_client::news::{Killed, News};
 use fovea_client::Status;
 use fovea_linux::{Device, Error};
 use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
@@ -19,8 +19,8 @@ pub struct Turn {
     pub wake_at_ns: Option<u64>,
     /// Whether memory is short.
     pub short: bool,
-    /// The apps and processes that were killed in the turn.
-    pub killed: Vec<Killed>,
+    /// What is to be told of the turn.
+    pub news: Vec<News>,
     /// Apps that turned out to have ended already.
     pub(super) ended: Vec<AppName>,
     /// Ends of processes to wait for; each is to be reported by [`super::Engine::victim_ended`].
@@ -31,6 +31,14 @@ impl Turn {
     /// A turn in which nothing was done, and the time of the next.
     pub fn again_at(at_ns: u64) -> Self {
         Self { wake_at_ns: Some(at_ns), ..Self::default() }
+    }
+
+    /// The apps and processes that were killed in the turn.
+    pub fn killed(&self) -> impl Iterator<Item = &Killed> {
+        self.news.iter().filter_map(|news| match news {
+            News::Killed(killed) => Some(killed),
+            _ => None,
+        })
     }
 
     /// Has the next turn come at this time at the latest.

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use fovea_apps::{AppName, MemoryReading};
+use fovea_client::news::News;
 use fovea_client::Status;
 use fovea_linux::{Device, Error};
 use fovea_policy::memory::{self, Growth, MemoryState, Rate, RecentHits};
@@ -22,6 +23,7 @@ use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
 use super::engine_state::EngineState;
 use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
+use crate::journal::Entry;
 pub(crate) use observe::state_of_memory;
 use state::{AppMemory, Session, Victim};
 
@@ -64,6 +66,8 @@ pub(super) struct Memory {
     prefetch: Option<prefetch::Due>,
     outside: runaways::Outside,
     only_listed: only_listed::OnlyListed,
+    /// To be told when the turn ends.
+    warning: Option<News>,
     kills: u64,
     compressed_pages: u64,
 }
@@ -107,6 +111,20 @@ impl Memory {
 }
 
 impl Memory {
+    /// Has apps asked to give memory back, where the decision says so.
+    fn warn<D: Device>(&mut self, shared: &mut EngineState<D>, decision: &Decision, snapshot: &Snapshot) {
+        let now_ns = snapshot.now_ns;
+        if !shared.config.daemon.act || !shared.warned.is_news(decision.warning, now_ns) {
+            return;
+        }
+        let level = decision.warning.map_or(0, memory::Warning::level);
+        self.warning = Some(News::Warning { level });
+        if level > 0 {
+            let (readings, outcome) = (Some(snapshot.memory), serde_json::json!({ "level": level }));
+            shared.journal.write(&Entry { t_ns: now_ns, action: "warn", readings, outcome, ..Entry::default() });
+        }
+    }
+
     /// One of the victim's processes has ended: the app, if it has ended with it.
     fn victim_ended<D: Device>(&mut self, shared: &mut EngineState<D>, now_ns: u64) -> Option<AppName> {
         let victim = self.victim.as_mut()?;
@@ -172,6 +190,7 @@ impl<D: Device> Mechanism<D> for Memory {
             }
             Event::Decided { decision, snapshot } => {
                 self.compressing = false;
+                self.warn(shared, decision, snapshot);
                 self.only_listed.note(shared, decision, snapshot);
                 if self.outside.note(shared, decision, &snapshot.memory, snapshot.now_ns) {
                     shared.changed = true;
@@ -184,6 +203,8 @@ impl<D: Device> Mechanism<D> for Memory {
                 if shared.changed {
                     turn.wake_by(now_ns);
                 }
+                // Before the kill that it warned of.
+                self.warning.take().into_iter().for_each(|warning| turn.news.insert(0, warning));
                 turn.awaited.append(&mut self.left);
                 if let Some(victim) = &self.victim {
                     turn.wake_by(victim.since_ns + kill::patience_ns(victim, &shared.config));

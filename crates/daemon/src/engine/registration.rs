@@ -8,6 +8,7 @@ use serde_json::{json, Value};
 use super::engine_state::{EndedApp, SharedAppState};
 use super::mechanism::Event;
 use super::Engine;
+use crate::journal::Entry;
 
 /// What ended so short a time ago may be started anew: a job in the same cgroup, an app by the same name.
 const AGAIN_NS: u64 = 30_000_000_000;
@@ -139,7 +140,10 @@ impl<D: Device> Engine<D> {
             Ok(()) => debug_assert!(!self.shared.undo.changed().frozen.contains(&app.cgroup)),
             Err(e) => say!("fovea: writing the undo log: {e}"),
         }
-        self.shared.write(now_ns, "ended", Some(name), None, Value::Null);
+        // It is in the registry no more.
+        let uid = fovea_apps::owner_of_cgroup(&app.cgroup);
+        let entry = Entry { t_ns: now_ns, action: "ended", app: Some(name), uid, ..Entry::default() };
+        self.shared.journal.write(&entry);
     }
 
     fn came(&mut self, app: &AppName, now_ns: u64) {

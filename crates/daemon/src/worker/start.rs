@@ -70,7 +70,7 @@ pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
             None
         }
     };
-    let news = match config.watch.notifications.then(|| News::open(&run_folder)).transpose() {
+    let news = match config.watch.notifications.then(|| news::News::open(&run_folder)).transpose() {
         Ok(news) => news,
         Err(e) => {
             missing.push(format!("notifications: {}: {e}", run_folder.display()));
@@ -131,6 +131,8 @@ pub fn work(loaded: Loaded, signals: Signals) -> Result<(), String> {
         clients: BTreeMap::new(),
         sources: BTreeSet::new(),
         of_user: BTreeMap::new(),
+        only_ask: BTreeSet::new(),
+        followers: BTreeSet::new(),
         victims: BTreeMap::new(),
         real_time: RealTime::new(polls_memory, now_ns()),
         media_change: MediaChange::default(),

@@ -5,7 +5,7 @@ use super::*;
 
 impl<D: Device> Loop<D> {
     /// Tells a story in a thread of its own, for it takes half a second to read; one at a time.
-    pub(super) fn tell(&self, client: &OwnedFd, app: Option<AppName>, limit: Option<usize>) -> Option<Reply> {
+    pub(super) fn tell(&self, client: &OwnedFd, of: Of, limit: Option<usize>) -> Option<Reply> {
         let busy = |what: &str| Some(Reply::Error { error: format!("{what}: ask again in a moment") });
         let Ok(client) = client.try_clone() else { return busy("too many clients") };
         if self.telling.swap(true, Ordering::AcqRel) {
@@ -15,7 +15,7 @@ impl<D: Device> Loop<D> {
         let tell = move || {
             // The loop's priority is for killing.
             let _ = rustix::process::setpriority_process(None, 0);
-            let story = Journal::story_in(&path, app.as_ref(), journal::at_most(limit));
+            let story = Journal::story_in(&path, &of, journal::at_most(limit));
             telling.store(false, Ordering::Release);
             let _ = socket::reply(&client, &journal::story_reply(story));
         };

@@ -8,6 +8,7 @@ use super::interval::interval_ns;
 use super::pressure::{pressure, Pressure};
 use super::runaway::{leak_outside, outruns_swap, runaway, runaway_beyond_swap};
 use super::victim::{is_kept_by_owner, victim, victim_among, Need, Order};
+use super::warning::warning;
 use super::{MemoryConfig, MemoryState, Mode};
 use crate::{Action, AppState, Asked, Decision, Reason, Snapshot};
 
@@ -29,9 +30,14 @@ const LEAK_OVER_NS: u64 = 2 * ASIDE_NS;
 
 /// Decides. At most one compression or kill at a time: each is followed by another look at memory.
 pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
-    let mut decision = Decision::default();
     let pressure = pressure(&snapshot.memory, config);
-    decision.pressure = Some(pressure);
+    let mut decision = steps(snapshot, config, pressure);
+    decision.warning = warning(&decision, &pressure, snapshot, config);
+    decision
+}
+
+fn steps(snapshot: &Snapshot, config: &MemoryConfig, pressure: Pressure) -> Decision {
+    let mut decision = Decision { pressure: Some(pressure), ..Decision::default() };
     let look_again_ns = snapshot.now_ns + config.watch_ms * 1_000_000;
     // Stalls without a shortage are the kernel shrinking its caches: its right, and PSI will call again.
     if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 && !snapshot.memory.polled {
@@ -141,7 +147,7 @@ pub fn is_left_to_the_front(snapshot: &Snapshot, pressure: &Pressure, config: &M
         && !snapshot.memory.is_swap_nearly_full()
 }
 
-fn has_room(snapshot: &Snapshot, config: &MemoryConfig) -> bool {
+pub(super) fn has_room(snapshot: &Snapshot, config: &MemoryConfig) -> bool {
     snapshot.memory.room_pages() >= config.room_least_pages.max(1)
 }
 
@@ -293,6 +299,6 @@ fn goes_back(snapshot: &Snapshot) -> bool {
 
 /// While swap has true room, the kernel can still move what the daemon would not choose (services' idle pages); a kill is due only
 /// when that room is gone or moving pages has become moving them back.
-fn worth_killing(memory: &MemoryState, has_room: bool, pressure: &Pressure) -> bool {
+pub(super) fn worth_killing(memory: &MemoryState, has_room: bool, pressure: &Pressure) -> bool {
     !has_room || memory.swap.is_none() || pressure.thrash
 }

@@ -15,6 +15,7 @@ mod second_level;
 mod state;
 mod thresholds;
 pub(crate) mod victim;
+mod warning;
 
 pub use compress::{comes_back, grace_ends_ns, is_due_ahead};
 pub use config::{MemoryConfig, Mode};
@@ -29,3 +30,4 @@ pub use second_level::{RecentHits, SecondLevel};
 pub use state::{MemoryState, SwapState};
 pub use thresholds::PAPER_PAGES;
 pub use victim::Need;
+pub use warning::{Warned, Warning};

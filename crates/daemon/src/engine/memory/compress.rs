@@ -96,6 +96,7 @@ impl Memory {
             t_ns: now_ns,
             action: session.action.name(),
             app: Some(&session.app),
+            uid: shared.uid_of(&session.app),
             reason: Some(session.reason),
             snapshot: Some(&session.snapshot),
             outcome,

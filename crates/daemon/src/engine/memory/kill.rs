@@ -2,7 +2,7 @@
 //! Ending apps, or parts of them: asked first where there is time, one victim at a time, another one if it was in vain.
 
 use fovea_apps::{AppName, AppUsage, Kind};
-use fovea_client::news::Killed;
+use fovea_client::news::{Killed, News};
 use fovea_linux::{Device, Error, MarkTable};
 use fovea_policy::memory::{extent, Extent, Need, Part};
 use fovea_policy::{Action, Reason};
@@ -110,9 +110,11 @@ impl Memory {
             all_held: false,
         };
         let mut process = Value::Null;
+        let mut size_bytes = self.apps.get(name).map_or(0, |known| held_bytes(&known.usage));
         let asked = match part {
             Some(part) => {
                 process = describe(shared, &part);
+                size_bytes = part.bytes;
                 let asked = shared.device.terminate_part(&cgroup, &part.processes)?;
                 (victim.awaited, victim.all_held) = (asked.pidfds.len(), asked.is_all_held());
                 turn.awaited.extend(asked.pidfds);
@@ -121,6 +123,10 @@ impl Memory {
             }
             None => shared.device.terminate(&cgroup)?,
         };
+        if shared.config.daemon.act {
+            let process = process["name"].as_str().map(str::to_owned);
+            turn.news.push(News::AboutToKill(whom_of(name, &cgroup, step.reason, process, size_bytes)));
+        }
         shared.journal_step(step, json!({ "asked": asked, "list": list, "process": process }));
         self.victim = Some(victim);
         Ok(())
@@ -161,13 +167,7 @@ impl Memory {
         let done = if acts { "killed" } else { "would have killed" };
         shared.syslog(&format!("{done} {whom} ({} MiB): {}", size_bytes >> 20, why(step.reason)));
         if acts {
-            turn.killed.push(Killed {
-                app: name.clone(),
-                uid: fovea_apps::owner_of_cgroup(&cgroup),
-                reason: step.reason,
-                process: process_name,
-                size_bytes,
-            });
+            turn.news.push(News::Killed(whom_of(name, &cgroup, step.reason, process_name, size_bytes)));
         }
         let outcome = json!({
             "importance": importance,
@@ -283,6 +283,12 @@ pub(super) fn patience_ns(victim: &Victim, config: &Config) -> u64 {
 /// What an app held, in swap too: the same number wherever its end is told.
 pub(super) fn held_bytes(usage: &AppUsage) -> u64 {
     usage.taken_bytes()
+}
+
+/// Who is killed, for those who are told.
+fn whom_of(app: &AppName, cgroup: &str, reason: Reason, process: Option<String>, size_bytes: u64) -> Killed {
+    let unit = cgroup.rsplit('/').next().unwrap_or_default().to_owned();
+    Killed { app: app.clone(), unit, uid: fovea_apps::owner_of_cgroup(cgroup), reason, process, size_bytes }
 }
 
 fn list_of<D: Device>(shared: &EngineState<D>, name: &AppName) -> Option<String> {
