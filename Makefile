@@ -21,7 +21,7 @@
 #   make binding  checks the device-tree binding of carve-outs with dt-schema
 #   make test-arm the phone on arm64 with pages of 4 and of 16 KiB
 #   make small    what goes on a device: daemon, command line and libfovea-heap, no phone and no lab
-#   make extra    programs that stand beside it: fovea-top, fovea-metrics, fovea-prefetch
+#   make extra    programs that stand beside it: fovea-top, fovea-metrics, fovea-bus, fovea-prefetch
 #   make build    all of that, the phone and the lab
 #                 Both need cargo, cc and make, and no network where cargo has its crates (CARGO_FLAGS=--offline). TARGET=aarch64-unknown-linux-gnu
 #                 is for another CPU than this machine's; STATIC=0 links the C library dynamically.
@@ -253,13 +253,20 @@ install: install-small install-extra
 	rm -f $(DESTDIR)$(PREFIX)/lib/fovea/fovea
 	$(call install-modules,$(DESTDIR)$(PREFIX)/share/fovea/src)
 
-# What the small program runs for `fovea top|metrics|prefetch`, with units, and a dashboard for monitors.
-EXTRA := fovea-top fovea-metrics fovea-prefetch
+# What the small program runs for `fovea top|metrics|prefetch`, and fovea-bus, with units, and a dashboard for monitors. The bus and polkit read
+# what is below /usr only.
+EXTRA := fovea-top fovea-metrics fovea-bus fovea-prefetch
 install-extra: install-small
 	@for p in $(EXTRA); do [ -x $(RELEASE)/$$p ] || { echo "$$p is not built: run make build (or make extra) first, as yourself" >&2; exit 1; }; done
-	install -m 755 $(RELEASE)/fovea-top $(RELEASE)/fovea-metrics $(DESTDIR)$(PREFIX)/lib/fovea/
+	install -m 755 $(RELEASE)/fovea-top $(RELEASE)/fovea-metrics $(RELEASE)/fovea-bus $(DESTDIR)$(PREFIX)/lib/fovea/
 	install -m 755 $(RELEASE)/fovea-prefetch $(DESTDIR)$(PREFIX)/bin/
 	for u in packaging/metrics/* packaging/prefetch/*; do sed 's|/usr/local/bin|$(PREFIX)/bin|g' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/}; done
+	sed 's|/usr/local|$(PREFIX)|g' packaging/bus/fovea-bus.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-bus.service
+	install -D -m 644 packaging/bus/fovea-bus.sysusers $(DESTDIR)/usr/lib/sysusers.d/fovea-bus.conf
+	install -D -m 644 packaging/bus/org.fovea1.conf $(DESTDIR)/usr/share/dbus-1/system.d/org.fovea1.conf
+	install -D -m 644 packaging/bus/org.fovea1.xml $(DESTDIR)/usr/share/dbus-1/interfaces/org.fovea1.xml
+	install -D -m 644 packaging/bus/org.fovea1.policy $(DESTDIR)/usr/share/polkit-1/actions/org.fovea1.policy
+	@[ -n "$(DESTDIR)" ] || ! command -v systemd-sysusers >/dev/null 2>&1 || systemd-sysusers /usr/lib/sysusers.d/fovea-bus.conf
 	install -D -m 644 packaging/grafana/fovea.json $(DESTDIR)$(PREFIX)/share/fovea/grafana/fovea.json
 	$(restart)
 
@@ -321,7 +328,7 @@ install-small:
 
 # Nothing runs on from a program that is gone. Not fovea-volumes: disks in use are on it.
 restart = @[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || { systemctl daemon-reload; \
-	for u in fovea fovea-prefetch $(patsubst %,'fovea-%@*',watch session auto kde gnome); do systemctl try-restart "$$u" 2>/dev/null; done; \
+	for u in fovea fovea-bus fovea-prefetch $(patsubst %,'fovea-%@*',watch session auto kde gnome); do systemctl try-restart "$$u" 2>/dev/null; done; \
 	$(PREFIX)/lib/fovea/fovea-users restart; }
 
 # What install would put there now goes, and the folders that are then empty; the configuration in /etc is its owner's. What runs is

@@ -81,6 +81,9 @@ must top fovea top --once
 must metrics fovea metrics
 has fovea_
 must prefetch fovea prefetch status
+became active fovea-bus
+must bus su somebody -s /bin/sh -c "busctl call org.fovea1 /org/fovea1 org.fovea1 Status b false"
+must "the bus is nobody of importance" sh -c '[ "$(ps -o user= -p "$(systemctl show -P MainPID fovea-bus)")" = fovea-bus ]'
 must lab fovea lab --help
 [ ! -e /given/python3-fovea-lab_*.deb ] || must python python3 -c 'import fovea'
 for page in fovea-top fovea-metrics fovea-prefetch fovea-ecache fovea.toml fovea.7; do

@@ -49,7 +49,7 @@ for list in "$packaging"/debian/*.install; do
 	package=$(basename "$list" .install)
 	while read -r pattern _; do
 		found=$(cd "$work/debian" && for path in $pattern; do [ ! -e "$path" ] && [ ! -h "$path" ] || find "$path" ! -type d; done)
-		case $package in fovea) found=$(echo "$found" | grep -v -e system/fovea-metrics -e system/fovea-prefetch || true) ;; esac
+		case $package in fovea) found=$(echo "$found" | grep -v -e system/fovea-metrics -e system/fovea-bus -e system/fovea-prefetch || true) ;; esac
 		case $pattern in usr/lib/python3/* | */CHANGELOG.md) continue ;; esac
 		[ -n "$found" ] || wrong "packaging/debian/$package.install: nothing is $pattern"
 		echo "$found" >>"$work/taken"
@@ -74,7 +74,7 @@ for name in "${pkgname[@]}"; do
 done
 rest=$(find "$srcdir/staged" ! -type d)
 [ -z "$rest" ] || { echo "in no package: $rest"; exit 1; }
-for program in top metrics prefetch lab; do
+for program in top metrics bus prefetch lab; do
 	! find "$srcdir/packages/fovea/usr/bin" "$srcdir/packages/fovea/usr/lib/fovea" "$srcdir/packages/fovea/usr/lib/systemd" -name "fovea-$program*" | grep . ||
 		{ echo "the package fovea has what is of fovea-$program"; exit 1; }
 done

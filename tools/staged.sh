@@ -14,7 +14,7 @@ stage() { # stage FOLDER WORDS...
 	to=$1
 	shift
 	mkdir -p "$scratch/built"
-	for program in fovea fovea-small fovea-guest fovea-top fovea-metrics fovea-prefetch libfovea-heap.so.0 libfovea-heap.a; do
+	for program in fovea fovea-small fovea-guest fovea-top fovea-metrics fovea-bus fovea-prefetch libfovea-heap.so.0 libfovea-heap.a; do
 		: >"$scratch/built/$program"
 		chmod 755 "$scratch/built/$program"
 	done

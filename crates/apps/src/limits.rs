@@ -75,6 +75,8 @@ limits! {
     PROBE_WAITS_MS: u32 = 20, "milliseconds", "a probe waiting for others inside a process, twice in a row, then a fifth of the time",
         "it is given up and replaced, and the process passed over for a second, then 2, 4, …; of an owner with five all are";
     PROBE_BLAMED_S: u32 = 60, "seconds", "passing over the process or user at whom a probe hung, at most", "looked at again";
+    // The system bus.
+    ASKED_ON_BUS_PER_MIN: u32 = 60, "requests a minute", "a user to `org.fovea1`", "refused";
     // News of kills, for everybody.
     LISTENERS_IN_A_ROW_MAX: usize = 16, "listeners", "those who come before others are served", "the rest comes afterwards";
     LISTENERS_OF_USER_MAX: usize = 4, "listeners", "a user", "the oldest is closed";

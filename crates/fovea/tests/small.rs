@@ -28,7 +28,7 @@ fn the_devices_program_has_neither_phone_nor_lab() {
         assert!(has(&whole), "{name} is in no program any more: take it off the list");
         assert!(!has(&small), "{name} is in the device's program: make what needs it part of the feature lab");
     }
-    for name in ["fovea-top", "fovea-metrics", "ratatui", "crossterm"] {
+    for name in ["fovea-top", "fovea-metrics", "fovea-bus", "zbus", "ratatui", "crossterm"] {
         assert!(!small.iter().chain(&whole).any(|n| n == name), "{name} is of a program beside this one");
     }
     assert!(small.iter().any(|name| name == "fovea-daemon") && small.iter().any(|name| name == "fovea-focus"));

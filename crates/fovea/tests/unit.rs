@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Units, and their exposure at most, in tenths.
-const UNITS: [(&str, u32); 5] = [
+const UNITS: [(&str, u32); 6] = [
     ("fovea.service", 27),
     ("fovea-watch@.service", 20),
     ("fovea-session@.service", 20),
     ("metrics/fovea-metrics.service", 15),
+    ("bus/fovea-bus.service", 15),
     ("prefetch/fovea-prefetch.service", 25),
 ];
 
