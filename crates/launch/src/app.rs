@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::learn::{expected, STARTS};
 use crate::score::{percent, EVIDENCE_PAGES};
 use crate::store::FileKey;
+use crate::when::wanted_when;
 use crate::{Ahead, Counts, Observation, Pages, Standing};
 
 /// Of so many starts one is left alone, to be observed.
@@ -44,6 +45,8 @@ pub struct App {
     pub prefetched: u64,
     /// Pages that were expected and missing at those starts.
     pub missing: u64,
+    /// At the last start at which something was prefetched: microseconds from when it was seen to the first page asked for.
+    pub first_us: u64,
     /// Read before its starts.
     pub ahead: Ahead,
     /// The starts that are remembered, the oldest first.
@@ -65,6 +68,11 @@ impl App {
     /// What its next start is expected to read.
     pub fn expected(&self) -> BTreeMap<FileKey, Pages> {
         expected(&self.history)
+    }
+
+    /// The same of one file, by the step in which it is read.
+    pub fn wanted_when(&self, file: FileKey, expected: &Pages) -> Vec<(u8, Pages)> {
+        wanted_when(&self.history, file, expected)
     }
 
     /// Whether something is read before its next start, of so many expected pages. A start that is to be observed must be cold.
@@ -238,9 +246,9 @@ mod tests {
         let mut app = App::default();
         app.observed(1, read(0..100, 0..0));
         app.observed(1, read(50..120, 0..50));
-        // Read in one of two: half. Those that only one start could read: all.
-        assert_eq!(app.expected()[&FILE], Pages::from(0..120));
-        app.observed(1, read(50..100, 0..50));
+        // Read in one of two is not most. Of those that only one start could read, it read all.
         assert_eq!(app.expected()[&FILE], Pages::from(0..100));
+        app.observed(1, read(50..120, 0..50));
+        assert_eq!(app.expected()[&FILE], Pages::from(0..120));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::Pages;
+use crate::{Pages, When};
 
 /// LEB128.
 pub fn put(bytes: &mut Vec<u8>, mut number: u64) {
@@ -28,6 +28,17 @@ pub fn put_pages(bytes: &mut Vec<u8>, pages: &Pages) {
         put(bytes, u64::from(range.start - end));
         put(bytes, u64::from(range.end - range.start));
         end = range.end;
+    }
+}
+
+/// The count of entries, and of each the pages since the one before and its step.
+pub fn put_when(bytes: &mut Vec<u8>, when: &When) {
+    put(bytes, when.entries().len() as u64);
+    let mut last = 0;
+    for &(page, step) in when.entries() {
+        put(bytes, u64::from(page - last));
+        put(bytes, step.into());
+        last = page;
     }
 }
 
@@ -85,5 +96,17 @@ impl<'a> Reader<'a> {
             })
             .collect();
         Some(ranges?.into_iter().collect())
+    }
+    /// So many entries at most.
+    pub fn when(&mut self, most: usize) -> Option<When> {
+        let count = self.at_most(most as u64)?;
+        let mut page = 0u32;
+        let entries: Option<Vec<(u32, u8)>> = (0..count)
+            .map(|_| {
+                page = page.checked_add(self.at_most(u32::MAX.into())? as u32)?;
+                Some((page, self.at_most(u8::MAX.into())? as u8))
+            })
+            .collect();
+        When::from_entries(entries?)
     }
 }

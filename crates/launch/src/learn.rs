@@ -2,12 +2,12 @@
 //! What starts read, and what the next one is expected to read.
 //!
 //! Residency is all that is observed, before and after the start. A page that was in memory before says nothing of that start: it
-//! is *blind* for it. So a page is expected if it was read in at least half of the recorded starts that could have read it.
+//! is *blind* for it. So a page is expected if it was read in most of the recorded starts that could have read it.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::store::FileKey;
-use crate::Pages;
+use crate::{Pages, When};
 
 /// Starts of an app that are remembered.
 pub const STARTS: usize = 4;
@@ -25,6 +25,8 @@ pub struct Seen {
     pub read: Pages,
     /// In memory before, or prefetched: whether the start used them is not known.
     pub blind: Pages,
+    /// When they were read.
+    pub when: When,
 }
 
 /// What a start did, of each file that it had open or mapped, or was expected to read.
@@ -35,10 +37,17 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Puts residency before (with what was prefetched) and after in.
+    /// Puts residency before and after in.
     pub fn note(&mut self, file: FileKey, before: &Pages, after: &Pages) {
-        let seen = Seen { read: after.without(before), blind: before.clone() };
-        self.files.insert(file, seen);
+        self.note_steps(file, before, &[(0, after.clone())]);
+    }
+
+    /// Puts residency before and at the end of each step in. What was evicted in between was read all the same.
+    pub fn note_steps(&mut self, file: FileKey, before: &Pages, steps: &[(u8, Pages)]) {
+        let read: Vec<(u8, Pages)> = steps.iter().map(|(step, pages)| (*step, pages.without(before))).collect();
+        let when = When::of_steps(read.iter().map(|(step, pages)| (*step, pages)));
+        let read = read.iter().fold(Pages::new(), |all, (_, pages)| all.union(pages));
+        self.files.insert(file, Seen { read, blind: before.clone(), when });
     }
 
     /// All that was read, in pages.
@@ -58,6 +67,7 @@ impl Observation {
         for seen in self.files.values_mut() {
             seen.read = std::mem::take(&mut seen.read).in_ranges(RANGES_MAX);
             seen.blind = seen.blind.without(&seen.read).largest(RANGES_MAX);
+            seen.when = std::mem::take(&mut seen.when).bounded();
         }
         self
     }
@@ -78,7 +88,7 @@ pub fn expected(starts: &VecDeque<Observation>) -> BTreeMap<FileKey, Pages> {
     files
 }
 
-/// Those of the candidates that at least half of the starts that could read them did read.
+/// Those of the candidates that more than half of the starts that could read them did read.
 fn often_enough(starts: &[Option<&Seen>], candidates: &Pages) -> Pages {
     // Between two bounds of any range all pages have the same votes.
     let of_all = starts.iter().flatten().flat_map(|seen| seen.read.ranges().iter().chain(seen.blind.ranges()));
@@ -89,7 +99,7 @@ fn often_enough(starts: &[Option<&Seen>], candidates: &Pages) -> Pages {
         let has =
             |pages: fn(&Seen) -> &Pages| starts.iter().flatten().filter(|seen| pages(seen).contains(page)).count();
         let (read, blind) = (has(|seen| &seen.read), has(|seen| &seen.blind));
-        read > 0 && 2 * read >= starts.len() - blind
+        2 * read > starts.len() - blind
     };
     let pieces = bounds.windows(2).filter(|pair| candidates.contains(pair[0]) && wanted(pair[0]));
     pieces.map(|pair| pair[0]..pair[1]).collect()

@@ -15,6 +15,7 @@ pub mod pages;
 mod reference;
 pub mod score;
 pub mod store;
+pub mod when;
 
 pub use ahead::Ahead;
 pub use app::{App, Mode};
@@ -23,3 +24,4 @@ pub use order::{Extent, Piece};
 pub use pages::Pages;
 pub use score::{Counts, Standing};
 pub use store::{FileId, FileKey, UserStore};
+pub use when::When;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! The order in which pages are read: the storage's, in pieces that fill its commands.
+//! The order in which pages are read: the steps' in which a start wants them, within a step the storage's, in pieces that fill its
+//! commands.
 
 use std::ops::Range;
 
@@ -17,6 +18,8 @@ pub struct Extent {
 /// Pages of one file that are asked for in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
+    /// In which step of the start they are wanted.
+    pub step: u8,
     /// Which file, by its index in what was asked for.
     pub file: usize,
     /// Which pages.
@@ -34,24 +37,26 @@ pub struct Command {
     pub gap_pages: u32,
 }
 
-/// Orders what is wanted of each file by its place on the storage. Pages of no extent come last, file by file. `may_fill` says
-/// which pages may be read along.
-pub fn order(wanted: &[Pages], extents: &[Vec<Extent>], command: Command) -> Vec<Piece> {
+/// Orders what is wanted of each file, by step, and within each by its place on the storage. Pages of no extent come last in it, file
+/// by file.
+pub fn order(wanted: &[Vec<(u8, Pages)>], extents: &[Vec<Extent>], command: Command) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    for (file, pages) in wanted.iter().enumerate() {
+    for (file, parts) in wanted.iter().enumerate() {
         let own = extents.get(file).map_or(&[][..], Vec::as_slice);
-        let mut rest = pages.clone();
-        for extent in own.iter().filter(|extent| !extent.pages.is_empty()) {
-            let there = Pages::from(extent.pages.clone());
-            for part in rest.both(&there).ranges() {
-                let at = extent.at + u64::from(part.start - extent.pages.start);
-                pieces.push(Piece { file, pages: part.clone(), at: Some(at) });
+        for (step, pages) in parts {
+            let (step, mut rest) = (*step, pages.clone());
+            for extent in own.iter().filter(|extent| !extent.pages.is_empty()) {
+                let there = Pages::from(extent.pages.clone());
+                for part in rest.both(&there).ranges() {
+                    let at = extent.at + u64::from(part.start - extent.pages.start);
+                    pieces.push(Piece { step, file, pages: part.clone(), at: Some(at) });
+                }
+                rest = rest.without(&there);
             }
-            rest = rest.without(&there);
+            pieces.extend(rest.ranges().iter().map(|part| Piece { step, file, pages: part.clone(), at: None }));
         }
-        pieces.extend(rest.ranges().iter().map(|part| Piece { file, pages: part.clone(), at: None }));
     }
-    pieces.sort_by_key(|piece| (piece.at.is_none(), piece.at, piece.file, piece.pages.start));
+    pieces.sort_by_key(|piece| (piece.step, piece.at.is_none(), piece.at, piece.file, piece.pages.start));
     let mut merged: Vec<Piece> = Vec::new();
     for piece in pieces {
         match merged.last_mut().filter(|last| merges(last, &piece, command)) {
@@ -63,15 +68,18 @@ pub fn order(wanted: &[Pages], extents: &[Vec<Extent>], command: Command) -> Vec
     merged.into_iter().flat_map(|piece| cut(piece, most)).collect()
 }
 
-/// Whether two pieces become one: they touch on the storage as in the file, or the gap is small and one command does for both.
+/// Whether two pieces of a step become one: they touch on the storage as in the file, or the gap is small and one command does for both.
 fn merges(last: &Piece, next: &Piece, command: Command) -> bool {
-    let Some(gap) = next.pages.start.checked_sub(last.pages.end).filter(|_| last.file == next.file) else {
+    let Some(gap) =
+        next.pages.start.checked_sub(last.pages.end).filter(|_| (last.step, last.file) == (next.step, next.file))
+    else {
         return false;
     };
     let length = u64::from(last.pages.end - last.pages.start);
     let in_a_row = match (last.at, next.at) {
         (Some(last), Some(next)) => last + length + u64::from(gap) == next,
-        (None, None) => gap == 0,
+        // Nobody knows, or nobody needs to: most files lie in a row.
+        (None, None) => true,
         _ => false,
     };
     let fits = next.pages.end - last.pages.start <= command.pages;
@@ -79,10 +87,10 @@ fn merges(last: &Piece, next: &Piece, command: Command) -> bool {
 }
 
 fn cut(piece: Piece, most: u32) -> impl Iterator<Item = Piece> {
-    let Piece { file, pages, at } = piece;
+    let Piece { step, file, pages, at } = piece;
     (0..(pages.end - pages.start).div_ceil(most)).map(move |nth| {
         let start = pages.start + nth * most;
         let at = at.map(|at| at + u64::from(nth * most));
-        Piece { file, pages: start..pages.end.min(start.saturating_add(most)), at }
+        Piece { step, file, pages: start..pages.end.min(start.saturating_add(most)), at }
     })
 }

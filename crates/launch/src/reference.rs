@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use proptest::prelude::*;
 
+use crate::bytes::{put_when, Reader};
 use crate::learn::{expected, Observation};
 use crate::order::{order, Command, Extent};
-use crate::{Counts, FileKey, Pages};
+use crate::when::wanted_when;
+use crate::{Counts, FileKey, Pages, When};
 
 const PAGES: u32 = 40;
 const FILES: u32 = 3;
@@ -38,7 +40,7 @@ fn naive(starts: &[Start]) -> BTreeSet<(u32, u32)> {
             let state = |start: &Start| start[file as usize].as_ref().map(|pages| pages[page as usize]);
             let read = starts.iter().filter(|start| matches!(state(start), Some((false, true)))).count();
             let could = starts.iter().filter(|start| !matches!(state(start), Some((true, _)))).count();
-            if read > 0 && read as f64 >= could as f64 / 2.0 {
+            if read as f64 > could as f64 / 2.0 {
                 wanted.insert((file, page));
             }
         }
@@ -71,10 +73,57 @@ proptest! {
     }
 
     #[test]
-    fn pieces_hold_what_is_wanted_once_in_the_storages_order_and_fill_its_commands(
+    fn each_page_has_the_step_that_found_it_first_and_bytes_bring_it_back(
+        found in proptest::collection::vec((0u8..9, proptest::collection::btree_set(0..PAGES, 0..12)), 0..6),
+        asked in proptest::collection::btree_set(0..PAGES, 0..30),
+    ) {
+        let mut steps: Vec<(u8, Pages)> =
+            found.iter().map(|(step, set)| (*step, set.iter().map(|&page| page..page + 1).collect())).collect();
+        steps.sort_by_key(|(step, _)| *step);
+        let when = When::of_steps(steps.iter().map(|(step, pages)| (*step, pages)));
+        let first = |page: u32| steps.iter().find(|(_, pages)| pages.contains(page)).map(|(step, _)| *step);
+        for page in 0..PAGES {
+            prop_assert!(first(page).is_none_or(|step| step == when.step(page)), "{} {:?}", page, when);
+        }
+        let asked: Pages = asked.into_iter().map(|page| page..page + 1).collect();
+        let parts = when.split(&asked);
+        prop_assert_eq!(parts.iter().fold(Pages::new(), |all, (_, part)| all.union(part)), asked.clone());
+        prop_assert_eq!(parts.iter().map(|(_, part)| part.count()).sum::<u64>(), asked.count());
+        for (step, part) in &parts {
+            prop_assert!(part.ranges().iter().cloned().flatten().all(|page| when.step(page) == *step));
+        }
+        let mut bytes = Vec::new();
+        put_when(&mut bytes, &when);
+        prop_assert_eq!(Reader(&bytes).when(PAGES as usize), Some(when));
+    }
+
+    #[test]
+    fn what_is_expected_has_the_step_of_the_latest_start_that_read_it(starts in starts(), steps in proptest::collection::vec(0u8..9, 5)) {
+        let mut history: VecDeque<Observation> = starts.iter().map(observed).collect();
+        for (start, step) in history.iter_mut().zip(&steps) {
+            for seen in start.files.values_mut() {
+                seen.when = When::of_steps([(*step, &seen.read)]);
+            }
+        }
+        for (file, expected) in expected(&history) {
+            let parts = wanted_when(&history, file, &expected);
+            prop_assert_eq!(parts.iter().map(|(_, part)| part.count()).sum::<u64>(), expected.count());
+            for page in expected.ranges().iter().cloned().flatten() {
+                let latest = (0..history.len()).rev().find(|&nth| {
+                    history[nth].files.get(&file).is_some_and(|seen| seen.read.contains(page))
+                });
+                let own: Vec<u8> = parts.iter().filter(|(_, part)| part.contains(page)).map(|(step, _)| *step).collect();
+                prop_assert_eq!(own, vec![steps[latest.unwrap()]]);
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_hold_what_is_wanted_once_by_step_in_the_storages_order_and_fill_its_commands(
         wanted in proptest::collection::vec(proptest::collection::btree_set(0u32..60, 0..40), 1..4),
         lengths in proptest::collection::vec(1u32..12, 0..20),
         places in proptest::collection::vec(0u64..1000, 20),
+        first_step_pages in proptest::collection::vec(0u32..60, 4),
         command_pages in 1u32..9,
         gap_pages in 0u32..4,
     ) {
@@ -88,13 +137,17 @@ proptest! {
         }
         let sets: Vec<Pages> = wanted.iter().map(|set| set.iter().map(|&page| page..page + 1).collect()).collect();
         let command = Command { pages: command_pages, gap_pages };
-        let pieces = order(&sets, &extents, command);
+        // Of each file the beginning is wanted in the second step, the rest in the first.
+        let begins = |file: usize| Pages::from(0..first_step_pages[file]);
+        let parts = |(file, set): (usize, &Pages)| vec![(1, set.both(&begins(file))), (0, set.without(&begins(file)))];
+        let steps: Vec<Vec<(u8, Pages)>> = sets.iter().enumerate().map(parts).collect();
+        let pieces = order(&steps, &extents, command);
         let at = |file: usize, page: u32| {
             let extent = extents[file].iter().find(|extent| extent.pages.contains(&page))?;
             Some(extent.at + u64::from(page - extent.pages.start))
         };
         let mut got = vec![BTreeSet::new(); wanted.len()];
-        let mut last: Option<u64> = Some(0);
+        let mut last: (u8, Option<u64>) = (0, Some(0));
         for piece in &pieces {
             prop_assert!(!piece.pages.is_empty() && piece.pages.end - piece.pages.start <= command_pages);
             prop_assert_eq!(piece.at, at(piece.file, piece.pages.start));
@@ -103,13 +156,16 @@ proptest! {
                 prop_assert!(got[piece.file].insert(page), "once");
             }
             // Those without a place come last.
-            let comes_later = match (last, piece.at) {
-                (Some(last), Some(at)) => at >= last,
-                (None, Some(_)) => false,
+            let comes_later = match (last, (piece.step, piece.at)) {
+                ((before, _), (step, _)) if before != step => before < step,
+                ((_, Some(last)), (_, Some(at))) => at >= last,
+                ((_, None), (_, Some(_))) => false,
                 _ => true,
             };
             prop_assert!(comes_later);
-            last = piece.at;
+            last = (piece.step, piece.at);
+            let of_step = piece.pages.clone().filter(|&page| wanted[piece.file].contains(&page));
+            prop_assert!({ of_step }.all(|page| u8::from(begins(piece.file).contains(page)) == piece.step));
             let is_wanted = |page: u32| wanted[piece.file].contains(&page);
             let holes: Vec<u32> = piece.pages.clone().filter(|&page| !is_wanted(page)).collect();
             let longest = holes.chunk_by(|a, b| a + 1 == *b).map(<[u32]>::len).max().unwrap_or(0);

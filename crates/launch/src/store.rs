@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bytes::{put, put_pages, put_text, sum, Reader};
+use crate::bytes::{put, put_pages, put_text, put_when, sum, Reader};
 use crate::learn::{FILES_OF_START_MAX, RANGES_MAX, STARTS};
 use crate::{Ahead, App, Counts, Observation, Seen};
 
@@ -29,7 +29,7 @@ pub const PATH_MAX_BYTES: usize = 4096;
 pub const NAME_MAX_BYTES: usize = 255;
 
 const MAGIC: &[u8; 8] = b"FOVEALCH";
-pub(crate) const VERSION: u64 = 2;
+pub(crate) const VERSION: u64 = 3;
 const HEAD_BYTES: usize = 32;
 
 /// Which version of a file was seen: what is known of it counts while all of this is as it was.
@@ -209,12 +209,23 @@ impl UserStore {
         put(&mut bytes, self.apps.len() as u64);
         for (name, app) in &self.apps {
             put_text(&mut bytes, name.as_bytes());
-            let App { started_s, starts, since_observed, poor, stopped, score, prefetched, missing, ahead, history } =
-                app;
+            let App {
+                started_s,
+                starts,
+                since_observed,
+                poor,
+                stopped,
+                score,
+                prefetched,
+                missing,
+                first_us,
+                ahead,
+                history,
+            } = app;
             let Counts { predicted, used, read } = *score;
             let numbers = [*started_s, *starts, u64::from(*since_observed), u64::from(*poor), u64::from(*stopped)];
             let Ahead { read: ahead_read, used: ahead_used, waits } = *ahead;
-            let more = [predicted, used, read, *prefetched, *missing, ahead_read, ahead_used, waits];
+            let more = [predicted, used, read, *prefetched, *missing, *first_us, ahead_read, ahead_used, waits];
             numbers.into_iter().chain(more).for_each(|n| put(&mut bytes, n));
             put(&mut bytes, history.len() as u64);
             for start in history {
@@ -223,6 +234,7 @@ impl UserStore {
                     put(&mut bytes, file.0.into());
                     put_pages(&mut bytes, &seen.read);
                     put_pages(&mut bytes, &seen.blind);
+                    put_when(&mut bytes, &seen.when);
                 }
             }
         }
@@ -271,13 +283,14 @@ fn parse_app(reader: &mut Reader<'_>, files: &BTreeMap<FileKey, Known>) -> Optio
     app.stopped = reader.at_most(1)? == 1;
     app.score = Counts { predicted: reader.number()?, used: reader.number()?, read: reader.number()? };
     (app.score.used <= app.score.predicted && app.score.used <= app.score.read).then_some(())?;
-    (app.prefetched, app.missing) = (reader.number()?, reader.number()?);
+    (app.prefetched, app.missing, app.first_us) = (reader.number()?, reader.number()?, reader.number()?);
     app.ahead = Ahead { read: reader.number()?, used: reader.number()?, waits: reader.number()? };
     for _ in 0..reader.at_most(STARTS as u64)? {
         let mut start = Observation::default();
         for _ in 0..reader.at_most(FILES_OF_START_MAX as u64)? {
             let file = FileKey(reader.at_most(u32::MAX.into())? as u32);
-            let seen = Seen { read: reader.pages(RANGES_MAX)?, blind: reader.pages(RANGES_MAX)? };
+            let (read, blind) = (reader.pages(RANGES_MAX)?, reader.pages(RANGES_MAX)?);
+            let seen = Seen { read, blind, when: reader.when(RANGES_MAX)? };
             let is_sound = files.contains_key(&file) && seen.read.both(&seen.blind).is_empty();
             (is_sound && start.files.insert(file, seen).is_none()).then_some(())?;
         }
