@@ -29,6 +29,11 @@ impl Entry {
         self.0 & PRESENT_FILE_EXCLUSIVE == 1 << 63 | 1 << 56
     }
 
+    /// Present or in swap: the process has touched it, or a neighbour.
+    pub(crate) fn is_touched(self) -> bool {
+        self.0 & (1 << 63 | 1 << 62) != 0
+    }
+
     /// In swap.
     pub(crate) fn is_swapped(self) -> bool {
         self.0 & (1 << 63 | 1 << 62) == 1 << 62

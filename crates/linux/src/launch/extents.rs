@@ -89,14 +89,23 @@ fn told(extents: &[Extent], page: u64) -> Vec<PhysicalExtent> {
 
 /// Pages of the largest command of a device, of stat(2)'s number; `None` if it is no block device.
 pub fn command_pages(root: &Root, device: u64) -> Option<u32> {
+    Some((queue(root, device, "max_sectors_kb")? * 1024 / super::page_bytes()).clamp(1, 4096) as u32)
+}
+
+/// Whether it costs a device time to go from one place to another; `None` if it is no block device.
+pub fn is_rotational(root: &Root, device: u64) -> Option<bool> {
+    Some(queue(root, device, "rotational")? != 0)
+}
+
+/// A setting of a block device's queue.
+fn queue(root: &Root, device: u64, setting: &str) -> Option<u64> {
     let folder = root.join(format!("sys/dev/block/{}:{}", rustix::fs::major(device), rustix::fs::minor(device)));
-    // A partition has its queue in the disk's folder.
     let mut text = Vec::new();
-    let found = ["queue/max_sectors_kb", "../queue/max_sectors_kb"].iter().find_map(|file| {
-        read_into(&folder.join(file), &mut text).ok()?;
-        std::str::from_utf8(&text).ok()?.trim().parse::<u64>().ok()
-    });
-    Some((found? * 1024 / super::page_bytes()).clamp(1, 4096) as u32)
+    // A partition has its queue in the disk's folder.
+    ["queue", "../queue"].iter().find_map(|queue| {
+        read_into(&folder.join(queue).join(setting), &mut text).ok()?;
+        std::str::from_utf8(&text).ok()?.trim().parse().ok()
+    })
 }
 
 #[cfg(test)]
@@ -131,12 +140,17 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_has_its_disks_largest_command() {
+    fn a_partition_has_its_disks_largest_command_and_its_head() {
         let root = tempfile::tempdir().unwrap();
         crate::file::capture(root.path(), "sys/dev/block/8:0/queue/max_sectors_kb", "1280\n");
+        crate::file::capture(root.path(), "sys/dev/block/8:0/queue/rotational", "1\n");
+        crate::file::capture(root.path(), "sys/dev/block/259:0/queue/rotational", "0\n");
         let device = rustix::fs::makedev(8, 0);
         let pages = 1280 * 1024 / super::super::page_bytes() as u32;
         assert_eq!(command_pages(&Root::at(root.path()), device), Some(pages));
-        assert_eq!(command_pages(&Root::at(root.path()), rustix::fs::makedev(0, 40)), None);
+        let [disk, flash, none] = [(8, 0), (259, 0), (0, 40)].map(|(major, minor)| rustix::fs::makedev(major, minor));
+        assert_eq!(command_pages(&Root::at(root.path()), none), None);
+        let turns = |device| is_rotational(&Root::at(root.path()), device);
+        assert_eq!((turns(disk), turns(flash), turns(none)), (Some(true), Some(false), None));
     }
 }

@@ -4,15 +4,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use crate::file::{read_into, Root};
+use crate::pagemap::{Entry, Pagemap, BLOCK_PAGES};
 use crate::proc::{number, unescape};
 
 /// Lines of a process's map, and descriptors of it, that are looked at.
 const MAPPINGS_MAX: usize = 16_384;
 const DESCRIPTORS_MAX: usize = 2048;
+
+/// Pages of a process's mappings of files that are asked about: 4 GiB.
+const TOUCHED_MAX_PAGES: u64 = 1 << 20;
 
 /// File systems without a block device of their own that are on this machine's storage all the same.
 const LOCAL_WITHOUT_DEVICE: [&[u8]; 2] = [b"btrfs", b"bcachefs"];
@@ -58,17 +63,40 @@ impl LocalMounts {
     }
 }
 
-/// Paths of the files on local storage that a process has mapped or open for reading, those that still have a name.
-pub fn local_files(root: &Root, pid: u32, found: &mut BTreeSet<PathBuf>, most: usize) {
+/// What processes have mapped of a file and have touched: reading ahead and neighbours in the page cache are not in it, but for the
+/// 64 KiB that the kernel maps around a page that is touched (`fault_around_bytes`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// Ranges of the file's pages, in no order.
+    pub ranges: Vec<Range<u32>>,
+    /// It is open alone, or what is touched cannot be seen.
+    pub is_unknown: bool,
+}
+
+/// The files on local storage that a process has mapped or open for reading, those that still have a name, with what of them it has touched.
+/// Files beyond so many are left out.
+pub fn local_files(root: &Root, pid: u32, found: &mut BTreeMap<PathBuf, Touched>, most: usize) {
     let folder = root.join(format!("proc/{pid}"));
     let mut text = Vec::new();
     if read_into(&folder.join("mountinfo"), &mut text).is_err() {
         return;
     }
     let mounts = LocalMounts::parse(&text);
+    let pagemap = std::fs::File::open(folder.join("pagemap")).ok();
+    let pagemap = pagemap.map(|file| Pagemap::new(file.into(), root.page_size()));
+    let (mut mapped_here, mut left) = (BTreeSet::new(), TOUCHED_MAX_PAGES);
     if read_into(&folder.join("maps"), &mut text).is_ok() {
         let lines = text.split(|&byte| byte == b'\n').take(MAPPINGS_MAX);
-        found.extend(lines.filter_map(|line| mapped(line, &mounts)).take(most.saturating_sub(found.len())));
+        for (addresses, offset, path) in lines.filter_map(|line| mapped(line, &mounts)) {
+            if found.len() >= most && !found.contains_key(&path) {
+                continue;
+            }
+            let touched = found.entry(path.clone()).or_default();
+            let ranges = pagemap.as_ref().and_then(|map| touched_in(map, addresses, offset, &mut left));
+            touched.is_unknown |= ranges.is_none();
+            touched.ranges.extend(ranges.into_iter().flatten());
+            mapped_here.insert(path);
+        }
     }
     for entry in std::fs::read_dir(folder.join("fdinfo")).into_iter().flatten().flatten().take(DESCRIPTORS_MAX) {
         let is_local = read_into(&entry.path(), &mut text).is_ok() && is_open_local(&text, &mounts);
@@ -77,8 +105,9 @@ pub fn local_files(root: &Root, pid: u32, found: &mut BTreeSet<PathBuf>, most: u
         }
         // readlink(2) of a descriptor's link asks no file system.
         let Ok(path) = std::fs::read_link(folder.join("fd").join(entry.file_name())) else { continue };
-        if has_name(path.as_os_str().as_bytes()) {
-            found.insert(path);
+        // What is mapped is read by its mapping.
+        if has_name(path.as_os_str().as_bytes()) && !mapped_here.contains(&path) {
+            found.entry(path).or_default().is_unknown = true;
         }
     }
 }
@@ -88,14 +117,41 @@ fn has_name(path: &[u8]) -> bool {
     path.starts_with(b"/") && !path.ends_with(b" (deleted)")
 }
 
+/// What is touched of a mapping, in pages of its file; `None` if that cannot be seen.
+fn touched_in(map: &Pagemap, addresses: Range<u64>, offset: u64, left: &mut u64) -> Option<Vec<Range<u32>>> {
+    let page = super::page_bytes();
+    *left = left.checked_sub(addresses.end.saturating_sub(addresses.start) / page)?;
+    let mut ranges: Vec<Range<u32>> = Vec::new();
+    let (mut address, mut nth) = (addresses.start, u32::try_from(offset / page).ok()?);
+    let mut entries = [0; BLOCK_PAGES];
+    while address < addresses.end {
+        let wanted = ((addresses.end - address) / page).clamp(1, BLOCK_PAGES as u64);
+        let read = map.read(address, &mut entries[..wanted as usize]).ok().filter(|&read| read > 0)?;
+        for entry in &entries[..read] {
+            match ranges.last_mut() {
+                _ if !Entry(*entry).is_touched() => {}
+                Some(last) if last.end == nth => last.end += 1,
+                _ => ranges.push(nth..nth.checked_add(1)?),
+            }
+            nth = nth.checked_add(1)?;
+        }
+        address += read as u64 * page;
+    }
+    Some(ranges)
+}
+
 /// ADDRESSES PERMISSIONS OFFSET DEVICE INODE PATH
-fn mapped(line: &[u8], mounts: &LocalMounts) -> Option<PathBuf> {
+fn mapped(line: &[u8], mounts: &LocalMounts) -> Option<(Range<u64>, u64, PathBuf)> {
     let mut fields = line.split(|&byte| byte == b' ').filter(|field| !field.is_empty());
-    let device = fields.nth(3)?;
+    let hex = |text: &[u8]| u64::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok();
+    let addresses = fields.next()?;
+    let (start, end) = addresses.split_at(addresses.iter().position(|&byte| byte == b'-')?);
+    let (addresses, offset) = (hex(start)?..hex(&end[1..])?, hex(fields.nth(1)?)?);
+    let device = fields.next()?;
     fields.next().filter(|inode| *inode != b"0")?;
     let path = &line[line.iter().position(|&byte| byte == b'/')?..];
     let is_local = mounts.devices.contains(device) && has_name(path);
-    is_local.then(|| PathBuf::from(OsString::from_vec(unescape(path))))
+    is_local.then(|| (addresses, offset, PathBuf::from(OsString::from_vec(unescape(path)))))
 }
 
 /// Of /proc/PID/fdinfo/N: open for reading, on a local file system.
@@ -148,9 +204,10 @@ mod tests {
         open(6, "02", 99, "socket:[1]");
         open(7, "0200000", 22, "/usr/share");
         open(8, "02100002", 25, "/home/a/.config/db");
-        let mut found = BTreeSet::new();
+        let mut found = BTreeMap::new();
         local_files(&Root::at(root.path()), 7, &mut found, 100);
-        let found: Vec<_> = found.iter().map(|path| path.to_str().unwrap()).collect();
+        assert!(found.values().all(|touched| touched.is_unknown), "no pagemap tells: {found:?}");
+        let found: Vec<_> = found.keys().map(|path| path.to_str().unwrap()).collect();
         let wanted = [
             "/home/a/.cache/icons",
             "/home/a/.config/db",
@@ -159,5 +216,28 @@ mod tests {
             "/usr/share/data.db",
         ];
         assert_eq!(found, wanted);
+    }
+    #[test]
+    fn what_is_touched_of_a_mapping_is_told_from_what_is_not() {
+        let page = super::super::page_bytes() as usize;
+        let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::io::Write::write_all(&mut file, &vec![1u8; 256 * page]).unwrap();
+        let (null, prot) = (std::ptr::null_mut(), rustix::mm::ProtFlags::READ);
+        // SAFETY: a new mapping of a file that nobody shortens.
+        let at = unsafe {
+            rustix::mm::mmap(null, 256 * page, prot, rustix::mm::MapFlags::PRIVATE, file.as_file(), 16 * page as u64)
+        };
+        let at = at.unwrap().cast::<u8>();
+        // SAFETY: within the mapping and the file.
+        assert_eq!(unsafe { at.add(100 * page).read_volatile() }, 1);
+        let mut found = BTreeMap::new();
+        local_files(&Root::at("/"), std::process::id(), &mut found, 10_000);
+        let path = file.path().canonicalize().unwrap();
+        let Some(touched) = found.get(&path) else {
+            eprintln!("skipped: the project is on no local storage");
+            return;
+        };
+        let has = |page: u32| touched.ranges.iter().any(|range| range.contains(&page));
+        assert!(!touched.is_unknown && has(116) && !has(16) && !has(200), "{touched:?}");
     }
 }

@@ -11,11 +11,11 @@ mod looked;
 mod memory;
 mod residency;
 
-pub use as_user::{bind_to_parent, work_idly, AppUser};
+pub use as_user::{bind_to_parent, work_idly, work_in_short_turns, AppUser};
 pub use battery::discharging_percent;
-pub use extents::{command_pages, extents, PhysicalExtent};
+pub use extents::{command_pages, extents, is_rotational, PhysicalExtent};
 pub use files::{LaunchFile, Version};
-pub use looked::{local_files, Namespace};
+pub use looked::{local_files, Namespace, Touched};
 pub use memory::{memory_state, MemoryState};
 pub use residency::{read_ahead, read_page, resident};
 
