@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use fovea_launch::order::{order, Command};
-use fovea_launch::{App, Extent, FileId, Pages, Piece, UserStore};
+use fovea_launch::{Extent, FileId, Pages, Piece, UserStore};
 use fovea_linux::launch::{self, AppUser, LaunchFile, Version};
 use fovea_linux::Root;
 
@@ -60,7 +60,8 @@ pub fn open(user: &AppUser, files: Vec<(PathBuf, Option<Version>)>) -> Result<BT
 #[derive(Default)]
 pub struct Wanted {
     files: Vec<Open>,
-    missing: Vec<Pages>,
+    /// By the step in which they are wanted.
+    missing: Vec<Vec<(u8, Pages)>>,
     /// Expected pages of files that are there.
     pub expected_pages: u64,
     /// Those that are not in memory.
@@ -72,7 +73,8 @@ pub struct Wanted {
 impl Wanted {
     /// By an app of a user.
     pub fn of(store: &UserStore, name: &str, user: &AppUser) -> Result<Wanted, String> {
-        let expected = store.app(name).map(App::expected).unwrap_or_default();
+        let Some(app) = store.app(name) else { return Ok(Wanted::default()) };
+        let expected = app.expected();
         let known = expected.keys().filter_map(|&key| store.file(key));
         let mut opened = open(user, known.map(|file| (path_of(&file.path), Some(version(file.id)))).collect())?;
         let mut wanted = Wanted::default();
@@ -83,7 +85,7 @@ impl Wanted {
                     let missing = pages.without(&open.before);
                     wanted.expected_pages += pages.count();
                     wanted.missing_pages += missing.count();
-                    wanted.missing.push(missing);
+                    wanted.missing.push(app.wanted_when(*key, &missing));
                     wanted.files.push(open);
                 }
                 None => wanted.gone.push(known.path.clone()),
@@ -104,7 +106,8 @@ impl Wanted {
         read_all(&self.pieces(root), budget, &mut storage)
     }
 
-    /// What is missing, in the order of the storage.
+    /// What is missing, in the order in which it is wanted. Where the storage has a head to move, it is asked where each file lies, which
+    /// may take reads of its own.
     fn pieces(&self, root: &Root) -> Vec<Piece> {
         let mut devices: Vec<u64> = self.files.iter().map(|open| open.file.version.device).collect();
         devices.sort_unstable();
@@ -115,7 +118,8 @@ impl Wanted {
             .map(|open| {
                 // One file system after the other.
                 let nth = devices.binary_search(&open.file.version.device).unwrap_or(0) as u64;
-                let found = launch::extents(&open.file).unwrap_or_default();
+                let has_head = launch::is_rotational(root, open.file.version.device).unwrap_or(true);
+                let found = has_head.then(|| launch::extents(&open.file).ok()).flatten().unwrap_or_default();
                 found.into_iter().map(|extent| Extent { pages: extent.pages, at: (nth << 48) + extent.at }).collect()
             })
             .collect();

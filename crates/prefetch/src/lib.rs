@@ -6,6 +6,7 @@ mod ahead;
 mod files;
 mod keep;
 mod read;
+mod report;
 mod serve;
 mod session;
 mod show;

@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 
 use fovea_launch::Piece;
 
-/// What is on its way at the storage takes about so long.
-const AHEAD_US: u64 = 8_000;
+/// What is on its way at the storage takes about so long. While the app computes, nobody else keeps the storage busy.
+const AHEAD_US: u64 = 24_000;
 
 /// Pages on their way, at most.
 const WINDOW_MAX_PAGES: u64 = 1024;
 
+/// Pieces on their way before it is known how fast the storage is.
+const WINDOW_FIRST: u64 = 4;
+
 /// Pieces after which memory is looked at again.
 const LOOK_EVERY: usize = 16;
-
-/// Of so many pieces in a row, three quarters were in memory already: the app is ahead, and what is left it reads by itself.
-const LATE_OF: usize = 32;
 
 /// What is read from.
 pub trait Storage {
@@ -39,47 +39,59 @@ pub struct Done {
     pub pages: u64,
     /// It ended early, because memory is short.
     pub short: bool,
-    /// It ended early, because the app was ahead.
-    pub late: bool,
+    /// When the first was asked for, by the storage's clock.
+    pub first_us: Option<u64>,
 }
 
-/// Reads pieces in their order, at most so many pages.
+/// How much is to be on its way. The fastest that the storage was counts: what the app itself reads makes it slower only for us.
+struct Window {
+    largest: u64,
+    pages: u64,
+    since_us: u64,
+    arrived: u64,
+}
+
+impl Window {
+    fn new(largest: u64, now_us: u64) -> Window {
+        Window { largest, pages: WINDOW_FIRST * largest, since_us: now_us, arrived: 0 }
+    }
+
+    /// So many pages have arrived. Several can arrive before that is noticed, so it is averaged over the time that the window is for.
+    fn arrives(&mut self, pages: u64, now_us: u64) {
+        self.arrived += pages;
+        let elapsed_us = now_us.saturating_sub(self.since_us);
+        if elapsed_us >= AHEAD_US || self.arrived >= WINDOW_MAX_PAGES {
+            let pages = self.arrived * AHEAD_US / elapsed_us.max(1);
+            self.pages = self.pages.max(pages.min(WINDOW_MAX_PAGES.max(WINDOW_FIRST * self.largest)));
+            (self.since_us, self.arrived) = (now_us, 0);
+        }
+    }
+}
+
+/// Reads pieces in their order, at most so many pages. What the app has read by itself meanwhile is passed over.
 pub fn read_all(pieces: &[Piece], budget_pages: u64, storage: &mut dyn Storage) -> Done {
     let mut done = Done::default();
     let (mut on_way, mut on_way_pages): (VecDeque<&Piece>, u64) = (VecDeque::new(), 0);
-    let mut late: VecDeque<bool> = VecDeque::new();
-    let (began_us, mut arrived) = (storage.now_us(), 0);
-    let largest = pieces.iter().map(length).max().unwrap_or(0);
-    let mut window = 2 * largest;
+    let mut window = Window::new(pieces.iter().map(length).max().unwrap_or(0), storage.now_us());
     for (nth, piece) in pieces.iter().enumerate() {
         if nth % LOOK_EVERY == 0 && storage.is_short() {
             done.short = true;
             break;
         }
-        let was_there = storage.has(piece);
-        late.push_back(was_there);
-        if late.len() > LATE_OF {
-            late.pop_front();
-        }
-        if late.len() == LATE_OF && late.iter().filter(|&&late| late).count() > LATE_OF * 3 / 4 {
-            done.late = true;
-            break;
-        }
-        if was_there {
+        if storage.has(piece) {
             continue;
         }
         if done.pages + length(piece) > budget_pages {
             break;
         }
-        while on_way_pages + length(piece) > window.max(length(piece)) {
+        while on_way_pages + length(piece) > window.pages {
             let Some(first) = on_way.pop_front() else { break };
             storage.wait(first);
             on_way_pages -= length(first);
-            arrived += length(first);
-            let elapsed_us = (storage.now_us().saturating_sub(began_us)).max(1);
-            window = (arrived * AHEAD_US / elapsed_us).clamp(2 * largest, WINDOW_MAX_PAGES.max(2 * largest));
+            window.arrives(length(first), storage.now_us());
         }
         if storage.start(piece) {
+            done.first_us.get_or_insert(storage.now_us());
             done.pages += length(piece);
             on_way_pages += length(piece);
             on_way.push_back(piece);
@@ -139,11 +151,13 @@ mod tests {
     }
 
     fn pieces(count: u32) -> Vec<Piece> {
-        (0..count).map(|nth| Piece { file: 0, pages: nth * 4..nth * 4 + 4, at: Some(u64::from(nth) * 4) }).collect()
+        (0..count)
+            .map(|nth| Piece { step: 0, file: 0, pages: nth * 4..nth * 4 + 4, at: Some(u64::from(nth) * 4) })
+            .collect()
     }
 
     #[test]
-    fn a_slow_flash_is_kept_busy_and_an_own_read_of_the_apps_waits_a_few_milliseconds() {
+    fn a_slow_flash_is_kept_busy_and_an_own_read_of_the_apps_waits_no_longer_than_the_window() {
         let mut flash = Flash::new(1510);
         let done = read_all(&pieces(1000), u64::MAX, &mut flash);
         assert_eq!((done.pages, flash.started.len()), (4000, 1000));
@@ -160,14 +174,26 @@ mod tests {
     }
 
     #[test]
-    fn budget_memory_and_an_app_that_is_ahead_end_it() {
+    fn budget_and_memory_end_it_and_what_the_app_has_read_is_passed_over() {
         let done = read_all(&pieces(100), 41, &mut Flash::new(9));
-        assert_eq!((done.pages, done.short, done.late), (40, false, false));
+        assert_eq!((done.pages, done.short, done.first_us), (40, false, Some(0)));
         let mut flash = Flash { short_after: Some(20), ..Flash::new(9) };
         let done = read_all(&pieces(100), u64::MAX, &mut flash);
         assert_eq!((done.short, done.pages), (true, 32 * 4));
-        let mut flash = Flash { there: |piece| piece.pages.start >= 80, ..Flash::new(9) };
+        // However much that is: what follows is wanted all the same.
+        let mut flash = Flash { there: |piece| (80..3600).contains(&piece.pages.start), ..Flash::new(9) };
         let done = read_all(&pieces(1000), u64::MAX, &mut flash);
-        assert_eq!((done.late, done.pages), (true, 80));
+        assert_eq!((done.pages, flash.started.len()), (80 + 400, 120));
+    }
+
+    #[test]
+    fn the_window_is_for_the_storage_and_not_for_what_the_app_leaves_of_it() {
+        // After a while the app takes three quarters of the flash.
+        let mut window = Window::new(4, 0);
+        (1..200).for_each(|nth| window.arrives(4, nth * 1510));
+        let alone = window.pages;
+        assert!((60..=72).contains(&alone), "{alone}");
+        (1..200).for_each(|nth| window.arrives(4, 300_000 + nth * 6040));
+        assert_eq!(window.pages, alone);
     }
 }

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! One start of an app, in a process of its own: what it will want is prefetched, or what it reads is observed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fovea_apps::{place_of_cgroup, AppName, Place, Placed};
-use fovea_launch::{FileId, FileKey, Mode, Observation, Pages, UserStore};
+use fovea_launch::{FileKey, Mode, Observation, Pages, UserStore};
 use fovea_linux::cgroup::Cgroups;
-use fovea_linux::launch::{self, AppUser, Namespace, Version};
+use fovea_linux::launch::{self, AppUser, Namespace, Touched, Version};
 use fovea_linux::Root;
 
 use crate::files::{battery_is_low, id, now_s, open, path_of, today, version, Open, Wanted};
 use crate::keep::Keeper;
 use crate::read::Done;
+use crate::report::Report;
 
-/// After so long it is looked which files the app has, the last time when its start is taken to be over.
-const LOOKS: [Duration; 4] =
-    [Duration::from_millis(200), Duration::from_millis(800), Duration::from_millis(2000), Duration::from_millis(4000)];
+/// After so many milliseconds it is looked what the app has read. What is found at one look and not at the one before is a step of its
+/// start; after the last its start is taken to be over.
+const LOOKS_MS: [u64; 16] = [50, 100, 150, 200, 250, 325, 400, 500, 600, 700, 850, 1000, 1300, 2000, 3000, 4000];
 
 /// A start that was over sooner teaches nothing.
-const SHORTEST: Duration = LOOKS[0];
+const SHORTEST_MS: u64 = 200;
 
 /// Processes of an app that are looked at.
 const PROCESSES_MAX: usize = 64;
@@ -41,20 +42,20 @@ pub struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Sees to it. An error is a line for people.
-    pub fn attend(&self) -> Result<(), String> {
+    /// Sees to it. What is to be kept of it once the start is over is returned. An error is a line for people.
+    pub fn attend(&self) -> Result<Option<Report>, String> {
         let began = Instant::now();
         let placed = place_of_cgroup(self.cgroup);
-        let Some((first, user)) = self.first_process() else { return Ok(()) };
+        let Some((first, user)) = self.first_process() else { return Ok(None) };
         if !self.is_helped(&placed, first, &user) {
-            return Ok(());
+            return Ok(None);
         }
         let store = self.keeper.read(user.uid)?;
         let mode = store.app(&placed.label).map_or(Mode::Observe, fovea_launch::App::mode);
         match mode {
-            Mode::Leave => self.keeper.change(user.uid, |store| store.app_mut(&placed.label).left(now_s(), 0, 0)),
-            Mode::Prefetch => self.prefetch(&store, &placed.label, &user, (first, began)),
-            Mode::Observe => self.observe(&store, &placed.label, &user, began),
+            Mode::Leave => Ok(Some(Report::of(user.uid, &placed.label))),
+            Mode::Prefetch => self.prefetch(&store, &placed.label, &user, (first, began)).map(Some),
+            Mode::Observe => self.observe(&store, &placed.label, &user, began).map(|()| None),
         }
     }
 
@@ -98,22 +99,24 @@ impl Start<'_> {
         name: &str,
         user: &AppUser,
         (first, began): (u32, Instant),
-    ) -> Result<(), String> {
+    ) -> Result<Report, String> {
         let wanted = Wanted::of(store, name, user)?;
         let left = store.left_today(today(), DAY_MAX_BYTES / launch::page_bytes());
+        let before_us = began.elapsed().as_micros() as u64;
         let done = match wanted.missing_pages == 0 || left == 0 || battery_is_low(self.root) {
             true => Done::default(),
-            false => self.as_part_of(first, || wanted.read(self.root, left, floor))?,
+            false => {
+                launch::work_in_short_turns();
+                self.as_part_of(first, || wanted.read(self.root, left, floor))?
+            }
         };
-        let Wanted { expected_pages, missing_pages, gone, .. } = wanted;
-        // Until its start is over the CPU is the app's.
-        std::thread::sleep(LOOKS[LOOKS.len() - 1].saturating_sub(began.elapsed()));
-        self.keeper.change(user.uid, |store| {
-            gone.iter().for_each(|path| store.forget_path(path));
-            store.spend(today(), done.pages);
-            let app = store.app_mut(name);
-            app.ahead.starts(expected_pages - missing_pages);
-            app.left(now_s(), done.pages, missing_pages);
+        Ok(Report {
+            prefetched: done.pages,
+            missing: wanted.missing_pages,
+            in_memory: wanted.expected_pages - wanted.missing_pages,
+            first_us: done.first_us.map(|us| us + before_us),
+            gone: wanted.gone,
+            ..Report::of(user.uid, name)
         })
     }
 
@@ -144,47 +147,78 @@ impl Start<'_> {
     fn observe(&self, store: &UserStore, name: &str, user: &AppUser, began: Instant) -> Result<(), String> {
         // What was in memory before is known of the files of earlier starts alone. Others' pages count as read; the next start that is
         // observed corrects that.
-        let mut files = open(user, self.known(store, name))?;
-        let mut lasted = Duration::ZERO;
-        for after in LOOKS {
-            std::thread::sleep(after.saturating_sub(began.elapsed()));
+        let known = open(user, self.known(store, name))?;
+        let mut files: BTreeMap<PathBuf, Watched> = known.into_iter().map(|(path, open)| (path, open.into())).collect();
+        let mut lasted_ms = 0;
+        for (step, after_ms) in (0u8..).zip(LOOKS_MS) {
+            std::thread::sleep(Duration::from_millis(after_ms).saturating_sub(began.elapsed()));
             let pids = self.processes();
             if pids.is_empty() {
                 break;
             }
-            lasted = after;
-            let mut paths = BTreeSet::new();
+            lasted_ms = after_ms;
+            let mut found = BTreeMap::new();
             for pid in pids {
                 let is_users = AppUser::of(self.root, pid).as_ref() == Some(user);
                 let sees_ours = Namespace::of(self.root, pid) == Namespace::of(self.root, 1);
                 if is_users && sees_ours {
-                    launch::local_files(self.root, pid, &mut paths, FILES_MAX);
+                    launch::local_files(self.root, pid, &mut found, FILES_MAX);
                 }
             }
-            paths.retain(|path| !files.contains_key(path));
+            let new = found.keys().filter(|path| !files.contains_key(*path));
             let room = FILES_MAX.saturating_sub(files.len());
-            let new = open(user, paths.into_iter().take(room).map(|path| (path, None)).collect())?;
-            files.extend(new.into_iter().map(|(path, open)| (path, Open { before: Pages::new(), ..open })));
+            let new = open(user, new.take(room).map(|path| (path.clone(), None)).collect())?;
+            files.extend(new.into_iter().map(|(path, open)| (path, Open { before: Pages::new(), ..open }.into())));
+            files.iter_mut().for_each(|(path, file)| file.look(step, found.get(path)));
         }
-        if lasted < SHORTEST {
+        if lasted_ms < SHORTEST_MS {
             return Ok(());
         }
-        let after: Vec<(PathBuf, FileId, Pages, Pages)> = files
-            .into_iter()
-            .filter_map(|(path, open)| {
-                let flags = launch::resident(&open.file, 0..open.file.pages()).ok()?;
-                Some((path, id(open.file.version), open.before, Pages::of_flags(flags)))
-            })
-            .collect();
         self.keeper.change(user.uid, |store| {
             let mut seen = Observation::default();
-            for (path, id, before, after) in &after {
-                if let Some(key) = store.key(path.as_os_str().as_bytes(), *id) {
-                    seen.note(key, before, after);
+            for (path, Watched { open, steps, .. }) in &files {
+                if let Some(key) = store.key(path.as_os_str().as_bytes(), id(open.file.version)) {
+                    seen.note_steps(key, &open.before, steps);
                 }
             }
             store.app_mut(name).observed(now_s(), seen);
         })
+    }
+}
+
+/// A file while a start is observed.
+struct Watched {
+    open: Open,
+    /// By step, what was used of it first in that step.
+    steps: Vec<(u8, Pages)>,
+    used: Pages,
+    /// It was mapped at some look, so that what is in memory of it says nothing.
+    mapped: bool,
+}
+
+impl From<Open> for Watched {
+    fn from(open: Open) -> Watched {
+        Watched { open, steps: Vec::new(), used: Pages::new(), mapped: false }
+    }
+}
+
+impl Watched {
+    /// What is used of it at the end of a step, where the app has it mapped or open now.
+    fn look(&mut self, step: u8, touched: Option<&Touched>) {
+        self.mapped |= touched.is_some_and(|touched| !touched.is_unknown);
+        let used: Pages = match touched {
+            _ if !self.mapped => match launch::resident(&self.open.file, 0..self.open.file.pages()) {
+                Ok(flags) => Pages::of_flags(flags),
+                Err(_) => return,
+            },
+            Some(touched) => touched.ranges.iter().cloned().collect(),
+            None => return,
+        };
+        let new = used.without(&self.used);
+        if !new.is_empty() {
+            self.used = self.used.union(&new);
+            self.steps.push((step, new));
+        }
     }
 }
 

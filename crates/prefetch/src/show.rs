@@ -42,6 +42,7 @@ fn described(user: u32, name: &str, app: &App, page: u64) -> Value {
         "accuracy_percent": app.score.accuracy(),
         "coverage_percent": app.score.coverage(),
         "timeliness_percent": app.timeliness(),
+        "first_read_ns": (app.prefetched > 0).then_some(app.first_us.saturating_mul(1000)),
         "ahead_bytes": app.ahead.read.saturating_add(app.ahead.waits) * page,
         "ahead_accuracy_percent": app.ahead.accuracy(),
     })

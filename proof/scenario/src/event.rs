@@ -86,6 +86,8 @@ pub struct StartScore {
     pub coverage_percent: Option<u64>,
     /// Of what was expected and missing so much was prefetched.
     pub timeliness_percent: Option<u64>,
+    /// At the last start, from when it was seen to the first read that was asked for.
+    pub first_read_ns: Option<u64>,
 }
 
 /// What handing a video's frames from player to decoder to display took.

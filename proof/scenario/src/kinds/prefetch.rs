@@ -220,10 +220,11 @@ impl Parameters for Prefetching {
 type Score = fn(&StartScore) -> Option<u64>;
 
 /// Figures of that.
-const SCORES: [(&str, Score); 3] = [
+const SCORES: [(&str, Score); 4] = [
     ("accuracy_percent", |s| s.accuracy_percent),
     ("coverage_percent", |s| s.coverage_percent),
     ("timeliness_percent", |s| s.timeliness_percent),
+    ("first_read_ns", |s| s.first_read_ns),
 ];
 
 /// A start, and what was read of the flash from when the caches were dropped until the app ended.
