@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # Builds kmod/ against the headers of every line of kernels that Debian offers for amd64, with the compiler each was built with, against
 # those of arm64 (4 and 16 KiB pages) and armhf where a cross compiler of that version is installed (apt-get install gcc-aarch64-linux-gnu
-# gcc-arm-linux-gnueabihf), and once as without function tracing; and sees to it that PREEMPT_RT refuses. Headers and, on an older Debian than theirs, compilers are unpacked into the cache, and never installed.
+# gcc-arm-linux-gnueabihf), and once without each of some options; and sees to it that PREEMPT_RT refuses. Headers and, on an older Debian than theirs, compilers are unpacked into the cache, and never installed.
 #   tools/kernels.sh [SUITE...]       bookworm bookworm-backports trixie trixie-backports
 # The host's mirror serves, or FOVEA_MIRROR.
 set -eu
@@ -95,7 +95,17 @@ fetch() { # fetch SUITE HEADERS [:ARCHITECTURE]: into $cache/HEADERS, as a whole
 	mv "$root" "$final"
 }
 
-build() { # build HEADERS [MAKE-ARGUMENT]: the log is in $work/log
+# What vendors' kernels are built without, GKI above all: options that go together, separated by commas.
+lacks="FUNCTION_TRACER,DYNAMIC_FTRACE,DYNAMIC_FTRACE_WITH_REGS,DYNAMIC_FTRACE_WITH_ARGS,DYNAMIC_FTRACE_WITH_DIRECT_CALLS,FTRACE_MCOUNT_RECORD,\
+FUNCTION_GRAPH_TRACER,FTRACE_MCOUNT_USE_CC,BUILDTIME_MCOUNT_SORT,FPROBE,FPROBE_EVENTS,KPROBES_ON_FTRACE MIGRATION,COMPACTION,CMA VM_EVENT_COUNTERS MEMORY_FAILURE"
+folder=
+without() { # without HEADERS OPTION,...: the next build is against these headers with the options off
+	rm -rf "$work/without"
+	# shellcheck disable=SC2046 # one word per option
+	folder=$(sh "$here/tools/headers-without.sh" "$cache/$1/usr/src/$1" "$work/without" $(echo "$2" | tr , ' '))
+}
+
+build() { # build HEADERS: the log is in $work/log
 	rm -rf "$work/src"
 	mkdir "$work/src"
 	cp -r "$here/kmod" "$here/core" "$work/src"
@@ -108,7 +118,7 @@ build() { # build HEADERS [MAKE-ARGUMENT]: the log is in $work/log
 	esac
 	[ ! -d "$cache/$1/tools" ] || compiler=$cache/$1/tools/usr/bin/x86_64-linux-gnu-$compiler
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL nice -n 10 make -k -j"$(nproc)" -C "$work/src/kmod" CC="$cross$compiler" \
-		KDIR="$cache/$1/usr/src/$1" ${2:+"$2"} >"$work/log" 2>&1 && ! grep -q 'WARNING: modpost' "$work/log"
+		KDIR="${folder:-$cache/$1/usr/src/$1}" >"$work/log" 2>&1 && ! grep -q 'WARNING: modpost' "$work/log"
 }
 
 failed=0
@@ -136,11 +146,18 @@ for suite; do
 	done
 	# What GKI is built without; the modules say so when they are loaded.
 	headers=$(newest "$suite" cloud-amd64)
-	if [ -n "$headers" ] && ! build "$headers" KCFLAGS=-DFOVEA_FTRACE=0; then
-		echo "FAIL $suite: does not build against $headers as without function tracing:"
-		grep -E 'error|WARNING|undefined' "$work/log" | grep -v '^make' | sort -u | head -20
-		failed=1
-	fi
+	for lack in $lacks; do
+		[ -n "$headers" ] || break
+		without "$headers" "$lack"
+		if build "$headers"; then
+			echo "ok   $suite: builds without $lack"
+		else
+			echo "FAIL $suite: does not build against $headers without $lack:"
+			grep -E 'error|WARNING|undefined' "$work/log" | grep -v '^make' | sort -u | head -20
+			failed=1
+		fi
+		folder=
+	done
 	for flavour in cloud-arm64 arm64-16k armmp-lpae; do
 		headers=$(newest "$suite" "$flavour")
 		# Debian 12 has none of 16 KiB.

@@ -9,12 +9,13 @@
  * while it is there. If calls are not seen all the same (a compiler that put the function
  * into its callers, tracing that disabled itself), the kernel's own count of moves tells.
  * What is not seen costs hits, and does no harm: follow.h. A kernel that cannot trace
- * functions at all is served so from the beginning.
+ * functions at all is served so from the beginning (follow_moves=N on others).
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/ftrace.h>
 #include <linux/migrate.h>
+#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
@@ -25,6 +26,14 @@
 #include "follow.h"
 #include "moves.h"
 #include "volume.h"
+
+/* Without CONFIG_MIGRATION no page moves, and there is nothing to trace. */
+#define MOVES_TRACED	(FOVEA_FTRACE && IS_ENABLED(CONFIG_MIGRATION))
+#define MOVES_MISSED	(!FOVEA_FTRACE && IS_ENABLED(CONFIG_MIGRATION))
+
+static bool follow_moves = true;
+module_param(follow_moves, bool, 0444);
+MODULE_PARM_DESC(follow_moves, "Whether pages that the kernel moves are followed, by tracing folio_migrate_flags()");
 
 /* Moves that the kernel must have counted before a silence means anything. */
 #define MOVES_ENOUGH	256
@@ -39,7 +48,7 @@ static void look(struct work_struct *work);
 /* Does not wake a CPU that sleeps. */
 static DECLARE_DEFERRABLE_WORK(look_work, look);
 
-#if FOVEA_FTRACE
+#if MOVES_TRACED
 static void move_page(unsigned long to, unsigned long from)
 {
 	struct track_entry *entry = track_entry(from);
@@ -78,7 +87,7 @@ static struct ftrace_ops moves_ops = {
 		 FOVEA_FTRACE_FLAGS,
 };
 
-static int watch(void)
+static int trace_moves(void)
 {
 	int error = ftrace_set_filter_ip(&moves_ops, (unsigned long)folio_migrate_flags,
 					 0, 0);
@@ -88,25 +97,24 @@ static int watch(void)
 	if (error) {
 		/* What was to be traced is kept by the kernel until it is told. */
 		ftrace_free_filter(&moves_ops);
-		pr_err("cannot follow page migration: tracing folio_migrate_flags(): error %d: is kernel.ftrace_enabled 1?\n",
+		pr_err("cannot follow page migration: tracing folio_migrate_flags(): error %d: write 1 to kernel.ftrace_enabled, or load with follow_moves=N\n",
 		       error);
 	}
 	return error;
 }
 
-static void unwatch(void)
+static void untrace_moves(void)
 {
 	unregister_ftrace_function(&moves_ops);
 	ftrace_free_filter(&moves_ops);
 }
 #else
-static int watch(void)
+static int trace_moves(void)
 {
-	pr_notice("this kernel cannot trace functions (CONFIG_FUNCTION_TRACER): pages that it moves in memory are not cached\n");
 	return 0;
 }
 
-static void unwatch(void)
+static void untrace_moves(void)
 {
 }
 #endif
@@ -154,7 +162,8 @@ bool moves_are_unseen(void)
 		goto out;
 	counted_then = now_counted;
 	seen_then = now_seen;
-	if (unseen && !were)
+	/* Who loaded the module was told already that none is followed. */
+	if (unseen && !were && follow_moves)
 		pr_warn("pages move and nothing tells: those are not cached; is function tracing off (dmesg), or folio_migrate_flags() inlined?\n");
 out:
 	were = unseen;
@@ -170,8 +179,15 @@ static void look(struct work_struct *work)
 
 int moves_init(void)
 {
-	int error = watch();
+	int error;
 
+	if (MOVES_MISSED)
+		follow_moves = false;
+	if (!follow_moves)
+		pr_notice("pages that the kernel moves are not followed, and lost to the cache: %s\n",
+			  MOVES_MISSED ? "this kernel has no CONFIG_FUNCTION_TRACER" :
+					 "follow_moves=N");
+	error = follow_moves ? trace_moves() : 0;
 	if (error)
 		return error;
 	counted_then = counted();
@@ -183,5 +199,6 @@ int moves_init(void)
 void moves_exit(void)
 {
 	cancel_delayed_work_sync(&look_work);
-	unwatch();
+	if (follow_moves)
+		untrace_moves();
 }

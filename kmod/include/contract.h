@@ -92,6 +92,7 @@
 	X(salvage_pages) \
 	X(protect_percent) \
 	X(caching) \
+	X(follow_moves) \
 	X(measure) \
 	X(measure_held)
 

@@ -291,7 +291,8 @@ fn ecache(root: &Root) -> Finding {
         Ok(Some(pool)) => {
             let names = crate::ecache::reservations(root).unwrap_or_default();
             let names: Vec<_> = names.iter().map(|r| format!("{} {} MiB", r.name, r.size_bytes >> 20)).collect();
-            Present(format!("{} MiB, {} cached; {}", pool.size_bytes() >> 20, pool.cached, names.join(", ")))
+            let lost = if crate::ecache::follows_moves(root) { "" } else { "; moved pages are lost to it" };
+            Present(format!("{} MiB, {} cached; {}{lost}", pool.size_bytes() >> 20, pool.cached, names.join(", ")))
         }
         Ok(None) if module::is_available(root, "dm-ecache") || module::is_available(root, crate::ecache::MODULE) => {
             missing("module, not loaded", "modprobe dm-ecache with carveouts= and devices=: fovea-ecache(4)")

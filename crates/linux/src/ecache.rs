@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use fovea_apps::PoolReading;
-use fovea_contract::{ecache_statistics as statistics, heap_attributes, HEAP_FOLDER};
+use fovea_contract::{ecache_parameters, ecache_statistics as statistics, heap_attributes, HEAP_FOLDER};
 use serde::{Deserialize, Serialize};
 
 use crate::file::{read, Root};
@@ -61,10 +61,16 @@ pub fn pool(root: &Root) -> Result<Option<PoolReading>, Error> {
     }))
 }
 
-/// Whether the kernel moves pages and the module, which looks anew, is not told.
+/// Whether the module is to follow pages that move: not on a kernel without function tracing.
+pub fn follows_moves(root: &Root) -> bool {
+    let file = root.join(format!("sys/module/{MODULE}/parameters")).join(ecache_parameters::FOLLOW_MOVES);
+    !std::fs::read(file).is_ok_and(|value| value.starts_with(b"N"))
+}
+
+/// Whether the kernel moves pages and the module, which looks anew, is not told, though it should be.
 pub fn moves_are_unseen(root: &Root) -> bool {
     let folder = root.join(format!("sys/module/{MODULE}/pool"));
-    file_number(folder.join(statistics::MOVES_UNSEEN)).is_ok_and(|unseen| unseen > 0)
+    follows_moves(root) && file_number(folder.join(statistics::MOVES_UNSEEN)).is_ok_and(|unseen| unseen > 0)
 }
 
 /// All reservations, by name; none without the module. (`contig-heap`, which is there to be compared with, shows up here too.)
@@ -120,6 +126,11 @@ mod tests {
         assert!(!moves_are_unseen(&Root::at(dir.path())), "an older module does not say");
         capture(dir.path(), "sys/module/dm_ecache/pool/moves_unseen", "1\n");
         assert!(moves_are_unseen(&Root::at(dir.path())));
+        capture(dir.path(), "sys/module/dm_ecache/parameters/follow_moves", "Y\n");
+        assert!(moves_are_unseen(&Root::at(dir.path())) && follows_moves(&Root::at(dir.path())));
+        capture(dir.path(), "sys/module/dm_ecache/parameters/follow_moves", "N\n");
+        assert!(!moves_are_unseen(&Root::at(dir.path())), "nobody asked for it");
+        assert!(!follows_moves(&Root::at(dir.path())));
         for (name, size) in [("mfc1", 36), ("fimc", 12)] {
             capture(dir.path(), &format!("sys/class/misc/ecache!{name}/size_bytes"), &format!("{}\n", size << 20));
             capture(dir.path(), &format!("sys/class/misc/ecache!{name}/held_bytes"), "0\n");

@@ -117,7 +117,12 @@ fn memory_taken_from_the_running_system_serves_as_well() {
 
 /// A module without one safety must fail, and by wrong content.
 fn control(broken: &str) {
-    let words = ["operations=8000", "sequences=50", "stop=1", "refusals=0"].map(String::from);
+    control_with(broken, &[]);
+}
+
+fn control_with(broken: &str, more: &[&str]) {
+    let words = ["operations=8000", "sequences=50", "stop=1", "refusals=0"];
+    let words: Vec<String> = words.iter().chain(more).map(ToString::to_string).collect();
     let Some(ended) = torture(Some(Some(broken)), &words, 900) else { return };
     ended.fails(broken);
 }
@@ -140,6 +145,21 @@ fn a_module_that_is_not_told_of_migration_does_no_harm() {
     if let Some(ended) = torture(Some(Some("blind")), &words, 900) {
         passes(&ended, 30);
     }
+}
+
+/// As on a kernel without function tracing.
+#[test]
+fn a_module_that_follows_no_moves_does_no_harm() {
+    let words = ["operations=4000", "sequences=50", "follow=0", "refusals=0"].map(String::from);
+    if let Some(ended) = torture(Some(None), &words, 900) {
+        passes(&ended, 30);
+    }
+}
+
+/// There it is the look at what is put that keeps it right.
+#[test]
+fn a_module_that_neither_follows_moves_nor_verifies_fails() {
+    control_with("verify", &["follow=0"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@
 //! stop         1: end at the first failure            phases      0: none of the targeted phases
 //! carveouts    the module's parameter                 refusals    0: none of wrong carve-outs, which name the phone's places
 //! blind        1: the module is not told of moves, and must notice
+//! follow       0: the module is to follow no moves, as on a kernel without function tracing
 //! faulty       1: some loads of the module's fault, and it must notice
 //! debug        1: the kernel has checkers, and faults
 //! readers      so many threads read cached files, and nothing else is done
@@ -33,9 +34,11 @@ mod volume_io;
 
 use std::time::Instant;
 
-use fovea_contract::{ecache_statistics as statistics, ECACHE_MODULE as MODULE, ECACHE_TARGET, HEAP_MODULE};
+use fovea_contract::{
+    ecache_parameters, ecache_statistics as statistics, ECACHE_MODULE as MODULE, ECACHE_TARGET, HEAP_MODULE,
+};
 use fovea_linux::{module, Root};
-use fovea_tests::audit::{self, Watch};
+use fovea_tests::audit::{self, KernelLog, Watch};
 use fovea_tests::content::Contents;
 use fovea_tests::init;
 use fovea_tests::pressure;
@@ -71,6 +74,8 @@ pub struct Options {
     pub refusals: bool,
     /// Whether the module is one that is not told when pages move.
     pub blind: bool,
+    /// Whether the module is to follow pages that move.
+    pub follow: bool,
     /// Whether the module is one some of whose loads fault.
     pub faulty: bool,
     /// Whether the kernel must be one with checkers, and is asked what they found.
@@ -93,6 +98,7 @@ impl Options {
             carveouts: words.text("carveouts").map_or_else(reserved, str::to_owned),
             refusals: words.flag("refusals", true),
             blind: words.flag("blind", false),
+            follow: words.flag("follow", true),
             faulty: words.flag("faulty", false),
             debug: words.flag("debug", false),
             exact: words.flag("exact", false),
@@ -133,7 +139,9 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
         if options.refusals {
             refusals::of_parameters(report);
         }
+        let mut log = KernelLog::new().map_err(|e| format!("/dev/kmsg: {e}"))?;
         module::load_with(&root, MODULE, &refusals::good_parameters(options)).map_err(|e| e.to_string())?;
+        says_whether_it_follows(options, &mut log, report)?;
         let found = physical::carveouts()?;
         let right = options.carveouts != reserved() || found == CARVEOUTS;
         report.check("the memory is where it should be", right, format_args!("{found:x?}"));
@@ -163,7 +171,8 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     if options.has_module() {
         let unseen = statistic(statistics::MOVES_UNSEEN)?;
         let told = format_args!("unseen: {unseen}");
-        report.check("moves that nobody tells of are noticed", unseen == u64::from(options.blind), told);
+        let are = options.blind || !options.follow;
+        report.check("moves that nobody tells of are noticed", unseen == u64::from(are), told);
     }
     finish(&mut stack, &contents, options, report)?;
     watch.look(report, false);
@@ -174,6 +183,19 @@ fn run(options: &Options, report: &Report) -> Outcome<()> {
     checkers::end(options, report)?;
     watch.look(report, false);
     report.check("the kernel's log was watched", watch.seen() > 0, format_args!("{} lines", watch.seen()));
+    Ok(())
+}
+
+/// A module that follows no moves says so once, and in its parameter.
+fn says_whether_it_follows(options: &Options, log: &mut KernelLog, report: &Report) -> Outcome<()> {
+    let said = log.lines().iter().filter(|(_, line)| line.contains("are not followed")).count();
+    let path = module_file("parameters").join(ecache_parameters::FOLLOW_MOVES);
+    let follows = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    report.check(
+        "the module says whether it follows moves",
+        said == usize::from(!options.follow) && follows.trim() == if options.follow { "Y" } else { "N" },
+        format_args!("{said} lines, follow_moves {}", follows.trim()),
+    );
     Ok(())
 }
 

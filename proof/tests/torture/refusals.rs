@@ -21,7 +21,8 @@ use crate::{Options, DEVICES, MODULE};
 pub fn good_parameters(options: &Options) -> String {
     let devices: Vec<String> = DEVICES.iter().map(|(name, size)| format!("{name}:{size}")).collect();
     let measure = if options.exact { " measure_held=Y" } else { "" };
-    format!("carveouts={} devices={}{measure}", options.carveouts, devices.join(","))
+    let follow = if options.follow { "" } else { " follow_moves=N" };
+    format!("carveouts={} devices={}{measure}{follow}", options.carveouts, devices.join(","))
 }
 
 fn errno(error: &Error) -> Option<i32> {
@@ -141,9 +142,12 @@ pub fn while_in_use(stack: &Stack, options: &Options, report: &Report) {
     };
     check("an unknown way of clearing at run time", parameter("zero", "never"), &[libc::EINVAL], 1);
     check("no number of pages", parameter("salvage_pages", "many"), &[libc::EINVAL], 0);
-    let off = fs::write(FTRACE, "0").err().and_then(|e| e.raw_os_error());
-    // EOPNOTSUPP: of Linux 7.3, where nobody can.
-    check("switching function tracing off under it", off, &[libc::EBUSY, libc::EOPNOTSUPP], 0);
+    // One that follows no moves does not need it.
+    if options.follow {
+        let off = fs::write(FTRACE, "0").err().and_then(|e| e.raw_os_error());
+        // EOPNOTSUPP: of Linux 7.3, where nobody can.
+        check("switching function tracing off under it", off, &[libc::EBUSY, libc::EOPNOTSUPP], 0);
+    }
     let again = module::load_with(&Root::at("/"), MODULE, &good_parameters(options)).err();
     check("loading it twice", again.as_ref().and_then(errno), &[libc::EEXIST], 0);
     let unload = || module::remove(MODULE).err().as_ref().and_then(errno);
