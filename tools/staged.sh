@@ -39,6 +39,8 @@ find . -mindepth 1 -depth -type d | sed 's|^\.||' | while read -r path; do
 	*fovea*) ;;
 	# Where there are hooks for it, that package has the folders.
 	/usr/share/initramfs-tools*) [ ! -e /usr/share/initramfs-tools/hook-functions ] || continue ;;
+	/usr/lib/dracut*) [ ! -e /usr/lib/dracut/dracut-functions.sh ] || continue ;;
+	/usr/lib/initcpio*) [ ! -e /usr/lib/initcpio/functions ] || continue ;;
 	"$prefix"/share/man) [ -n "$folder" ] || continue ;;
 	"$prefix"/*/*) [ -n "$folder" ] || [ "$prefix" != /usr ] || continue ;;
 	*) [ -n "$folder" ] || continue ;;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Tries what makes volumes when a machine starts (packaging/): the program itself, the modules for dracut and mkinitcpio, and the generator for
-# systemd, each in a root made for it, with stand-ins for the functions of the program that calls it. A boot of Debian's initramfs-tools:
+# Tries what makes volumes when a machine starts (packaging/): the program itself, the modules for dracut and mkinitcpio, the generator for
+# systemd, and what `fovea-setup volume` writes for them, each in a root made for it, with stand-ins for the functions of the program that calls it. A boot of Debian's initramfs-tools:
 # tools/root-on-aciom.sh.
 set -eu
 cd "$(dirname "$0")/.."
@@ -149,5 +149,50 @@ if command -v systemd-escape >/dev/null; then
 else
 	echo "test-volumes: the generator is left out: no systemd-escape here" >&2
 fi
-[ "$failed" = 0 ] && echo "volumes: dracut, mkinitcpio, systemd: right"
+# A place of fstab is put on a volume, and back. Its root says what is on home and swap, and names root's partition.
+if [ "$(id -u)" = 0 ]; then
+	root=$work/root
+	mkdir -p "$root/etc" "$root/proc" "$root/run/systemd/system" "$root/dev/disk/by-partuuid" "$root/dev/disk/by-uuid" "$root/dev/disk/by-label"
+	printf 'PARTUUID=0a-1 / ext4 defaults 0 1\nUUID=0b /home ext4 defaults 0 2\nLABEL=s none swap sw 0 0\n' >"$root/etc/fstab"
+	touch "$root/dev/card1" "$root/dev/card3" "$root/dev/card4"
+	for link in by-partuuid/0a-1:card1 by-partuuid/0a-3:card3 by-uuid/0b:card3 by-label/s:card4; do
+		ln -s "../../${link#*:}" "$root/dev/disk/${link%%:*}"
+	done
+	# Never the machine's own.
+	for name in systemctl update-initramfs; do
+		printf '#!/bin/sh\necho %s "$@" >>%s/said\n' "$name" "$work" >"$work/bin/$name"
+		chmod +x "$work/bin/$name"
+	done
+	cp -a "$root" "$work/root.before"
+	setup() { # setup CODE WORD...: what it says is in told
+		code=0 wanted=$1
+		shift
+		PATH=$work/bin:$PATH FOVEA_SETUP_ROOT=$root sh "$packaging/fovea-setup" "$@" </dev/null >"$work/told" 2>&1 || code=$?
+		[ "$code" = "$wanted" ] || wrong "fovea-setup $*: exit code $code: $(cat "$work/told")"
+	}
+	: >"$work/said"
+	setup 0 --dry-run volume /home ecache
+	has_line "$work/told" "1. Put /home (ext4 on /dev/disk/by-partuuid/0a-3) on a volume of dm-ecache from the next start on."
+	diff -r "$root" "$work/root.before" >/dev/null || wrong "a dry run changes the machine"
+	setup 0 --yes volume /home ecache
+	has_not "$work/told" "Boot with"
+	setup 0 --yes volume swap
+	setup 0 --yes volume / cmax=5 hold=2
+	has_line "$work/told" "   Boot with root= /dev/mapper/root."
+	has_line "$work/said" "update-initramfs -u"
+	printf '%s\n' 'home /dev/disk/by-partuuid/0a-3 ecache' 'swap /dev/card4' 'root /dev/disk/by-partuuid/0a-1 cmax=5 hold=2' |
+		cmp -s - "$root/etc/fovea/volumes" || wrong "volumes: $(cat "$root/etc/fovea/volumes")"
+	# What is on a volume has its UUID and label; the partition's name is the device's alone.
+	printf '/dev/mapper/root / ext4 defaults 0 1\nUUID=0b /home ext4 defaults 0 2\nLABEL=s none swap sw 0 0\n' |
+		cmp -s - "$root/etc/fstab" || wrong "fstab: $(cat "$root/etc/fstab")"
+	setup 1 --yes volume /home
+	has_line "$work/told" "fovea-setup: /etc/fovea/volumes has a volume home already"
+	setup 2 --yes volume /films
+	setup 2 --yes volume
+	setup 2 --yes films
+	setup 0 --undo
+	diff -r -x var "$root" "$work/root.before" || wrong "fovea-setup --undo leaves something"
+	[ "$(grep -c '^update-initramfs -u$' "$work/said")" = 2 ] || wrong "root's initramfs keeps its volume"
+fi
+[ "$failed" = 0 ] && echo "volumes: setup, dracut, mkinitcpio, systemd: right"
 exit "$failed"
