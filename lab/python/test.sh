@@ -17,7 +17,7 @@ mkdir -p "$made"
 pip() { "$made/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 # ray is 70 MB, and taken only if asked for.
 # shellcheck disable=SC2086 # one word, or none
-pip install "maturin>=1.7,<2" pytest pyarrow pandas fsspec nbclient ipykernel ${FOVEA_PYTHON_RAY:+ray} >"$made/pip.log" 2>&1 ||
+pip install "maturin>=1.7,<2" pytest pyarrow pandas polars fsspec nbclient ipykernel ${FOVEA_PYTHON_RAY:+ray} >"$made/pip.log" 2>&1 ||
 	skip "packages cannot be had ($(tail -n 1 "$made/pip.log"))"
 # A server and a client of S3, without which those tests name what they lack.
 pip install "moto[server]" s3fs >>"$made/pip.log" 2>&1 || echo "python: no tests of S3, packages cannot be had ($(tail -n 1 "$made/pip.log"))" >&2

@@ -52,6 +52,12 @@ def _counting(warm_up: int | str, interval: int | None) -> dict[str, Any]:
     return {"warm_up": str(warm_up), "interval": interval}
 
 
+def _seeds(seeds: int) -> int:
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= 1000:
+        raise Error(f"seeds {seeds!r}: a policy that draws is replayed under 1 to 1000 seeds; take 5, or 1 for the one that is named")
+    return seeds
+
+
 def _threads(threads: int | None) -> int | None:
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise Error(f"threads {threads!r}: no thread to work; take at least 1, or None for all cores")
@@ -87,6 +93,7 @@ def replay(
     *,
     warm_up: int | str = 0,
     interval: int | None = None,
+    seeds: int = 5,
     reads_only: bool = False,
     ops: Iterable[str] | None = None,
     repeat: int = 1,
@@ -98,8 +105,10 @@ def replay(
     columns), or an array of ids; fovea.trace says more of one than its columns' names do. Policies are names as on the command line (``"lru"``,
     ``"s3-fifo:small=0.2"``, ``"external:./program"``, ``"all"``), or classes as fovea.Policy; the document holds what the lab's own found. Sizes are ``1000`` objects,
     ``"64MiB"``, ``"10%"``, ``"10%B"``. ``warm_up`` requests (``10000``, ``"10%"``) fill the cache and are not counted; with ``interval``, so many
-    requests at a time are counted too, in ``.intervals``.
+    requests at a time are counted too, in ``.intervals``. A policy that draws has a row for each of so many ``seeds``, beginning with the one
+    that is named; ``.over_seeds`` takes them together.
     """
+    seeds = _seeds(seeds)
     counting, texts = _counting(warm_up, interval), _sizes(sizes)
     source, shape = _source(trace), _shape(reads_only, ops, repeat, keep)
     named, written = [], []
@@ -110,14 +119,16 @@ def replay(
             written.append(policy)
         else:
             raise Error(f"policy {policy!r}: neither a name nor a class; write 'lru', or derive a class from fovea.Policy")
-    rows, document = [], {}
+    rows, document, over = [], {}, None
     if named or not written:
-        cells, text = _native.replay(source, named, texts, shape, counting)
-        rows, document = json.loads(cells), json.loads(text)
+        cells, text, together = _native.replay(source, named, texts, shape, counting, seeds)
+        rows, document, over = json.loads(cells), json.loads(text), Results(json.loads(together), {})
     if written:
         requests = _native.Requests(source, shape)
         rows += [run(requests, policy, size, counting) for size in texts for policy in written]
-    return _results(rows, document)
+    found = _results(rows, document)
+    found.over_seeds = over
+    return found
 
 
 def mrc(

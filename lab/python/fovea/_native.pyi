@@ -75,8 +75,13 @@ class Steps:
 _Source = str | os.PathLike[str] | Trace
 
 def replay(
-    trace: _Source, policies: list[str], sizes: list[str], shape: dict[str, Any], counting: dict[str, Any]
-) -> tuple[str, str]: ...
+    trace: _Source,
+    policies: list[str],
+    sizes: list[str],
+    shape: dict[str, Any],
+    counting: dict[str, Any],
+    seeds: int,
+) -> tuple[str, str, str]: ...
 def mrc(
     trace: _Source,
     policies: list[str],

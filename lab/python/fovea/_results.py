@@ -14,7 +14,12 @@ class Results:
     """Rows of results, one per policy and size, and the lab's results document."""
 
     def __init__(
-        self, rows: list[dict[str, Any]], document: dict[str, Any], resumed: int = 0, intervals: Results | None = None
+        self,
+        rows: list[dict[str, Any]],
+        document: dict[str, Any],
+        resumed: int = 0,
+        intervals: Results | None = None,
+        over_seeds: Results | None = None,
     ) -> None:
         self.rows = rows
         self.document = document
@@ -22,6 +27,8 @@ class Results:
         self.resumed = resumed
         # The same by interval, if that was asked for: rows that sum up to those of their policy and size.
         self.intervals = intervals
+        # A replay's rows with a policy's seeds taken together: mean of the misses, and half of its 95 % confidence interval.
+        self.over_seeds = over_seeds
 
     def __len__(self) -> int:
         return len(self.rows)

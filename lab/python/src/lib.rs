@@ -13,7 +13,9 @@ use std::path::PathBuf;
 use fovea_lab::dense::{Dense, DenseOptions, CHUNK_REQUESTS};
 use fovea_lab::mrc::{mrc_dense, MrcOptions};
 use fovea_lab::policy::{self, Choice};
-use fovea_lab::replay::{check_grid, input, replay_opened, Counting, ReplayOptions};
+use fovea_lab::replay::{
+    check_grid, input, over_seeds, replay_opened, with_seeds, Counting, OverSeeds, ReplayOptions, ReplayReport,
+};
 use fovea_lab::store::content_of;
 use fovea_lab::sweep::{trace_key, Cell, SweepOptions};
 use fovea_lab::{Result, Size, Stop, Weight};
@@ -118,7 +120,9 @@ fn json(value: &impl serde::Serialize) -> String {
 /// Rows and results document, as JSON.
 type Found = (String, String);
 
+/// The same, and rows that take a policy's seeds together.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 fn replay(
     py: Python<'_>,
     trace: Source,
@@ -126,9 +130,10 @@ fn replay(
     sizes: Vec<String>,
     shape: Shape,
     counting: Counted,
-) -> PyResult<Found> {
+    seeds: u32,
+) -> PyResult<(String, String, String)> {
     interruptible(py, |stop| {
-        let (policies, sizes) = (choices(&policies)?, sizes_of(&sizes)?);
+        let (policies, sizes) = (with_seeds(&choices(&policies)?, seeds), sizes_of(&sizes)?);
         check_grid(&policies, &sizes)?;
         let (dense, counting) = (shape.options(stop)?, counting.counting()?);
         let options = ReplayOptions { trace: PathBuf::new(), policies, sizes, dense, counting };
@@ -136,7 +141,30 @@ fn replay(
         let inputs = trace.inputs(&dense);
         let report = replay_opened(&mut dense, inputs, &options, |_, _| {})?;
         let cells: Vec<Cell> = report.outcomes.iter().map(|o| Cell::new(&trace.name(), o, &dense)).collect();
-        Ok((json(&cells), json(&report.document())))
+        let over: Vec<_> = over_seeds(&options.policies, &report.outcomes)
+            .iter()
+            .map(|found| row_over_seeds(&trace.name(), found, &report))
+            .collect();
+        Ok((json(&cells), json(&report.document()), json(&over)))
+    })
+}
+
+fn row_over_seeds(trace: &str, found: &OverSeeds, report: &ReplayReport) -> serde_json::Value {
+    // All policies were asked the same.
+    let requests = report.outcomes.first().map_or(0, |outcome| outcome.requests);
+    let ratio = |misses: f64| misses / requests.max(1) as f64;
+    serde_json::json!({
+        "trace": trace,
+        "policy": found.policy,
+        "size": found.size,
+        "seeds": found.seeds,
+        "requests": requests,
+        "mean_misses": found.mean_misses,
+        "half_interval": found.half_interval,
+        "least_misses": found.range[0],
+        "most_misses": found.range[1],
+        "miss_ratio": ratio(found.mean_misses),
+        "miss_ratio_half_interval": ratio(found.half_interval),
     })
 }
 

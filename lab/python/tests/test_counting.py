@@ -3,6 +3,7 @@
 
 import json
 import os
+import statistics
 import subprocess
 
 import pytest
@@ -52,7 +53,7 @@ def test_replay_is_the_command_line_s(git, warm_up, interval):
     words += [str(warm_up), "--json", "-"]
     words += [] if interval is None else ["--interval", str(interval)]
     told = json.loads(subprocess.run([os.environ["FOVEA_CLI"], *words], check=True, capture_output=True).stdout)
-    ours = fovea.replay(git, policies, "10%,1MiB", warm_up=warm_up, interval=interval).document
+    ours = fovea.replay(git, policies, "10%,1MiB", warm_up=warm_up, interval=interval, seeds=1).document
     # Who made it differs, what was found does not.
     for name in ("scenario", "inputs", "options", "cases", "verdicts"):
         assert ours[name] == told[name], name
@@ -78,3 +79,31 @@ def test_nonsense_is_answered_in_one_line(git, arguments, said, policy):
     with pytest.raises(fovea.Error) as error:
         fovea.replay(git, policy, "10", **arguments)
     assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_policy_that_draws_has_several_seeds_and_an_interval(git):
+    found = fovea.replay(git, ["lru", "random", Lru], "5%")
+    assert [row["policy"] for row in found] == ["lru", "random", *(f"random:seed={seed}" for seed in (2, 3, 4, 5)), "Lru"]
+    drawn = [row["misses"] for row in found if row["policy"].startswith("random")]
+    assert len(set(drawn)) > 1
+    lru, random = found.over_seeds
+    assert (lru["policy"], lru["seeds"], lru["half_interval"], lru["mean_misses"]) == ("lru", 1, 0.0, found.rows[0]["misses"])
+    assert (random["policy"], random["seeds"], random["mean_misses"]) == ("random", 5, pytest.approx(statistics.mean(drawn)))
+    # Student's t of four degrees of freedom.
+    assert random["half_interval"] == pytest.approx(2.776 * statistics.stdev(drawn) / 5**0.5, rel=1e-3)
+    assert (random["least_misses"], random["most_misses"]) == (min(drawn), max(drawn))
+    assert random["miss_ratio"] == pytest.approx(random["mean_misses"] / random["requests"])
+    assert found.over_seeds.to_pandas()["seeds"].tolist() == [1, 5]
+    one = fovea.replay(git, "random:seed=3", "5%", seeds=1)
+    assert [row["misses"] for row in one] == [drawn[2]] and one.over_seeds.rows[0]["seeds"] == 1
+    assert fovea.replay(git, Lru, "5%").over_seeds is None
+    for seeds in (0, True, 1.5, 5000):
+        with pytest.raises(fovea.Error, match="seeds .*: a policy that draws"):
+            fovea.replay(git, "random", "5%", seeds=seeds)
+
+
+@pytest.mark.skipif("FOVEA_CLI" not in os.environ, reason="no fovea of these sources is built beside; cargo build -p fovea")
+def test_seeds_are_the_command_line_s(git):
+    words = ["lab", "replay", git, "--policies", "lru,random,hyperbolic:seed=4", "--sizes", "10%", "--seeds", "3", "--json", "-"]
+    told = json.loads(subprocess.run([os.environ["FOVEA_CLI"], *words], check=True, capture_output=True).stdout)
+    assert fovea.replay(git, "lru,random,hyperbolic:seed=4", "10%", seeds=3).document["cases"] == told["cases"]

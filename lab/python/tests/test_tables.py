@@ -44,6 +44,19 @@ def test_texts_categoricals_and_lists_are_ids():
     assert fovea.replay([-1, 1, -1], "lru", "9").rows[0]["footprint_objects"] == 2
 
 
+def test_polars_in_and_out():
+    polars = pytest.importorskip("polars")
+    texts = [f"key-{id}" for id in IDS]
+    for ids in (IDS, texts, polars.Series(texts, dtype=polars.Categorical), polars.Series(IDS, dtype=polars.Int32)):
+        assert misses(polars.DataFrame({"key": ids, "size": SIZES})) == EXPECTED
+    times = polars.DataFrame({"key": IDS, "timestamp": pandas.to_datetime(range(6), unit="s").to_numpy()})
+    expires = fovea.replay(times, "lru:ttl-s=2", "9").rows[0]["misses"]
+    assert expires == fovea.replay(times.with_columns(timestamp=polars.Series(range(6))).rename({"timestamp": "time_s"}), "lru:ttl-s=2", "9").rows[0]["misses"]
+    found = fovea.replay(times, "lru,fifo", "2")
+    assert polars.DataFrame(found)["misses"].to_list() == [row["misses"] for row in found]
+    assert polars.DataFrame(fovea.trace(times))["object"].to_list() == IDS
+
+
 def test_columns_that_are_called_otherwise():
     frame = pandas.DataFrame({"key": IDS, "size": SIZES, "when": range(6)})
     # A column `size` weighed each object 1 byte.
