@@ -21,6 +21,9 @@ POLICIES = {
     "arc": lcs.ARC,
     "lirs": lcs.LIRS,
     "belady": lcs.Belady,
+    "random": lcs.Random,
+    "hyperbolic": lcs.Hyperbolic,
+    "lhd": lcs.LHD,
 }
 
 
