@@ -159,7 +159,7 @@ struct ecache_config {
 	u32 search_steps;
 	/*
 	 * Most of the cache's frames that pages put as returned may keep from being the
-	 * next to go, percent; at most 100. 0: one LRU list, the seed's.
+	 * next to go, percent; at most 100. 0: one LRU list, as in the paper.
 	 */
 	u32 protect_percent;
 	/* Seeds the hash and the random policy. */

@@ -7,8 +7,8 @@
  * laid from the start of a carve-out: base + subset sum, where its whole
  * reservation fits. Its home belongs to PR(d) too.
  *
- * BR: the seed divides PR(d) for each device. Here one division serves all: it is
- * cut wherever any device's candidate begins or ends, and where carve-outs meet.
+ * BR: the paper divides PR(d) for each device. Here one division serves all
+ * devices. It is cut where any candidate begins or ends, and where carve-outs meet.
  */
 
 #include "internal.h"

@@ -2,8 +2,8 @@
 /*
  * The frame table's lists: free frames, and pages from the most recently put on.
  *
- * The seed has one LRU list with free frames at its LRU end. Here its free part is
- * a list of its own, a stack: the seed's list, read from the LRU position, is the
+ * The paper has one LRU list with free frames at its LRU end. Here its free part is
+ * a list of its own, a stack: the paper's list, read from the LRU position, is the
  * free list from its top and then the LRU list from its tail.
  *
  * And the LRU list has two parts, as in segmented LRU. Pages that were got from here

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Values of `oom_score_adj` that only Fovea gives, and what each stands for.
 //!
-//! A child has the value its parent had when it was born, and nobody can see from outside whether
-//! that was before or after its parent's was changed. So the value itself says it: a *mark* is a
-//! value that nothing else uses, given to processes with one base value only. Whoever has a mark,
-//! by a write or by birth, has the mark's base without Fovea; whoever has no mark has its own
-//! value.
+//! A child inherits the value that its parent has at the fork. Whether that was before or after
+//! Fovea changed the parent's value cannot be seen from outside. So the value itself says it: a
+//! *mark* is a value that nothing else uses, given to processes with one base value only. Without
+//! Fovea, a process that has a mark, written or inherited, would have the mark's base. A process
+//! that has no mark has its own value.
 
 use std::collections::BTreeMap;
 
 /// The kernel's OOM_SCORE_ADJ_MAX.
 const SCORE_MAX: i32 = 1000;
 
-/// Marks, at most. A device has as many as apps' first values times steps of importance.
+/// Marks, at most. A device needs one for each pair of an app's first value and a step of importance.
 const MARKS_MAX: usize = 128;
 
 /// How far a mark may lie above the value wanted.
 const ABOVE_MAX: i32 = 24;
 
-/// Values that programs give to their own processes: Firefox's, whose other ones end in 0.
+/// Values that Firefox gives to its own processes; its other values end in 0, which no mark does.
 const IN_USE: [i32; 3] = [167, 233, 333];
 
 /// What a mark stands for.
@@ -28,7 +28,7 @@ struct Meaning {
     wanted: i32,
 }
 
-/// The marks given so far. One stays what it is for as long as any process may have it.
+/// The marks given so far. A mark keeps its meaning for as long as any process may have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     meanings: BTreeMap<i32, Meaning>,
@@ -45,14 +45,14 @@ impl Marks {
         self.meanings.contains_key(&score)
     }
 
-    /// The mark of processes with this base that should have `wanted` more.
+    /// The mark for processes with this base whose value is to be raised by `wanted`.
     pub fn find(&self, base: i32, wanted: i32) -> Option<i32> {
         let meaning = Meaning { base, wanted };
         self.meanings.iter().find_map(|(&mark, &known)| (known == meaning).then_some(mark))
     }
 
-    /// A new mark for them, close to what is wanted: above it, or the highest there is. `None`
-    /// where none is left, or the base is below 0, which says that somebody protects the process.
+    /// A new mark for such processes: the next free value above base + `wanted`, or the highest free one
+    /// below. `None` where no value is free, or the base is below 0: then somebody protects the process.
     pub fn propose(&self, base: i32, wanted: i32) -> Option<i32> {
         if base < 0 || wanted <= 0 || self.meanings.len() >= MARKS_MAX {
             return None;
@@ -66,17 +66,17 @@ impl Marks {
         above.into_iter().find(is_free).or_else(|| (0..=sum.min(SCORE_MAX)).rev().find(is_free))
     }
 
-    /// A mark that was given.
+    /// Records a mark that was given.
     pub fn insert(&mut self, mark: i32, base: i32, wanted: i32) {
         self.meanings.entry(mark).or_insert(Meaning { base, wanted });
     }
 
-    /// Mark, base and what was wanted.
+    /// Mark, base and raise of each.
     pub fn iter(&self) -> impl Iterator<Item = (i32, i32, i32)> + '_ {
         self.meanings.iter().map(|(&mark, meaning)| (mark, meaning.base, meaning.wanted))
     }
 
-    /// Whether none was given.
+    /// Whether no mark was given.
     pub fn is_empty(&self) -> bool {
         self.meanings.is_empty()
     }

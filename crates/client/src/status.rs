@@ -14,18 +14,18 @@ use crate::protocol::REPLY_MAX_BYTES;
 pub struct Status {
     /// The daemon's PID.
     pub pid: u32,
-    /// What is decided is only written to the journal (`[daemon] act = false`): what is told here as done is not.
+    /// The daemon decides and writes its decisions to the journal, but changes nothing (`[daemon] act = false`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_decides: bool,
     /// Whether the screen is on.
     pub screen_on: bool,
-    /// Who tells of focus and screen, by name.
+    /// Names of the connected focus sources.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// Whether one of them tells who is in front; else nobody is frozen, and nothing compressed ahead.
+    /// Whether a focus source reports the foreground app. Without one nothing is frozen, and nothing is compressed ahead.
     #[serde(default)]
     pub focus_told: bool,
-    /// App on the screen; where nobody tells, a guess.
+    /// The foreground app; without a focus source, a guess.
     pub foreground: Option<AppName>,
     /// Whether there is work under way or a timer set; false when the daemon sleeps until something happens.
     pub busy: bool,
@@ -35,7 +35,7 @@ pub struct Status {
     /// What apps were warned of, as far as it still holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Warning>,
-    /// Cgroups of no app that grew fast while memory was short, in the last minute.
+    /// Cgroups outside of apps that grew fast within the last minute, while memory was short.
     #[serde(default)]
     pub runaways: Vec<String>,
     /// Memory as last read.
@@ -43,33 +43,33 @@ pub struct Status {
     /// The eCache's pool; none without the module.
     #[serde(default)]
     pub ecache: Option<PoolReading>,
-    /// Who holds device buffers, the 16 with the most; their memory is charged to the cgroup and in no process.
+    /// The 16 cgroups that hold the most device buffers. That memory is charged to the cgroup and belongs to no process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buffer_holders: Vec<BufferHolder>,
-    /// By what apps' classes count on the disk.
+    /// How the classes of apps are enforced on the disk.
     #[serde(default)]
     pub disk: DiskControl,
-    /// Merging of pages that are alike; none if no app is registered for it.
+    /// Merging of equal pages; none if no app is registered for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merging: Option<Merging>,
-    /// Memory of two speeds; none where there is one kind, or moving pages is not the daemon's.
+    /// Fast and slow memory; none where there is one kind, or where another program moves the pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiers: Option<Tiers>,
     /// Kills since the daemon began.
     pub kills: u64,
     /// Pages compressed since the daemon began.
     pub compressed_pages: u64,
-    /// What is wrong with the configuration file, and what counts instead.
+    /// Faults of the configuration file, and the values that are used instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config_problems: Vec<String>,
-    /// Apps that the user opened before and that do not run, as far as they may come next; the likeliest first.
+    /// Apps that do not run and that the user may open next, the likeliest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<Expected>,
     /// What this device lacks, by name.
     pub missing: Vec<String>,
     /// Apps.
     pub apps: Vec<AppStatus>,
-    /// Where to ask on, if these are not the last.
+    /// The offset of the next request, if there are more apps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<usize>,
 }
@@ -110,31 +110,31 @@ fn json_bytes(what: &impl Serialize) -> usize {
     serde_json::to_vec(what).map_or(0, |text| text.len())
 }
 
-/// Merging of pages that are alike.
+/// Merging of equal pages (KSM).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merging {
-    /// The kernel looks for them now.
+    /// ksmd is scanning now.
     pub looking: bool,
-    /// Nobody else has it look.
+    /// Only the daemon has switched ksmd on.
     pub ours: bool,
-    /// Apps that are registered, as far as they have been in the background.
+    /// Registered apps that have been in the background.
     pub registered_apps: usize,
-    /// Memory saved, as the kernel reckons it: what has been written to since it looked counts until it looks again.
+    /// Memory saved, as the kernel counts it: a page that was written to since the last scan counts until the next one.
     pub saved_bytes: u64,
-    /// CPU time of its thread since it booted.
+    /// CPU time of ksmd since boot.
     pub cpu_ns: u64,
 }
 
-/// Memory of two speeds.
+/// Fast and slow memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiers {
     /// All fast memory.
     pub fast_bytes: u64,
-    /// What is free of it above what the kernel keeps, as last looked at.
+    /// Free fast memory above the kernel's watermarks, at the last reading.
     pub fast_free_bytes: u64,
     /// Apps whose new pages go to slow memory only.
     pub kept_out: usize,
-    /// What the daemon has had moved to slow memory since it began.
+    /// Bytes that the daemon has demoted since it started.
     pub demoted_bytes: u64,
 }
 
@@ -143,7 +143,7 @@ pub struct Tiers {
 pub struct Expected {
     /// Name.
     pub name: AppName,
-    /// How surely it comes to the front soon, thousandths.
+    /// Probability that it comes to the foreground soon, in thousandths.
     pub returns_permille: u32,
 }
 
@@ -157,24 +157,24 @@ pub struct AppStatus {
     pub kind: Kind,
     /// Cgroup.
     pub cgroup: String,
-    /// Rank now.
+    /// Its importance now.
     pub importance: Importance,
-    /// How surely it comes back to the front soon, thousandths; none of a service, and while it is in front.
+    /// Probability that it comes back to the foreground soon, in thousandths; none for a service, and while it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns_permille: Option<u32>,
-    /// The list it is on, and the entry that means it.
+    /// The owner's list that it is on, and the entry that matches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
     /// Why it is perceptible though it may not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perceptible: Option<Perceived>,
-    /// What its disk and network traffic needs, and what that is by.
+    /// Its I/O class, and where that comes from.
     #[serde(default)]
     pub io_class: Classified,
-    /// What each of its TCP connections is held to, so that another app receives in time; 0 if they are not.
+    /// Window of each of its TCP connections, set so that another app receives in time; 0 if none is set.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub receive_window_bytes: u64,
-    /// What arrives for it by UDP in a second at most, for the same reason; 0 if that is not limited.
+    /// Limit of what it receives by UDP, in bytes a second, for the same reason; 0 if there is none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub udp_limit_bytes_per_s: u64,
     /// Frozen by the daemon.

@@ -38,9 +38,9 @@ pub struct Key {
     pub meaning: String,
     /// Type, with the unit or what may be chosen.
     pub kind: String,
-    /// What is accepted.
+    /// The accepted range.
     pub range: String,
-    /// Without it.
+    /// Its default.
     pub default: String,
 }
 

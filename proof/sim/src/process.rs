@@ -32,30 +32,30 @@ pub struct Region {
 pub struct Process {
     /// PID.
     pub pid: u32,
-    /// What it is.
+    /// The app that it runs.
     pub profile: AppProfile,
     /// Seed of its content and touch sets.
     pub seed: u64,
-    /// Its lists.
+    /// The reclaim lists of its cgroup.
     pub lists: ListsId,
     /// Its memory, in ascending order of addresses.
     pub regions: Vec<Region>,
-    /// Pages of it.
+    /// Pages of its memory, in all regions.
     pub pages: u64,
-    /// What it does beside.
+    /// Its job in the background, if it has one.
     pub job: Option<Job>,
-    /// Pages that its children ever had, for each to have content of its own.
+    /// Pages that its children have had since it began: each gets content of its own by this number.
     child_pages: u64,
-    /// Stopped.
+    /// Whether its cgroup is frozen.
     pub frozen: bool,
     /// `oom_score_adj`.
     pub score: i32,
-    /// It touched a page while it was stopped, which must not be.
+    /// It touched a page while it was frozen: a fault of the simulation, which a test looks for.
     pub ran_frozen: bool,
 }
 
 impl Process {
-    /// The page of an index.
+    /// The page at an index of its memory.
     pub fn page(&self, index: u64) -> PageId {
         let region = self.regions.iter().find(|r| (r.index..r.index + r.pages).contains(&index));
         let region = region.expect("callers stay below the number of pages");

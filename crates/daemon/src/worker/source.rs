@@ -6,13 +6,20 @@ use rustix::event::epoll::EventData;
 /// What woke the event loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
+    /// The control socket: a new connection.
     Listener,
+    /// The PSI trigger.
     Pressure,
+    /// inotify: a cgroup began or ended.
     Cgroups,
+    /// A signal to end.
     Signal,
+    /// SIGHUP.
     Reload,
+    /// inotify: a sound or video device was opened or closed.
     Media,
     News,
+    /// A client or an awaited process.
     Other(u64),
 }
 
@@ -30,7 +37,7 @@ impl Source {
         })
     }
 
-    /// Whether only root can cause it.
+    /// Whether only root can cause it, so that the loop may handle it at real-time priority.
     pub(super) fn is_roots(self) -> bool {
         matches!(self, Source::Signal | Source::Reload | Source::Other(_))
     }

@@ -17,18 +17,19 @@ use crate::media::Media;
 use crate::net::{Hand, Source};
 use crate::System;
 
-/// What it takes to see what other users' processes have open and in memory, and to advise on it.
+/// Capabilities that it takes to read other users' open files and memory maps, and to advise on their memory.
 const NEEDED: CapabilitySet =
     CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH).union(CapabilitySet::SYS_NICE);
 
-/// Before most, and far from all: any user decides how much there is to look at.
+/// Ahead of ordinary processes, but not of all: any user can decide how much the probe has to read.
 pub(super) const NICE: i32 = -10;
 
-/// Serves until nobody asks any more. `root` is where `proc` is, `devices` where sound and video devices are.
+/// Answers questions until the daemon closes the connection. `root` is where `proc` is, `devices` where sound and video devices are.
 pub fn serve(root: PathBuf, devices: PathBuf) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     set_no_new_privs(true)?;
-    // It is asked when memory is short, too: its own must be there. And whoever asks waits for it, while others compute.
+    // The daemon asks when memory is short, too, so the probe's own pages must stay in memory. The daemon waits for the
+    // answer, so the probe goes before ordinary processes.
     let _ = crate::selfcare::lock_memory();
     let _ = rustix::process::setpriority_process(None, NICE);
     drop_capabilities()?;
@@ -77,7 +78,7 @@ fn answer(
     })
 }
 
-/// Keeps what is needed, of what there is.
+/// Keeps those of the needed capabilities that this process has, and drops all others.
 fn drop_capabilities() -> io::Result<()> {
     let kept = capabilities(None)?.permitted.intersection(NEEDED);
     let none = CapabilitySet::empty();
