@@ -9,6 +9,7 @@
 //! <!-- begin: verdicts reproduce.json hybrid-fig2 -->         a row per verdict of these experiments; of all if none is named
 //! <!-- begin: claims peers.json relaunch-best -->            a row per claim that is made of each case, a column per case
 //! <!-- begin: shortfalls peers.json -->                       how many verdicts hold, and a row for each that does not
+//! <!-- begin: ablation ablation.json -->                       a row per rule, what changes without it
 //! <!-- begin: systems lowmem.json ecache.json -->             a row or two per system: without, with, ratio, the paper's
 //! <!-- begin: picture results.svg lowmem.json ecache.json --> what a person notices of them, drawn
 //! <!-- end -->
@@ -25,6 +26,8 @@ mod systems;
 mod tables;
 #[cfg(test)]
 mod tests;
+
+pub use tables::ablation as rules_table;
 
 const BEGIN: &str = "<!-- begin: ";
 const END: &str = "<!-- end -->";
@@ -91,10 +94,11 @@ fn made(words: &[&str], folder: &str, from: &Source, pictures: &mut Vec<(String,
         "verdicts" => tables::verdicts(&documents[0], rest),
         "claims" => tables::claims(&documents[0], rest),
         "shortfalls" => Ok(tables::shortfalls(&documents[0])),
+        "ablation" => tables::ablation(&documents[0]),
         // Its page tells what each row is from.
         "systems" => return systems::table(&documents, folder).map(|table| (table, String::new())).map_err(in_file),
         other => {
-            let kinds = "take figures, paper, beside, verdicts, claims, shortfalls, systems or picture";
+            let kinds = "take figures, paper, beside, verdicts, claims, shortfalls, ablation, systems or picture";
             return Err(in_file(format!("{other}: not a kind of table; {kinds}")));
         }
     };

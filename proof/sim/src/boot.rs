@@ -11,6 +11,7 @@ use fovea_apps::{AppName, Role};
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::Status;
 use fovea_daemon::{restore, Config, Engine, Journal, UndoLog};
+use fovea_policy::memory::RulesOff;
 use fovea_scenario::follow::phone::{Book, TICK};
 use fovea_scenario::{Event, EventBody, HugePages, Plan};
 
@@ -81,6 +82,14 @@ impl<'p> Boot<'p> {
     /// # Errors
     /// If the daemon's configuration is wrong, or its files cannot be made.
     pub fn new(plan: &'p Plan) -> Outcome<Self> {
+        Self::without(plan, RulesOff::default())
+    }
+
+    /// The same with rules of the memory policy switched off.
+    ///
+    /// # Errors
+    /// As [`Boot::new`].
+    pub fn without(plan: &'p Plan, rules_off: RulesOff) -> Outcome<Self> {
         if plan.phone.huge_pages != HugePages::Never {
             return Err(format!("huge pages, which {} has, are not simulated: use `fovea phone run`", plan.phone.name));
         }
@@ -93,6 +102,7 @@ impl<'p> Boot<'p> {
         let folder = tempfile::tempdir().map_err(|e| format!("making a temporary folder: {e}"))?;
         let mut config = Config::parse(&plan.daemon_config, Path::new("plan")).map_err(|e| e.to_string())?;
         config.daemon.run_folder = folder.path().to_owned();
+        config.memory.rules_off = rules_off;
         let machine = Rc::new(RefCell::new(Machine::new(plan, config.daemon.psi_stall_us)));
         let ready = {
             let machine = machine.borrow();

@@ -2,6 +2,7 @@
 //! The simulated phone: the daemon's own engine and policies, over a device that is a few thousand lines instead of
 //! a kernel. A boot that takes the virtual phone a minute takes a fraction of a second here; docs/design/sim.md says how near it comes.
 
+mod ablation;
 mod apps;
 mod boot;
 mod costs;
@@ -22,9 +23,11 @@ use std::path::Path;
 
 use fovea_lab::reproduce::{Entry, ENTRIES};
 use fovea_lab::{parallel, Error, Result, PAGE_BYTES};
+use fovea_policy::memory::RulesOff;
 use fovea_report::document::Document;
 use fovea_scenario::{document, follow, Boot as Followed, Catalog, Event, EventBody, Plan, Provenance, Scenario};
 
+pub use ablation::{ablate, ALL_RULES, SCENES};
 pub use boot::Boot;
 pub use device::SimulatedDevice;
 pub use machine::Machine;
@@ -39,8 +42,13 @@ pub const MODE: &str = "simulated";
 
 /// Follows a plan on the simulated phone. A step that cannot be followed ends the boot with `EventBody::Failed`, as on the virtual phone.
 pub fn run(plan: &Plan) -> Vec<Event> {
+    run_without(plan, RulesOff::default())
+}
+
+/// The same with rules of the memory policy switched off.
+pub fn run_without(plan: &Plan, rules_off: RulesOff) -> Vec<Event> {
     let failed = |error| Event { t_ns: 0, body: EventBody::Failed { error } };
-    match Boot::new(plan) {
+    match Boot::without(plan, rules_off) {
         Err(error) => vec![failed(error)],
         Ok(mut boot) => {
             if let Err(error) = follow::follow(&mut boot).and_then(|()| boot.finish()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! `fovea lab` and the part of `fovea trace` that concerns files: parse, call, print.
 
+mod ablate;
 mod ecache;
 mod hybrid;
 mod mrc;
@@ -38,6 +39,8 @@ pub enum LabCommand {
     Ecache(ecache::EcacheArgs),
     /// Run a scenario of the virtual phone on a simulated one, with the daemon's own code, in no time.
     Sim(sim::SimArgs),
+    /// Switch off one rule of the memory policy at a time, and tell what changes: verdicts, kills, launches.
+    Ablate(ablate::AblateArgs),
     /// Repeat the experiments of the papers: claim, our figure, verdict. Fails if a verdict does.
     Reproduce(reproduce::ReproduceArgs),
     /// Make one page of the papers' experiments and of the saved results of scenarios: plots, verdicts, how to run each again.
@@ -53,6 +56,7 @@ impl LabCommand {
             LabCommand::Hybrid(args) => args.run(),
             LabCommand::Ecache(args) => args.run(),
             LabCommand::Sim(args) => args.run(),
+            LabCommand::Ablate(args) => args.run(),
             LabCommand::Reproduce(args) => args.run(),
             LabCommand::Report(args) => args.run(),
         }

@@ -6,7 +6,7 @@ use fovea_apps::{Importance, Standing, PAGE_BYTES};
 
 use super::growth::LEAST_BYTES_PER_S;
 use super::thresholds::thresholds;
-use super::{MemoryConfig, MemoryState, Pressure};
+use super::{MemoryConfig, MemoryState, Pressure, Rule};
 use crate::{AppState, Snapshot};
 
 /// Memory is plentiful while so many times what a shortage begins at is available: a large app can start and nothing is short. Pages would be
@@ -29,7 +29,7 @@ pub fn candidate<'a>(
     pressure: &Pressure,
 ) -> Option<&'a AppState> {
     let is_spared = |a: &AppState| {
-        let just_left = is_just_left(a, snapshot, config);
+        let just_left = config.has(Rule::JustLeftStays) && is_just_left(a, snapshot, config);
         let is_open = a.importance != Importance::Empty;
         let needed = comes_back(a, config) && !(if just_left { pressure.drained } else { pressure.critical });
         needed || (just_left && is_open && !pressure.critical && pressure.ladder.is_none())
@@ -41,7 +41,8 @@ pub fn candidate<'a>(
 
 /// Whether what an app has in memory is what its last return touched, as far as anybody knows, and what does not compress.
 pub fn comes_back(app: &AppState, config: &MemoryConfig) -> bool {
-    app.returned
+    config.has(Rule::LastReturnStays)
+        && app.returned
         && app.looked_through
         && app.anon_bytes * 100 <= (app.anon_bytes + app.swap_bytes) * config.keep_returned_percent
 }
@@ -72,7 +73,10 @@ pub fn candidate_ahead<'a>(snapshot: &'a Snapshot, config: &MemoryConfig) -> Opt
 /// with more memory is left alone while that is plentiful. One that is open, or with the screen on any, must have been unused for a while.
 fn due_ns(app: &AppState, snapshot: &Snapshot, config: &MemoryConfig) -> Option<u64> {
     // What a runaway gets compressed it takes again; and nothing is written to storage that may never have to be.
-    if app.growth_bytes_per_s >= LEAST_BYTES_PER_S || snapshot.memory.spills(config.room_least_pages) {
+    if !config.has(Rule::Ahead)
+        || app.growth_bytes_per_s >= LEAST_BYTES_PER_S
+        || snapshot.memory.spills(config.room_least_pages)
+    {
         return None;
     }
     if app.importance == Importance::Empty && !snapshot.screen_on {
@@ -107,7 +111,9 @@ pub fn is_due_ahead(snapshot: &Snapshot, config: &MemoryConfig) -> bool {
 /// Until when the CPU is left to the app that came to the screen last.
 pub fn grace_ends_ns(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
     match snapshot.focused_ns {
-        Some(focused_ns) if snapshot.screen_on => focused_ns + config.focus_grace_ms * 1_000_000,
+        Some(focused_ns) if snapshot.screen_on && config.has(Rule::FocusGrace) => {
+            focused_ns + config.focus_grace_ms * 1_000_000
+        }
         _ => 0,
     }
 }
@@ -116,7 +122,8 @@ pub fn grace_ends_ns(snapshot: &Snapshot, config: &MemoryConfig) -> u64 {
 /// free memory is file cache after a while.
 fn is_plentiful(memory: &MemoryState, config: &MemoryConfig, times: u64) -> bool {
     let begins_pages = thresholds(memory, config).file_pages[Importance::Empty.index()];
-    memory.available_bytes >= (times * begins_pages * PAGE_BYTES).saturating_add(memory.low_bytes)
+    config.has(Rule::Plentiful)
+        && memory.available_bytes >= (times * begins_pages * PAGE_BYTES).saturating_add(memory.low_bytes)
 }
 
 fn may_be_compressed(app: &AppState) -> bool {

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::RulesOff;
+
 /// How much the daemon does about memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -62,6 +64,9 @@ pub struct MemoryConfig {
     /// Pages read back when an app comes to the screen, at most; 0 for none. What its last return touched if that is known, else
     /// from its main heap on. Only where another CPU can do it while the app runs.
     pub prefetch_pages: u64,
+    /// Rules that the laboratory has switched off.
+    #[serde(skip)]
+    pub rules_off: RulesOff,
 }
 
 impl Default for MemoryConfig {
@@ -84,6 +89,7 @@ impl Default for MemoryConfig {
             kill_grace_ms: 1000,
             focus_grace_ms: 1000,
             prefetch_pages: 1024,
+            rules_off: RulesOff::default(),
         }
     }
 }

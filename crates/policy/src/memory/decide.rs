@@ -9,7 +9,7 @@ use super::pressure::{pressure, Pressure};
 use super::runaway::{leak_outside, outruns_swap, runaway, runaway_beyond_swap};
 use super::victim::{is_kept_by_owner, victim, victim_among, Need, Order};
 use super::warning::warning;
-use super::{MemoryConfig, MemoryState, Mode};
+use super::{MemoryConfig, MemoryState, Mode, Rule};
 use crate::{Action, AppState, Asked, Decision, Reason, Snapshot};
 
 /// Time until a busy device is looked at again for whether it has become idle.
@@ -43,7 +43,7 @@ fn steps(snapshot: &Snapshot, config: &MemoryConfig, pressure: Pressure) -> Deci
     if pressure.shortage.is_some() && snapshot.memory.stalled_us > 0 && !snapshot.memory.polled {
         decision.wake_by(look_again_ns);
     }
-    if let Some(until_ns) = between_apps_until_ns(snapshot).filter(|_| pressure.little_left) {
+    if let Some(until_ns) = between_apps_until_ns(snapshot, config).filter(|_| pressure.little_left) {
         decision.wake_by(until_ns);
     }
     if pressure.shortage.is_some() && is_left_to_the_front(snapshot, &pressure, config) {
@@ -94,6 +94,7 @@ fn steps(snapshot: &Snapshot, config: &MemoryConfig, pressure: Pressure) -> Deci
         Step::Compress(app, pages, reason) => Some((Action::Compress { app: app.clone(), pages }, reason)),
         Step::Nothing => None,
     };
+    let waits_for_cpu = config.has(Rule::IdleCpu) && snapshot.cpu_busy && snapshot.screen_on;
     match step {
         // An app that comes to the screen needs the CPU more than memory needs to be ready for the next.
         Some((Action::Compress { .. }, _))
@@ -102,11 +103,11 @@ fn steps(snapshot: &Snapshot, config: &MemoryConfig, pressure: Pressure) -> Deci
             decision.wake_by(grace_ends_ns(snapshot, config));
         }
         // Nobody waits for it: it is not worth looking often.
-        Some((Action::Compress { .. }, Reason::Idle)) if snapshot.cpu_busy && snapshot.screen_on => {
+        Some((Action::Compress { .. }, Reason::Idle)) if waits_for_cpu => {
             decision.watch_by(snapshot.now_ns + IDLE_AGAIN_NS);
         }
         // Neither does it need the CPU less when it takes longer; a phone in use is idle most of the time.
-        Some((Action::Compress { .. }, _)) if !pressure.critical && snapshot.cpu_busy && snapshot.screen_on => {
+        Some((Action::Compress { .. }, _)) if !pressure.critical && waits_for_cpu => {
             decision.wake_by(look_again_ns);
         }
         // What an app wants to save is worth a moment, unless those who wait for its memory cannot wait.
@@ -213,14 +214,16 @@ fn full_step<'a>(snapshot: &'a Snapshot, config: &MemoryConfig, pressure: &Press
     // which one the user looks at; by thresholds of a phone only, whose apps save what they have as they leave the front. A desktop's do not.
     let swap_full = !has_room && memory.swap.is_some();
     let ends_open = snapshot.focus_told && config.minfree_pages.is_some();
-    let keeps_room = ends_open && pressure.little_left && memory.is_swap_nearly_full();
+    let keeps_room =
+        ends_open && config.has(Rule::LeftForFiles) && pressure.little_left && memory.is_swap_nearly_full();
     let for_files = if keeps_room {
         Some(Importance::Hidden)
     } else {
-        (swap_full && (pressure.shortage.is_some() || pressure.little_left)).then_some(Importance::Empty)
+        let closed_may_die = swap_full && config.has(Rule::ClosedForFiles);
+        (closed_may_die && (pressure.shortage.is_some() || pressure.little_left)).then_some(Importance::Empty)
     };
     let Some(class) = pressure.ladder.into_iter().chain(for_files).min() else { return Step::Nothing };
-    if !worth_killing(memory, has_room && !keeps_room, pressure) {
+    if config.has(Rule::SwapFirst) && !worth_killing(memory, has_room && !keeps_room, pressure) {
         return Step::Nothing;
     }
     let reason = if swap_full || keeps_room {
@@ -251,17 +254,26 @@ fn kill_step(
 ) -> Option<(Action, Reason)> {
     let need = Need::new(snapshot, config);
     let stalled = snapshot.memory.stalled_us > 0;
-    let order = if config.mode == Mode::Full && snapshot.focus_told { Order::Return } else { Order::Class };
+    let by_return = config.mode == Mode::Full && snapshot.focus_told && config.has(Rule::ByReturn);
+    let order = if by_return { Order::Return } else { Order::Class };
     let left_long_ago = |app: &AppState| {
         // Only files want its room: it must have been unused for longer.
         let for_files = app.dies_as() < Importance::Empty && pressure.ladder.is_none_or(|least| app.dies_as() < least);
-        let is_kept = for_files && !pressure.very_little_left && was_left_within(config.keep_open_ms, app, snapshot);
-        let is_spared = is_just_left(app, snapshot, config) && is_left_last(app, snapshot) && goes_back(snapshot);
+        let is_kept = config.has(Rule::KeepOpen)
+            && for_files
+            && !pressure.very_little_left
+            && was_left_within(config.keep_open_ms, app, snapshot);
+        let is_spared = config.has(Rule::LeftLastLives)
+            && is_just_left(app, snapshot, config)
+            && is_left_last(app, snapshot)
+            && goes_back(snapshot);
         config.mode == Mode::Ladder || !(is_kept || is_spared)
     };
-    let nothing_left = |app: &AppState| class == Importance::Foreground && app.dies_as() > Importance::Foreground;
+    let nothing_left = |app: &AppState| {
+        config.has(Rule::BeforeFront) && class == Importance::Foreground && app.dies_as() > Importance::Foreground
+    };
     let room_is_wanted = pressure.little_left && reason == Reason::SwapFull;
-    let is_between_apps = between_apps_until_ns(snapshot).is_some();
+    let is_between_apps = between_apps_until_ns(snapshot, config).is_some();
     let makes_room = |app: &AppState| room_is_wanted && !is_between_apps && app.dies_as() >= Importance::Hidden;
     let (app, is_due) = match victim_among(&snapshot.apps, &need, class.max(Importance::Hidden), order, left_long_ago) {
         Some(app) => (app, stalled || nothing_left(app) || makes_room(app)),
@@ -275,8 +287,10 @@ fn kill_step(
 
 /// Until when the user may be on his way from one app to the next: no app that nobody needs to die is to die under his finger. None while one is
 /// in front.
-fn between_apps_until_ns(snapshot: &Snapshot) -> Option<u64> {
-    let nothing_in_front = snapshot.focus_told && !snapshot.apps.iter().any(|a| a.importance == Importance::Foreground);
+fn between_apps_until_ns(snapshot: &Snapshot, config: &MemoryConfig) -> Option<u64> {
+    let nothing_in_front = config.has(Rule::BetweenApps)
+        && snapshot.focus_told
+        && !snapshot.apps.iter().any(|a| a.importance == Importance::Foreground);
     let until_ns = snapshot.focused_ns.filter(|_| nothing_in_front)? + BETWEEN_APPS_NS;
     (snapshot.now_ns < until_ns).then_some(until_ns)
 }

@@ -5,7 +5,7 @@ use fovea_apps::{Importance, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::thresholds::{is_refaulting, thresholds};
-use super::{MemoryConfig, MemoryState};
+use super::{MemoryConfig, MemoryState, Rule};
 
 /// Little memory is left when less than such a part of it is available.
 const LITTLE_LEFT: u64 = 10;
@@ -68,7 +68,7 @@ pub fn pressure(memory: &MemoryState, config: &MemoryConfig) -> Pressure {
     let still_waits = memory.polled || memory.stall_percent >= config.thrash_full_percent;
     let everybody_waits = memory.psi_full_avg10 >= config.thrash_full_percent && still_waits;
     let thrash = everybody_waits || refaulting;
-    let caches_pages = caches_bytes(memory, everybody_waits) / PAGE_BYTES;
+    let caches_pages = caches_bytes(memory, everybody_waits && config.has(Rule::CachesCount)) / PAGE_BYTES;
 
     let below =
         |i: Importance| free_pages < limits.free_pages[i.index()] && caches_pages < limits.file_pages[i.index()];

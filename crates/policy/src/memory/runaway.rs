@@ -6,7 +6,7 @@ use fovea_apps::{Importance, Kind, Standing, PAGE_BYTES};
 use super::growth::{per_s, LEAST_BYTES_PER_S, LEAST_GAINED_BYTES};
 use super::thresholds::thresholds;
 use super::victim::{size_bytes, victim, Need};
-use super::{MemoryConfig, MemoryState};
+use super::{MemoryConfig, MemoryState, Rule};
 use crate::{AppState, Outsider, Snapshot};
 
 /// A runaway would use up what is left within this time.
@@ -50,14 +50,19 @@ pub(crate) fn runaway<'a>(
     let mut suspects: Vec<&AppState> = snapshot
         .apps
         .iter()
-        .filter(|a| eats_what_is_left(speed(a), memory) || app_outgrows(a, need, snapshot) || is_hog(a, snapshot))
+        .filter(|a| {
+            config.has(Rule::FastGrowth) && eats_what_is_left(speed(a), memory)
+                || config.has(Rule::LongGrowth) && app_outgrows(a, need, snapshot)
+                || config.has(Rule::Size) && is_hog(a, snapshot)
+        })
         .filter(|a| need.is_met_by(a))
         .filter(|a| matches!(a.standing, Standing::Plain | Standing::Prefer))
         .collect();
     suspects.sort_by(|a, b| (speed(b), b.hog_bytes, &a.name).cmp(&(speed(a), a.hog_bytes, &b.name)));
     // The bystander.
     victim(&snapshot.apps, &need, least_important)?;
-    let is_let_start = |a: &AppState| is_starting(a, snapshot) && !is_job_beyond_all(a, snapshot);
+    let is_let_start =
+        |a: &AppState| config.has(Rule::StartGrace) && is_starting(a, snapshot) && !is_job_beyond_all(a, snapshot);
     let in_background = suspects.iter().find(|a| a.dies_as() > Importance::Visible && !is_let_start(a));
     if let Some(suspect) = in_background {
         return Some(suspect);
@@ -74,6 +79,9 @@ pub(crate) fn runaway<'a>(
 /// Whether compressing is for nothing: a runaway in the background would use up within the horizon what is left and all that swap can take.
 /// By the time that swap is full, whoever could end it waits for memory too, and the kernel's OOM killer is nearer.
 pub(crate) fn outruns_swap(snapshot: &Snapshot, config: &MemoryConfig, least_important: Importance) -> bool {
+    if !config.has(Rule::BeyondSwap) {
+        return false;
+    }
     let left_bytes = snapshot.memory.left_with_swap_bytes();
     runaway(snapshot, config, least_important).is_some_and(|app| {
         app.dies_as() > Importance::Visible && bytes_per_s(app, snapshot).saturating_mul(HORIZON_S) >= left_bytes
@@ -85,7 +93,8 @@ pub(crate) fn outruns_swap(snapshot: &Snapshot, config: &MemoryConfig, least_imp
 /// large, or has grown by less than what is left in all, lives on until a bystander would die.
 pub(crate) fn runaway_beyond_swap<'a>(snapshot: &'a Snapshot, config: &MemoryConfig) -> Option<&'a AppState> {
     let left_bytes = snapshot.memory.left_with_swap_bytes();
-    if left_bytes >= thresholds(&snapshot.memory, config).short_pages().saturating_mul(PAGE_BYTES) {
+    let short_bytes = thresholds(&snapshot.memory, config).short_pages().saturating_mul(PAGE_BYTES);
+    if !config.has(Rule::BeyondSwap) || left_bytes >= short_bytes {
         return None;
     }
     let need = Need::new(snapshot, config);

@@ -9,7 +9,7 @@ use fovea_apps::{Importance, Kind, Standing, PAGE_BYTES};
 
 use super::runaway::session_leak_bytes;
 use super::thresholds::thresholds;
-use super::{MemoryConfig, MemoryState, Mode, SwapState};
+use super::{MemoryConfig, MemoryState, Mode, Rule, SwapState};
 use crate::{AppState, Snapshot};
 
 /// A kill that gives back less than this ends an app for nothing.
@@ -39,11 +39,11 @@ impl Need {
             |class: Importance| (limits.free_pages[class.index()] * PAGE_BYTES).saturating_sub(memory.free_bytes);
         // The paper kills by class and size alone.
         let (share_bytes, front_bytes) = match config.mode {
-            Mode::Ladder => (0, 0),
-            Mode::Full => {
+            Mode::Full if config.has(Rule::OfUse) => {
                 let front_bytes = missing_bytes(Importance::Foreground).saturating_add(session_leak_bytes(snapshot));
                 (missing_bytes(Importance::Empty) / GAIN_SHARE, front_bytes)
             }
+            Mode::Ladder | Mode::Full => (0, 0),
         };
         let least_bytes = share_bytes.max(LEAST_GAIN_BYTES);
         Need { swap: memory.swap, least_bytes, front_bytes: front_bytes.max(least_bytes) }

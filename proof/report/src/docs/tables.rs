@@ -211,6 +211,33 @@ pub(super) fn claims(document: &Document, names: &[&str]) -> Result<String, Stri
     Ok(text)
 }
 
+/// What changes without each rule: verdicts lost in all scenes together, kills in all, and the scene whose launches change most.
+///
+/// # Errors
+/// If the document has no case.
+pub fn ablation(document: &Document) -> Result<String, String> {
+    let rules = distinct(document.cases.iter().map(|c| c.case.as_str()));
+    let &[all, ref rules @ ..] = rules.as_slice() else {
+        return Err("has no case; make it by `fovea lab ablate`".into());
+    };
+    let sum = |case: &str, name: &str| -> f64 {
+        document.cases.iter().filter(|c| c.case == case).filter_map(|c| c.figures.get(name)).sum()
+    };
+    let launches = |rule: &str| {
+        let of = |case: &str, scene: &str| document.figure(case, scene, "launch_geomean_ns");
+        let scenes = distinct(document.cases.iter().map(|c| c.configuration.as_str())).into_iter();
+        let change = |scene: &str| Some(100.0 * (of(rule, scene)? / of(all, scene)? - 1.0));
+        scenes.filter_map(change).max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0)
+    };
+    let mut text = "| without | verdicts lost | kills | launches, % |\n|---|--:|--:|--:|\n".to_owned();
+    for &rule in rules {
+        let kills = sum(rule, "kills") - sum(all, "kills");
+        let lost = number(sum(rule, "verdicts_lost"));
+        text += &format!("|`{}`|{lost}|{kills:+.1}|{:+.1}|\n", cell(rule), launches(rule));
+    }
+    Ok(text)
+}
+
 /// What it was measured on.
 pub(super) fn origin(document: &Document, file: &str, results: &str) -> String {
     let mut text = format!("[{file}]({results}{file}): {} mode", document.mode);

@@ -120,6 +120,27 @@ fn what_falls_short_is_told_with_how_many_hold() {
 }
 
 #[test]
+fn rules_are_told_with_what_changes_without_them() {
+    let of = |case: &str, scene: &str, figures: [f64; 3]| Case {
+        case: case.into(),
+        configuration: scene.into(),
+        figures: ["verdicts_lost", "kills", "launch_geomean_ns"].map(str::to_owned).into_iter().zip(figures).collect(),
+    };
+    let cases = vec![
+        of("all rules", "day", [0.0, 2.0, 100.0]),
+        of("all rules", "leak", [0.0, 1.0, 100.0]),
+        of("of-use", "day", [3.0, 4.5, 101.0]),
+        of("of-use", "leak", [1.0, 1.0, 90.0]),
+    ];
+    let load = |_: &str| Ok(Document { cases: cases.clone(), ..document() });
+    let made = follow("<!-- begin: ablation w.json -->\n<!-- end -->\n", "", &load).unwrap().text;
+    assert!(made.contains("| without | verdicts lost | kills | launches, % |\n"), "{made}");
+    assert!(made.contains("|`of-use`|4|+2.5|-10.0|\n") && !made.contains("`all rules`"), "{made}");
+    let nothing = |_: &str| Ok(Document { cases: Vec::new(), ..document() });
+    assert!(follow("<!-- begin: ablation w.json -->\n<!-- end -->\n", "", &nothing).is_err());
+}
+
+#[test]
 fn what_a_table_was_measured_on_is_said_once() {
     let of = "<!-- begin: figures w.json kills -->\n<!-- end -->\n";
     assert_eq!(filled(&of.repeat(2)).unwrap().matches("\nFrom [").count(), 1);
