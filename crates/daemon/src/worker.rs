@@ -22,11 +22,11 @@ use std::sync::Arc;
 
 use fovea_apps::{limits, AppName};
 use fovea_linux::cgroup::is_within;
+use fovea_linux::clock::now_ns;
 use fovea_linux::watch::{Seen, Watcher};
 use fovea_linux::{Device, MediaChange, MediaWatch, NormalPriority, State, System, Trigger};
 use rustix::event::epoll;
 use rustix::event::Timespec;
-use rustix::time::{clock_gettime, ClockId};
 
 use crate::config::Loaded;
 use crate::engine::{self, Engine, Turn};
@@ -48,11 +48,6 @@ pub use start::work;
 
 /// First ID of clients and awaited processes; [`Source`] has the smaller ones.
 const FIRST_ID: u64 = 16;
-
-fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
 
 struct Loop<D> {
     epoll: OwnedFd,

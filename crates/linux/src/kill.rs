@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::process::{pidfd_send_signal, Signal};
 
 use crate::cgroup::{is_unsupported, is_within, parse_membership, Cgroups};
+use crate::clock::now_ns;
 use crate::error::is_gone;
 use crate::file::{read, Root};
 use crate::probe::inspect::Inspect;
@@ -175,11 +176,6 @@ fn spare_ourselves(root: &Root, cgroup: &str) -> Result<(), Error> {
             mend: "this very process is in it: run the daemon in a cgroup of its own".into(),
         }),
     }
-}
-
-pub(crate) fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// The processes of a cgroup.

@@ -7,8 +7,9 @@ use fovea_apps::ProcessId;
 use rustix::process::Signal;
 
 use crate::cgroup::Cgroups;
+use crate::clock::now_ns;
 use crate::file::Root;
-use crate::kill::{now_ns, refuse_own, signal, with_pidfds, Asked, HELD_MAX, ROUNDS_MAX};
+use crate::kill::{refuse_own, signal, with_pidfds, Asked, HELD_MAX, ROUNDS_MAX};
 use crate::probe::inspect::{Inspect, AT_ONCE};
 use crate::proc::Stat;
 use crate::process::{open_folder, read_at, Process};

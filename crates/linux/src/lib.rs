@@ -9,6 +9,7 @@ mod arc;
 pub mod cgroup;
 mod charges;
 pub mod check;
+pub mod clock;
 mod device;
 pub mod device_traits;
 pub mod disk;

@@ -19,12 +19,6 @@ pub use event::{Comm, Decoder, Dev, Event, PageOp, Rwbs, Seen, Tracepoint};
 pub use held::Held;
 pub use session::{Filter, Loss, Session, Settings};
 
-/// Time on the clock that the events carry (CLOCK_MONOTONIC, the trace clock `mono`).
-pub fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    (now.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as u64)
-}
-
 /// Any bytes as a page of the ring buffer, and as the kernel's descriptions of its formats, for fuzzing.
 pub(crate) fn fuzz(bytes: &[u8]) {
     const HEADER: &str = include_str!("../tests/fixtures/trace-6.12/events/header_page");

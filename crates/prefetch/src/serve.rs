@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use fovea_apps::{owner_of_cgroup, place_of_cgroup, Place};
 use fovea_linux::cgroup::Cgroups;
+use fovea_linux::clock::now_ns;
 use fovea_linux::launch::bind_to_parent;
 use fovea_linux::watch::{Seen, Watcher};
 use fovea_linux::{fork_worker, Forked, Root};
@@ -266,11 +267,6 @@ fn reap(sessions: &mut Vec<Session>, reports: &mut Reports) {
         }
         true
     });
-}
-
-fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 #[cfg(test)]

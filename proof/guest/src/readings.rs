@@ -7,11 +7,7 @@ use fovea_scenario::CpuTimes;
 
 use crate::outcome::{read_file, Outcome};
 
-/// CLOCK_MONOTONIC.
-pub fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
+pub use fovea_linux::clock::now_ns;
 
 /// Memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::time::Duration;
 
 use super::recording::{AppNow, Recording};
-use fovea_linux::trace::now_ns;
+use fovea_linux::clock::now_ns;
 
 /// Between two questions: the ranks are that exact. The daemon does not tell by itself.
 const PERIOD: Duration = Duration::from_millis(100);

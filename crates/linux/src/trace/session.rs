@@ -12,7 +12,8 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
 use super::instance::{mount, sweep, Damage, Instance};
 use super::merge::Merger;
-use super::{now_ns, Seen, Tracepoint};
+use super::{Seen, Tracepoint};
+use crate::clock::now_ns;
 use crate::file::Root;
 use crate::Error;
 
