@@ -34,6 +34,7 @@ mod merging;
 pub mod module;
 mod neighbours;
 mod net;
+mod netlink;
 mod nftables;
 mod open_files;
 mod origin;

@@ -14,16 +14,13 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::net::{netlink, recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
-use crate::sock_diag::{attributes, number, u16_at, u32_at, BUFFER_BYTES};
+use crate::netlink::{attributes, error_of, messages, number, BUFFER_BYTES, NLMSG_DONE, NLMSG_ERROR, NLM_F_DUMP};
 
 mod message;
 
 use message::{Batch, Writer};
 
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
 const NLM_F_ACK: u16 = 4;
-const NLM_F_DUMP: u16 = 0x300;
 const NLM_F_EXCL: u16 = 0x200;
 const NLM_F_CREATE: u16 = 0x400;
 const NLM_F_APPEND: u16 = 0x800;
@@ -223,23 +220,6 @@ fn expressions(list: &mut Writer, rule: &Rule) {
             message::object(list, NFT_OBJECT_COUNTER, &dropped);
             message::verdict(list, libc::NF_DROP as u32);
         }
-    }
-}
-
-/// Kind and body of each message in what was received.
-fn messages(mut bytes: &[u8], each: &mut dyn FnMut(u16, &[u8])) {
-    while let (Some(length), Some(kind)) = (u32_at(bytes, 0), u16_at(bytes, 4)) {
-        let length = length as usize;
-        let Some(body) = bytes.get(message::HEADER_BYTES..length) else { break };
-        each(kind, body);
-        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or(&[]);
-    }
-}
-
-fn error_of(body: &[u8]) -> io::Result<()> {
-    match u32_at(body, 0).unwrap_or(0) as i32 {
-        0 => Ok(()),
-        code => Err(io::Error::from_raw_os_error(code.saturating_neg())),
     }
 }
 

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::io;
 
 use crate::file::Root;
+use crate::netlink::{attributes, u32_at};
 use crate::open_files::{processes, sockets};
-use crate::sock_diag::{ask, attributes, open, u32_at, SOCK_DIAG_BY_FAMILY};
+use crate::sock_diag::{ask, open, SOCK_DIAG_BY_FAMILY};
 
 const UNIX_DIAG_NAME: u16 = 0;
 const UNIX_DIAG_PEER: u16 = 2;

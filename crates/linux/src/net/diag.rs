@@ -5,7 +5,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::sock_diag::{ask, attributes, number, u32_at, u64_at, SOCK_DIAG_BY_FAMILY, TCPDIAG_GETSOCK};
+use crate::netlink::{attributes, number, u32_at, u64_at};
+use crate::sock_diag::{ask, SOCK_DIAG_BY_FAMILY, TCPDIAG_GETSOCK};
 
 /// linux/inet_diag.h.
 const INET_DIAG_INFO: u16 = 2;

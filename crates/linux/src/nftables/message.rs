@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What is said to nf_tables: netlink messages, with numbers in the network's order, but for what rules compare with.
 
-const NLM_F_REQUEST: u16 = 1;
+use crate::netlink::request;
+
 const NFNL_SUBSYS_NFTABLES: u16 = 10;
 const NFNL_MSG_BATCH_BEGIN: u16 = 16;
 const NFNL_MSG_BATCH_END: u16 = 17;
@@ -10,8 +11,7 @@ const NFPROTO_UNSPEC: u8 = 0;
 const NFPROTO_INET: u8 = 1;
 const NLA_F_NESTED: u16 = 0x8000;
 
-/// `struct nlmsghdr`, and `struct nfgenmsg` behind it.
-pub(super) const HEADER_BYTES: usize = 16;
+/// `struct nfgenmsg`.
 pub(super) const FAMILY_BYTES: usize = 4;
 /// Of an attribute's kind, without its flags.
 pub(super) const KIND_MASK: u16 = 0x3fff;
@@ -58,16 +58,8 @@ impl Writer {
 }
 
 fn message(kind: u16, flags: u16, family: u8, resource: u16, body: &[u8]) -> Vec<u8> {
-    let mut message = Vec::with_capacity(HEADER_BYTES + FAMILY_BYTES + body.len());
-    message.extend(((HEADER_BYTES + FAMILY_BYTES + body.len()) as u32).to_ne_bytes());
-    message.extend(kind.to_ne_bytes());
-    message.extend((NLM_F_REQUEST | flags).to_ne_bytes());
-    // Sequence number and port: nobody else uses the socket.
-    message.extend([0; 8]);
-    message.extend([family, 0]);
-    message.extend(resource.to_be_bytes());
-    message.extend(body);
-    message
+    let [high, low] = resource.to_be_bytes();
+    request(kind, flags, &[&[family, 0, high, low], body])
 }
 
 /// A message about nf_tables by itself.
