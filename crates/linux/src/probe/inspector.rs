@@ -203,40 +203,62 @@ impl Inspector {
         }
     }
 
-    /// What comes of the probe that is not waited for any more, if that is what is asked now. Nothing else of the kind is begun
-    /// meanwhile, and a compression is waited for a moment more: it is asked for without a pause.
+    /// The answer to a task that was asked for before, if it has come since, or that the task is still under way. Nothing else of the
+    /// kind is begun meanwhile, and a compression is waited for a moment more: it is asked for without a pause.
     fn hear_busy(&mut self, task: &Task) -> Option<Result<Outcome, Error>> {
         let key = task.key();
-        let is_asked = |late: &mut LateAnswer| Some(&late.key) == key.as_ref();
-        if let Some(late) = self.late.take_if(is_asked).filter(|late| late.asked.elapsed() < WORK_LIMIT) {
-            return Some(late.done.map_err(Failure::into_error));
+        if let Some(done) = self.take_late(key.as_ref()) {
+            return Some(done);
         }
         let mut busy = self.busy.take()?;
         let at_most = if matches!(task, Task::Compress { .. }) { self.limit } else { Duration::ZERO };
         match busy.probe.incoming.read(&mut busy.probe.link, Instant::now() + at_most) {
-            Ok(Answer::Process(done)) => {
-                busy.probe.before_others(true);
-                match self.standby.is_none() {
-                    true => self.standby = Some(busy.probe),
-                    false => self.strays.kill(busy.probe, None),
-                }
-                if key.is_some() && busy.key == key {
-                    return Some(done.map_err(Failure::into_error));
-                }
-                // Others ask meanwhile: it is kept for whoever asks for it.
-                self.late = busy.key.map(|key| LateAnswer { key, done, asked: busy.work.began });
+            Ok(Answer::Process(done)) => self.keep_answer(busy, done, key),
+            Err(e) if e.kind() == io::ErrorKind::TimedOut => match self.blame_if_stuck(busy) {
+                true => None,
+                false => key.and_then(|_| task.under_way()),
+            },
+            Ok(_) | Err(_) => {
+                self.strays.kill(busy.probe, None);
+                None
             }
-            Err(e) if e.kind() == io::ErrorKind::TimedOut => {
-                if busy.work.waited(&busy.probe) < self.limit && busy.work.began.elapsed() < WORK_LIMIT {
-                    self.busy = Some(busy);
-                    return key.and_then(|_| task.under_way());
-                }
-                self.blames.add(&busy.owner, busy.probe.touched());
-                self.strays.kill(busy.probe, Some(busy.owner));
-            }
-            Ok(_) | Err(_) => self.strays.kill(busy.probe, None),
         }
+    }
+
+    /// An answer that came before it was asked for again, if it is of now.
+    fn take_late(&mut self, key: Option<&Key>) -> Option<Result<Outcome, Error>> {
+        let late = self.late.take_if(|late| Some(&late.key) == key)?;
+        (late.asked.elapsed() < WORK_LIMIT).then(|| late.done.map_err(Failure::into_error))
+    }
+
+    /// The busy probe has answered: it is the standby again. Its answer is for this call if that asks for it, else for a later one.
+    fn keep_answer(
+        &mut self,
+        busy: Busy,
+        done: Result<Outcome, Failure>,
+        wanted: Option<Key>,
+    ) -> Option<Result<Outcome, Error>> {
+        busy.probe.before_others(true);
+        match self.standby.is_none() {
+            true => self.standby = Some(busy.probe),
+            false => self.strays.kill(busy.probe, None),
+        }
+        if wanted.is_some() && busy.key == wanted {
+            return Some(done.map_err(Failure::into_error));
+        }
+        self.late = busy.key.map(|key| LateAnswer { key, done, asked: busy.work.began });
         None
+    }
+
+    /// Blames the owner of a busy probe that has waited for others too long, and ends the probe. False: it may go on.
+    fn blame_if_stuck(&mut self, busy: Busy) -> bool {
+        if busy.work.waited(&busy.probe) < self.limit && busy.work.began.elapsed() < WORK_LIMIT {
+            self.busy = Some(busy);
+            return false;
+        }
+        self.blames.add(&busy.owner, busy.probe.touched());
+        self.strays.kill(busy.probe, Some(busy.owner));
+        true
     }
 
     /// The answer, or that the probe has waited for others too long. Its work is waited for as long as it lasts, unless it may go on.
