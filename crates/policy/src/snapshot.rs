@@ -174,9 +174,9 @@ pub struct AppState {
     /// in the background. 0 otherwise.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hog_bytes: u64,
-    /// Its user is not the one at the screen: what he runs is in the background.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub away: bool,
+    /// Its user is not the one at the screen: whatever that user runs is in the background. Journals of older versions say `away`.
+    #[serde(default, skip_serializing_if = "is_false", alias = "away")]
+    pub user_absent: bool,
     /// Live processes; 0 if nobody knows.
     #[serde(default)]
     pub processes: u32,
@@ -248,7 +248,7 @@ impl AppState {
             growing_since_ns: 0,
             gained_bytes: 0,
             hog_bytes: 0,
-            away: false,
+            user_absent: false,
             processes: 0,
             returned: false,
             looked_through: false,
@@ -282,7 +282,7 @@ impl AppState {
     pub fn dies_as(&self) -> Importance {
         if self.is_perceptible() {
             Importance::Visible
-        } else if self.away {
+        } else if self.user_absent {
             Importance::Empty
         } else {
             self.importance

@@ -198,7 +198,7 @@ impl<D: Device> EngineState<D> {
         // is still that user's.
         let newest = self.registry.iter().filter(|app| app.focus_seq > 0).max_by_key(|app| app.focus_seq);
         let at_the_screen = newest.and_then(|app| fovea_apps::owner_of_cgroup(&app.cgroup));
-        let is_away = |cgroup: &str| match (at_the_screen, fovea_apps::owner_of_cgroup(cgroup)) {
+        let is_user_absent = |cgroup: &str| match (at_the_screen, fovea_apps::owner_of_cgroup(cgroup)) {
             (Some(here), Some(owner)) => owner != here,
             _ => false,
         };
@@ -216,7 +216,7 @@ impl<D: Device> EngineState<D> {
                 background_since_ns: known.background_since_ns,
                 ran_away: known.ran_away,
                 seen: app.seen,
-                away: is_away(&app.cgroup),
+                user_absent: is_user_absent(&app.cgroup),
                 ..AppState::new(app.name.clone(), self.registry.importance(app))
             })
         });

@@ -56,7 +56,7 @@ pub struct Growth {
     /// When it last went to the background; 0 if it never has.
     left_ns: u64,
     /// When it came to the front, and what was known then, if it had grown in the background by then.
-    away: Option<(u64, Box<Growth>)>,
+    before_front: Option<(u64, Box<Growth>)>,
     /// For how long it was in front, if it has left since the newest reading.
     back_after_ns: Option<u64>,
     front: Front,
@@ -167,8 +167,8 @@ impl Growth {
     /// It has come to the front. If it goes back to the background, what it took there before counts on.
     pub fn fronted(&mut self, now_ns: u64) {
         let has_grown = self.run.top.1 > self.run.from.1;
-        if self.left_ns > 0 && self.away.is_none() && has_grown {
-            self.away = Some((now_ns, Box::new(self.clone())));
+        if self.left_ns > 0 && self.before_front.is_none() && has_grown {
+            self.before_front = Some((now_ns, Box::new(self.clone())));
         }
     }
 
@@ -179,7 +179,7 @@ impl Growth {
             return;
         }
         let run = self.run;
-        if let Some((fronted_ns, before)) = self.away.take() {
+        if let Some((fronted_ns, before)) = self.before_front.take() {
             *self = Growth { back_after_ns: Some(at_ns.saturating_sub(fronted_ns)), ..*before };
         } else if run.readings > 0 && run.from.0 < at_ns {
             self.run = Run::default();

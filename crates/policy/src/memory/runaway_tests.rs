@@ -337,12 +337,12 @@ fn a_login_is_no_bystander_and_what_another_user_left_goes_first() {
     assert_eq!(alone(login.clone()), None, "all that its user runs may be in it");
     let leak = AppState { growth_bytes_per_s: 16 * MB, ..login.clone() };
     assert_eq!(beside(&leak, 60).as_deref(), Some("login"), "a process in it leaks");
-    let away = AppState { away: true, ..login };
-    assert_eq!(beside(&away, 900).as_deref(), Some("login"));
-    assert_eq!(alone(away.clone()), Some(("login".into(), false)));
-    let plays = AppState { perceived: Some(fovea_apps::Perceived::PlaysSound), ..away.clone() };
+    let absent = AppState { user_absent: true, ..login };
+    assert_eq!(beside(&absent, 900).as_deref(), Some("login"));
+    assert_eq!(alone(absent.clone()), Some(("login".into(), false)));
+    let plays = AppState { perceived: Some(fovea_apps::Perceived::PlaysSound), ..absent.clone() };
     assert_eq!(beside(&plays, 60).as_deref(), Some("closed"), "it is heard");
-    let small = AppState { anon_bytes: 2 * MB, current_bytes: 2 * MB, ..away };
+    let small = AppState { anon_bytes: 2 * MB, current_bytes: 2 * MB, ..absent };
     assert_eq!(beside(&small, 60).as_deref(), Some("closed"), "22 MB are missing");
 }
 

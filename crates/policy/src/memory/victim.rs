@@ -104,7 +104,7 @@ pub(crate) fn victim_among<'a>(
 /// Whether it is the scope of a login of whoever is at the screen: all that he runs may be in it. A process in it dies as a runaway, never for
 /// its class or size.
 fn is_own_login(app: &AppState) -> bool {
-    app.kind == Kind::Login && !app.away
+    app.kind == Kind::Login && !app.user_absent
 }
 
 /// Greater is who goes first; of two that are alike, the one whose name comes first.
