@@ -2,7 +2,7 @@
 //! How the virtual phone does what a plan says ([`fovea_scenario::follow`] says what each step means).
 
 use fovea_client::protocol::Request;
-use fovea_scenario::follow::phone::{Book, Pages, Told};
+use fovea_scenario::follow::phone::{Book, Pages, StepResult};
 use fovea_scenario::{follow, AppProfile, CpuTimes, Daemon, EventBody, Plan, Reservation, Step};
 
 use crate::outcome::{read_file, At, Outcome};
@@ -137,21 +137,21 @@ impl follow::phone::Phone for Phone {
         }
     }
 
-    fn focus(&mut self, app: &str) -> Outcome<Told> {
+    fn focus(&mut self, app: &str) -> Outcome<StepResult> {
         let app = app.parse().at(|| "opening".into())?;
         self.tell_both(&Request::Focus { app })
     }
 
-    fn tell_closed(&mut self, app: &str) -> Outcome<Told> {
+    fn tell_closed(&mut self, app: &str) -> Outcome<StepResult> {
         let app = app.parse().at(|| "closing".into())?;
         self.tell_both(&Request::Close { app })
     }
 
-    fn tell_home(&mut self) -> Outcome<Told> {
+    fn tell_home(&mut self) -> Outcome<StepResult> {
         self.tell_both(&Request::Home {})
     }
 
-    fn tell_screen(&mut self, on: bool) -> Outcome<Told> {
+    fn tell_screen(&mut self, on: bool) -> Outcome<StepResult> {
         self.daemon.tell(&Request::Screen { on })
     }
 
@@ -247,7 +247,7 @@ impl follow::phone::Phone for Phone {
 
 impl Phone {
     /// Tells the daemon of what changes who matters; after it, whoever else ends apps.
-    fn tell_both(&mut self, request: &Request) -> Outcome<Told> {
+    fn tell_both(&mut self, request: &Request) -> Outcome<StepResult> {
         let told = self.daemon.tell(request)?;
         self.tell_guard()?;
         Ok(told)

@@ -4,7 +4,7 @@
 pub mod phone;
 
 use crate::{AppProfile, EventBody, LaunchKind, Step, PAGE_BYTES};
-use phone::{Outcome, Pages, Phone, Told, TICK};
+use phone::{Outcome, Pages, Phone, StepResult, TICK};
 
 /// Time between samples while a step runs.
 const TICK_NS: u64 = 100_000_000;
@@ -95,8 +95,8 @@ fn run<P: Phone + ?Sized>(phone: &mut P, step: &Step) -> Outcome<()> {
 }
 
 /// The daemon must not refuse it.
-fn must(told: Outcome<Told>) -> Outcome<()> {
-    told?.map_err(|refusal| format!("the daemon refused: {refusal}"))
+fn must(result: Outcome<StepResult>) -> Outcome<()> {
+    result?.map_err(|refusal| format!("the daemon refused: {refusal}"))
 }
 
 fn profile<P: Phone + ?Sized>(phone: &P, name: &str) -> Outcome<AppProfile> {

@@ -2,7 +2,7 @@
 //! How the simulated phone does what a plan says ([`fovea_scenario::follow`] says what each step means).
 
 use fovea_client::protocol::{Reply, Request};
-use fovea_scenario::follow::phone::{Book, Pages, Phone, Told};
+use fovea_scenario::follow::phone::{Book, Pages, Phone, StepResult};
 use fovea_scenario::hash::app_seed;
 use fovea_scenario::{AppProfile, EventBody, Plan, Step};
 
@@ -131,19 +131,19 @@ impl Phone for Boot<'_> {
         }
     }
 
-    fn focus(&mut self, app: &str) -> Outcome<Told> {
+    fn focus(&mut self, app: &str) -> Outcome<StepResult> {
         self.request(Request::Focus { app: parse(app)? })
     }
 
-    fn tell_closed(&mut self, app: &str) -> Outcome<Told> {
+    fn tell_closed(&mut self, app: &str) -> Outcome<StepResult> {
         self.request(Request::Close { app: parse(app)? })
     }
 
-    fn tell_home(&mut self) -> Outcome<Told> {
+    fn tell_home(&mut self) -> Outcome<StepResult> {
         self.request(Request::Home {})
     }
 
-    fn tell_screen(&mut self, on: bool) -> Outcome<Told> {
+    fn tell_screen(&mut self, on: bool) -> Outcome<StepResult> {
         self.request(Request::Screen { on })
     }
 
@@ -163,7 +163,7 @@ impl Phone for Boot<'_> {
 }
 
 impl Boot<'_> {
-    fn request(&mut self, request: Request) -> Outcome<Told> {
+    fn request(&mut self, request: Request) -> Outcome<StepResult> {
         Ok(match self.ask(request)? {
             Reply::Error { error } => Err(error),
             _ => Ok(()),

@@ -9,8 +9,8 @@ use crate::{AppProfile, CpuTimes, EventBody, Plan, Step};
 /// A step that cannot be followed: one line.
 pub type Outcome<T> = Result<T, String>;
 
-/// What the daemon said to a request: its refusal, if it is one.
-pub type Told = Result<(), String>;
+/// The daemon's reply to a request: done, or why not.
+pub type StepResult = Result<(), String>;
 
 /// Label of the samples taken on the way.
 pub const TICK: &str = "tick";
@@ -124,16 +124,16 @@ pub trait Phone {
     fn set_closed(&mut self, app: &str, closed: bool);
 
     /// Tells the daemon that an app comes to the screen.
-    fn focus(&mut self, app: &str) -> Outcome<Told>;
+    fn focus(&mut self, app: &str) -> Outcome<StepResult>;
 
     /// Tells it that the user closed one.
-    fn tell_closed(&mut self, app: &str) -> Outcome<Told>;
+    fn tell_closed(&mut self, app: &str) -> Outcome<StepResult>;
 
     /// Tells it that nothing is in front any more.
-    fn tell_home(&mut self) -> Outcome<Told>;
+    fn tell_home(&mut self) -> Outcome<StepResult>;
 
     /// Tells it of the screen.
-    fn tell_screen(&mut self, on: bool) -> Outcome<Told>;
+    fn tell_screen(&mut self, on: bool) -> Outcome<StepResult>;
 
     /// Asks it whether it has work under way.
     fn daemon_is_busy(&mut self) -> Outcome<bool>;
