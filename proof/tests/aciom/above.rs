@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fovea_tests::door::{at, load_module, run, Outcome};
+use fovea_tests::kernel::{at, load_module, run, Outcome};
 use fovea_tests::report::Report;
 
 use crate::files::{self, FileSystem, BTRFS, EXT4};

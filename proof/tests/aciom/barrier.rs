@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use fovea_contract::aciom_classes;
 use fovea_linux::dm::device_number;
-use fovea_tests::door::{at, open_direct, target, Outcome, SECTOR};
+use fovea_tests::kernel::{at, open_direct, target, Outcome, SECTOR};
 use fovea_tests::raw::{Pages, PAGE};
 use fovea_tests::report::Report;
 

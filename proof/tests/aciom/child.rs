@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fovea_tests::content::{Contents, Random, State};
-use fovea_tests::door::{at, open_direct, write_file, Outcome};
+use fovea_tests::kernel::{at, open_direct, write_file, Outcome};
 use fovea_tests::raw::{Pages, PAGE};
 
 /// What makes of this program a child.

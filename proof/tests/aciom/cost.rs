@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fovea_contract::aciom_classes;
 use fovea_linux::dm::device_number;
-use fovea_tests::door::{at, busy_ns, make_disk, open_direct, target, write_file, Outcome, SECTOR};
+use fovea_tests::kernel::{at, busy_ns, make_disk, open_direct, target, write_file, Outcome, SECTOR};
 use fovea_tests::raw::{Pages, PAGE};
 use fovea_tests::report::Report;
 

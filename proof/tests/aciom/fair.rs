@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use fovea_contract::aciom_classes;
 use fovea_linux::dm::Suspend;
 use fovea_linux::swap;
-use fovea_tests::door::{at, comes, write_file, Outcome, SECTOR};
+use fovea_tests::kernel::{at, comes, write_file, Outcome, SECTOR};
 use fovea_tests::report::Report;
 
 use crate::files::{FileSystem, EXT4, MOUNT};

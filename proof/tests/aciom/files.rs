@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fovea_tests::content::{Contents, Random, State};
-use fovea_tests::door::{at, run, Outcome};
+use fovea_tests::kernel::{at, run, Outcome};
 use fovea_tests::raw::PAGE;
 use fovea_tests::report::Report;
 use rustix::mount::{mount, unmount, MountFlags, UnmountFlags};

@@ -7,7 +7,7 @@ use std::process::Child;
 use fovea_contract::{aciom_classes, ECACHE_MODULE, ECACHE_TARGET};
 use fovea_linux::dm::device_number;
 use fovea_linux::{module, Root};
-use fovea_tests::door::{at, comes, load_module, target, write_file, Outcome, SECTOR};
+use fovea_tests::kernel::{at, comes, load_module, target, write_file, Outcome, SECTOR};
 use fovea_tests::raw::PAGE;
 use fovea_tests::report::Report;
 

@@ -28,8 +28,8 @@ mod uses;
 mod writeback;
 
 use fovea_tests::audit::{KernelLog, BAD};
-use fovea_tests::door::{at, Outcome};
 use fovea_tests::init;
+use fovea_tests::kernel::{at, Outcome};
 use fovea_tests::report::Report;
 use fovea_tests::words::Words;
 

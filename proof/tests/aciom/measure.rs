@@ -6,7 +6,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use fovea_contract::aciom_classes;
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::kernel::{at, Outcome};
 use fovea_tests::report::Report;
 
 use crate::phases::wait;

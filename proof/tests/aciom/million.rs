@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fovea_linux::dm::device_number;
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, open_direct, target, Outcome, SECTOR};
+use fovea_tests::kernel::{at, open_direct, target, Outcome, SECTOR};
 use fovea_tests::raw::{Pages, PAGE};
 use fovea_tests::report::Report;
 use rustix::thread::{sched_setaffinity, CpuSet};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use fovea_contract::aciom_classes;
 use fovea_linux::dm::Suspend;
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, comes, open_direct, Outcome};
 use fovea_tests::init::returns_within;
+use fovea_tests::kernel::{at, comes, open_direct, Outcome};
 use fovea_tests::raw::{Pages, PAGE};
 use fovea_tests::report::Report;
 

@@ -3,7 +3,7 @@
 
 use fovea_contract::{aciom_options, aciom_status, ACIOM_ALL, ACIOM_FORGET, ACIOM_MODULE, ACIOM_TARGET};
 use fovea_linux::module;
-use fovea_tests::door::{at, open_direct, target, Outcome};
+use fovea_tests::kernel::{at, open_direct, target, Outcome};
 use fovea_tests::report::Report;
 
 use crate::stack::{App, Volume};

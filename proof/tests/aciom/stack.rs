@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use fovea_contract::{ACIOM_FORGET, ACIOM_SET_CLASS, ACIOM_TARGET};
 use fovea_linux::dm::{device_number, DeviceMapper, Suspend, Target};
 use fovea_linux::Root;
-use fovea_tests::door::{at, load_module, target, write_file, Outcome, SECTOR};
+use fovea_tests::kernel::{at, load_module, target, write_file, Outcome, SECTOR};
 use rustix::mount::{mount, MountFlags};
 
 use crate::child;

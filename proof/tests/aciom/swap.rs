@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fovea_linux::swap;
 use fovea_tests::content::{Contents, Random, State};
-use fovea_tests::door::{at, write_file, Outcome};
+use fovea_tests::kernel::{at, write_file, Outcome};
 use fovea_tests::raw::PAGE;
 use fovea_tests::report::Report;
 

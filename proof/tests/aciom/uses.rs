@@ -12,8 +12,8 @@ use fovea_contract::{aciom_classes, ACIOM_MODULE, ACIOM_TARGET};
 use fovea_linux::dm::{device_number, DeviceMapper, Suspend};
 use fovea_linux::{module, Root};
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, comes, load_module, run, target, write_file, Outcome, SECTOR};
 use fovea_tests::init::returns_within;
+use fovea_tests::kernel::{at, comes, load_module, run, target, write_file, Outcome, SECTOR};
 use fovea_tests::raw::PAGE;
 use fovea_tests::report::Report;
 

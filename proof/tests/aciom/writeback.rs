@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fovea_contract::aciom_classes;
-use fovea_tests::door::{at, comes, Outcome};
+use fovea_tests::kernel::{at, comes, Outcome};
 use fovea_tests::report::Report;
 
 use crate::files::{FileSystem, MOUNT};

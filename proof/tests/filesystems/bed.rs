@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fovea_contract::ecache_status;
 use fovea_linux::dm::{device_number, DeviceMapper, Target};
 use fovea_tests::audit::Sides;
-use fovea_tests::door::{at, load_module, make_disk, target, Outcome, SECTOR};
+use fovea_tests::kernel::{at, load_module, make_disk, target, Outcome, SECTOR};
 use rustix::mount::{mount, unmount, MountFlags, UnmountFlags};
 
 use crate::calls::{loop_attach, loop_detach};

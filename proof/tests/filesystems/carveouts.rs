@@ -4,7 +4,7 @@
 use std::fs;
 
 use fovea_linux::{module, Root};
-use fovea_tests::door::Outcome;
+use fovea_tests::kernel::Outcome;
 use fovea_tests::report::Report;
 
 use crate::MODULE;

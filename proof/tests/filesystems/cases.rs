@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! The cases by name.
 
-use fovea_tests::door::Outcome;
+use fovea_tests::kernel::Outcome;
 
 use crate::carveouts;
 use crate::cut;

@@ -5,7 +5,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::kernel::{at, Outcome};
 use fovea_tests::raw::{FileMapping, Pages, PAGE};
 use rustix::fs::{fallocate, FallocateFlags};
 

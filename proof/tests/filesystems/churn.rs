@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::kernel::{at, Outcome};
 use fovea_tests::report::Report;
 
 /// For how long: so many operations, and not before a moment.

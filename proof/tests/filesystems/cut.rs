@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use fovea_tests::door::{at, open_direct, Outcome};
+use fovea_tests::kernel::{at, open_direct, Outcome};
 use fovea_tests::raw::{Pages, PAGE};
 
 use crate::filesystem::FileSystem;

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::kernel::{at, Outcome};
 
 /// Offsets in the superblock (`struct xfs_dsb`); numbers are big-endian there, but for the checksum.
 const SECTOR_BYTES_AT: usize = 102;

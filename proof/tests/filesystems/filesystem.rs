@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use fovea_heap::Heap;
 use fovea_linux::{module, Root};
 use fovea_tests::audit;
-use fovea_tests::door::{at, load_module, run, write_file, Outcome};
+use fovea_tests::kernel::{at, load_module, run, write_file, Outcome};
 use fovea_tests::pressure::drop_caches;
 use rustix::mount::MountFlags;
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::kernel::{at, Outcome};
 use fovea_tests::raw::{FileMapping, Pages, PAGE};
 use fovea_tests::report::Report;
 use rustix::fs::{copy_file_range, fadvise, fallocate, Advice as FileAdvice, FallocateFlags};

@@ -5,7 +5,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use fovea_tests::door::{at, load_module, Outcome};
+use fovea_tests::kernel::{at, load_module, Outcome};
 
 use crate::bed::Volume;
 use crate::calls::{add_key, enable_verity, encrypt_folder};

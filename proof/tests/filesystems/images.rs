@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fovea_tests::door::{at, run, write_file, Outcome};
+use fovea_tests::kernel::{at, run, write_file, Outcome};
 use rustix::mount::MountFlags;
 
 use crate::filesystem::{at_once, load, read_all_ways, TREE_KIB};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fovea_linux::dm::Suspend;
 use fovea_linux::swap;
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, load_module, target, Outcome, SECTOR};
+use fovea_tests::kernel::{at, load_module, target, Outcome, SECTOR};
 use fovea_tests::pressure::swapped_pages;
 use rustix::mount::MountFlags;
 

@@ -5,7 +5,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-use fovea_tests::door::{at, open_direct, write_file, Outcome};
+use fovea_tests::kernel::{at, open_direct, write_file, Outcome};
 use rustix::mount::MountFlags;
 
 use crate::calls::{shut_down, Memory};

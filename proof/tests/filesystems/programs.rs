@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fovea_tests::door::{at, run, write_file, Outcome};
+use fovea_tests::kernel::{at, run, write_file, Outcome};
 use fovea_tests::pressure::drop_caches;
 
 use crate::filesystem::FileSystem;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fovea_tests::door::{at, load_module, open_direct, Outcome};
+use fovea_tests::kernel::{at, load_module, open_direct, Outcome};
 use fovea_tests::raw::{discard, zero_out, Pages, PAGE};
 use rustix::fs::{fadvise, Advice};
 

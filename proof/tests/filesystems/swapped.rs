@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use fovea_linux::dm::Suspend;
-use fovea_tests::door::{at, open_direct, target, Outcome, SECTOR};
+use fovea_tests::kernel::{at, open_direct, target, Outcome, SECTOR};
 use fovea_tests::pressure::drop_caches;
 use fovea_tests::raw::{Pages, PAGE};
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, write_file, Outcome};
+use fovea_tests::kernel::{at, write_file, Outcome};
 use fovea_tests::pressure::{drop_caches, Hog};
 use fovea_tests::raw::{Pages, PAGE};
 use fovea_tests::report::Report;

@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fovea_tests::door::{at, write_file, Outcome};
+use fovea_tests::kernel::{at, write_file, Outcome};
 use fovea_tests::pressure::Hog;
 use fovea_tests::raw::{FileMapping, Pages, PAGE};
 use rustix::fs::{fadvise, fallocate, Advice, FallocateFlags};

@@ -13,7 +13,7 @@ use fovea_contract::{
 use fovea_edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_heap::{Access, Buffer, Heap, Mapping};
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, read_number, write_file, Outcome};
+use fovea_tests::kernel::{at, read_number, write_file, Outcome};
 use fovea_tests::report::Report;
 
 use crate::Options;

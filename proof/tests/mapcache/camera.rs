@@ -11,7 +11,7 @@ use std::time::Duration;
 use fovea_contract::heap_mapcache_statistics as statistics;
 use fovea_heap::Buffer;
 use fovea_linux::{module, Root};
-use fovea_tests::door::{at, comes, Outcome};
+use fovea_tests::kernel::{at, comes, Outcome};
 
 use crate::bench::{set_cache, set_system, total, Bench, MIB};
 use crate::display::cpu_ns;

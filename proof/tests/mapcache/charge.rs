@@ -10,7 +10,7 @@ use std::process::Command;
 
 use fovea_contract::{HEAP_SHARED_FOLDER, SYSTEM_NODE};
 use fovea_linux::{heap_module, Root};
-use fovea_tests::door::{at, read_number, write_file, Outcome};
+use fovea_tests::kernel::{at, read_number, write_file, Outcome};
 use rustix::mount::{mount, MountFlags};
 
 use crate::bench::{Bench, MIB};

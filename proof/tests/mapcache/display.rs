@@ -10,7 +10,7 @@ use std::path::Path;
 use fovea_contract::{heap_mapcache_statistics as statistics, WRAP_MODULE};
 use fovea_heap::{Buffer, Heap};
 use fovea_linux::module;
-use fovea_tests::door::{at, load_module, Outcome};
+use fovea_tests::kernel::{at, load_module, Outcome};
 
 use crate::bench::{set_cache, set_system, total, Bench};
 

@@ -10,7 +10,7 @@ use fovea_edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_heap::{Buffer, Heap};
 use fovea_linux::{module, Root};
 use fovea_tests::audit::KernelLog;
-use fovea_tests::door::{at, comes, write_file, Outcome};
+use fovea_tests::kernel::{at, comes, write_file, Outcome};
 
 use crate::bench::{address, edu, of_device, pattern, set_cache, total, Bench, View, MIB, PAGE, SLOTS};
 

@@ -10,7 +10,7 @@ use fovea_contract::{
 };
 use fovea_edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_linux::{module, Root};
-use fovea_tests::door::{at, load_module, read_number, write_file, Outcome};
+use fovea_tests::kernel::{at, load_module, read_number, write_file, Outcome};
 
 use crate::bench::{edu, pattern, total, Bench, PAGE, SLOTS};
 use crate::odd::{is_right, Huge, Shared};

@@ -4,7 +4,7 @@
 use std::os::fd::AsFd;
 
 use fovea_edu::Direction;
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::kernel::{at, Outcome};
 
 use crate::bench::{edu, set_cache, Bench, MIB, SLOTS};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use fovea_contract::{HEAP_SHARED_FOLDER, SYSTEM_NODE};
-use fovea_tests::door::{at, Outcome};
+use fovea_tests::kernel::{at, Outcome};
 
 use crate::bench::Bench;
 

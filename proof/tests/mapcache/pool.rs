@@ -13,7 +13,7 @@ use std::time::Duration;
 use fovea_contract::heap_mapcache_statistics as statistics;
 use fovea_edu::Direction;
 use fovea_heap::Buffer;
-use fovea_tests::door::{at, comes, read_number, Outcome};
+use fovea_tests::kernel::{at, comes, read_number, Outcome};
 use fovea_tests::raw::Pages;
 
 use crate::bench::{edu, set_system, total, Bench, MIB, PAGE, SLOTS};

@@ -9,7 +9,7 @@ use fovea_edu::Direction;
 use fovea_heap::Heap;
 use fovea_linux::module;
 use fovea_tests::audit::KernelLog;
-use fovea_tests::door::{at, load_module, write_file, Outcome};
+use fovea_tests::kernel::{at, load_module, write_file, Outcome};
 
 use crate::bench::{edu, total, Bench, MIB, SLOTS};
 use crate::exporters::wrap_number;

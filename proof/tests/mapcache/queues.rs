@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fovea_contract::{heap_mapcache_statistics as statistics, HEAP_SHARED_FOLDER, SYSTEM_NODE};
 use fovea_linux::{module, Root};
-use fovea_tests::door::{at, busy_ns, comes, Outcome};
+use fovea_tests::kernel::{at, busy_ns, comes, Outcome};
 
 use crate::bench::{set_cache, set_system, total, Bench};
 

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use fovea_contract::{heap_mapcache_statistics as statistics, HEAP_SHARED_FOLDER, SYSTEM_NODE};
 use fovea_edu::Direction;
-use fovea_tests::door::{at, read_number, Outcome};
+use fovea_tests::kernel::{at, read_number, Outcome};
 
 use crate::bench::{edu, total, Bench, MIB, PAGE, SLOTS};
 use crate::calls::{allocate, map_private, Allocation};

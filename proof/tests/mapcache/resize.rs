@@ -9,7 +9,7 @@ use fovea_contract::{heap_mapcache_statistics as statistics, HEAP_FOLDER, HEAP_S
 use fovea_edu::{Direction, Request, TRANSFER_MAX};
 use fovea_heap::{Buffer, Growth, Heap};
 use fovea_tests::audit::KernelLog;
-use fovea_tests::door::{at, read_number, Outcome};
+use fovea_tests::kernel::{at, read_number, Outcome};
 
 use crate::bench::{edu, of_device, pattern, set_system, total, Bench, View, MIB, PAGE, SLOTS, VIDEO};
 use crate::calls::{allocate, resize, Allocation};

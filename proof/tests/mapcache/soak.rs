@@ -12,7 +12,7 @@ use fovea_contract::heap_mapcache_statistics as statistics;
 use fovea_edu::{Direction, Edu};
 use fovea_heap::{Access, Buffer};
 use fovea_tests::content::Random;
-use fovea_tests::door::{at, write_file, Outcome};
+use fovea_tests::kernel::{at, write_file, Outcome};
 
 use crate::bench::{address, set_cache, set_system, total, Bench, View, MIB, PAGE, SLOTS};
 use crate::calls::resize;

@@ -8,7 +8,7 @@ use std::process::Command;
 use fovea_contract::heap_mapcache_statistics as statistics;
 use fovea_edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_heap::Buffer;
-use fovea_tests::door::{at, write_file, Outcome};
+use fovea_tests::kernel::{at, write_file, Outcome};
 
 use crate::bench::{edu, of_device, pattern, set_cache, total, Bench, View, MIB, PAGE, SLOTS, VIDEO_BYTES};
 

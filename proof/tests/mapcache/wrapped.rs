@@ -8,7 +8,7 @@ use fovea_contract::{heap_mapcache_statistics as statistics, WRAP_MODULE};
 use fovea_edu::{Direction, Edu, TRANSFER_MAX};
 use fovea_heap::{Buffer, Heap};
 use fovea_linux::module;
-use fovea_tests::door::{at, load_module, Outcome};
+use fovea_tests::kernel::{at, load_module, Outcome};
 
 use crate::bench::{edu, pattern, total, Bench, View, MIB, PAGE, SLOTS};
 use crate::uses::maps_while;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use fovea_linux::dm::{DeviceMapper, Suspend, Target};
 use fovea_linux::{module, Root};
 use fovea_tests::audit::Sides;
-use fovea_tests::door::SECTOR;
+use fovea_tests::kernel::SECTOR;
 use rustix::mount::{mount, unmount, MountFlags, UnmountFlags};
 
 use crate::Options;
-pub use fovea_tests::door::{at, open_direct, run, write_file, Outcome};
+pub use fovea_tests::kernel::{at, open_direct, run, write_file, Outcome};
 
 /// The disks, by their numbers on the controller: their names come in the order in which the kernel finds them.
 #[derive(Clone, Copy)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-//! Tries the door to the kernel on a real kernel: as root on a machine with cgroup v2, or as the first process of a virtual one.
+//! Tries the kernel interfaces on a real kernel: as root on a machine with cgroup v2, or as the first process of a virtual one.
 //! Prints a line per check and ends with status 1 if one failed. `measure` as argument (or `fovea.measure` on the kernel's
 //! command line) tells what each operation costs instead; under QEMU's `-icount shift=0` a nanosecond there is an instruction.
 
@@ -40,7 +40,7 @@ impl fovea_linux::MarkTable for Table {
 
 /// What every check needs.
 pub struct Bench {
-    /// The door.
+    /// The crate that has the kernel interfaces.
     pub system: System,
     /// The hierarchy the apps are in.
     pub cgroups: Cgroups,

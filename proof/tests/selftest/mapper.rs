@@ -37,7 +37,7 @@ pub fn run(bench: &mut Bench) {
     let gone = mapper.info(NAME);
     bench.check("the device is gone", gone.is_err(), format!("{gone:?}"));
     let unloaded = module::remove("dm_mod");
-    // The door itself holds the module.
+    // The crate itself holds the module.
     bench.check("a module in use stays", unloaded.is_err(), format!("{unloaded:?}"));
     drop(mapper);
     let unloaded = module::remove("dm_mod");

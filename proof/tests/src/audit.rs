@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use crate::content::Contents;
-use crate::door::{open_direct, Outcome};
+use crate::kernel::{open_direct, Outcome};
 use crate::raw::{Pages, PAGE};
 use crate::report::Report;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::mount::{mount, MountFlags};
 
-use crate::door::Outcome;
+use crate::kernel::Outcome;
 use crate::report::Report;
 use crate::words::Words;
 

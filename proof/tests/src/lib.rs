@@ -6,9 +6,9 @@
 
 pub mod audit;
 pub mod content;
-pub mod door;
 pub mod file;
 pub mod init;
+pub mod kernel;
 pub mod phones;
 pub mod pressure;
 pub mod raw;

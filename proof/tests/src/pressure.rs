@@ -2,7 +2,7 @@
 //! Making the page cache give up its pages: by order, and by taking the memory it lives on.
 
 use crate::content::Random;
-use crate::door::{at, write_file, Outcome};
+use crate::kernel::{at, write_file, Outcome};
 
 /// Empties the page cache of what is clean; what is dirty is written first.
 pub fn drop_caches() -> Outcome<()> {

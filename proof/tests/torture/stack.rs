@@ -14,10 +14,10 @@ use fovea_contract::ECACHE_MODULE;
 use fovea_linux::dm::{device_number, DeviceMapper, Suspend, Target};
 use fovea_linux::{module, Root};
 use fovea_tests::audit::Sides;
-use fovea_tests::door::{at, make_disk, run, target, SECTOR};
+use fovea_tests::kernel::{at, make_disk, run, target, SECTOR};
 use rustix::mount::{mount, unmount, MountFlags, UnmountFlags};
 
-pub use fovea_tests::door::{open_direct, read_number, write_file, Outcome};
+pub use fovea_tests::kernel::{open_direct, read_number, write_file, Outcome};
 
 pub const A: usize = 0;
 pub const B: usize = 1;
