@@ -26,8 +26,8 @@ pub struct Decision {
     #[serde(default)]
     pub only_listed: bool,
     /// Somebody outside of apps leaks: nothing is done to any app for him, and the kernel's OOM killer is to end him.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aside_for: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "aside_for")]
+    pub left_to_kernel: Option<String>,
 }
 
 impl Decision {
@@ -43,7 +43,7 @@ impl Decision {
         self.pressure = self.pressure.or(other.pressure);
         self.warning = self.warning.or(other.warning);
         self.only_listed |= other.only_listed;
-        self.aside_for = self.aside_for.or(other.aside_for);
+        self.left_to_kernel = self.left_to_kernel.or(other.left_to_kernel);
         self
     }
 

@@ -23,10 +23,10 @@ const GRACE_BATCH_PAGES: u64 = 64;
 const BETWEEN_APPS_NS: u64 = 100_000_000;
 
 /// Time between two looks whether somebody outside of apps still leaks.
-const ASIDE_NS: u64 = 500_000_000;
+const LEAK_CHECK_NS: u64 = 500_000_000;
 
 /// Time after a leak was last seen in which nobody dies yet: whoever leaked was ended since then, and what he had is still coming back.
-const LEAK_OVER_NS: u64 = 2 * ASIDE_NS;
+const LEAK_OVER_NS: u64 = 2 * LEAK_CHECK_NS;
 
 /// Decides. At most one compression or kill at a time: each is followed by another look at memory.
 pub fn decide(snapshot: &Snapshot, config: &MemoryConfig) -> Decision {
@@ -61,8 +61,8 @@ fn steps(snapshot: &Snapshot, config: &MemoryConfig, pressure: Pressure) -> Deci
     }
     if config.mode == Mode::Full {
         if let Some(who) = leak_outside(snapshot) {
-            decision.aside_for = Some(who.cgroup.clone());
-            decision.wake_by(snapshot.now_ns + ASIDE_NS);
+            decision.left_to_kernel = Some(who.cgroup.clone());
+            decision.wake_by(snapshot.now_ns + LEAK_CHECK_NS);
             return decision;
         }
         let over_ns = snapshot.leaked_ns.map_or(0, |leaked_ns| leaked_ns + LEAK_OVER_NS);

@@ -24,7 +24,7 @@ fn for_a_leak_outside_of_apps_no_app_dies_or_is_compressed_and_the_kernel_goes_b
     let s = beside(&|_| {});
     assert_eq!(killed(&s), None);
     let decision = decide(&s, &config(Mode::Full));
-    assert_eq!(decision.aside_for.as_deref(), Some("system.slice/indexer.service"));
+    assert_eq!(decision.left_to_kernel.as_deref(), Some("system.slice/indexer.service"));
     let scores = |s: &Snapshot| {
         let ranks = decide(s, &config(Mode::Full)).actions.into_iter().filter_map(|(action, _)| match action {
             Action::Rank { app, oom_score_adj } => Some((app.to_string(), oom_score_adj)),
@@ -54,7 +54,7 @@ fn for_a_leak_outside_of_apps_no_app_dies_or_is_compressed_and_the_kernel_goes_b
             (who.hoarded_bytes, who.killable_bytes) = (hoarded_mb * MB, 400 * MB);
         });
         (s.memory.free_bytes, s.memory.file_bytes) = (left_mb * MB, left_mb * MB);
-        decide(&s, &config(Mode::Full)).aside_for.is_some()
+        decide(&s, &config(Mode::Full)).left_to_kernel.is_some()
     };
     assert_eq!([paused(270, 7), paused(269, 7), paused(270, 140)], [true, false, false]);
     let over = |ns_ago| Snapshot { leaked_ns: Some(s.now_ns - ns_ago), ..short(7, apps.clone()) };
@@ -63,8 +63,8 @@ fn for_a_leak_outside_of_apps_no_app_dies_or_is_compressed_and_the_kernel_goes_b
     assert_eq!(killed(&over(SECOND_NS)), bystander);
     let mut roomy = beside(&|_| {});
     roomy.memory.file_bytes = 40 * MB;
-    assert_eq!(decide(&roomy, &config(Mode::Full)).aside_for, None, "more is left than it has gained");
-    assert_eq!(decide(&s, &config(Mode::Ladder)).aside_for, None);
+    assert_eq!(decide(&roomy, &config(Mode::Full)).left_to_kernel, None, "more is left than it has gained");
+    assert_eq!(decide(&s, &config(Mode::Ladder)).left_to_kernel, None);
 }
 
 /// A compositor that leaked without end cost all six apps, the one in front too, and was then ended by the kernel.

@@ -86,7 +86,7 @@ pub(super) struct Outside {
     /// What a session's score counts for with that.
     handicap_bytes: u64,
     /// Whom the kernel's OOM killer is left to end.
-    aside_for: Option<String>,
+    left_to_kernel: Option<String>,
     /// When that was last so.
     leaked_ns: Option<u64>,
 }
@@ -122,7 +122,7 @@ impl Outside {
 
     /// Whether it must be looked whether a leak goes on, short or not: nothing is done for apps meanwhile.
     pub(super) fn is_watched(&self) -> bool {
-        self.aside_for.is_some()
+        self.left_to_kernel.is_some()
     }
 
     /// Says once for whom nothing is done; true if that has changed, and with it what the kernel is to know of apps.
@@ -133,14 +133,14 @@ impl Outside {
         memory: &MemoryState,
         now_ns: u64,
     ) -> bool {
-        if decision.aside_for.is_some() {
+        if decision.left_to_kernel.is_some() {
             self.leaked_ns = Some(now_ns);
         }
-        if self.aside_for == decision.aside_for {
+        if self.left_to_kernel == decision.left_to_kernel {
             return false;
         }
-        self.aside_for.clone_from(&decision.aside_for);
-        let line = match &self.aside_for {
+        self.left_to_kernel.clone_from(&decision.left_to_kernel);
+        let line = match &self.left_to_kernel {
             Some(cgroup) => {
                 format!("{cgroup} is no app and leaks: no app dies for it, the kernel's OOM killer is to end it")
             }
@@ -148,7 +148,7 @@ impl Outside {
         };
         say!("fovea: {line}");
         shared.syslog(&line);
-        let outcome = json!({ "cgroup": self.aside_for });
+        let outcome = json!({ "cgroup": self.left_to_kernel });
         let readings = Some(*memory);
         shared.journal.write(&Entry { t_ns: now_ns, action: "aside", readings, outcome, ..Entry::default() });
         true
