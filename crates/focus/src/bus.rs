@@ -106,7 +106,7 @@ pub fn wait_for_signal(bus: &mut RpcConn) -> Result<(), Error> {
 }
 
 /// What the bus says of a name; nothing of one that nobody has.
-fn told_of<T>(
+fn ask_about<T>(
     ask: &mut RpcConn,
     question: &str,
     name: &str,
@@ -120,12 +120,12 @@ fn told_of<T>(
 
 /// The process of whoever has a name.
 pub fn pid_of(ask: &mut RpcConn, name: &str) -> Result<Option<u32>, Error> {
-    told_of(ask, "GetConnectionUnixProcessID", name, |reply| reply.body.parser().get().ok())
+    ask_about(ask, "GetConnectionUnixProcessID", name, |reply| reply.body.parser().get().ok())
 }
 
 /// The unique name of whoever has a name.
 pub fn owner_of(ask: &mut RpcConn, name: &str) -> Result<Option<String>, Error> {
-    told_of(ask, "GetNameOwner", name, |reply| reply.body.parser().get::<String>().ok())
+    ask_about(ask, "GetNameOwner", name, |reply| reply.body.parser().get::<String>().ok())
 }
 
 /// The socket of a D-Bus address, the first usable one of several (D-Bus specification, "Server Addresses").

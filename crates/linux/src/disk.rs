@@ -63,7 +63,7 @@ pub(crate) fn forget_class(root: &Root, id: u64) -> Result<(), Error> {
     }
     match tell_one(root, &format!("{ACIOM_FORGET} {id}")) {
         Err(Error::Call { source, .. }) if source.raw_os_error() == Some(libc::ENOENT) => Ok(()),
-        told => told,
+        result => result,
     }
 }
 

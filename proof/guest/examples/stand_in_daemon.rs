@@ -98,8 +98,8 @@ fn serve(config: &str) -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        let told = if config.contains("stand_in_silent = true") { &BTreeMap::new() } else { &frozen };
-        reply(&client, &if status { status_of(&registry, told) } else { Reply::Done {} });
+        let reported = if config.contains("stand_in_silent = true") { &BTreeMap::new() } else { &frozen };
+        reply(&client, &if status { status_of(&registry, reported) } else { Reply::Done {} });
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Held {
 
 /// Allocates; what came of it is told in either case, since an app goes on without its device.
 pub fn allocate(wanted: &Buffer, seed: u64) -> (BufferUse, Option<Held>) {
-    let mut told = BufferUse {
+    let mut outcome = BufferUse {
         device: wanted.device.clone(),
         size_bytes: wanted.size_bytes,
         alloc_ns: 0,
@@ -37,7 +37,7 @@ pub fn allocate(wanted: &Buffer, seed: u64) -> (BufferUse, Option<Held>) {
         wrong_pages: 0,
         error: None,
     };
-    let held = try_allocate(wanted, &mut told.alloc_ns).map(|(buffer, mapping)| Held {
+    let held = try_allocate(wanted, &mut outcome.alloc_ns).map(|(buffer, mapping)| Held {
         device: wanted.device.clone(),
         mapping,
         buffer,
@@ -45,10 +45,10 @@ pub fn allocate(wanted: &Buffer, seed: u64) -> (BufferUse, Option<Held>) {
         filled: false,
     });
     match held {
-        Ok(held) => (told, Some(held)),
+        Ok(held) => (outcome, Some(held)),
         Err(error) => {
-            told.error = Some(error);
-            (told, None)
+            outcome.error = Some(error);
+            (outcome, None)
         }
     }
 }
@@ -121,8 +121,8 @@ mod tests {
     #[test]
     fn a_device_that_is_not_there_is_told_and_not_fatal() {
         let wanted = Buffer { device: "none".into(), size_bytes: 4096 };
-        let (told, held) = allocate(&wanted, 1);
+        let (outcome, held) = allocate(&wanted, 1);
         assert!(held.is_none());
-        assert!(told.error.is_some_and(|e| e.contains("/dev/ecache/none")));
+        assert!(outcome.error.is_some_and(|e| e.contains("/dev/ecache/none")));
     }
 }

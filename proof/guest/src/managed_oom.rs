@@ -66,9 +66,9 @@ fn answer(stream: &mut UnixStream) -> Outcome<()> {
     if question["method"] != METHOD {
         return Err(format!("systemd-oomd asked {question}, which nobody here answers"));
     }
-    let mut told = to_watch().to_string().into_bytes();
-    told.push(0);
-    stream.write_all(&told).at(waits)
+    let mut reply = to_watch().to_string().into_bytes();
+    reply.push(0);
+    stream.write_all(&reply).at(waits)
 }
 
 /// As Debian's package has it for a desktop: for swap all of it, for waiting the user's session. Here both are the apps.
@@ -103,19 +103,19 @@ mod tests {
         asking.shutdown(Shutdown::Write).unwrap();
         answer(&mut answering)?;
         drop(answering);
-        let mut told = Vec::new();
-        asking.read_to_end(&mut told).unwrap();
-        assert_eq!(told.pop(), Some(0));
-        Ok(serde_json::from_slice(&told).unwrap())
+        let mut reply = Vec::new();
+        asking.read_to_end(&mut reply).unwrap();
+        assert_eq!(reply.pop(), Some(0));
+        Ok(serde_json::from_slice(&reply).unwrap())
     }
 
     #[test]
     fn who_asks_for_cgroups_is_told_of_the_apps() {
         let question = format!("{}\0", json!({ "method": METHOD, "more": true }));
-        let told = ask(question.as_bytes()).unwrap();
-        let cgroups = told["parameters"]["cgroups"].as_array().unwrap();
+        let reply = ask(question.as_bytes()).unwrap();
+        let cgroups = reply["parameters"]["cgroups"].as_array().unwrap();
         assert_eq!(cgroups.iter().map(|c| &c["path"]).collect::<Vec<_>>(), ["/apps", "/apps"]);
-        assert_eq!(told["continues"], true);
+        assert_eq!(reply["continues"], true);
         assert!(ask(b"{\"method\":\"org.example.Another\"}\0").unwrap_err().contains("org.example.Another"));
         assert!(ask(&question.as_bytes()[..9]).unwrap_err().contains("hung up"));
     }

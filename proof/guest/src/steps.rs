@@ -248,9 +248,9 @@ impl follow::phone::Phone for Phone {
 impl Phone {
     /// Tells the daemon of what changes who matters; after it, whoever else ends apps.
     fn tell_both(&mut self, request: &Request) -> Outcome<StepResult> {
-        let told = self.daemon.tell(request)?;
+        let result = self.daemon.tell(request)?;
         self.tell_guard()?;
-        Ok(told)
+        Ok(result)
     }
 }
 

@@ -186,9 +186,9 @@ mod tests {
         assert!(send(&a, &Fork {}, &[c.as_fd(), d.as_fd()]).unwrap());
         let (_, fds) = receive::<Fork>(&b).unwrap().unwrap();
         assert_eq!(fds.len(), 2);
-        let told = FromApp::Ready(Count { checked: 5, wrong: 1 });
-        assert!(send(&fds[0], &told, &[]).unwrap());
-        assert_eq!(receive::<FromApp>(&d).unwrap().unwrap().0, told);
+        let count = FromApp::Ready(Count { checked: 5, wrong: 1 });
+        assert!(send(&fds[0], &count, &[]).unwrap());
+        assert_eq!(receive::<FromApp>(&d).unwrap().unwrap().0, count);
     }
 
     #[test]

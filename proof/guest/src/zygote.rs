@@ -79,8 +79,8 @@ pub fn run(preload_bytes: u64, merged: bool) -> ! {
     let registered = if merged { fovea_linux::register_for_merging() } else { Ok(()) };
     let loaded = registered.at(|| "the zygote".into()).and_then(|()| Preloaded::load(preload_bytes));
     let first = Forked { pid: loaded.as_ref().map(|_| std::process::id()).map_err(Clone::clone) };
-    let told = send(&socket, &first, &[]);
-    let (Ok(preloaded), Ok(true)) = (loaded, told) else { std::process::exit(1) };
+    let sent = send(&socket, &first, &[]);
+    let (Ok(preloaded), Ok(true)) = (loaded, sent) else { std::process::exit(1) };
     loop {
         let fds = match receive::<Fork>(&socket) {
             Ok(Some((Fork {}, fds))) => fds,

@@ -11,33 +11,33 @@ use fovea_linux::clock::now_ns;
 /// Between two questions: the ranks are that exact. The daemon does not tell by itself.
 const PERIOD: Duration = Duration::from_millis(100);
 
-type Told = (u64, Vec<AppNow>);
+type Update = (u64, Vec<AppNow>);
 
 /// A thread that asks, since an answer may take its time and the kernel's buffers do not wait.
 pub struct Apps {
-    told: Receiver<Told>,
-    first: Option<Told>,
+    updates: Receiver<Update>,
+    first: Option<Update>,
 }
 
 impl Apps {
     /// Asks once, and then again and again; `None` if it could not even begin. Without a daemon there are no apps.
     pub fn watch(run_folder: &Path) -> Option<Apps> {
         let folder = run_folder.to_owned();
-        let (tell, told) = channel();
+        let (tell, updates) = channel();
         let first = Some((0, ask(&folder)));
         std::thread::Builder::new().name("apps".into()).spawn(move || watch(folder, &tell)).ok()?;
-        Some(Apps { told, first })
+        Some(Apps { updates, first })
     }
 
     /// Passes on what was told meanwhile.
     pub fn tell(&mut self, recording: &mut Recording) {
-        for (time_ns, apps) in self.first.take().into_iter().chain(self.told.try_iter()) {
+        for (time_ns, apps) in self.first.take().into_iter().chain(self.updates.try_iter()) {
             recording.apps(time_ns, apps);
         }
     }
 }
 
-fn watch(folder: PathBuf, tell: &Sender<Told>) {
+fn watch(folder: PathBuf, tell: &Sender<Update>) {
     loop {
         std::thread::sleep(PERIOD);
         let time_ns = now_ns();

@@ -35,11 +35,11 @@ fn asked(file: libc::c_int, offset: u64, length: usize, answer: &mut [u8]) -> io
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the range is the mapping's, and the kernel writes a byte for each of its pages, as many as `answer` has.
-    let told = unsafe { libc::mincore(at, length, answer.as_mut_ptr()) };
+    let status = unsafe { libc::mincore(at, length, answer.as_mut_ptr()) };
     let error = io::Error::last_os_error();
     // SAFETY: the mapping was made above, and nobody has a reference into it.
     unsafe { libc::munmap(at, length) };
-    (told == 0).then_some(()).ok_or(error)
+    (status == 0).then_some(()).ok_or(error)
 }
 
 /// Starts to read pages into the page cache; waits for the device's queue, not for the pages.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// Each told once.
 #[derive(Debug, Default)]
 pub(super) struct Complaints {
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
     pub fresh: Vec<String>,
 }
 
@@ -15,7 +15,7 @@ impl Complaints {
     pub fn add(&mut self, what: String) {
         /// Then whatever it is has been said.
         const MOST: usize = 64;
-        if self.told.len() < MOST && self.told.insert(what.clone()) {
+        if self.reported.len() < MOST && self.reported.insert(what.clone()) {
             self.fresh.push(what);
         }
     }

@@ -174,10 +174,10 @@ mod tests {
             sender.write_all(&[7; 5000]).unwrap();
             receiver.read_exact(&mut [0; 5000]).unwrap();
             let Some(found) = all(Protocol::Tcp) else { return };
-            let told = found.iter().find(|socket| socket.inode == inode(&receiver)).unwrap();
-            assert_eq!((told.received_bytes, told.is_local), (5000, true));
-            assert!(told.segments > 0 && told.segment_bytes > 500 && told.rtt_us < 10_000_000, "{told:?}");
-            assert!(told.cgroup.is_some());
+            let socket = found.iter().find(|socket| socket.inode == inode(&receiver)).unwrap();
+            assert_eq!((socket.received_bytes, socket.is_local), (5000, true));
+            assert!(socket.segments > 0 && socket.segment_bytes > 500 && socket.rtt_us < 10_000_000, "{socket:?}");
+            assert!(socket.cgroup.is_some());
             let other = found.iter().find(|socket| socket.inode == inode(&sender)).unwrap();
             assert_eq!(other.received_bytes, 0);
         }
@@ -190,8 +190,8 @@ mod tests {
         ours.connect(idle.local_addr().unwrap()).unwrap();
         let Some(found) = all(Protocol::Udp) else { return };
         for (socket, is_connected) in [(&ours, true), (&idle, false)] {
-            let told = found.iter().find(|told| told.inode == inode(socket)).unwrap();
-            assert_eq!((told.is_connected, told.is_local), (is_connected, is_connected), "{told:?}");
+            let seen = found.iter().find(|seen| seen.inode == inode(socket)).unwrap();
+            assert_eq!((seen.is_connected, seen.is_local), (is_connected, is_connected), "{seen:?}");
         }
     }
 

@@ -186,15 +186,15 @@ impl Limits {
         let mut fresh: BTreeMap<u64, (Arrived, u64, u64)> = BTreeMap::new();
         let Self { by_cgroup, tables, counts } = self;
         tables.retain(|&namespace, table| {
-            let told = match table.counts() {
-                Ok(told) => told,
+            let counted = match table.counts() {
+                Ok(counted) => counted,
                 Err(e) => {
                     // What is left of a broken answer would be taken for the next one's. It is made anew in time.
                     complaints.add(format!("counting what arrives by UDP: {e}"));
                     return false;
                 }
             };
-            for (id, now) in told {
+            for (id, now) in counted {
                 let before = counts.insert((namespace, id), now).unwrap_or_default();
                 let packets = now.arrived_packets.saturating_sub(before.arrived_packets);
                 let bytes = now.arrived_bytes.saturating_sub(before.arrived_bytes);

@@ -56,10 +56,10 @@ impl Phone {
         // Reading cannot overlap with computing that comes after all of it.
         let spreads = self.plan.configuration.prefetch.is_some();
         let setup = ToApp::Setup { profile: Box::new(profile.clone()), seed, exact: self.plan.exact, spreads };
-        let told = send(&socket, &setup, &[])?;
+        let sent = send(&socket, &setup, &[])?;
         self.book.ran.insert(profile.name.clone());
         self.apps.insert(profile.name.clone(), RunningApp { pid, socket, cgroup, role, closed: false });
-        if told && self.desktop.is_none() {
+        if sent && self.desktop.is_none() {
             self.register(&profile.name)?;
         }
         Ok(())
