@@ -66,13 +66,13 @@ pub struct DiskState {
 pub fn decide(snapshot: &Snapshot, config: &DiskConfig) -> Decision {
     let mut decision = Decision::default();
     for app in &snapshot.apps {
-        match telling(app, snapshot, config) {
-            Telling::Class(class) => {
+        match class_update(app, snapshot, config) {
+            ClassUpdate::Set(class) => {
                 decision.push(Action::DiskClass { app: app.name.clone(), class }, Reason::IoClass);
             }
-            Telling::Forget => decision.push(Action::DiskForget { app: app.name.clone() }, Reason::Unmanaged),
-            Telling::At(ns) => decision.wake_by(ns),
-            Telling::Nothing => {}
+            ClassUpdate::Unset => decision.push(Action::DiskForget { app: app.name.clone() }, Reason::Unmanaged),
+            ClassUpdate::Later(ns) => decision.wake_by(ns),
+            ClassUpdate::Keep => {}
         }
     }
     limit(snapshot, config, &mut decision);
@@ -84,26 +84,26 @@ fn is_managed(app: &AppState, config: &DiskConfig) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Telling {
-    Nothing,
-    Class(IoClass),
-    Forget,
-    At(u64),
+enum ClassUpdate {
+    Keep,
+    Set(IoClass),
+    Unset,
+    Later(u64),
 }
 
 /// What the disk is told of one app's class. That it has become time-sensitive cannot wait; what else it becomes waits until it has been that for a
 /// while: so an app that changes every few milliseconds costs two messages in `settle_ms` at most.
-fn telling(app: &AppState, snapshot: &Snapshot, config: &DiskConfig) -> Telling {
+fn class_update(app: &AppState, snapshot: &Snapshot, config: &DiskConfig) -> ClassUpdate {
     if !snapshot.disk.control.takes_classes() || !is_managed(app, config) {
-        return if app.disk_class.is_some() { Telling::Forget } else { Telling::Nothing };
+        return if app.disk_class.is_some() { ClassUpdate::Unset } else { ClassUpdate::Keep };
     }
     let class = app.io_class.class;
     let due_ns = app.io_class_since_ns.saturating_add(config.settle_ms.saturating_mul(1_000_000));
     match app.disk_class {
-        Some(told) if told == class => Telling::Nothing,
-        Some(_) if class != IoClass::TimeSensitive && snapshot.now_ns < due_ns => Telling::At(due_ns),
+        Some(told) if told == class => ClassUpdate::Keep,
+        Some(_) if class != IoClass::TimeSensitive && snapshot.now_ns < due_ns => ClassUpdate::Later(due_ns),
         // The first word about an app is no change.
-        _ => Telling::Class(class),
+        _ => ClassUpdate::Set(class),
     }
 }
 
