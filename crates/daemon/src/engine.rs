@@ -9,7 +9,10 @@ mod engine_state;
 mod listed;
 mod mechanism;
 mod perceptible;
+mod perceptions;
 mod registration;
+mod service_looks;
+mod step;
 
 // The mechanisms: each here and in `all`.
 mod disk;
@@ -27,8 +30,8 @@ use fovea_client::{Assumed, Simulation};
 use fovea_linux::{Device, Error, NormalPriority, Report, State};
 use fovea_policy::{Action, Decision, Snapshot};
 pub use mechanism::Turn;
-use mechanism::{About, Event, Mechanism, Step};
-pub(crate) use memory::state_of_memory;
+use mechanism::{About, Event, Mechanism};
+use step::Step;
 
 use crate::config::Config;
 use crate::journal::{Journal, Of};

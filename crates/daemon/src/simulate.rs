@@ -11,10 +11,10 @@ use fovea_client::{Assumed, Simulation};
 use fovea_linux::device_traits::*;
 use fovea_linux::watch::{Seen, Watcher};
 use fovea_linux::System;
+use fovea_policy::memory::MemoryState;
 use fovea_policy::{plan, AppState, Snapshot};
 
 use crate::config::Config;
-use crate::engine::state_of_memory;
 
 /// What would be done on a snapshot, changed by what is assumed.
 pub(crate) fn simulation(
@@ -78,7 +78,7 @@ pub fn alone(config: &Config, assumed: Assumed) -> Result<Simulation, fovea_linu
     });
     let snapshot = Snapshot {
         screen_on: true,
-        memory: state_of_memory(&reading, low_bytes),
+        memory: MemoryState::of_reading(&reading, low_bytes),
         apps: apps.collect::<Result<_, fovea_linux::Error>>()?,
         ..Snapshot::default()
     };

@@ -11,7 +11,8 @@ use fovea_policy::{Action, Config, Decision, Snapshot};
 use serde_json::json;
 
 use super::engine_state::EngineState;
-use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Turn};
+use super::step::Step;
 
 /// The file of limits.
 const LIMITS: &str = "io.max";

@@ -13,9 +13,9 @@ use fovea_linux::{Controller, Device, Error};
 use fovea_policy::{memory, AppState, Reason, Snapshot};
 use serde_json::Value;
 
-use super::classes::ServiceLooks;
-use super::mechanism::Step;
-use super::perceptible::Perceptions;
+use super::perceptions::Perceptions;
+use super::service_looks::ServiceLooks;
+use super::step::Step;
 use crate::config::Config;
 use crate::journal::{Entry, Journal};
 use crate::syslog::Syslog;

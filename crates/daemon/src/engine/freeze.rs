@@ -10,7 +10,8 @@ use fovea_policy::{freeze, Action, Config, Decision, Snapshot};
 use serde_json::Value;
 
 use super::engine_state::EngineState;
-use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Turn};
+use super::step::Step;
 
 #[derive(Debug, Default)]
 pub(super) struct Freeze {

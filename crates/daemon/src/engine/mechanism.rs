@@ -8,9 +8,10 @@ use fovea_apps::{App, AppName};
 use fovea_client::news::{Killed, News};
 use fovea_client::Status;
 use fovea_linux::{Device, Error};
-use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
+use fovea_policy::{Config, Decision, Snapshot};
 
 use super::engine_state::EngineState;
+use super::step::Step;
 
 /// What the event loop has to do after a turn.
 #[derive(Debug, Default)]
@@ -65,14 +66,6 @@ impl Need {
     pub(super) const fn shown(row: &'static str, gives: &'static str) -> Self {
         Self { row, gives, is_reported: false }
     }
-}
-
-/// One action of a decision.
-pub(super) struct Step<'a> {
-    pub(super) action: &'a Action,
-    pub(super) reason: Reason,
-    /// The snapshot that it was decided on.
-    pub(super) snapshot: &'a Snapshot,
 }
 
 /// What a mechanism is called, as in `policy`'s list, and the rows of `fovea check` that it needs.

@@ -22,9 +22,9 @@ use fovea_policy::memory::{self, Growth, MemoryState, Rate, RecentHits};
 use fovea_policy::{Action, Asked, Config, Decision, Snapshot};
 
 use super::engine_state::EngineState;
-use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Turn};
+use super::step::Step;
 use crate::journal::Entry;
-pub(crate) use observe::state_of_memory;
 use state::{AppMemory, Session, Victim};
 
 /// Resident memory an app must gain after it was compressed to be looked at again.

@@ -13,7 +13,8 @@ use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 use serde_json::json;
 
 use super::engine_state::EngineState;
-use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Turn};
+use super::step::Step;
 use window::Progress;
 
 /// `run` while the kernel's thread works.

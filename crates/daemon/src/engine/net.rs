@@ -11,7 +11,8 @@ use fovea_policy::{Action, Config, Decision, Snapshot};
 use serde_json::{json, Value};
 
 use super::engine_state::EngineState;
-use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Turn};
+use super::step::Step;
 
 /// For how long what the network has been seen to bring is believed, at least; at most twice that.
 const PEAK_NS: u64 = 300_000_000_000;

@@ -9,7 +9,8 @@ use fovea_policy::{rank, Action, Config, Decision, Snapshot};
 use serde_json::json;
 
 use super::engine_state::EngineState;
-use super::mechanism::{About, Event, Mechanism, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Turn};
+use super::step::Step;
 
 /// Time after which processes that were too young to be ranked, or could not be, are tried again.
 const AGAIN_NS: u64 = 1_000_000_000;

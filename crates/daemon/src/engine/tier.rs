@@ -13,7 +13,8 @@ use fovea_policy::{Action, Config, Decision, Reason, Snapshot};
 use serde_json::{json, Value};
 
 use super::engine_state::EngineState;
-use super::mechanism::{About, Event, Mechanism, Need, Step, Turn};
+use super::mechanism::{About, Event, Mechanism, Need, Turn};
+use super::step::Step;
 use kernel::{keep_out, let_in, set};
 
 const BALANCING: &str = "kernel/numa_balancing";

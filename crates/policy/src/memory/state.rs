@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! Memory as a decision sees it.
 
-use fovea_apps::{ZramReading, PAGE_BYTES};
+use fovea_apps::{MemoryReading, ZramReading, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::SecondLevel;
@@ -97,6 +97,26 @@ impl SwapState {
 }
 
 impl MemoryState {
+    /// A reading as decisions see it, without rates since an earlier one.
+    pub fn of_reading(now: &MemoryReading, low_bytes: u64) -> MemoryState {
+        MemoryState {
+            free_bytes: now.free_bytes,
+            total_bytes: now.total_bytes,
+            available_bytes: now.available_bytes,
+            low_bytes,
+            file_bytes: now.file_bytes,
+            kernel_caches_bytes: now.kernel_caches_bytes(low_bytes),
+            swap: (now.swap_total_bytes > 0).then_some(SwapState {
+                free_bytes: now.swap_free_bytes,
+                total_bytes: now.swap_total_bytes,
+                zram: now.zram,
+            }),
+            psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
+            polled: now.psi_some_total_us.is_none(),
+            ..MemoryState::default()
+        }
+    }
+
     /// Page cache and the kernel's other caches.
     pub fn caches_bytes(&self) -> u64 {
         self.file_bytes.saturating_add(self.kernel_caches_bytes)

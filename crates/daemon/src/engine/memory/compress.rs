@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Memory, Session};
 use crate::engine::engine_state::EngineState;
-use crate::engine::mechanism::Step;
+use crate::engine::step::Step;
 use crate::journal::Entry;
 
 /// Ranges remembered of what an app's return touched.

@@ -11,7 +11,8 @@ use serde_json::{json, Value};
 use super::{Memory, Victim};
 use crate::config::Config;
 use crate::engine::engine_state::EngineState;
-use crate::engine::mechanism::{Step, Turn};
+use crate::engine::mechanism::Turn;
+use crate::engine::step::Step;
 
 /// A victim that has not ended by then is given up waiting for.
 const VICTIM_PATIENCE_NS: u64 = 2_000_000_000;

@@ -5,7 +5,7 @@ use fovea_apps::{AppName, Holder, Importance, Kind, MemoryReading};
 use fovea_linux::{Device, Error};
 use fovea_policy::memory::{
     begins_as_a_bomb, is_due_ahead, is_left_to_the_front, is_several_times_any_other, pressure, MemoryState, Mode,
-    SwapState, LEAST_GAINED_BYTES,
+    LEAST_GAINED_BYTES,
 };
 use fovea_policy::Snapshot;
 
@@ -146,7 +146,7 @@ impl Memory {
             _ => 1,
         };
         let polled = shared.polls_memory || now.psi_some_total_us.is_none();
-        let state = MemoryState { stalled_us, polled, ..state_of_memory(now, self.low_bytes(shared, now_ns)) };
+        let state = MemoryState { stalled_us, polled, ..MemoryState::of_reading(now, self.low_bytes(shared, now_ns)) };
         // Reading the pool costs as much as reading memory.
         let second_level = match pressure(&state, &shared.policy.memory).little_left {
             true => shared.device.ecache().ok().flatten().map(|pool| self.recent_hits.record(&pool)),
@@ -301,26 +301,6 @@ fn read_growth<D: Device>(device: &mut D, cgroup: &str, known: &mut AppMemory, n
 /// Looks that are no further apart than this watch the same shortage.
 fn watching_ns<D>(shared: &EngineState<D>) -> u64 {
     4 * shared.config.memory.watch_ms * 1_000_000
-}
-
-/// A reading as decisions see it, without rates since an earlier one.
-pub(crate) fn state_of_memory(now: &MemoryReading, low_bytes: u64) -> MemoryState {
-    MemoryState {
-        free_bytes: now.free_bytes,
-        total_bytes: now.total_bytes,
-        available_bytes: now.available_bytes,
-        low_bytes,
-        file_bytes: now.file_bytes,
-        kernel_caches_bytes: now.kernel_caches_bytes(low_bytes),
-        swap: (now.swap_total_bytes > 0).then_some(SwapState {
-            free_bytes: now.swap_free_bytes,
-            total_bytes: now.swap_total_bytes,
-            zram: now.zram,
-        }),
-        psi_full_avg10: now.psi_full_avg10.unwrap_or(0.0),
-        polled: now.psi_some_total_us.is_none(),
-        ..MemoryState::default()
-    }
 }
 
 /// How an app's usage is to be read.

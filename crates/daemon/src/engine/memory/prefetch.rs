@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::Memory;
 use crate::engine::engine_state::EngineState;
-use crate::engine::mechanism::Step;
+use crate::engine::step::Step;
 
 /// What was decided, and is done once whoever told of the app has its answer.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use serde_json::{json, Value};
 
 use super::{Merge, RUNS};
 use crate::engine::engine_state::EngineState;
-use crate::engine::mechanism::Step;
+use crate::engine::step::Step;
 
 /// How long the kernel's thread sleeps between two batches, as it does by default.
 const SLEEP_MS: u64 = 20;
