@@ -290,7 +290,10 @@ install-small:
 	sed -e 's|/usr/local/bin|$(PREFIX)/bin|g' -e 's/^PrivateTmp=yes$$/PrivateTmp=no/' packaging/fovea-session@.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-auto@.service
 	# Wherever the daemon is started, the login manager is heard: whether somebody is there, and who keeps the machine awake.
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea.service.wants
-	ln -sf ../fovea-watch@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea.service.wants/fovea-watch@logind.service
+	ln -sf ../fovea-source@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea.service.wants/fovea-source@logind.service
+	# What was enabled by its old name goes on.
+	ln -sf fovea-source@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-watch@.service
+	rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea.service.wants/fovea-watch@logind.service
 	for s in kde gnome; do cp $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-session@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fovea-$$s@.service; done
 	for v in before-45 since-45; do \
 		install -d $(DESTDIR)$(PREFIX)/share/fovea/gnome-shell/$$v && \
@@ -328,7 +331,7 @@ install-small:
 
 # Nothing runs on from a program that is gone. Not fovea-volumes: disks in use are on it.
 restart = @[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || { systemctl daemon-reload; \
-	for u in fovea fovea-bus fovea-prefetch $(patsubst %,'fovea-%@*',watch session auto kde gnome); do systemctl try-restart "$$u" 2>/dev/null; done; \
+	for u in fovea fovea-bus fovea-prefetch $(patsubst %,'fovea-%@*',source session auto kde gnome); do systemctl try-restart "$$u" 2>/dev/null; done; \
 	$(PREFIX)/lib/fovea/fovea-users restart; }
 
 # What install would put there now goes, and the folders that are then empty; the configuration in /etc is its owner's. What runs is

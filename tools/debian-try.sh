@@ -108,6 +108,8 @@ done
 printf '[lists]\nprotect = ["mine"]\n' >/etc/fovea.toml
 must reload systemctl reload fovea
 must off systemctl disable fovea-kills --global
+# As a version had it that called the unit so.
+ln -s /usr/lib/systemd/system/fovea-watch@.service /etc/systemd/system/multi-user.target.wants/fovea-watch@sway.service
 before=$(pid)
 must upgrade apt-get install -y -qq --no-install-recommends /root/newer/*.deb
 answers
@@ -115,6 +117,8 @@ answers
 became active fovea
 became active fovea-auto@1000.service
 became active fovea-prefetch
+must "sources stay enabled" systemctl is-enabled fovea-source@sway
+no "the old name is gone" ls /etc/systemd/system/multi-user.target.wants/fovea-watch@sway.service
 must "what the owner wrote stays" grep -q mine /etc/fovea.toml
 no "what the owner turned off stays off" systemctl --global is-enabled fovea-kills
 for process in /proc/[0-9]*/exe; do

@@ -2,9 +2,11 @@
 //! The journal's entries in words, as `fovea explain` and `fovea top` show them. Names in them are as they stand in the journal: whoever prints
 //! them escapes them.
 
-use fovea_apps::{Classified, Perceived};
+use fovea_apps::{Classified, DiskControl, IoClass, Perceived};
 use fovea_policy::Reason;
 use serde_json::Value;
+
+use crate::Status;
 
 /// One entry in words: when, what, whom, why, on what readings, with what outcome.
 pub fn sentence(entry: &Value) -> String {
@@ -68,6 +70,38 @@ pub fn event(entry: &Value) -> String {
     line
 }
 
+/// What the mechanisms beside memory do: the mechanism, and what in words.
+pub fn mechanisms(status: &Status) -> Vec<(&'static str, String)> {
+    let of_class = |class| status.apps.iter().filter(|app| app.io_class.class == class).count();
+    let disk = match status.disk {
+        DiskControl::Absent => "classes count for nothing (see `fovea check`)",
+        DiskControl::Volumes => "dm-aciom orders each request",
+        DiskControl::Limits => "bursty apps are held by io.max",
+        DiskControl::Weights => "shares by weight, no deadlines",
+    };
+    let (timely, bursty) = (of_class(IoClass::TimeSensitive), of_class(IoClass::Bursty));
+    let windows = status.apps.iter().filter(|app| app.receive_window_bytes > 0).count();
+    let rates = status.apps.iter().filter(|app| app.udp_limit_bytes_per_s > 0).count();
+    let net = match (windows, rates) {
+        (0, 0) => "nobody is held".to_owned(),
+        (windows, 0) => format!("{windows} held by window"),
+        (windows, rates) => format!("{windows} held by window, {rates} by UDP rate"),
+    };
+    let mut lines = vec![("disk", format!("{disk}; {timely} time-sensitive, {bursty} bursty")), ("net", net)];
+    if let Some(merging) = status.merging {
+        let looking = if merging.looking { ", looking" } else { "" };
+        let (apps, saved) = (merging.registered_apps, merging.saved_bytes >> 20);
+        lines.push(("merge", format!("{saved} MiB saved in {apps} apps{looking}")));
+    }
+    if let Some(tiers) = status.tiers {
+        let (free, all) = (tiers.fast_free_bytes >> 20, tiers.fast_bytes >> 20);
+        let (demoted, out) = (tiers.demoted_bytes >> 20, tiers.kept_out);
+        let words = format!("{free} of {all} MiB of fast memory free, {demoted} MiB demoted, {out} apps kept out");
+        lines.push(("tier", words));
+    }
+    lines
+}
+
 /// Universal time, so that it can be held against any log's: `2026-03-01 12:00:00Z`.
 pub fn time_of_day(unix_ms: u64) -> String {
     let (days, seconds) = (unix_ms / 86_400_000, unix_ms / 1000 % 86_400);
@@ -101,6 +135,38 @@ mod tests {
             let words = reason_in_words(name);
             assert!(words == reason.words() && !words.contains('-'), "{name}");
         }
+    }
+
+    #[test]
+    fn each_mechanism_says_what_it_does() {
+        let status = Status {
+            disk: DiskControl::Limits,
+            merging: Some(crate::Merging {
+                registered_apps: 3,
+                saved_bytes: 7 << 20,
+                looking: true,
+                ..Default::default()
+            }),
+            tiers: Some(crate::Tiers {
+                fast_bytes: 512 << 20,
+                fast_free_bytes: 9 << 20,
+                kept_out: 2,
+                demoted_bytes: 5 << 20,
+            }),
+            ..Status::default()
+        };
+        let lines: Vec<_> = mechanisms(&status).into_iter().map(|(name, words)| format!("{name} {words}")).collect();
+        assert_eq!(
+            lines,
+            [
+                "disk bursty apps are held by io.max; 0 time-sensitive, 0 bursty",
+                "net nobody is held",
+                "merge 7 MiB saved in 3 apps, looking",
+                "tier 9 of 512 MiB of fast memory free, 5 MiB demoted, 2 apps kept out"
+            ]
+        );
+        let few = mechanisms(&Status::default()).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(few, ["disk", "net"], "what is not there is left out");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Preset {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WatchConfig {
-    /// Whether users' sessions are told of the kills of their apps, for `fovea source kills` to show.
+    /// Whether users' sessions are told of the kills of their apps, for `fovea notify` to show.
     pub notifications: bool,
 }
 

@@ -137,7 +137,7 @@ pub fn show_kills(run_folder: &Path, address: &str, wait: bool, say: &mut dyn Fn
             match poll(&mut polled, timeout.as_ref()) {
                 Ok(0) | Err(Errno::INTR) => continue,
                 Ok(_) => {}
-                Err(e) => return SourceError::Lost(format!("kills: waiting for news: {e}")),
+                Err(e) => return SourceError::Lost(format!("notify: waiting for news: {e}")),
             }
             let mut packet = [0u8; NEWS_MAX_BYTES];
             match recv(&news, &mut packet[..], RecvFlags::empty()) {
@@ -170,7 +170,7 @@ fn alone(wait: bool, say: &mut dyn FnMut(&str)) -> Result<Option<File>, SourceEr
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) if !wait => {
             let line =
-                format!("kills: {}: another one shows them already: end that one, or use --wait", path.display());
+                format!("notify: {}: another one shows them already: end that one, or use --wait", path.display());
             return Err(SourceError::Refused(line));
         }
         Err(Errno::WOULDBLOCK) => {
@@ -185,23 +185,23 @@ fn alone(wait: bool, say: &mut dyn FnMut(&str)) -> Result<Option<File>, SourceEr
 fn listen_to(run_folder: &Path) -> Result<OwnedFd, SourceError> {
     let path = run_folder.join(SOCKET_NAME);
     let shown = path.display();
-    let called = |e: Errno| SourceError::Refused(format!("kills: {shown}: {e}"));
+    let called = |e: Errno| SourceError::Refused(format!("notify: {shown}: {e}"));
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(called)?;
     let address = SocketAddrUnix::new(&path).map_err(called)?;
     match connect(&socket, &address) {
         Ok(()) => Ok(socket),
         Err(e @ (Errno::NOENT | Errno::CONNREFUSED)) => Err(SourceError::Absent(format!(
-            "kills: {shown}: {e}: start the daemon, with [watch] notifications = true"
+            "notify: {shown}: {e}: start the daemon, with [watch] notifications = true"
         ))),
-        Err(e) => Err(SourceError::Refused(format!("kills: {shown}: {e}: let users enter its folder (mode 0711)"))),
+        Err(e) => Err(SourceError::Refused(format!("notify: {shown}: {e}: let users enter its folder (mode 0711)"))),
     }
 }
 
 /// Notify(app, replaces, icon, summary, body, actions, hints, time until it goes), by the Desktop Notifications Specification. The bus is asked anew
 /// each time: a session that restarts its own is no reason to end.
 fn notify(address: &str, summary: &str, body: &str) -> Result<(), SourceError> {
-    let mut link = bus::connect("kills", address)?;
-    let failed = |e: &dyn std::fmt::Display| SourceError::Lost(format!("kills: {address}: {}", one_line(e)));
+    let mut link = bus::connect("notify", address)?;
+    let failed = |e: &dyn std::fmt::Display| SourceError::Lost(format!("notify: {address}: {}", one_line(e)));
     let text = |text: &str| Param::Base(Base::String(text.to_owned()));
     let string = signature::Type::Base(signature::Base::String);
     let variant = signature::Type::Container(signature::Container::Variant);
@@ -224,7 +224,7 @@ fn notify(address: &str, summary: &str, body: &str) -> Result<(), SourceError> {
     match reply.typ {
         MessageType::Reply => Ok(()),
         _ => Err(SourceError::Refused(format!(
-            "kills: nobody shows notifications: {}",
+            "notify: nobody shows notifications: {}",
             one_line(reply.dynheader.error_name.unwrap_or_default())
         ))),
     }

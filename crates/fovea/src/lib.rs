@@ -7,6 +7,7 @@ mod explain;
 #[cfg(feature = "lab")]
 mod export;
 mod failure;
+mod groups;
 mod heap;
 #[cfg(feature = "lab")]
 mod lab;
@@ -31,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use fovea_apps::AppName;
 use fovea_client::protocol::Request;
 
@@ -171,6 +172,8 @@ enum Command {
     /// Read what an app's start will want before it asks, and show how well that went.
     #[command(disable_help_flag = true)]
     Prefetch(beside::Words),
+    /// In a user's session, as that user: show a notification for each kill of the own apps; runs until ended.
+    Notify(source::Notify),
     /// Tell an app's story: what was done to it, when and why.
     Explain {
         /// App; all of them without it.
@@ -230,12 +233,13 @@ enum TraceCommand {
 
 /// What can be said on the command line.
 pub fn command() -> clap::Command {
-    Cli::command()
+    groups::grouped(Cli::command())
 }
 
 /// The program.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         // Help and the version are what was asked for.
         Err(error) if !error.use_stderr() => error.exit(),
@@ -289,6 +293,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Explain { app, json, replay: Some(file), .. } => replay::replay(&file, &settings, app, json),
         #[cfg(not(feature = "lab"))]
         Command::Explain { replay: Some(_), .. } => Err(second::turn_into("explain --replay")),
+        Command::Notify(notify) => source::notify(folder, notify),
         Command::Source(source) => source::source(folder, source),
         Command::Heap(command) => heap::heap(command),
         #[cfg(feature = "lab")]

@@ -27,6 +27,17 @@ pub struct SourceCommand {
     source: SourceArgument,
 }
 
+/// `fovea notify`.
+#[derive(Args)]
+pub struct Notify {
+    /// Wait for the daemon instead of ending with exit code 3 when it is not there.
+    #[arg(long)]
+    wait: bool,
+    /// Address of the session's message bus; $DBUS_SESSION_BUS_ADDRESS or $XDG_RUNTIME_DIR/bus without it.
+    #[arg(long, value_name = "ADDRESS")]
+    bus: Option<String>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Only {
     /// Who is in front.
@@ -102,9 +113,9 @@ enum SourceArgument {
     Kde(UserSession),
     /// A user's session bus: whose media player plays, who keeps the device awake, which names programs have.
     Session(UserSession),
-    /// In a user's session, as that user: shows notifications of the kills of his apps.
+    /// What `fovea notify` was called.
+    #[command(hide = true)]
     Kills {
-        /// Address of the session's message bus; $DBUS_SESSION_BUS_ADDRESS or $XDG_RUNTIME_DIR/bus without it.
         #[arg(long, value_name = "ADDRESS")]
         bus: Option<String>,
     },
@@ -151,7 +162,7 @@ pub fn source(run_folder: &Path, command: SourceCommand) -> Result<(), Failure> 
     let becomes = command.source.becomes();
     let (name, mut source) = match command.source.source() {
         Ok(source) => source,
-        Err(bus) => return show(run_folder, bus, command.wait),
+        Err(bus) => return notify(run_folder, Notify { wait: command.wait, bus }),
     };
     let (wait, only) = (command.wait, command.only);
     let wanted = move |event: &Event| match only {
@@ -195,9 +206,9 @@ fn undelivered(why: Undelivered) -> Failure {
 }
 
 /// Nobody who steers the daemon is needed for this: it listens.
-fn show(run_folder: &Path, bus: Option<String>, wait: bool) -> Result<(), Failure> {
+pub fn notify(run_folder: &Path, Notify { wait, bus }: Notify) -> Result<(), Failure> {
     let Some(address) = bus.or_else(session_bus) else {
-        let line = "kills: no session bus: run it in a user's session, or name the bus with --bus";
+        let line = "notify: no session bus: run it in a user's session, or name the bus with --bus";
         return Err(Failure::Lacks(line.into()));
     };
     match show_kills(run_folder, &address, wait, &mut |line| say(line)) {

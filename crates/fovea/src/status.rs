@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use fovea_apps::printable;
+use fovea_client::words::mechanisms;
 use fovea_client::{AppStatus, Status};
 
 use crate::failure::Failure;
@@ -60,6 +61,9 @@ fn table(status: &Status, offset: usize) -> String {
             pool.gets
         );
     }
+    for (name, words) in mechanisms(status) {
+        out += &format!("{name:<8} {words}\n");
+    }
     for holder in &status.buffer_holders {
         out += &format!(
             "buffers  {} MiB in {} of devices, by user {} in cgroup {}\n",
@@ -83,6 +87,9 @@ fn table(status: &Status, offset: usize) -> String {
         out += "acts     not at all ([daemon] act = false): nothing of what follows is done, see `fovea explain`\n";
     }
     out += &format!("so far   {} kills, {} pages compressed\n", status.kills, status.compressed_pages);
+    if let Some(warning) = status.warning {
+        out += &format!("warned   apps are asked to give memory back (level {} of 255)\n", warning.level());
+    }
     if status.only_listed {
         out += "short    only apps on the owner's lists are left to kill: take some off, or the kernel's OOM killer may choose\n";
     }

@@ -99,6 +99,19 @@ fn wrong_usage_is_one_line_and_status_2() {
         assert!(line.contains(named) && line.contains("--help"), "{line}");
     }
     let help = run(Path::new(NOWHERE), &["--help"]);
+    let text = String::from_utf8(help.stdout.clone()).unwrap();
+    let (people, units) = text.split_once("Commands for units, scripts and sources:").expect("two groups");
+    let lists = |group: &str, name: &str| group.lines().any(|line| line.starts_with(&format!("  {name} ")));
+    for name in ["check", "setup", "status", "top", "explain", "rules", "launch", "notify", "phone", "lab"] {
+        assert!(lists(people, name) && !lists(units, name), "{name}: {text}");
+    }
+    for name in ["run", "reload", "restore", "source", "focus", "screen", "metrics"] {
+        assert!(lists(units, name) && !lists(people, name), "{name}: {text}");
+    }
+    assert!(!text.contains("probe") && text.lines().all(|line| line.len() <= 80), "{text}");
+    // What it was called.
+    let old = run(Path::new(NOWHERE), &["source", "kills", "--bus", "unix:path=/nowhere"]);
+    assert_eq!(old.status.code(), Some(3), "{old:?}");
     assert!(help.status.success() && String::from_utf8(help.stdout).unwrap().contains("Usage: fovea"));
 }
 

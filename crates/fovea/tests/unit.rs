@@ -9,7 +9,7 @@ use std::process::Command;
 /// Units, and their exposure at most, in tenths.
 const UNITS: [(&str, u32); 6] = [
     ("fovea.service", 27),
-    ("fovea-watch@.service", 20),
+    ("fovea-source@.service", 20),
     ("fovea-session@.service", 20),
     ("metrics/fovea-metrics.service", 15),
     ("bus/fovea-bus.service", 15),

@@ -205,7 +205,7 @@ fn under_systemd_the_daemon_starts_freezes_and_puts_back_and_the_watchers_run() 
     machine.must(&["systemd-run", "--unit=bus", &uid, "dbus-daemon", "--session", "--nofork", &address]);
     until(&|| machine.journal(), || machine.path(&folder).join("bus").exists());
     let session = format!("fovea-session@{NOBODY}");
-    let watchers = [session.as_str(), "fovea-watch@logind", "fovea-watch@x11", "fovea-watch@sway"];
+    let watchers = [session.as_str(), "fovea-source@logind", "fovea-source@x11", "fovea-source@sway"];
     machine.must(&[&["systemctl", "start"][..], &watchers[..]].concat());
     let has = |name: &str| status(&client)["sources"].as_array().unwrap().iter().any(|source| source == name);
     until(&|| format!("{}\n{}", status(&client), machine.journal()), || has("session") && has("logind"));

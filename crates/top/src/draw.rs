@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A [`View`] on a screen. Names of others go through [`printable`].
 
-use fovea_apps::{printable, DiskControl, IoClass, Standing};
-use fovea_client::words::{event, time_of_day};
+use fovea_apps::{printable, Standing};
+use fovea_client::words::{event, mechanisms, time_of_day};
 use fovea_client::Status;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -189,30 +189,8 @@ fn pressure(view: &View, frame: &mut Frame, area: Rect) {
 
 fn state_lines(view: &View, width: u16) -> Vec<Line<'static>> {
     let status = &view.status;
-    let of_class = |class| status.apps.iter().filter(|app| app.io_class.class == class).count();
-    let (timely, bursty) = (of_class(IoClass::TimeSensitive), of_class(IoClass::Bursty));
-    let disk = match status.disk {
-        DiskControl::Absent => "disk: classes count for nothing (see `fovea check`)",
-        DiskControl::Volumes => "disk: dm-aciom orders each request",
-        DiskControl::Limits => "disk: bursty apps are held by io.max",
-        DiskControl::Weights => "disk: shares by weight, no deadlines",
-    };
-    let windows = status.apps.iter().filter(|app| app.receive_window_bytes > 0).count();
-    let rates = status.apps.iter().filter(|app| app.udp_limit_bytes_per_s > 0).count();
-    let net = match (windows, rates) {
-        (0, 0) => "net: nobody is held".to_owned(),
-        (windows, 0) => format!("net: {windows} held by window"),
-        (windows, rates) => format!("net: {windows} held by window, {rates} by UDP rate"),
-    };
-    let mut words = vec![disk.to_owned(), format!("{timely} time-sensitive, {bursty} bursty"), net];
-    if let Some(merging) = status.merging {
-        let looking = if merging.looking { ", looking" } else { "" };
-        words.push(format!("merging: {} MiB saved{looking}", merging.saved_bytes >> 20));
-    }
-    if let Some(tiers) = status.tiers {
-        let (free, all) = (tiers.fast_free_bytes >> 20, tiers.fast_bytes >> 20);
-        words.push(format!("fast memory: {free} of {all} MiB free, {} kept out", tiers.kept_out));
-    }
+    let mut words: Vec<String> =
+        mechanisms(status).into_iter().map(|(name, words)| format!("{name}: {words}")).collect();
     let buffers: u64 = status.buffer_holders.iter().map(|holder| holder.bytes).sum();
     if buffers > 0 {
         words.push(format!("device buffers: {} MiB", buffers >> 20));
