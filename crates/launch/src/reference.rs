@@ -164,8 +164,9 @@ proptest! {
             };
             prop_assert!(comes_later);
             last = (piece.step, piece.at);
-            let of_step = piece.pages.clone().filter(|&page| wanted[piece.file].contains(&page));
-            prop_assert!({ of_step }.all(|page| u8::from(begins(piece.file).contains(page)) == piece.step));
+            let mut of_step = piece.pages.clone().filter(|&page| wanted[piece.file].contains(&page));
+            let is_of_step = of_step.all(|page| u8::from(begins(piece.file).contains(page)) == piece.step);
+            prop_assert!(is_of_step);
             let is_wanted = |page: u32| wanted[piece.file].contains(&page);
             let holes: Vec<u32> = piece.pages.clone().filter(|&page| !is_wanted(page)).collect();
             let longest = holes.chunk_by(|a, b| a + 1 == *b).map(<[u32]>::len).max().unwrap_or(0);

@@ -158,6 +158,7 @@ fn status_of(registry: &Registry, frozen: &BTreeMap<AppName, bool>) -> Reply {
         foreground: registry.foreground().cloned(),
         busy: false,
         only_listed: false,
+        warning: None,
         runaways: Vec::new(),
         disk: Default::default(),
         merging: None,
