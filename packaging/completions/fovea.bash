@@ -43,6 +43,9 @@ _fovea() {
             fovea,metrics)
                 cmd="fovea__subcmd__metrics"
                 ;;
+            fovea,notify)
+                cmd="fovea__subcmd__notify"
+                ;;
             fovea,phone)
                 cmd="fovea__subcmd__phone"
                 ;;
@@ -136,6 +139,9 @@ _fovea() {
             fovea__subcmd__help,metrics)
                 cmd="fovea__subcmd__help__subcmd__metrics"
                 ;;
+            fovea__subcmd__help,notify)
+                cmd="fovea__subcmd__help__subcmd__notify"
+                ;;
             fovea__subcmd__help,phone)
                 cmd="fovea__subcmd__help__subcmd__phone"
                 ;;
@@ -186,6 +192,9 @@ _fovea() {
                 ;;
             fovea__subcmd__help__subcmd__heap,list)
                 cmd="fovea__subcmd__help__subcmd__heap__subcmd__list"
+                ;;
+            fovea__subcmd__help__subcmd__lab,ablate)
+                cmd="fovea__subcmd__help__subcmd__lab__subcmd__ablate"
                 ;;
             fovea__subcmd__help__subcmd__lab,ecache)
                 cmd="fovea__subcmd__help__subcmd__lab__subcmd__ecache"
@@ -292,6 +301,9 @@ _fovea() {
             fovea__subcmd__help__subcmd__trace,record)
                 cmd="fovea__subcmd__help__subcmd__trace__subcmd__record"
                 ;;
+            fovea__subcmd__lab,ablate)
+                cmd="fovea__subcmd__lab__subcmd__ablate"
+                ;;
             fovea__subcmd__lab,ecache)
                 cmd="fovea__subcmd__lab__subcmd__ecache"
                 ;;
@@ -318,6 +330,9 @@ _fovea() {
                 ;;
             fovea__subcmd__lab,sweep)
                 cmd="fovea__subcmd__lab__subcmd__sweep"
+                ;;
+            fovea__subcmd__lab__subcmd__help,ablate)
+                cmd="fovea__subcmd__lab__subcmd__help__subcmd__ablate"
                 ;;
             fovea__subcmd__lab__subcmd__help,ecache)
                 cmd="fovea__subcmd__lab__subcmd__help__subcmd__ecache"
@@ -545,7 +560,7 @@ _fovea() {
 
     case "${cmd}" in
         fovea)
-            opts="-h -V --run-folder --config --help --version check run setup reload probe restore launch focus close screen simulate rules status explain source heap phone trace lab top metrics prefetch help"
+            opts="-h -V --run-folder --config --help --version check run setup reload probe restore launch focus close screen simulate rules status notify explain source heap phone trace lab top metrics prefetch help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -833,7 +848,7 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help)
-            opts="check run setup reload probe restore launch focus close screen simulate rules status explain source heap phone trace lab top metrics prefetch help"
+            opts="check run setup reload probe restore launch focus close screen simulate rules status notify explain source heap phone trace lab top metrics prefetch help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -973,8 +988,22 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help__subcmd__lab)
-            opts="replay sweep mrc hybrid ecache sim reproduce report"
+            opts="replay sweep mrc hybrid ecache sim ablate reproduce report"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__lab__subcmd__ablate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1113,6 +1142,20 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__help__subcmd__metrics)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__help__subcmd__notify)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1701,12 +1744,46 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__lab)
-            opts="-h --run-folder --config --help replay sweep mrc hybrid ecache sim reproduce report help"
+            opts="-h --run-folder --config --help replay sweep mrc hybrid ecache sim ablate reproduce report help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__lab__subcmd__ablate)
+            opts="-h --json --seeds --threads --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --run-folder)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1765,8 +1842,22 @@ _fovea() {
             return 0
             ;;
         fovea__subcmd__lab__subcmd__help)
-            opts="replay sweep mrc hybrid ecache sim reproduce report help"
+            opts="replay sweep mrc hybrid ecache sim ablate reproduce report help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__lab__subcmd__help__subcmd__ablate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2312,6 +2403,32 @@ _fovea() {
                     return 0
                     ;;
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        fovea__subcmd__notify)
+            opts="-h --wait --bus --run-folder --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --bus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
