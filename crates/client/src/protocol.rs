@@ -186,11 +186,15 @@ impl Request {
 
     /// Whether it changes nothing.
     pub fn only_asks(&self) -> bool {
-        match self {
-            Self::Status { .. } | Self::Explain { .. } | Self::List {} | Self::Simulate { .. } => true,
-            Self::OnlyAsk {} | Self::Follow {} => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::Status { .. }
+                | Self::Explain { .. }
+                | Self::List {}
+                | Self::Simulate { .. }
+                | Self::OnlyAsk {}
+                | Self::Follow {}
+        )
     }
 }
 

@@ -94,8 +94,9 @@ fn keep_all(keeper: &Keeper, reports: &[Report]) -> Result<(), String> {
     let keep = |user: u32| {
         keeper.change(user, |store| reports.iter().filter(|r| r.user == user).for_each(|report| report.keep(store)))
     };
-    // One user's trouble is not another's.
-    users.into_iter().map(keep).fold(Ok(()), |all, done| all.and(done))
+    // One user's trouble is not another's: all are written before the first failure is told.
+    let done: Vec<Result<(), String>> = users.into_iter().map(keep).collect();
+    done.into_iter().collect()
 }
 
 /// What is read ahead, by whose rights, and when next.
