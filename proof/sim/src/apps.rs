@@ -2,6 +2,7 @@
 //! What an app does when it starts, comes back, is checked, and in the background: the touch patterns of the virtual phone's apps
 //! (proof/guest/src/app.rs), page for page.
 
+use fovea_apps::AppName;
 use fovea_scenario::hash::{mix64, name64};
 use fovea_scenario::touch::touch_set;
 use fovea_scenario::{FileUse, Spawn, Touch};
@@ -257,4 +258,12 @@ fn use_preloaded_page(machine: &mut Machine, index: usize) {
     let (page, lists) = (machine.zygote[index], machine.zygote_lists);
     machine.touch_anon(page, lists);
     machine.work(content_ns(Some(crate::PAGE_BYTES * 2 / 5)) + COMPARE_NS + ZYGOTE_EXTRA_NS);
+}
+
+/// An app's name as the daemon takes it.
+///
+/// # Errors
+/// If it takes no such name.
+pub fn parse(name: &str) -> Outcome<AppName> {
+    name.parse().map_err(|e| format!("app {name:?}: {e}"))
 }

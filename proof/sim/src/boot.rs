@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use fovea_apps::{AppName, Role};
+use fovea_apps::Role;
 use fovea_client::protocol::{Reply, Request};
 use fovea_client::Status;
 use fovea_daemon::{restore, Config, Engine, Journal, UndoLog};
@@ -15,6 +15,7 @@ use fovea_policy::memory::RulesOff;
 use fovea_scenario::follow::phone::{Book, TICK};
 use fovea_scenario::{Event, EventBody, HugePages, Plan};
 
+use super::apps::parse;
 use super::device::SimulatedDevice;
 use super::machine::Machine;
 use crate::PAGE_BYTES;
@@ -391,12 +392,4 @@ impl<'p> Boot<'p> {
         self.emit(EventBody::Done { oom_kills: counts.oom_kills, kills, daemon_cpu_ns: counts.daemon_ns });
         Ok(())
     }
-}
-
-/// An app's name as the daemon takes it.
-///
-/// # Errors
-/// If it takes no such name.
-pub fn parse(name: &str) -> Outcome<AppName> {
-    name.parse().map_err(|e| format!("app {name:?}: {e}"))
 }

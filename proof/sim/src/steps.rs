@@ -6,7 +6,8 @@ use fovea_scenario::follow::phone::{Book, Pages, Phone, StepResult};
 use fovea_scenario::hash::app_seed;
 use fovea_scenario::{AppProfile, EventBody, Plan, Step};
 
-use super::boot::{parse, Boot, Outcome, RunningApp, APPS};
+use super::apps::parse;
+use super::boot::{Boot, Outcome, RunningApp, APPS};
 use super::job::Job;
 use crate::PAGE_BYTES;
 
