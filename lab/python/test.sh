@@ -27,7 +27,7 @@ pip install "moto[server]" s3fs >>"$made/pip.log" 2>&1 || echo "python: no tests
 pip install --no-index --no-deps "$made"/wheels/fovea_lab-*.whl
 # Results are compared with the command line's, if it is built, of these sources.
 for built in "$here"/../../target/*/debug/fovea "$here"/../../target/*/release/fovea; do
-	if [ -x "$built" ] && [ -z "$(find "$here/../../crates" "$here/../../core" "$here/../../proof" "$here/../src" -name '*.[rc]' -newer "$built" -print -quit)" ]; then
+	if [ -x "$built" ] && [ -z "$(find "$here/../../crates" "$here/../../proof" "$here/../src" -name '*.[rc]' -newer "$built" -print -quit)" ]; then
 		export FOVEA_CLI="${FOVEA_CLI:-$built}"
 	fi
 done

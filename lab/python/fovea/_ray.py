@@ -31,7 +31,8 @@ def _cell(trace: str, key: str, policy: str, size: str, shape: dict[str, Any], c
         _keys[known] = _native.plan([path], [policy], [size], shape, counting)[0][0]
     if _keys[known] != key:
         raise Error(f"{trace}: another content, or another version of fovea, on a worker; give all nodes the same files and the same wheel")
-    cells, _ = _native.replay(path, [policy], [size], shape, counting)
+    # A cell is of one seed: that of its name.
+    cells, _, _ = _native.replay(path, [policy], [size], shape, counting, 1)
     return json.dumps(json.loads(cells)[0])
 
 

@@ -54,7 +54,7 @@ def test_polars_in_and_out():
     assert expires == fovea.replay(times.with_columns(timestamp=polars.Series(range(6))).rename({"timestamp": "time_s"}), "lru:ttl-s=2", "9").rows[0]["misses"]
     found = fovea.replay(times, "lru,fifo", "2")
     assert polars.DataFrame(found)["misses"].to_list() == [row["misses"] for row in found]
-    assert polars.DataFrame(fovea.trace(times))["object"].to_list() == IDS
+    assert polars.DataFrame(fovea.trace(times))["key"].to_list() == IDS
 
 
 def test_columns_that_are_called_otherwise():
