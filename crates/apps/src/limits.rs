@@ -102,6 +102,22 @@ limits! {
         "changes in between are told as one";
 }
 
+/// Which listener goes when one has come, by whose each is, in the order in which they came: the first of a user who has too many, or of
+/// who has most where there are too many in all, and among equals of who came first. So one user with many names keeps nobody out for long.
+pub fn listener_to_close(users: &[u32]) -> Option<usize> {
+    let count = |uid: &u32| users.iter().filter(|&of| of == uid).count();
+    let newest = users.last()?;
+    let whose = if count(newest) > LISTENERS_OF_USER_MAX {
+        newest
+    } else if users.len() > LISTENERS_MAX {
+        // Of equals `max_by_key` takes the last.
+        users.iter().rev().max_by_key(|uid| count(uid))?
+    } else {
+        return None;
+    };
+    users.iter().position(|uid| uid == whose)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

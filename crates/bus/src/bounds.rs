@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fovea_apps::limits::{ASKED_ON_BUS_PER_MIN, LISTENERS_MAX, LISTENERS_OF_USER_MAX};
+use fovea_apps::limits::{listener_to_close, ASKED_ON_BUS_PER_MIN};
 
 /// Requests of each user in the minute under way.
 #[derive(Debug, Default)]
@@ -44,18 +44,10 @@ impl Subscribers {
     /// Adds one, in place of the first of a user who has too many, or of the first of the user who has most.
     pub fn add(&mut self, new: Subscriber) {
         self.remove(&new.name);
-        let uid = new.uid;
         self.0.push(new);
-        let count = |uid: u32| self.0.iter().filter(|s| s.uid == uid).count();
-        let goes = if count(uid) > LISTENERS_OF_USER_MAX {
-            Some(uid)
-        } else if self.0.len() > LISTENERS_MAX {
-            self.0.iter().rev().map(|s| s.uid).max_by_key(|&uid| count(uid))
-        } else {
-            None
-        };
-        if let Some(at) = goes.and_then(|uid| self.0.iter().position(|s| s.uid == uid)) {
-            self.0.remove(at);
+        let users: Vec<u32> = self.0.iter().map(|s| s.uid).collect();
+        if let Some(first) = listener_to_close(&users) {
+            self.0.remove(first);
         }
     }
 
@@ -73,6 +65,8 @@ impl Subscribers {
 
 #[cfg(test)]
 mod tests {
+    use fovea_apps::limits::{LISTENERS_MAX, LISTENERS_OF_USER_MAX};
+
     use super::*;
 
     fn one(name: &str, uid: u32, all: bool) -> Subscriber {

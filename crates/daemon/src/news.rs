@@ -5,7 +5,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use fovea_apps::limits::{LISTENERS_IN_A_ROW_MAX, LISTENERS_MAX, LISTENERS_OF_USER_MAX};
+use fovea_apps::limits::{listener_to_close, LISTENERS_IN_A_ROW_MAX};
 use fovea_client::news::{Killed, SOCKET_NAME};
 use fovea_client::socket;
 use rustix::io::Errno;
@@ -46,24 +46,8 @@ impl News {
         // Whoever says something is not one who listens.
         self.listeners.retain(|(fd, _)| recv(fd, &mut [0u8; 1][..], RecvFlags::empty()) == Err(Errno::AGAIN));
         self.listeners.push((listener, uid));
-        if self.count_of(uid) > LISTENERS_OF_USER_MAX {
-            self.let_one_go(uid);
-        } else if self.listeners.len() > LISTENERS_MAX {
-            // Of who has most; among equals of who came first, so that one user with many names keeps nobody out for long.
-            let users = self.listeners.iter().map(|(_, of)| *of);
-            let most = users.clone().map(|of| self.count_of(of)).max();
-            let first = users.clone().find(|of| Some(self.count_of(*of)) == most);
-            first.into_iter().for_each(|of| self.let_one_go(of));
-        }
-    }
-
-    fn count_of(&self, uid: u32) -> usize {
-        self.listeners.iter().filter(|(_, of)| *of == uid).count()
-    }
-
-    /// The one of a user that came first.
-    fn let_one_go(&mut self, uid: u32) {
-        if let Some(first) = self.listeners.iter().position(|(_, of)| *of == uid) {
+        let users: Vec<u32> = self.listeners.iter().map(|&(_, of)| of).collect();
+        if let Some(first) = listener_to_close(&users) {
             self.listeners.remove(first);
         }
     }
@@ -81,6 +65,7 @@ impl News {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fovea_apps::limits::{LISTENERS_MAX, LISTENERS_OF_USER_MAX};
     use fovea_client::news::NEWS_MAX_BYTES;
     use fovea_policy::Reason;
     use rustix::net::socketpair;
