@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicU8};
 
 use fovea_apps::{AppName, Lists};
 use fovea_client::protocol::{Reply, Request};
+use fovea_client::socket::status_by;
 use fovea_client::{ClientError, Connection, Status};
 use serde_json::Value;
 
@@ -40,26 +41,7 @@ impl Daemon {
 
     /// The status, with all apps.
     pub fn status(&mut self) -> Result<Status, ClientError> {
-        let mut whole: Option<Status> = None;
-        let mut from = 0;
-        loop {
-            let page = match self.ask(&Request::Status { offset: from, limit: None })? {
-                Reply::Status(page) => *page,
-                other => return Err(other.into()),
-            };
-            let next = page.next_offset.filter(|&next| next > from);
-            let status = match whole.take() {
-                Some(mut whole) => {
-                    whole.apps.extend(page.apps);
-                    whole
-                }
-                None => page,
-            };
-            match next {
-                Some(next) => (whole, from) = (Some(status), next),
-                None => return Ok(Status { next_offset: None, ..status }),
-            }
-        }
+        status_by(0, None, |request| self.ask(request))
     }
 
     /// The journal's latest entries, of an app and of a user's apps only where one is named.

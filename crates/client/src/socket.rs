@@ -75,11 +75,20 @@ pub fn request(run_folder: &Path, request: &Request) -> Result<Reply, ClientErro
 /// Asks for the status, page by page until all apps from `offset` on are told of, `limit` at most.
 pub fn status(run_folder: &Path, offset: usize, limit: Option<usize>) -> Result<Status, ClientError> {
     let mut link = Connection::open(run_folder)?;
+    status_by(offset, limit, |request| link.ask(request))
+}
+
+/// The same over whatever asks.
+pub fn status_by(
+    offset: usize,
+    limit: Option<usize>,
+    mut ask: impl FnMut(&Request) -> Result<Reply, ClientError>,
+) -> Result<Status, ClientError> {
     let mut whole: Option<Status> = None;
     let mut from = offset;
     loop {
         let left = limit.map(|limit| limit - (from - offset).min(limit));
-        let page = match link.ask(&Request::Status { offset: from, limit: left })? {
+        let page = match ask(&Request::Status { offset: from, limit: left })? {
             Reply::Status(page) => *page,
             other => return Err(other.into()),
         };

@@ -21,7 +21,7 @@ mod warning;
 pub use compress::{comes_back, grace_ends_ns, is_due_ahead};
 pub use config::{MemoryConfig, Mode};
 pub use decide::{decide, is_left_to_the_front};
-pub use growth::{Growth, LEAST_GAINED_BYTES};
+pub use growth::{Growth, LEAST_GAINED_BYTES, YOUNG_NS};
 pub use part::{extent, Baseline, Extent, Part};
 pub use pressure::{pressure, Pressure, Shortage};
 pub use rate::Rate;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fovea_linux::Device;
-use fovea_policy::memory::{eats_what_is_left, Growth, MemoryState, LEAST_GAINED_BYTES};
+use fovea_policy::memory::{eats_what_is_left, Growth, MemoryState, LEAST_GAINED_BYTES, YOUNG_NS};
 use fovea_policy::{Decision, Outsider};
 use serde_json::json;
 
@@ -16,9 +16,6 @@ const LOOK_NS: u64 = 500_000_000;
 
 /// Time until the same one is named in the logs again.
 const AGAIN_NS: u64 = 60_000_000_000;
-
-/// What began so short a time ago has taken all that it has since.
-const YOUNG_NS: u64 = 120_000_000_000;
 
 /// Never left to the kernel: virtual machines and containers that systemd knows, for somebody works in them, and the first process, which the
 /// kernel never kills.
