@@ -15,6 +15,7 @@ if printf '%s\n' "$@" | xargs -P 2 -I PART bash -c 'set -o pipefail
 	"$1" --no-print-directory "$2" 2>&1 | tee "$3/$2.log"
 	status=$?
 	((status == 0)) || touch "$3/$2.failed"
+	echo "make test: $2 took $SECONDS s"
 	exit $status' part "$make" PART "$logs"; then
 	exit 0
 fi
