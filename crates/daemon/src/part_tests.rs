@@ -101,6 +101,24 @@ fn what_starts_its_processes_anew_dies_with_them() {
     assert_eq!(b.starves(23 * SECOND_NS), ["kill [12] of apps/terminal"], "another one, and less than before");
 }
 
+/// Of a terminal with a leak the shell and the unsaved work died too, because the probe had to wait for memory as everybody did.
+#[test]
+fn nobody_dies_for_a_process_that_could_not_be_told_apart_for_a_moment() {
+    let mut b = terminal(0);
+    b.runs_job(vec![process(7, 1, 20), process(8, 1, 300)]);
+    b.device.0.borrow_mut().failing = Some("holders");
+    assert_eq!(b.starves(20 * SECOND_NS), Vec::<String>::new());
+    assert_eq!(b.starves(21 * SECOND_NS), Vec::<String>::new());
+    b.device.0.borrow_mut().failing = None;
+    assert_eq!(b.starves(21 * SECOND_NS + 100_000_000), ["kill [8] of apps/terminal"]);
+    // One that goes on holding up whoever looks is not spared for that, and others die for it.
+    let mut b = terminal(0);
+    b.runs_job(vec![process(7, 1, 20), process(8, 1, 300)]);
+    b.device.0.borrow_mut().failing = Some("holders");
+    assert_eq!(b.starves(20 * SECOND_NS), Vec::<String>::new());
+    assert_eq!(b.starves(22 * SECOND_NS), ["kill apps/terminal"]);
+}
+
 #[test]
 fn a_part_that_lives_on_takes_the_rest_with_it() {
     let mut b = terminal(0);

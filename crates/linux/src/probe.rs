@@ -13,6 +13,7 @@ mod frame;
 pub(crate) mod inspect;
 mod inspector;
 mod serve;
+mod stalls;
 pub(crate) mod task;
 mod waited;
 pub(crate) mod watched;

@@ -50,6 +50,8 @@ pub(super) struct Memory {
     watermarks: Option<(u64, u64)>,
     cpus: cpus::Cpus,
     victim: Option<Victim>,
+    /// Whose processes could not be read when it was to die, and since when.
+    unread: Option<(AppName, u64)>,
     /// Processes of a victim that had left its cgroup and were killed there: their ends are
     /// awaited.
     left: Vec<OwnedFd>,

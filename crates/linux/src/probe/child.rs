@@ -16,6 +16,7 @@ use rustix::fs::MemfdFlags;
 use super::blame::Owner;
 use super::frame::Incoming;
 use super::serve::NICE;
+use super::stalls::Stalls;
 use super::{Answer, Places, Question};
 
 /// The command of the program that becomes a probe.
@@ -40,6 +41,8 @@ pub(super) struct Running {
     pub link: UnixStream,
     /// Holds the PID of the process that it touches: a file in memory, for nobody need be woken to read that.
     touches: File,
+    /// It is in the same cgroup.
+    stalls: Stalls,
     pub is_ready: bool,
     started: Instant,
     pub incoming: Incoming,
@@ -63,7 +66,8 @@ impl Running {
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(touches.try_clone()?).stderr(Stdio::null());
         let child = command.spawn()?;
         let incoming = Incoming::default();
-        Ok(Running { child, link, touches, is_ready: false, started: Instant::now(), incoming, owes: None })
+        let stalls = Stalls::of_own_cgroup(&places.root);
+        Ok(Running { child, link, touches, stalls, is_ready: false, started: Instant::now(), incoming, owes: None })
     }
 
     /// The process that it touched last.
@@ -91,14 +95,15 @@ impl Running {
         }
     }
 
-    /// For how long it has had a CPU, or waited for one: all that it does but waiting for others
+    /// For how long it has had a CPU, or waited for one or for memory: all that it does but waiting for others
     /// (Documentation/scheduler/sched-stats.rst).
     pub fn busy(&self) -> Option<Duration> {
         let mut text = Vec::new();
         let path = PathBuf::from(format!("/proc/{}/schedstat", self.child.id()));
         crate::file::read_into(&path, &mut text).ok()?;
         let mut fields = text.split(u8::is_ascii_whitespace).map(crate::proc::number);
-        Some(Duration::from_nanos(fields.next()??.saturating_add(fields.next()??)))
+        let on_cpu = Duration::from_nanos(fields.next()??.saturating_add(fields.next()??));
+        Some(on_cpu + self.stalls.total())
     }
 
     /// Whether it gets the CPU before most others, as while it is waited for, or like any of them.

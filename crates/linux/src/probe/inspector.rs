@@ -33,7 +33,13 @@ impl Work {
         Work { began: Instant::now(), busy_before: running.busy() }
     }
 
-    /// For how long it has waited for others. What it takes of the CPU, and what it waits for one, is its work.
+    /// Whether it has waited for others for so long. One that wants the CPU now does not: what it waits for that is counted when it
+    /// has got it.
+    fn is_stuck(&self, running: &Running, limit: Duration) -> bool {
+        self.began.elapsed() >= WORK_LIMIT || (self.waited(running) >= limit && !running.is_running())
+    }
+
+    /// For how long it has waited for others. What it takes of the CPU, and what it waits for one or for memory, is its work.
     fn waited(&self, running: &Running) -> Duration {
         let took = self.began.elapsed();
         let busy = running.busy().zip(self.busy_before).map(|(now, before)| now.saturating_sub(before));
@@ -252,7 +258,7 @@ impl Inspector {
 
     /// Blames the owner of a busy probe that has waited for others too long, and ends the probe. False: it may go on.
     fn blame_if_stuck(&mut self, busy: Busy) -> bool {
-        if busy.work.waited(&busy.probe) < self.limit && busy.work.began.elapsed() < WORK_LIMIT {
+        if !busy.work.is_stuck(&busy.probe, self.limit) {
             self.busy = Some(busy);
             return false;
         }
@@ -278,12 +284,11 @@ impl Inspector {
             match running.incoming.read(&mut running.link, Instant::now() + SLICE.min(limit)) {
                 Err(e) if e.kind() == io::ErrorKind::TimedOut => {
                     waited = work.waited(running);
-                    let took = work.began.elapsed();
-                    if waited >= limit || took >= WORK_LIMIT {
+                    if work.is_stuck(running, limit) {
                         break Err(e);
                     }
                     // Half of it spent waiting may be the beginning of a wait without end.
-                    if may_go_on && took >= limit && waited < limit / 2 {
+                    if may_go_on && work.began.elapsed() >= limit && waited < limit / 2 {
                         break Ok(Asked::GoesOn(work));
                     }
                 }

@@ -34,7 +34,11 @@ impl Memory {
         let asked = self.victim.take().filter(|victim| victim.app == *app && victim.asked.is_some());
         let extent = match asked {
             Some(asked) => asked.part.map_or(Extent::Whole, Extent::Part),
-            None => self.extent(shared, app, step),
+            None => match self.extent(shared, app, step) {
+                Some(extent) => extent,
+                // Another look follows.
+                None => return,
+            },
         };
         let part = match extent {
             Extent::Whole => None,
@@ -202,9 +206,11 @@ impl Memory {
 
     /// What of an app dies for it. All of it where it has one process, where a part that was killed lives on, or where what a
     /// part gave was taken again at once by a process that began since: then there is a parent that starts them anew. A login's
-    /// scope never dies whole.
-    fn extent<D: Device>(&self, shared: &mut EngineState<D>, name: &AppName, step: &Step) -> Extent {
-        let (Some(app), Some(known)) = (shared.registry.get(name), self.apps.get(name)) else { return Extent::Whole };
+    /// scope never dies whole. `None` where its processes could not be read now and may be read in a moment.
+    fn extent<D: Device>(&mut self, shared: &mut EngineState<D>, name: &AppName, step: &Step) -> Option<Extent> {
+        let (Some(app), Some(known)) = (shared.registry.get(name), self.apps.get(name)) else {
+            return Some(Extent::Whole);
+        };
         let now_ns = step.snapshot.now_ns;
         let may_die_whole = app.kind != Kind::Login;
         let comes_again = known.parted.filter(|&(then_ns, then_bytes)| {
@@ -212,9 +218,16 @@ impl Memory {
         });
         let is_enough = known.usage.processes >= 2 && now_ns >= known.whole_until_ns;
         if may_die_whole && !is_enough {
-            return Extent::Whole;
+            return Some(Extent::Whole);
         }
-        let mut processes = shared.device.holders(&app.cgroup).unwrap_or_default();
+        let mut processes = match shared.device.holders(&app.cgroup) {
+            Ok(processes) => {
+                self.unread = None;
+                processes
+            }
+            Err(_) if may_wait_for_a_reading(&mut self.unread, name, now_ns) => return None,
+            Err(_) => Vec::new(),
+        };
         // By what the app says of its processes, not by what we do: one that was too young to be marked stands as it was.
         for process in &mut processes {
             process.oom_score_adj = shared.undo.marks().own_score(process.oom_score_adj);
@@ -225,10 +238,10 @@ impl Memory {
             let at_once = then_ns..then_ns + AT_ONCE_NS;
             processes.iter().any(|process| process.id == part.root && at_once.contains(&process.started_ns))
         };
-        match (found, comes_again) {
+        Some(match (found, comes_again) {
             (Extent::Part(part), Some((then_ns, _))) if may_die_whole && root_is_new(&part, then_ns) => Extent::Whole,
             (found, _) => found,
-        }
+        })
     }
 
     /// An app that was asked to end has left its cgroup empty: those of its processes that only
@@ -269,6 +282,14 @@ impl Memory {
         // Of one of which a part has died the rest lives on.
         victim.part.is_none().then_some(victim.app)
     }
+}
+
+/// Whether an app whose processes could not be read is read again before it dies: while everybody waits for memory, so does whoever
+/// reads. One that cannot be read for as long as a victim is waited for holds up whoever looks, and is not spared for that.
+fn may_wait_for_a_reading(unread: &mut Option<(AppName, u64)>, name: &AppName, now_ns: u64) -> bool {
+    let known = unread.take().filter(|(of, since_ns)| of == name && now_ns.saturating_sub(*since_ns) < PARTS_NS);
+    let (_, since_ns) = unread.insert(known.unwrap_or_else(|| (name.clone(), now_ns)));
+    now_ns.saturating_sub(*since_ns) < VICTIM_PATIENCE_NS
 }
 
 /// How long a victim is waited for. What is decided where nothing is done gives no memory back, so the next decision waits for as long as one that

@@ -250,7 +250,8 @@ impl Memory {
             let is_unasked = !app.seen || app.kind != Kind::App;
             let grows = known.growth.bytes_per_s() > 0 && known.usage.own_bytes() >= LEAST_GAINED_BYTES;
             if compresses && (known.growth.is_suspect() || (is_unasked && grows)) && !begins {
-                let holders = shared.device.holders(&app.cgroup).unwrap_or_default();
+                // What could not be read now is known as it was.
+                let Ok(holders) = shared.device.holders(&app.cgroup) else { continue };
                 if is_unasked {
                     known.growth.note_largest(&holders, now_ns);
                 }
