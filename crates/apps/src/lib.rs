@@ -4,6 +4,7 @@
 //! This crate is pure: it is told what happened (an app started, was focused, was closed) and keeps who matters.
 
 mod app_name;
+mod bus_message;
 mod disk;
 mod importance;
 mod io_class;
@@ -22,6 +23,7 @@ mod text;
 mod tiers;
 
 pub use app_name::{AppName, BadName};
+pub use bus_message::{bus_is_unasked, bus_next, bus_sender, BusNext, BUS_HEAD_BYTES};
 pub use disk::DiskControl;
 pub use importance::{Importance, Role};
 pub use io_class::{classify, ClassBy, Classified, IoClass, Traits};

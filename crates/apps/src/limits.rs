@@ -43,18 +43,18 @@ limits! {
     // Cgroups, which a user's own systemd makes.
     WATCHES_OF_USER_MAX: usize = 2048, "inotify watches", "a user's cgroups", "cgroups beyond are not found";
     FOUND_OF_USER_MAX: usize = 1024, "apps and jobs", "a user", "those beyond count as outsiders, which is said";
-    OTHERS_MAX: usize = 4096, "cgroups", "the system, looked through for outsiders twice a second while memory is short",
+    OTHERS_MAX: usize = 4096, "cgroups", "the system, looked through for outsiders while memory is short",
         "cgroups beyond are not watched for growth, which is said";
     OTHERS_OF_USER_MAX: usize = 1024, "cgroups", "a user, looked through likewise",
-        "the user's cgroups beyond are not watched for growth, which is said";
+        "likewise";
     CGROUP_CHANGES_OF_USER_PER_S: u32 = 100, "cgroups made a second", "a user",
         "the user's cgroups are looked through a second later";
     CGROUPS_OF_APP_MAX: usize = 512, "cgroups", "an app, below its own",
-        "processes in those beyond are not ranked or judged one by one; a kill ends them all the same";
+        "processes beyond are not ranked or judged singly; a kill ends them";
     CGROUPS_SUMMED_MAX: usize = 64, "cgroups", "an app whose processes are counted for its size",
         "processes in those beyond are not counted; their memory is";
     RANKED_AT_ONCE_MAX: usize = 64, "processes", "an app that are ranked at once, its first ones always",
-        "the others' turn comes a second later each";
+        "a second later each";
     SUMMED_AT_ONCE_MAX: usize = 128, "processes", "an app that are read for its size at once, without a memory controller",
         "counted as they were when last read";
     LOG_LINE_MAX_BYTES: usize = 1024, "bytes", "a line in the daemon's log", "its middle is left out";
@@ -73,10 +73,12 @@ limits! {
     // The probe, which touches what others own.
     PROBE_ANSWER_MS: u32 = 40, "milliseconds", "the probe's answers in a row, then a fifth of the time", "who is late is killed, and the answer dropped";
     PROBE_WAITS_MS: u32 = 20, "milliseconds", "a probe waiting for others inside a process, twice in a row, then a fifth of the time",
-        "it is given up and replaced, and the process passed over for a second, then 2, 4, …; of an owner with five all are";
+        "given up and replaced; the process is passed over for 1, 2, 4, … s; of an owner with five all are";
     PROBE_BLAMED_S: u32 = 60, "seconds", "passing over the process or user at whom a probe hung, at most", "looked at again";
     // The system bus.
     ASKED_ON_BUS_PER_MIN: u32 = 60, "requests a minute", "a user to `org.fovea1`", "refused";
+    SENT_ON_BUS_AT_ONCE: u32 = 64, "messages", "a program to `org.fovea1`, then one a second", "passed over";
+    ASKED_AT_ONCE_MAX: usize = 8, "requests", "a program that have no answer", "refused";
     // News of kills, for everybody.
     LISTENERS_IN_A_ROW_MAX: usize = 16, "listeners", "those who come before others are served", "the rest comes afterwards";
     LISTENERS_OF_USER_MAX: usize = 4, "listeners", "a user", "the oldest is closed";
@@ -88,7 +90,7 @@ limits! {
     DECISIONS_PER_MIN: u32 = 4800, "lines a minute", "one kind of decision on all apps, kills aside", "folded likewise";
     EVENTS_FOLDED_MAX: usize = 4096, "kinds", "events counted a minute", "counted together";
     // What focus sources read of programs.
-    BUS_MESSAGE_MAX_BYTES: usize = 256 << 10, "bytes", "a D-Bus message that is read", "the source begins anew";
+    BUS_MESSAGE_MAX_BYTES: usize = 256 << 10, "bytes", "a D-Bus message that is read", "passed over";
     INHIBITORS_OF_PROGRAM_MAX: usize = 32, "inhibitors", "a program", "inhibitors beyond are not counted";
     INHIBITING_PROGRAMS_MAX: usize = 128, "programs", "a session's inhibitors", "programs beyond are not counted";
     TOKEN_MAX_BYTES: usize = 256, "bytes", "a portal's token", "the inhibitor ends with its program";

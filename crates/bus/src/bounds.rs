@@ -2,8 +2,12 @@
 //! What a user may have: so many requests a minute, and so many subscriptions. Nobody keeps others out.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
-use fovea_apps::limits::{listener_to_close, ASKED_ON_BUS_PER_MIN};
+use fovea_apps::limits::{listener_to_close, ASKED_AT_ONCE_MAX, ASKED_ON_BUS_PER_MIN, SENT_ON_BUS_AT_ONCE};
+
+/// Connections of which something is kept.
+const KNOWN_MAX: usize = 1024;
 
 /// Requests of each user in the minute under way.
 #[derive(Debug, Default)]
@@ -22,6 +26,94 @@ impl Asked {
         let count = self.of_user.entry(uid).or_default();
         *count = count.saturating_add(1);
         *count <= ASKED_ON_BUS_PER_MIN
+    }
+}
+
+/// What connections may still send: to refuse a message takes longer than to send one, and others wait behind it.
+#[derive(Debug, Default)]
+pub struct Sent(BTreeMap<String, Allowance>);
+
+#[derive(Clone, Copy, Debug)]
+struct Allowance {
+    left: u32,
+    second: u64,
+}
+
+impl Allowance {
+    fn at(self, second: u64) -> Allowance {
+        let more = u32::try_from(second.saturating_sub(self.second)).unwrap_or(u32::MAX);
+        Allowance { left: self.left.saturating_add(more).min(SENT_ON_BUS_AT_ONCE), second }
+    }
+}
+
+impl Sent {
+    /// Counts a message; false if it is one too many. `second` is a clock that does not go back.
+    pub fn may(&mut self, name: &str, second: u64) -> bool {
+        let unused = Allowance { left: SENT_ON_BUS_AT_ONCE, second };
+        if self.0.len() >= KNOWN_MAX && !self.0.contains_key(name) {
+            self.0.retain(|_, allowance| allowance.at(second).left < SENT_ON_BUS_AT_ONCE);
+            // More connections than a user has on a bus: whose turn it is not is told apart by the user's bound.
+            if self.0.len() >= KNOWN_MAX {
+                self.0.clear();
+            }
+        }
+        let allowance = self.0.entry(name.to_owned()).or_insert(unused);
+        *allowance = allowance.at(second);
+        let may = allowance.left > 0;
+        allowance.left = allowance.left.saturating_sub(1);
+        may
+    }
+}
+
+/// Whose connections are: the bus gives a unique name once.
+#[derive(Debug, Default)]
+pub struct Users(BTreeMap<String, u32>);
+
+impl Users {
+    /// The user of a connection that has asked before.
+    pub fn of(&self, name: &str) -> Option<u32> {
+        self.0.get(name).copied()
+    }
+
+    /// Keeps it. When there are too many the bus is asked anew.
+    pub fn note(&mut self, name: &str, uid: u32) {
+        if self.0.len() >= KNOWN_MAX {
+            self.0.clear();
+        }
+        self.0.insert(name.to_owned(), uid);
+    }
+}
+
+/// Requests that have no answer yet, by connections.
+#[derive(Debug, Default)]
+pub struct Open(Mutex<BTreeMap<String, usize>>);
+
+/// One of them, until it is dropped.
+#[derive(Debug)]
+pub struct Opened<'a> {
+    open: &'a Open,
+    name: String,
+}
+
+impl Open {
+    /// Counts one more of a connection; `None` if it is one too many.
+    pub fn one(&self, name: &str) -> Option<Opened<'_>> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(name.to_owned()).or_default();
+        (*count < ASKED_AT_ONCE_MAX).then(|| {
+            *count += 1;
+            Opened { open: self, name: name.to_owned() }
+        })
+    }
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        let mut counts = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match counts.get_mut(&self.name) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(counts.remove(&self.name)),
+        }
     }
 }
 
@@ -109,5 +201,39 @@ mod tests {
         let granted = (0..1000).filter(|_| asked.may(1000, 59)).count();
         assert_eq!(granted, ASKED_ON_BUS_PER_MIN as usize);
         assert!(asked.may(1001, 59) && asked.may(1000, 60));
+    }
+
+    #[test]
+    fn a_flood_is_passed_over_and_others_and_later_ones_are_not() {
+        let mut sent = Sent::default();
+        assert_eq!((0..100_000).filter(|_| sent.may(":1.1", 7)).count(), SENT_ON_BUS_AT_ONCE as usize);
+        assert!(sent.may(":1.2", 7));
+        assert_eq!((0..100).filter(|_| sent.may(":1.1", 10)).count(), 3, "one a second");
+        for nth in 0..10_000 {
+            assert!(sent.may(&format!(":2.{nth}"), 11));
+        }
+        assert!(sent.0.len() <= KNOWN_MAX);
+    }
+
+    #[test]
+    fn a_connection_waits_for_so_many_answers_and_others_do_not_count() {
+        let open = Open::default();
+        let mut some: Vec<_> = (0..100).filter_map(|_| open.one(":1.1")).collect();
+        assert_eq!(some.len(), ASKED_AT_ONCE_MAX);
+        assert!(open.one(":1.2").is_some(), "and its place is free again");
+        some.pop();
+        assert!(open.one(":1.1").is_some());
+        drop(some);
+        assert!(open.0.lock().unwrap().is_empty(), "nothing is kept of who has gone");
+    }
+
+    #[test]
+    fn users_of_many_connections_are_forgotten_and_not_mixed_up() {
+        let mut users = Users::default();
+        for nth in 0..10_000 {
+            users.note(&format!(":1.{nth}"), nth);
+            assert_eq!(users.of(&format!(":1.{nth}")), Some(nth));
+        }
+        assert!(users.0.len() <= KNOWN_MAX && users.of(":1.0").is_none());
     }
 }

@@ -13,7 +13,7 @@ use zbus::message::{Flags, Header};
 use zbus::object_server::SignalEmitter;
 use zbus::Connection;
 
-use crate::bounds::{Asked, Subscriber, Subscribers};
+use crate::bounds::{Asked, Open, Opened, Subscriber, Subscribers, Users};
 use crate::daemon::{Daemon, State};
 use crate::value::{object, Object};
 use crate::{polkit, shown};
@@ -32,6 +32,8 @@ pub struct Fovea {
     daemon: Mutex<Daemon>,
     state: Arc<State>,
     asked: Mutex<Asked>,
+    open: Open,
+    users: Mutex<Users>,
     subscribers: Arc<Mutex<Subscribers>>,
     began: Instant,
 }
@@ -42,10 +44,11 @@ pub fn locked<T>(what: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Who asks.
-struct Caller {
+struct Caller<'a> {
     name: String,
     uid: u32,
     asks_user: bool,
+    _open: Opened<'a>,
 }
 
 impl Fovea {
@@ -56,29 +59,37 @@ impl Fovea {
             daemon: Mutex::new(daemon),
             state,
             asked: Mutex::default(),
+            open: Open::default(),
+            users: Mutex::default(),
             subscribers: Arc::clone(&subscribers),
             began: Instant::now(),
         };
         (fovea, subscribers)
     }
 
-    /// Who asks, by the bus's word. A user who asks too often is refused.
-    async fn caller(&self, header: &Header<'_>, bus: &Connection) -> fdo::Result<Caller> {
+    /// Who asks, by the bus's word. A user who asks too often is refused, and a connection that waits for too many answers already.
+    async fn caller(&self, header: &Header<'_>, bus: &Connection) -> fdo::Result<Caller<'_>> {
         let name = header.sender().ok_or_else(|| Error::AccessDenied("a message of nobody".into()))?.to_string();
-        let driver = Some("org.freedesktop.DBus");
-        let reply = bus
-            .call_method(driver, "/org/freedesktop/DBus", driver, "GetConnectionUnixUser", &(name.as_str(),))
-            .await
-            .map_err(|e| Error::AccessDenied(format!("the bus does not say whose {name} is: {e}")))?;
-        let uid: u32 = reply.body().deserialize()?;
+        let too_many = |mend: &str| Error::LimitsExceeded(format!("too many requests: {mend}"));
+        let open = self.open.one(&name).ok_or_else(|| too_many("wait for answers first"))?;
+        let known = locked(&self.users).of(&name);
+        let uid = match known {
+            Some(uid) => uid,
+            None => {
+                let uid = user_of(&name, bus).await?;
+                locked(&self.users).note(&name, uid);
+                uid
+            }
+        };
         if uid != 0 && !locked(&self.asked).may(uid, self.began.elapsed().as_secs()) {
-            return Err(Error::LimitsExceeded("too many requests: ask again in a minute".into()));
+            return Err(too_many("ask again in a minute"));
         }
-        Ok(Caller { name, uid, asks_user: header.primary().flags().contains(Flags::AllowInteractiveAuth) })
+        let asks_user = header.primary().flags().contains(Flags::AllowInteractiveAuth);
+        Ok(Caller { name, uid, asks_user, _open: open })
     }
 
     /// Root may all; others by polkit.
-    async fn permit(&self, caller: &Caller, action: &str, bus: &Connection) -> fdo::Result<()> {
+    async fn permit(&self, caller: &Caller<'_>, action: &str, bus: &Connection) -> fdo::Result<()> {
         match caller.uid == 0 || polkit::allows(bus, &caller.name, action, caller.asks_user).await {
             true => Ok(()),
             false => Err(Error::AccessDenied(format!("polkit does not let user {} do {action}", caller.uid))),
@@ -94,6 +105,14 @@ impl Fovea {
         self.permit(&caller, polkit::SEE_ALL, bus).await?;
         Ok(None)
     }
+}
+
+/// The user of a connection.
+async fn user_of(name: &str, bus: &Connection) -> fdo::Result<u32> {
+    let driver = Some("org.freedesktop.DBus");
+    let reply = bus.call_method(driver, "/org/freedesktop/DBus", driver, "GetConnectionUnixUser", &name).await;
+    let reply = reply.map_err(|e| Error::AccessDenied(format!("the bus does not say whose {name} is: {e}")))?;
+    Ok(reply.body().deserialize()?)
 }
 
 fn failed(error: ClientError) -> Error {

@@ -8,6 +8,7 @@ mod daemon;
 mod interface;
 mod polkit;
 mod shown;
+mod sieve;
 mod tell;
 mod value;
 
@@ -117,7 +118,7 @@ fn connected(address: Option<&str>) -> zbus::Result<Builder<'static>> {
         _ => None,
     };
     match path {
-        Some(path) => Ok(Builder::unix_stream(UnixStream::connect(path)?)),
+        Some(path) => Ok(Builder::socket(sieve::sifted(UnixStream::connect(path)?)?)),
         None => Builder::address(address),
     }
 }

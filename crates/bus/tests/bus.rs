@@ -102,6 +102,10 @@ fn kills_are_told_to_those_whose_apps_they_were() {
     let signals = fovea.receive_all_signals().unwrap();
     assert_eq!(fovea.get_property::<u64>("Kills").unwrap(), 2);
     bus.happens(News::Killed(killed("app-before-1.scope", uid())));
+    // News and requests come on different ways.
+    while fovea.get_property::<u64>("Kills").unwrap() < 3 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
     fovea.call::<_, _, ()>("Subscribe", &(false)).unwrap();
     bus.happens(News::Killed(killed("app-theirs-1.scope", uid() + 1)));
     bus.happens(News::AboutToKill(killed("app-mail-7.scope", uid())));
