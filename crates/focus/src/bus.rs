@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! A message bus (D-Bus): its address, the connection, a call.
 
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use fovea_apps::limits::BUS_MESSAGE_MAX_BYTES;
-use nix::sys::socket::UnixAddr;
-use rustbus::connection::ll_conn::{force_finish_on_error, RecvConn};
+use fovea_apps::{bus_next, BusNext, BUS_HEAD_BYTES};
+use nix::errno::Errno;
+use nix::poll::{poll, PollFd, PollFlags};
+use nix::sys::socket::{recv, MsgFlags, UnixAddr};
+use rustbus::connection::ll_conn::{force_finish_on_error, DuplexConn, RecvConn};
 use rustbus::connection::{Error, Timeout};
 use rustbus::message_builder::MarshalledMessage;
-use rustbus::{MessageBuilder, MessageType, RpcConn};
+use rustbus::{standard_messages, MessageBuilder, MessageType, RpcConn};
 
 use crate::{one_line, SourceError};
 
@@ -32,12 +35,19 @@ pub fn connect(who: &str, address: &str) -> Result<RpcConn, SourceError> {
             one_line(address)
         ))
     })?;
-    RpcConn::connect_to_path(socket, ANSWER_LIMIT).map_err(|error| match error {
+    begin(socket).map_err(|error| match error {
         Error::AuthFailed => SourceError::Refused(format!("{who}: {address} lets this user not in")),
         e => {
             SourceError::Absent(format!("{who}: no message bus at {address} ({}): install and start dbus", one_line(e)))
         }
     })
+}
+
+/// Without file descriptors: nobody is to hand us any, for closing one may wait for whoever serves the file.
+fn begin(socket: UnixAddr) -> Result<RpcConn, Error> {
+    let mut bus = RpcConn::new(DuplexConn::connect_to_bus(socket, false)?);
+    call(&mut bus, &mut standard_messages::hello())?;
+    Ok(bus)
 }
 
 /// The session bus of this user: `$DBUS_SESSION_BUS_ADDRESS`, or the socket that systemd has for it.
@@ -75,25 +85,70 @@ pub fn call_within(
     }
 }
 
-/// The next message, if it is none that is too long.
+/// The next message that is not passed over.
 pub fn next_message(from: &mut RecvConn, timeout: Timeout) -> Result<MarshalledMessage, Error> {
     fill(from, timeout)?;
     from.get_next_message(Timeout::Nonblock)
 }
 
-/// Waits until a whole message is there. Its length is looked at before room is made for it: any program of the session may send one of
-/// 128 MiB, to us or to somebody whom we hear.
+/// Waits until a whole message is there.
 fn fill(from: &mut RecvConn, timeout: Timeout) -> Result<(), Error> {
     while !from.buffer_contains_whole_message()? {
-        match from.bytes_needed_for_current_message() {
-            Ok(needed) if needed > BUS_MESSAGE_MAX_BYTES => {
-                let line = format!("a message of {needed} bytes, of which at most {BUS_MESSAGE_MAX_BYTES} are read");
-                return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, line).into());
-            }
-            _ => from.read_once(timeout)?,
+        // So much is needed as long as nothing of a message is there.
+        if from.bytes_needed_for_current_message()? == BUS_HEAD_BYTES {
+            pass_over(from.as_raw_fd(), timeout)?;
         }
+        from.read_once(timeout)?;
     }
     Ok(())
+}
+
+/// Passes over what is not to be read, before the library makes room for it or takes it for the end: any program may send us a message of 32 MiB,
+/// or one of a kind that is not known yet. There is the beginning of another one then.
+fn pass_over(from: i32, timeout: Timeout) -> Result<(), Error> {
+    let mut head = [0; BUS_HEAD_BYTES];
+    loop {
+        await_bytes(from, timeout)?;
+        match recv(from, &mut head, MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT)? {
+            0 => return Err(Error::ConnectionClosed),
+            BUS_HEAD_BYTES => match bus_next(&head) {
+                Some(BusNext::Passed(mut left)) => {
+                    let mut some = [0; 4096];
+                    while left > 0 {
+                        // All of it is on its way.
+                        await_bytes(from, ANSWER_LIMIT)?;
+                        let most = left.min(some.len());
+                        match recv(from, &mut some[..most], MsgFlags::MSG_DONTWAIT)? {
+                            0 => return Err(Error::ConnectionClosed),
+                            read => left -= read,
+                        }
+                    }
+                }
+                // What is none is told by the library.
+                Some(BusNext::Message(_)) | None => return Ok(()),
+            },
+            // The rest is on its way.
+            _ => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Waits until there is something to read.
+fn await_bytes(from: i32, timeout: Timeout) -> Result<(), Error> {
+    let began = Instant::now();
+    loop {
+        let limit_ms = match timeout {
+            Timeout::Infinite => -1,
+            Timeout::Nonblock => 0,
+            Timeout::Duration(limit) => limit.saturating_sub(began.elapsed()).as_millis().min(i32::MAX as u128) as i32,
+        };
+        match poll(&mut [PollFd::new(from, PollFlags::POLLIN)], limit_ms) {
+            Ok(0) => return Err(Error::TimedOut),
+            Ok(_) => return Ok(()),
+            Err(Errno::EINTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
 }
 
 /// Waits for a signal, if none has come while something else was waited for.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //! What reads other people's bytes, for fuzzing.
 
+use fovea_apps::{bus_next, bus_sender};
 use rustbus::wire::unmarshal::{unmarshal_dynamic_header, unmarshal_header, unmarshal_next_message};
 
 use crate::inhibitions::{heard, Holders};
@@ -8,6 +9,7 @@ use crate::sway_wire;
 
 /// A D-Bus message, as a monitor of a session hears it.
 pub fn dbus(bytes: &[u8]) {
+    let _ = (bytes.first_chunk().and_then(bus_next), bus_sender(bytes));
     let Ok((head, header)) = unmarshal_header(bytes, 0) else { return };
     let Ok((fields, dynamic)) = unmarshal_dynamic_header(&header, bytes, head) else { return };
     let Ok((_, message)) = unmarshal_next_message(&header, dynamic, bytes, head + fields) else { return };

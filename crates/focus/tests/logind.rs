@@ -4,6 +4,7 @@
 mod bus;
 
 use std::collections::BTreeMap;
+use std::os::fd::AsRawFd;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -42,11 +43,13 @@ fn list(inhibitors: &[(&str, &str, u32)]) -> Param<'static, 'static> {
 struct FakeLogind {
     bus: RpcConn,
     state: State,
+    /// The unique name of who asks.
+    asker: String,
 }
 
 impl FakeLogind {
     fn start(bus: &Bus, state: State) -> Self {
-        Self { bus: bus.connect_as("org.freedesktop.login1"), state }
+        Self { bus: bus.connect_as("org.freedesktop.login1"), state, asker: String::new() }
     }
 
     /// Answers what is asked until an event comes.
@@ -64,6 +67,7 @@ impl FakeLogind {
 
     fn serve(&mut self, limit: Duration) {
         let Ok(call) = self.bus.wait_call(Timeout::Duration(limit)) else { return };
+        self.asker = call.dynheader.sender.clone().unwrap();
         if call.dynheader.member.as_deref() == Some("ListInhibitors") {
             let mut reply = call.dynheader.make_response();
             reply.body.push_old_param(&list(&self.state.inhibitors)).unwrap();
@@ -166,4 +170,36 @@ fn who_keeps_the_device_awake_is_told_and_who_only_wants_to_be_warned_is_not() {
     assert_eq!(logind.serve_until(&events), Event::Screen { on: false });
     drop(logind);
     assert!(matches!(watching.join().unwrap(), SourceError::Lost(_)));
+}
+
+/// Everybody may send anybody a signal on the system bus.
+#[test]
+fn nobody_ends_the_source_by_what_he_sends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(bus) = Bus::start(folder.path()) else { return };
+    let mut logind = FakeLogind::start(&bus, state(ONE, false, false));
+    let (events, watching) = watch(logind_of(&bus));
+    assert_eq!(logind.serve_until(&events), Event::Screen { on: true });
+    assert_eq!(logind.serve_until(&events), Event::Inhibitors(vec![]));
+    let mut hostile = bus.connect();
+    let signal = |length: usize| {
+        let mut signal = MessageBuilder::new().signal("of.harm", "Signal", "/").to(logind.asker.clone()).build();
+        signal.body.push_param("x".repeat(length)).unwrap();
+        signal
+    };
+    let (mut large, mut small) = (signal(4 << 20), signal(9));
+    for (nth, on) in [false, true, false].into_iter().enumerate() {
+        send(&mut hostile, &mut large);
+        // A kind of message that no specification has yet.
+        let mut bytes = Vec::new();
+        rustbus::wire::marshal::marshal(&small, 1000 + nth as u32, &mut bytes).unwrap();
+        bytes[1] = 5;
+        bytes.extend(small.get_buf());
+        let socket = hostile.conn_mut().send.as_raw_fd();
+        assert_eq!(nix::sys::socket::send(socket, &bytes, nix::sys::socket::MsgFlags::empty()), Ok(bytes.len()));
+        send(&mut hostile, &mut small);
+        logind.change(|s| *s = state(ONE, !on, false));
+        assert_eq!(logind.serve_until(&events), Event::Screen { on }, "it goes on");
+    }
+    assert!(!watching.is_finished());
 }
