@@ -6,13 +6,13 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::text::CONTENT_TYPE;
 
 /// A request's head is no longer.
 const HEAD_MAX_BYTES: usize = 8192;
-/// How long a client may take: the next one waits for it.
+/// How long a client may take in all: the next one waits for it.
 const CLIENT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Replaces a file's content in one step: a reader has the old one or the new one.
@@ -36,27 +36,72 @@ pub fn serve(address: &str, mut text: impl FnMut() -> Result<String, String>) ->
         }
         let listener = UnixListener::bind(path).map_err(failed)?;
         crate::say(&format!("answers at {address}"));
-        let limit = |client: &UnixStream, most| client.set_read_timeout(most).and(client.set_write_timeout(most));
-        answer_all(listener.incoming(), limit, &mut text);
+        answer_all(listener.incoming(), &mut text);
         return Ok(());
     }
     let listener = TcpListener::bind(address).map_err(failed)?;
     crate::say(&format!("answers at {address}"));
-    let limit = |client: &TcpStream, most| client.set_read_timeout(most).and(client.set_write_timeout(most));
-    answer_all(listener.incoming(), limit, &mut text);
+    answer_all(listener.incoming(), &mut text);
     Ok(())
 }
 
+/// A connection whose reads and writes can be bounded.
+trait Client: Read + Write {
+    /// Each of them takes no longer from now on.
+    fn limit(&self, most: Duration) -> std::io::Result<()>;
+}
+
+impl Client for UnixStream {
+    fn limit(&self, most: Duration) -> std::io::Result<()> {
+        self.set_read_timeout(Some(most)).and(self.set_write_timeout(Some(most)))
+    }
+}
+
+impl Client for TcpStream {
+    fn limit(&self, most: Duration) -> std::io::Result<()> {
+        self.set_read_timeout(Some(most)).and(self.set_write_timeout(Some(most)))
+    }
+}
+
+/// A client until its time is over, however many reads and writes it makes of it: one who sends a byte now and then would keep all others waiting.
+struct Within<C> {
+    client: C,
+    ends: Instant,
+}
+
+impl<C: Client> Within<C> {
+    fn left(&self) -> std::io::Result<()> {
+        match self.ends.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            Some(left) => self.client.limit(left),
+            None => Err(std::io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
+impl<C: Client> Read for Within<C> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.left()?;
+        self.client.read(buffer)
+    }
+}
+
+impl<C: Client> Write for Within<C> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.left()?;
+        self.client.write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.client.flush()
+    }
+}
+
 /// Answers one client after the other, each within a time.
-fn answer_all<C: Read + Write>(
+fn answer_all<C: Client>(
     clients: impl Iterator<Item = std::io::Result<C>>,
-    limit: impl Fn(&C, Option<Duration>) -> std::io::Result<()>,
     text: &mut impl FnMut() -> Result<String, String>,
 ) {
-    for mut client in clients.flatten() {
-        if limit(&client, Some(CLIENT_LIMIT)).is_ok() {
-            answer(&mut client, text);
-        }
+    for client in clients.flatten() {
+        answer(&mut Within { client, ends: Instant::now() + CLIENT_LIMIT }, text);
     }
 }
 
@@ -107,9 +152,9 @@ mod tests {
     use super::*;
 
     /// A client's request, and what it gets.
-    struct Client(&'static [u8], Vec<u8>);
+    struct Played(&'static [u8], Vec<u8>);
 
-    impl Read for Client {
+    impl Read for Played {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             // In small parts, as a network may give it.
             let part = self.0.len().min(7);
@@ -119,7 +164,7 @@ mod tests {
         }
     }
 
-    impl Write for Client {
+    impl Write for Played {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.1.extend_from_slice(bytes);
             Ok(bytes.len())
@@ -130,7 +175,7 @@ mod tests {
     }
 
     fn asked(request: &'static [u8], text: Result<String, String>) -> String {
-        let mut client = Client(request, Vec::new());
+        let mut client = Played(request, Vec::new());
         answer(&mut client, &mut || text.clone());
         String::from_utf8(client.1).unwrap()
     }
@@ -150,6 +195,25 @@ mod tests {
         assert!(failed.starts_with("HTTP/1.1 503") && failed.ends_with("permission denied\n"), "{failed}");
         assert_eq!(asked(b"GET / HTTP/1.0\r\n", text()), "", "it left in between");
         assert_eq!(asked(&[b'x'; 2 * HEAD_MAX_BYTES], text()), "", "a head without an end");
+    }
+
+    #[test]
+    fn a_client_of_one_byte_now_and_then_keeps_the_next_one_waiting_no_longer_than_any() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scrape.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let (mut slow, mut next) = (UnixStream::connect(&path).unwrap(), UnixStream::connect(&path).unwrap());
+        std::thread::spawn(move || answer_all(listener.incoming(), &mut || Ok("# EOF\n".into())));
+        std::thread::spawn(move || {
+            while slow.write_all(b"x").is_ok() {
+                std::thread::sleep(CLIENT_LIMIT / 20);
+            }
+        });
+        next.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        next.set_read_timeout(Some(10 * CLIENT_LIMIT)).unwrap();
+        let mut answer = String::new();
+        next.read_to_string(&mut answer).expect("an answer in time");
+        assert!(answer.ends_with("# EOF\n"), "{answer}");
     }
 
     #[test]
