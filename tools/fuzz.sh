@@ -5,23 +5,26 @@
 set -eu
 [ $# -ge 1 ] || { echo "usage: tools/fuzz.sh FOLDER [SECONDS [TARGET...]]" >&2; exit 2; }
 [ -f "$1/Cargo.toml" ] && [ -d "$1/fuzz_targets" ] || { echo "$1: holds no fuzz targets; name lab/fuzz or fuzz" >&2; exit 2; }
-folder=$1
+folder=$1 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$folder"
 seconds=${2:-60}
 [ $# -ge 2 ] && shift 2 || shift 1
 [ $# -ge 1 ] || set -- $(cd fuzz_targets && ls ./*.rs | sed 's|^\./||; s|\.rs$||')
 target=$(rustc -vV | sed -n 's/^host: //p')
-# As cargo-fuzz does, less the sanitizer, which is what needs nightly: edge counters and compared values guide the fuzzer;
-# overflow and debug assertions are on. The target is named so that build scripts are not instrumented.
+# As cargo-fuzz does, less the sanitizer, which is what needs nightly: edge counters and compared values guide the fuzzer. The target is
+# named so that build scripts are not instrumented.
 export RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
--Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1"
-cargo build --release --target-dir target --target "$target" $(printf ' --bin %s' "$@")
+-Cllvm-args=-sanitizer-coverage-trace-compares"
+# What is fuzzed are the versions that the product has; both folders share what they have in common.
+[ Cargo.lock -nt "$root/Cargo.lock" ] || cp "$root/Cargo.lock" Cargo.lock
+built=$root/target/fuzz
+cargo build --release --target-dir "$built" --target "$target" $(printf ' --bin %s' "$@")
 status=0
 for name; do
 	mkdir -p "corpus/$name" "artifacts/$name"
 	seeds=; [ ! -d "seeds/$name" ] || seeds=seeds/$name
-	program=target/$target/release/$name log=artifacts/$name/log
+	program=$built/$target/release/$name log=artifacts/$name/log
 	if "$program" -max_total_time="$seconds" -max_len=4096 -timeout=20 -print_final_stats=1 -verbosity=0 \
 		-artifact_prefix="artifacts/$name/" "corpus/$name" $seeds >"$log" 2>&1
 	then
