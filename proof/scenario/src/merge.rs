@@ -10,14 +10,23 @@ use crate::{Case, Catalog, Document, Error, Scenario};
 /// What of a command names the part that it ran.
 const PARTIAL: [&str; 2] = ["cases", "configurations"];
 
+/// The mode in which figures are the same in each run.
+const EXACT: &str = "exact";
+
 /// Merges documents.
 ///
 /// # Errors
-/// If they are not of one scenario, run the same way, or do not have each case under each configuration just once.
+/// If they are not of one scenario, run the same way and exactly, or do not have each case under each configuration just once.
 pub fn merge(parts: &[Document]) -> Result<Document, Error> {
     let Some(first) = parts.first() else { return Err(wrong("", "no document".into(), "name some")) };
     let refuse = |what: String, mend: &str| Err(wrong(&first.scenario, what, mend));
     let of_first = Run::of(first)?;
+    if first.mode != EXACT {
+        return refuse(
+            format!("the parts are of {} mode", first.mode),
+            "run them with --exact: only there runs apart compare",
+        );
+    }
     for part in parts {
         for (what, differs) in [
             ("scenario", part.scenario != first.scenario),
@@ -68,6 +77,8 @@ pub fn merge(parts: &[Document]) -> Result<Document, Error> {
         }
     }
     let mut parameters = of_first.parameters.clone();
+    // Elsewhere a case is a part of a boot, and no key names it.
+    let all_cases = all_cases || !base.kind.about().lists.contains(&PARTIAL[0]);
     let named = [(PARTIAL[0], cases, all_cases), (PARTIAL[1], configurations, all_configurations)];
     parameters.extend(named.into_iter().filter(|n| !n.2).map(|(key, names, _)| format!("{key}={}", names.join(","))));
     let scenario = Scenario::load(of_first.scenario, &parameters)?;

@@ -186,6 +186,10 @@ fn parts_that_do_not_fit_are_refused_in_one_line() {
         ("how it was run", with(&|d| d.command.clear())),
         ("no part has \"ssh\" under fovea", with(&|d| d.cases.truncate(1))),
         ("two parts have \"vte\" under kernel", merge(&[of("vte"), of("vte")]).unwrap_err().to_string()),
+        ("--exact", {
+            let fast = |case| Document { mode: "fast".into(), ..of(case) };
+            merge(&[fast("vte"), fast("ssh")]).unwrap_err().to_string()
+        }),
         ("no document", merge(&[]).unwrap_err().to_string()),
         ("need the boots", {
             let one = |d: Document| Document { command: vec!["phone".into(), "run".into(), "workload".into()], ..d };

@@ -6,7 +6,8 @@ mod events;
 use events::{launch, sample};
 use fovea_report::Document;
 use fovea_scenario::{
-    document, Boot, Catalog, CpuTimes, Event, EventBody, LaunchKind, Plan, Provenance, Scenario, StartScore, Step,
+    document, merge, Boot, Catalog, CpuTimes, Event, EventBody, LaunchKind, Plan, Provenance, Scenario, StartScore,
+    Step,
 };
 
 fn plans() -> (Scenario, Vec<Plan>) {
@@ -48,15 +49,18 @@ fn events(plan: &Plan, [first, measured, likely]: [u64; 3], slow: Option<&str>) 
 
 fn results(fovea: u64, ahead: u64, slow: Option<&str>) -> Document {
     let (scenario, plans) = plans();
-    let of = |plan: &Plan| match plan.configuration.name() {
+    let events: Vec<Vec<Event>> = plans.iter().map(|plan| played(plan, fovea, ahead, slow)).collect();
+    let boots: Vec<Boot> = plans.iter().zip(&events).map(|(plan, events)| Boot { plan, events }).collect();
+    document(&scenario, &boots, &Provenance::default())
+}
+
+fn played(plan: &Plan, fovea: u64, ahead: u64, slow: Option<&str>) -> Vec<Event> {
+    match plan.configuration.name() {
         "in-memory" => events(plan, [200, 200, 200], None),
         "fovea" => events(plan, [500, fovea, fovea], slow),
         "fovea-ahead" => events(plan, [500, fovea, ahead], None),
         _ => events(plan, [500; 3], None),
-    };
-    let events: Vec<Vec<Event>> = plans.iter().map(of).collect();
-    let boots: Vec<Boot> = plans.iter().zip(&events).map(|(plan, events)| Boot { plan, events }).collect();
-    document(&scenario, &boots, &Provenance::default())
+    }
 }
 
 fn value(document: &Document, id: &str) -> (f64, bool) {
@@ -89,4 +93,22 @@ fn gains_are_measured_against_what_reading_and_computing_at_once_would_take() {
     assert_eq!(value(&document, "ahead"), (50.0, false));
     assert_eq!(value(&document, "slower"), (60.0, false));
     assert!(!value(&document, "overlap").1);
+}
+
+#[test]
+fn configurations_that_were_run_apart_are_judged_as_those_of_one_run() {
+    let whole = results(330, 260, None);
+    let part = |configuration: &str| {
+        let parameters = [format!("configurations={configuration}")];
+        let scenario = Scenario::load("prefetch", &parameters).unwrap();
+        let plans = scenario.plans(&Catalog::builtin().unwrap(), true).unwrap();
+        let events = played(&plans[0], 330, 260, None);
+        let words = ["phone", "run", "prefetch"].map(str::to_owned).into_iter();
+        let command = words.chain(parameters).chain(["--exact".to_owned()]).collect();
+        let boots = [Boot { plan: &plans[0], events: &events }];
+        document(&scenario, &boots, &Provenance { command, ..Provenance::default() })
+    };
+    let merged = merge(&["none", "fovea-ahead", "in-memory", "fovea", "cat-all"].map(part)).unwrap();
+    assert_eq!(merged.verdicts, whole.verdicts);
+    assert_eq!(merged.command.join(" "), "phone run prefetch --exact", "an app is no case that can be named");
 }

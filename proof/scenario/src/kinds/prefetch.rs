@@ -40,6 +40,7 @@ pub(super) const ABOUT: About = About {
         reads(AHEAD, Prefetch::Ahead),
     ],
     scenarios: builtin!["scenarios/prefetch.toml"],
+    is_judged_by_figures: true,
     ..About::NONE
 };
 

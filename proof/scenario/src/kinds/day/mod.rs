@@ -40,6 +40,7 @@ pub(super) const ABOUT: About = About {
             figures: &[("missed_frames", "missed")],
         },
     ],
+    is_judged_by_figures: true,
     ..About::NONE
 };
 
