@@ -66,7 +66,11 @@ mod tests {
         }
         for nth in 0..4u32 {
             let poor = nth * 1000..nth * 1000 + 100;
-            observe("org.example.Editor", [(shared, &[poor.clone()]), ("/usr/bin/editor", &[poor])], 4000..4001);
+            observe(
+                "org.example.Editor",
+                [(shared, std::slice::from_ref(&poor)), ("/usr/bin/editor", std::slice::from_ref(&poor))],
+                4000..4001,
+            );
         }
         store.app_mut("org.example.Viewer").left(1_800_000_100, 120, 150);
         store.app_mut("org.example.Viewer").ahead.reads(77);
