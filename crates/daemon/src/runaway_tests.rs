@@ -243,6 +243,11 @@ fn apps_live_while_somebody_outside_leaks_and_the_kernel_is_told_so_until_he_has
         let (mut spared, now_ns) = leaking_at(elsewhere, 40, 0, 0);
         assert_eq!((said(&mut spared), spared.dies(now_ns)), (vec![], vec!["big".to_owned()]), "{elsewhere}");
     }
+    // Four apps died for a container of root's that leaked, and the leak lived on.
+    for container in ["machine.slice/libpod-0123.scope", "machine.slice/machine-libpod_pod_1.slice/libpod-2.scope"] {
+        let (mut b, now_ns) = leaking_at(container, 40, 0, 0);
+        assert_eq!((said(&mut b), b.dies(now_ns)), (vec![Some(container.to_owned())], Vec::<String>::new()));
+    }
     let (mut old, now_ns) = leaking(10, 0, 0);
     assert_eq!((said(&mut old), old.dies(now_ns)), (vec![], vec!["big".to_owned()]), "it may soon be done");
     let (mut young, now_ns) = leaking(10, 0, 590);

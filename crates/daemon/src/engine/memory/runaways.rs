@@ -17,9 +17,14 @@ const LOOK_NS: u64 = 500_000_000;
 /// Time until the same one is named in the logs again.
 const AGAIN_NS: u64 = 60_000_000_000;
 
-/// Never left to the kernel: virtual machines and containers that systemd knows, for somebody works in them, and the first process, which the
-/// kernel never kills.
-const SPARED: [&str; 2] = ["machine.slice", "init.scope"];
+/// Never left to the kernel: the first process, which the kernel never kills, and a virtual machine that systemd knows
+/// (org.freedesktop.machine1(5): `machine-NAME.scope`), which grows to its size and in which somebody works. A container of root's is a
+/// service like any other.
+fn is_spared(cgroup: &str) -> bool {
+    let machine = cgroup.strip_prefix("machine.slice/").and_then(|within| within.split('/').next());
+    let is_machine = |unit: &str| unit.starts_with("machine-") && unit.ends_with(".scope");
+    machine.is_some_and(is_machine) || fovea_linux::cgroup::is_within(cgroup, "init.scope")
+}
 
 /// What is to be known of one that grows: since when, by how much, and what the kernel's OOM killer would find of it, going by size.
 ///
@@ -40,7 +45,7 @@ fn outsider<D: Device>(
     let holders = device.holders(cgroup).ok()?;
     known.take_off_replaced(&holders);
     let largest = holders.iter().max_by_key(|holder| holder.bytes)?;
-    let is_spared = SPARED.iter().any(|at| fovea_linux::cgroup::is_within(cgroup, at)) || largest.oom_score_adj < 0;
+    let is_spared = is_spared(cgroup) || largest.oom_score_adj < 0;
     let has_begun = now_ns.saturating_sub(largest.started_ns) < YOUNG_NS;
     let is_young = known.bytes_per_s() > 0 && has_begun;
     let (growing_since_ns, gained_bytes) =
